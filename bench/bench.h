@@ -1,0 +1,89 @@
+/* The bench functions: what an API call should return, with a bound on the reference's error.
+ *
+ * A struct bench is one case evaluated. bench_open finds the API's row, binds its schema to the
+ * arguments and runs the forward; bench_settle takes note of what a device returned where more
+ * than one answer is right (ties, random draws); bench_backward computes the gradients.
+ * Everything lives in the arena of the case; nothing needs closing.
+ *
+ * The same rows run in two arithmetics: BENCH_REFERENCE (double with error bounds, refined by
+ * balls) and BENCH_NATIVE (the tested dtype's own arithmetic as an accelerator has it: float32
+ * for float32, float16 and bfloat16, double for float64, results rounded once to the dtype).
+ */
+#ifndef PROBE_BENCH_BENCH_H
+#define PROBE_BENCH_BENCH_H
+
+#include "core/case.h"
+#include "core/reference.h"
+
+struct bench;
+
+enum bench_arithmetic { BENCH_REFERENCE, BENCH_NATIVE };
+
+enum bench_output_kind {
+    BENCH_OUTPUT_NONE,   /* the API returns None here */
+    BENCH_OUTPUT_TENSOR, /* `reference` */
+    BENCH_OUTPUT_VALUE,  /* `value`: a bool, int, float or string */
+    BENCH_OUTPUT_RANDOM  /* `property` decides; `reference` has dtype and shape only */
+};
+
+/* What must hold of a random output. */
+struct bench_property {
+    const char *test; /* the test in words, with its error probability */
+    bool (*holds)(const struct bench_property *property, const struct tensor *got,
+                  char *reason, size_t reason_bytes);
+    const void *context;
+};
+
+struct bench_output {
+    enum bench_output_kind kind;
+    struct reference reference;
+    struct value value;
+    const struct bench_property *property;
+};
+
+/* Evaluate the forward of `c`, whose inputs are made. STATUS_SKIP when the catalogue has no
+ * such API or the arguments do not fit its schema; the text says which. */
+struct status bench_open(struct bench **out, const struct api_case *c, struct arena *arena,
+                         enum bench_arithmetic arithmetic);
+
+/* The outputs, nested ones flattened depth-first. */
+size_t bench_output_count(const struct bench *bench);
+struct bench_output *bench_output(struct bench *bench, size_t i);
+
+/* BENCH_NATIVE: the outputs as a device returns them: a LIST of tensors and plain values. */
+struct status bench_native_outputs(struct value *out, struct bench *bench);
+
+/* Tell the reference what the device returned (flat LIST, as above): index outputs that are
+ * right by a tie are adopted, and the backward follows the device's indices and random draws.
+ * Call between bench_open and bench_backward. */
+struct status bench_settle(struct bench *bench, const struct value *got);
+
+/* Gradients of all tensor arguments (args, then kwargs, depth-first) for the given cotangents
+ * (element k for flat output k; missing or NONE is zero). outputs[i].kind is NONE for a tensor
+ * without gradient. STATUS_SKIP when the API has no backward, with the reason. */
+struct status bench_backward(struct bench_output **gradients, size_t *count, struct bench *bench,
+                             const struct value *cotangents);
+
+/* BENCH_NATIVE: the same as a LIST of tensors and NONE. */
+struct status bench_native_gradients(struct value *out, struct bench *bench,
+                                     const struct value *cotangents);
+
+/* Bytes of working memory that evaluating `c` may take, both directions, both arithmetics. */
+size_t bench_peak_bytes(const struct api_case *c);
+
+/* PyTorch runs this API's call as one autograd node, so a dump's recorded gradients are those
+ * of its arguments (design: recorded device). */
+bool bench_is_one_autograd_node(const struct api_case *c);
+
+/* The catalogue, for `probe-ut ops`. Rows in name order. */
+struct bench_entry {
+    const char *group; /* "Functional", "Tensor", "Torch", "NPU" */
+    const char *name;
+    const char *schema;
+    bool forward, backward, random;
+    const char *certificate; /* how the bound is proven, in a word */
+};
+struct status bench_catalogue(const struct bench_entry **entries, size_t *count,
+                              struct arena *arena);
+
+#endif

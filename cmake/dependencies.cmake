@@ -1,0 +1,12 @@
+# Libraries from Debian; docs/dependencies.md says why each.
+find_package(PkgConfig REQUIRED)
+find_package(ZLIB REQUIRED)
+pkg_check_modules(FFI REQUIRED IMPORTED_TARGET libffi)
+pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
+pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
+find_library(CSV_LIBRARY csv REQUIRED)
+find_library(SLEEF_LIBRARY sleef REQUIRED)
+find_library(OPENBLAS_LIBRARY openblas REQUIRED)
+find_library(ARB_LIBRARY NAMES flint-arb arb REQUIRED)
+find_library(FLINT_LIBRARY flint REQUIRED)
+set(FLINT_ARB_LIBRARIES ${ARB_LIBRARY} ${FLINT_LIBRARY})

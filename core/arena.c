@@ -1,0 +1,157 @@
+#include "core/arena.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+enum { ALIGNMENT = 64, FIRST_BLOCK = 64 * 1024, DEFAULT_KEEP = 256 << 20 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t bytes; /* usable, from `start` */
+    size_t filled;
+    unsigned char *start;
+};
+
+static struct arena_block *block_create(size_t bytes)
+{
+    size_t total;
+    if (!size_add(&total, bytes, sizeof(struct arena_block) + ALIGNMENT)) return NULL;
+    struct arena_block *block = memory_allocate(total);
+    if (!block) return NULL;
+    uintptr_t first = (uintptr_t)(block + 1);
+    uintptr_t aligned = (first + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1);
+    block->start = (unsigned char *)block + (aligned - (uintptr_t)block);
+    block->bytes = bytes;
+    block->filled = 0;
+    return block;
+}
+
+/* The smallest spare block that holds `bytes` and is not wastefully large, unlinked. */
+static struct arena_block *spare_take(struct arena *arena, size_t bytes)
+{
+    struct arena_block **best = NULL;
+    for (struct arena_block **link = &arena->spare; *link; link = &(*link)->next)
+        if ((*link)->bytes >= bytes && (!best || (*link)->bytes < (*best)->bytes)) best = link;
+    if (!best) return NULL;
+    struct arena_block *block = *best;
+    *best = block->next;
+    block->filled = 0;
+    return block;
+}
+
+void *arena_allocate(struct arena *arena, size_t bytes)
+{
+    size_t padded;
+    if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
+    padded &= ~(size_t)(ALIGNMENT - 1);
+    if (arena->limit_bytes &&
+        (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded))
+        return NULL;
+
+    struct arena_block *block = arena->used;
+    if (!block || block->bytes - block->filled < padded) {
+        size_t wanted = block ? block->bytes : FIRST_BLOCK;
+        if (wanted < ((size_t)1 << 20)) wanted *= 2;
+        if (wanted > ((size_t)1 << 20)) wanted = (size_t)1 << 20;
+        if (wanted < padded) wanted = padded;
+        block = spare_take(arena, padded);
+        if (!block) {
+            block = block_create(wanted);
+            if (!block) return NULL;
+            arena->held_bytes += wanted;
+        }
+        /* A big one-off block goes behind the block being filled, so that what is left of
+         * the latter is not lost. */
+        if (arena->used && padded > ((size_t)1 << 19)) {
+            block->next = arena->used->next;
+            arena->used->next = block;
+        } else {
+            block->next = arena->used;
+            arena->used = block;
+        }
+    }
+    void *result = block->start + block->filled;
+    block->filled += padded;
+    arena->used_bytes += padded;
+    return result;
+}
+
+void *arena_allocate_array(struct arena *arena, size_t count, size_t size)
+{
+    size_t bytes;
+    if (!size_multiply(&bytes, count, size)) return NULL;
+    return arena_allocate(arena, bytes);
+}
+
+void *arena_allocate_zeroed(struct arena *arena, size_t count, size_t size)
+{
+    void *result = arena_allocate_array(arena, count, size);
+    if (result) memset(result, 0, count * size);
+    return result;
+}
+
+char *arena_copy_bytes(struct arena *arena, const char *text, size_t length)
+{
+    char *copy = length < SIZE_MAX ? arena_allocate(arena, length + 1) : NULL;
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    return copy;
+}
+
+char *arena_copy_string(struct arena *arena, const char *text)
+{
+    return arena_copy_bytes(arena, text, strlen(text));
+}
+
+char *arena_format(struct arena *arena, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (length < 0) return NULL;
+    char *text = arena_allocate(arena, (size_t)length + 1);
+    if (!text) return NULL;
+    va_start(arguments, format);
+    (void)vsnprintf(text, (size_t)length + 1, format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+void arena_reset(struct arena *arena)
+{
+    size_t keep = arena->keep_bytes ? arena->keep_bytes : DEFAULT_KEEP;
+    struct arena_block *chains[2] = { arena->used, arena->spare };
+    size_t kept = 0;
+
+    arena->used = arena->spare = NULL;
+    for (int i = 0; i < 2; i++) {
+        for (struct arena_block *block = chains[i], *next; block; block = next) {
+            next = block->next;
+            if (kept + block->bytes > keep) {
+                arena->held_bytes -= block->bytes;
+                memory_release(block);
+                continue;
+            }
+            kept += block->bytes;
+            block->next = arena->spare;
+            arena->spare = block;
+        }
+    }
+    arena->used_bytes = 0;
+}
+
+void arena_release(struct arena *arena)
+{
+    size_t keep = arena->keep_bytes;
+    arena->keep_bytes = 1;
+    arena_reset(arena);
+    arena->keep_bytes = keep;
+}

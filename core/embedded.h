@@ -1,0 +1,13 @@
+/* Files of config/ compiled into the program. */
+#ifndef PROBE_CORE_EMBEDDED_H
+#define PROBE_CORE_EMBEDDED_H
+
+struct embedded_file {
+    const char *name; /* file name without directory */
+    const char *text; /* NUL-terminated */
+    unsigned long bytes;
+};
+
+extern const struct embedded_file config_files[]; /* ended by a NULL name */
+
+#endif

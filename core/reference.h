@@ -1,0 +1,58 @@
+/* A reference: values that carry a proven bound on their own error.
+ *
+ * For element i:  | (hi[i] + lo[i]) - exact_i | <= reference_bound(r, i), where exact is the
+ * real-valued function of the stored inputs. `lo` is NULL (zero) except where the tested dtype
+ * is float64. The bound is either an array (`error`) or, when `error` is NULL, the uniform form
+ * relative * |hi[i]| + absolute. Infinite and NaN values are exact statements: the mathematical
+ * result is that infinity or not a number; their bound is 0.
+ *
+ * A complex tensor has two components: element i is hi[2i] + i hi[2i+1], and counts, bounds and
+ * `error` are per component. An integer or bool tensor is exact and uses `integer` alone.
+ */
+#ifndef PROBE_CORE_REFERENCE_H
+#define PROBE_CORE_REFERENCE_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+enum reference_state {
+    REFERENCE_EXACT,     /* every bound is 0 */
+    REFERENCE_CERTIFIED, /* every bound <= 2^-10 ulp of the tested dtype */
+    REFERENCE_BOUNDED    /* some bound is larger; it says by how much */
+};
+
+struct reference {
+    enum dtype dtype; /* of the API's result: what a device returns */
+    int rank;
+    int64_t shape[TENSOR_MAX_RANK];
+    size_t n; /* components: elements, twice that when complex */
+
+    double *hi;
+    double *lo;    /* or NULL */
+    double *error; /* or NULL */
+    double relative, absolute;
+    int64_t *integer; /* integer and bool dtypes; hi, lo and error are NULL then */
+    enum reference_state state;
+
+    /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
+     * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated
+     * (error is an array afterwards). NULL when nothing can be gained. */
+    struct status (*refine)(struct reference *reference, size_t count, const size_t *components,
+                            double wanted_ulp);
+    void *refine_context;
+};
+
+/* The bound on component i. */
+static inline double reference_bound(const struct reference *r, size_t i)
+{
+    if (r->integer) return 0;
+    if (r->error) return r->error[i];
+    return isfinite(r->hi[i]) ? r->relative * fabs(r->hi[i]) + r->absolute : 0;
+}
+
+#endif

@@ -1,0 +1,66 @@
+/* The dump: dump.json of an L1 or mix recording, one entry per API call and direction.
+ *
+ * The file is mapped and indexed once by a streaming scan (key and value offsets of every
+ * entry; never more memory than the text itself); the entries of one call are parsed when it is
+ * their turn, on the worker that runs it. Accepts Python's bare NaN, Infinity and -Infinity,
+ * both generations of the format and both spellings of its keys.
+ *
+ * Errors are STATUS_BAD_INPUT and name the file, line, column, JSON path and what was
+ * expected, in one line.
+ */
+#ifndef PROBE_FORMATS_DUMP_H
+#define PROBE_FORMATS_DUMP_H
+
+#include <stdint.h>
+
+#include "core/case.h"
+#include "core/status.h"
+
+struct dump;
+
+struct dump_header {
+    const char *task;      /* "statistics", "tensor", ... or NULL */
+    const char *level;     /* "L1", "mix", ... or NULL */
+    const char *framework; /* or NULL */
+    bool has_data_dir;     /* dump_data_dir is a non-empty string: real-data mode */
+    bool gradients_of_arguments; /* "gradients": "arguments" */
+};
+
+/* Open and index. An L0 or empty dump is an error that says L1 or mix is needed. */
+struct status dump_open(struct dump **out, const char *path);
+void dump_close(struct dump *dump);
+
+const struct dump_header *dump_header(const struct dump *dump);
+
+/* Number of API calls: forward entries that are not Module or Cell entries, in file order. */
+size_t dump_count(const struct dump *dump);
+
+/* Full name of call i without the direction ("Torch.matmul.3"). Lives as long as the dump. */
+const char *dump_name(const struct dump *dump, size_t i);
+
+/* Parse call i with its backward entry, if any. Everything lives in `arena`. A call whose
+ * arguments cannot be understood is STATUS_SKIP with the reason; `out->full_name`, `type`,
+ * `api` and `position` are set even then. Threads: safe, each with its own arena. */
+struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
+                             size_t i);
+
+/* Bytes of JSON text of call i (both directions): a cheap measure for scheduling. */
+size_t dump_case_bytes(const struct dump *dump, size_t i);
+
+/* The stored elements of a recorded tensor (its data_name inside the dump's data directory).
+ * `.npy` or `.pt`, mapped and not copied where the file allows; the mapping is closed by
+ * dump_close. STATUS_SKIP with the reason when the file is missing, unreadable, leaves the
+ * directory or disagrees with the record. Threads: safe. */
+struct status dump_load_tensor(struct tensor *out, struct arena *arena, const struct dump *dump,
+                               const struct tensor_record *record);
+
+/* FNV-1a 64-bit digest of the whole text, for the run file. */
+uint64_t dump_digest(const struct dump *dump);
+
+/* Indices of the calls that stay when duplicates are filtered (-f): two calls are duplicates
+ * when name without index and the structure of all arguments are equal, ignoring Max, Min,
+ * Mean, Norm, md5, data_name and *_except_inf_nan. The first is kept. `keep` has dump_count
+ * entries. */
+struct status dump_filter(bool *keep, const struct dump *dump);
+
+#endif

@@ -1,0 +1,40 @@
+/* Case -> input tensors: recorded data where the dump has it, random data within the recorded
+ * range otherwise.
+ *
+ * A random element is a pure function of (seed, API full name, argument path, element index):
+ * Philox 4x32-10 keyed by a hash of the first three, counted by the last. Thread count, order,
+ * resume and host do not matter.
+ */
+#ifndef PROBE_GENERATORS_GENERATE_H
+#define PROBE_GENERATORS_GENERATE_H
+
+#include "core/case.h"
+#include "formats/dump.h"
+
+struct generate_options {
+    uint64_t seed;
+    bool keep_recorded; /* leave inputs as recorded: no HF32 rounding, no dtype conversion
+                           (the `recorded` backend, whose outputs belong to those bits) */
+};
+
+/* What was done to the inputs beyond the plain rules, for the evidence; one line each. */
+struct generate_notes {
+    const char *lines[16];
+    size_t count;
+};
+
+/* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`. STATUS_SKIP with
+ * the reason when an input cannot be made. */
+struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
+                              struct arena *arena, const struct dump *dump,
+                              const struct generate_options *options);
+
+/* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others stay
+ * NULL. */
+struct status generate_load_recorded(struct api_case *c, struct arena *arena,
+                                     const struct dump *dump);
+
+/* Bytes that the inputs of `c` will take. SIZE_MAX when a shape overflows. */
+size_t generate_input_bytes(const struct api_case *c);
+
+#endif

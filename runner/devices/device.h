@@ -1,0 +1,49 @@
+/* A device: whatever is tested. It gets a case with inputs and gives outputs, gradients or an
+ * error; it never sees the reference. Each worker thread has its own struct device.
+ */
+#ifndef PROBE_RUNNER_DEVICES_DEVICE_H
+#define PROBE_RUNNER_DEVICES_DEVICE_H
+
+#include "core/case.h"
+#include "core/status.h"
+#include "formats/dump.h"
+
+struct device;
+
+struct device_options {
+    const char *backend;    /* as the user typed it: "cpu", "recorded", "plugin:F", "worker:C" */
+    int device_id;          /* of -d, dealt round robin to the workers */
+    bool jit_compile;
+    double case_timeout_s;  /* 0 = none */
+    const struct dump *dump; /* for `recorded` */
+};
+
+/* What the device made of one case. Values live in the arena of the call. */
+struct device_result {
+    struct value outputs; /* LIST, nested outputs flattened depth-first */
+    /* Gradients of all tensor arguments, args then kwargs, depth-first; NONE = no gradient. Not
+     * set (kind VALUE_NONE) when no backward was asked for or `backward` is not OK. */
+    struct value gradients;
+    struct status backward; /* STATUS_SKIP: this device has no gradients here, and why */
+};
+
+struct device_class {
+    const char *name;
+    /* May the inputs be altered before the call (HF32 rounding, dtype conversions)? */
+    bool alter_inputs;
+    struct status (*open)(struct device **out, const struct device_options *options);
+    /* STATUS_SKIP: cannot run this case. STATUS_DEVICE: the device failed (crash, hang, ...):
+     * an `error` row with the text. */
+    struct status (*run)(struct device *device, struct device_result *out, struct arena *arena,
+                         const struct api_case *c, bool want_gradients);
+    void (*close)(struct device *device);
+};
+
+struct device {
+    const struct device_class *class;
+};
+
+/* The class for a backend name, NULL when there is none such. */
+const struct device_class *device_find(const char *backend);
+
+#endif

@@ -1,0 +1,579 @@
+#include "core/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/checked.h"
+#include "core/memory.h"
+
+enum { PATH_LIMIT = 4096, NAME_LIMIT = 255, MISSING_DIRECTORY_LIMIT = 16 };
+
+int (*file_fault)(enum file_operation operation, const char *path);
+
+/* Ask the hook; true with errno set when the operation shall fail. */
+static bool fault(enum file_operation operation, const char *path, bool *is_short)
+{
+    int answer = file_fault ? file_fault(operation, path) : 0;
+    if (is_short) *is_short = answer == FILE_SHORT;
+    if (answer == 0 || answer == FILE_SHORT) return false;
+    errno = answer;
+    return true;
+}
+
+static struct status failed(const char *what, const char *path)
+{
+    int reason = errno;
+    if (reason == ENOMEM) return status_error(STATUS_NO_MEMORY, "cannot %s '%s': out of memory", what, path);
+    return status_error(STATUS_IO, "cannot %s '%s': %s", what, path, strerror(reason));
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+struct status file_check_name(const char *path)
+{
+    size_t length = strlen(path);
+
+    if (!length) return status_error(STATUS_BAD_INPUT, "the file name is empty");
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)path[i] < 0x20 || path[i] == 0x7f)
+            return status_error(STATUS_BAD_INPUT,
+                                "a file name has the control character 0x%02x at byte %zu",
+                                (unsigned)(unsigned char)path[i], i + 1);
+    if (length > PATH_LIMIT)
+        return status_error(STATUS_BAD_INPUT, "the path '%.80s...' has %zu bytes; at most %d are "
+                            "accepted", path, length, (int)PATH_LIMIT);
+    if (strlen(base_name(path)) > NAME_LIMIT)
+        return status_error(STATUS_BAD_INPUT, "the file name '%.80s...' has %zu bytes; at most %d "
+                            "are accepted", base_name(path), strlen(base_name(path)),
+                            (int)NAME_LIMIT);
+    return status_ok();
+}
+
+uint64_t file_size_limit(const char *path)
+{
+    static const struct {
+        const char *suffix;
+        uint64_t bytes;
+    } limits[] = {
+        { ".json", UINT64_C(10) << 30 }, { ".npy", UINT64_C(10) << 30 },
+        { ".pt", UINT64_C(10) << 30 },   { ".zip", UINT64_C(10) << 30 },
+        { ".log", UINT64_C(10) << 30 },  { ".db", UINT64_C(10) << 30 },
+        { ".csv", UINT64_C(1) << 30 },   { ".xlsx", UINT64_C(1) << 30 },
+        { ".yaml", UINT64_C(1) << 30 },  { ".ir", UINT64_C(1) << 30 },
+        { ".pkl", UINT64_C(1) << 30 },
+    };
+    const char *suffix = strrchr(base_name(path), '.');
+    for (size_t i = 0; suffix && i < sizeof limits / sizeof *limits; i++)
+        if (!strcmp(suffix, limits[i].suffix)) return limits[i].bytes;
+    return UINT64_C(1) << 20;
+}
+
+bool file_exists(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+/* ---- opening ---------------------------------------------------------------------------- */
+
+/* Hand `fd` over to a struct file. */
+static struct status file_take(struct file *out, int fd, const char *path)
+{
+    char *copy = memory_copy_string(path);
+    if (!copy) {
+        (void)close(fd);
+        return status_no_memory(strlen(path) + 1);
+    }
+    *out = (struct file){ .fd = fd, .path = copy };
+    return status_ok();
+}
+
+static struct status check_type(const struct stat *info, const char *path)
+{
+    if (S_ISREG(info->st_mode)) return status_ok();
+    const char *kind = S_ISDIR(info->st_mode)    ? "a directory"
+                       : S_ISFIFO(info->st_mode) ? "a FIFO"
+                       : S_ISLNK(info->st_mode)  ? "a symbolic link"
+                       : S_ISSOCK(info->st_mode) ? "a socket"
+                                                 : "a device";
+    return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed", path, kind);
+}
+
+static struct status check_owner(const struct stat *info, const char *path)
+{
+    uid_t caller = geteuid();
+    if (caller == 0 || info->st_uid == caller || info->st_uid == 0) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "'%s' belongs to another user (uid %u); use --trust-files to read it",
+                        path, (unsigned)info->st_uid);
+}
+
+static struct status check_size(const struct stat *info, const char *path)
+{
+    uint64_t limit = file_size_limit(path);
+    if ((uint64_t)info->st_size <= limit) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "'%s' has %llu bytes; files of this suffix may have %llu (use "
+                        "--trust-files to read it)",
+                        path, (unsigned long long)info->st_size, (unsigned long long)limit);
+}
+
+static struct status check_permissions(const struct stat *info, const char *path)
+{
+    if (!(info->st_mode & S_IWOTH)) return status_ok();
+    /* In a sticky directory (/tmp) others can add files but not replace this one. */
+    if (S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX)) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "'%s' can be written by every user; take that away (chmod o-w) or use "
+                        "--trust-files",
+                        path);
+}
+
+/* The directory in which the file lies: who can write there can replace the file. */
+static struct status check_parent(const char *path)
+{
+    char parent[PATH_LIMIT + 2];
+    const char *base = base_name(path);
+    size_t length = (size_t)(base - path);
+    struct stat info;
+
+    assert(length <= PATH_LIMIT);
+    if (length) (void)snprintf(parent, sizeof parent, "%.*s", (int)length, path);
+    else (void)snprintf(parent, sizeof parent, ".");
+    if (fault(FILE_STAT, parent, NULL) || stat(parent, &info)) return failed("examine", parent);
+    return check_permissions(&info, parent);
+}
+
+/* open, again after a signal. */
+static int open_retrying(int directory, const char *name, int flags, mode_t mode)
+{
+    int fd;
+    do {
+        fd = openat(directory, name, flags, mode);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Open a regular file that passes the checks. `name` is looked up in `directory`, `path` is
+ * what messages say. The type is checked before the open, because opening a device can have
+ * effects, and the rest after it, on the very file that was opened. */
+static struct status open_checked(struct file *out, int directory, const char *name,
+                                  const char *path, int flags, bool follow, bool trust_files)
+{
+    struct stat before, info;
+    struct status status;
+    int no_follow = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+
+    *out = FILE_NONE;
+    if (fault(FILE_STAT, path, NULL) || fstatat(directory, name, &before, no_follow)) {
+        if (errno == ENOENT || errno == ENOTDIR)
+            return status_error(STATUS_BAD_INPUT, "'%s' does not exist", path);
+        return failed("examine", path);
+    }
+    if (S_ISLNK(before.st_mode))
+        return status_error(STATUS_BAD_INPUT, "'%s' is a symbolic link; name the file itself%s",
+                            path, directory == AT_FDCWD ? " or use --trust-files" : "");
+    TRY(check_type(&before, path));
+    int fd = fault(FILE_OPEN, path, NULL)
+                 ? -1
+                 : open_retrying(directory, name,
+                                 flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY |
+                                     (follow ? 0 : O_NOFOLLOW),
+                                 0);
+    if (fd < 0) return failed("open", path);
+    if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) {
+        status = failed("examine", path);
+    } else {
+        status = check_type(&info, path);
+        if (!status.code && !trust_files) status = check_owner(&info, path);
+        if (!status.code && !trust_files) status = check_permissions(&info, path);
+        if (!status.code && !trust_files) status = check_size(&info, path);
+    }
+    if (status.code) {
+        (void)close(fd);
+        return status;
+    }
+    return file_take(out, fd, path);
+}
+
+struct status file_open_read(struct file *out, const char *path, bool trust_files)
+{
+    *out = FILE_NONE;
+    TRY(file_check_name(path));
+    if (!trust_files && file_exists(path)) TRY(check_parent(path));
+    return open_checked(out, AT_FDCWD, path, path, O_RDONLY, trust_files, trust_files);
+}
+
+struct status file_open_append(struct file *out, const char *path, bool trust_files)
+{
+    *out = FILE_NONE;
+    TRY(file_check_name(path));
+    if (!trust_files && file_exists(path)) TRY(check_parent(path));
+    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files, trust_files);
+}
+
+struct status file_open_directory(struct file *out, const char *path, bool trust_files)
+{
+    struct stat info;
+    struct status status = status_ok();
+
+    *out = FILE_NONE;
+    TRY(file_check_name(path));
+    int fd = fault(FILE_OPEN, path, NULL)
+                 ? -1
+                 : open_retrying(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        if (errno == ENOENT)
+            return status_error(STATUS_BAD_INPUT, "the directory '%s' does not exist", path);
+        if (errno == ENOTDIR)
+            return status_error(STATUS_BAD_INPUT, "'%s' is not a directory", path);
+        return failed("open", path);
+    }
+    if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) status = failed("examine", path);
+    if (!status.code && !trust_files) status = check_owner(&info, path);
+    if (!status.code && !trust_files) status = check_permissions(&info, path);
+    if (status.code) {
+        (void)close(fd);
+        return status;
+    }
+    return file_take(out, fd, path);
+}
+
+/* Step into the sub-directories of `name`. *last is the base name, *place the directory that
+ * holds it: a new descriptor, or -1 when it is `directory` itself. */
+static struct status descend(int *place, const char **last, const struct file *directory,
+                             const char *name)
+{
+    char part[NAME_LIMIT + 1];
+
+    *place = -1;
+    for (const char *slash; (slash = strchr(name, '/')); name = slash + 1) {
+        size_t length = (size_t)(slash - name);
+        if (!length) continue;
+        if (length > NAME_LIMIT) {
+            if (*place >= 0) (void)close(*place);
+            return status_error(STATUS_BAD_INPUT, "a part of the file name is longer than %d bytes",
+                                (int)NAME_LIMIT);
+        }
+        (void)snprintf(part, sizeof part, "%.*s", (int)length, name);
+        int from = *place >= 0 ? *place : directory->fd;
+        int fd = fault(FILE_OPEN, part, NULL)
+                     ? -1
+                     : open_retrying(from, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+                                     0);
+        int reason = errno;
+        if (*place >= 0) (void)close(*place);
+        *place = fd;
+        errno = reason;
+        if (fd < 0 && (reason == ENOENT || reason == ENOTDIR || reason == ELOOP))
+            return status_error(STATUS_BAD_INPUT,
+                                "'%s' in '%s' is not a directory (links are not followed)", part,
+                                directory->path);
+        if (fd < 0) return failed("open", part);
+    }
+    *last = name;
+    return status_ok();
+}
+
+/* "..", as one of the parts of a name. */
+static bool climbs(const char *name)
+{
+    for (const char *part = name; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (part[0] == '.' && part[1] == '.' && (part[2] == '/' || !part[2])) return true;
+    }
+    return false;
+}
+
+struct status file_open_read_in(struct file *out, const struct file *directory,
+                                const char *name, bool trust_files)
+{
+    char path[2 * PATH_LIMIT + 2];
+    const char *last = name;
+    int place;
+
+    *out = FILE_NONE;
+    TRY(file_check_name(name));
+    if (name[0] == '/' || climbs(name))
+        return status_error(STATUS_BAD_INPUT, "the file name '%s' leaves the directory '%s'",
+                            name, directory->path);
+    (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
+    TRY(descend(&place, &last, directory, name));
+    struct status status = open_checked(out, place >= 0 ? place : directory->fd, last, path,
+                                        O_RDONLY, false, trust_files);
+    if (place >= 0) (void)close(place);
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+struct status file_size(uint64_t *bytes, const struct file *file)
+{
+    struct stat info;
+    if (fault(FILE_STAT, file->path, NULL) || fstat(file->fd, &info))
+        return failed("examine", file->path);
+    *bytes = (uint64_t)info.st_size;
+    return status_ok();
+}
+
+struct status file_read_at(size_t *got, const struct file *file, void *buffer, size_t bytes,
+                           uint64_t offset)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        bool is_short;
+        size_t wanted = bytes - done;
+        if (fault(FILE_READ, file->path, &is_short)) {
+            if (errno == EINTR) continue;
+            return failed("read", file->path);
+        }
+        if (is_short) wanted = 1;
+        ssize_t n = pread(file->fd, (char *)buffer + done, wanted, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed("read", file->path);
+        if (n == 0) break;
+        done += (size_t)n;
+    }
+    *got = done;
+    return status_ok();
+}
+
+struct status file_read_all(char **text, size_t *bytes, const struct file *file)
+{
+    uint64_t size;
+    size_t got;
+
+    TRY(file_size(&size, file));
+    if (size > file_size_limit(file->path) || size >= SIZE_MAX)
+        return status_error(STATUS_BAD_INPUT, "'%s' has %llu bytes; files of this suffix may have "
+                            "%llu", file->path, (unsigned long long)size,
+                            (unsigned long long)file_size_limit(file->path));
+    char *buffer = memory_allocate((size_t)size + 1);
+    if (!buffer) return status_no_memory(size + 1);
+    struct status status = file_read_at(&got, file, buffer, (size_t)size, 0);
+    if (status.code) {
+        memory_release(buffer);
+        return status;
+    }
+    buffer[got] = '\0';
+    *text = buffer;
+    *bytes = got;
+    return status_ok();
+}
+
+struct status file_read_path(char **text, size_t *bytes, const char *path, bool trust_files)
+{
+    struct file file;
+    TRY(file_open_read(&file, path, trust_files));
+    struct status status = file_read_all(text, bytes, &file);
+    struct status closed = file_close(&file);
+    if (status.code) return status;
+    if (closed.code) memory_release(*text);
+    return closed;
+}
+
+struct status file_map(struct file_map *out, const struct file *file)
+{
+    uint64_t size;
+
+    TRY(file_size(&size, file));
+    if (size > PTRDIFF_MAX)
+        return status_error(STATUS_BAD_INPUT, "'%s' is too large to be mapped", file->path);
+    if (!size) {
+        *out = (struct file_map){ .data = "", .bytes = 0 };
+        return status_ok();
+    }
+    void *data = fault(FILE_MAP, file->path, NULL)
+                     ? MAP_FAILED
+                     : mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+    if (data == MAP_FAILED) return failed("map", file->path);
+    *out = (struct file_map){ .data = data, .bytes = (size_t)size };
+    return status_ok();
+}
+
+void file_unmap(struct file_map *map)
+{
+    if (map->bytes) (void)munmap((void *)(uintptr_t)map->data, map->bytes);
+    *map = (struct file_map){ 0 };
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+struct status file_create(struct file *out, const char *path)
+{
+    *out = FILE_NONE;
+    TRY(file_check_name(path));
+    int fd = fault(FILE_CREATE, path, NULL)
+                 ? -1
+                 : open_retrying(AT_FDCWD, path,
+                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+    if (fd < 0 && errno == EEXIST)
+        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already", path);
+    if (fd < 0) return failed("create", path);
+    return file_take(out, fd, path);
+}
+
+bool file_already_exists(struct status status)
+{
+    return status.code == STATUS_BAD_ARGUMENT;
+}
+
+struct status file_write_all(const struct file *file, const void *data, size_t bytes)
+{
+    const char *from = data;
+
+    while (bytes) {
+        bool is_short;
+        size_t wanted = bytes;
+        if (fault(FILE_WRITE, file->path, &is_short)) {
+            if (errno == EINTR) continue;
+            return failed("write", file->path);
+        }
+        if (is_short) wanted = 1;
+        ssize_t n = write(file->fd, from, wanted);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return failed("write", file->path);
+        from += n;
+        bytes -= (size_t)n;
+    }
+    return status_ok();
+}
+
+struct status file_sync(const struct file *file)
+{
+    if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd)) return failed("sync", file->path);
+    return status_ok();
+}
+
+struct status file_truncate(const struct file *file, uint64_t bytes)
+{
+    if (bytes > INT64_MAX)
+        return status_error(STATUS_IO, "cannot resize '%s' to %llu bytes", file->path,
+                            (unsigned long long)bytes);
+    if (fault(FILE_TRUNCATE, file->path, NULL) || ftruncate(file->fd, (off_t)bytes))
+        return failed("resize", file->path);
+    if (lseek(file->fd, (off_t)bytes, SEEK_SET) < 0) return failed("resize", file->path);
+    return status_ok();
+}
+
+struct status file_close(struct file *file)
+{
+    struct status status = status_ok();
+
+    if (file->fd >= 0) {
+        /* On Linux the descriptor is gone even when close fails or is interrupted. */
+        bool injected = fault(FILE_CLOSE, file->path, NULL);
+        int reason = errno;
+        int result = close(file->fd);
+        if (injected) errno = reason;
+        if (injected || (result && errno != EINTR)) status = failed("close", file->path);
+    }
+    memory_release(file->path);
+    *file = FILE_NONE;
+    return status;
+}
+
+struct status file_lock(const struct file *file)
+{
+    int result;
+
+    do {
+        result = fault(FILE_LOCK, file->path, NULL) ? -1 : flock(file->fd, LOCK_EX | LOCK_NB);
+    } while (result && errno == EINTR);
+    if (!result) return status_ok();
+    if (errno == EWOULDBLOCK)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "'%s' is in use by another run; wait for it or choose another output "
+                            "directory",
+                            file->path);
+    return failed("lock", file->path);
+}
+
+bool file_is_locked(struct status status)
+{
+    return status.code == STATUS_BAD_ARGUMENT;
+}
+
+static void parent_of(char *parent, size_t bytes, const char *path)
+{
+    const char *base = base_name(path);
+    if (base == path) (void)snprintf(parent, bytes, ".");
+    else (void)snprintf(parent, bytes, "%.*s", (int)(base - path), path);
+}
+
+struct status file_sync_directory(const char *path)
+{
+    struct file directory;
+    TRY(file_open_directory(&directory, path, true));
+    struct status status = file_sync(&directory);
+    struct status closed = file_close(&directory);
+    return status.code ? status : closed;
+}
+
+struct status file_rename(const char *from, const char *to)
+{
+    char parent[PATH_LIMIT + 2];
+
+    TRY(file_check_name(from));
+    TRY(file_check_name(to));
+    if (fault(FILE_RENAME, from, NULL) || rename(from, to)) return failed("rename", from);
+    parent_of(parent, sizeof parent, to);
+    TRY(file_sync_directory(parent));
+    parent_of(parent, sizeof parent, from);
+    return file_sync_directory(parent);
+}
+
+struct status file_remove(const char *path)
+{
+    if (fault(FILE_REMOVE, path, NULL) || unlink(path)) return failed("remove", path);
+    return status_ok();
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+struct status file_make_directories(const char *path)
+{
+    char part[PATH_LIMIT + 1];
+    int made = 0;
+
+    TRY(file_check_name(path));
+    size_t length = strlen(path);
+    for (size_t end = 1; end <= length; end++) {
+        if (path[end] != '/' && path[end]) continue;
+        memcpy(part, path, end);
+        part[end] = '\0';
+        if (is_directory(part)) continue;
+        if (++made > MISSING_DIRECTORY_LIMIT)
+            return status_error(STATUS_BAD_INPUT,
+                                "'%s' needs more than %d new directories", path,
+                                (int)MISSING_DIRECTORY_LIMIT);
+        if (fault(FILE_MAKE_DIRECTORY, part, NULL) || mkdir(part, 0750)) {
+            int reason = errno;
+            /* Another process may have made it meanwhile. */
+            if (reason == EEXIST && is_directory(part)) continue;
+            errno = reason;
+            return failed("create the directory", part);
+        }
+    }
+    return status_ok();
+}

@@ -39,6 +39,10 @@ struct status csv_append_mark(struct csv_buffer *buffer);
  * gets an apostrophe at its start and behind each such semicolon, unless it is a number. */
 struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_t length);
 
+/* A cell with a number in fixed notation, as printf's %.<decimals>f writes it; "nan", "inf" or
+ * "-inf" for what is not finite. `decimals` is 0..20. */
+struct status csv_append_fixed(struct csv_buffer *buffer, double value, int decimals);
+
 /* Turn the comma behind the last cell into a row end. At least one cell must have been appended
  * since the last row end. */
 struct status csv_end_row(struct csv_buffer *buffer);
@@ -63,6 +67,10 @@ struct csv_text {
 };
 
 bool csv_text_equal(struct csv_text text, const char *string);
+
+/* The number that the text is, correctly rounded; false, with *value untouched, when
+ * csv_is_number says that it is none. */
+bool csv_read_number(double *value, struct csv_text text);
 
 struct csv_row {
     const struct csv_text *cells; /* quotes removed */

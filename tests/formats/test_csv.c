@@ -2,6 +2,7 @@
  * nothing with ours; what the reader finds in well-formed texts must be what libcsv finds. */
 #include <check.h>
 #include <csv.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -438,6 +439,71 @@ START_TEST(tells_numbers_from_text)
 }
 END_TEST
 
+/* Fixed notation has the digits of printf, for values of every size. */
+START_TEST(prints_as_printf)
+{
+    static const double special[] = { 0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0x1p60, 0x1.fffffffffffffp59,
+                                      0x1p53, 1e300, 5e-324, 5e-15, 1.5e-14, 0.000000000000005,
+                                      999999999999.99999999, 1.7976931348623157e308 };
+    uint64_t state = 99 + (uint64_t)_i;
+    char expected[400];
+    for (int i = 0; i < 20000; i++) {
+        double value;
+        uint64_t bits = next_random(&state) << 33 ^ next_random(&state) << 11 ^ next_random(&state);
+        memcpy(&value, &bits, sizeof value);
+        if (i < 16) value = special[i];
+        else if (i % 3) value = ldexp((double)(int64_t)bits, -(int)(next_random(&state) % 140));
+        else if (!isfinite(value)) continue;
+        struct csv_buffer buffer = { 0 };
+        ck_ok(csv_append_fixed(&buffer, value, _i));
+        int length = snprintf(expected, sizeof expected, "%.*f,", _i, value);
+        ck_assert_msg(buffer.length == (size_t)length &&
+                          memcmp(buffer.data, expected, buffer.length) == 0,
+                      "%a printed as %.*s", value, (int)buffer.length, buffer.data);
+        csv_buffer_release(&buffer);
+    }
+}
+END_TEST
+
+START_TEST(prints_what_is_not_finite)
+{
+    struct csv_buffer buffer = { 0 };
+    ck_ok(csv_append_fixed(&buffer, NAN, 14));
+    ck_ok(csv_append_fixed(&buffer, -NAN, 14));
+    ck_ok(csv_append_fixed(&buffer, INFINITY, 14));
+    ck_ok(csv_append_fixed(&buffer, -INFINITY, 14));
+    ck_assert_uint_eq(buffer.length, 17);
+    ck_assert_mem_eq(buffer.data, "nan,nan,inf,-inf,", 17);
+    csv_buffer_release(&buffer);
+}
+END_TEST
+
+/* Numbers read to the double that strtod gives, whatever their form. */
+START_TEST(reads_numbers_as_strtod)
+{
+    static const char *const texts[] = { "0", "-0.0", "0.00000000000000", "1132.60594634612403",
+                                         "0.99999999999503", "+1.5", ".5", "5.", "1e-7", "-2E+05",
+                                         " 3.25 ", "123456789012345678901234567890.5", "inf",
+                                         "-Infinity", "4.9e-324", "1e999" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        double value = 7;
+        ck_assert_msg(csv_read_number(&value, (struct csv_text){ texts[i], strlen(texts[i]) }),
+                      "'%s'", texts[i]);
+        double expected = strtod(texts[i], NULL);
+        ck_assert_msg(memcmp(&value, &expected, sizeof value) == 0, "'%s' read as %a", texts[i],
+                      value);
+    }
+    double value = 7;
+    ck_assert(csv_read_number(&value, (struct csv_text){ "nan", 3 }));
+    ck_assert(isnan(value));
+    value = 7;
+    ck_assert(!csv_read_number(&value, (struct csv_text){ " ", 1 }));
+    ck_assert(!csv_read_number(&value, (struct csv_text){ "1.2.3", 5 }));
+    ck_assert(!csv_read_number(&value, (struct csv_text){ "-", 1 }));
+    ck_assert_double_eq(value, 7);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("csv");
@@ -457,6 +523,9 @@ int main(void)
     tcase_add_test(tests, keeps_its_limits);
     tcase_add_test(tests, survives_lack_of_memory);
     tcase_add_test(tests, tells_numbers_from_text);
+    tcase_add_loop_test(tests, prints_as_printf, 0, 21);
+    tcase_add_test(tests, prints_what_is_not_finite);
+    tcase_add_test(tests, reads_numbers_as_strtod);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

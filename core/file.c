@@ -29,14 +29,34 @@ static bool fault(enum file_operation operation, const char *path, bool *is_shor
     return true;
 }
 
+struct file_shown_name file_shown(const char *path)
+{
+    enum { TAIL = 180 };
+    struct file_shown_name name;
+    size_t length = strlen(path);
+
+    if (length < sizeof name.text) {
+        memcpy(name.text, path, length + 1);
+        return name;
+    }
+    const char *tail = path + length - TAIL;
+    while ((*tail & 0xc0) == 0x80) tail++;
+    (void)snprintf(name.text, sizeof name.text, "...%s", tail);
+    return name;
+}
+
 static struct status failed(const char *what, const char *path)
 {
     int reason = errno;
-    if (reason == ENOMEM) return status_error(STATUS_NO_MEMORY, "cannot %s '%s': out of memory", what, path);
-    return status_error(STATUS_IO, "cannot %s '%s': %s", what, path, strerror(reason));
+    if (reason == ENOMEM)
+        return status_error(STATUS_NO_MEMORY, "cannot %s '%s': out of memory", what,
+                            file_shown(path).text);
+    return status_error(STATUS_IO, "cannot %s '%s': %s", what, file_shown(path).text,
+                        strerror(reason));
 }
 
-/* ---- names ------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------
+ */
 
 static const char *base_name(const char *path)
 {
@@ -55,12 +75,15 @@ struct status file_check_name(const char *path)
                                 "a file name has the control character 0x%02x at byte %zu",
                                 (unsigned)(unsigned char)path[i], i + 1);
     if (length > PATH_LIMIT)
-        return status_error(STATUS_BAD_INPUT, "the path '%.80s...' has %zu bytes; at most %d are "
-                            "accepted", path, length, (int)PATH_LIMIT);
+        return status_error(STATUS_BAD_INPUT,
+                            "the path '%.80s...' has %zu bytes; at most %d are "
+                            "accepted",
+                            path, length, (int)PATH_LIMIT);
     if (strlen(base_name(path)) > NAME_LIMIT)
-        return status_error(STATUS_BAD_INPUT, "the file name '%.80s...' has %zu bytes; at most %d "
-                            "are accepted", base_name(path), strlen(base_name(path)),
-                            (int)NAME_LIMIT);
+        return status_error(STATUS_BAD_INPUT,
+                            "the file name '%.80s...' has %zu bytes; at most %d "
+                            "are accepted",
+                            base_name(path), strlen(base_name(path)), (int)NAME_LIMIT);
     return status_ok();
 }
 
@@ -89,7 +112,8 @@ bool file_exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
-/* ---- opening ---------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------
+ */
 
 /* Hand `fd` over to a struct file. */
 static struct status file_take(struct file *out, int fd, const char *path)
@@ -111,16 +135,18 @@ static struct status check_type(const struct stat *info, const char *path)
                        : S_ISLNK(info->st_mode)  ? "a symbolic link"
                        : S_ISSOCK(info->st_mode) ? "a socket"
                                                  : "a device";
-    return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed", path, kind);
+    return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed", path,
+                        kind);
 }
 
 static struct status check_owner(const struct stat *info, const char *path)
 {
     uid_t caller = geteuid();
     if (caller == 0 || info->st_uid == caller || info->st_uid == 0) return status_ok();
-    return status_error(STATUS_BAD_INPUT,
-                        "'%s' belongs to another user (uid %u); use --trust-files to read it",
-                        path, (unsigned)info->st_uid);
+    return status_error(
+        STATUS_BAD_INPUT,
+        "'%s' belongs to another user (uid %u); use --trust-files to read it", path,
+        (unsigned)info->st_uid);
 }
 
 static struct status check_size(const struct stat *info, const char *path)
@@ -138,10 +164,11 @@ static struct status check_permissions(const struct stat *info, const char *path
     if (!(info->st_mode & S_IWOTH)) return status_ok();
     /* In a sticky directory (/tmp) others can add files but not replace this one. */
     if (S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX)) return status_ok();
-    return status_error(STATUS_BAD_INPUT,
-                        "'%s' can be written by every user; take that away (chmod o-w) or use "
-                        "--trust-files",
-                        path);
+    return status_error(
+        STATUS_BAD_INPUT,
+        "'%s' can be written by every user; take that away (chmod o-w) or use "
+        "--trust-files",
+        path);
 }
 
 /* The directory in which the file lies: who can write there can replace the file. */
@@ -153,9 +180,12 @@ static struct status check_parent(const char *path)
     struct stat info;
 
     assert(length <= PATH_LIMIT);
-    if (length) (void)snprintf(parent, sizeof parent, "%.*s", (int)length, path);
-    else (void)snprintf(parent, sizeof parent, ".");
-    if (fault(FILE_STAT, parent, NULL) || stat(parent, &info)) return failed("examine", parent);
+    if (length)
+        (void)snprintf(parent, sizeof parent, "%.*s", (int)length, path);
+    else
+        (void)snprintf(parent, sizeof parent, ".");
+    if (fault(FILE_STAT, parent, NULL) || stat(parent, &info))
+        return failed("examine", parent);
     return check_permissions(&info, parent);
 }
 
@@ -173,7 +203,8 @@ static int open_retrying(int directory, const char *name, int flags, mode_t mode
  * what messages say. The type is checked before the open, because opening a device can have
  * effects, and the rest after it, on the very file that was opened. */
 static struct status open_checked(struct file *out, int directory, const char *name,
-                                  const char *path, int flags, bool follow, bool trust_files)
+                                  const char *path, int flags, bool follow,
+                                  bool trust_files)
 {
     struct stat before, info;
     struct status status;
@@ -186,8 +217,9 @@ static struct status open_checked(struct file *out, int directory, const char *n
         return failed("examine", path);
     }
     if (S_ISLNK(before.st_mode))
-        return status_error(STATUS_BAD_INPUT, "'%s' is a symbolic link; name the file itself%s",
-                            path, directory == AT_FDCWD ? " or use --trust-files" : "");
+        return status_error(STATUS_BAD_INPUT,
+                            "'%s' is a symbolic link; name the file itself%s", path,
+                            directory == AT_FDCWD ? " or use --trust-files" : "");
     TRY(check_type(&before, path));
     int fd = fault(FILE_OPEN, path, NULL)
                  ? -1
@@ -224,7 +256,8 @@ struct status file_open_append(struct file *out, const char *path, bool trust_fi
     *out = FILE_NONE;
     TRY(file_check_name(path));
     if (!trust_files && file_exists(path)) TRY(check_parent(path));
-    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files, trust_files);
+    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files,
+                        trust_files);
 }
 
 struct status file_open_directory(struct file *out, const char *path, bool trust_files)
@@ -239,7 +272,8 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
                  : open_retrying(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         if (errno == ENOENT)
-            return status_error(STATUS_BAD_INPUT, "the directory '%s' does not exist", path);
+            return status_error(STATUS_BAD_INPUT, "the directory '%s' does not exist",
+                                path);
         if (errno == ENOTDIR)
             return status_error(STATUS_BAD_INPUT, "'%s' is not a directory", path);
         return failed("open", path);
@@ -254,8 +288,8 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
     return file_take(out, fd, path);
 }
 
-/* Step into the sub-directories of `name`. *last is the base name, *place the directory that
- * holds it: a new descriptor, or -1 when it is `directory` itself. */
+/* Step into the sub-directories of `name`. *last is the base name, *place the directory
+ * that holds it: a new descriptor, or -1 when it is `directory` itself. */
 static struct status descend(int *place, const char **last, const struct file *directory,
                              const char *name)
 {
@@ -267,23 +301,24 @@ static struct status descend(int *place, const char **last, const struct file *d
         if (!length) continue;
         if (length > NAME_LIMIT) {
             if (*place >= 0) (void)close(*place);
-            return status_error(STATUS_BAD_INPUT, "a part of the file name is longer than %d bytes",
+            return status_error(STATUS_BAD_INPUT,
+                                "a part of the file name is longer than %d bytes",
                                 (int)NAME_LIMIT);
         }
         (void)snprintf(part, sizeof part, "%.*s", (int)length, name);
         int from = *place >= 0 ? *place : directory->fd;
         int fd = fault(FILE_OPEN, part, NULL)
                      ? -1
-                     : open_retrying(from, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
-                                     0);
+                     : open_retrying(from, part,
+                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         int reason = errno;
         if (*place >= 0) (void)close(*place);
         *place = fd;
         errno = reason;
         if (fd < 0 && (reason == ENOENT || reason == ENOTDIR || reason == ELOOP))
             return status_error(STATUS_BAD_INPUT,
-                                "'%s' in '%s' is not a directory (links are not followed)", part,
-                                directory->path);
+                                "'%s' in '%s' is not a directory (links are not followed)",
+                                part, directory->path);
         if (fd < 0) return failed("open", part);
     }
     *last = name;
@@ -310,8 +345,9 @@ struct status file_open_read_in(struct file *out, const struct file *directory,
     *out = FILE_NONE;
     TRY(file_check_name(name));
     if (name[0] == '/' || climbs(name))
-        return status_error(STATUS_BAD_INPUT, "the file name '%s' leaves the directory '%s'",
-                            name, directory->path);
+        return status_error(STATUS_BAD_INPUT,
+                            "the file name '%s' leaves the directory '%s'", name,
+                            directory->path);
     (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
     TRY(descend(&place, &last, directory, name));
     struct status status = open_checked(out, place >= 0 ? place : directory->fd, last, path,
@@ -320,7 +356,8 @@ struct status file_open_read_in(struct file *out, const struct file *directory,
     return status;
 }
 
-/* ---- reading ---------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------
+ */
 
 struct status file_size(uint64_t *bytes, const struct file *file)
 {
@@ -361,8 +398,10 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
 
     TRY(file_size(&size, file));
     if (size > file_size_limit(file->path) || size >= SIZE_MAX)
-        return status_error(STATUS_BAD_INPUT, "'%s' has %llu bytes; files of this suffix may have "
-                            "%llu", file->path, (unsigned long long)size,
+        return status_error(STATUS_BAD_INPUT,
+                            "'%s' has %llu bytes; files of this suffix may have "
+                            "%llu",
+                            file->path, (unsigned long long)size,
                             (unsigned long long)file_size_limit(file->path));
     char *buffer = memory_allocate((size_t)size + 1);
     if (!buffer) return status_no_memory(size + 1);
@@ -413,7 +452,18 @@ void file_unmap(struct file_map *map)
     *map = (struct file_map){ 0 };
 }
 
-/* ---- writing ---------------------------------------------------------------------------- */
+void file_map_forget(const struct file_map *map, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    from = (from + page - 1) / page * page;
+    to = to == map->bytes ? to : to / page * page;
+    if (!map->bytes || from >= to || to > map->bytes) return;
+    (void)madvise((void *)((uintptr_t)map->data + from), to - from, MADV_DONTNEED);
+}
+
+/* ---- writing ----------------------------------------------------------------------------
+ */
 
 struct status file_create(struct file *out, const char *path)
 {
@@ -457,7 +507,8 @@ struct status file_write_all(const struct file *file, const void *data, size_t b
 
 struct status file_sync(const struct file *file)
 {
-    if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd)) return failed("sync", file->path);
+    if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd))
+        return failed("sync", file->path);
     return status_ok();
 }
 
@@ -494,14 +545,16 @@ struct status file_lock(const struct file *file)
     int result;
 
     do {
-        result = fault(FILE_LOCK, file->path, NULL) ? -1 : flock(file->fd, LOCK_EX | LOCK_NB);
+        result =
+            fault(FILE_LOCK, file->path, NULL) ? -1 : flock(file->fd, LOCK_EX | LOCK_NB);
     } while (result && errno == EINTR);
     if (!result) return status_ok();
     if (errno == EWOULDBLOCK)
-        return status_error(STATUS_BAD_ARGUMENT,
-                            "'%s' is in use by another run; wait for it or choose another output "
-                            "directory",
-                            file->path);
+        return status_error(
+            STATUS_BAD_ARGUMENT,
+            "'%s' is in use by another run; wait for it or choose another output "
+            "directory",
+            file->path);
     return failed("lock", file->path);
 }
 
@@ -513,8 +566,10 @@ bool file_is_locked(struct status status)
 static void parent_of(char *parent, size_t bytes, const char *path)
 {
     const char *base = base_name(path);
-    if (base == path) (void)snprintf(parent, bytes, ".");
-    else (void)snprintf(parent, bytes, "%.*s", (int)(base - path), path);
+    if (base == path)
+        (void)snprintf(parent, bytes, ".");
+    else
+        (void)snprintf(parent, bytes, "%.*s", (int)(base - path), path);
 }
 
 struct status file_sync_directory(const char *path)
@@ -564,9 +619,8 @@ struct status file_make_directories(const char *path)
         part[end] = '\0';
         if (is_directory(part)) continue;
         if (++made > MISSING_DIRECTORY_LIMIT)
-            return status_error(STATUS_BAD_INPUT,
-                                "'%s' needs more than %d new directories", path,
-                                (int)MISSING_DIRECTORY_LIMIT);
+            return status_error(STATUS_BAD_INPUT, "'%s' needs more than %d new directories",
+                                path, (int)MISSING_DIRECTORY_LIMIT);
         if (fault(FILE_MAKE_DIRECTORY, part, NULL) || mkdir(part, 0750)) {
             int reason = errno;
             /* Another process may have made it meanwhile. */

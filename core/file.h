@@ -72,6 +72,10 @@ struct file_map {
 struct status file_map(struct file_map *out, const struct file *file);
 void file_unmap(struct file_map *map);
 
+/* Bytes from..to of the map will not be needed soon: their pages may go. (They count as memory
+ * of the process otherwise, and come back from the file when they are touched again.) */
+void file_map_forget(const struct file_map *map, size_t from, size_t to);
+
 /* ---- writing ---------------------------------------------------------------------------- */
 
 /* Create a file that must not exist (nor a link of that name), mode 0640, for writing.
@@ -114,6 +118,12 @@ struct status file_sync_directory(const char *path);
 struct status file_make_directories(const char *path);
 
 /* ---- names ------------------------------------------------------------------------------ */
+
+/* The path as messages show it: all of it, or "..." and its last 180 bytes. */
+struct file_shown_name {
+    char text[256];
+};
+struct file_shown_name file_shown(const char *path);
 
 /* Is there anything of that name (a dangling link counts)? */
 bool file_exists(const char *path);

@@ -1,9 +1,10 @@
 /* The dump: dump.json of an L1 or mix recording, one entry per API call and direction.
  *
- * The file is mapped and indexed once by a streaming scan (key and value offsets of every
- * entry; never more memory than the text itself); the entries of one call are parsed when it is
- * their turn, on the worker that runs it. Accepts Python's bare NaN, Infinity and -Infinity,
- * both generations of the format and both spellings of its keys.
+ * The file is indexed once by a streaming scan that validates all of it (offsets of every entry
+ * and the names of the calls: 40 bytes and the name for a call, a tenth of the text or less);
+ * the entries of one call are read and parsed when it is their turn, on the worker that runs it.
+ * Accepts Python's bare NaN, Infinity and -Infinity, both generations of the format and both
+ * spellings of its keys.
  *
  * Errors are STATUS_BAD_INPUT and name the file, line, column, JSON path and what was
  * expected, in one line.
@@ -28,6 +29,11 @@ struct dump_header {
 
 /* Open and index. An L0 or empty dump is an error that says L1 or mix is needed. */
 struct status dump_open(struct dump **out, const char *path);
+
+/* The same; `trust_files` drops the checks of links, owner, permissions and size on the dump and
+ * on its data files (core/file.h). */
+struct status dump_open_trusting(struct dump **out, const char *path, bool trust_files);
+
 void dump_close(struct dump *dump);
 
 const struct dump_header *dump_header(const struct dump *dump);
@@ -54,7 +60,12 @@ size_t dump_case_bytes(const struct dump *dump, size_t i);
 struct status dump_load_tensor(struct tensor *out, struct arena *arena, const struct dump *dump,
                                const struct tensor_record *record);
 
-/* FNV-1a 64-bit digest of the whole text, for the run file. */
+/* Data files above 256 KiB are mapped until dump_close. A caller that is done with the tensors
+ * in `arena` (before it resets the arena) unmaps theirs with this, so that a run over thousands
+ * of recorded calls does not keep all its files in memory. Threads: safe. */
+void dump_release_tensors(const struct dump *dump, const struct arena *arena);
+
+/* 64-bit digest of the whole text, for the run file: equal for equal texts, on every host. */
 uint64_t dump_digest(const struct dump *dump);
 
 /* Indices of the calls that stay when duplicates are filtered (-f): two calls are duplicates

@@ -1,0 +1,573 @@
+#include "formats/dump.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "core/checked.h"
+#include "core/memory.h"
+#include "formats/dump_internal.h"
+#include "formats/json.h"
+
+enum {
+    NAME_LIMIT = 1024,      /* of an entry: it becomes CSV cells and file names */
+    FORGET_BYTES = 8 << 20, /* scanned pages are given back in steps of this */
+};
+
+/* What the index scan needs beside the dump itself. */
+struct indexing {
+    struct dump *dump;
+    struct json json;
+    struct file_map map;
+    size_t digested, forgotten;
+    const char *name; /* of the file, for messages */
+
+    size_t call_room;
+    size_t names_used, names_room;
+
+    /* Open addressing: 0 = free, otherwise the number of a call plus one. */
+    uint32_t *table;
+    size_t table_size;
+    uint64_t key; /* random, so that nobody can prepare names that collide */
+
+    /* Backward entries whose forward has not been seen. */
+    struct waiting {
+        struct json_slice name;
+        struct dump_span span;
+        const char *at;
+    } *waiting;
+    size_t waiting_count, waiting_room;
+
+    size_t n_modules;
+    bool data_seen;
+    char decoded[NAME_LIMIT + 8]; /* the entry name being looked at */
+};
+
+static struct status bad(const struct indexing *ix, const char *at, const char *problem)
+{
+    struct json json = ix->json;
+    json.problem = NULL;
+    json_fail(&json, at, problem);
+    return json_status(&json, ix->name, STATUS_BAD_INPUT);
+}
+
+/* ---- digest ----------------------------------------------------------------------------- */
+
+/* FNV-1a over little-endian 64-bit words, with a fold that brings high bits down (a byte at a
+ * time it would take longer than the scan). The last word is filled with zeros, and the length
+ * is mixed in at the end. */
+static uint64_t digest_word(uint64_t digest, uint64_t word)
+{
+    digest = (digest ^ word) * UINT64_C(0x100000001b3);
+    return digest ^ digest >> 32;
+}
+
+/* Digest whole words up to `to`; all bytes when it is the end. Then let their pages go. */
+static void pass_over(struct indexing *ix, size_t to)
+{
+    const char *text = ix->map.data;
+    uint64_t word, digest = ix->dump->digest;
+    size_t at = ix->digested;
+
+    for (; to - at >= 8; at += 8) {
+        memcpy(&word, text + at, 8);
+        digest = digest_word(digest, word);
+    }
+    if (to == ix->map.bytes) {
+        word = 0;
+        memcpy(&word, text + at, to - at);
+        digest = digest_word(digest_word(digest, word), to);
+        at = to;
+    }
+    ix->dump->digest = digest;
+    ix->digested = at;
+    if (to - ix->forgotten >= FORGET_BYTES) {
+        file_map_forget(&ix->map, ix->forgotten, at);
+        ix->forgotten = at;
+    }
+}
+
+/* ---- the table of names ----------------------------------------------------------------- */
+
+static uint64_t hash_name(const struct indexing *ix, const char *name)
+{
+    uint64_t hash = ix->key;
+    for (size_t left = strlen(name); left; ) {
+        uint64_t word = 0;
+        size_t bytes = left < 8 ? left : 8;
+        memcpy(&word, name, bytes);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29 ^ ix->key;
+        name += bytes;
+        left -= bytes;
+    }
+    return hash ^ hash >> 32;
+}
+
+/* The slot of a name: that of its call, or the free one where it belongs. */
+static uint32_t *table_slot(struct indexing *ix, const char *name)
+{
+    size_t mask = ix->table_size - 1;
+    for (size_t i = hash_name(ix, name) & mask;; i = (i + 1) & mask) {
+        uint32_t *slot = &ix->table[i];
+        if (!*slot) return slot;
+        if (!strcmp(ix->dump->names + ix->dump->calls[*slot - 1].name, name)) return slot;
+    }
+}
+
+/* Room for one more name at a load of at most one half. */
+static struct status table_grow(struct indexing *ix)
+{
+    size_t count = ix->dump->count;
+
+    if (ix->table && count + 1 <= ix->table_size / 2) return status_ok();
+    size_t size = ix->table ? ix->table_size * 2 : 256;
+    uint32_t *table = memory_allocate_zeroed(size, sizeof *table);
+    if (!table) return status_no_memory(size * sizeof *table);
+    memory_release(ix->table);
+    ix->table = table;
+    ix->table_size = size;
+    for (size_t i = 0; i < count; i++)
+        *table_slot(ix, ix->dump->names + ix->dump->calls[i].name) = (uint32_t)i + 1;
+    return status_ok();
+}
+
+/* Make room for `more` elements behind `used`, growing by half so that little lies idle. */
+static struct status make_room(void **array, size_t *room, size_t used, size_t more, size_t size)
+{
+    size_t bytes;
+
+    if (used + more <= *room) return status_ok();
+    size_t wanted = *room + *room / 2;
+    if (wanted < used + more) wanted = used + more;
+    if (wanted < 64) wanted = 64;
+    if (!size_multiply(&bytes, wanted, size)) return status_no_memory(0);
+    void *grown = memory_resize(*array, bytes);
+    if (!grown) return status_no_memory(bytes);
+    *array = grown;
+    *room = wanted;
+    return status_ok();
+}
+
+/* ---- entries ---------------------------------------------------------------------------- */
+
+/* Names go into CSV cells. A name that a spreadsheet would take for a formula (+ - = % @ or
+ * their full-width forms at the start or behind a semicolon), or that has control characters,
+ * was not made by a dumper. */
+static const char *name_problem(const char *name, size_t bytes)
+{
+    static const char *const starters[] = { "+", "-", "=", "%", "@", "\uff0b",
+                                            "\uff0d", "\uff1d", "\uff05", "\uff20" };
+
+    if (strlen(name) != bytes) return "an entry name with a NUL character";
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
+            return "an entry name with a control character";
+    for (const char *at = name; at; at = strchr(at, ';')) {
+        at += *at == ';';
+        for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
+            if (!strncmp(at, starters[i], strlen(starters[i])))
+                return "an entry name that a spreadsheet would take for a formula (+ - = % @ at "
+                       "its start or behind ';')";
+    }
+    return NULL;
+}
+
+enum direction { DIRECTION_NONE, DIRECTION_FORWARD, DIRECTION_BACKWARD };
+
+/* The direction is the last segment, and that alone: API names may contain the words. */
+static enum direction cut_direction(char *name)
+{
+    char *dot = strrchr(name, '.');
+
+    if (!dot) return DIRECTION_NONE;
+    enum direction direction = !strcmp(dot, ".forward")    ? DIRECTION_FORWARD
+                               : !strcmp(dot, ".backward") ? DIRECTION_BACKWARD
+                                                           : DIRECTION_NONE;
+    if (direction) *dot = '\0';
+    return direction;
+}
+
+static struct status note_waiting(struct indexing *ix, const struct json_slice *key,
+                                  struct dump_span span)
+{
+    TRY(make_room((void **)&ix->waiting, &ix->waiting_room, ix->waiting_count, 1,
+                  sizeof *ix->waiting));
+    ix->waiting[ix->waiting_count++] = (struct waiting){ *key, span, key->text };
+    return status_ok();
+}
+
+static struct status note_forward(struct indexing *ix, struct dump_span span, const char *at)
+{
+    struct dump *dump = ix->dump;
+    size_t bytes = strlen(ix->decoded) + 1;
+
+    TRY(table_grow(ix));
+    uint32_t *slot = table_slot(ix, ix->decoded);
+    if (*slot) return bad(ix, at, "a second forward entry of the same name");
+    if (dump->count >= UINT32_MAX - 1) return bad(ix, at, "more than 2^32 calls");
+    TRY(make_room((void **)&dump->calls, &ix->call_room, dump->count, 1, sizeof *dump->calls));
+    TRY(make_room((void **)&dump->names, &ix->names_room, ix->names_used, bytes, 1));
+    memcpy(dump->names + ix->names_used, ix->decoded, bytes);
+    dump->calls[dump->count] = (struct dump_call){ .name = ix->names_used, .forward = span };
+    ix->names_used += bytes;
+    *slot = (uint32_t)++dump->count;
+    return status_ok();
+}
+
+static struct status note_backward(struct indexing *ix, const struct json_slice *key,
+                                   struct dump_span span, bool may_wait)
+{
+    TRY(table_grow(ix));
+    uint32_t slot = *table_slot(ix, ix->decoded);
+    if (!slot) return may_wait ? note_waiting(ix, key, span) : status_ok();
+    struct dump_call *call = &ix->dump->calls[slot - 1];
+    if (call->backward.bytes)
+        return bad(ix, key->text, "a second backward entry of the same name");
+    call->backward = span;
+    return status_ok();
+}
+
+/* The name of an entry into ix->decoded, checked. */
+static struct status decode_name(struct indexing *ix, const struct json_slice *key)
+{
+    if (key->bytes > NAME_LIMIT)
+        return bad(ix, key->text, "an entry name longer than 1024 bytes");
+    size_t bytes = json_slice_decode_into(ix->decoded, key);
+    ix->decoded[bytes] = '\0';
+    const char *problem = name_problem(ix->decoded, bytes);
+    return problem ? bad(ix, key->text, problem) : status_ok();
+}
+
+/* One entry of `data`. Entries of modules (L0 and mix dumps) are not API calls. */
+static struct status index_entry(struct indexing *ix, const struct json_slice *key)
+{
+    enum json_kind kind;
+
+    TRY(decode_name(ix, key));
+    if (json_peek(&ix->json, &kind) && kind != JSON_OBJECT)
+        json_fail_expected(&ix->json, ix->json.at, "an object (the entry's arguments)");
+    const char *start = ix->json.at;
+    if (!json_skip(&ix->json)) return json_status(&ix->json, ix->name, STATUS_BAD_INPUT);
+    struct dump_span span = { (uint64_t)(start - ix->json.start),
+                              (uint64_t)(ix->json.at - start) };
+
+    if (strstr(ix->decoded, "Module") || !strncmp(ix->decoded, "Cell.", 5)) {
+        ix->n_modules++;
+        return status_ok();
+    }
+    switch (cut_direction(ix->decoded)) {
+    case DIRECTION_FORWARD:
+        return note_forward(ix, span, key->text);
+    case DIRECTION_BACKWARD:
+        return note_backward(ix, key, span, true);
+    default:
+        return bad(ix, key->text,
+                   "an entry name that ends with neither '.forward' nor '.backward'");
+    }
+}
+
+static struct status index_data(struct indexing *ix)
+{
+    struct json_slice key;
+
+    ix->data_seen = true;
+    if (json_enter_object(&ix->json)) {
+        while (json_object_next(&ix->json, &key)) {
+            TRY(index_entry(ix, &key));
+            size_t at = (size_t)(ix->json.at - ix->json.start);
+            if (at - ix->forgotten >= FORGET_BYTES) pass_over(ix, at);
+        }
+    }
+    return json_status(&ix->json, ix->name, STATUS_BAD_INPUT);
+}
+
+/* ---- the top level ---------------------------------------------------------------------- */
+
+/* A string of the header, or NULL for null and other kinds. */
+static struct status read_text(struct indexing *ix, const char **out)
+{
+    enum json_kind kind;
+    struct json_slice slice;
+
+    *out = NULL;
+    if (json_peek(&ix->json, &kind) && kind == JSON_STRING && json_string(&ix->json, &slice)) {
+        *out = json_slice_decode(&ix->dump->texts, &slice, NULL);
+        return *out ? status_ok() : status_no_memory(slice.bytes);
+    }
+    json_skip(&ix->json);
+    return json_status(&ix->json, ix->name, STATUS_BAD_INPUT);
+}
+
+static struct status index_top(struct indexing *ix, const char **data_directory)
+{
+    struct dump_header *header = &ix->dump->header;
+    struct {
+        const char *name;
+        const char *text;
+        bool seen;
+    } texts[] = { { .name = "task" },          { .name = "level" },
+                  { .name = "framework" },     { .name = "gradients" },
+                  { .name = "dump_data_dir" } };
+    enum { TASK, LEVEL, FRAMEWORK, GRADIENTS, DATA_DIR, TEXTS };
+    struct json_slice key;
+
+    if (json_enter_object(&ix->json)) {
+        while (json_object_next(&ix->json, &key)) {
+            int which = 0;
+            while (which < TEXTS && !json_slice_is(&key, texts[which].name)) which++;
+            bool is_data = json_slice_is(&key, "data");
+            if ((which < TEXTS && texts[which].seen) || (is_data && ix->data_seen))
+                return bad(ix, key.text, "a duplicate key");
+            if (which < TEXTS) {
+                texts[which].seen = true;
+                TRY(read_text(ix, &texts[which].text));
+            } else if (is_data) {
+                TRY(index_data(ix));
+            } else {
+                json_skip(&ix->json);
+            }
+        }
+    }
+    json_finish(&ix->json);
+    TRY(json_status(&ix->json, ix->name, STATUS_BAD_INPUT));
+    header->task = texts[TASK].text;
+    header->level = texts[LEVEL].text;
+    header->framework = texts[FRAMEWORK].text;
+    header->gradients_of_arguments =
+        texts[GRADIENTS].text && !strcmp(texts[GRADIENTS].text, "arguments");
+    header->has_data_dir = texts[DATA_DIR].text && texts[DATA_DIR].text[0];
+    *data_directory = texts[DATA_DIR].text;
+    return status_ok();
+}
+
+/* Give the backward entries that came before their forward to it. Those of no forward entry
+ * belong to nothing. */
+static struct status settle_waiting(struct indexing *ix)
+{
+    for (size_t i = 0; i < ix->waiting_count; i++) {
+        TRY(decode_name(ix, &ix->waiting[i].name));
+        (void)cut_direction(ix->decoded);
+        TRY(note_backward(ix, &ix->waiting[i].name, ix->waiting[i].span, false));
+    }
+    return status_ok();
+}
+
+static struct status nothing_to_check(const struct indexing *ix)
+{
+    const char *what = !ix->data_seen      ? "has no \"data\""
+                       : ix->n_modules     ? "has entries of modules only (level L0)"
+                       : ix->waiting_count ? "has backward entries only"
+                                           : "has no entries";
+    return status_error(STATUS_BAD_INPUT,
+                        "%s %s; a dump recorded with level L1 or mix is needed", ix->name, what);
+}
+
+static struct status index_build(struct indexing *ix, const char **data_directory)
+{
+    if (getrandom(&ix->key, sizeof ix->key, GRND_NONBLOCK) != sizeof ix->key)
+        ix->key = (uintptr_t)ix->map.data;
+    ix->key |= 1;
+    ix->dump->digest = UINT64_C(0xcbf29ce484222325);
+    json_open(&ix->json, ix->map.data, ix->map.bytes);
+    if (ix->map.bytes >= 3 && !memcmp(ix->map.data, "\xef\xbb\xbf", 3)) ix->json.at += 3;
+    TRY(index_top(ix, data_directory));
+    TRY(settle_waiting(ix));
+    pass_over(ix, ix->map.bytes);
+    if (!ix->dump->count) return nothing_to_check(ix);
+    return status_ok();
+}
+
+/* ---- the interface ---------------------------------------------------------------------- */
+
+struct status dump_open_trusting(struct dump **out, const char *path, bool trust_files)
+{
+    const char *data_directory = NULL;
+    struct indexing ix = { 0 };
+    struct file_shown_name shown = file_shown(path);
+    struct status status;
+
+    struct dump *dump = memory_allocate_zeroed(1, sizeof *dump);
+    if (!dump) return status_no_memory(sizeof *dump);
+    dump->file = dump->data_directory = FILE_NONE;
+    dump->trust_files = trust_files;
+    (void)pthread_mutex_init(&dump->lock, NULL);
+    ix.dump = dump;
+    ix.name = shown.text;
+    status = file_open_read(&dump->file, path, trust_files);
+    if (!status.code) status = file_map(&ix.map, &dump->file);
+    if (!status.code) status = index_build(&ix, &data_directory);
+    dump->bytes = ix.map.bytes;
+    file_unmap(&ix.map);
+    memory_release(ix.table);
+    memory_release(ix.waiting);
+    if (!status.code) dump_find_data(dump, path, data_directory);
+    if (status.code) dump_close(dump);
+    else *out = dump;
+    return status;
+}
+
+struct status dump_open(struct dump **out, const char *path)
+{
+    return dump_open_trusting(out, path, false);
+}
+
+void dump_close(struct dump *dump)
+{
+    if (!dump) return;
+    for (size_t i = 0; i < dump->mapping_count; i++) file_unmap(&dump->mappings[i].map);
+    memory_release(dump->mappings);
+    (void)pthread_mutex_destroy(&dump->lock);
+    (void)file_close(&dump->file);
+    (void)file_close(&dump->data_directory);
+    arena_release(&dump->texts);
+    memory_release(dump->calls);
+    memory_release(dump->names);
+    memory_release(dump);
+}
+
+const struct dump_header *dump_header(const struct dump *dump)
+{
+    return &dump->header;
+}
+
+size_t dump_count(const struct dump *dump)
+{
+    return dump->count;
+}
+
+const char *dump_name(const struct dump *dump, size_t i)
+{
+    assert(i < dump->count);
+    return dump->names + dump->calls[i].name;
+}
+
+size_t dump_case_bytes(const struct dump *dump, size_t i)
+{
+    assert(i < dump->count);
+    return (size_t)(dump->calls[i].forward.bytes + dump->calls[i].backward.bytes);
+}
+
+uint64_t dump_digest(const struct dump *dump)
+{
+    return dump->digest;
+}
+
+/* APIs of torch.linalg that torch itself does not have: the dumper drops the sub-module, so
+ * their names are unambiguous. (Checked against torch 1.13. torch.matrix_rank, eig, lstsq and
+ * solve exist there, if only to raise an error, and are for the bench to tell apart.) */
+static const char *const linalg_only[] = {
+    "cholesky_ex",   "cond",         "eigh",        "eigvals",     "eigvalsh",
+    "householder_product", "inv",    "inv_ex",      "ldl_factor",  "ldl_factor_ex",
+    "ldl_solve",     "lu_factor",    "lu_factor_ex", "matrix_norm", "multi_dot",
+    "pinv",          "solve_ex",     "solve_triangular", "svdvals", "tensorinv",
+    "tensorsolve",   "vecdot",       "vector_norm",
+};
+
+/* Calls that are never run, with the peer's text and what the user can do. */
+static const struct {
+    const char *type;
+    const char *text; /* a format with the full name */
+} not_run[] = {
+    { "Distributed", "API %s not support for run ut. SKIP. It needs the ranks of its process "
+                     "group; check its inputs and outputs by comparing the dumps of the ranks." },
+    { "MindSpeed", "API %s not support for run ut. SKIP. MindSpeed operators have no bench "
+                   "function; compare its dump with one of a trusted device." },
+    { "VF", "Bench output is None, skip this test. (%s is a call of torch._VF, which is not "
+            "executed; record the model with its cell operators, or compare dumps.)" },
+    { "Primitive", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "Jit", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "Mint", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "MintFunctional", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "MintDistributed", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+};
+
+bool dump_split_name(const char **type, const char **api, struct arena *arena,
+                     const char *full_name)
+{
+    const char *first = strchr(full_name, '.'), *last = strrchr(full_name, '.');
+    int segments = 1;
+
+    for (const char *p = full_name; *p; p++) segments += *p == '.';
+    if (segments < 3) {
+        *type = first ? arena_copy_bytes(arena, full_name, (size_t)(first - full_name)) : "";
+        *api = arena_copy_string(arena, first ? first + 1 : full_name);
+        return false;
+    }
+    *type = arena_copy_bytes(arena, full_name, (size_t)(first - full_name));
+    *api = arena_copy_bytes(arena, first + 1, (size_t)(last - first - 1));
+    return segments <= 4;
+}
+
+static struct status name_case(struct api_case *out, struct arena *arena)
+{
+    bool understood = dump_split_name(&out->type, &out->api, arena, out->full_name);
+
+    if (!out->type || !out->api) return status_no_memory(strlen(out->full_name));
+    if (!understood)
+        return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP.",
+                            out->full_name);
+    if (!strcmp(out->type, "Torch")) {
+        for (size_t i = 0; i < sizeof linalg_only / sizeof *linalg_only; i++) {
+            if (strcmp(out->api, linalg_only[i])) continue;
+            out->api = arena_format(arena, "linalg.%s", linalg_only[i]);
+            if (!out->api) return status_no_memory(0);
+            break;
+        }
+    }
+    for (size_t i = 0; i < sizeof not_run / sizeof *not_run; i++) {
+        if (strcmp(out->type, not_run[i].type)) continue;
+        char text[400];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        (void)snprintf(text, sizeof text, not_run[i].text, out->full_name);
+#pragma GCC diagnostic pop
+        return status_error(STATUS_SKIP, "%s", text);
+    }
+    return status_ok();
+}
+
+/* Read the text of one entry and parse it. */
+static struct status read_entry(struct api_case *out, struct arena *arena,
+                                const struct dump *dump, struct dump_span span, bool backward)
+{
+    char where[NAME_LIMIT + 16];
+    size_t got;
+
+    (void)snprintf(where, sizeof where, "%s.%s", out->full_name,
+                   backward ? "backward" : "forward");
+    char *text = arena_allocate(arena, (size_t)span.bytes);
+    if (!text) return status_no_memory(span.bytes);
+    TRY(file_read_at(&got, &dump->file, text, (size_t)span.bytes, span.offset));
+    if (got < span.bytes)
+        return status_error(STATUS_SKIP, "%s: the dump became shorter while it was being read",
+                            where);
+    return dump_parse_entry(out, arena, where, text, span, backward);
+}
+
+struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
+                             size_t i)
+{
+    assert(i < dump->count);
+    const struct dump_call *call = &dump->calls[i];
+
+    *out = (struct api_case){
+        .full_name = dump_name(dump, i),
+        .type = "",
+        .api = "",
+        .position = i,
+        .args = { .kind = VALUE_LIST },
+        .kwargs = { .kind = VALUE_DICT },
+        .outputs = { .kind = VALUE_LIST },
+        .has_backward = call->backward.bytes != 0,
+        .cotangents = { .kind = VALUE_LIST },
+        .gradients = { .kind = VALUE_LIST },
+        .gradients_of_arguments = dump->header.gradients_of_arguments,
+    };
+    TRY(name_case(out, arena));
+    TRY(read_entry(out, arena, dump, call->forward, false));
+    if (!out->has_backward) return status_ok();
+    return read_entry(out, arena, dump, call->backward, true);
+}

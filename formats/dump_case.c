@@ -1,0 +1,604 @@
+/* The entries of one call as values.
+ *
+ * An encoded argument is an object with a "type"; the table below says what each type becomes.
+ * Objects without one are plain dicts, and what is not an object (numbers, strings, arrays,
+ * null) is taken as it stands, because the parts of slices and sizes are written that way.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/checked.h"
+#include "formats/dump_internal.h"
+#include "formats/json.h"
+
+enum { PEEK_KEYS = 32, DICT_KEYS = 4096 };
+
+struct parser {
+    struct json json;
+    struct arena *arena;
+    bool no_memory;
+};
+
+static bool out_of_memory(struct parser *p)
+{
+    p->no_memory = true;
+    return json_fail(&p->json, p->json.at, "out of memory");
+}
+
+static bool parse_value(struct parser *p, struct value *out);
+
+/* ---- lists that grow -------------------------------------------------------------------- */
+
+/* Room for one more item (and key): doubled in the arena, which keeps the outgrown ones. */
+static bool grow(struct parser *p, struct value *list, size_t *room, bool keys)
+{
+    if (list->list.count < *room) return true;
+    size_t wanted = *room ? 2 * *room : 4;
+    struct value *items = arena_allocate_array(p->arena, wanted, sizeof *items);
+    const char **names = keys ? arena_allocate_array(p->arena, wanted, sizeof *names) : NULL;
+    if (!items || (keys && !names)) return out_of_memory(p);
+    if (list->list.count) {
+        memcpy(items, list->list.items, list->list.count * sizeof *items);
+        if (keys) memcpy(names, list->list.keys, list->list.count * sizeof *names);
+    }
+    list->list.items = items;
+    list->list.keys = names;
+    *room = wanted;
+    return true;
+}
+
+static bool parse_list(struct parser *p, struct value *out)
+{
+    struct value list = { .kind = VALUE_LIST };
+    size_t room = 0;
+
+    if (!json_enter_array(&p->json)) return false;
+    while (json_array_next(&p->json)) {
+        if (!grow(p, &list, &room, false)) return false;
+        if (!parse_value(p, &list.list.items[list.list.count])) return false;
+        list.list.count++;
+    }
+    *out = list;
+    return !p->json.problem;
+}
+
+static bool parse_text(struct parser *p, const char **out)
+{
+    struct json_slice slice;
+    size_t bytes;
+    const char *at = p->json.at;
+
+    if (!json_string(&p->json, &slice)) return false;
+    char *text = json_slice_decode(p->arena, &slice, &bytes);
+    if (!text) return out_of_memory(p);
+    if (strlen(text) != bytes) return json_fail(&p->json, at, "a NUL character in a string");
+    *out = text;
+    return true;
+}
+
+static bool parse_dict(struct parser *p, struct value *out)
+{
+    struct value dict = { .kind = VALUE_DICT };
+    struct json_slice key;
+    size_t room = 0, bytes;
+
+    if (!json_enter_object(&p->json)) return false;
+    while (json_object_next(&p->json, &key)) {
+        char *name = json_slice_decode(p->arena, &key, &bytes);
+        if (!name) return out_of_memory(p);
+        if (strlen(name) != bytes)
+            return json_fail(&p->json, key.text, "a NUL character in a key");
+        if (value_find(&dict, name)) return json_fail(&p->json, key.text, "a duplicate key");
+        if (dict.list.count == DICT_KEYS)
+            return json_fail(&p->json, key.text, "a dict with more than 4096 keys");
+        if (!grow(p, &dict, &room, true)) return false;
+        if (!parse_value(p, &dict.list.items[dict.list.count])) return false;
+        dict.list.keys[dict.list.count++] = name;
+    }
+    *out = dict;
+    return !p->json.problem;
+}
+
+/* ---- encoded objects -------------------------------------------------------------------- */
+
+/* The fields of an encoded object, whatever its type. */
+struct fields {
+    struct tensor_record record;
+    const char *datapath, *data_name;
+    struct value value;
+    const char *format;
+    bool has_shape;
+};
+
+static bool parse_statistic(struct parser *p, struct statistic *out)
+{
+    enum json_kind kind;
+    struct json_number number;
+    bool boolean;
+
+    if (!json_peek(&p->json, &kind)) return false;
+    if (kind == JSON_NUMBER) {
+        if (!json_number(&p->json, &number)) return false;
+        *out = (struct statistic){ STATISTIC_NUMBER, number.real };
+        return true;
+    }
+    if (kind == JSON_BOOL) {
+        if (!json_bool(&p->json, &boolean)) return false;
+        *out = (struct statistic){ STATISTIC_BOOL, boolean };
+        return true;
+    }
+    *out = (struct statistic){ STATISTIC_ABSENT, 0 };
+    return json_skip(&p->json);
+}
+
+static bool parse_shape(struct parser *p, struct fields *fields)
+{
+    struct tensor_record *record = &fields->record;
+    struct json_number extent;
+    enum json_kind kind;
+    size_t elements;
+    const char *start = p->json.at;
+
+    if (json_peek(&p->json, &kind) && kind == JSON_NULL) return json_null(&p->json);
+    record->rank = 0;
+    if (!json_enter_array(&p->json)) return false;
+    while (json_array_next(&p->json)) {
+        const char *at = p->json.at;
+        if (!json_number(&p->json, &extent)) return false;
+        if (!extent.is_int64) return json_fail(&p->json, at, "an extent that is not an integer");
+        if (extent.integer < 0) return json_fail(&p->json, at, "a negative extent");
+        if (record->rank == TENSOR_MAX_RANK)
+            return json_fail(&p->json, at, "a tensor with more than 16 dimensions");
+        record->shape[record->rank++] = extent.integer;
+    }
+    if (p->json.problem) return false;
+    /* 16 bytes is the widest element. */
+    if (!shape_elements(&elements, record->rank, record->shape) || elements > PTRDIFF_MAX / 16)
+        return json_fail(&p->json, start, "a shape with too many elements for any memory");
+    fields->has_shape = true;
+    return true;
+}
+
+static bool parse_optional_text(struct parser *p, const char **out)
+{
+    enum json_kind kind;
+    if (!json_peek(&p->json, &kind)) return false;
+    if (kind == JSON_STRING) return parse_text(p, out);
+    *out = NULL;
+    return json_skip(&p->json);
+}
+
+static bool parse_flag(struct parser *p, bool *out)
+{
+    enum json_kind kind;
+    if (!json_peek(&p->json, &kind)) return false;
+    return kind == JSON_BOOL ? json_bool(&p->json, out) : json_skip(&p->json);
+}
+
+enum field {
+    FIELD_TYPE, FIELD_DTYPE, FIELD_SHAPE, FIELD_MAX, FIELD_MIN, FIELD_MEAN, FIELD_NORM,
+    FIELD_REQUIRES_GRAD, FIELD_VALUE, FIELD_DATA_NAME, FIELD_DATAPATH, FIELD_MD5, FIELD_FORMAT,
+    FIELD_MAX_FINITE, FIELD_MIN_FINITE, FIELD_COUNT
+};
+
+/* In the order in which dumpers write them. */
+static const char *const field_names[FIELD_COUNT] = {
+    [FIELD_TYPE] = "type",
+    [FIELD_DTYPE] = "dtype",
+    [FIELD_SHAPE] = "shape",
+    [FIELD_MAX] = "Max",
+    [FIELD_MIN] = "Min",
+    [FIELD_MEAN] = "Mean",
+    [FIELD_NORM] = "Norm",
+    [FIELD_REQUIRES_GRAD] = "requires_grad",
+    [FIELD_VALUE] = "value",
+    [FIELD_DATA_NAME] = "data_name",
+    [FIELD_DATAPATH] = "datapath",
+    [FIELD_MD5] = "md5",
+    [FIELD_FORMAT] = "format",
+    [FIELD_MAX_FINITE] = "Max_except_inf_nan",
+    [FIELD_MIN_FINITE] = "Min_except_inf_nan",
+};
+
+static bool parse_field(struct parser *p, struct fields *fields, enum field field)
+{
+    struct tensor_record *record = &fields->record;
+
+    switch (field) {
+    case FIELD_DTYPE: return parse_optional_text(p, &record->dtype_name);
+    case FIELD_SHAPE: return parse_shape(p, fields);
+    case FIELD_MAX: return parse_statistic(p, &record->max);
+    case FIELD_MIN: return parse_statistic(p, &record->min);
+    case FIELD_MEAN: return parse_statistic(p, &record->mean);
+    case FIELD_NORM: return parse_statistic(p, &record->norm);
+    case FIELD_MAX_FINITE: return parse_statistic(p, &record->max_finite);
+    case FIELD_MIN_FINITE: return parse_statistic(p, &record->min_finite);
+    case FIELD_REQUIRES_GRAD: return parse_flag(p, &record->requires_grad);
+    case FIELD_VALUE: return parse_value(p, &fields->value);
+    case FIELD_DATA_NAME: return parse_optional_text(p, &fields->data_name);
+    case FIELD_DATAPATH: return parse_optional_text(p, &fields->datapath);
+    case FIELD_MD5: return parse_optional_text(p, &record->md5);
+    case FIELD_FORMAT: return parse_optional_text(p, &fields->format);
+    default: return json_skip(&p->json);
+    }
+}
+
+static bool parse_fields(struct parser *p, struct fields *fields)
+{
+    struct json_slice key;
+    unsigned seen = 0;
+    int next = 0;
+
+    if (!json_enter_object(&p->json)) return false;
+    while (json_object_next(&p->json, &key)) {
+        /* Dumpers write one order, so the search starts where the last one ended. */
+        int field = -1;
+        for (int i = 0; i < FIELD_COUNT && field < 0; i++) {
+            int candidate = (next + i) % FIELD_COUNT;
+            if (json_slice_is(&key, field_names[candidate])) field = candidate;
+        }
+        if (field < 0) {
+            if (!json_skip(&p->json)) return false;
+            continue;
+        }
+        next = field + 1;
+        if (seen >> field & 1) return json_fail(&p->json, key.text, "a duplicate key");
+        seen |= 1u << field;
+        if (!parse_field(p, fields, (enum field)field)) return false;
+    }
+    return !p->json.problem;
+}
+
+/* What an encoded object becomes. `type` is its type as written, `at` its place. */
+typedef bool make_value(struct parser *p, struct value *out, struct fields *fields,
+                        const char *type, const char *at);
+
+static bool make_unsupported(struct parser *p, struct value *out, struct fields *fields,
+                             const char *type, const char *at)
+{
+    (void)p, (void)fields, (void)at;
+    *out = (struct value){ .kind = VALUE_UNSUPPORTED, .string = type };
+    return true;
+}
+
+static bool make_tensor(struct parser *p, struct value *out, struct fields *fields,
+                        const char *type, const char *at)
+{
+    if (!fields->has_shape) return json_fail(&p->json, at, "a tensor without a shape");
+    if (!fields->record.dtype_name) return json_fail(&p->json, at, "a tensor without a dtype");
+    struct tensor_record *record = arena_allocate(p->arena, sizeof *record);
+    if (!record) return out_of_memory(p);
+    *record = fields->record;
+    record->dtype = dtype_from_name(record->dtype_name);
+    record->is_parameter = strcmp(type, "torch.Tensor") != 0;
+    record->data_name = fields->datapath ? fields->datapath : fields->data_name;
+    *out = (struct value){ .kind = VALUE_TENSOR, .tensor = { .record = record } };
+    return true;
+}
+
+static bool make_plain(struct parser *p, struct value *out, struct fields *fields,
+                       const char *type, const char *at)
+{
+    (void)p, (void)type, (void)at;
+    *out = fields->value;
+    return true;
+}
+
+/* Floats may be written without a point, or as words where the writer avoided bare NaN. */
+static bool make_float(struct parser *p, struct value *out, struct fields *fields,
+                       const char *type, const char *at)
+{
+    static const struct {
+        const char *word;
+        double real;
+    } words[] = { { "nan", NAN },       { "inf", INFINITY },       { "-inf", -INFINITY },
+                  { "NaN", NAN },       { "Infinity", INFINITY },  { "-Infinity", -INFINITY } };
+    struct value *value = &fields->value;
+
+    if (value->kind == VALUE_INT)
+        *value = (struct value){ .kind = VALUE_FLOAT, .real = (double)value->integer };
+    for (size_t i = 0; value->kind == VALUE_STRING && i < sizeof words / sizeof *words; i++)
+        if (!strcmp(value->string, words[i].word))
+            *value = (struct value){ .kind = VALUE_FLOAT, .real = words[i].real };
+    return make_plain(p, out, fields, type, at);
+}
+
+static bool make_bool(struct parser *p, struct value *out, struct fields *fields,
+                      const char *type, const char *at)
+{
+    if (fields->value.kind == VALUE_INT)
+        fields->value = (struct value){ .kind = VALUE_BOOL,
+                                        .boolean = fields->value.integer != 0 };
+    return make_plain(p, out, fields, type, at);
+}
+
+static bool make_slice(struct parser *p, struct value *out, struct fields *fields,
+                       const char *type, const char *at)
+{
+    struct value *value = &fields->value;
+
+    (void)type;
+    if (value->kind != VALUE_LIST || value->list.count != 3)
+        return json_fail(&p->json, at, "a slice without the three parts start, stop and step");
+    for (int i = 0; i < 3; i++)
+        if (value->list.items[i].kind != VALUE_INT && value->list.items[i].kind != VALUE_NONE)
+            return json_fail(&p->json, at, "a slice with a part that is no integer");
+    *out = *value;
+    out->kind = VALUE_SLICE;
+    return true;
+}
+
+static bool make_size(struct parser *p, struct value *out, struct fields *fields,
+                      const char *type, const char *at)
+{
+    struct value *value = &fields->value;
+
+    (void)type;
+    if (value->kind != VALUE_LIST) return json_fail(&p->json, at, "a torch.Size without a list");
+    for (size_t i = 0; i < value->list.count; i++)
+        if (value->list.items[i].kind != VALUE_INT)
+            return json_fail(&p->json, at, "a torch.Size with a part that is no integer");
+    *out = *value;
+    out->kind = VALUE_SIZE;
+    return true;
+}
+
+static bool make_ellipsis(struct parser *p, struct value *out, struct fields *fields,
+                          const char *type, const char *at)
+{
+    (void)p, (void)fields, (void)type, (void)at;
+    *out = (struct value){ .kind = VALUE_ELLIPSIS };
+    return true;
+}
+
+static bool make_dtype(struct parser *p, struct value *out, struct fields *fields,
+                       const char *type, const char *at)
+{
+    struct value *value = &fields->value;
+    enum dtype dtype = value->kind == VALUE_STRING ? dtype_from_name(value->string) : DT_NONE;
+
+    if (dtype == DT_NONE) {
+        type = value->kind == VALUE_STRING ? value->string : type;
+        return make_unsupported(p, out, fields, type, at);
+    }
+    *out = (struct value){ .kind = VALUE_DTYPE, .dtype = dtype };
+    return true;
+}
+
+static bool make_device(struct parser *p, struct value *out, struct fields *fields,
+                        const char *type, const char *at)
+{
+    struct value *value = &fields->value;
+
+    if (value->kind == VALUE_INT) {
+        const char *text = arena_format(p->arena, "%lld", (long long)value->integer);
+        if (!text) return out_of_memory(p);
+        *value = (struct value){ .kind = VALUE_STRING, .string = text };
+    }
+    if (value->kind != VALUE_STRING) return make_unsupported(p, out, fields, type, at);
+    *out = (struct value){ .kind = VALUE_DEVICE, .string = value->string };
+    return true;
+}
+
+static bool make_memory_format(struct parser *p, struct value *out, struct fields *fields,
+                               const char *type, const char *at)
+{
+    const char *format = fields->format;
+
+    if (!format && fields->value.kind == VALUE_STRING) format = fields->value.string;
+    if (!format) return make_unsupported(p, out, fields, type, at);
+    if (!strncmp(format, "torch.", 6)) format += 6;
+    *out = (struct value){ .kind = VALUE_MEMORY_FORMAT, .string = format };
+    return true;
+}
+
+/* Types by what they become. numpy scalars are written as the bare class name, and read with
+ * "numpy." before it too. Types that are not here (process groups, distributed and fake
+ * tensors, numpy arrays, ...) are unsupported objects. */
+static const struct {
+    const char *type;
+    make_value *make;
+} types[] = {
+    { "torch.Tensor", make_tensor },
+    { "int", make_plain },
+    { "float", make_float },
+    { "bool", make_bool },
+    { "str", make_plain },
+    { "slice", make_slice },
+    { "ellipsis", make_ellipsis },
+    { "torch.Size", make_size },
+    { "torch.dtype", make_dtype },
+    { "torch.device", make_device },
+    { "torch.memory_format", make_memory_format },
+    { "torch.nn.parameter.Parameter", make_tensor },
+    { "torch.nn.Parameter", make_tensor },
+    { "NoneType", make_plain },
+    { "float16", make_float },   { "float32", make_float },   { "float64", make_float },
+    { "int8", make_plain },      { "int16", make_plain },     { "int32", make_plain },
+    { "int64", make_plain },     { "uint8", make_plain },     { "uint16", make_plain },
+    { "uint32", make_plain },    { "uint64", make_plain },    { "intc", make_plain },
+    { "bool_", make_bool },      { "str_", make_plain },
+};
+
+static bool make_by_type(struct parser *p, struct value *out, struct fields *fields,
+                         const struct json_slice *type, const char *at)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (json_slice_is(type, types[i].type))
+            return types[i].make(p, out, fields, types[i].type, at);
+    char *name = json_slice_decode(p->arena, type, NULL);
+    if (!name) return out_of_memory(p);
+    for (size_t i = 0; !strncmp(name, "numpy.", 6) && i < sizeof types / sizeof *types; i++)
+        if (!strcmp(name + 6, types[i].type))
+            return types[i].make(p, out, fields, types[i].type, at);
+    return make_unsupported(p, out, fields, name, at);
+}
+
+/* Look ahead for a "type" with a string, without touching the parser. Only fields before the
+ * first nested object are looked at (dumpers write the type first), which keeps the whole
+ * reading linear whatever the nesting. `type` may also be "class_type" (P2POp). */
+static bool find_type(const struct parser *p, struct json_slice *type, bool *is_empty)
+{
+    struct json ahead = p->json;
+    struct json_slice key;
+    enum json_kind kind;
+    int keys = 0;
+
+    *is_empty = true;
+    if (!json_enter_object(&ahead)) return false;
+    while (keys++ < PEEK_KEYS && json_object_next(&ahead, &key)) {
+        *is_empty = false;
+        if (!json_peek(&ahead, &kind) || kind == JSON_OBJECT) return false;
+        if (kind == JSON_STRING &&
+            (json_slice_is(&key, "type") || json_slice_is(&key, "class_type")))
+            return json_string(&ahead, type);
+        if (kind == JSON_ARRAY) {
+            /* An array of scalars, such as a shape, may be passed over. */
+            json_enter_array(&ahead);
+            while (json_array_next(&ahead)) {
+                if (!json_peek(&ahead, &kind) || kind >= JSON_ARRAY) return false;
+                json_skip(&ahead);
+            }
+        } else {
+            json_skip(&ahead);
+        }
+    }
+    return false;
+}
+
+static bool parse_object(struct parser *p, struct value *out)
+{
+    const char *at = p->json.at;
+    struct json_slice type;
+    bool is_empty;
+
+    if (find_type(p, &type, &is_empty)) {
+        struct fields fields = { .value = { .kind = VALUE_NONE } };
+        return parse_fields(p, &fields) && make_by_type(p, out, &fields, &type, at);
+    }
+    if (!parse_dict(p, out)) return false;
+    /* The dumper writes {} for what it cannot encode, a positional torch.dtype for one. */
+    if (is_empty)
+        *out = (struct value){ .kind = VALUE_UNSUPPORTED,
+                               .string = "an object that the dumper could not record" };
+    return true;
+}
+
+static bool parse_number(struct parser *p, struct value *out)
+{
+    struct json_number number;
+    const char *at = p->json.at;
+
+    if (!json_number(&p->json, &number)) return false;
+    if (number.is_integer && !number.is_int64)
+        return json_fail(&p->json, at, "an integer beyond 64 bits");
+    if (number.is_integer)
+        *out = (struct value){ .kind = VALUE_INT, .integer = number.integer };
+    else *out = (struct value){ .kind = VALUE_FLOAT, .real = number.real };
+    return true;
+}
+
+static bool parse_value(struct parser *p, struct value *out)
+{
+    enum json_kind kind;
+
+    if (!json_peek(&p->json, &kind)) return false;
+    switch (kind) {
+    case JSON_NULL:
+        *out = (struct value){ .kind = VALUE_NONE };
+        return json_null(&p->json);
+    case JSON_BOOL:
+        out->kind = VALUE_BOOL;
+        return json_bool(&p->json, &out->boolean);
+    case JSON_NUMBER:
+        return parse_number(p, out);
+    case JSON_STRING:
+        out->kind = VALUE_STRING;
+        return parse_text(p, &out->string);
+    case JSON_ARRAY:
+        return parse_list(p, out);
+    default:
+        return parse_object(p, out);
+    }
+}
+
+/* ---- entries ---------------------------------------------------------------------------- */
+
+/* A list of arguments: an array; null is none; a lone object counts as a list of one. */
+static bool parse_arguments(struct parser *p, struct value *out)
+{
+    enum json_kind kind;
+
+    if (!json_peek(&p->json, &kind)) return false;
+    if (kind == JSON_ARRAY) return parse_list(p, out);
+    *out = (struct value){ .kind = VALUE_LIST };
+    if (kind == JSON_NULL) return json_null(&p->json);
+    if (kind != JSON_OBJECT) return json_fail_expected(&p->json, p->json.at, "an array");
+    out->list.items = arena_allocate(p->arena, sizeof *out->list.items);
+    if (!out->list.items) return out_of_memory(p);
+    out->list.count = 1;
+    return parse_object(p, &out->list.items[0]);
+}
+
+static bool parse_kwargs(struct parser *p, struct value *out)
+{
+    enum json_kind kind;
+
+    if (!json_peek(&p->json, &kind)) return false;
+    if (kind != JSON_NULL) return parse_dict(p, out);
+    *out = (struct value){ .kind = VALUE_DICT };
+    return json_null(&p->json);
+}
+
+/* Which part of a case a key of an entry fills; two spellings each for the backward. */
+static bool parse_member(struct parser *p, struct api_case *c, const struct json_slice *key,
+                         bool backward, unsigned *seen)
+{
+    const struct {
+        bool backward;
+        const char *key;
+        struct value *out;
+    } members[] = {
+        { false, "input_args", &c->args },      { false, "input_kwargs", &c->kwargs },
+        { false, "output", &c->outputs },       { true, "input", &c->cotangents },
+        { true, "output", &c->gradients },      { true, "grad_output", &c->cotangents },
+        { true, "grad_input", &c->gradients },
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (members[i].backward != backward || !json_slice_is(key, members[i].key)) continue;
+        unsigned bit = members[i].out == &c->args         ? 1u
+                       : members[i].out == &c->kwargs     ? 2u
+                       : members[i].out == &c->outputs    ? 4u
+                       : members[i].out == &c->cotangents ? 8u
+                                                          : 16u;
+        if (*seen & bit) return json_fail(&p->json, key->text, "a duplicate key");
+        *seen |= bit;
+        return bit == 2 ? parse_kwargs(p, &c->kwargs) : parse_arguments(p, members[i].out);
+    }
+    return json_skip(&p->json);
+}
+
+struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *where,
+                               const char *text, struct dump_span span, bool backward)
+{
+    struct parser p = { .arena = arena };
+    struct json_slice key;
+    struct json_place place;
+    char problem[160];
+    unsigned seen = 0;
+
+    json_open(&p.json, text, (size_t)span.bytes);
+    if (json_enter_object(&p.json))
+        while (json_object_next(&p.json, &key))
+            if (!parse_member(&p, out, &key, backward, &seen)) break;
+    json_finish(&p.json);
+    if (!p.json.problem) return status_ok();
+    if (p.no_memory) return status_no_memory(0);
+    json_describe_problem(problem, sizeof problem, &p.json);
+    json_locate(&place, text, p.json.problem_at);
+    return status_error(STATUS_SKIP, "%s: at %s (byte %llu of the dump): %s",
+                        file_shown(where).text, place.path,
+                        (unsigned long long)(span.offset + place.byte), problem);
+}

@@ -1,0 +1,63 @@
+/* What the files of the dump reader share; not for others.
+ *
+ *   dump.c       opening, the index, names, duplicates
+ *   dump_case.c  the entries of one call -> struct api_case
+ *   dump_data.c  recorded tensors
+ */
+#ifndef PROBE_FORMATS_DUMP_INTERNAL_H
+#define PROBE_FORMATS_DUMP_INTERNAL_H
+
+#include <pthread.h>
+
+#include "core/arena.h"
+#include "core/file.h"
+#include "formats/dump.h"
+
+/* Where the text of an entry's value lies in the file. */
+struct dump_span {
+    uint64_t offset, bytes; /* bytes == 0: there is no such entry */
+};
+
+struct dump_call {
+    uint64_t name; /* offset in `names` */
+    struct dump_span forward, backward;
+};
+
+/* A mapped data file and the arena whose tensors point into it. */
+struct dump_mapping {
+    struct file_map map;
+    const struct arena *owner;
+};
+
+struct dump {
+    struct file file; /* open until dump_close: cases are read with pread, so that a file that
+                         shrinks is an error and no SIGBUS */
+    uint64_t bytes, digest;
+    struct dump_header header;
+    struct arena texts; /* strings of the header */
+    struct dump_call *calls;
+    size_t count;
+    char *names;
+    bool trust_files;
+
+    struct file data_directory;
+    struct status data_status; /* why there is no data directory */
+    pthread_mutex_t lock;      /* of the mappings */
+    struct dump_mapping *mappings;
+    size_t mapping_count, mapping_room;
+};
+
+/* Split a full name into type and api; false when it has not 3 or 4 segments (both are set
+ * then too, as far as they go). NULLs when there is no memory. */
+bool dump_split_name(const char **type, const char **api, struct arena *arena,
+                     const char *full_name);
+
+/* Parse the text of a forward or backward entry into `out`. `where` is "<name>.forward". */
+struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *where,
+                               const char *text, struct dump_span span, bool backward);
+
+/* Find the data directory; called by dump_open. `path` is that of the dump, `recorded` the
+ * string of dump_data_dir. */
+void dump_find_data(struct dump *dump, const char *path, const char *recorded);
+
+#endif

@@ -1,0 +1,42 @@
+#include "formats/tensor_file.h"
+
+#include <string.h>
+
+#include "formats/npy.h"
+
+typedef struct status tensor_reader(struct tensor *out, struct arena *arena, const void *bytes,
+                                    size_t size, const char *name);
+
+static const struct {
+    const char *suffix;
+    tensor_reader *read;
+} readers[] = {
+    { ".npy", npy_read },
+};
+
+struct status tensor_file_parse(struct tensor *out, struct arena *arena, const void *bytes,
+                                size_t size, const char *name)
+{
+    const char *suffix = strrchr(name, '.');
+
+    for (size_t i = 0; suffix && i < sizeof readers / sizeof *readers; i++)
+        if (!strcmp(suffix, readers[i].suffix))
+            return readers[i].read(out, arena, bytes, size, name);
+    return status_error(STATUS_BAD_INPUT, "cannot read '%s': its name ends with neither .pt nor "
+                        ".npy", file_shown(name).text);
+}
+
+struct status tensor_file_read(struct tensor *out, struct file_map *map, struct arena *arena,
+                               const char *path, bool trust_files)
+{
+    struct file file;
+
+    TRY(file_open_read(&file, path, trust_files));
+    struct status status = file_map(map, &file);
+    struct status closed = file_close(&file);
+    if (status.code) return status;
+    status = closed.code ? closed
+                         : tensor_file_parse(out, arena, map->data, map->bytes, path);
+    if (status.code) file_unmap(map);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* Duplicate calls (-f): the same API with arguments of the same structure.
+ *
+ * Every call gets a hash of its name without index and of its arguments; calls whose hashes
+ * agree are parsed again and compared in full, so that a collision cannot drop a call.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "formats/dump_internal.h"
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t mix_text(uint64_t hash, const char *text)
+{
+    for (; *text; text++) hash = mix(hash, (unsigned char)*text);
+    return mix(hash, 256);
+}
+
+static uint64_t mix_double(uint64_t hash, double x)
+{
+    uint64_t bits;
+    if (isnan(x)) x = NAN; /* one hash for all NaNs, which count as equal below */
+    memcpy(&bits, &x, sizeof bits);
+    return mix(hash, bits);
+}
+
+static uint64_t mix_record(uint64_t hash, const struct tensor_record *r)
+{
+    hash = mix_text(hash, r->dtype_name);
+    hash = mix(hash, (uint64_t)r->rank << 2 | (uint64_t)r->requires_grad << 1 | r->is_parameter);
+    for (int i = 0; i < r->rank; i++) hash = mix(hash, (uint64_t)r->shape[i]);
+    return hash;
+}
+
+static uint64_t mix_value(uint64_t hash, const struct value *v)
+{
+    hash = mix(hash, (uint64_t)v->kind);
+    switch (v->kind) {
+    case VALUE_BOOL: return mix(hash, v->boolean);
+    case VALUE_INT: return mix(hash, (uint64_t)v->integer);
+    case VALUE_FLOAT: return mix_double(hash, v->real);
+    case VALUE_DTYPE: return mix(hash, (uint64_t)v->dtype);
+    case VALUE_TENSOR: return mix_record(hash, v->tensor.record);
+    case VALUE_STRING:
+    case VALUE_DEVICE:
+    case VALUE_MEMORY_FORMAT:
+    case VALUE_UNSUPPORTED: return mix_text(hash, v->string);
+    default: break;
+    }
+    if (!value_is_sequence(v)) return hash;
+    hash = mix(hash, v->list.count);
+    /* The items of a dict in any order. */
+    uint64_t sum = 0;
+    for (size_t i = 0; i < v->list.count; i++) {
+        uint64_t start = v->kind == VALUE_DICT ? mix_text(0, v->list.keys[i]) : hash;
+        uint64_t item = mix_value(start, &v->list.items[i]);
+        if (v->kind == VALUE_DICT) sum += item;
+        else hash = item;
+    }
+    return mix(hash, sum);
+}
+
+static bool same_record(const struct tensor_record *a, const struct tensor_record *b)
+{
+    return !strcmp(a->dtype_name, b->dtype_name) && a->requires_grad == b->requires_grad &&
+           a->is_parameter == b->is_parameter && a->rank == b->rank &&
+           !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+static bool same_value(const struct value *a, const struct value *b)
+{
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case VALUE_BOOL: return a->boolean == b->boolean;
+    case VALUE_INT: return a->integer == b->integer;
+    case VALUE_FLOAT:
+        return (isnan(a->real) && isnan(b->real)) ||
+               !memcmp(&a->real, &b->real, sizeof a->real);
+    case VALUE_DTYPE: return a->dtype == b->dtype;
+    case VALUE_TENSOR: return same_record(a->tensor.record, b->tensor.record);
+    case VALUE_STRING:
+    case VALUE_DEVICE:
+    case VALUE_MEMORY_FORMAT:
+    case VALUE_UNSUPPORTED: return !strcmp(a->string, b->string);
+    default: break;
+    }
+    if (!value_is_sequence(a)) return true;
+    if (a->list.count != b->list.count) return false;
+    for (size_t i = 0; i < a->list.count; i++) {
+        const struct value *other = a->kind == VALUE_DICT ? value_find(b, a->list.keys[i])
+                                                          : &b->list.items[i];
+        if (!other || !same_value(&a->list.items[i], other)) return false;
+    }
+    return true;
+}
+
+static bool same_case(const struct api_case *a, const struct api_case *b)
+{
+    return !strcmp(a->type, b->type) && !strcmp(a->api, b->api) &&
+           same_value(&a->args, &b->args) && same_value(&a->kwargs, &b->kwargs);
+}
+
+/* What the search for duplicates keeps of a call. */
+struct fingerprint {
+    uint64_t hash;
+    bool understood; /* a call that cannot be parsed is no duplicate of anything */
+};
+
+static struct status take_fingerprints(struct fingerprint *prints, const struct dump *dump,
+                                       struct arena *arena)
+{
+    for (size_t i = 0; i < dump->count; i++) {
+        struct api_case c;
+        struct status status = dump_read_case(&c, arena, dump, i);
+        if (status.code && status.code != STATUS_SKIP) return status;
+        prints[i].understood = !status.code;
+        if (!status.code) {
+            uint64_t hash = mix_text(mix_text(0, c.type), c.api);
+            prints[i].hash = mix_value(mix_value(hash, &c.args), &c.kwargs);
+        }
+        arena_reset(arena);
+    }
+    return status_ok();
+}
+
+/* Compare two calls in full. */
+static struct status compare_calls(bool *same, const struct dump *dump, struct arena *arena,
+                                   size_t i, size_t j)
+{
+    struct api_case a, b;
+    struct status status = dump_read_case(&a, arena, dump, i);
+    if (!status.code) status = dump_read_case(&b, arena, dump, j);
+    *same = !status.code && same_case(&a, &b);
+    arena_reset(arena);
+    return status.code == STATUS_SKIP ? status_ok() : status;
+}
+
+/* Keep the first call of each group, with an open table from hashes to the kept calls. */
+static struct status keep_first(bool *keep, const struct dump *dump, struct arena *arena,
+                                const struct fingerprint *prints, uint32_t *table,
+                                size_t table_size)
+{
+    for (size_t i = 0; i < dump->count; i++) {
+        keep[i] = true;
+        if (!prints[i].understood) continue;
+        size_t slot = prints[i].hash & (table_size - 1);
+        for (; table[slot]; slot = (slot + 1) & (table_size - 1)) {
+            size_t other = table[slot] - 1;
+            bool same;
+            if (prints[other].hash != prints[i].hash) continue;
+            TRY(compare_calls(&same, dump, arena, other, i));
+            if (!same) continue;
+            keep[i] = false;
+            break;
+        }
+        if (keep[i]) table[slot] = (uint32_t)i + 1;
+    }
+    return status_ok();
+}
+
+struct status dump_filter(bool *keep, const struct dump *dump)
+{
+    struct arena arena = { 0 };
+    size_t table_size = 64;
+
+    while (table_size < 2 * dump->count) table_size *= 2;
+    struct fingerprint *prints = memory_allocate_zeroed(dump->count, sizeof *prints);
+    uint32_t *table = memory_allocate_zeroed(table_size, sizeof *table);
+    struct status status = prints && table ? take_fingerprints(prints, dump, &arena)
+                                           : status_no_memory(table_size * sizeof *table);
+    if (!status.code) status = keep_first(keep, dump, &arena, prints, table, table_size);
+    memory_release(prints);
+    memory_release(table);
+    arena_release(&arena);
+    return status;
+}

@@ -1,0 +1,99 @@
+/* What config/three_way.json says, ready for use; three_way.h has the functions. */
+#ifndef PROBE_STANDARDS_THREE_WAY_RULES_H
+#define PROBE_STANDARDS_THREE_WAY_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/arena.h"
+#include "standards/three_way.h"
+
+/* How a standard is chosen: the first step that holds for a row decides. */
+enum three_way_step {
+    STEP_F8_ULP,           /* the output is an 8-bit float */
+    STEP_RELATIVE_PRESENT, /* the row has a relative error ratio: absolute threshold */
+    STEP_FLOAT_BENCHMARK,
+    STEP_NOT_FLOAT_BINARY,
+    STEP_BINARY_LIST, /* the API stands in the list of that standard */
+    STEP_ABSOLUTE_LIST,
+    STEP_ULP_LIST, /* and the dtype is float16, bfloat16 or float32 */
+    STEP_THOUSANDTH_LIST,
+    STEP_ACCUMULATIVE_LIST,
+    STEP_BENCHMARK,
+    STEP_COUNT
+};
+
+/* Lists an API can stand in; bits of api_rules.lists are 1 << list. */
+enum api_list {
+    LIST_BINARY,
+    LIST_ABSOLUTE,
+    LIST_ULP,
+    LIST_THOUSANDTH,
+    LIST_ACCUMULATIVE,
+    LIST_COUNT
+};
+
+enum operator_level { LEVEL_0, LEVEL_1, LEVEL_2, LEVELS };
+
+struct api_rules {
+    const char *name;
+    unsigned lists;
+    enum operator_level level;
+};
+
+/* A ratio above `error` is an error, one above `warning` a warning; INFINITY for no limit. */
+struct ratio_limit {
+    double error, warning;
+};
+
+/* A row passes when any of the three is kept; a negative limit cannot be kept. */
+struct ulp_limit {
+    double mean, proportion, ratio; /* pass below */
+};
+
+struct three_way_thresholds {
+    struct ratio_limit ratio[LEVELS][RATIO_METRICS];
+    double thousandth;
+    bool thousandth_inclusive;
+    struct ulp_limit ulp[THREE_WAY_DTYPES];
+    double accumulative_balance[THREE_WAY_DTYPES]; /* at most this */
+};
+
+/* Thresholds for one API, or one dtype, or both. */
+struct three_way_override {
+    const char *api;            /* NULL: every API */
+    enum three_way_dtype dtype; /* THREE_WAY_BLANK: every dtype */
+    struct three_way_thresholds thresholds;
+};
+
+enum blank_policy {
+    BLANK_REASON,    /* the row says what is missing; the first stage's verdict may stand in */
+    BLANK_EXCEPTION, /* as the peer: SKIP with the text of its exception */
+    BLANK_ZERO       /* as the peer: a missing number of a ratio is 0 */
+};
+
+struct three_way_rules {
+    struct arena arena; /* owns all texts and arrays, this struct excepted */
+    enum three_way_step order[STEP_COUNT];
+    size_t steps;
+    bool by_metrics;
+    enum blank_policy blank_metrics;
+    bool peer_rows;
+    bool first_stage;
+    bool operator_levels; /* every API is of level 0 otherwise */
+    bool unsupported[THREE_WAY_DTYPES];
+    /* Ratio x / y with y = 0: these two values, or y raised to the floor of the dtype. */
+    bool has_floor;
+    double both_zero, npu_nonzero;
+    double floor[THREE_WAY_DTYPES];
+    struct three_way_thresholds thresholds;
+    struct three_way_override *overrides; /* the last that fits a row counts */
+    size_t n_overrides;
+    struct api_rules *apis; /* sorted by name */
+    size_t n_apis;
+};
+
+/* What is known of an API; NULL when it stands in no list. */
+const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name);
+
+#endif

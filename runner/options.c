@@ -218,7 +218,7 @@ static struct status set_integers(struct integer_list *list, const struct option
     char one[32];
     for (;;) {
         size_t length = strcspn(text, ",");
-        int64_t number;
+        int64_t number = 0;
         (void)snprintf(one, sizeof one, "%.*s", (int)smaller(length, sizeof one - 1), text);
         TRY(set_integer(&number, row, argument, one));
         for (size_t i = 0; i < list->count; i++)

@@ -36,6 +36,9 @@ struct device_class {
     const char *name;
     /* May the inputs be altered before the call (HF32 rounding, dtype conversions)? */
     bool alter_inputs;
+    /* The work is done by another process: the calling thread only waits meanwhile, so that its
+     * core can be used for another case. */
+    bool external;
     struct status (*open)(struct device **out, const struct device_options *options);
     /* STATUS_SKIP: cannot run this case. STATUS_DEVICE: the device failed (crash, hang, ...):
      * an `error` row with the text. */

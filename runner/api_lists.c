@@ -1,0 +1,257 @@
+#include "runner/api_lists.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "bench/bench.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "runner/options.h"
+
+struct api_lists api_lists_default(void)
+{
+    return (struct api_lists){ .precision = DEFAULT_PRECISION };
+}
+
+/* ---- calls that can never be checked ---------------------------------------------------- */
+
+/* APIs by name. `type` NULL: of any type. */
+static const struct {
+    const char *type, *api, *reason;
+} unsupported[] = {
+    { NULL, "empty", "returns uninitialised memory, there is nothing to compare" },
+    { NULL, "empty_like", "returns uninitialised memory, there is nothing to compare" },
+    { NULL, "empty_strided", "returns uninitialised memory, there is nothing to compare" },
+    { NULL, "new_empty", "returns uninitialised memory, there is nothing to compare" },
+    { NULL, "new_empty_strided", "returns uninitialised memory, there is nothing to compare" },
+    { NULL, "empty_with_format", "returns uninitialised memory, there is nothing to compare" },
+    { "Distributed", NULL, "communicates with other ranks and cannot run alone" },
+    { "MindSpeed", NULL, "belongs to a library that is not covered" },
+};
+
+static bool in_list(const char *api, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(api, names[i])) return true;
+    return false;
+}
+
+struct status api_lists_admit(const struct api_lists *lists, const struct api_case *c)
+{
+    if (in_list(c->api, lists->black, lists->n_black) ||
+        (lists->n_white && !in_list(c->api, lists->white, lists->n_white)))
+        return status_error(STATUS_SKIP, "API %s in black list or not in white list. SKIP.",
+                            c->api);
+    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
+        bool type = !unsupported[i].type || !strcmp(unsupported[i].type, c->type);
+        bool api = !unsupported[i].api || !strcmp(unsupported[i].api, c->api);
+        if (type && api)
+            return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP. It %s.",
+                                c->full_name, unsupported[i].reason);
+    }
+    return status_ok();
+}
+
+/* ---- config.json ------------------------------------------------------------------------ */
+
+/* Where a message points. */
+struct config_place {
+    const char *file, *section;
+    struct arena *arena;
+    const char **names; /* every API name that a list may hold */
+    size_t n_names;
+};
+
+static struct status no_text_list(const struct config_place *place, const char *key)
+{
+    return status_error(STATUS_BAD_ARGUMENT, "%s: %s.%s must be a list of API names", place->file,
+                        place->section, key);
+}
+
+static struct status check_name(const struct config_place *place, const char *key,
+                                const char *name)
+{
+    if (in_list(name, place->names, place->n_names)) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "%s: %s.%s has '%s', which is no API; the nearest is '%s'", place->file,
+                        place->section, key, name,
+                        options_nearest(name, place->names, place->n_names));
+}
+
+static struct status read_names(const char ***names, size_t *count,
+                                const struct config_place *place, const cJSON *item)
+{
+    if (!cJSON_IsArray(item)) return no_text_list(place, item->string);
+    size_t capacity = (size_t)cJSON_GetArraySize(item);
+    const char **out = arena_allocate_array(place->arena, capacity, sizeof *out);
+    if (!out) return status_no_memory(capacity * sizeof *out);
+    size_t used = 0;
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, item)
+    {
+        if (!cJSON_IsString(entry)) return no_text_list(place, item->string);
+        TRY(check_name(place, item->string, entry->valuestring));
+        out[used] = arena_copy_string(place->arena, entry->valuestring);
+        if (!out[used++]) return status_no_memory(0);
+    }
+    *names = out;
+    *count = used;
+    return status_ok();
+}
+
+static struct status read_white(struct api_lists *lists, const struct config_place *place,
+                                const cJSON *item)
+{
+    return read_names(&lists->white, &lists->n_white, place, item);
+}
+
+static struct status read_black(struct api_lists *lists, const struct config_place *place,
+                                const cJSON *item)
+{
+    return read_names(&lists->black, &lists->n_black, place, item);
+}
+
+static struct status read_error_data_path(struct api_lists *lists,
+                                          const struct config_place *place, const cJSON *item)
+{
+    struct file directory = FILE_NONE;
+    if (!cJSON_IsString(item))
+        return status_error(STATUS_BAD_ARGUMENT, "%s: %s.error_data_path must be a text",
+                            place->file, place->section);
+    if (!item->valuestring[0]) return status_ok();
+    lists->error_data_path = arena_copy_string(place->arena, item->valuestring);
+    if (!lists->error_data_path) return status_no_memory(0);
+    struct status status = file_open_directory(&directory, lists->error_data_path, true);
+    (void)file_close(&directory);
+    if (!status.code) return status;
+    return status_error(STATUS_BAD_ARGUMENT, "%s: %s.error_data_path: %s", place->file,
+                        place->section, status.text);
+}
+
+static struct status read_precision(struct api_lists *lists, const struct config_place *place,
+                                    const cJSON *item)
+{
+    if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > MAX_PRECISION ||
+        item->valuedouble != (double)(int)item->valuedouble)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "%s: %s.precision must be a whole number from 0 to %d", place->file,
+                            place->section, MAX_PRECISION);
+    lists->precision = (int)item->valuedouble;
+    return status_ok();
+}
+
+/* Keys of the online pre-check, which is another command: they may stand there. */
+static struct status ignore_key(struct api_lists *lists, const struct config_place *place,
+                                const cJSON *item)
+{
+    (void)lists, (void)place, (void)item;
+    return status_ok();
+}
+
+static struct status read_is_online(struct api_lists *lists, const struct config_place *place,
+                                    const cJSON *item)
+{
+    (void)lists;
+    if (!cJSON_IsTrue(item)) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "%s: %s.is_online is true; the online pre-check is not part of this "
+                        "command, remove the key to check a dump", place->file, place->section);
+}
+
+static const struct {
+    const char *key;
+    struct status (*read)(struct api_lists *lists, const struct config_place *place,
+                          const cJSON *item);
+} config_keys[] = {
+    { "white_list", read_white },
+    { "black_list", read_black },
+    { "error_data_path", read_error_data_path },
+    { "precision", read_precision },
+    { "is_online", read_is_online },
+    { "nfs_path", ignore_key },
+    { "host", ignore_key },
+    { "port", ignore_key },
+    { "rank_list", ignore_key },
+    { "tls_path", ignore_key },
+    { "quantization_api_list", ignore_key },
+};
+enum { N_CONFIG_KEYS = sizeof config_keys / sizeof config_keys[0] };
+
+static struct status read_key(struct api_lists *lists, const struct config_place *place,
+                              const cJSON *item)
+{
+    const char *keys[N_CONFIG_KEYS];
+    for (size_t i = 0; i < N_CONFIG_KEYS; i++) {
+        keys[i] = config_keys[i].key;
+        if (!strcmp(item->string, keys[i])) return config_keys[i].read(lists, place, item);
+    }
+    return status_error(STATUS_BAD_ARGUMENT, "%s: %s has the unknown key '%s', the nearest is '%s'",
+                        place->file, place->section, item->string,
+                        options_nearest(item->string, keys, N_CONFIG_KEYS));
+}
+
+/* All API names: the catalogue's, and those that it can never have. */
+static struct status collect_names(struct config_place *place)
+{
+    const struct bench_entry *entries;
+    size_t count, never = sizeof unsupported / sizeof unsupported[0];
+    TRY(bench_catalogue(&entries, &count, place->arena));
+    place->names = arena_allocate_array(place->arena, count + never + 1, sizeof *place->names);
+    if (!place->names) return status_no_memory(0);
+    for (size_t i = 0; i < count; i++) place->names[place->n_names++] = entries[i].name;
+    for (size_t i = 0; i < never; i++)
+        if (unsupported[i].api) place->names[place->n_names++] = unsupported[i].api;
+    place->names[place->n_names++] = "to";
+    return status_ok();
+}
+
+static struct status read_section(struct api_lists *lists, struct config_place *place,
+                                  const cJSON *root)
+{
+    static const char *const sections[] = { "run_ut", "acc_check" };
+    const cJSON *section = NULL;
+    for (size_t i = 0; i < 2 && !section; i++) {
+        section = cJSON_GetObjectItemCaseSensitive(root, sections[i]);
+        place->section = sections[i];
+    }
+    if (!cJSON_IsObject(section))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "%s has no object \"run_ut\" (or \"acc_check\") with white_list, "
+                            "black_list, error_data_path or precision", place->file);
+    TRY(collect_names(place));
+    const cJSON *item;
+    cJSON_ArrayForEach(item, section) TRY(read_key(lists, place, item));
+    return status_ok();
+}
+
+/* Line and column of a byte, both from 1. */
+static struct status not_json(const char *path, const char *text, const char *at)
+{
+    size_t line = 1, column = 1;
+    for (const char *c = text; c < at && *c; c++) {
+        column++;
+        if (*c == '\n') line++, column = 1;
+    }
+    return status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: this is not JSON", path, line, column);
+}
+
+struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
+                             bool trust_files)
+{
+    char *text;
+    size_t bytes;
+    const char *end = NULL;
+    struct config_place place = { .file = path, .arena = arena };
+    struct api_lists lists = api_lists_default();
+
+    TRY(file_read_path(&text, &bytes, path, trust_files));
+    cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
+    struct status status = root ? read_section(&lists, &place, root)
+                                : not_json(path, text, end ? end : text);
+    cJSON_Delete(root);
+    memory_release(text);
+    if (!status.code) *out = lists;
+    return status;
+}

@@ -1,0 +1,44 @@
+/* The embedded device: every op in the arithmetic of its own dtype, float32 accumulation and one
+ * rounding of the result, so that a first run needs nothing but a dump. The work is done by the
+ * bench functions in their native arithmetic.
+ */
+#include "bench/bench.h"
+#include "core/memory.h"
+#include "runner/devices/device_classes.h"
+
+static struct status cpu_open(struct device **out, const struct device_options *options)
+{
+    (void)options;
+    struct device *device = memory_allocate_zeroed(1, sizeof *device);
+    if (!device) return status_no_memory(sizeof *device);
+    device->class = &device_cpu;
+    *out = device;
+    return status_ok();
+}
+
+static struct status cpu_run(struct device *device, struct device_result *out,
+                             struct arena *arena, const struct api_case *c, bool want_gradients)
+{
+    struct bench *bench;
+    (void)device;
+    *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
+    TRY(bench_open(&bench, c, arena, BENCH_NATIVE));
+    TRY(bench_native_outputs(&out->outputs, bench));
+    if (!want_gradients) return status_ok();
+    struct status status = bench_native_gradients(&out->gradients, bench, &c->cotangents);
+    if (status.code == STATUS_SKIP) {
+        out->gradients.kind = VALUE_NONE;
+        out->backward = status;
+        return status_ok();
+    }
+    return status;
+}
+
+static void cpu_close(struct device *device)
+{
+    memory_release(device);
+}
+
+const struct device_class device_cpu = {
+    .name = "cpu", .alter_inputs = true, .open = cpu_open, .run = cpu_run, .close = cpu_close,
+};

@@ -1,0 +1,16 @@
+/* The devices that there are; device.c has their names. */
+#ifndef PROBE_RUNNER_DEVICES_DEVICE_CLASSES_H
+#define PROBE_RUNNER_DEVICES_DEVICE_CLASSES_H
+
+#include "runner/devices/device.h"
+
+/* The tested dtype's own arithmetic, as an accelerator has it. */
+extern const struct device_class device_cpu;
+
+/* What the dump recorded: its stored outputs and gradients. */
+extern const struct device_class device_recorded;
+
+/* Names for --backend, ended by NULL; one that ends in ':' takes a text behind it. */
+const char *const *device_names(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* The recorded device: the outputs that a real-data dump stores are what the device returned.
+ *
+ * Forward outputs are the stored tensors and the recorded scalars. Gradients need care: a dump
+ * may hold those of the last autograd node instead of the call's own (a 3-D linear recorded as
+ * its flattened mm, a batch_norm without its running statistics). They are used when the dump
+ * says that they belong to the arguments, or when PyTorch runs the call as one autograd node, and
+ * their shapes match, in order, all tensor arguments or those that require a gradient.
+ */
+#include <string.h>
+
+#include "bench/bench.h"
+#include "core/memory.h"
+#include "generators/generate.h"
+#include "runner/devices/device_classes.h"
+
+struct recorded_device {
+    struct device device;
+    const struct dump *dump;
+};
+
+static struct status recorded_open(struct device **out, const struct device_options *options)
+{
+    if (!options->dump || !dump_header(options->dump)->has_data_dir)
+        return status_error(STATUS_BAD_INPUT,
+                            "--backend recorded judges the outputs that a dump stores, and this "
+                            "dump stores none (task \"tensor\" is needed); use another backend");
+    struct recorded_device *recorded = memory_allocate_zeroed(1, sizeof *recorded);
+    if (!recorded) return status_no_memory(sizeof *recorded);
+    recorded->device.class = &device_recorded;
+    recorded->dump = options->dump;
+    *out = &recorded->device;
+    return status_ok();
+}
+
+/* ---- outputs ---------------------------------------------------------------------------- */
+
+static size_t count_leaves(const struct value *value)
+{
+    if (value->kind != VALUE_LIST && value->kind != VALUE_DICT) return 1;
+    size_t count = 0;
+    for (size_t i = 0; i < value->list.count; i++) count += count_leaves(&value->list.items[i]);
+    return count;
+}
+
+/* The leaves of a value, depth-first. */
+static void flatten(struct value *items, size_t *used, const struct value *value)
+{
+    if (value->kind != VALUE_LIST && value->kind != VALUE_DICT) {
+        items[(*used)++] = *value;
+        return;
+    }
+    for (size_t i = 0; i < value->list.count; i++) flatten(items, used, &value->list.items[i]);
+}
+
+static struct status flat_list(struct value *out, struct arena *arena, const struct value *nested)
+{
+    size_t count = count_leaves(nested);
+    struct value *items = arena_allocate_zeroed(arena, count, sizeof *items);
+    if (!items) return status_no_memory(count * sizeof *items);
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.items = items;
+    flatten(items, &out->list.count, nested);
+    return status_ok();
+}
+
+/* A tensor whose elements are not in the dump cannot be judged. */
+static struct status check_stored(const struct value *list, const char *what)
+{
+    for (size_t i = 0; i < list->list.count; i++) {
+        const struct value *value = &list->list.items[i];
+        if (value->kind == VALUE_TENSOR && !value->tensor.tensor)
+            return status_error(STATUS_SKIP, "The dump does not store %s %zu of this call.", what,
+                                i);
+    }
+    return status_ok();
+}
+
+/* ---- gradients -------------------------------------------------------------------------- */
+
+struct argument_list {
+    const struct tensor_record **records;
+    size_t count;
+};
+
+static bool collect_record(struct value *tensor, void *context)
+{
+    struct argument_list *list = context;
+    list->records[list->count++] = tensor->tensor.record;
+    return true;
+}
+
+/* Tensor arguments, args then kwargs, depth-first. */
+static struct status tensor_arguments(struct argument_list *out, struct arena *arena,
+                                      const struct api_case *c)
+{
+    size_t count = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
+    struct value args = c->args, kwargs = c->kwargs;
+    out->count = 0;
+    out->records = arena_allocate_zeroed(arena, count, sizeof *out->records);
+    if (!out->records) return status_no_memory(count * sizeof *out->records);
+    (void)value_each_tensor(&args, collect_record, out);
+    (void)value_each_tensor(&kwargs, collect_record, out);
+    return status_ok();
+}
+
+static bool same_shape(const struct tensor_record *a, const struct tensor_record *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]);
+}
+
+/* Deal the recorded gradients to the arguments: to all, or only to those that require one. */
+static bool deal_gradients(struct value *dealt, const struct argument_list *arguments,
+                           const struct value *recorded, bool only_required)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < arguments->count; i++) {
+        dealt[i] = (struct value){ .kind = VALUE_NONE };
+        if (only_required && !arguments->records[i]->requires_grad) continue;
+        if (next == recorded->list.count) return false;
+        const struct value *gradient = &recorded->list.items[next++];
+        if (gradient->kind == VALUE_NONE) continue;
+        if (gradient->kind != VALUE_TENSOR ||
+            !same_shape(gradient->tensor.record, arguments->records[i]))
+            return false;
+        dealt[i] = *gradient;
+    }
+    return next == recorded->list.count;
+}
+
+static struct status take_gradients(struct value *out, struct arena *arena,
+                                    const struct api_case *c)
+{
+    struct argument_list arguments;
+    struct value recorded;
+
+    TRY(flat_list(&recorded, arena, &c->gradients));
+    if (!recorded.list.count)
+        return status_error(STATUS_SKIP, "The dump has no recorded gradients of this call.");
+    if (!c->gradients_of_arguments && !bench_is_one_autograd_node(c))
+        return status_error(STATUS_SKIP,
+                            "PyTorch runs this call as several autograd nodes, so the recorded "
+                            "gradients may be those of the last node and not of the arguments.");
+    TRY(tensor_arguments(&arguments, arena, c));
+    struct value *dealt = arena_allocate_zeroed(arena, arguments.count, sizeof *dealt);
+    if (!dealt) return status_no_memory(arguments.count * sizeof *dealt);
+    if (!deal_gradients(dealt, &arguments, &recorded, false) &&
+        !deal_gradients(dealt, &arguments, &recorded, true))
+        return status_error(STATUS_SKIP,
+                            "The recorded gradients do not match the tensor arguments in number "
+                            "and shape, so they are not those of the arguments.");
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.items = dealt;
+    out->list.count = arguments.count;
+    return check_stored(out, "gradient");
+}
+
+/* ---- the device ------------------------------------------------------------------------- */
+
+static struct status recorded_run(struct device *device, struct device_result *out,
+                                  struct arena *arena, const struct api_case *c,
+                                  bool want_gradients)
+{
+    const struct recorded_device *recorded = (const struct recorded_device *)(const void *)device;
+    struct api_case loaded = *c;
+
+    *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
+    if (!c->outputs.list.count)
+        return status_error(STATUS_SKIP, "The dump has no recorded outputs of this call.");
+    TRY(generate_load_recorded(&loaded, arena, recorded->dump));
+    TRY(flat_list(&out->outputs, arena, &loaded.outputs));
+    TRY(check_stored(&out->outputs, "output"));
+    if (!want_gradients) return status_ok();
+    out->backward = take_gradients(&out->gradients, arena, &loaded);
+    if (out->backward.code) out->gradients.kind = VALUE_NONE;
+    return out->backward.code == STATUS_NO_MEMORY ? out->backward : status_ok();
+}
+
+static void recorded_close(struct device *device)
+{
+    memory_release(device);
+}
+
+const struct device_class device_recorded = {
+    .name = "recorded", .open = recorded_open, .run = recorded_run, .close = recorded_close,
+};

@@ -1,0 +1,67 @@
+#include "runner/environment.h"
+
+#include <fenv.h>
+#include <float.h>
+#include <malloc.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <flint/flint.h>
+#include <mpfr.h>
+
+/* From OpenBLAS; its header would bring the whole of CBLAS and LAPACK along. */
+void openblas_set_num_threads(int threads);
+int openblas_get_parallel(void);
+char *openblas_get_corename(void);
+
+enum { BLAS_OPENMP = 2 };
+
+void environment_prepare(char *const *arguments)
+{
+    /* Tensors come and go by the megabyte. With a fixed threshold they are mapped and unmapped
+     * instead of growing a heap that never shrinks. */
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    (void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    if (openblas_get_parallel() == BLAS_OPENMP) {
+        const char *threads = getenv("OMP_NUM_THREADS");
+        if (!threads || strcmp(threads, "1")) {
+            (void)setenv("OMP_NUM_THREADS", "1", 1);
+            (void)execv("/proc/self/exe", arguments);
+        }
+    }
+    openblas_set_num_threads(1);
+}
+
+const char *environment_blas_core(void)
+{
+    return openblas_get_corename();
+}
+
+bool environment_restore_arithmetic(void)
+{
+    /* Half of the smallest normal number vanishes under flush-to-zero, and doubling it back
+     * gives zero under denormals-are-zero. Volatile: the compiler must not do the sums. */
+    volatile double smallest = DBL_MIN;
+    volatile double half = smallest / 2;
+    volatile double doubled = half * 2;
+    if (fegetround() == FE_TONEAREST && doubled == smallest) return true;
+    (void)fesetenv(FE_DFL_ENV);
+    return false;
+}
+
+void environment_leave_thread(void)
+{
+    flint_cleanup();
+    mpfr_free_cache();
+}
+
+int environment_cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    int cores = CPU_COUNT(&set);
+    return cores > 0 ? cores : 1;
+}

@@ -1,0 +1,26 @@
+/* What the process needs around the computation: one BLAS thread per case, plain IEEE
+ * arithmetic, memory that goes back to the system. */
+#ifndef PROBE_RUNNER_ENVIRONMENT_H
+#define PROBE_RUNNER_ENVIRONMENT_H
+
+#include <stdbool.h>
+
+/* Prepare the process; call once at the start of main, before any thread exists. Holds OpenBLAS
+ * to one thread. The OpenMP build of OpenBLAS ignores that for callers on many threads and
+ * becomes twenty times slower, so the program starts itself anew with OMP_NUM_THREADS=1 then. */
+void environment_prepare(char *const *arguments);
+
+/* Name of the BLAS kernels in use ("SkylakeX", "Haswell"): it decides last digits and speed. */
+const char *environment_blas_core(void);
+
+/* Round to nearest, no flush to zero, no denormals as zero: what the error bounds assume.
+ * Foreign code may leave it otherwise. Restores it; true when it was already so. */
+bool environment_restore_arithmetic(void);
+
+/* Free what the number libraries keep per thread; call at the end of a worker thread. */
+void environment_leave_thread(void);
+
+/* Processor cores this process may use, at least 1. */
+int environment_cores(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* -save_error_data: the tensors of calls that are not a pass, as .pt files.
+ *
+ * {base}/ut_error_data{ts}/{name}.{forward.input|forward.output.bench|forward.output.device|
+ * backward.input|backward.output.bench|backward.output.device}.{k}.pt
+ *
+ * k counts all leaves of an argument list, tensors or not; keyword arguments count on after the
+ * positional ones. (In the peer's files they start anew and overwrite those.) Reference values
+ * are saved in the nominal bench dtype.
+ */
+#ifndef PROBE_RUNNER_ERROR_DATA_H
+#define PROBE_RUNNER_ERROR_DATA_H
+
+#include "bench/bench.h"
+#include "core/arena.h"
+#include "core/case.h"
+#include "core/status.h"
+#include "runner/devices/device.h"
+#include "runner/precision.h"
+
+struct error_data {
+    const char *directory; /* made when the first tensor is saved */
+};
+
+/* The tensors of one call. */
+struct error_tensors {
+    const struct api_case *c;
+    struct bench *bench;
+    const struct device_result *got;
+    const struct bench_output *gradients; /* of the reference; NULL when there are none */
+    size_t n_gradients;
+    const struct bench_precision *precision;
+};
+
+/* Save them. Files of an earlier attempt at this call are replaced. `arena` is scratch. */
+struct status error_data_save(const struct error_data *data, struct arena *arena,
+                              const struct error_tensors *tensors);
+
+#endif

@@ -1,0 +1,14 @@
+/* The main job: all calls of a dump checked, their rows committed in dump order. */
+#ifndef PROBE_RUNNER_RUN_H
+#define PROBE_RUNNER_RUN_H
+
+#include "core/status.h"
+
+/* Run with a struct run_options. *exit_status is 0, or 1 when --fail-on says so.
+ *
+ *   errors  STATUS_INTERRUPTED after SIGINT, SIGTERM or SIGHUP: threads may still be at work, so
+ *           the process has to end at once
+ */
+struct status run_checks(int *exit_status, const void *options);
+
+#endif

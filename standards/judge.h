@@ -49,6 +49,14 @@ struct judge_request {
     int precision;          /* decimals of printed doubles, 14 by default */
 };
 
+/* One comparison of a metric with its limit. */
+struct judged_limit {
+    const char *metric;
+    double value, limit;
+    bool holds;
+};
+enum { JUDGED_LIMITS = 12 };
+
 struct judged {
     enum verdict verdict;
     const char *cells[COLUMN_COUNT]; /* never NULL; " " when blank */
@@ -59,6 +67,9 @@ struct judged {
      * limit; empty name when nothing was out of line. */
     const char *deciding_metric;
     double deciding_value, deciding_limit;
+    /* All comparisons that were made, in order, for the evidence. */
+    struct judged_limit limits[JUDGED_LIMITS];
+    size_t limit_count;
 };
 
 /* Judge one output. `got` is a tensor or plain value. Texts live in `arena`. */

@@ -1,0 +1,154 @@
+#include "standards/json_source.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static size_t line_at(const char *text, const char *place)
+{
+    size_t line = 1;
+    for (; text < place; text++)
+        line += *text == '\n';
+    return line;
+}
+
+struct status json_source_parse(struct json_source *out, const char *name, const char *text,
+                                size_t bytes)
+{
+    const char *end = text;
+    cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
+
+    if (!root) {
+        const char *line_start = end;
+        while (line_start > text && line_start[-1] != '\n')
+            line_start--;
+        return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: not valid JSON here",
+                            name, line_at(text, end), (size_t)(end - line_start) + 1);
+    }
+    *out = (struct json_source){ name, text, root };
+    return status_ok();
+}
+
+/* Number of values before `item` in document order; false when it is not below `root`. */
+static bool count_before(const cJSON *root, const cJSON *item, size_t *count)
+{
+    if (root == item) return true;
+    ++*count;
+    for (const cJSON *child = root->child; child; child = child->next)
+        if (count_before(child, item, count)) return true;
+    return false;
+}
+
+static const char *skip_string(const char *text)
+{
+    for (text++; *text && *text != '"'; text++)
+        if (*text == '\\' && text[1]) text++;
+    return *text ? text + 1 : text;
+}
+
+static const char *skip_blanks(const char *text)
+{
+    return text + strspn(text, " \t\r\n");
+}
+
+/* Where value number `index` of a valid JSON text begins; for a member, where its key does. */
+static const char *find_value(const char *text, size_t index)
+{
+    const char *key = NULL;
+
+    for (text = skip_blanks(text); *text; text = skip_blanks(text)) {
+        const char *start = text;
+        if (strchr("}],:", *text)) {
+            text++;
+            continue;
+        }
+        if (*text == '"') {
+            text = skip_string(text);
+            if (*skip_blanks(text) == ':') {
+                key = start;
+                continue;
+            }
+        } else if (*text == '{' || *text == '[') {
+            text++;
+        } else {
+            text += strcspn(text, " \t\r\n,]}");
+        }
+        if (index-- == 0) return key ? key : start;
+        key = NULL;
+    }
+    return text;
+}
+
+size_t json_source_line(const struct json_source *source, const cJSON *item)
+{
+    size_t before = 0;
+    count_before(source->root, item, &before);
+    return line_at(source->text, find_value(source->text, before));
+}
+
+struct status json_source_fault(const struct json_source *source, const cJSON *item,
+                                const char *format, ...)
+{
+    char sentence[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return status_error(STATUS_BAD_INPUT, "%s, line %zu: %s", source->name,
+                        json_source_line(source, item), sentence);
+}
+
+/* Edits (insert, delete, replace) that turn a into b, for short words. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    size_t row[LONGEST + 1], length = strlen(b);
+
+    if (length > LONGEST) return LONGEST;
+    for (size_t j = 0; j <= length; j++)
+        row[j] = j;
+    for (; *a; a++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 1; j <= length; j++) {
+            size_t replace = diagonal + (*a != b[j - 1]), other = row[j - 1];
+            diagonal = row[j];
+            if (row[j] < other) other = row[j];
+            row[j] = replace < other + 1 ? replace : other + 1;
+        }
+    }
+    return row[length];
+}
+
+static const char *nearest(const char *word, const char *const *keys)
+{
+    const char *best = keys[0];
+    for (size_t k = 1; keys[k]; k++)
+        if (edit_distance(word, keys[k]) < edit_distance(word, best)) best = keys[k];
+    return best;
+}
+
+static bool is_among(const char *word, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (!strcmp(word, *keys)) return true;
+    return false;
+}
+
+struct status json_source_check_keys(const struct json_source *source, const cJSON *object,
+                                     const char *const *keys)
+{
+    const cJSON *child, *other;
+
+    cJSON_ArrayForEach(child, object) {
+        if (!is_among(child->string, keys))
+            return json_source_fault(source, child, "unknown key \"%s\"; the nearest is \"%s\"",
+                                     child->string, nearest(child->string, keys));
+        for (other = object->child; other != child; other = other->next)
+            if (!strcmp(other->string, child->string))
+                return json_source_fault(source, child, "the key \"%s\" is given twice",
+                                         child->string);
+    }
+    return status_ok();
+}

@@ -1,0 +1,635 @@
+/* From an output and its reference to a row of the details file.
+ *
+ * The order of questions is that of the pre-check: is there a reference, are both sides of one
+ * kind and shape, and then, for numbers, the standard's columns and the chain of decisions.
+ */
+#include "standards/judge.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "standards/judge_row.h"
+#include "standards/number_text.h"
+
+const char *const details_headers[COLUMN_COUNT] = {
+    [COLUMN_NAME] = "API Name",
+    [COLUMN_BENCH_DTYPE] = "Bench Dtype",
+    [COLUMN_DEVICE_DTYPE] = "DEVICE Dtype",
+    [COLUMN_SHAPE] = "Shape",
+    [COLUMN_COSINE] = "余弦相似度",
+    [COLUMN_MAX_ABS_ERROR] = "最大绝对误差",
+    [COLUMN_HUNDREDTH] = "双百指标",
+    [COLUMN_THOUSANDTH] = "双千指标",
+    [COLUMN_TEN_THOUSANDTH] = "双万指标",
+    [COLUMN_BINARY_MISMATCH] = "二进制一致错误率",
+    [COLUMN_ERROR_BALANCE] = "误差均衡性",
+    [COLUMN_RMSE] = "均方根误差",
+    [COLUMN_SMALL_VALUE_RATIO] = "小值域错误占比",
+    [COLUMN_MAX_RELATIVE_ERROR] = "相对误差最大值",
+    [COLUMN_MEAN_RELATIVE_ERROR] = "相对误差平均值",
+    [COLUMN_INF_NAN_RATIO] = "inf/nan错误率",
+    [COLUMN_RELATIVE_ERROR_RATIO] = "相对误差错误率",
+    [COLUMN_ABSOLUTE_ERROR_RATIO] = "绝对误差错误率",
+    [COLUMN_MAX_ULP] = "ULP误差最大值",
+    [COLUMN_MEAN_ULP] = "ULP误差平均值",
+    [COLUMN_ULP_PROPORTION] = "ULP误差大于阈值占比",
+    [COLUMN_STATUS] = "Status",
+    [COLUMN_MESSAGE] = "Message",
+};
+
+static const char *const verdict_names[] = {
+    [VERDICT_BLANK] = " ",         [VERDICT_PASS] = "pass", [VERDICT_WARNING] = "warning",
+    [VERDICT_ERROR] = "error", [VERDICT_SKIP] = "SKIP",
+};
+
+const char *verdict_name(enum verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+enum verdict verdict_combine(const enum verdict *rows, size_t count)
+{
+    size_t seen[VERDICT_SKIP + 1] = { 0 };
+
+    for (size_t i = 0; i < count; i++)
+        seen[rows[i]]++;
+    if (seen[VERDICT_ERROR]) return VERDICT_ERROR;
+    if (seen[VERDICT_WARNING]) return VERDICT_WARNING;
+    if (seen[VERDICT_PASS]) return VERDICT_PASS;
+    return seen[VERDICT_SKIP] ? VERDICT_SKIP : VERDICT_BLANK;
+}
+
+/* ---- cells -------------------------------------------------------------------------------- */
+
+void row_note(struct row *row, const char *metric, double value, double limit, bool holds)
+{
+    struct judged *out = row->out;
+    if (out->limit_count == JUDGED_LIMITS) return;
+    out->limits[out->limit_count++] = (struct judged_limit){ metric, value, limit, holds };
+    if (holds) return;
+    out->deciding_metric = metric;
+    out->deciding_value = value;
+    out->deciding_limit = limit;
+}
+
+static void row_put(struct row *row, enum details_column column, const char *text)
+{
+    char *copy = arena_copy_string(row->arena, text);
+    if (copy) row->out->cells[column] = copy;
+    else row->no_memory = true;
+}
+
+static void row_put_fixed(struct row *row, enum details_column column, double x)
+{
+    char text[NUMBER_TEXT_BYTES];
+    number_text_fixed(text, x, row->request->precision);
+    row_put(row, column, text);
+}
+
+/* A result of the working type, which sets how it prints. */
+static void row_put_typed(struct row *row, enum details_column column, double x, enum dtype work)
+{
+    char text[NUMBER_TEXT_BYTES];
+    if (work == DT_F64) {
+        row_put_fixed(row, column, x);
+        return;
+    }
+    number_text_shortest(text, x, work);
+    row_put(row, column, text);
+}
+
+/* A ratio over a mask: the integer 0 when the mask is empty. */
+static void row_put_ratio(struct row *row, enum details_column column, double x, uint64_t count)
+{
+    if (count) row_put_fixed(row, column, x);
+    else row_put(row, column, "0");
+}
+
+void row_say(struct row *row, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const char *before = row->message ? row->message : "";
+    char *message = arena_format(row->arena, "%s%s", before, text);
+    if (message) row->message = message;
+    else row->no_memory = true;
+}
+
+static const char *short_name(enum dtype dtype)
+{
+    return dtype_info(dtype)->name + strlen("torch.");
+}
+
+/* ---- what every row has ------------------------------------------------------------------- */
+
+static void row_open(struct row *row, struct judged *out, struct arena *arena,
+                     const struct judge_request *request)
+{
+    *row = (struct row){ .out = out, .arena = arena, .request = request };
+    *out = (struct judged){ .standard = "", .deciding_metric = "" };
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        out->cells[column] = " ";
+    char *name = arena_format(arena, "%s.%s.output.%zu", request->c->full_name,
+                              request->backward ? "backward" : "forward", request->index);
+    if (name) out->cells[COLUMN_NAME] = name;
+    else row->no_memory = true;
+}
+
+static struct status row_close(struct row *row, enum verdict verdict)
+{
+    row->out->verdict = verdict;
+    row->out->cells[COLUMN_STATUS] = verdict_name(verdict);
+    row->out->cells[COLUMN_MESSAGE] = row->message ? row->message : "";
+    return row->no_memory ? status_no_memory(0) : status_ok();
+}
+
+static struct status row_close_with(struct row *row, enum verdict verdict, const char *message)
+{
+    row_say(row, "%s", message);
+    return row_close(row, verdict);
+}
+
+struct status judge_without_comparison(struct judged *out, struct arena *arena,
+                                       const struct judge_request *request,
+                                       enum verdict verdict, const char *message)
+{
+    struct row row;
+    row_open(&row, out, arena, request);
+    char *copy = arena_copy_string(arena, message);
+    if (copy) row.message = copy;
+    else row.no_memory = true;
+    return row_close(&row, verdict);
+}
+
+static void row_put_types(struct row *row, enum dtype bench, const struct tensor *got)
+{
+    char shape[TENSOR_MAX_RANK * 24];
+    shape_format(shape, sizeof shape, got->rank, got->shape);
+    row_put(row, COLUMN_BENCH_DTYPE, dtype_info(bench)->name);
+    row_put(row, COLUMN_DEVICE_DTYPE, dtype_info(got->dtype)->name);
+    row_put(row, COLUMN_SHAPE, shape);
+}
+
+/* ---- the columns of the standards --------------------------------------------------------- */
+
+static void put_absolute(struct row *row, const struct peer_metrics *m)
+{
+    row_put_ratio(row, COLUMN_INF_NAN_RATIO, m->inf_nan_ratio, m->non_finite_count);
+    row_put_ratio(row, COLUMN_RELATIVE_ERROR_RATIO, m->relative_error_ratio, m->normal_count);
+    row_put_ratio(row, COLUMN_ABSOLUTE_ERROR_RATIO, m->small_value_ratio, m->small_count);
+}
+
+static void put_benchmark(struct row *row, const struct peer_metrics *m)
+{
+    row_put_ratio(row, COLUMN_SMALL_VALUE_RATIO, m->small_value_ratio, m->small_count);
+    row_put_fixed(row, COLUMN_RMSE, m->rmse);
+    row_put_fixed(row, COLUMN_ERROR_BALANCE, m->error_balance);
+    if (m->normal_count) {
+        row_put_typed(row, COLUMN_MAX_RELATIVE_ERROR, m->max_relative_error, row->work);
+        row_put_typed(row, COLUMN_MEAN_RELATIVE_ERROR, m->mean_relative_error, row->work);
+    } else {
+        row_put(row, COLUMN_MAX_RELATIVE_ERROR, "0");
+        row_put(row, COLUMN_MEAN_RELATIVE_ERROR, "0");
+    }
+}
+
+static void put_binary(struct row *row, const struct peer_metrics *m)
+{
+    row_put_fixed(row, COLUMN_BINARY_MISMATCH, m->binary_mismatch);
+}
+
+static void put_ulp(struct row *row, const struct peer_metrics *m)
+{
+    enum dtype work = row->device == DT_F32 ? DT_F64 : row->work;
+    row_put_typed(row, COLUMN_MAX_ULP, m->max_ulp, work);
+    row_put_typed(row, COLUMN_MEAN_ULP, m->mean_ulp, work);
+    row_put_fixed(row, COLUMN_ULP_PROPORTION, m->ulp_proportion);
+}
+
+static void put_thousandth(struct row *row, const struct peer_metrics *m)
+{
+    row_put_fixed(row, COLUMN_THOUSANDTH, m->within_thousandth);
+}
+
+static void put_accumulative(struct row *row, const struct peer_metrics *m)
+{
+    put_absolute(row, m);
+    row_put_fixed(row, COLUMN_ERROR_BALANCE, m->error_balance);
+}
+
+static void put_nothing(struct row *row, const struct peer_metrics *m)
+{
+    (void)row;
+    (void)m;
+}
+
+static void (*const put_columns[STANDARD_COUNT])(struct row *, const struct peer_metrics *) = {
+    [STANDARD_NONE] = put_nothing,
+    [STANDARD_ABSOLUTE] = put_absolute,
+    [STANDARD_BENCHMARK] = put_benchmark,
+    [STANDARD_BINARY] = put_binary,
+    [STANDARD_ULP] = put_ulp,
+    [STANDARD_THOUSANDTH] = put_thousandth,
+    [STANDARD_ACCUMULATIVE] = put_accumulative,
+    [STANDARD_ERROR_MODEL] = put_nothing,
+};
+
+/* ---- the chain of a floating output ------------------------------------------------------- */
+
+double row_limit(const struct row *row, enum limit limit)
+{
+    return profile_limit(row->request->profile, limit, row->request->c->api, row->device);
+}
+
+static bool cosine_holds(struct row *row, const struct peer_metrics *m)
+{
+    double limit = row_limit(row, LIMIT_COSINE);
+    bool holds = m->cosine_kind == COSINE_SCALAR || m->cosine_kind == COSINE_BOTH_ZERO ||
+                 (m->cosine_kind == COSINE_VALUE && m->cosine > limit) ||
+                 (m->cosine_kind == COSINE_NAN &&
+                  !profile_rules(row->request->profile)->cosine_nan_is_error);
+    row_note(row, "cosine", m->cosine, limit, holds);
+    return holds;
+}
+
+static void say_cosine(struct row *row, const struct metrics *metrics)
+{
+    static const char *const sentences[] = {
+        [COSINE_VALUE] = "",
+        [COSINE_SCALAR] = "All the data in device dump data is scalar. Please refer to other "
+                          "compare algorithms.",
+        [COSINE_BOTH_ZERO] = "All the data in device and bench outputs are zero.",
+        [COSINE_GOT_ZERO] = "All the data is zero in device dump data.",
+        [COSINE_WANT_ZERO] = "All the data is zero in bench dump data.",
+        [COSINE_NAN] = "Dump data has NaN when comparing with Cosine Similarity.",
+    };
+    enum cosine_kind kind = metrics->peer.cosine_kind;
+
+    if (kind == COSINE_BOTH_ZERO && metrics->agreed == metrics->n)
+        row_say(row, "All the data in device and bench outputs are equal infinities or NaN.\n");
+    else
+        row_say(row, "%s\n", sentences[kind]);
+    if (kind == COSINE_VALUE) row_put_fixed(row, COLUMN_COSINE, metrics->peer.cosine);
+    if (kind == COSINE_NAN) row_put(row, COLUMN_COSINE, "nan");
+}
+
+/* Is the share of elements within `limit` large enough? Prints it in `column`. */
+static bool share_holds(struct row *row, enum details_column column, const char *metric,
+                        double share, double limit)
+{
+    bool holds = share > 1 - limit;
+    row_put_fixed(row, column, share);
+    row_note(row, metric, share, 1 - limit, holds);
+    return holds;
+}
+
+static enum verdict half_precision_chain(struct row *row, const struct peer_metrics *m)
+{
+    double coarse = row_limit(row, LIMIT_HUNDREDTH), fine = row_limit(row, LIMIT_THOUSANDTH);
+
+    if (!share_holds(row, COLUMN_HUNDREDTH, "hundredth", m->within_hundredth, coarse)) {
+        row_say(row, "Relative error is greater than %g, consider as error, skip other check "
+                     "and set to SPACE.\n", coarse);
+        return VERDICT_ERROR;
+    }
+    if (!share_holds(row, COLUMN_THOUSANDTH, "thousandth", m->within_thousandth, fine)) {
+        row_say(row, "Relative error is greater than %g, consider as warning, skip other check "
+                     "and set to SPACE.\n", fine);
+        return VERDICT_WARNING;
+    }
+    row_say(row, "Relative error is less than %g, consider as pass, skip other check and set "
+                 "to SPACE.\n", fine);
+    return VERDICT_PASS;
+}
+
+/* Both shares are printed, also when the first decides. */
+static enum verdict full_precision_chain(struct row *row, const struct peer_metrics *m)
+{
+    double coarse = row_limit(row, LIMIT_THOUSANDTH), fine = row_limit(row, LIMIT_TEN_THOUSANDTH);
+    bool fine_holds = share_holds(row, COLUMN_TEN_THOUSANDTH, "ten_thousandth",
+                                  m->within_ten_thousandth, fine);
+
+    if (!share_holds(row, COLUMN_THOUSANDTH, "thousandth", m->within_thousandth, coarse)) {
+        row_say(row, "Relative error is greater than %g, consider as error, skip other check "
+                     "and set to SPACE.\n", coarse);
+        return VERDICT_ERROR;
+    }
+    if (!fine_holds) {
+        row_say(row, "Relative error is greater than %g, consider as warning, skip other check "
+                     "and set to SPACE.\n", fine);
+        return VERDICT_WARNING;
+    }
+    row_say(row, "Relative error is less than %g, consider as pass.\n", fine);
+    return VERDICT_PASS;
+}
+
+/* The 8-bit formats have 2 or 3 fraction bits, so no relative threshold of the other chains can
+ * hold. What rounding explains is an error of one unit. */
+static enum verdict float8_chain(struct row *row, const struct peer_metrics *m)
+{
+    double limit = row_limit(row, LIMIT_FLOAT8_PROPORTION);
+    bool holds = m->ulp_proportion <= limit;
+
+    row_note(row, "ulp_proportion", m->ulp_proportion, limit, holds);
+    row_say(row, holds ? "ULP proportion is within %g, consider as pass.\n"
+                       : "ULP proportion is greater than %g, consider as error.\n", limit);
+    return holds ? VERDICT_PASS : VERDICT_ERROR;
+}
+
+static enum verdict run_chain(struct row *row, const struct metrics *metrics)
+{
+    const struct peer_metrics *m = &metrics->peer;
+    double cosine_limit = row_limit(row, LIMIT_COSINE);
+    double abs_limit = row_limit(row, LIMIT_MAX_ABS_ERROR);
+
+    say_cosine(row, metrics);
+    if (!cosine_holds(row, m)) {
+        row_say(row, "Cosine similarity is less than %g, consider as error, skip other check "
+                     "and set to SPACE.\n", cosine_limit);
+        return VERDICT_ERROR;
+    }
+    row_put_typed(row, COLUMN_MAX_ABS_ERROR, m->max_abs_error, row->work);
+    if (m->max_abs_error < abs_limit) {
+        row_note(row, "max_abs_error", m->max_abs_error, abs_limit, true);
+        row_say(row, "Max abs error is less than %g, consider as pass, skip other check and "
+                     "set to SPACE.\n", abs_limit);
+        return VERDICT_PASS;
+    }
+    switch (row->device) {
+    case DT_F16:
+    case DT_BF16: return half_precision_chain(row, m);
+    case DT_F8E4M3:
+    case DT_F8E5M2: return float8_chain(row, m);
+    default: return full_precision_chain(row, m);
+    }
+}
+
+/* ---- floating and complex outputs --------------------------------------------------------- */
+
+static double epsilon_of(enum dtype bench, enum dtype device)
+{
+    if (device == DT_BF16) return 0x1p-8;
+    return ldexp(1, 1 - dtype_info(metrics_component_dtype(bench))->significand_bits);
+}
+
+static struct metrics_parameters parameters_of(const struct row *row, enum standard standard)
+{
+    struct metrics_parameters p = {
+        .bench_epsilon = epsilon_of(row->request->bench_dtype, row->device),
+        .small_value = row_limit(row, LIMIT_SMALL_VALUE),
+        .small_value_atol = row_limit(row, standard == STANDARD_ABSOLUTE
+                                               ? LIMIT_ABSOLUTE_SMALL_VALUE_ATOL
+                                               : LIMIT_BENCHMARK_SMALL_VALUE_ATOL),
+        .relative_tolerance = row_limit(row, LIMIT_RELATIVE_TOLERANCE),
+        .ulp_limit = row_limit(row, LIMIT_ULP_COUNTED),
+        .within = { row_limit(row, LIMIT_HUNDREDTH), row_limit(row, LIMIT_THOUSANDTH),
+                    row_limit(row, LIMIT_TEN_THOUSANDTH) },
+    };
+    if (standard == STANDARD_ACCUMULATIVE) {
+        p.small_value = row_limit(row, LIMIT_ACCUMULATIVE_SMALL_VALUE);
+        p.small_value_atol = p.relative_tolerance = row_limit(row, LIMIT_ACCUMULATIVE_BOUND);
+    }
+    return p;
+}
+
+static struct status judge_floating(struct row *row, struct reference *want,
+                                    const struct tensor *got)
+{
+    const struct judge_request *request = row->request;
+    struct metrics *metrics = &row->out->metrics;
+
+    row->device = metrics_component_dtype(got->dtype);
+    row->work = metrics_work_dtype(request->bench_dtype, got->dtype);
+    struct profile_selection selection =
+        profile_select(request->profile, request->c->api, row->device, request->input_dtype);
+    struct metrics_parameters parameters = parameters_of(row, selection.standard);
+    metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
+    row->out->has_metrics = true;
+    row->out->standard = standard_name(selection.standard);
+    if (profile_rules(request->profile)->numpy_arithmetic)
+        TRY(metrics_compute_numpy(&metrics->peer, got, want, request->bench_dtype, &parameters));
+
+    if (!selection.supported)
+        row_say(row, "The data type %s is not supported for new precision standard.",
+                dtype_info(got->dtype)->name);
+    put_columns[selection.standard](row, &metrics->peer);
+    if (selection.also_thousandth) put_thousandth(row, &metrics->peer);
+    return row_close(row, run_chain(row, metrics));
+}
+
+/* ---- integers and bools ------------------------------------------------------------------- */
+
+static struct status judge_integers(struct row *row, const struct reference *want,
+                                    const struct tensor *got)
+{
+    const struct judge_request *request = row->request;
+    double distance, limit = row_limit(row, LIMIT_INTEGER_MAX_ABS_ERROR);
+    double mismatch = metrics_integer_mismatch(got, want, &distance);
+    struct profile_selection selection = profile_select(request->profile, request->c->api,
+                                                        got->dtype, request->input_dtype);
+
+    if (selection.integer_by_distance && dtype_info(got->dtype)->kind == KIND_INTEGER) {
+        bool holds = distance <= limit;
+        row->out->standard = "integer distance";
+        row_note(row, "max_abs_error", distance, limit, holds);
+        row_put_fixed(row, COLUMN_MAX_ABS_ERROR, distance);
+        row_say(row, holds ? "Max abs error is not greater than %g, consider as pass.\n"
+                           : "Max abs error is greater than %g, consider as error.\n", limit);
+        return row_close(row, holds ? VERDICT_PASS : VERDICT_ERROR);
+    }
+    row->out->standard = standard_name(STANDARD_BINARY);
+    row_note(row, "binary_mismatch", mismatch, 0, mismatch == 0);
+    row_put_fixed(row, COLUMN_BINARY_MISMATCH, mismatch);
+    /* The profile's sentence has one %s, checked when it was loaded. */
+    const char *sentence = profile_rules(request->profile)->integer_message;
+    const char *place = strstr(sentence, "%s");
+    row_say(row, "%.*s%s%s\n", (int)(place - sentence), sentence, short_name(got->dtype),
+            place + 2);
+    return row_close(row, mismatch == 0 ? VERDICT_PASS : VERDICT_ERROR);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* Classes within which dtypes are compared; 0 for those that a profile does not compare. */
+static int comparable_class(const struct profile_rules *rules, enum dtype dtype)
+{
+    enum { NOT_COMPARED, FLOATING, BOOLEAN, INTEGER, COMPLEX };
+    switch (dtype_info(dtype)->kind) {
+    case KIND_FLOAT: return FLOATING;
+    case KIND_BOOL: return BOOLEAN;
+    case KIND_COMPLEX: return rules->complex_numbers ? COMPLEX : NOT_COMPARED;
+    default: break;
+    }
+    if (dtype == DT_U8) return BOOLEAN;
+    if (dtype == DT_I8 || dtype == DT_I16) return rules->every_integer ? INTEGER : NOT_COMPARED;
+    return INTEGER;
+}
+
+static bool same_shape(const struct reference *want, const struct tensor *got)
+{
+    if (want->rank != got->rank) return false;
+    for (int i = 0; i < want->rank; i++)
+        if (want->shape[i] != got->shape[i]) return false;
+    return true;
+}
+
+static struct status shapes_differ(struct row *row, const struct reference *want,
+                                   const struct tensor *got)
+{
+    char want_shape[TENSOR_MAX_RANK * 24], got_shape[TENSOR_MAX_RANK * 24];
+    shape_format(want_shape, sizeof want_shape, want->rank, want->shape);
+    shape_format(got_shape, sizeof got_shape, got->rank, got->shape);
+    row_note(row, "shape", 1, 0, false);
+    row_say(row, "The shape of bench%s and npu%s not equal.", want_shape, got_shape);
+    return row_close(row, VERDICT_ERROR);
+}
+
+static struct status judge_empty(struct row *row)
+{
+    switch (profile_rules(row->request->profile)->empty) {
+    case EMPTY_PASS:
+        return row_close_with(row, VERDICT_PASS, "Both outputs are empty, consider as pass.");
+    case EMPTY_SKIP:
+        return row_close_with(row, VERDICT_SKIP, "There is not bench calculation result.");
+    default:
+        return row_close_with(row, VERDICT_ERROR, "There is not bench calculation result.");
+    }
+}
+
+static struct status judge_tensor(struct row *row, struct reference *want,
+                                  const struct tensor *strided)
+{
+    const struct profile_rules *rules = profile_rules(row->request->profile);
+    enum dtype bench = row->request->bench_dtype;
+    struct tensor got;
+
+    TRY(tensor_densify(&got, row->arena, strided));
+    row->device = metrics_component_dtype(got.dtype);
+    row_put_types(row, bench, &got);
+    if (!same_shape(want, &got)) return shapes_differ(row, want, &got);
+    int class = comparable_class(rules, want->dtype);
+    if (!class || class != comparable_class(rules, got.dtype)) {
+        row_note(row, "dtype", 1, 0, false);
+        row_say(row, "Bench out dtype is %s but npu output dtype is %s, cannot compare.",
+                short_name(bench), short_name(got.dtype));
+        return row_close(row, VERDICT_ERROR);
+    }
+    if (want->n == 0) return judge_empty(row);
+    return want->integer ? judge_integers(row, want, &got) : judge_floating(row, want, &got);
+}
+
+/* ---- values that are no tensors ----------------------------------------------------------- */
+
+static const char *const class_names[] = {
+    [VALUE_NONE] = "NoneType",      [VALUE_BOOL] = "bool",
+    [VALUE_INT] = "int",            [VALUE_FLOAT] = "float",
+    [VALUE_STRING] = "str",         [VALUE_TENSOR] = "torch.Tensor",
+    [VALUE_LIST] = "list",          [VALUE_DICT] = "dict",
+    [VALUE_SLICE] = "slice",        [VALUE_ELLIPSIS] = "ellipsis",
+    [VALUE_SIZE] = "torch.Size",    [VALUE_DTYPE] = "torch.dtype",
+    [VALUE_DEVICE] = "torch.device", [VALUE_MEMORY_FORMAT] = "torch.memory_format",
+    [VALUE_UNSUPPORTED] = "object",
+};
+
+static void row_put_class(struct row *row, enum details_column column, enum value_kind kind)
+{
+    char *text = arena_format(row->arena, "<class '%s'>", class_names[kind]);
+    if (text) row->out->cells[column] = text;
+    else row->no_memory = true;
+}
+
+static bool values_equal(const struct value *a, const struct value *b);
+
+static bool sequences_equal(const struct value *a, const struct value *b)
+{
+    if (a->list.count != b->list.count) return false;
+    for (size_t i = 0; i < a->list.count; i++)
+        if (!values_equal(&a->list.items[i], &b->list.items[i])) return false;
+    return true;
+}
+
+static bool values_equal(const struct value *a, const struct value *b)
+{
+    if (a->kind != b->kind) return false;
+    if (value_is_sequence(a)) return sequences_equal(a, b);
+    switch (a->kind) {
+    case VALUE_BOOL: return a->boolean == b->boolean;
+    case VALUE_INT: return a->integer == b->integer;
+    case VALUE_FLOAT: return a->real == b->real || (isnan(a->real) && isnan(b->real));
+    case VALUE_DTYPE: return a->dtype == b->dtype;
+    case VALUE_STRING:
+    case VALUE_DEVICE:
+    case VALUE_MEMORY_FORMAT:
+    case VALUE_UNSUPPORTED: return !strcmp(a->string, b->string);
+    default: return a->kind == VALUE_NONE || a->kind == VALUE_ELLIPSIS;
+    }
+}
+
+static bool same_keys(const struct value *a, const struct value *b)
+{
+    if (a->list.count != b->list.count) return false;
+    for (size_t i = 0; i < a->list.count; i++)
+        if (strcmp(a->list.keys[i], b->list.keys[i])) return false;
+    return true;
+}
+
+static struct status judge_value(struct row *row, const struct value *want,
+                                 const struct value *got)
+{
+    row_put_class(row, COLUMN_BENCH_DTYPE, want->kind);
+    row_put_class(row, COLUMN_DEVICE_DTYPE, got->kind);
+    if (want->kind != got->kind) {
+        row_note(row, "type", 1, 0, false);
+        return row_close_with(row, VERDICT_ERROR, "bench and npu output type is different.");
+    }
+    if (want->kind == VALUE_DICT && !same_keys(want, got)) {
+        row_note(row, "structure", 1, 0, false);
+        return row_close_with(row, VERDICT_ERROR, "bench and npu output dict keys are different.");
+    }
+    if (value_is_sequence(want) && want->list.count != got->list.count) {
+        row_note(row, "structure", 1, 0, false);
+        return row_close_with(row, VERDICT_ERROR, "bench and npu output structure is different.");
+    }
+    bool equal = values_equal(want, got);
+    row_note(row, "equal", equal ? 0 : 1, 0, equal);
+    if (equal) row_put(row, COLUMN_BINARY_MISMATCH, "0");
+    return row_close(row, equal ? VERDICT_PASS : VERDICT_ERROR);
+}
+
+/* ---- random outputs ----------------------------------------------------------------------- */
+
+static struct status judge_random(struct row *row, const struct wanted *want,
+                                  const struct value *got)
+{
+    if (got->kind == VALUE_TENSOR)
+        row_put_types(row, row->request->bench_dtype, got->tensor.tensor);
+    row->out->standard = "property";
+    row_note(row, want->property_test, want->property_holds ? 0 : 1, 0, want->property_holds);
+    row_say(row, "Random output, judged by property: %s", want->property_test);
+    if (want->property_reason && *want->property_reason)
+        row_say(row, ": %s", want->property_reason);
+    return row_close_with(row, want->property_holds ? VERDICT_PASS : VERDICT_ERROR, ".");
+}
+
+struct status judge_output(struct judged *out, struct arena *arena,
+                           const struct judge_request *request, const struct wanted *want,
+                           const struct value *got)
+{
+    struct row row;
+
+    row_open(&row, out, arena, request);
+    if (want->property_test) return judge_random(&row, want, got);
+    if (want->value && want->value->kind != VALUE_NONE)
+        return judge_value(&row, want->value, got);
+    if (!want->reference)
+        return row_close_with(&row, VERDICT_SKIP, "Bench output is None, skip this test.");
+    if (got->kind != VALUE_TENSOR) {
+        row_note(&row, "type", 1, 0, false);
+        return row_close_with(&row, VERDICT_ERROR, "bench and npu output type is different.");
+    }
+    return judge_tensor(&row, want->reference, got->tensor.tensor);
+}

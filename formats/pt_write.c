@@ -1,225 +1,262 @@
-#include "formats/pt_write.h"
-
+/* Writing one tensor as torch.save does: the records data.pkl, data/0 and version in a zip
+ * archive, stored, with the elements at a multiple of 64 so that a reader can map them. */
+#include <stdio.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "core/checked.h"
 #include "core/file.h"
+#include "formats/pt.h"
+#include "formats/pt_names.h"
 
-/* ---- bytes, little-endian --------------------------------------------------------------- */
+enum { ALIGNMENT = 64, ZIP_LIMIT = 0x7fffffff, RECORDS = 3, VERSION_NEEDED = 45 };
 
-/* A small text in the making: headers and the pickle, never the elements. */
+/* ---- the pickle ------------------------------------------------------------------------- */
+
 struct bytes {
     unsigned char data[2048];
-    size_t length;
+    size_t count;
 };
 
-static void put(struct bytes *out, const void *data, size_t length)
+/* A tensor's pickle has a few hundred bytes: rank 16 with 9-byte integers fits easily. */
+static void put(struct bytes *out, const void *data, size_t count)
 {
-    /* Rank and names are bounded, so everything that is put together here has room. */
-    if (length > sizeof out->data - out->length) return;
-    memcpy(out->data + out->length, data, length);
-    out->length += length;
+    if (count <= sizeof out->data - out->count) memcpy(out->data + out->count, data, count);
+    out->count += count;
+}
+
+static void put_number(struct bytes *out, uint64_t value, int bytes)
+{
+    for (int i = 0; i < bytes; i++) {
+        unsigned char byte = (unsigned char)(value >> 8 * i);
+        put(out, &byte, 1);
+    }
+}
+
+static void put_op(struct bytes *out, char op)
+{
+    put(out, &op, 1);
+}
+
+static void put_global(struct bytes *out, const char *module, const char *name)
+{
+    put_op(out, 'c');
+    put(out, module, strlen(module));
+    put_op(out, '\n');
+    put(out, name, strlen(name));
+    put_op(out, '\n');
 }
 
 static void put_text(struct bytes *out, const char *text)
 {
+    put_op(out, 'X');
+    put_number(out, strlen(text), 4);
     put(out, text, strlen(text));
 }
 
-static void put_number(struct bytes *out, uint64_t number, size_t length)
+static void put_int(struct bytes *out, int64_t value)
 {
-    unsigned char data[8];
-    for (size_t i = 0; i < length; i++) data[i] = (unsigned char)(number >> 8 * i);
-    put(out, data, length);
-}
-
-/* ---- the pickle ------------------------------------------------------------------------- */
-
-static const struct {
-    const char *storage; /* class in the module torch; NULL: written as float32 */
-} storages[DT_COUNT] = {
-    [DT_F64] = { "DoubleStorage" },         [DT_F32] = { "FloatStorage" },
-    [DT_F16] = { "HalfStorage" },           [DT_BF16] = { "BFloat16Storage" },
-    [DT_I64] = { "LongStorage" },           [DT_I32] = { "IntStorage" },
-    [DT_I16] = { "ShortStorage" },          [DT_I8] = { "CharStorage" },
-    [DT_U8] = { "ByteStorage" },            [DT_BOOL] = { "BoolStorage" },
-    [DT_C128] = { "ComplexDoubleStorage" }, [DT_C64] = { "ComplexFloatStorage" },
-};
-
-static void pickle_text(struct bytes *out, const char *text)
-{
-    put_text(out, "X"); /* BINUNICODE */
-    put_number(out, strlen(text), 4);
-    put_text(out, text);
-}
-
-static void pickle_integer(struct bytes *out, int64_t number)
-{
-    if (number >= 0 && number <= INT32_MAX) {
-        put_text(out, "J"); /* BININT */
-        put_number(out, (uint64_t)number, 4);
+    if (value >= INT32_MIN && value <= INT32_MAX) {
+        put_op(out, 'J');
+        put_number(out, (uint64_t)value, 4);
     } else {
-        put_text(out, "\x8a\x08"); /* LONG1 of eight bytes */
-        put_number(out, (uint64_t)number, 8);
+        put(out, "\x8a\x08", 2);
+        put_number(out, (uint64_t)value, 8);
     }
 }
 
-static void pickle_integers(struct bytes *out, const int64_t *numbers, int count)
+static void put_ints(struct bytes *out, const int64_t *values, int count)
 {
-    put_text(out, "("); /* MARK ... TUPLE */
-    for (int i = 0; i < count; i++) pickle_integer(out, numbers[i]);
-    put_text(out, "t");
+    put_op(out, '(');
+    for (int i = 0; i < count; i++) put_int(out, values[i]);
+    put_op(out, 't');
 }
 
-/* torch._utils._rebuild_tensor_v2(storage, 0, shape, stride, False, OrderedDict()) */
-static void pickle_tensor(struct bytes *out, const struct tensor *tensor)
+/* _rebuild_tensor_v2(storage, 0, shape, stride, False, OrderedDict()), or _v3 with the dtype for
+ * the float8 types. */
+static void put_tensor(struct bytes *out, const struct tensor *tensor)
 {
-    put_text(out, "\x80\x02"); /* PROTO 2 */
-    put_text(out, "ctorch._utils\n_rebuild_tensor_v2\n((");
-    pickle_text(out, "storage");
-    put_text(out, "ctorch\n");
-    put_text(out, storages[tensor->dtype].storage);
-    put_text(out, "\n");
-    pickle_text(out, "0");
-    pickle_text(out, "cpu");
-    pickle_integer(out, (int64_t)tensor_elements(tensor));
-    put_text(out, "tQ"); /* BINPERSID: the storage */
-    pickle_integer(out, 0);
-    pickle_integers(out, tensor->shape, tensor->rank);
-    pickle_integers(out, tensor->stride, tensor->rank);
-    put_text(out, "\x89" "ccollections\nOrderedDict\n)RtR."); /* False, OrderedDict(), call */
+    const char *storage = NULL;
+    size_t elements = tensor_elements(tensor);
+
+    for (int i = 0; i < PT_STORAGE_NAMES; i++)
+        if (pt_storage_names[i].dtype == tensor->dtype) storage = pt_storage_names[i].name;
+    put(out, "\x80\x02", 2);
+    put_global(out, "torch._utils", storage ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
+    put(out, "((", 2);
+    put_text(out, "storage");
+    if (storage) put_global(out, "torch", storage);
+    else put_global(out, "torch.storage", "UntypedStorage");
+    put_text(out, "0");
+    put_text(out, "cpu");
+    put_int(out, (int64_t)elements);
+    put(out, "tQ", 2);
+    put_int(out, 0);
+    put_ints(out, tensor->shape, tensor->rank);
+    put_ints(out, tensor->stride, tensor->rank);
+    put_op(out, '\x89');
+    put_global(out, "collections", "OrderedDict");
+    put(out, ")R", 2);
+    if (!storage) put_global(out, "torch", dtype_info(tensor->dtype)->name + strlen("torch."));
+    put(out, "tR.", 3);
 }
 
 /* ---- the archive ------------------------------------------------------------------------ */
 
-enum { ALIGNMENT = 64, LOCAL_HEADER = 30, MAX_ENTRIES = 3 };
-
-struct entry {
+struct record {
     const char *name;
     const void *data;
     size_t bytes;
     uint32_t crc;
-    size_t offset; /* of its local header */
+    uint64_t header;
 };
 
-struct archive {
-    struct file file;
-    size_t position;
-    struct entry entries[MAX_ENTRIES];
-    size_t count;
-};
-
-static uint32_t checksum(const void *data, size_t bytes)
+/* Sizes and offsets beyond 2 GiB are written in ZIP64 fields. */
+static bool is_wide(const struct record *record)
 {
-    const unsigned char *at = data;
-    uLong crc = crc32(0, NULL, 0);
-    while (bytes) {
-        uInt part = bytes < (1u << 30) ? (uInt)bytes : 1u << 30;
-        crc = crc32(crc, at, part);
-        at += part;
-        bytes -= part;
-    }
-    return (uint32_t)crc;
+    return record->bytes > ZIP_LIMIT || record->header > ZIP_LIMIT;
 }
 
-/* Version to extract, flags, method, time and date (1980-01-01): the same in both headers. */
-static void put_common(struct bytes *out, const struct entry *entry)
+static void put_sizes(struct bytes *out, const struct record *record)
 {
-    put_number(out, 20, 2);
-    put_number(out, 0, 2);
+    put_number(out, record->crc, 4);
+    put_number(out, is_wide(record) ? 0xffffffff : record->bytes, 4);
+    put_number(out, is_wide(record) ? 0xffffffff : record->bytes, 4);
+    put_number(out, strlen(record->name), 2);
+}
+
+static void put_zip64(struct bytes *out, const struct record *record, bool central)
+{
+    put_number(out, 1, 2);
+    put_number(out, central ? 24 : 16, 2);
+    put_number(out, record->bytes, 8);
+    put_number(out, record->bytes, 8);
+    if (central) put_number(out, record->header, 8);
+}
+
+/* The local header, padded by an extra field ("FB", as torch does) so that the data are
+ * aligned. */
+static void put_local(struct bytes *out, const struct record *record)
+{
+    size_t wide = is_wide(record) ? 20 : 0;
+    uint64_t unpadded = record->header + 30 + strlen(record->name) + wide + 4;
+    size_t padding = (size_t)((ALIGNMENT - unpadded % ALIGNMENT) % ALIGNMENT);
+
+    put(out, "PK\3\4", 4);
+    put_number(out, wide ? VERSION_NEEDED : 20, 2);
+    put_number(out, 0x0800, 2); /* names are UTF-8 */
+    put_number(out, 0, 2);      /* stored */
+    put_number(out, 0, 2);      /* midnight */
+    put_number(out, 0x21, 2);   /* of 1980-01-01 */
+    put_sizes(out, record);
+    put_number(out, wide + 4 + padding, 2);
+    put(out, record->name, strlen(record->name));
+    if (wide) put_zip64(out, record, false);
+    put(out, "FB", 2);
+    put_number(out, padding, 2);
+    for (size_t i = 0; i < padding; i++) put_op(out, 'Z');
+}
+
+static void put_central(struct bytes *out, const struct record *record)
+{
+    size_t wide = is_wide(record) ? 28 : 0;
+
+    put(out, "PK\1\2", 4);
+    put_number(out, wide ? VERSION_NEEDED : 20, 2);
+    put_number(out, wide ? VERSION_NEEDED : 20, 2);
+    put_number(out, 0x0800, 2);
     put_number(out, 0, 2);
     put_number(out, 0, 2);
     put_number(out, 0x21, 2);
-    put_number(out, entry->crc, 4);
-    put_number(out, entry->bytes, 4);
-    put_number(out, entry->bytes, 4);
-    put_number(out, strlen(entry->name), 2);
+    put_sizes(out, record);
+    put_number(out, wide, 2);
+    put_number(out, 0, 2); /* comment */
+    put_number(out, 0, 2); /* disk */
+    put_number(out, 0, 2);
+    put_number(out, 0, 4);
+    put_number(out, wide ? 0xffffffff : record->header, 4);
+    put(out, record->name, strlen(record->name));
+    if (wide) put_zip64(out, record, true);
 }
 
-/* A stored entry whose data starts at a multiple of 64, by a padding field as PyTorch has it. */
-static struct status add_entry(struct archive *archive, const char *name, const void *data,
-                               size_t bytes)
+static void put_end(struct bytes *out, uint64_t directory, uint64_t directory_bytes)
 {
-    struct entry *entry = &archive->entries[archive->count++];
-    struct bytes header = { .length = 0 };
-    *entry = (struct entry){ name, data, bytes, checksum(data, bytes), archive->position };
-    size_t start = archive->position + LOCAL_HEADER + strlen(name) + 4;
-    size_t padding = (ALIGNMENT - start % ALIGNMENT) % ALIGNMENT;
+    bool wide = directory > ZIP_LIMIT;
 
-    put_text(&header, "PK\x03\x04");
-    put_common(&header, entry);
-    put_number(&header, 4 + padding, 2);
-    put_text(&header, name);
-    put_text(&header, "FB");
-    put_number(&header, padding, 2);
-    for (size_t i = 0; i < padding; i++) put_text(&header, "Z");
-    TRY(file_write_all(&archive->file, header.data, header.length));
-    TRY(file_write_all(&archive->file, data, bytes));
-    archive->position += header.length + bytes;
-    return status_ok();
-}
-
-static struct status end_archive(struct archive *archive)
-{
-    struct bytes directory = { .length = 0 };
-    for (size_t i = 0; i < archive->count; i++) {
-        const struct entry *entry = &archive->entries[i];
-        put_text(&directory, "PK\x01\x02");
-        put_number(&directory, 20, 2);
-        put_common(&directory, entry);
-        put_number(&directory, 0, 2); /* extra, comment, disk, attributes */
-        put_number(&directory, 0, 2);
-        put_number(&directory, 0, 2);
-        put_number(&directory, 0, 2);
-        put_number(&directory, 0, 4);
-        put_number(&directory, entry->offset, 4);
-        put_text(&directory, entry->name);
+    if (wide) {
+        uint64_t here = directory + directory_bytes;
+        put(out, "PK\6\6", 4);
+        put_number(out, 44, 8);
+        put_number(out, VERSION_NEEDED, 2);
+        put_number(out, VERSION_NEEDED, 2);
+        put_number(out, 0, 4);
+        put_number(out, 0, 4);
+        put_number(out, RECORDS, 8);
+        put_number(out, RECORDS, 8);
+        put_number(out, directory_bytes, 8);
+        put_number(out, directory, 8);
+        put(out, "PK\6\7", 4);
+        put_number(out, 0, 4);
+        put_number(out, here, 8);
+        put_number(out, 1, 4);
     }
-    size_t bytes = directory.length;
-    put_text(&directory, "PK\x05\x06");
-    put_number(&directory, 0, 4); /* disks */
-    put_number(&directory, archive->count, 2);
-    put_number(&directory, archive->count, 2);
-    put_number(&directory, bytes, 4);
-    put_number(&directory, archive->position, 4);
-    put_number(&directory, 0, 2);
-    return file_write_all(&archive->file, directory.data, directory.length);
+    put(out, "PK\5\6", 4);
+    put_number(out, 0, 2);
+    put_number(out, 0, 2);
+    put_number(out, RECORDS, 2);
+    put_number(out, RECORDS, 2);
+    put_number(out, directory_bytes, 4);
+    put_number(out, wide ? 0xffffffff : directory, 4);
+    put_number(out, 0, 2);
 }
 
-static struct status write_archive(struct archive *archive, const struct tensor *tensor,
-                                   size_t bytes)
+static struct status write_bytes(const struct file *file, const struct bytes *bytes,
+                                 uint64_t *offset)
 {
-    struct bytes pickle = { .length = 0 };
-    pickle_tensor(&pickle, tensor);
-    TRY(add_entry(archive, "archive/data.pkl", pickle.data, pickle.length));
-    TRY(add_entry(archive, "archive/data/0", tensor->data, bytes));
-    TRY(add_entry(archive, "archive/version", "3\n", 2));
-    return end_archive(archive);
+    if (bytes->count > sizeof bytes->data)
+        return status_error(STATUS_INTERNAL, "a record of '%s' is too long",
+                            file_shown(file->path).text);
+    *offset += bytes->count;
+    return file_write_all(file, bytes->data, bytes->count);
+}
+
+static struct status write_archive(const struct file *file, struct record *records)
+{
+    struct bytes directory = { .count = 0 }, end = { .count = 0 };
+    uint64_t offset = 0;
+
+    for (int i = 0; i < RECORDS; i++) {
+        struct bytes header = { .count = 0 };
+        records[i].header = offset;
+        records[i].crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), records[i].data,
+                                           records[i].bytes);
+        put_local(&header, &records[i]);
+        TRY(write_bytes(file, &header, &offset));
+        TRY(file_write_all(file, records[i].data, records[i].bytes));
+        offset += records[i].bytes;
+        put_central(&directory, &records[i]);
+    }
+    put_end(&end, offset, directory.count);
+    TRY(write_bytes(file, &directory, &offset));
+    return write_bytes(file, &end, &offset);
 }
 
 struct status pt_write(const char *path, const struct tensor *tensor, struct arena *arena)
 {
+    struct bytes pickle = { .count = 0 };
     struct tensor dense;
-    size_t n, bytes;
-    TRY(tensor_densify(&dense, arena, tensor));
-    n = tensor_elements(&dense);
-    if (!storages[dense.dtype].storage) {
-        struct tensor wide;
-        TRY(tensor_create(&wide, arena, DT_F32, dense.rank, dense.shape));
-        dtype_to_float(wide.data, dense.data, dense.dtype, n);
-        dense = wide;
-    }
-    /* Above that the archive would need the 64-bit extension of the format. */
-    if (!size_multiply(&bytes, n, dtype_info(dense.dtype)->bytes) || bytes >= 0xffff0000u)
-        return status_error(STATUS_BAD_ARGUMENT, "%s: a tensor of 4 GiB or more is not saved",
-                            path);
-    /* The strides of extents of 1 and of empty tensors may be anything: write plain ones. */
-    tensor_wrap(&dense, dense.data, dense.dtype, dense.rank, dense.shape);
+    struct file file;
 
-    struct archive archive = { .file = FILE_NONE };
-    TRY(file_create(&archive.file, path));
-    struct status status = write_archive(&archive, &dense, bytes);
-    struct status closed = file_close(&archive.file);
+    TRY(tensor_densify(&dense, arena, tensor));
+    put_tensor(&pickle, &dense);
+    size_t bytes = tensor_elements(&dense) * dtype_info(dense.dtype)->bytes;
+    struct record records[RECORDS] = {
+        { .name = "archive/data.pkl", .data = pickle.data, .bytes = pickle.count },
+        { .name = "archive/data/0", .data = bytes ? dense.data : "", .bytes = bytes },
+        { .name = "archive/version", .data = "3\n", .bytes = 2 },
+    };
+    TRY(file_create(&file, path));
+    struct status status = write_archive(&file, records);
+    struct status closed = file_close(&file);
     return status.code ? status : closed;
 }

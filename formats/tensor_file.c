@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/npy.h"
+#include "formats/pt.h"
 
 typedef struct status tensor_reader(struct tensor *out, struct arena *arena, const void *bytes,
                                     size_t size, const char *name);
@@ -12,6 +13,7 @@ static const struct {
     tensor_reader *read;
 } readers[] = {
     { ".npy", npy_read },
+    { ".pt", pt_read },
 };
 
 struct status tensor_file_parse(struct tensor *out, struct arena *arena, const void *bytes,

@@ -1,0 +1,51 @@
+/* Reading ZIP archives that lie in memory (PKWARE APPNOTE 6.3.9), as far as torch.save needs:
+ * stored and deflated entries, ZIP64, no encryption, one disk.
+ *
+ * The archive is untrusted. Before any entry is read, zip_open checks that the directory lies in
+ * the file, that every entry lies before the directory, that entries do not overlap (which is
+ * how a small archive unfolds to terabytes), and that local headers agree with the directory.
+ */
+#ifndef PROBE_FORMATS_ZIP_H
+#define PROBE_FORMATS_ZIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/arena.h"
+#include "core/status.h"
+
+struct zip_entry {
+    const char *name; /* not terminated; may hold any byte */
+    size_t name_bytes;
+    int method; /* 0 stored, 8 deflated */
+    uint32_t crc;
+    size_t packed_bytes, bytes;
+    size_t header, data; /* offsets of the local header and of the packed bytes */
+};
+
+struct zip {
+    const unsigned char *bytes;
+    size_t size;
+    const char *name; /* of the file, for messages */
+    struct zip_entry *entries;
+    size_t count;
+};
+
+enum {
+    ZIP_MAX_ENTRIES = 65536,
+    ZIP_MAX_INFLATED = 1 << 30, /* bytes of one deflated entry; torch.save deflates none */
+    ZIP_CHECKED = 64 << 20      /* stored entries up to this size are checked against their
+                                   CRC; for larger ones that would cost as much as using them */
+};
+
+/* Read and check the directory. `bytes` must stay while `out` is used; `out->entries` live in
+ * `arena`. STATUS_BAD_INPUT when the archive cannot be trusted. */
+struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, size_t size,
+                       const char *name);
+
+/* The bytes of an entry: in place when it is stored, inflated into `arena` when it is deflated.
+ * There are exactly entry->bytes of them. */
+struct status zip_read(const void **out, struct arena *arena, const struct zip *zip,
+                       const struct zip_entry *entry);
+
+#endif

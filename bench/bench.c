@@ -1,0 +1,529 @@
+/* One case evaluated: find the row, bind, run, and turn nodes into references or tensors. */
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/pull.h"
+
+struct bench {
+    struct arena *arena;
+    enum bench_arithmetic arithmetic;
+    struct graph graph;
+    struct call call;
+    struct bench_output *outputs;
+};
+
+/* How many element evaluations in balls (about 0.2 us each) an output may cost. */
+enum { REFINE_BUDGET = 300000 };
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+struct leaf_list {
+    struct leaf *leaves;
+    size_t count;
+};
+
+static bool add_leaf(struct value *value, void *context)
+{
+    struct leaf_list *list = context;
+    list->leaves[list->count++] = (struct leaf){ value, NULL };
+    return true;
+}
+
+static struct status open_leaves(struct call *call, const struct api_case *c, struct arena *arena)
+{
+    struct leaf_list list = { 0 };
+    size_t total = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
+    list.leaves = arena_allocate_zeroed(arena, total, sizeof *list.leaves);
+    if (!list.leaves) return status_no_memory(0);
+    (void)value_each_tensor((struct value *)(uintptr_t)&c->args, add_leaf, &list);
+    (void)value_each_tensor((struct value *)(uintptr_t)&c->kwargs, add_leaf, &list);
+    call->leaves = list.leaves;
+    call->leaf_count = list.count;
+    return status_ok();
+}
+
+/* Does the call work in float64? */
+static bool works_wide(const struct call *call)
+{
+    for (size_t i = 0; i < call->leaf_count; i++) {
+        const struct tensor *tensor = call->leaves[i].value->tensor.tensor;
+        if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128)) return true;
+    }
+    const struct value *outputs = &call->c->outputs;
+    const struct value *first = outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;
+    return first && first->kind == VALUE_TENSOR && first->tensor.record &&
+           (first->tensor.record->dtype == DT_F64 || first->tensor.record->dtype == DT_C128);
+}
+
+/* Arguments in the order the row wants them. */
+static struct status ordered_arguments(struct value *args, const struct api_case *c, bool reflected,
+                                       struct arena *arena)
+{
+    *args = c->args;
+    if (!reflected || c->args.list.count < 2) return status_ok();
+    args->list.items = arena_allocate_array(arena, c->args.list.count, sizeof *args->list.items);
+    if (!args->list.items) return status_no_memory(0);
+    memcpy(args->list.items, c->args.list.items, c->args.list.count * sizeof *args->list.items);
+    args->list.items[0] = c->args.list.items[1];
+    args->list.items[1] = c->args.list.items[0];
+    return status_ok();
+}
+
+/* The row whose schema takes the arguments. */
+static struct status bind_call(struct call *call, const struct api_case *c, struct arena *arena)
+{
+    struct op_match match;
+    struct status st = status_error(STATUS_SKIP,
+                                    "there is no bench function for %s.%s; `probe-ut ops` lists "
+                                    "what can be checked", c->type, c->api);
+    for (const struct op *after = NULL; op_find(&match, c->type, c->api, after); after = match.op) {
+        struct schema *schema;
+        struct value args;
+        TRY(schema_parse(&schema, arena, match.op->schema));
+        TRY(ordered_arguments(&args, c, match.reflected, arena));
+        st = schema_bind(call->bound, call->given, schema, &args, &c->kwargs, arena);
+        if (st.code == STATUS_OK) {
+            call->op = match.op;
+            call->schema = schema;
+            call->in_place = match.in_place;
+            call->reflected = match.reflected;
+            return st;
+        }
+        if (st.code != STATUS_SKIP) return st;
+    }
+    return st;
+}
+
+static struct status run_forward(struct bench *bench)
+{
+    struct call *call = &bench->call;
+    graph_open(&bench->graph, bench->arena, bench->arithmetic, works_wide(call));
+    call->graph = &bench->graph;
+    call->results = NULL;
+    call->result_count = call->result_capacity = 0;
+    for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
+    call->op->run(call);
+    if (graph_failed(&bench->graph)) return bench->graph.status;
+    bench->outputs = arena_allocate_zeroed(bench->arena, call->result_count, sizeof *bench->outputs);
+    return bench->outputs ? status_ok() : status_no_memory(0);
+}
+
+/* ---- references ------------------------------------------------------------------------------- */
+
+struct refine_context {
+    struct node *re, *im;
+};
+
+/* Values and bounds of the reference's own, which refinement writes to. The node's arrays stay
+ * as they are: split into hi + lo its value alone would no longer meet its bound. */
+static struct status own_arrays(struct reference *r, struct arena *arena)
+{
+    double *error = arena_allocate_array(arena, r->n, sizeof *error);
+    double *hi = arena_allocate_array(arena, r->n, sizeof *hi);
+    if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
+    for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
+    memcpy(hi, r->hi, r->n * sizeof *hi);
+    r->error = error;
+    r->hi = hi;
+    return status_ok();
+}
+
+static struct status refine(struct reference *r, size_t count, const size_t *components,
+                            double wanted_ulp)
+{
+    const struct refine_context *context = r->refine_context;
+    size_t stride = context->im ? 2 : 1;
+    struct pull_target target = { r->hi, r->lo, r->error, stride, 0 };
+    if (!context->im) {
+        pull_refine(&target, context->re, count, components, r->dtype, wanted_ulp, REFINE_BUDGET);
+        return status_ok();
+    }
+    for (size_t k = 0; k < count; k++) { /* complex: one component at a time */
+        size_t element = components[k] / 2;
+        target.offset = components[k] % 2;
+        pull_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
+                    wanted_ulp, REFINE_BUDGET);
+    }
+    return status_ok();
+}
+
+#define WANTED_ULP 0x1p-10
+
+static bool is_certified(const struct reference *r, size_t i)
+{
+    double bound = reference_bound(r, i);
+    if (bound == 0) return true;
+    const struct dtype_info *info = dtype_info(r->dtype);
+    /* ulp(y) >= 2^-p |y|, and never below that of the subnormals. */
+    double quick = ldexp(fabs(r->hi[i]), -info->significand_bits);
+    double least = ldexp(1, info->exponent_min - info->significand_bits + 1);
+    if (bound <= WANTED_ULP * (quick > least ? quick : least)) return true;
+    /* Beyond the range of the dtype every device value is the same infinity. */
+    if (fabs(r->hi[i]) - bound > info->largest * (1 + 0x1p-8)) return true;
+    return bound <= WANTED_ULP * dtype_ulp(r->dtype, r->hi[i]);
+}
+
+/* Find what is not certified, recompute it within the budget, and say what is left. */
+static struct status certify(struct reference *r, struct arena *arena)
+{
+    const struct dtype_info *info = dtype_info(r->dtype);
+    size_t open = 0;
+
+    r->state = REFERENCE_EXACT;
+    if (r->integer) return status_ok();
+    if (!r->error) {
+        if (r->relative == 0 && r->absolute == 0) return status_ok();
+        r->state = REFERENCE_CERTIFIED;
+        if (r->relative <= WANTED_ULP * ldexp(1, -info->significand_bits) &&
+            r->absolute <= WANTED_ULP * ldexp(1, info->exponent_min - info->significand_bits + 1))
+            return status_ok();
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->state == REFERENCE_EXACT && reference_bound(r, i) > 0) r->state = REFERENCE_CERTIFIED;
+        open += !is_certified(r, i);
+    }
+    if (!open) return status_ok();
+    size_t *list = arena_allocate_array(arena, open, sizeof *list);
+    if (!list) return status_no_memory(open * sizeof *list);
+    size_t count = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (!is_certified(r, i)) list[count++] = i;
+    if (dtype_info(r->dtype)->significand_bits == 53) {
+        r->lo = arena_allocate_zeroed(arena, r->n, sizeof *r->lo);
+        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
+    }
+    TRY(own_arrays(r, arena));
+    TRY(refine(r, count, list, WANTED_ULP));
+    for (size_t k = 0; k < count; k++)
+        if (!is_certified(r, list[k])) r->state = REFERENCE_BOUNDED;
+    return status_ok();
+}
+
+/* A reference over a node; complex components are interleaved. */
+static struct status to_reference(struct reference *out, struct graph *graph, struct node *node,
+                                  enum dtype dtype, struct arena *arena)
+{
+    struct reference r = { .dtype = dtype, .rank = node->rank, .n = node->n };
+
+    memcpy(r.shape, node->shape, sizeof r.shape);
+    if (node->integer) {
+        r.integer = node->integer;
+    } else if (dtype_is_complex(dtype)) {
+        struct node *im = node->imaginary;
+        const double *re = node_values(graph, node), *other = im ? node_values(graph, im) : NULL;
+        if (graph_failed(graph)) return graph->status;
+        r.n *= 2;
+        r.hi = arena_allocate_array(arena, r.n, sizeof *r.hi);
+        r.error = arena_allocate_array(arena, r.n, sizeof *r.error);
+        if (!r.hi || !r.error) return status_no_memory(0);
+        for (size_t i = 0; i < node->n; i++) {
+            r.hi[2 * i] = re[i];
+            r.hi[2 * i + 1] = other ? other[i] : 0;
+            r.error[2 * i] = node_error(node, i);
+            r.error[2 * i + 1] = im ? node_error(im, i) : 0;
+        }
+    } else {
+        r.hi = (double *)(uintptr_t)node_values(graph, node);
+        if (graph_failed(graph)) return graph->status;
+        r.error = node->error;
+        r.relative = node->relative;
+        r.absolute = node->absolute;
+    }
+    if (!node->integer) {
+        struct refine_context *context = arena_allocate(arena, sizeof *context);
+        if (!context) return status_no_memory(0);
+        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL };
+        r.refine_context = context;
+        r.refine = refine;
+    }
+    TRY(certify(&r, arena));
+    *out = r;
+    return status_ok();
+}
+
+static struct status describe_outputs(struct bench *bench)
+{
+    for (size_t i = 0; i < bench->call.result_count; i++) {
+        const struct result *result = &bench->call.results[i];
+        struct bench_output *output = &bench->outputs[i];
+        output->kind = result->kind;
+        output->value = result->value;
+        output->property = result->property;
+        if (result->kind == BENCH_OUTPUT_TENSOR) {
+            TRY(to_reference(&output->reference, &bench->graph, result->node, result->dtype,
+                             bench->arena));
+        } else if (result->kind == BENCH_OUTPUT_RANDOM) {
+            output->reference.dtype = result->dtype;
+            output->reference.rank = result->rank;
+            memcpy(output->reference.shape, result->shape, sizeof result->shape);
+        }
+    }
+    return status_ok();
+}
+
+/* ---- the public functions ---------------------------------------------------------------------- */
+
+struct status bench_open(struct bench **out, const struct api_case *c, struct arena *arena,
+                         enum bench_arithmetic arithmetic)
+{
+    struct bench *bench = arena_allocate_zeroed(arena, 1, sizeof *bench);
+    if (!bench) return status_no_memory(0);
+    bench->arena = arena;
+    bench->arithmetic = arithmetic;
+    bench->call.c = c;
+    TRY(bind_call(&bench->call, c, arena));
+    TRY(open_leaves(&bench->call, c, arena));
+    TRY(run_forward(bench));
+    if (arithmetic == BENCH_REFERENCE) TRY(describe_outputs(bench));
+    *out = bench;
+    return status_ok();
+}
+
+size_t bench_output_count(const struct bench *bench)
+{
+    return bench->call.result_count;
+}
+
+struct bench_output *bench_output(struct bench *bench, size_t i)
+{
+    return &bench->outputs[i];
+}
+
+struct status bench_settle(struct bench *bench, const struct value *got)
+{
+    bench->call.device = got;
+    if (!bench->call.consults_device) return status_ok();
+    TRY(run_forward(bench));
+    return describe_outputs(bench);
+}
+
+/* A node's values as a tensor of `dtype`. */
+static struct status to_tensor(struct value *out, struct graph *graph, struct node *node,
+                               enum dtype dtype, struct arena *arena)
+{
+    struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
+    if (!tensor) return status_no_memory(0);
+    TRY(tensor_create(tensor, arena, dtype, node->rank, node->shape));
+    if (node->integer) {
+        dtype_from_int64(tensor->data, dtype, node->integer, node->n);
+    } else if (dtype_is_complex(dtype)) {
+        const double *re = node_values(graph, node);
+        const double *im = node->imaginary ? node_values(graph, node->imaginary) : NULL;
+        size_t width = dtype_info(dtype)->bytes;
+        if (graph_failed(graph)) return graph->status;
+        for (size_t i = 0; i < node->n; i++) {
+            double pair[2] = { re[i], im ? im[i] : 0 };
+            dtype_from_double((char *)tensor->data + i * width, dtype, pair, 1);
+        }
+    } else {
+        const double *value = node_values(graph, node);
+        if (graph_failed(graph)) return graph->status;
+        dtype_from_double(tensor->data, dtype, value, node->n);
+    }
+    *out = (struct value){ .kind = VALUE_TENSOR };
+    out->tensor.record = NULL;
+    out->tensor.tensor = tensor;
+    return status_ok();
+}
+
+static struct status new_list(struct value *out, size_t count, struct arena *arena)
+{
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.keys = NULL;
+    out->list.count = count;
+    out->list.items = arena_allocate_zeroed(arena, count, sizeof *out->list.items);
+    return out->list.items ? status_ok() : status_no_memory(0);
+}
+
+struct status bench_native_outputs(struct value *out, struct bench *bench)
+{
+    TRY(new_list(out, bench->call.result_count, bench->arena));
+    for (size_t i = 0; i < bench->call.result_count; i++) {
+        const struct result *result = &bench->call.results[i];
+        if (result->kind == BENCH_OUTPUT_VALUE) out->list.items[i] = result->value;
+        else if (result->kind != BENCH_OUTPUT_NONE)
+            TRY(to_tensor(&out->list.items[i], &bench->graph, result->node, result->dtype,
+                          bench->arena));
+    }
+    return status_ok();
+}
+
+/* Seed the outputs with their cotangents and walk back. */
+static struct status run_backward(struct bench *bench, const struct value *cotangents)
+{
+    struct call *call = &bench->call;
+    bool any = false;
+
+    if (call->op->flags & OP_NO_GRADIENT)
+        return status_error(STATUS_SKIP, "%s has no gradient", call->c->full_name);
+    for (size_t k = 0; k < call->result_count && k < cotangents->list.count; k++) {
+        const struct value *value = &cotangents->list.items[k];
+        const struct result *result = &call->results[k];
+        if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !result->node) continue;
+        struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
+        if (seed->rank != result->node->rank ||
+            memcmp(seed->shape, result->node->shape, (size_t)seed->rank * sizeof *seed->shape)) {
+            char have[128], want[128];
+            shape_format(have, sizeof have, seed->rank, seed->shape);
+            shape_format(want, sizeof want, result->node->rank, result->node->shape);
+            return status_error(STATUS_SKIP,
+                                "the recorded gradient of output %zu has shape %s, the output %s", k,
+                                have, want);
+        }
+        if (seed->integer) seed = node_to_real(&bench->graph, seed);
+        if (!result->node->integer) graph_accumulate(&bench->graph, result->node, seed);
+        any = true;
+    }
+    if (!any) return status_error(STATUS_SKIP, "there is no cotangent for any output");
+    graph_backward(&bench->graph);
+    return bench->graph.status;
+}
+
+/* The gradient of a leaf, or NULL. The imaginary chain of a complex leaf is joined. */
+static struct node *leaf_gradient(struct graph *graph, const struct leaf *leaf)
+{
+    struct node *node = leaf->node;
+    if (!node || !node->tracked) return NULL;
+    struct node *im = node->imaginary;
+    if (!node->cotangent && !(im && im->cotangent)) return NULL;
+    struct node *gradient = node->cotangent ? node->cotangent
+                                            : node_constant(graph, DT_F64, 0, node->rank, node->shape);
+    gradient = node_real_part(graph, gradient);
+    if (im) {
+        struct node *other = im->cotangent ? im->cotangent
+                                           : node_constant(graph, DT_F64, 0, node->rank, node->shape);
+        gradient = node_complex(graph, gradient, node_real_part(graph, other));
+    }
+    return node_reshape(graph, gradient, node->rank, node->shape);
+}
+
+struct status bench_backward(struct bench_output **gradients, size_t *count, struct bench *bench,
+                             const struct value *cotangents)
+{
+    struct call *call = &bench->call;
+    TRY(run_backward(bench, cotangents));
+    struct bench_output *out = arena_allocate_zeroed(bench->arena, call->leaf_count, sizeof *out);
+    if (!out) return status_no_memory(0);
+    for (size_t i = 0; i < call->leaf_count; i++) {
+        struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
+        if (graph_failed(&bench->graph)) return bench->graph.status;
+        if (!gradient) continue;
+        out[i].kind = BENCH_OUTPUT_TENSOR;
+        TRY(to_reference(&out[i].reference, &bench->graph, gradient,
+                         call->leaves[i].value->tensor.tensor->dtype, bench->arena));
+    }
+    *gradients = out;
+    *count = call->leaf_count;
+    return status_ok();
+}
+
+struct status bench_native_gradients(struct value *out, struct bench *bench,
+                                     const struct value *cotangents)
+{
+    struct call *call = &bench->call;
+    TRY(run_backward(bench, cotangents));
+    TRY(new_list(out, call->leaf_count, bench->arena));
+    for (size_t i = 0; i < call->leaf_count; i++) {
+        struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
+        if (graph_failed(&bench->graph)) return bench->graph.status;
+        if (gradient)
+            TRY(to_tensor(&out->list.items[i], &bench->graph, gradient,
+                          call->leaves[i].value->tensor.tensor->dtype, bench->arena));
+    }
+    return status_ok();
+}
+
+/* ---- facts about rows ---------------------------------------------------------------------------- */
+
+static size_t recorded_elements(const struct value *value)
+{
+    size_t total = 0;
+    if (value->kind == VALUE_TENSOR) {
+        size_t n = 1;
+        const struct tensor_record *record = value->tensor.record;
+        for (int i = 0; record && i < record->rank; i++)
+            if (__builtin_mul_overflow(n, (size_t)record->shape[i], &n)) return SIZE_MAX / 4096;
+        return n < SIZE_MAX / 4096 ? n : SIZE_MAX / 4096;
+    }
+    for (size_t i = 0; value_is_sequence(value) && i < value->list.count; i++) {
+        total += recorded_elements(&value->list.items[i]);
+        if (total > SIZE_MAX / 4096) return SIZE_MAX / 4096;
+    }
+    return total;
+}
+
+size_t bench_peak_bytes(const struct api_case *c)
+{
+    /* A value and a bound per element and node; compositions keep about five nodes of the size
+     * of each argument and result per direction, in two arithmetics. */
+    size_t forward = recorded_elements(&c->args) + recorded_elements(&c->kwargs) +
+                     recorded_elements(&c->outputs);
+    size_t backward = c->has_backward
+                          ? recorded_elements(&c->cotangents) + recorded_elements(&c->gradients)
+                          : 0;
+    return ((size_t)1 << 20) + forward * 96 + backward * 96;
+}
+
+bool bench_is_one_autograd_node(const struct api_case *c)
+{
+    struct op_match match;
+    return op_find(&match, c->type, c->api, NULL) && (match.op->flags & OP_ONE_NODE);
+}
+
+static const struct {
+    unsigned group;
+    const char *name;
+} group_names[] = {
+    { FUNCTIONAL, "Functional" }, { NPU, "NPU" }, { TENSOR, "Tensor" }, { TORCH, "Torch" },
+    { ATEN, "Aten" },
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct bench_entry *x = a, *y = b;
+    int order = strcmp(x->group, y->group);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+struct status bench_catalogue(const struct bench_entry **entries, size_t *count,
+                              struct arena *arena)
+{
+    size_t capacity = 0, used = 0;
+    for (size_t i = 0; op_row(i); i++) {
+        const struct op *op = op_row(i);
+        size_t names = 1;
+        for (const char *p = op->name; *p; p++) names += *p == '|';
+        capacity += names * (size_t)__builtin_popcount(op->groups);
+    }
+    struct bench_entry *list = arena_allocate_zeroed(arena, capacity, sizeof *list);
+    if (!list) return status_no_memory(0);
+    for (size_t i = 0; op_row(i); i++) {
+        const struct op *op = op_row(i);
+        for (const char *at = op->name; at;) {
+            const char *end = strchr(at, '|');
+            char *name = arena_copy_bytes(arena, at, end ? (size_t)(end - at) : strlen(at));
+            if (!name) return status_no_memory(0);
+            for (size_t k = 0; k < sizeof group_names / sizeof *group_names; k++) {
+                if (!(op->groups & group_names[k].group)) continue;
+                list[used++] = (struct bench_entry){
+                    .group = group_names[k].name, .name = name, .schema = op->schema,
+                    .forward = true, .backward = !(op->flags & (OP_NO_GRADIENT | OP_RANDOM)),
+                    .random = (op->flags & OP_RANDOM) != 0,
+                    .certificate = op->flags & OP_RANDOM ? "property" : "running bound, balls",
+                };
+            }
+            at = end ? end + 1 : NULL;
+        }
+    }
+    qsort(list, used, sizeof *list, by_name);
+    /* Overloads share a name: keep the first. */
+    size_t kept = 0;
+    for (size_t i = 0; i < used; i++)
+        if (!kept || by_name(&list[kept - 1], &list[i])) list[kept++] = list[i];
+    *entries = list;
+    *count = kept;
+    return status_ok();
+}

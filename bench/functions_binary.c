@@ -1,0 +1,256 @@
+/* Functions of two variables: value, error propagation, ball, partial derivatives. */
+#include <math.h>
+#include <string.h>
+
+#include <sleef.h>
+
+#include "bench/functions.h"
+
+#define U UNIT_ROUNDOFF
+#define TINY 0x1p-1074
+
+static double value_add(double a, double b) { return a + b; }
+static double value_subtract(double a, double b) { return a - b; }
+static double value_multiply(double a, double b) { return a * b; }
+static double value_divide(double a, double b) { return a / b; }
+static double value_pow(double a, double b)
+{
+    if (b == 2) return a * a;
+    if (b == 0.5 && a >= 0) return sqrt(a);
+    return Sleef_pow_u10(a, b);
+}
+static double value_atan2(double a, double b) { return Sleef_atan2_u10(a, b); }
+static double value_hypot(double a, double b) { return Sleef_hypot_u05(a, b); }
+static double value_fmod(double a, double b) { return fmod(a, b); }
+static double value_remainder(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+static double value_copysign(double a, double b) { return copysign(a, b); }
+
+static double error_sum(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea + eb + U * fabs(y);
+}
+
+static double error_product(double a, double ea, double b, double eb, double y)
+{
+    return fabs(a) * eb + fabs(b) * ea + ea * eb + U * fabs(y) + TINY;
+}
+
+/* |a/b - a'/b'| <= (ea + |a/b| eb) / (|b| - eb); numerics section 3.3. */
+static double error_quotient(double a, double ea, double b, double eb, double y)
+{
+    (void)a;
+    if (ea == 0 && eb == 0) return U * fabs(y) + TINY;
+    return eb < fabs(b) ? (ea + fabs(y) * (1 + 2 * U) * eb) / (fabs(b) - eb) + U * fabs(y) + TINY
+                        : INFINITY;
+}
+
+/* Relative sensitivities |b| ea/(a - ea) and |ln a| eb, the latter widened by ea. First order is
+ * enough below 2^-10 with the factor 2; beyond that nothing is claimed. */
+static double error_pow(double a, double ea, double b, double eb, double y)
+{
+    double own = 2 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return own;
+    if (a == 0 && ea == 0) return eb < b ? own : INFINITY;
+    if (eb == 0 && a <= ea) { /* around or below zero: only small whole powers */
+        if (b == 2 || b == 3) return b * pow(fabs(a) + ea, b - 1) * ea * (1 + 0x1p-30) + own;
+        if (a >= 0 || b != floor(b) || -a <= ea) return INFINITY;
+        a = -a;
+    }
+    if (a <= ea) return INFINITY;
+    double relative = fabs(b) * ea / (a - ea) + (fabs(log(a)) + ea / (a - ea)) * eb;
+    return relative < 0x1p-10 ? 2 * relative * fabs(y) + own : INFINITY;
+}
+
+static double error_atan2(double a, double ea, double b, double eb, double y)
+{
+    double own = 2 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return own;
+    double r = hypot(a, b) - ea - eb;
+    /* The branch cut along the negative axis. */
+    if (r <= 0 || (b - eb < 0 && fabs(a) <= ea)) return INFINITY;
+    return (ea + eb) / r * (1 + 0x1p-40) + own;
+}
+
+static double error_hypot(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea + eb + 2 * U * fabs(y) + TINY;
+}
+
+/* fmod is exact for exact arguments; otherwise the quotient must not straddle an integer, which
+ * the balls decide. */
+static double error_exact_only(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b, (void)y;
+    return ea == 0 && eb == 0 ? 0 : INFINITY;
+}
+
+static double error_remainder(double a, double ea, double b, double eb, double y)
+{
+    return error_exact_only(a, ea, b, eb, y) + U * fabs(y);
+}
+
+static void ball_fmod(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t q;
+    arb_init(q);
+    arb_div(q, a, b, p + 1100);
+    if (arb_is_nonnegative(q)) arb_floor(q, q, p + 1100);
+    else if (arb_is_nonpositive(q)) arb_ceil(q, q, p + 1100);
+    else arb_indeterminate(q);
+    arb_mul(q, q, b, p + 1100);
+    arb_sub(y, a, q, p);
+    arb_clear(q);
+}
+
+static void ball_remainder(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t q;
+    arb_init(q);
+    arb_div(q, a, b, p + 1100);
+    arb_floor(q, q, p + 1100);
+    arb_mul(q, q, b, p + 1100);
+    arb_sub(y, a, q, p);
+    arb_clear(q);
+}
+
+static void ball_pow(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    if (arb_is_exact(b) && arb_is_int(b) && arf_cmpabs_2exp_si(arb_midref(b), 30) < 0) {
+        slong n = arf_get_si(arb_midref(b), ARF_RND_NEAR);
+        arb_pow_ui(y, a, (ulong)(n < 0 ? -n : n), p);
+        if (n < 0) arb_inv(y, y, p);
+        return;
+    }
+    arb_pow(y, a, b, p);
+}
+
+static void ball_hypot(arb_t y, const arb_t a, const arb_t b, slong p) { arb_hypot(y, a, b, p); }
+
+static void ball_copysign(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    (void)p;
+    arb_abs(y, a);
+    if (arb_is_negative(b)) arb_neg(y, y);
+    else if (arb_contains_zero(b)) arb_indeterminate(y); /* -0 is not a real number */
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------- */
+
+#define PARTIALS(NAME)                                                                      \
+    static void NAME(struct graph *g, struct node *a, struct node *b, struct node *y,        \
+                     struct node **da, struct node **db)
+
+/* A partial derivative of constant value, of y's shape. */
+static struct node *constant_like(struct graph *g, const struct node *y, double value)
+{
+    return node_constant(g, DT_NONE, value, y->rank, y->shape);
+}
+
+PARTIALS(d_multiply)
+{
+    (void)g, (void)y;
+    if (da) *da = b;
+    if (db) *db = a;
+}
+
+PARTIALS(d_divide)
+{
+    if (da) *da = node_apply(g, "reciprocal", b);
+    if (db) *db = node_negate(g, node_divide(g, y, b));
+    (void)a;
+}
+
+/* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */
+PARTIALS(d_pow)
+{
+    struct node *zero = node_scalar(g, 0);
+    if (da) {
+        struct node *power = node_apply2(g, "pow", a, node_offset(g, b, -1));
+        *da = node_select(g, node_compare(g, COMPARE_EQ, b, zero), zero, node_multiply(g, b, power));
+    }
+    if (db) {
+        struct node *vanishes =
+            node_compare(g, COMPARE_GT,
+                         node_multiply(g, node_to_real(g, node_compare(g, COMPARE_EQ, a, zero)),
+                                       node_to_real(g, node_compare(g, COMPARE_GE, b, zero))),
+                         zero);
+        *db = node_select(g, vanishes, zero, node_multiply(g, y, node_apply(g, "log", a)));
+    }
+}
+
+PARTIALS(d_atan2)
+{
+    struct node *norm = node_add(g, node_multiply(g, a, a), node_multiply(g, b, b));
+    (void)y;
+    if (da) *da = node_divide(g, b, norm);
+    if (db) *db = node_negate(g, node_divide(g, a, norm));
+}
+
+PARTIALS(d_hypot)
+{
+    if (da) *da = node_divide(g, a, y);
+    if (db) *db = node_divide(g, b, y);
+}
+
+PARTIALS(d_fmod)
+{
+    if (da) *da = constant_like(g, y, 1);
+    if (db) *db = node_negate(g, node_apply(g, "trunc", node_divide(g, a, b)));
+}
+
+PARTIALS(d_remainder)
+{
+    if (da) *da = constant_like(g, y, 1);
+    if (db) *db = node_negate(g, node_apply(g, "floor", node_divide(g, a, b)));
+}
+
+/* d/da copysign(a, b) is +-1 by whether the signs agree, 0 at a = 0; flat in b. */
+PARTIALS(d_copysign)
+{
+    struct node *ratio = node_divide(g, y, a), *zero = node_scalar(g, 0);
+    (void)b;
+    if (da) *da = node_select(g, node_compare(g, COMPARE_EQ, a, zero), zero, ratio);
+    if (db) *db = constant_like(g, y, 0);
+}
+
+/* clang-format off */
+static const struct binary_function functions[] = {
+    { "add",       value_add,       error_sum,        arb_add,        NULL,        1 },
+    { "subtract",  value_subtract,  error_sum,        arb_sub,        NULL,        -1 },
+    { "multiply",  value_multiply,  error_product,    arb_mul,        d_multiply, 0 },
+    { "divide",    value_divide,    error_quotient,   arb_div,        d_divide, 0 },
+    { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0 },
+    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0 },
+    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0 },
+    { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0 },
+    { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0 },
+    { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0 },
+};
+/* clang-format on */
+
+const struct binary_function *binary_functions(size_t *count)
+{
+    *count = sizeof functions / sizeof *functions;
+    return functions;
+}
+
+const struct binary_function *binary_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name)) return &functions[i];
+    return NULL;
+}
+
+struct node *node_apply2(struct graph *graph, const char *name, struct node *a, struct node *b)
+{
+    const struct binary_function *f = binary_find(name);
+    if (f) return node_binary(graph, f, a, b);
+    graph_fail(graph, STATUS_INTERNAL, "there is no function %s of two variables", name);
+    return a;
+}

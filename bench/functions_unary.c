@@ -1,0 +1,478 @@
+/* Functions of one variable.
+ *
+ * Values come from SLEEF's 1.0- and 1.5-ulp functions (the declared bound of the library,
+ * checked against MPFR in tests/bench) or from formulas whose bound is derived beside them in
+ * units of ulp, with k = 1.5 for each library call inside (first-order rule: the relative error
+ * of h(g(x)) is that of h plus |g h'/h| times that of g).
+ */
+#include <math.h>
+#include <string.h>
+
+#include <arb_hypgeom.h>
+#include <sleef.h>
+
+#include "bench/functions.h"
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+static double value_abs(double x) { return fabs(x); }
+static double value_sign(double x) { return isnan(x) ? x : (x > 0) - (x < 0); }
+static double value_floor(double x) { return floor(x); }
+static double value_ceil(double x) { return ceil(x); }
+static double value_round(double x) { return rint(x); }
+static double value_trunc(double x) { return trunc(x); }
+static double value_sqrt(double x) { return sqrt(x); }
+static double value_rsqrt(double x) { return 1 / sqrt(x); }
+static double value_reciprocal(double x) { return 1 / x; }
+static double value_square(double x) { return x * x; }
+static double value_tanh(double x) { return Sleef_tanh_u10(x); }
+static double value_log(double x) { return Sleef_log_u10(x); }
+
+static double value_sigmoid(double x)
+{
+    double e = Sleef_exp_u10(-fabs(x));
+    return isnan(x) ? x : x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+static double value_silu(double x)
+{
+    return x == -INFINITY ? NAN : x * value_sigmoid(x); /* -inf * 0, as PyTorch's x * sigmoid(x) */
+}
+
+static double value_softplus(double x)
+{
+    return (x > 0 ? x : 0) + Sleef_log1p_u10(Sleef_exp_u10(-fabs(x))) + (isnan(x) ? x : 0);
+}
+
+static double value_logsigmoid(double x) { return -value_softplus(-x); }
+
+static double value_mish(double x)
+{
+    if (x > 20) return x;
+    double e = Sleef_exp_u10(x), n = e * (e + 2);
+    return x * (n / (n + 2));
+}
+
+/* gelu(x) = x/2 erfc(-x / sqrt 2). The argument is z + low with z = fl(-x / sqrt 2): the constant
+ * in two parts and the rounding error of the product by fma; erfc(z + low) to first order. */
+static double value_gelu(double x)
+{
+    const double c = 0x1.6a09e667f3bcdp-1, c_low = -0x1.bdd3413b26456p-55;
+    if (isinf(x)) return x > 0 ? x : 0.0 * x;
+    double z = -x * c, low = fma(-x, c, -z) - x * c_low;
+    double tail = Sleef_erfc_u15(z) - 0x1.20dd750429b6dp+0 * Sleef_exp_u10(-z * z) * low;
+    return 0.5 * x * tail;
+}
+
+static double value_digamma(double x)
+{
+    /* Shift up to 10, then the asymptotic series; reflection below 0 (balls certify it). */
+    if (isnan(x)) return x;
+    if (isinf(x)) return x > 0 ? x : NAN;
+    if (x == 0) return copysign(INFINITY, -x);
+    double shift = 0;
+    if (x < 0) {
+        if (x == floor(x)) return NAN;
+        shift = -M_PI / Sleef_tan_u10(M_PI * (x - floor(x)));
+        x = 1 - x;
+    }
+    double sum = 0;
+    while (x < 10) {
+        sum -= 1 / x;
+        x += 1;
+    }
+    double y = 1 / (x * x);
+    static const double b[] = { -1.0 / 12, 1.0 / 120, -1.0 / 252, 1.0 / 240,
+                                -1.0 / 132, 691.0 / 32760, -1.0 / 12, 3617.0 / 8160 };
+    double series = 0;
+    for (int i = 7; i >= 0; i--) series = (series + b[i]) * y;
+    return sum + Sleef_log_u10(x) - 0.5 / x + series + shift;
+}
+
+static double value_lgamma(double x) { return Sleef_lgamma_u10(x); }
+
+static double value_normal_pdf(double x)
+{
+    return 0x1.9884533d43651p-2 * Sleef_exp_u10(-0.5 * x * x);
+}
+
+/* ---- slopes: upper bounds of |f'| on [x - e, x + e] -------------------------------------- */
+
+#define SLACK (1 + 0x1p-40)
+
+static double nearest_zero(double x, double e) { return fmax(fabs(x) - e, 0); }
+
+static double slope_one(double x, double e) { (void)x, (void)e; return 1; }
+static double slope_exp(double x, double e) { return exp(x + e) * SLACK; }
+static double slope_exp2(double x, double e) { return exp2(x + e) * SLACK; }
+static double slope_log(double x, double e) { return x > e ? SLACK / (x - e) : INFINITY; }
+static double slope_log2(double x, double e) { return 1.4426950408889636 * slope_log(x, e); }
+static double slope_log10(double x, double e) { return 0.4342944819032519 * slope_log(x, e); }
+static double slope_log1p(double x, double e) { return slope_log(1 + x, e + 0x1p-52); }
+static double slope_sqrt(double x, double e) { return x > e ? SLACK * 0.5 / sqrt(x - e) : INFINITY; }
+static double slope_rsqrt(double x, double e)
+{
+    return x > e ? SLACK * 0.5 / ((x - e) * sqrt(x - e)) : INFINITY;
+}
+static double slope_reciprocal(double x, double e)
+{
+    double t = nearest_zero(x, e);
+    return t > 0 ? SLACK / (t * t) : INFINITY;
+}
+static double slope_square(double x, double e) { return 2 * (fabs(x) + e) * SLACK; }
+static double slope_tan(double x, double e)
+{
+    double c = fabs(cos(x)) - e;
+    return c > 0 ? SLACK / (c * c) : INFINITY;
+}
+static double slope_asin(double x, double e)
+{
+    double t = fabs(x) + e;
+    return t < 1 ? SLACK / sqrt((1 - t) * (1 + t)) : INFINITY;
+}
+static double slope_atanh(double x, double e)
+{
+    double t = fabs(x) + e;
+    return t < 1 ? SLACK / ((1 - t) * (1 + t)) : INFINITY;
+}
+static double slope_acosh(double x, double e)
+{
+    double t = x - e;
+    return t > 1 ? SLACK / sqrt((t - 1) * (t + 1)) : INFINITY;
+}
+static double slope_sinh(double x, double e) { return cosh(fabs(x) + e) * SLACK; }
+static double slope_tanh(double x, double e)
+{
+    double c = cosh(nearest_zero(x, e));
+    return SLACK / (c * c);
+}
+static double slope_sigmoid(double x, double e) { return fmin(0.25, exp(-nearest_zero(x, e))) * SLACK; }
+static double slope_erf(double x, double e)
+{
+    double t = nearest_zero(x, e);
+    return 1.1283791670955126 * exp(-t * t) * SLACK;
+}
+static double slope_smooth_relu(double x, double e) { (void)x, (void)e; return 1.2; }
+static double slope_softplus(double x, double e) { return value_sigmoid(x + e) * SLACK; }
+static double slope_logsigmoid(double x, double e) { return value_sigmoid(e - x) * SLACK; }
+static double slope_normal_pdf(double x, double e) { (void)x, (void)e; return 0.25; }
+/* Piecewise constant: 0 when no step lies within reach, unknown otherwise. */
+static double slope_step_integers(double x, double e)
+{
+    return floor(x - e) == floor(x + e) && ceil(x - e) == ceil(x + e) ? 0 : INFINITY;
+}
+static double slope_step_halves(double x, double e) { return rint(x - e) == rint(x + e) ? 0 : INFINITY; }
+static double slope_step_zero(double x, double e) { return fabs(x) > e ? 0 : INFINITY; }
+
+/* ---- balls -------------------------------------------------------------------------------- */
+
+static void ball_sign(arb_t y, const arb_t x, slong p) { (void)p; arb_sgn(y, x); }
+static void ball_abs(arb_t y, const arb_t x, slong p) { (void)p; arb_abs(y, x); }
+static void ball_square(arb_t y, const arb_t x, slong p) { arb_mul(y, x, x, p); }
+static void ball_exp2(arb_t y, const arb_t x, slong p)
+{
+    arb_t two;
+    arb_init(two);
+    arb_set_ui(two, 2);
+    arb_pow(y, two, x, p);
+    arb_clear(two);
+}
+static void ball_log2(arb_t y, const arb_t x, slong p) { arb_log_base_ui(y, x, 2, p); }
+static void ball_log10(arb_t y, const arb_t x, slong p) { arb_log_base_ui(y, x, 10, p); }
+static void ball_reciprocal(arb_t y, const arb_t x, slong p) { arb_inv(y, x, p); }
+static void ball_trunc(arb_t y, const arb_t x, slong p)
+{
+    if (arb_is_nonnegative(x)) arb_floor(y, x, p);
+    else if (arb_is_nonpositive(x)) arb_ceil(y, x, p);
+    else arb_indeterminate(y);
+}
+/* Half to even cannot be told from an inexact ball; a known neighbourhood can. */
+static void ball_round(arb_t y, const arb_t x, slong p)
+{
+    arb_t shifted;
+    arb_init(shifted);
+    if (arb_is_exact(x) && arf_cmpabs_2exp_si(arb_midref(x), 60) < 0) {
+        arb_set_d(y, rint(arf_get_d(arb_midref(x), ARF_RND_NEAR)));
+    } else {
+        arb_set_d(shifted, 0.5);
+        arb_add(shifted, shifted, x, p);
+        arb_floor(y, shifted, p);
+    }
+    arb_clear(shifted);
+}
+static void ball_sigmoid(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    arb_neg(t, x);
+    arb_exp(t, t, p);
+    arb_add_ui(t, t, 1, p);
+    arb_inv(y, t, p);
+    arb_clear(t);
+}
+static void ball_silu(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    ball_sigmoid(t, x, p);
+    arb_mul(y, x, t, p);
+    arb_clear(t);
+}
+static void ball_softplus(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    arb_exp(t, x, p);
+    arb_log1p(y, t, p);
+    arb_clear(t);
+}
+static void ball_logsigmoid(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    arb_neg(t, x);
+    ball_softplus(y, t, p);
+    arb_neg(y, y);
+    arb_clear(t);
+}
+static void ball_mish(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    ball_softplus(t, x, p);
+    arb_tanh(t, t, p);
+    arb_mul(y, x, t, p);
+    arb_clear(t);
+}
+static void ball_gelu(arb_t y, const arb_t x, slong p)
+{
+    arb_t t;
+    arb_init(t);
+    arb_sqrt_ui(t, 2, p);
+    arb_div(t, x, t, p);
+    arb_neg(t, t);
+    arb_hypgeom_erfc(t, t, p);
+    arb_mul(t, t, x, p);
+    arb_mul_2exp_si(y, t, -1);
+    arb_clear(t);
+}
+static void ball_normal_pdf(arb_t y, const arb_t x, slong p)
+{
+    arb_t t, c;
+    arb_init(t);
+    arb_init(c);
+    arb_mul(t, x, x, p);
+    arb_mul_2exp_si(t, t, -1);
+    arb_neg(t, t);
+    arb_exp(t, t, p);
+    arb_const_pi(c, p);
+    arb_mul_2exp_si(c, c, 1);
+    arb_rsqrt(c, c, p);
+    arb_mul(y, t, c, p);
+    arb_clear(t);
+    arb_clear(c);
+}
+
+/* ln|gamma(x)|, as the double functions return it. */
+static void ball_lgamma(arb_t y, const arb_t x, slong p)
+{
+    arb_t t, s;
+    if (arb_is_positive(x)) {
+        arb_lgamma(y, x, p);
+        return;
+    }
+    /* ln pi - ln|sin pi x| - lgamma(1 - x) */
+    arb_init(t);
+    arb_init(s);
+    arb_sin_pi(t, x, p);
+    arb_abs(t, t);
+    arb_log(t, t, p);
+    arb_sub_ui(s, x, 1, p);
+    arb_neg(s, s);
+    arb_lgamma(s, s, p);
+    arb_add(t, t, s, p);
+    arb_const_pi(s, p);
+    arb_log(s, s, p);
+    arb_sub(y, s, t, p);
+    arb_clear(t);
+    arb_clear(s);
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------- */
+
+#define DERIVATIVE(NAME)                                                                    \
+    static struct node *NAME(struct graph *g, struct node *x, struct node *y)
+
+static struct node *one_minus(struct graph *g, struct node *x)
+{
+    return node_subtract(g, node_scalar(g, 1), x);
+}
+
+static struct node *power(struct graph *g, struct node *x, double exponent)
+{
+    return node_apply2(g, "pow", x, node_scalar(g, exponent));
+}
+
+DERIVATIVE(d_abs) { (void)y; return node_apply(g, "sign", x); }
+DERIVATIVE(d_exp) { (void)x, (void)g; return y; }
+DERIVATIVE(d_exp2) { (void)x; return node_multiply(g, y, node_apply(g, "log", node_scalar(g, 2))); }
+DERIVATIVE(d_expm1) { (void)y; return node_apply(g, "exp", x); }
+DERIVATIVE(d_log) { (void)y; return node_apply(g, "reciprocal", x); }
+DERIVATIVE(d_logarithm2)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", node_multiply(g, x, node_apply(g, "log", node_scalar(g, 2))));
+}
+DERIVATIVE(d_logarithm10)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", node_multiply(g, x, node_apply(g, "log", node_scalar(g, 10))));
+}
+DERIVATIVE(d_log1p) { (void)y; return node_apply(g, "reciprocal", node_offset(g, x, 1)); }
+DERIVATIVE(d_sqrt) { (void)x; return node_divide(g, node_scalar(g, 0.5), y); }
+DERIVATIVE(d_rsqrt) { (void)x; return node_scale(g, power(g, y, 3), -0.5); }
+DERIVATIVE(d_reciprocal) { (void)x; return node_negate(g, node_multiply(g, y, y)); }
+DERIVATIVE(d_square) { (void)y; return node_scale(g, x, 2); }
+DERIVATIVE(d_sin) { (void)y; return node_apply(g, "cos", x); }
+DERIVATIVE(d_cos) { (void)y; return node_negate(g, node_apply(g, "sin", x)); }
+DERIVATIVE(d_tan) { (void)x; return node_offset(g, node_multiply(g, y, y), 1); }
+DERIVATIVE(d_asin)
+{
+    (void)y;
+    return node_apply(g, "rsqrt", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
+}
+DERIVATIVE(d_acos) { return node_negate(g, d_asin(g, x, y)); }
+DERIVATIVE(d_atan)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", node_offset(g, node_multiply(g, x, x), 1));
+}
+DERIVATIVE(d_sinh) { (void)y; return node_apply(g, "cosh", x); }
+DERIVATIVE(d_cosh) { (void)y; return node_apply(g, "sinh", x); }
+DERIVATIVE(d_tanh)
+{
+    (void)x;
+    return node_multiply(g, one_minus(g, y), node_offset(g, y, 1));
+}
+DERIVATIVE(d_asinh)
+{
+    (void)y;
+    return node_apply(g, "rsqrt", node_offset(g, node_multiply(g, x, x), 1));
+}
+DERIVATIVE(d_acosh)
+{
+    (void)y;
+    return node_apply(g, "rsqrt", node_multiply(g, node_offset(g, x, -1), node_offset(g, x, 1)));
+}
+DERIVATIVE(d_atanh)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
+}
+/* 2/sqrt(pi) exp(-x^2) = 2 sqrt(2) phi(x sqrt 2), with phi's own constant inside. */
+DERIVATIVE(d_erf)
+{
+    (void)y;
+    struct node *root2 = node_apply(g, "sqrt", node_scalar(g, 2));
+    struct node *pdf = node_apply(g, "normal_pdf", node_multiply(g, x, root2));
+    return node_multiply(g, node_scale(g, root2, 2), pdf);
+}
+DERIVATIVE(d_erfc) { return node_negate(g, d_erf(g, x, y)); }
+DERIVATIVE(d_sigmoid) { (void)y; return node_multiply(g, node_apply(g, "sigmoid", x), node_apply(g, "sigmoid", node_negate(g, x))); }
+DERIVATIVE(d_silu)
+{
+    (void)y;
+    struct node *s = node_apply(g, "sigmoid", x);
+    struct node *t = node_multiply(g, x, node_apply(g, "sigmoid", node_negate(g, x)));
+    return node_multiply(g, s, node_offset(g, t, 1));
+}
+DERIVATIVE(d_softplus) { (void)y; return node_apply(g, "sigmoid", x); }
+DERIVATIVE(d_logsigmoid) { (void)y; return node_apply(g, "sigmoid", node_negate(g, x)); }
+DERIVATIVE(d_mish)
+{
+    (void)y;
+    struct node *t = node_apply(g, "tanh", node_apply(g, "softplus", x));
+    struct node *slope = node_multiply(g, one_minus(g, t), node_offset(g, t, 1));
+    slope = node_multiply(g, slope, node_multiply(g, x, node_apply(g, "sigmoid", x)));
+    return node_add(g, t, slope);
+}
+/* Phi(x) + x phi(x) */
+DERIVATIVE(d_gelu)
+{
+    (void)y;
+    struct node *root = node_apply(g, "sqrt", node_scalar(g, 0.5));
+    struct node *tail = node_apply(g, "erfc", node_negate(g, node_multiply(g, x, root)));
+    struct node *density = node_multiply(g, x, node_apply(g, "normal_pdf", x));
+    return node_add(g, node_scale(g, tail, 0.5), density);
+}
+DERIVATIVE(d_lgamma) { (void)y; return node_apply(g, "digamma", x); }
+DERIVATIVE(d_normal_pdf) { return node_negate(g, node_multiply(g, x, y)); }
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+/* clang-format off */
+static const struct unary_function functions[] = {
+    /* name           value               vector ulps  slope                ball              derivative */
+    { "abs",          value_abs,          NULL,  0,    slope_one,           ball_abs,         d_abs },
+    { "sign",         value_sign,         NULL,  0,    slope_step_zero,     ball_sign,        NULL },
+    { "floor",        value_floor,        NULL,  0,    slope_step_integers, arb_floor,        NULL },
+    { "ceil",         value_ceil,         NULL,  0,    slope_step_integers, arb_ceil,         NULL },
+    { "trunc",        value_trunc,        NULL,  0,    slope_step_integers, ball_trunc,       NULL },
+    { "round",        value_round,        NULL,  0,    slope_step_halves,   ball_round,       NULL },
+    { "exp",          Sleef_exp_u10,      NULL,  1,    slope_exp,           arb_exp,          d_exp },
+    { "exp2",         Sleef_exp2_u10,     NULL,  1,    slope_exp2,          ball_exp2,        d_exp2 },
+    { "expm1",        Sleef_expm1_u10,    NULL,  1,    slope_exp,           arb_expm1,        d_expm1 },
+    { "log",          value_log,          NULL,  1,    slope_log,           arb_log,          d_log },
+    { "log2",         Sleef_log2_u10,     NULL,  1,    slope_log2,          ball_log2,        d_logarithm2 },
+    { "log10",        Sleef_log10_u10,    NULL,  1,    slope_log10,         ball_log10,       d_logarithm10 },
+    { "log1p",        Sleef_log1p_u10,    NULL,  1,    slope_log1p,         arb_log1p,        d_log1p },
+    { "sqrt",         value_sqrt,         NULL,  0.5,  slope_sqrt,          arb_sqrt,         d_sqrt },
+    { "rsqrt",        value_rsqrt,        NULL,  1.5,  slope_rsqrt,         arb_rsqrt,        d_rsqrt },
+    { "reciprocal",   value_reciprocal,   NULL,  0.5,  slope_reciprocal,    ball_reciprocal,  d_reciprocal },
+    { "square",       value_square,       NULL,  0.5,  slope_square,        ball_square,      d_square },
+    { "sin",          Sleef_sin_u10,      NULL,  1,    slope_one,           arb_sin,          d_sin },
+    { "cos",          Sleef_cos_u10,      NULL,  1,    slope_one,           arb_cos,          d_cos },
+    { "tan",          Sleef_tan_u10,      NULL,  1,    slope_tan,           arb_tan,          d_tan },
+    { "asin",         Sleef_asin_u10,     NULL,  1,    slope_asin,          arb_asin,         d_asin },
+    { "acos",         Sleef_acos_u10,     NULL,  1,    slope_asin,          arb_acos,         d_acos },
+    { "atan",         Sleef_atan_u10,     NULL,  1,    slope_one,           arb_atan,         d_atan },
+    { "sinh",         Sleef_sinh_u10,     NULL,  1,    slope_sinh,          arb_sinh,         d_sinh },
+    { "cosh",         Sleef_cosh_u10,     NULL,  1,    slope_sinh,          arb_cosh,         d_cosh },
+    { "tanh",         value_tanh,         NULL,  1,    slope_tanh,          arb_tanh,         d_tanh },
+    { "asinh",        Sleef_asinh_u10,    NULL,  1,    slope_one,           arb_asinh,        d_asinh },
+    { "acosh",        Sleef_acosh_u10,    NULL,  1,    slope_acosh,         arb_acosh,        d_acosh },
+    { "atanh",        Sleef_atanh_u10,    NULL,  1,    slope_atanh,         arb_atanh,        d_atanh },
+    { "erf",          Sleef_erf_u10,      NULL,  1,    slope_erf,           arb_hypgeom_erf,  d_erf },
+    { "erfc",         Sleef_erfc_u15,     NULL,  1.5,  slope_erf,           arb_hypgeom_erfc, d_erfc },
+    { "sigmoid",      value_sigmoid,      NULL,  4,    slope_sigmoid,       ball_sigmoid,     d_sigmoid },
+    { "silu",         value_silu,         NULL,  5,    slope_smooth_relu,   ball_silu,        d_silu },
+    { "softplus",     value_softplus,     NULL,  6,    slope_softplus,      ball_softplus,    d_softplus },
+    { "logsigmoid",   value_logsigmoid,   NULL,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
+    { "mish",         value_mish,         NULL,  13,   slope_smooth_relu,   ball_mish,        d_mish },
+    { "gelu",         value_gelu,         NULL,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
+    { "lgamma",       value_lgamma,       NULL,  INFINITY, NULL,            ball_lgamma,      d_lgamma },
+    { "digamma",      value_digamma,      NULL,  INFINITY, NULL,            arb_digamma,      NULL },
+    { "normal_pdf",   value_normal_pdf,   NULL,  800,  slope_normal_pdf,    ball_normal_pdf,  d_normal_pdf },
+};
+/* clang-format on */
+
+const struct unary_function *unary_functions(size_t *count)
+{
+    *count = sizeof functions / sizeof *functions;
+    return functions;
+}
+
+const struct unary_function *unary_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name)) return &functions[i];
+    return NULL;
+}
+
+struct node *node_apply(struct graph *graph, const char *name, struct node *x)
+{
+    const struct unary_function *f = unary_find(name);
+    if (f) return node_unary(graph, f, x);
+    graph_fail(graph, STATUS_INTERNAL, "there is no function %s", name);
+    return x;
+}

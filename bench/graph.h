@@ -1,0 +1,321 @@
+/* Graphs of tensor primitives: how one definition of an API gives its value, its error bound,
+ * its gradient and its refinement.
+ *
+ * An op (bench/ops_*.c) is a composition of a few dozen primitives: pointwise functions, sums,
+ * products, index maps, matrix products. Each primitive evaluates at once when its node is
+ * made. The nodes stay, so that
+ *   - the gradient is built by walking them backwards (graph_backward): every primitive knows
+ *     its vector-Jacobian product as a composition of primitives again;
+ *   - single elements can be recomputed to any precision in ball arithmetic by pulling them
+ *     through the graph (bench/pull.h), forward or gradient alike.
+ *
+ * Two arithmetics share this code. BENCH_REFERENCE computes in double and carries a bound on
+ * the error of every element (running error analysis; Higham, Accuracy and Stability, ch. 3):
+ *     |value[i] - exact_i| <= node_error(node, i).
+ * BENCH_NATIVE rounds every primitive's result to float (double when the call works in
+ * float64), accumulates sums and products in that type, and carries no bounds.
+ *
+ * Failure is sticky: the first one is kept in graph->status, and from then on every function
+ * returns a harmless node of the right graph, so compositions need no checks of their own.
+ * Nodes are never NULL. Everything lives in the graph's arena.
+ */
+#ifndef PROBE_BENCH_GRAPH_H
+#define PROBE_BENCH_GRAPH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/bench.h"
+#include "core/arena.h"
+#include "core/dtype.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+/* Unit roundoff of double. */
+#define UNIT_ROUNDOFF 0x1p-53
+
+struct node;
+struct primitive;
+
+struct graph {
+    struct arena *arena;
+    enum bench_arithmetic arithmetic;
+    bool wide;            /* BENCH_NATIVE: double instead of float */
+    struct status status; /* the first failure */
+    struct node *newest;  /* chain of all nodes, newest first */
+    size_t node_count;
+    struct node *failed;  /* what is returned after a failure */
+};
+
+/* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
+ * complex value is its real part with `imaginary` set to a real node of the same shape; both
+ * have the complex dtype. Elements are dense row-major. */
+struct node {
+    const struct primitive *primitive; /* NULL: a leaf or constant */
+    enum dtype dtype;                  /* PyTorch's dtype of this value */
+    int rank;
+    int64_t shape[TENSOR_MAX_RANK];
+    size_t n; /* number of elements */
+
+    double *value;             /* real nodes; read through node_values() */
+    double *error;             /* per element, or NULL for the uniform form: */
+    double relative, absolute; /* error = relative * |value| + absolute */
+    int64_t *integer;          /* integral nodes */
+    struct node *imaginary;
+
+    struct node **inputs;
+    int input_count;
+    const void *parameters; /* of the primitive */
+
+    const struct tensor *source; /* leaf: elements not yet converted when value is NULL */
+    float *single;               /* leaf: elements as float, when a kernel asked for them */
+
+    size_t id;
+    struct node *older;
+    bool tracked;           /* a gradient flows through here */
+    struct node *cotangent; /* accumulated by graph_backward; NULL = zero */
+};
+
+/* ---- nodes ------------------------------------------------------------------------------ */
+
+void graph_open(struct graph *graph, struct arena *arena, enum bench_arithmetic arithmetic,
+                bool wide);
+
+/* Record the first failure. */
+void graph_fail(struct graph *graph, enum status_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool graph_failed(const struct graph *graph);
+
+/* Memory from the graph's arena; on exhaustion NULL and a sticky failure. */
+void *graph_allocate(struct graph *graph, size_t count, size_t size);
+
+/* The node of an input tensor (real, integral or complex by its dtype). The tensor must stay
+ * valid; strided ones are read as they are. `tracked`: gradients are wanted for it. */
+struct node *node_leaf(struct graph *graph, const struct tensor *tensor, bool tracked);
+
+/* Constants: every element the same real or integer. rank 0: shape may be NULL. */
+struct node *node_constant(struct graph *graph, enum dtype dtype, double value, int rank,
+                           const int64_t *shape);
+struct node *node_integer_constant(struct graph *graph, enum dtype dtype, int64_t value, int rank,
+                                   const int64_t *shape);
+
+/* An exact real scalar of rank 0 for use in arithmetic; its dtype is DT_NONE, which never
+ * takes part in promotion. */
+struct node *node_scalar(struct graph *graph, double value);
+
+/* Uninitialised nodes that the caller fills: integral (`integer`), or exact real (`value`). */
+struct node *node_new_integer(struct graph *graph, enum dtype dtype, int rank,
+                              const int64_t *shape);
+struct node *node_new_real(struct graph *graph, enum dtype dtype, int rank,
+                           const int64_t *shape);
+
+/* An exact leaf holding the current values of `x`: gradients stop here. */
+struct node *node_detach(struct graph *graph, struct node *x);
+
+/* The elements of a real node (integral nodes: converted once). Never NULL unless the graph
+ * has failed and n > 0. */
+const double *node_values(struct graph *graph, struct node *node);
+
+/* Is the node real (as opposed to integral)? */
+static inline bool node_is_real(const struct node *node) { return !node->integer; }
+static inline bool node_is_complex(const struct node *node) { return node->imaginary != NULL; }
+
+/* The bound on element i of a real node whose values have been read. Infinite and NaN values
+ * are exact statements. */
+static inline double node_error(const struct node *node, size_t i)
+{
+    if (node->integer) return 0;
+    if (!isfinite(node->value[i])) return 0;
+    return node->error ? node->error[i]
+                       : node->relative * fabs(node->value[i]) + node->absolute;
+}
+
+/* Are all bounds 0? */
+static inline bool node_is_exact(const struct node *node)
+{
+    return node->integer || (!node->error && node->relative == 0 && node->absolute == 0);
+}
+
+/* The same value seen as another PyTorch dtype; no rounding (the reference of a cast is the
+ * value itself). Real <-> integral conversion is explicit: node_to_real, node_to_integer. */
+struct node *node_with_dtype(struct graph *graph, struct node *x, enum dtype dtype);
+
+/* Integral -> real, exact (beyond 2^53: rounded with its bound). A real node is returned as is. */
+struct node *node_to_real(struct graph *graph, struct node *x);
+
+/* As PyTorch's x.to(dtype) to an integer dtype (toward zero, wrapping) or bool (x != 0). */
+struct node *node_to_integer(struct graph *graph, struct node *x, enum dtype dtype);
+
+/* x.to(dtype) for any pair of dtypes. Tracked for real -> real. */
+struct node *node_cast(struct graph *graph, struct node *x, enum dtype dtype);
+
+/* A complex value of two real nodes of one shape (broadcast first if need be), and its parts.
+ * The imaginary part of a real node is a zero. */
+struct node *node_complex(struct graph *graph, struct node *re, struct node *im);
+struct node *node_real_part(struct graph *graph, struct node *x);
+struct node *node_imaginary_part(struct graph *graph, struct node *x);
+
+/* ---- pointwise (bench/pointwise.c) ------------------------------------------------------ */
+
+struct unary_function;  /* rows of bench/functions.h */
+struct binary_function;
+
+/* y = f(x), real. Integral inputs are converted. */
+struct node *node_unary(struct graph *graph, const struct unary_function *f, struct node *x);
+
+/* y = f(a, b), real, broadcast. */
+struct node *node_binary(struct graph *graph, const struct binary_function *f, struct node *a,
+                         struct node *b);
+
+/* mask ? a : b, all three broadcast; a and b real (complex allowed) or both integral. */
+struct node *node_select(struct graph *graph, struct node *mask, struct node *a, struct node *b);
+
+struct node *node_add(struct graph *graph, struct node *a, struct node *b);
+struct node *node_subtract(struct graph *graph, struct node *a, struct node *b);
+struct node *node_multiply(struct graph *graph, struct node *a, struct node *b);
+struct node *node_divide(struct graph *graph, struct node *a, struct node *b);
+struct node *node_scale(struct graph *graph, struct node *x, double factor);
+struct node *node_offset(struct graph *graph, struct node *x, double term);
+struct node *node_negate(struct graph *graph, struct node *x);
+
+/* Integral result of comparing two real nodes by value (broadcast), dtype bool:
+ * one of "lt" "le" "gt" "ge" "eq" "ne". Exact integers are compared exactly. */
+enum comparison { COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE, COMPARE_EQ, COMPARE_NE };
+struct node *node_compare(struct graph *graph, enum comparison comparison, struct node *a,
+                          struct node *b);
+
+/* Integer arithmetic on broadcast integral nodes: out[i] = f(a, b) wrapped to `dtype`. */
+struct node *node_integer_binary(struct graph *graph, enum dtype dtype,
+                                 int64_t (*f)(int64_t a, int64_t b), struct node *a,
+                                 struct node *b);
+struct node *node_integer_unary(struct graph *graph, enum dtype dtype, int64_t (*f)(int64_t a),
+                                struct node *a);
+
+/* Bool node: predicate of each real value (isnan and the like). */
+struct node *node_predicate(struct graph *graph, bool (*f)(double x), struct node *x);
+
+/* ---- shape and movement (bench/movement.c); complex and integral nodes alike ------------- */
+
+/* Dense reinterpretation; the element counts must agree. One extent may be -1. */
+struct node *node_reshape(struct graph *graph, struct node *x, int rank, const int64_t *shape);
+
+/* Repeat along extents of 1 (and new leading dimensions). -1 keeps an extent. */
+struct node *node_broadcast(struct graph *graph, struct node *x, int rank, const int64_t *shape);
+
+/* Sum over what node_broadcast repeated: the vjp of broadcasting to x's shape. */
+struct node *node_sum_to_shape(struct graph *graph, struct node *x, int rank,
+                               const int64_t *shape);
+
+/* out[i0, i1, ...] = x_dense[offset + sum_d i_d * stride[d]], strides in elements of dense x.
+ * Covers permute, slice, flip, expand, diagonal, unfold, as_strided. */
+struct node *node_view(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                       const int64_t *stride, int64_t offset);
+
+struct node *node_permute(struct graph *graph, struct node *x, const int *order);
+struct node *node_transpose(struct graph *graph, struct node *x, int dim0, int dim1);
+struct node *node_slice(struct graph *graph, struct node *x, int dim, int64_t start, int64_t length,
+                        int64_t step);
+
+/* out[i] = map[i] < 0 ? fill : x[map[i]]; map has the n of `shape`, in the graph's arena. */
+struct node *node_gather(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                         const int64_t *map, double fill);
+
+/* out[j] = sum of x[i] over map[i] == j (negative: dropped), added in order of i. */
+struct node *node_scatter_add(struct graph *graph, struct node *x, int rank,
+                              const int64_t *shape, const int64_t *map);
+
+struct node *node_concatenate(struct graph *graph, struct node **parts, int count, int dim);
+
+/* Broadcast shape of two shapes; false when they do not fit. */
+bool shape_broadcast(int *rank, int64_t *shape, int rank_a, const int64_t *a, int rank_b,
+                     const int64_t *b);
+
+/* Dense row-major strides of a shape. */
+void shape_strides(int64_t *stride, int rank, const int64_t *shape);
+
+/* ---- reductions (bench/reduce.c) --------------------------------------------------------- */
+
+/* Sum over the dimensions whose bit is set in `dims` (all ones: every dimension). */
+struct node *node_sum(struct graph *graph, struct node *x, uint32_t dims, bool keepdim);
+struct node *node_mean(struct graph *graph, struct node *x, uint32_t dims, bool keepdim);
+struct node *node_product(struct graph *graph, struct node *x, uint32_t dims, bool keepdim);
+struct node *node_cumulative_sum(struct graph *graph, struct node *x, int dim, bool reverse);
+
+/* Position (0-based along dim) of the first largest element, NaN counting as largest, as an
+ * untracked int64 node; sign = -1 for the smallest. keepdim shape. */
+struct node *node_arg_extremum(struct graph *graph, struct node *x, int dim, int sign);
+
+/* Elements of x at positions `index` (int64, same rank) along dim: torch.gather, tracked. */
+struct node *node_take_along(struct graph *graph, struct node *x, int dim, struct node *index);
+
+/* max (sign 1) or min (-1) over dims, detached: a constant for shifts. keepdim shape. */
+struct node *node_extremum_detached(struct graph *graph, struct node *x, uint32_t dims,
+                                    int sign);
+
+/* ---- products (bench/product.c, bench/convolution.c) -------------------------------------- */
+
+/* C[b] = op(A[b]) op(B[b]) for 3-D nodes (batch, rows, columns); a batch of 1 is repeated. */
+struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, struct node *b,
+                         bool transpose_b);
+
+/* Cross-correlation over up to three spatial dimensions, and its two adjoints. */
+enum convolution_role { CONVOLVE, CONVOLVE_INPUT_ADJOINT, CONVOLVE_WEIGHT_ADJOINT };
+struct convolution_geometry {
+    int64_t stride[3], padding[3], dilation[3]; /* spatial; unused leading ones 1, 0, 1 */
+    int64_t groups;
+    /* The full problem, all 5-D: x (n, c, d, h, w), w (k, c/groups, kd, kh, kw), y (n, k, ...) */
+    int64_t x[5], w[5], y[5];
+};
+/* CONVOLVE: a = x, b = w -> y. INPUT_ADJOINT: a = y, b = w -> x. WEIGHT_ADJOINT: a = x, b = y -> w.
+ * Shapes of the nodes are 5-D as in the geometry. */
+struct node *node_convolution(struct graph *graph, enum convolution_role role, struct node *a,
+                              struct node *b, const struct convolution_geometry *geometry);
+
+/* ---- gradients ---------------------------------------------------------------------------- */
+
+/* Add to the cotangent of `node`. Shapes must agree. */
+void graph_accumulate(struct graph *graph, struct node *node, struct node *cotangent);
+
+/* Walk from the newest node to the oldest, passing cotangents on. Set the cotangents of the
+ * outputs with graph_accumulate first. */
+void graph_backward(struct graph *graph);
+
+/* ---- writing primitives ------------------------------------------------------------------- */
+
+struct pull;
+
+struct primitive {
+    const char *name;
+    /* Pass `cotangent` (same shape as node) on to the tracked inputs. NULL: no gradient. */
+    void (*backward)(struct graph *graph, struct node *node, struct node *cotangent);
+    /* Ball of element i; inputs through pull_element. */
+    void (*pull)(struct pull *pull, void *ball, struct node *node, size_t i);
+};
+
+/* A node of `primitive` with value uninitialised and exact bounds, tracked when an input is. */
+struct node *node_new(struct graph *graph, const struct primitive *primitive, enum dtype dtype,
+                      int rank, const int64_t *shape, int input_count, struct node *const *inputs,
+                      const void *parameters);
+
+/* Give the node an (uninitialised) error array, in BENCH_REFERENCE. False on failure. */
+bool node_need_errors(struct graph *graph, struct node *node);
+
+/* BENCH_NATIVE, not wide: every primitive rounds its results to float. */
+static inline bool graph_is_single(const struct graph *graph)
+{
+    return graph->arithmetic == BENCH_NATIVE && !graph->wide;
+}
+static inline bool graph_is_reference(const struct graph *graph)
+{
+    return graph->arithmetic == BENCH_REFERENCE;
+}
+
+/* Round all values to float if the graph works in float. */
+void node_round(struct graph *graph, struct node *node);
+
+/* dtype promotion of PyTorch among dtypes (DT_NONE is neutral). */
+enum dtype dtype_promote(enum dtype a, enum dtype b);
+
+#endif

@@ -1,0 +1,621 @@
+/* Movement of elements: reshape, broadcast, affine views, gather, scatter, concatenation.
+ *
+ * Nothing here rounds except the sums of scatter_add, whose bound is kept by running error
+ * analysis. Elements of real and integral nodes are both 8 bytes wide, so one copying loop
+ * serves values, bounds and integers.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "bench/graph.h"
+#include "bench/pull.h"
+
+/* dst[k] = src[offset of k], k row-major in `shape`. 8-byte elements. */
+static void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
+                         const int64_t *stride, int64_t offset, size_t n)
+{
+    int64_t index[TENSOR_MAX_RANK] = { 0 };
+    char *to = dst;
+    const char *from = (const char *)src + offset * 8;
+
+    if (!n) return;
+    int64_t count = rank ? shape[rank - 1] : 1, step = rank ? stride[rank - 1] : 0;
+    for (size_t done = 0; done < n; done += (size_t)count) {
+        if (step == 1) memcpy(to, from, (size_t)count * 8);
+        else
+            for (int64_t i = 0; i < count; i++) memcpy(to + i * 8, from + i * step * 8, 8);
+        to += count * 8;
+        for (int d = rank - 2; d >= 0; d--) {
+            from += stride[d] * 8;
+            if (++index[d] < shape[d]) break;
+            from -= stride[d] * shape[d] * 8;
+            index[d] = 0;
+        }
+    }
+}
+
+static struct node *unless_failed(struct graph *graph, struct node *node)
+{
+    return graph_failed(graph) ? node_scalar(graph, 0) : node;
+}
+
+/* A new node of a movement primitive for real x, or an integral one; elements uninitialised. */
+static struct node *moved(struct graph *graph, const struct primitive *primitive, struct node *x,
+                          int rank, const int64_t *shape, const void *parameters)
+{
+    if (x->integer) return node_new_integer(graph, x->dtype, rank, shape);
+    (void)node_values(graph, x);
+    struct node *node = node_new(graph, primitive, x->dtype, rank, shape, 1, &x, parameters);
+    if (graph_failed(graph)) return node;
+    node->relative = x->relative;
+    node->absolute = x->absolute;
+    if (x->error) (void)node_need_errors(graph, node);
+    return node;
+}
+
+/* ---- reshape ------------------------------------------------------------------------------ */
+
+static void reshape_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x, node_reshape(graph, cotangent, x->rank, x->shape));
+}
+
+static void same_element_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_element(pull, ball, node->inputs[0], i);
+}
+
+static const struct primitive reshape_primitive = { "reshape", reshape_backward,
+                                                    same_element_pull };
+
+struct node *node_reshape(struct graph *graph, struct node *x, int rank, const int64_t *shape)
+{
+    int64_t full[TENSOR_MAX_RANK];
+    int unknown = -1;
+    size_t known = 1;
+
+    if (graph_failed(graph)) return x;
+    if (rank > TENSOR_MAX_RANK) {
+        graph_fail(graph, STATUS_SKIP, "a reshape to %d dimensions", rank);
+        return unless_failed(graph, x);
+    }
+    for (int i = 0; i < rank; i++) {
+        full[i] = shape[i];
+        if (shape[i] == -1) unknown = i;
+        else known *= (size_t)shape[i];
+    }
+    if (unknown >= 0) {
+        full[unknown] = known ? (int64_t)(x->n / known) : 0;
+        known *= (size_t)full[unknown];
+    }
+    if (known != x->n) {
+        char from[128], to[128];
+        shape_format(from, sizeof from, x->rank, x->shape);
+        shape_format(to, sizeof to, rank, shape);
+        graph_fail(graph, STATUS_SKIP, "shape %s cannot be reshaped to %s", from, to);
+        return unless_failed(graph, x);
+    }
+    if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
+    if (x->imaginary)
+        return node_complex(graph, node_reshape(graph, node_real_part(graph, x), rank, full),
+                            node_reshape(graph, node_imaginary_part(graph, x), rank, full));
+    struct node *node = graph_allocate(graph, 1, sizeof *node);
+    if (!node) return unless_failed(graph, x);
+    if (!x->integer) (void)node_values(graph, x);
+    *node = *x; /* shares the elements */
+    node->rank = rank;
+    memcpy(node->shape, full, (size_t)rank * sizeof *full);
+    node->primitive = x->integer ? NULL : &reshape_primitive;
+    node->cotangent = NULL;
+    node->source = NULL;
+    node->input_count = 1;
+    node->inputs = graph_allocate(graph, 1, sizeof *node->inputs);
+    if (!node->inputs) return unless_failed(graph, x);
+    node->inputs[0] = x;
+    node->id = graph->node_count++;
+    node->older = graph->newest;
+    graph->newest = node;
+    return node;
+}
+
+/* ---- broadcast ------------------------------------------------------------------------------ */
+
+static size_t source_of_broadcast(const struct node *node, const struct node *x, size_t i)
+{
+    size_t offset = 0, scale = 1;
+    for (int d = node->rank - 1, own = x->rank - 1; own >= 0; d--, own--) {
+        size_t index = i % (size_t)node->shape[d];
+        i /= (size_t)node->shape[d];
+        if (x->shape[own] != 1) offset += index * scale;
+        scale *= (size_t)x->shape[own];
+    }
+    return offset;
+}
+
+static void broadcast_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x, node_sum_to_shape(graph, cotangent, x->rank, x->shape));
+}
+
+static void broadcast_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_element(pull, ball, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+}
+
+static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
+                                                      broadcast_pull };
+
+struct node *node_broadcast(struct graph *graph, struct node *x, int rank, const int64_t *shape)
+{
+    int64_t full[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK];
+
+    if (graph_failed(graph)) return x;
+    bool fits = rank >= x->rank && rank <= TENSOR_MAX_RANK;
+    shape_strides(own, x->rank, x->shape);
+    for (int d = rank - 1; d >= 0 && fits; d--) {
+        int k = d - (rank - x->rank);
+        int64_t extent = k >= 0 ? x->shape[k] : 1;
+        full[d] = shape[d] == -1 && k >= 0 ? extent : shape[d];
+        stride[d] = k >= 0 && extent != 1 ? own[k] : 0;
+        if (extent != 1 && extent != full[d]) fits = false;
+    }
+    if (!fits) {
+        char from[128], to[128];
+        shape_format(from, sizeof from, x->rank, x->shape);
+        shape_format(to, sizeof to, rank, shape);
+        graph_fail(graph, STATUS_SKIP, "shape %s does not expand to %s", from, to);
+        return unless_failed(graph, x);
+    }
+    if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
+    if (x->imaginary)
+        return node_complex(graph, node_broadcast(graph, node_real_part(graph, x), rank, full),
+                            node_broadcast(graph, node_imaginary_part(graph, x), rank, full));
+    struct node *node = moved(graph, &broadcast_primitive, x, rank, full, NULL);
+    if (graph_failed(graph)) return node;
+    if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);
+    else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
+    if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);
+    return node;
+}
+
+struct node *node_sum_to_shape(struct graph *graph, struct node *x, int rank,
+                               const int64_t *shape)
+{
+    uint32_t dims = 0;
+
+    if (graph_failed(graph)) return x;
+    int extra = x->rank - rank;
+    for (int d = 0; d < x->rank; d++)
+        if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;
+    if (dims) x = node_sum(graph, x, dims, true);
+    return node_reshape(graph, x, rank, shape);
+}
+
+/* ---- affine views ---------------------------------------------------------------------------- */
+
+struct view {
+    int rank;
+    int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset;
+};
+
+static size_t view_source(const struct view *view, size_t i)
+{
+    int64_t at = view->offset;
+    for (int d = view->rank - 1; d >= 0; d--) {
+        at += (int64_t)(i % (size_t)view->shape[d]) * view->stride[d];
+        i /= (size_t)view->shape[d];
+    }
+    return (size_t)at;
+}
+
+static void view_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct view *view = node->parameters;
+    struct node *x = node->inputs[0];
+    int64_t *map = graph_allocate(graph, node->n, sizeof *map);
+    if (!map) return;
+    for (size_t i = 0; i < node->n; i++) map[i] = (int64_t)view_source(view, i);
+    graph_accumulate(graph, x, node_scatter_add(graph, cotangent, x->rank, x->shape, map));
+}
+
+static void view_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_element(pull, ball, node->inputs[0], view_source(node->parameters, i));
+}
+
+static const struct primitive view_primitive = { "a view", view_backward, view_pull };
+
+static struct node *strided(struct graph *graph, const struct primitive *primitive,
+                            struct node *x, const struct view *view)
+{
+    struct node *node = moved(graph, primitive, x, view->rank, view->shape, view);
+    if (graph_failed(graph)) return node;
+    if (x->integer)
+        copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride,
+                     view->offset, node->n);
+    else
+        copy_strided(node->value, x->value, view->rank, view->shape, view->stride, view->offset,
+                     node->n);
+    if (node->error)
+        copy_strided(node->error, x->error, view->rank, view->shape, view->stride, view->offset,
+                     node->n);
+    return node;
+}
+
+/* Do all elements of the view lie inside x? */
+static bool view_fits(const struct view *view, const struct node *x)
+{
+    int64_t low = view->offset, high = view->offset;
+    for (int d = 0; d < view->rank; d++) {
+        if (view->shape[d] < 0) return false;
+        if (view->shape[d] == 0) return true;
+        int64_t reach;
+        if (__builtin_mul_overflow(view->shape[d] - 1, view->stride[d], &reach)) return false;
+        if (__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
+            return false;
+    }
+    return low >= 0 && high < (int64_t)x->n;
+}
+
+struct node *node_view(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                       const int64_t *stride, int64_t offset)
+{
+    if (graph_failed(graph)) return x;
+    if (x->imaginary)
+        return node_complex(
+            graph, node_view(graph, node_real_part(graph, x), rank, shape, stride, offset),
+            node_view(graph, node_imaginary_part(graph, x), rank, shape, stride, offset));
+    struct view *view = graph_allocate(graph, 1, sizeof *view);
+    if (!view) return unless_failed(graph, x);
+    if (rank > TENSOR_MAX_RANK) rank = TENSOR_MAX_RANK;
+    view->rank = rank;
+    view->offset = offset;
+    memcpy(view->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(view->stride, stride, (size_t)rank * sizeof *stride);
+    if (!view_fits(view, x)) {
+        graph_fail(graph, STATUS_SKIP, "a view reaches outside its tensor");
+        return unless_failed(graph, x);
+    }
+    return strided(graph, &view_primitive, x, view);
+}
+
+/* ---- permutation ------------------------------------------------------------------------------ */
+
+static void permute_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct view *view = node->parameters;
+    struct node *x = node->inputs[0];
+    int64_t stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK], out[TENSOR_MAX_RANK];
+
+    /* Input dimension with stride s went to the output dimension whose view stride is s; among
+     * extents of 1 any match serves. */
+    shape_strides(own, x->rank, x->shape);
+    shape_strides(out, node->rank, node->shape);
+    for (int d = 0; d < x->rank; d++) {
+        stride[d] = 0;
+        for (int k = 0; k < node->rank; k++)
+            if (x->shape[d] != 1 && node->shape[k] == x->shape[d] && view->stride[k] == own[d])
+                stride[d] = out[k];
+    }
+    graph_accumulate(graph, x, node_view(graph, cotangent, x->rank, x->shape, stride, 0));
+}
+
+static const struct primitive permute_primitive = { "permute", permute_backward, view_pull };
+
+struct node *node_permute(struct graph *graph, struct node *x, const int *order)
+{
+    int64_t own[TENSOR_MAX_RANK];
+    bool moves = false;
+
+    if (graph_failed(graph)) return x;
+    for (int d = 0; d < x->rank; d++) moves = moves || order[d] != d;
+    if (!moves) return x;
+    if (x->imaginary)
+        return node_complex(graph, node_permute(graph, node_real_part(graph, x), order),
+                            node_permute(graph, node_imaginary_part(graph, x), order));
+    struct view *view = graph_allocate(graph, 1, sizeof *view);
+    if (!view) return unless_failed(graph, x);
+    shape_strides(own, x->rank, x->shape);
+    view->rank = x->rank;
+    view->offset = 0;
+    for (int d = 0; d < x->rank; d++) {
+        view->shape[d] = x->shape[order[d]];
+        view->stride[d] = own[order[d]];
+    }
+    return strided(graph, x->n ? &permute_primitive : &view_primitive, x, view);
+}
+
+struct node *node_transpose(struct graph *graph, struct node *x, int dim0, int dim1)
+{
+    int order[TENSOR_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) order[d] = d;
+    if (!graph_failed(graph) && x->rank) {
+        order[dim0] = dim1;
+        order[dim1] = dim0;
+    }
+    return node_permute(graph, x, order);
+}
+
+struct node *node_slice(struct graph *graph, struct node *x, int dim, int64_t start, int64_t length,
+                        int64_t step)
+{
+    int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
+
+    if (graph_failed(graph)) return x;
+    shape_strides(stride, x->rank, x->shape);
+    memcpy(shape, x->shape, sizeof shape);
+    int64_t offset = start * stride[dim];
+    shape[dim] = length;
+    stride[dim] *= step;
+    return node_view(graph, x, x->rank, shape, stride, length ? offset : 0);
+}
+
+/* ---- gather and scatter ------------------------------------------------------------------------ */
+
+struct gather {
+    const int64_t *map;
+    double fill;
+};
+
+static void gather_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct gather *gather = node->parameters;
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x,
+                     node_scatter_add(graph, cotangent, x->rank, x->shape, gather->map));
+}
+
+static void gather_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct gather *gather = node->parameters;
+    if (gather->map[i] < 0) arb_set_d(ball, gather->fill);
+    else pull_element(pull, ball, node->inputs[0], (size_t)gather->map[i]);
+}
+
+static const struct primitive gather_primitive = { "gather", gather_backward, gather_pull };
+
+struct node *node_gather(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                         const int64_t *map, double fill)
+{
+    if (graph_failed(graph)) return x;
+    if (x->imaginary)
+        return node_complex(
+            graph, node_gather(graph, node_real_part(graph, x), rank, shape, map, fill),
+            node_gather(graph, node_imaginary_part(graph, x), rank, shape, map, 0));
+    struct gather *gather = graph_allocate(graph, 1, sizeof *gather);
+    if (!gather) return unless_failed(graph, x);
+    gather->map = map;
+    gather->fill = fill;
+    struct node *node = moved(graph, &gather_primitive, x, rank, shape, gather);
+    if (graph_failed(graph)) return node;
+    if (!x->integer && !x->error && x->absolute > 0 && fill == 0 && node_need_errors(graph, node))
+        for (size_t i = 0; i < node->n; i++) node->error[i] = 0;
+    for (size_t i = 0; i < node->n; i++) {
+        int64_t at = map[i];
+        if (at >= (int64_t)x->n) {
+            graph_fail(graph, STATUS_SKIP, "an index is out of range");
+            return unless_failed(graph, x);
+        }
+        if (x->integer) {
+            node->integer[i] = at < 0 ? (int64_t)fill : x->integer[at];
+            continue;
+        }
+        node->value[i] = at < 0 ? fill : x->value[at];
+        if (node->error) node->error[i] = at < 0 ? 0 : node_error(x, (size_t)at);
+    }
+    return node;
+}
+
+struct scatter {
+    struct graph *graph;
+    const int64_t *map;
+    /* For pulling: sources of output j are order[first[j] .. first[j + 1]). Made on demand. */
+    size_t *first, *order;
+};
+
+static void scatter_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct scatter *scatter = node->parameters;
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x,
+                     node_gather(graph, cotangent, x->rank, x->shape, scatter->map, 0));
+}
+
+/* Group the sources by output: a counting sort that keeps their order. */
+static bool scatter_index(struct scatter *scatter, const struct node *node)
+{
+    const struct node *x = node->inputs[0];
+    if (scatter->first) return true;
+    size_t *first = arena_allocate_zeroed(scatter->graph->arena, node->n + 2, sizeof *first);
+    size_t *order = arena_allocate_array(scatter->graph->arena, x->n, sizeof *order);
+    if (!first || !order) return false;
+    for (size_t i = 0; i < x->n; i++)
+        if (scatter->map[i] >= 0) first[scatter->map[i] + 2]++;
+    for (size_t j = 0; j < node->n; j++) first[j + 2] += first[j + 1];
+    for (size_t i = 0; i < x->n; i++)
+        if (scatter->map[i] >= 0) order[first[scatter->map[i] + 1]++] = i;
+    scatter->first = first;
+    scatter->order = order;
+    return true;
+}
+
+static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    struct scatter *scatter = (struct scatter *)(uintptr_t)node->parameters;
+    arb_t term;
+
+    arb_zero(ball);
+    if (!scatter_index(scatter, node)) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_init(term);
+    for (size_t k = scatter->first[i]; k < scatter->first[i + 1]; k++) {
+        pull_element(pull, term, node->inputs[0], scatter->order[k]);
+        arb_add(ball, ball, term, pull->precision);
+    }
+    arb_clear(term);
+}
+
+static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
+                                                    scatter_pull };
+
+/* out[map[i]] += x[i] with a running bound: each addition loses at most u |partial sum|. */
+static void scatter_reals(struct graph *graph, struct node *node, struct node *x,
+                          const int64_t *map)
+{
+    bool single = graph_is_single(graph);
+    bool certify = node_need_errors(graph, node);
+
+    if (graph_failed(graph)) return;
+    memset(node->value, 0, node->n * sizeof *node->value);
+    if (certify) memset(node->error, 0, node->n * sizeof *node->error);
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t j = map[i];
+        if (j < 0) continue;
+        double before = node->value[j];
+        double sum = before + x->value[i];
+        if (single) sum = (float)sum;
+        node->value[j] = sum;
+        if (!certify) continue;
+        double lost = before == 0 ? 0 : UNIT_ROUNDOFF * fabs(sum);
+        double bound = (node->error[j] + node_error(x, i) + lost) * (1 + 0x1p-50);
+        node->error[j] = isfinite(sum) ? bound : 0;
+    }
+}
+
+struct node *node_scatter_add(struct graph *graph, struct node *x, int rank,
+                              const int64_t *shape, const int64_t *map)
+{
+    if (graph_failed(graph)) return x;
+    if (x->imaginary)
+        return node_complex(graph,
+                            node_scatter_add(graph, node_real_part(graph, x), rank, shape, map),
+                            node_scatter_add(graph, node_imaginary_part(graph, x), rank, shape, map));
+    struct scatter *scatter = graph_allocate(graph, 1, sizeof *scatter);
+    if (!scatter) return unless_failed(graph, x);
+    *scatter = (struct scatter){ graph, map, NULL, NULL };
+    struct node *node = moved(graph, &scatter_primitive, x, rank, shape, scatter);
+    if (graph_failed(graph)) return node;
+    node->relative = node->absolute = 0;
+    for (size_t i = 0; i < x->n; i++) {
+        if (map[i] < (int64_t)node->n) continue;
+        graph_fail(graph, STATUS_SKIP, "an index is out of range");
+        return unless_failed(graph, x);
+    }
+    if (x->integer) {
+        memset(node->integer, 0, node->n * sizeof *node->integer);
+        for (size_t i = 0; i < x->n; i++)
+            if (map[i] >= 0)
+                node->integer[map[i]] =
+                    (int64_t)((uint64_t)node->integer[map[i]] + (uint64_t)x->integer[i]);
+        return node;
+    }
+    scatter_reals(graph, node, x, map);
+    return node;
+}
+
+/* ---- concatenation ------------------------------------------------------------------------------ */
+
+struct concatenation {
+    int dim;
+    size_t inner, extent; /* elements below dim; total extent along it */
+};
+
+static void concatenate_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct concatenation *c = node->parameters;
+    int64_t start = 0;
+    for (int k = 0; k < node->input_count; k++) {
+        struct node *part = node->inputs[k];
+        int64_t length = part->shape[c->dim];
+        if (part->tracked)
+            graph_accumulate(graph, part,
+                             node_slice(graph, cotangent, c->dim, start, length, 1));
+        start += length;
+    }
+}
+
+static void concatenate_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct concatenation *c = node->parameters;
+    size_t below = i % c->inner, at = i / c->inner % c->extent, above = i / c->inner / c->extent;
+    int k = 0;
+    while (at >= (size_t)node->inputs[k]->shape[c->dim])
+        at -= (size_t)node->inputs[k++]->shape[c->dim];
+    size_t extent = (size_t)node->inputs[k]->shape[c->dim];
+    pull_element(pull, ball, node->inputs[k], (above * extent + at) * c->inner + below);
+}
+
+static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward,
+                                                        concatenate_pull };
+
+struct node *node_concatenate(struct graph *graph, struct node **parts, int count, int dim)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    bool complex_valued = false, integral = true, errors = false;
+    enum dtype dtype = DT_NONE;
+
+    if (graph_failed(graph)) return node_scalar(graph, 0);
+    if (count < 1) {
+        graph_fail(graph, STATUS_SKIP, "concatenation of nothing");
+        return node_scalar(graph, 0);
+    }
+    memcpy(shape, parts[0]->shape, sizeof shape);
+    shape[dim] = 0;
+    for (int k = 0; k < count; k++) {
+        struct node *part = parts[k];
+        bool fits = part->rank == parts[0]->rank;
+        for (int d = 0; d < part->rank && fits; d++)
+            fits = d == dim || part->shape[d] == shape[d];
+        if (!fits) {
+            graph_fail(graph, STATUS_SKIP, "concatenated tensors differ in shape");
+            return node_scalar(graph, 0);
+        }
+        shape[dim] += part->shape[dim];
+        complex_valued = complex_valued || part->imaginary;
+        integral = integral && part->integer;
+        dtype = dtype_promote(dtype, part->dtype);
+    }
+    struct node **inputs = graph_allocate(graph, (size_t)count, sizeof *inputs);
+    struct concatenation *c = graph_allocate(graph, 1, sizeof *c);
+    if (graph_failed(graph)) return node_scalar(graph, 0);
+    if (complex_valued) {
+        for (int k = 0; k < count; k++) inputs[k] = node_real_part(graph, node_to_real(graph, parts[k]));
+        struct node *re = node_concatenate(graph, inputs, count, dim);
+        for (int k = 0; k < count; k++) inputs[k] = node_imaginary_part(graph, node_to_real(graph, parts[k]));
+        return node_complex(graph, re, node_concatenate(graph, inputs, count, dim));
+    }
+    for (int k = 0; k < count; k++) {
+        inputs[k] = integral ? parts[k] : node_to_real(graph, parts[k]);
+        if (!integral) (void)node_values(graph, inputs[k]);
+        errors = errors || !node_is_exact(inputs[k]);
+    }
+    c->dim = dim;
+    c->inner = 1;
+    for (int d = dim + 1; d < parts[0]->rank; d++) c->inner *= (size_t)shape[d];
+    c->extent = (size_t)shape[dim];
+    struct node *node = integral ? node_new_integer(graph, dtype, parts[0]->rank, shape)
+                                 : node_new(graph, &concatenate_primitive, dtype, parts[0]->rank,
+                                            shape, count, inputs, c);
+    if (!integral && errors) (void)node_need_errors(graph, node);
+    if (graph_failed(graph) || !node->n) return node;
+    size_t row = c->extent * c->inner, rows = node->n / row, start = 0;
+    for (int k = 0; k < count; k++) {
+        size_t width = (size_t)inputs[k]->shape[dim] * c->inner;
+        for (size_t r = 0; r < rows && width; r++) {
+            size_t to = r * row + start, from = r * width;
+            if (integral) {
+                memcpy(node->integer + to, inputs[k]->integer + from, width * 8);
+                continue;
+            }
+            memcpy(node->value + to, inputs[k]->value + from, width * 8);
+            for (size_t i = 0; node->error && i < width; i++)
+                node->error[to + i] = node_error(inputs[k], from + i);
+        }
+        start += width;
+    }
+    return node;
+}

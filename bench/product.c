@@ -1,0 +1,260 @@
+/* Batched matrix products, certified.
+ *
+ * Values: one dgemm per matrix, in double (OpenBLAS held to one thread). Bound: for exact inputs
+ * |C_ij - c_ij| <= gamma_k ||a_i||_2 ||b_j||_2 for any order of summation and any use of FMA
+ * (Higham ch. 3 and Cauchy-Schwarz); errors of the inputs add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| +
+ * ||Ea_i|| ||Eb_j||. BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
+ */
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/graph.h"
+#include "bench/product.h"
+#include "bench/pull.h"
+
+struct product {
+    bool transpose_a, transpose_b;
+    size_t batch, m, n, k;
+};
+
+static size_t a_element(const struct product *p, const struct node *a, size_t batch, size_t row,
+                        size_t l)
+{
+    size_t base = a->shape[0] == 1 ? 0 : batch * p->m * p->k;
+    return base + (p->transpose_a ? l * p->m + row : row * p->k + l);
+}
+
+static size_t b_element(const struct product *p, const struct node *b, size_t batch, size_t l,
+                        size_t column)
+{
+    size_t base = b->shape[0] == 1 ? 0 : batch * p->k * p->n;
+    return base + (p->transpose_b ? column * p->k + l : l * p->n + column);
+}
+
+/* Sum over a batch that was repeated. */
+static struct node *fold_batch(struct graph *graph, struct node *x, int64_t batch)
+{
+    return x->shape[0] == batch ? x : node_sum(graph, x, 1, true);
+}
+
+static void product_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct product *p = node->parameters;
+    struct node *a = node->inputs[0], *b = node->inputs[1];
+    if (a->tracked) {
+        struct node *da = p->transpose_a
+                              ? node_matmul(graph, b, p->transpose_b, cotangent, true)
+                              : node_matmul(graph, cotangent, false, b, !p->transpose_b);
+        graph_accumulate(graph, a, fold_batch(graph, da, a->shape[0]));
+    }
+    if (b->tracked) {
+        struct node *db = p->transpose_b
+                              ? node_matmul(graph, cotangent, true, a, p->transpose_a)
+                              : node_matmul(graph, a, !p->transpose_a, cotangent, false);
+        graph_accumulate(graph, b, fold_batch(graph, db, b->shape[0]));
+    }
+}
+
+static void product_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct product *p = node->parameters;
+    size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
+    arb_t x, y;
+    arb_init(x);
+    arb_init(y);
+    arb_zero(ball);
+    for (size_t l = 0; l < p->k && pull->work <= pull->limit; l++) {
+        pull_element(pull, x, node->inputs[0], a_element(p, node->inputs[0], batch, row, l));
+        pull_element(pull, y, node->inputs[1], b_element(p, node->inputs[1], batch, l, column));
+        arb_addmul(ball, x, y, pull->precision);
+        pull->work++;
+    }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(x);
+    arb_clear(y);
+}
+
+static const struct primitive product_primitive = { "a matrix product", product_backward,
+                                                    product_pull };
+
+void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
+{
+    memset(norm, 0, lines * sizeof *norm);
+    if (down) {
+        for (size_t l = 0; l < length; l++)
+            for (size_t i = 0; i < lines; i++) norm[i] += x[l * lines + i] * x[l * lines + i];
+    } else {
+        for (size_t i = 0; i < lines; i++) {
+            double lane[8] = { 0 };
+            const double *row = x + i * length;
+            size_t l = 0;
+            for (; l + 8 <= length; l += 8)
+                for (size_t j = 0; j < 8; j++) lane[j] += row[l + j] * row[l + j];
+            for (; l < length; l++) lane[0] += row[l] * row[l];
+            for (size_t j = 0; j < 8; j++) norm[i] += lane[j];
+        }
+    }
+    /* Rounded up: the computed square sum errs by gamma_(k+1), the root by u; squares below
+     * 2^-1022 are lost, at most `length` of them. */
+    double grow = 1 + ((double)length + 8) * 2 * UNIT_ROUNDOFF;
+    double lost = sqrt((double)length) * 0x1p-511;
+    for (size_t i = 0; i < lines; i++) {
+        double root = sqrt(norm[i]) * grow;
+        norm[i] = root == 0 ? (norm[i] == 0 ? 0 : lost) : root + lost;
+    }
+}
+
+/* Norms of the bounds of a matrix stored at `start`, as line_norms. */
+static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
+                        size_t lines, size_t length, bool down)
+{
+    for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
+    line_norms(norm, scratch, lines, length, down);
+}
+
+static const float *single_values(struct graph *graph, struct node *x)
+{
+    if (x->single) return x->single;
+    float *single = graph_allocate(graph, x->n, sizeof *single);
+    if (!single) return NULL;
+    if (!x->value && x->source) dtype_to_float(single, x->source->data, x->dtype, x->n);
+    else
+        for (size_t i = 0; i < x->n; i++) single[i] = (float)x->value[i];
+    return x->single = single;
+}
+
+static void native_product(struct graph *graph, struct node *node, struct node *a,
+                           struct node *b, const struct product *p)
+{
+    const float *x = single_values(graph, a), *y = single_values(graph, b);
+    float *z = graph_allocate(graph, node->n, sizeof *z);
+    if (graph_failed(graph)) return;
+    for (size_t t = 0; t < p->batch; t++)
+        cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                    p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1,
+                    x + a_element(p, a, t, 0, 0), (int)(p->transpose_a ? p->m : p->k),
+                    y + b_element(p, b, t, 0, 0), (int)(p->transpose_b ? p->k : p->n), 0,
+                    z + t * p->m * p->n, (int)p->n);
+    for (size_t i = 0; i < node->n; i++) node->value[i] = z[i];
+    node->single = z;
+}
+
+static void double_product(double *z, const double *x, const double *y, const struct product *p)
+{
+    cblas_dgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
+                p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1, x,
+                (int)(p->transpose_a ? p->m : p->k), y, (int)(p->transpose_b ? p->k : p->n), 0, z,
+                (int)p->n);
+}
+
+/* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
+static void repair_nonfinite(double *z, const double *x, const double *y, const struct product *p)
+{
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < p->k; l++)
+                sum += x[p->transpose_a ? l * p->m + i : i * p->k + l] *
+                       y[p->transpose_b ? j * p->k + l : l * p->n + j];
+            if (!isfinite(sum)) z[i * p->n + j] = sum;
+        }
+}
+
+static bool all_finite(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i] * 0;
+    return sum == 0;
+}
+
+static void certify_product(struct graph *graph, struct node *node, struct node *a,
+                            struct node *b, const struct product *p)
+{
+    double *norms = graph_allocate(graph, 2 * (p->m + p->n), sizeof *norms);
+    bool exact_a = node_is_exact(a), exact_b = node_is_exact(b);
+    size_t largest = p->k * (p->m > p->n ? p->m : p->n);
+    double *scratch = exact_a && exact_b ? NULL : graph_allocate(graph, largest, sizeof *scratch);
+    double nu = (double)(p->k + 1) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
+
+    if (!node_need_errors(graph, node) || graph_failed(graph)) return;
+    double *row = norms, *row_error = norms + p->m, *column = norms + 2 * p->m,
+           *column_error = column + p->n;
+    for (size_t t = 0; t < p->batch; t++) {
+        size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
+        double *value = node->value + t * p->m * p->n, *error = node->error + t * p->m * p->n;
+        if (t == 0 || a->shape[0] != 1) {
+            line_norms(row, a->value + at_a, p->m, p->k, p->transpose_a);
+            if (!exact_a) error_norms(row_error, scratch, a, at_a, p->m, p->k, p->transpose_a);
+        }
+        if (t == 0 || b->shape[0] != 1) {
+            line_norms(column, b->value + at_b, p->n, p->k, !p->transpose_b);
+            if (!exact_b) error_norms(column_error, scratch, b, at_b, p->n, p->k, !p->transpose_b);
+        }
+        for (size_t i = 0; i < p->m; i++) {
+            double ra = row[i], ea = exact_a ? 0 : row_error[i];
+            for (size_t j = 0; j < p->n; j++) {
+                double cb = column[j], bound = gamma * ra * cb + (double)p->k * 0x1p-1074;
+                if (ea > 0) bound += ea * cb;
+                if (!exact_b) bound += (ra + ea) * column_error[j];
+                bound *= 1 + 0x1p-40;
+                error[i * p->n + j] = !isfinite(value[i * p->n + j]) ? 0
+                                      : bound >= 0                   ? bound
+                                                                     : INFINITY;
+            }
+        }
+    }
+}
+
+struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, struct node *b,
+                         bool transpose_b)
+{
+    struct product *p = graph_allocate(graph, 1, sizeof *p);
+    if (graph_failed(graph)) return a;
+    if (a->imaginary || b->imaginary) {
+        struct node *ar = node_real_part(graph, a), *ai = node_imaginary_part(graph, a);
+        struct node *br = node_real_part(graph, b), *bi = node_imaginary_part(graph, b);
+        struct node *rr = node_matmul(graph, ar, transpose_a, br, transpose_b);
+        struct node *ii = node_matmul(graph, ai, transpose_a, bi, transpose_b);
+        struct node *ri = node_matmul(graph, ar, transpose_a, bi, transpose_b);
+        struct node *ir = node_matmul(graph, ai, transpose_a, br, transpose_b);
+        return node_complex(graph, node_subtract(graph, rr, ii), node_add(graph, ri, ir));
+    }
+    a = node_to_real(graph, a);
+    b = node_to_real(graph, b);
+    *p = (struct product){ transpose_a, transpose_b, 1,
+                           (size_t)a->shape[transpose_a ? 2 : 1],
+                           (size_t)b->shape[transpose_b ? 1 : 2],
+                           (size_t)a->shape[transpose_a ? 1 : 2] };
+    p->batch = (size_t)(a->shape[0] == 1 ? b->shape[0] : a->shape[0]);
+    if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
+        (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
+        graph_fail(graph, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
+                   (long long)b->shape[transpose_b ? 2 : 1], p->n);
+        return a;
+    }
+    int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
+    struct node *inputs[2] = { a, b };
+    struct node *node = node_new(graph, &product_primitive, dtype_promote(a->dtype, b->dtype), 3,
+                                 shape, 2, inputs, p);
+    if (graph_failed(graph) || !node->n) return node;
+    if (!p->k) {
+        memset(node->value, 0, node->n * sizeof *node->value);
+        return node;
+    }
+    if (graph_is_single(graph)) {
+        native_product(graph, node, a, b, p);
+        return node;
+    }
+    const double *x = node_values(graph, a), *y = node_values(graph, b);
+    if (graph_failed(graph)) return node;
+    bool finite = all_finite(x, a->n) && all_finite(y, b->n);
+    for (size_t t = 0; t < p->batch; t++) {
+        const double *xt = x + a_element(p, a, t, 0, 0), *yt = y + b_element(p, b, t, 0, 0);
+        double *zt = node->value + t * p->m * p->n;
+        double_product(zt, xt, yt, p);
+        if (!finite) repair_nonfinite(zt, xt, yt, p);
+    }
+    if (graph_is_reference(graph)) certify_product(graph, node, a, b, p);
+    return node;
+}

@@ -1,0 +1,165 @@
+/* Pulling single elements through the graph in ball arithmetic (Arb; Johansson 2017).
+ *
+ * A memo keyed by (node, element) keeps shared sub-expressions from being computed again: an
+ * open-addressing table of balls that lives for one refinement at one precision.
+ */
+#include "bench/pull.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+struct memo_entry {
+    const struct node *node; /* NULL: free */
+    size_t element;
+    arb_struct ball;
+};
+
+struct pull_memo {
+    struct memo_entry *entries;
+    size_t capacity, used; /* capacity is a power of two */
+};
+
+static size_t memo_slot(const struct pull_memo *memo, const struct node *node, size_t element)
+{
+    uint64_t hash = (uint64_t)node->id * UINT64_C(0x9e3779b97f4a7c15) ^
+                    (uint64_t)element * UINT64_C(0xc2b2ae3d27d4eb4f);
+    hash ^= hash >> 29;
+    size_t slot = (size_t)hash & (memo->capacity - 1);
+    while (memo->entries[slot].node &&
+           (memo->entries[slot].node != node || memo->entries[slot].element != element))
+        slot = (slot + 1) & (memo->capacity - 1);
+    return slot;
+}
+
+static bool memo_grow(struct pull_memo *memo)
+{
+    size_t capacity = memo->capacity ? memo->capacity * 2 : 1024;
+    struct pull_memo bigger = { memory_allocate_zeroed(capacity, sizeof *bigger.entries), capacity,
+                                memo->used };
+    if (!bigger.entries) return false;
+    for (size_t i = 0; i < memo->capacity; i++) {
+        const struct memo_entry *entry = &memo->entries[i];
+        if (entry->node) bigger.entries[memo_slot(&bigger, entry->node, entry->element)] = *entry;
+    }
+    memory_release(memo->entries);
+    *memo = bigger;
+    return true;
+}
+
+static void memo_clear(struct pull_memo *memo)
+{
+    for (size_t i = 0; i < memo->capacity; i++)
+        if (memo->entries[i].node) arb_clear(&memo->entries[i].ball);
+    memory_release(memo->entries);
+    memset(memo, 0, sizeof *memo);
+}
+
+void pull_element(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    if (node->integer) {
+        arb_set_si(ball, (slong)node->integer[i]);
+        return;
+    }
+    if (!node->primitive || !isfinite(node->value[i])) {
+        /* Leaves are exact; so are the statements "infinite" and "not a number". */
+        double value = node->value ? node->value[i] : 0;
+        if (!node->value) {
+            struct tensor one = *node->source;
+            dtype_to_double(&value,
+                            (const char *)one.data + i * dtype_info(one.dtype)->bytes, one.dtype, 1);
+        }
+        arb_set_d(ball, value);
+        return;
+    }
+    if (++pull->work > pull->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    struct pull_memo *memo = pull->memo;
+    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) {
+        arb_indeterminate(ball);
+        return;
+    }
+    size_t slot = memo_slot(memo, node, i);
+    if (memo->entries[slot].node) {
+        arb_set(ball, &memo->entries[slot].ball);
+        return;
+    }
+    node->primitive->pull(pull, ball, node, i);
+    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) return;
+    slot = memo_slot(memo, node, i); /* the table may have grown below us */
+    memo->entries[slot].node = node;
+    memo->entries[slot].element = i;
+    arb_init(&memo->entries[slot].ball);
+    arb_set(&memo->entries[slot].ball, ball);
+    memo->used++;
+}
+
+/* Split a ball into hi + lo and a bound that covers the radius and what lo cannot hold. */
+static void ball_to_pair(double *hi, double *lo, double *error, const arb_t ball)
+{
+    arf_t rest, head;
+    mag_t radius;
+    arf_init(rest);
+    arf_init(head);
+    mag_init(radius);
+    *hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
+    arf_set_d(head, *hi);
+    arf_sub(rest, arb_midref(ball), head, ARF_PREC_EXACT, ARF_RND_DOWN);
+    *lo = arf_get_d(rest, ARF_RND_NEAR);
+    arf_set_d(head, *lo);
+    arf_sub(rest, rest, head, ARF_PREC_EXACT, ARF_RND_DOWN);
+    arf_get_mag(radius, rest);
+    mag_add(radius, radius, arb_radref(ball));
+    *error = mag_is_zero(radius) ? 0 : mag_get_d(radius) * (1 + 0x1p-20) + 0x1p-1074;
+    mag_clear(radius);
+    arf_clear(rest);
+    arf_clear(head);
+}
+
+enum { FIRST_PRECISION = 128, LAST_PRECISION = 2560 };
+
+/* One element at the current precision; true when it is done or beyond help. */
+static bool refine_one(struct pull *pull, arb_t ball, const struct pull_target *target,
+                       struct node *node, size_t i, enum dtype dtype, double wanted_ulp)
+{
+    size_t at = i * target->stride + target->offset;
+    double *hi = &target->hi[at], *error = &target->error[at];
+    double *lo = target->lo ? &target->lo[at] : NULL, high, low, bound;
+
+    if (!isfinite(*hi)) return true;
+    if (pull->precision > FIRST_PRECISION && *error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
+    pull_element(pull, ball, node, i);
+    if (!arb_is_finite(ball)) return false;
+    ball_to_pair(&high, &low, &bound, ball);
+    if (!isfinite(high)) return true;
+    if (!lo) bound = (bound + fabs(low)) * (1 + 0x1p-50);
+    if (bound < *error) {
+        *hi = high;
+        if (lo) *lo = low;
+        *error = bound;
+    }
+    return *error <= wanted_ulp * dtype_ulp(dtype, high);
+}
+
+void pull_refine(const struct pull_target *target, struct node *node, size_t count,
+                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit)
+{
+    struct pull_memo memo = { 0 };
+    struct pull pull = { FIRST_PRECISION, &memo, 0, limit };
+    arb_t ball;
+
+    arb_init(ball);
+    for (; pull.precision <= LAST_PRECISION && pull.work < limit; pull.precision *= 2) {
+        size_t open = 0;
+        for (size_t k = 0; k < count && pull.work < limit; k++)
+            open += !refine_one(&pull, ball, target, node, elements[k], dtype, wanted_ulp);
+        memo_clear(&memo);
+        if (!open) break;
+    }
+    memo_clear(&memo);
+    arb_clear(ball);
+}

@@ -1,0 +1,37 @@
+/* Single elements in ball arithmetic.
+ *
+ * pull_element computes the exact real value of one element of a node as an Arb ball (midpoint
+ * and radius that encloses it), recursing into the elements it depends on and remembering what
+ * it has computed. Branches and index choices are those already made by the evaluation in
+ * double, which made them from exact inputs.
+ */
+#ifndef PROBE_BENCH_PULL_H
+#define PROBE_BENCH_PULL_H
+
+#include <arb.h>
+
+#include "bench/graph.h"
+
+struct pull {
+    slong precision; /* bits */
+    struct pull_memo *memo;
+    size_t work;  /* elements evaluated so far */
+    size_t limit; /* give up (an unbounded ball) beyond this many */
+};
+
+/* `ball` is an arb_ptr; void so that graph.h need not know Arb. */
+void pull_element(struct pull *pull, void *ball, struct node *node, size_t i);
+
+/* Where refined values go: those of element i to index i * stride + offset of each array. */
+struct pull_target {
+    double *hi, *lo, *error; /* lo may be NULL */
+    size_t stride, offset;
+};
+
+/* Recompute the listed elements of a node until each bound is at most wanted_ulp times the ulp
+ * of `dtype` at its value, doubling the precision up to a cap and spending at most `limit`
+ * element evaluations. An element is only ever replaced by one with a smaller bound. */
+void pull_refine(const struct pull_target *target, struct node *node, size_t count,
+                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit);
+
+#endif

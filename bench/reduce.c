@@ -1,0 +1,559 @@
+/* Reductions over (outer, extent, inner) blocks: sums, products, prefix sums, extrema.
+ *
+ * Sums use Sum2 of Ogita, Rump and Oishi (2005): TwoSum per lane with the errors added per lane,
+ * so that |result - sum| <= u |result| + gamma_n^2 sum|x_i|. Eight lanes in a fixed tree give the
+ * same bits on every host. In BENCH_NATIVE the same lanes hold floats and no errors.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/graph.h"
+#include "bench/pull.h"
+
+struct reduction {
+    size_t outer, extent, inner;
+    bool reverse;
+};
+
+enum { LANES = 8, NATIVE_BLOCK = 512 };
+
+/* gamma_n = n u / (1 - n u) */
+static double gamma_of(size_t n)
+{
+    double nu = (double)n * UNIT_ROUNDOFF;
+    return nu / (1 - nu);
+}
+
+static size_t input_element(const struct reduction *r, size_t out, size_t k)
+{
+    return (out / r->inner * r->extent + k) * r->inner + out % r->inner;
+}
+
+/* ---- sum ---------------------------------------------------------------------------------- */
+
+static void sum_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    /* The node has the keepdim-like shape (outer, 1, inner): broadcast and restore. */
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x, node_broadcast(graph, cotangent, x->rank, x->shape));
+}
+
+static void sum_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct reduction *r = node->parameters;
+    arb_t term;
+    arb_init(term);
+    arb_zero(ball);
+    for (size_t k = 0; k < r->extent; k++) {
+        pull_element(pull, term, node->inputs[0], input_element(r, i, k));
+        arb_add(ball, ball, term, pull->precision);
+        if (pull->work > pull->limit) break;
+    }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(term);
+}
+
+static const struct primitive sum_primitive = { "sum", sum_backward, sum_pull };
+
+struct compensated {
+    double sum, low, magnitude;
+};
+
+static inline void compensated_add(struct compensated *c, double x)
+{
+    double s = c->sum + x, z = s - c->sum;
+    c->low += (c->sum - (s - z)) + (x - z);
+    c->sum = s;
+    c->magnitude += fabs(x);
+}
+
+/* Sum of n values `step` apart, with its bound (rounding only). */
+static double certified_sum(double *bound, const double *x, size_t n, size_t step)
+{
+    struct compensated lane[LANES] = { { 0 } }, total = { 0 };
+    size_t i = 0;
+    double plain;
+
+    for (; i + LANES <= n; i += LANES)
+        for (size_t k = 0; k < LANES; k++) compensated_add(&lane[k], x[(i + k) * step]);
+    for (size_t k = 0; i < n; i++, k++) compensated_add(&lane[k], x[i * step]);
+    double low = 0, magnitude = 0;
+    for (size_t k = 0; k < LANES; k++) {
+        compensated_add(&total, lane[k].sum);
+        low += lane[k].low;
+        magnitude += lane[k].magnitude;
+    }
+    plain = total.sum;
+    double sum = plain + (total.low + low);
+    if (!isfinite(plain)) { /* the error terms are NaN then; the plain sum says which */
+        plain = 0;
+        for (i = 0; i < n; i++) plain += x[i * step];
+        *bound = 0;
+        return plain;
+    }
+    double gamma = gamma_of(n + 2 * LANES);
+    *bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * magnitude * (1 + 0x1p-20);
+    if (n <= 1) *bound = 0;
+    return sum;
+}
+
+static double native_sum(const double *x, size_t n, size_t step)
+{
+    float total = 0;
+    for (size_t start = 0; start < n; start += NATIVE_BLOCK) {
+        float lane[LANES] = { 0 };
+        size_t end = start + NATIVE_BLOCK < n ? start + NATIVE_BLOCK : n;
+        for (size_t i = start, k = 0; i < end; i++, k = (k + 1) % LANES)
+            lane[k] += (float)x[i * step];
+        total += ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+                 ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    }
+    return total;
+}
+
+static double wide_sum(const double *x, size_t n, size_t step)
+{
+    double lane[LANES] = { 0 };
+    for (size_t i = 0, k = 0; i < n; i++, k = (k + 1) % LANES) lane[k] += x[i * step];
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+}
+
+/* Sums down the columns of one (extent, inner) block, a row at a time: memory order. */
+static void certified_columns(double *sum, double *bound, double *scratch, const double *x,
+                              size_t extent, size_t inner)
+{
+    double *low = scratch, *magnitude = scratch + inner;
+    memset(sum, 0, inner * sizeof *sum);
+    memset(scratch, 0, 2 * inner * sizeof *scratch);
+    for (size_t k = 0; k < extent; k++, x += inner)
+        for (size_t j = 0; j < inner; j++) {
+            double s = sum[j] + x[j], z = s - sum[j];
+            low[j] += (sum[j] - (s - z)) + (x[j] - z);
+            sum[j] = s;
+            magnitude[j] += fabs(x[j]);
+        }
+    double gamma = gamma_of(extent + 2);
+    for (size_t j = 0; j < inner; j++) {
+        if (isfinite(sum[j])) sum[j] += low[j];
+        bound[j] = extent > 1 && isfinite(sum[j])
+                       ? UNIT_ROUNDOFF * fabs(sum[j]) + gamma * gamma * magnitude[j] * (1 + 0x1p-20)
+                       : 0;
+    }
+}
+
+static void native_columns(double *sum, double *scratch, const double *x, size_t extent,
+                           size_t inner, bool single)
+{
+    memset(sum, 0, inner * sizeof *sum);
+    for (size_t start = 0; start < extent; start += NATIVE_BLOCK) {
+        size_t end = start + NATIVE_BLOCK < extent ? start + NATIVE_BLOCK : extent;
+        memset(scratch, 0, inner * sizeof *scratch);
+        for (size_t k = start; k < end; k++)
+            for (size_t j = 0; j < inner; j++) {
+                double s = scratch[j] + x[k * inner + j];
+                scratch[j] = single ? (float)s : s;
+            }
+        for (size_t j = 0; j < inner; j++) {
+            double s = sum[j] + scratch[j];
+            sum[j] = single ? (float)s : s;
+        }
+    }
+}
+
+static void sum_evaluate(struct graph *graph, struct node *node, const struct node *x,
+                         const struct reduction *r)
+{
+    bool certify = graph_is_reference(graph), inexact = !node_is_exact(x);
+    double *scratch = r->inner > 1 ? graph_allocate(graph, 2 * r->inner, sizeof *scratch) : NULL;
+    double ignored;
+
+    if (certify && !node_need_errors(graph, node)) return;
+    if (graph_failed(graph)) return;
+    for (size_t a = 0; a < r->outer; a++) {
+        const double *block = x->value + a * r->extent * r->inner;
+        double *out = node->value + a * r->inner, *bound = certify ? node->error + a * r->inner : &ignored;
+        if (r->inner > 1) {
+            if (certify) certified_columns(out, bound, scratch, block, r->extent, r->inner);
+            else native_columns(out, scratch, block, r->extent, r->inner, graph_is_single(graph));
+        } else if (certify) {
+            *out = certified_sum(bound, block, r->extent, 1);
+        } else {
+            *out = graph_is_single(graph) ? native_sum(block, r->extent, 1)
+                                          : wide_sum(block, r->extent, 1);
+        }
+        if (!certify || !inexact) continue;
+        for (size_t k = 0; k < r->extent; k++)
+            for (size_t j = 0; j < r->inner; j++)
+                bound[j] += node_error(x, (a * r->extent + k) * r->inner + j) * (1 + 0x1p-40);
+        for (size_t j = 0; j < r->inner; j++)
+            if (!isfinite(out[j])) bound[j] = 0;
+    }
+}
+
+/* Bring x to blocks (outer, extent, inner) over `dims`; reduced dimensions that do not lie
+ * together are moved to the end. `shape` gets the keepdim shape of the result. */
+static struct node *to_blocks(struct graph *graph, struct node *x, uint32_t dims,
+                              struct reduction *r, int64_t *shape)
+{
+    int order[TENSOR_MAX_RANK], kept = 0, first = -1, last = -1;
+    bool together = true;
+
+    *r = (struct reduction){ 1, 1, 1, false };
+    for (int d = 0; d < x->rank; d++) {
+        bool reduced = dims >> d & 1;
+        shape[d] = reduced ? 1 : x->shape[d];
+        if (x->shape[d] == 1) continue;
+        if (reduced) {
+            if (first < 0) first = d;
+            last = d;
+        }
+    }
+    for (int d = first; d >= 0 && d <= last; d++)
+        together = together && (x->shape[d] == 1 || (dims >> d & 1));
+    if (!together) {
+        for (int d = 0; d < x->rank; d++)
+            if (!(dims >> d & 1)) order[kept++] = d;
+        for (int d = 0, at = kept; d < x->rank; d++)
+            if (dims >> d & 1) order[at++] = d;
+        x = node_permute(graph, x, order);
+        for (int d = 0; d < x->rank && !graph_failed(graph); d++)
+            *(d < kept ? &r->outer : &r->extent) *= (size_t)x->shape[d];
+        return x;
+    }
+    for (int d = 0; d < x->rank; d++) {
+        size_t extent = (size_t)x->shape[d];
+        if (dims >> d & 1) r->extent *= extent;
+        else if (first < 0 || d < first) r->outer *= extent;
+        else r->inner *= extent;
+    }
+    return x;
+}
+
+static struct node *squeeze_dims(struct graph *graph, struct node *x, uint32_t dims)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++)
+        if (!(dims >> d & 1)) shape[rank++] = x->shape[d];
+    return node_reshape(graph, x, rank, shape);
+}
+
+/* Integral sums wrap; products likewise. */
+static struct node *integral_reduce(struct graph *graph, struct node *x, const struct reduction *r,
+                                    int64_t *shape, int rank, bool product)
+{
+    struct node *node = node_new_integer(graph, DT_I64, rank, shape);
+    if (graph_failed(graph)) return node;
+    for (size_t i = 0; i < node->n; i++) {
+        uint64_t total = product ? 1 : 0;
+        for (size_t k = 0; k < r->extent; k++) {
+            uint64_t v = (uint64_t)x->integer[input_element(r, i, k)];
+            total = product ? total * v : total + v;
+        }
+        node->integer[i] = (int64_t)total;
+    }
+    return node;
+}
+
+typedef void reduction_evaluate(struct graph *graph, struct node *node, const struct node *x,
+                                const struct reduction *r);
+
+/* The shape shared by sum and product: blocks in, keepdim result, squeezed if asked. */
+static struct node *reduce(struct graph *graph, struct node *x, uint32_t dims, bool keepdim,
+                           const struct primitive *primitive, reduction_evaluate *evaluate,
+                           bool product)
+{
+    int64_t shape[TENSOR_MAX_RANK], block_shape[TENSOR_MAX_RANK];
+    struct reduction *r = graph_allocate(graph, 1, sizeof *r);
+
+    if (graph_failed(graph)) return node_scalar(graph, 0);
+    if (x->rank < 32) dims &= (1u << x->rank) - 1;
+    int rank = x->rank;
+    struct node *blocks = to_blocks(graph, x, dims, r, shape);
+    if (graph_failed(graph)) return blocks;
+    struct node *node;
+    if (x->integer) {
+        node = integral_reduce(graph, blocks, r, shape, rank, product);
+    } else {
+        /* In the permuted case the reduced dimensions trail. */
+        memcpy(block_shape, shape, sizeof shape);
+        if (blocks != x) {
+            for (int d = 0; d < rank; d++) block_shape[d] = blocks->shape[d];
+            for (int d = rank - __builtin_popcount(dims); d < rank; d++) block_shape[d] = 1;
+        }
+        (void)node_values(graph, blocks);
+        node = node_new(graph, primitive, x->dtype, rank, block_shape, 1, &blocks, r);
+        if (graph_failed(graph)) return node;
+        evaluate(graph, node, blocks, r);
+        if (blocks != x) node = node_reshape(graph, node, rank, shape);
+    }
+    return keepdim ? node : squeeze_dims(graph, node, dims);
+}
+
+struct node *node_sum(struct graph *graph, struct node *x, uint32_t dims, bool keepdim)
+{
+    if (x->imaginary)
+        return node_complex(graph, node_sum(graph, node_real_part(graph, x), dims, keepdim),
+                            node_sum(graph, node_imaginary_part(graph, x), dims, keepdim));
+    return reduce(graph, x, dims, keepdim, &sum_primitive, sum_evaluate, false);
+}
+
+struct node *node_mean(struct graph *graph, struct node *x, uint32_t dims, bool keepdim)
+{
+    double count = 1;
+    for (int d = 0; d < x->rank; d++)
+        if (dims >> d & 1) count *= (double)x->shape[d];
+    struct node *sum = node_sum(graph, node_to_real(graph, x), dims, keepdim);
+    return node_divide(graph, sum, node_scalar(graph, count));
+}
+
+/* ---- product ------------------------------------------------------------------------------ */
+
+/* Product of all elements of a block but number `except` (SIZE_MAX: of all). */
+static double block_product(double *bound, struct graph *graph, const struct node *x,
+                            const struct reduction *r, size_t out, size_t except)
+{
+    double product = 1, error = 0;
+    bool single = graph_is_single(graph);
+    for (size_t k = 0; k < r->extent; k++) {
+        if (k == except) continue;
+        size_t at = input_element(r, out, k);
+        double v = x->value[at], e = bound ? node_error(x, at) : 0;
+        double next = product * v;
+        if (single) next = (float)next;
+        error = (error * (fabs(v) + e) + fabs(product) * e + UNIT_ROUNDOFF * fabs(next)) *
+                    (1 + 0x1p-50) +
+                0x1p-1074;
+        product = next;
+    }
+    if (bound) *bound = !isfinite(product) ? 0 : error >= 0 ? error : INFINITY;
+    return product;
+}
+
+static void product_evaluate(struct graph *graph, struct node *node, const struct node *x,
+                             const struct reduction *r)
+{
+    bool certify = node_need_errors(graph, node);
+    for (size_t i = 0; i < node->n && !graph_failed(graph); i++)
+        node->value[i] = block_product(certify ? &node->error[i] : NULL, graph, x, r, i, SIZE_MAX);
+}
+
+static void pull_product(struct pull *pull, void *ball, struct node *x, const struct reduction *r,
+                         size_t out, size_t except)
+{
+    arb_t factor;
+    arb_init(factor);
+    arb_one(ball);
+    for (size_t k = 0; k < r->extent; k++) {
+        if (k == except) continue;
+        pull_element(pull, factor, x, input_element(r, out, k));
+        arb_mul(ball, ball, factor, pull->precision);
+    }
+    arb_clear(factor);
+}
+
+static void product_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_product(pull, ball, node->inputs[0], node->parameters, i, SIZE_MAX);
+}
+
+/* The product of the others at every position: the gradient of a product, right at zeros. */
+static void others_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct reduction *r = node->parameters;
+    size_t out = i / (r->extent * r->inner) * r->inner + i % r->inner;
+    pull_product(pull, ball, node->inputs[0], r, out, i / r->inner % r->extent);
+}
+
+static const struct primitive others_primitive = { "products of others", NULL, others_pull };
+
+static void product_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct reduction *r = node->parameters;
+    struct node *x = node->inputs[0];
+    struct node *others = node_new(graph, &others_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
+    bool certify = node_need_errors(graph, others);
+
+    for (size_t i = 0; i < others->n && !graph_failed(graph); i++) {
+        size_t out = i / (r->extent * r->inner) * r->inner + i % r->inner;
+        others->value[i] = block_product(certify ? &others->error[i] : NULL, graph, x, r, out,
+                                         i / r->inner % r->extent);
+    }
+    graph_accumulate(graph, x,
+                     node_multiply(graph, others,
+                                   node_broadcast(graph, cotangent, x->rank, x->shape)));
+}
+
+static const struct primitive product_primitive = { "product", product_backward, product_pull };
+
+struct node *node_product(struct graph *graph, struct node *x, uint32_t dims, bool keepdim)
+{
+    return reduce(graph, x, dims, keepdim, &product_primitive, product_evaluate, true);
+}
+
+/* ---- prefix sums ---------------------------------------------------------------------------- */
+
+static void cumulative_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct reduction *r = node->parameters;
+    struct node *x = node->inputs[0];
+    int dim = 0;
+    size_t outer = 1;
+    /* Recover the dimension from the block structure. */
+    while (outer < r->outer || (size_t)x->shape[dim] != r->extent) outer *= (size_t)x->shape[dim++];
+    graph_accumulate(graph, x, node_cumulative_sum(graph, cotangent, dim, !r->reverse));
+}
+
+static void cumulative_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct reduction *r = node->parameters;
+    size_t at = i / r->inner % r->extent, first = i - at * r->inner;
+    arb_t term;
+    arb_init(term);
+    arb_zero(ball);
+    size_t from = r->reverse ? at : 0, to = r->reverse ? r->extent : at + 1;
+    for (size_t k = from; k < to; k++) {
+        pull_element(pull, term, node->inputs[0], first + k * r->inner);
+        arb_add(ball, ball, term, pull->precision);
+    }
+    arb_clear(term);
+}
+
+static const struct primitive cumulative_primitive = { "a cumulative sum", cumulative_backward,
+                                                       cumulative_pull };
+
+/* One line: the prefix as a double-double, so each element's bound is one rounding plus a
+ * second-order term. */
+static void cumulate_line(struct graph *graph, struct node *node, const struct node *x,
+                          const struct reduction *r, size_t first)
+{
+    struct compensated c = { 0 };
+    double carried = 0, plain = 0;
+    bool single = graph_is_single(graph), certify = node->error != NULL;
+
+    for (size_t k = 0; k < r->extent; k++) {
+        size_t at = first + (r->reverse ? r->extent - 1 - k : k) * r->inner;
+        double v = x->value[at];
+        plain = single ? (float)(plain + v) : plain + v;
+        if (!certify) {
+            node->value[at] = plain;
+            continue;
+        }
+        compensated_add(&c, v);
+        carried += node_error(x, at);
+        double sum = c.sum + c.low, gamma = gamma_of(k + 3);
+        node->value[at] = isfinite(plain) ? sum : plain;
+        node->error[at] = isfinite(plain) ? (UNIT_ROUNDOFF * fabs(sum) +
+                                             gamma * gamma * c.magnitude + carried) * (1 + 0x1p-20)
+                                          : 0;
+    }
+}
+
+struct node *node_cumulative_sum(struct graph *graph, struct node *x, int dim, bool reverse)
+{
+    if (x->imaginary)
+        return node_complex(graph,
+                            node_cumulative_sum(graph, node_real_part(graph, x), dim, reverse),
+                            node_cumulative_sum(graph, node_imaginary_part(graph, x), dim, reverse));
+    struct reduction *r = graph_allocate(graph, 1, sizeof *r);
+    if (graph_failed(graph) || x->rank == 0) return x;
+    *r = (struct reduction){ 1, (size_t)x->shape[dim], 1, reverse };
+    for (int d = 0; d < x->rank; d++)
+        if (d < dim) r->outer *= (size_t)x->shape[d];
+        else if (d > dim) r->inner *= (size_t)x->shape[d];
+    if (x->integer) {
+        struct node *node = node_new_integer(graph, DT_I64, x->rank, x->shape);
+        for (size_t line = 0; line < r->outer * r->inner && !graph_failed(graph); line++) {
+            uint64_t total = 0;
+            for (size_t k = 0; k < r->extent; k++) {
+                size_t at = input_element(r, line, reverse ? r->extent - 1 - k : k);
+                total += (uint64_t)x->integer[at];
+                node->integer[at] = (int64_t)total;
+            }
+        }
+        return node;
+    }
+    (void)node_values(graph, x);
+    struct node *node = node_new(graph, &cumulative_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
+    (void)node_need_errors(graph, node);
+    if (graph_failed(graph) || !node->n) return node;
+    for (size_t line = 0; line < r->outer * r->inner; line++)
+        cumulate_line(graph, node, x, r, input_element(r, line, 0));
+    return node;
+}
+
+/* ---- extrema ---------------------------------------------------------------------------------- */
+
+struct node *node_arg_extremum(struct graph *graph, struct node *x, int dim, int sign)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    struct reduction r = { 1, 1, 1, false };
+
+    if (graph_failed(graph)) return x;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++) {
+        size_t extent = (size_t)x->shape[d];
+        *(d < dim ? &r.outer : d == dim ? &r.extent : &r.inner) *= extent;
+    }
+    if (x->rank) shape[dim] = 1;
+    struct node *node = node_new_integer(graph, DT_I64, x->rank, shape);
+    if (!x->integer) (void)node_values(graph, x);
+    if (graph_failed(graph)) return node;
+    for (size_t i = 0; i < node->n; i++) {
+        size_t best = 0;
+        for (size_t k = 1; k < r.extent; k++) {
+            size_t a = input_element(&r, i, k), b = input_element(&r, i, best);
+            if (x->integer) {
+                if (sign > 0 ? x->integer[a] > x->integer[b] : x->integer[a] < x->integer[b]) best = k;
+            } else if (!isnan(x->value[b]) &&
+                       (isnan(x->value[a]) || sign * (x->value[a] - x->value[b]) > 0 ||
+                        (isinf(x->value[a]) && sign * x->value[a] > 0 && x->value[b] != x->value[a])))
+                best = k;
+        }
+        node->integer[i] = (int64_t)best;
+    }
+    return node;
+}
+
+struct node *node_take_along(struct graph *graph, struct node *x, int dim, struct node *index)
+{
+    if (graph_failed(graph)) return x;
+    int64_t *map = graph_allocate(graph, index->n, sizeof *map);
+    int64_t stride[TENSOR_MAX_RANK];
+    if (!map) return x;
+    shape_strides(stride, x->rank, x->shape);
+    for (size_t i = 0; i < index->n; i++) {
+        size_t rest = i;
+        int64_t at = 0;
+        for (int d = x->rank - 1; d >= 0; d--) {
+            int64_t k = (int64_t)(rest % (size_t)index->shape[d]);
+            rest /= (size_t)index->shape[d];
+            if (d == dim) {
+                k = index->integer[i] < 0 ? index->integer[i] + x->shape[d] : index->integer[i];
+                if (k < 0 || k >= x->shape[d]) {
+                    graph_fail(graph, STATUS_SKIP,
+                               "index %lld is out of range for dimension %d of size %lld",
+                               (long long)index->integer[i], d, (long long)x->shape[d]);
+                    return x;
+                }
+            }
+            at += k * stride[d];
+        }
+        map[i] = x->rank ? at : 0;
+    }
+    return node_gather(graph, x, index->rank, index->shape, map, 0);
+}
+
+struct node *node_extremum_detached(struct graph *graph, struct node *x, uint32_t dims, int sign)
+{
+    struct node *out = node_detach(graph, node_to_real(graph, x));
+    for (int d = 0; d < x->rank && !graph_failed(graph); d++) {
+        if (!(dims >> d & 1)) continue;
+        if (x->shape[d] == 0) {
+            graph_fail(graph, STATUS_SKIP, "an extremum over no elements");
+            return out;
+        }
+        out = node_take_along(graph, out, d, node_arg_extremum(graph, out, d, sign));
+    }
+    return node_detach(graph, out);
+}

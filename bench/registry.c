@@ -1,0 +1,132 @@
+/* The registry: family tables, and the spellings that share a row.
+ *
+ * PyTorch spells one function in many ways: x.add(y), torch.add, x + y (__add__), y + x
+ * (__radd__), x += y (__iadd__), x.add_(y). The row has the plain name; this file maps the rest.
+ */
+#include <string.h>
+
+#include "bench/call.h"
+
+#define TABLE(name) extern const struct op ops_##name[]; extern const size_t ops_##name##_count;
+#include "bench/families.inc"
+#undef TABLE
+
+/* A table's length is not a constant here, so tables are listed by reference. */
+struct op_family {
+    const struct op *rows;
+    const size_t *count;
+};
+
+#define TABLE(name) { ops_##name, &ops_##name##_count },
+static const struct op_family families[] = {
+#include "bench/families.inc"
+    { NULL, NULL },
+};
+#undef TABLE
+
+static const struct {
+    const char *dunder, *name;
+    bool reflected;
+} dunders[] = {
+    { "__add__", "add", false },           { "__radd__", "add", true },
+    { "__sub__", "sub", false },           { "__rsub__", "sub", true },
+    { "__mul__", "mul", false },           { "__rmul__", "mul", true },
+    { "__div__", "div", false },           { "__truediv__", "div", false },
+    { "__rdiv__", "div", true },           { "__rtruediv__", "div", true },
+    { "__floordiv__", "floor_divide", false }, { "__rfloordiv__", "floor_divide", true },
+    { "__mod__", "remainder", false },     { "__rmod__", "remainder", true },
+    { "__pow__", "pow", false },           { "__rpow__", "pow", true },
+    { "__matmul__", "matmul", false },     { "__rmatmul__", "matmul", true },
+    { "__and__", "bitwise_and", false },   { "__rand__", "bitwise_and", true },
+    { "__or__", "bitwise_or", false },     { "__ror__", "bitwise_or", true },
+    { "__xor__", "bitwise_xor", false },   { "__rxor__", "bitwise_xor", true },
+    { "__lshift__", "bitwise_left_shift", false }, { "__rlshift__", "bitwise_left_shift", true },
+    { "__rshift__", "bitwise_right_shift", false }, { "__rrshift__", "bitwise_right_shift", true },
+    { "__lt__", "lt", false },             { "__le__", "le", false },
+    { "__gt__", "gt", false },             { "__ge__", "ge", false },
+    { "__eq__", "eq", false },             { "__ne__", "ne", false },
+    { "__neg__", "neg", false },           { "__abs__", "abs", false },
+    { "__pos__", "positive", false },      { "__invert__", "bitwise_not", false },
+};
+
+static const struct {
+    const char *type;
+    unsigned group;
+} groups[] = {
+    { "Functional", FUNCTIONAL }, { "Tensor", TENSOR }, { "Torch", TORCH },
+    { "NPU", NPU },               { "Aten", ATEN },
+};
+
+unsigned op_group(const char *type)
+{
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(groups[i].type, type)) return groups[i].group;
+    return 0;
+}
+
+/* Is `name` one of the '|'-separated alternatives? */
+static bool name_matches(const char *alternatives, const char *name, size_t length)
+{
+    for (const char *at = alternatives;; at++) {
+        const char *end = strchr(at, '|');
+        size_t width = end ? (size_t)(end - at) : strlen(at);
+        if (width == length && !strncmp(at, name, length)) return true;
+        if (!end) return false;
+        at = end;
+    }
+}
+
+static const struct op *find_row(unsigned group, const char *name, size_t length,
+                                 const struct op *after)
+{
+    bool passed = !after;
+    for (const struct op_family *family = families; family->rows; family++)
+        for (size_t i = 0; i < *family->count; i++) {
+            const struct op *op = &family->rows[i];
+            if (passed && (op->groups & group) && name_matches(op->name, name, length)) return op;
+            if (op == after) passed = true;
+        }
+    return NULL;
+}
+
+bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after)
+{
+    unsigned group = op_group(type);
+    size_t length = strlen(api);
+
+    *match = (struct op_match){ NULL, false, false };
+    if (!group) return false;
+    if ((match->op = find_row(group, api, length, after))) return true;
+    if (length > 4 && !strncmp(api, "__", 2) && !strcmp(api + length - 2, "__")) {
+        char plain[64];
+        if (length >= sizeof plain) return false;
+        memcpy(plain, api, length + 1);
+        if (api[2] == 'i' && strcmp(api, "__invert__") != 0) { /* __iadd__ -> __add__ */
+            memmove(plain + 2, plain + 3, length - 2);
+            match->in_place = true;
+        }
+        for (size_t i = 0; i < sizeof dunders / sizeof *dunders; i++) {
+            if (strcmp(dunders[i].dunder, plain) != 0) continue;
+            match->reflected = dunders[i].reflected;
+            match->op = find_row(group, dunders[i].name, strlen(dunders[i].name), after);
+            return match->op != NULL;
+        }
+        return false;
+    }
+    if (length > 1 && api[length - 1] == '_') {
+        match->in_place = true;
+        match->op = find_row(group, api, length - 1, after);
+        /* In-place forms of Tensor methods may exist only as functions elsewhere. */
+        if (!match->op) match->op = find_row(ANYWHERE, api, length - 1, after);
+    }
+    return match->op != NULL;
+}
+
+const struct op *op_row(size_t i)
+{
+    for (const struct op_family *family = families; family->rows; family++) {
+        if (i < *family->count) return &family->rows[i];
+        i -= *family->count;
+    }
+    return NULL;
+}

@@ -1,0 +1,227 @@
+/* The catalogue against PyTorch in float64: every golden, forward and gradient.
+ *
+ * An element agrees when it is within 1e-12 relative of PyTorch's float64 value, or within our
+ * bound plus PyTorch's own rounding, taken as 1e-13 of the tensor's largest value (sums that
+ * cancel). Goldens computed in the native dtype agree within a few units of that dtype.
+ *
+ * `bench-goldens NAME` runs only records whose API contains NAME and prints each disagreement.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/golden.h"
+
+static const char *filter;
+
+static double largest_magnitude(const double *x, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]) && fabs(x[i]) > most) most = fabs(x[i]);
+    return most;
+}
+
+/* The number of elements that disagree; the first is described. */
+static size_t disagreements(char *text, size_t bytes, const struct reference *r,
+                            const struct golden_tensor *golden, struct arena *arena)
+{
+    struct tensor dense;
+    ck_assert_int_eq(tensor_densify(&dense, arena, &golden->tensor).code, 0);
+    bool complex_valued = dtype_is_complex(r->dtype);
+    size_t n = tensor_elements(&dense) * (complex_valued ? 2 : 1), bad = 0;
+    bool same = dense.rank == r->rank && n == r->n;
+    for (int d = 0; same && d < r->rank; d++) same = dense.shape[d] == r->shape[d];
+    if (!same) {
+        char have[128], want[128];
+        shape_format(have, sizeof have, r->rank, r->shape);
+        shape_format(want, sizeof want, dense.rank, dense.shape);
+        snprintf(text, bytes, "shape %s, PyTorch %s", have, want);
+        return 1;
+    }
+    double *want = arena_allocate(arena, 2 * n * sizeof *want);
+    if (complex_valued && !dtype_is_complex(dense.dtype)) {
+        snprintf(text, bytes, "complex, PyTorch %s", dtype_info(dense.dtype)->name);
+        return 1;
+    }
+    dtype_to_double(want, dense.data, dense.dtype, tensor_elements(&dense));
+    double scale = largest_magnitude(want, n);
+    double unit = golden->is_float64 ? 1e-12 : 8 * dtype_ulp(dense.dtype == DT_F64 ? DT_F32 : dense.dtype, 1);
+    for (size_t i = 0; i < n; i++) {
+        double have = r->integer ? (double)r->integer[i] : r->hi[i];
+        double tolerance = unit * fabs(want[i]) + reference_bound(r, i) +
+                           (golden->is_float64 ? 1e-13 : unit) * scale;
+        bool agrees = r->integer ? have == want[i]
+                      : isnan(want[i]) || isinf(want[i])
+                          ? (isnan(want[i]) && isnan(have)) || have == want[i] ||
+                                (!golden->is_float64 && isinf(want[i]))
+                          : fabs(have - want[i]) <= tolerance;
+        if (agrees) continue;
+        if (!bad++)
+            snprintf(text, bytes, "element %zu: %.17g, PyTorch %.17g, bound %.3g", i, have, want[i],
+                     reference_bound(r, i));
+    }
+    return bad;
+}
+
+/* A device in the native arithmetic must come close too: it shares the index logic. */
+static bool native_is_close(const struct tensor *got, const struct golden_tensor *golden,
+                            struct arena *arena)
+{
+    struct tensor want, have;
+    ck_assert_int_eq(tensor_densify(&want, arena, &golden->tensor).code, 0);
+    ck_assert_int_eq(tensor_densify(&have, arena, got).code, 0);
+    size_t n = tensor_elements(&want);
+    if (!tensor_same_shape(&want, &have)) return false;
+    if (dtype_is_complex(have.dtype) != dtype_is_complex(want.dtype)) return false;
+    double *a = arena_allocate(arena, 2 * n * sizeof *a), *b = arena_allocate(arena, 2 * n * sizeof *b);
+    dtype_to_double(a, want.data, want.dtype, n);
+    dtype_to_double(b, have.data, have.dtype, n);
+    if (dtype_is_complex(want.dtype)) n *= 2;
+    double scale = largest_magnitude(a, n);
+    double unit = dtype_is_integral(have.dtype) ? 0 : dtype_ulp(have.dtype == DT_C64 ? DT_F32 : have.dtype, 1) * 64;
+    if (!dtype_is_integral(have.dtype) && unit < 1e-4) unit = 1e-4;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(a[i]) && isfinite(b[i]) && fabs(a[i] - b[i]) > unit * (fabs(a[i]) + scale) + 1e-7)
+            return false;
+    return true;
+}
+
+struct tally {
+    size_t records, missing, bad_forward, bad_backward, no_backward, bad_native;
+};
+
+static void complain(const struct golden *golden, const char *what, const char *text)
+{
+    printf("%-36s %-14s %s\n", golden->api, what, text);
+}
+
+static void check_native(struct tally *tally, struct golden *golden, struct arena *arena)
+{
+    struct bench *bench;
+    struct value outputs, gradients;
+    struct status st = bench_open(&bench, &golden->c, arena, BENCH_NATIVE);
+    if (!st.code) st = bench_native_outputs(&outputs, bench);
+    for (size_t i = 0; !st.code && i < golden->output_count && i < outputs.list.count; i++)
+        if (golden->outputs[i].present && outputs.list.items[i].kind == VALUE_TENSOR &&
+            !native_is_close(outputs.list.items[i].tensor.tensor, &golden->outputs[i], arena))
+            st = status_error(STATUS_DEVICE, "output %zu is far from PyTorch", i);
+    if (!st.code && golden->c.has_backward) {
+        st = bench_native_gradients(&gradients, bench, &golden->c.cotangents);
+        for (size_t i = 0; !st.code && i < golden->gradient_count; i++)
+            if (golden->gradients[i].present &&
+                (gradients.list.items[i].kind != VALUE_TENSOR ||
+                 !native_is_close(gradients.list.items[i].tensor.tensor, &golden->gradients[i], arena)))
+                st = status_error(STATUS_DEVICE, "gradient %zu is far from PyTorch", i);
+    }
+    if (!st.code) return;
+    tally->bad_native++;
+    complain(golden, "native", st.text);
+}
+
+static void check_golden(struct tally *tally, struct golden *golden, struct arena *arena)
+{
+    struct bench *bench;
+    char text[320];
+    tally->records++;
+    struct status st = bench_open(&bench, &golden->c, arena, BENCH_REFERENCE);
+    if (st.code) {
+        tally->missing++;
+        complain(golden, "no forward", st.text);
+        return;
+    }
+    /* Ties: PyTorch's indices are as good as ours. */
+    struct value got = { .kind = VALUE_LIST };
+    got.list.count = golden->output_count;
+    got.list.items = arena_allocate_zeroed(arena, golden->output_count, sizeof *got.list.items);
+    for (size_t i = 0; i < golden->output_count; i++)
+        if (golden->outputs[i].present) {
+            got.list.items[i].kind = VALUE_TENSOR;
+            got.list.items[i].tensor.tensor = &golden->outputs[i].tensor;
+        }
+    st = bench_settle(bench, &got);
+    ck_assert_msg(!st.code, "%s: %s", golden->api, st.text);
+    for (size_t i = 0; i < golden->output_count; i++) {
+        if (!golden->outputs[i].present) continue;
+        if (i >= bench_output_count(bench)) {
+            snprintf(text, sizeof text, "%zu outputs, PyTorch %zu", bench_output_count(bench),
+                     golden->output_count);
+        } else if (bench_output(bench, i)->kind != BENCH_OUTPUT_TENSOR) {
+            if (bench_output(bench, i)->kind == BENCH_OUTPUT_RANDOM) continue;
+            snprintf(text, sizeof text, "output %zu is no tensor", i);
+        } else if (!disagreements(text, sizeof text, &bench_output(bench, i)->reference,
+                                  &golden->outputs[i], arena)) {
+            if (golden->outputs[i].dtype == DT_NONE ||
+                bench_output(bench, i)->reference.dtype == golden->outputs[i].dtype)
+                continue;
+            snprintf(text, sizeof text, "output %zu has dtype %s, PyTorch's %s", i,
+                     dtype_info(bench_output(bench, i)->reference.dtype)->name,
+                     dtype_info(golden->outputs[i].dtype)->name);
+        }
+        tally->bad_forward++;
+        complain(golden, "forward", text);
+        return;
+    }
+    if (golden->c.has_backward) {
+        struct bench_output *gradients;
+        size_t count;
+        st = bench_backward(&gradients, &count, bench, &golden->c.cotangents);
+        if (st.code) {
+            tally->no_backward++;
+            complain(golden, "no backward", st.text);
+        }
+        for (size_t i = 0; !st.code && i < golden->gradient_count; i++) {
+            if (!golden->gradients[i].present) continue;
+            snprintf(text, sizeof text, "gradient %zu is missing", i);
+            if (gradients[i].kind == BENCH_OUTPUT_TENSOR &&
+                !disagreements(text, sizeof text, &gradients[i].reference, &golden->gradients[i], arena))
+                continue;
+            tally->bad_backward++;
+            complain(golden, "backward", text);
+            break;
+        }
+    }
+    check_native(tally, golden, arena);
+}
+
+START_TEST(every_golden_agrees)
+{
+    struct golden_file *file = golden_open(PROBE_TEST_DATA "/goldens");
+    struct arena arena = { 0 };
+    struct tally tally = { 0 };
+    static struct golden golden;
+
+    ck_assert_ptr_nonnull(file);
+    while (golden_next(file, &golden, &arena)) {
+        if (!filter || strstr(golden.api, filter) || !strcmp(golden.family, filter))
+            check_golden(&tally, &golden, &arena);
+        arena_reset(&arena);
+    }
+    golden_close(file);
+    arena_release(&arena);
+    printf("%zu goldens: %zu not in the catalogue, %zu forward and %zu backward disagree, %zu "
+           "without backward, %zu native far\n", tally.records, tally.missing, tally.bad_forward,
+           tally.bad_backward, tally.no_backward, tally.bad_native);
+    ck_assert_uint_gt(tally.records, 0);
+    ck_assert_uint_eq(tally.missing + tally.bad_forward + tally.bad_backward + tally.no_backward +
+                          tally.bad_native, 0);
+}
+END_TEST
+
+int main(int count, char **arguments)
+{
+    filter = count > 1 ? arguments[1] : NULL;
+    Suite *suite = suite_create("goldens");
+    TCase *tests = tcase_create("goldens");
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, every_golden_agrees);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -36,8 +36,10 @@ struct status csv_append_mark(struct csv_buffer *buffer)
  * are U+FF05, FF0B, FF0D, FF1D and FF20. */
 static bool starts_formula(const char *text, size_t length)
 {
+    static const bool starts[256] = { ['+'] = true, ['-'] = true, ['='] = true, ['%'] = true,
+                                      ['@'] = true };
     if (!length) return false;
-    if (strchr("+-=%@", text[0])) return text[0] != '\0';
+    if (starts[(unsigned char)text[0]]) return true;
     return length >= 3 && memcmp(text, "\xef\xbc", 2) == 0 &&
            memchr("\x85\x8b\x8d\x9d\xa0", text[2], 5) != NULL;
 }
@@ -104,15 +106,14 @@ enum cell_kind { CELL_PLAIN, CELL_QUOTED, CELL_FORMULA };
  * one look at each byte. */
 static enum cell_kind cell_kind(const char *text, size_t length)
 {
-    bool quote = false, suspicious = starts_formula(text, length);
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        if (c == ',' || c == '"' || c == '\n' || c == '\r') quote = true;
-        else if (c == ';') suspicious = true;
-    }
-    if (suspicious && holds_formula(text, length) && !csv_is_number(text, length))
+    enum { QUOTE = 1, SUSPICIOUS = 2 };
+    static const unsigned char meaning[256] = { [','] = QUOTE, ['"'] = QUOTE, ['\n'] = QUOTE,
+                                                ['\r'] = QUOTE, [';'] = SUSPICIOUS };
+    unsigned found = starts_formula(text, length) ? SUSPICIOUS : 0;
+    for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
+    if ((found & SUSPICIOUS) && holds_formula(text, length) && !csv_is_number(text, length))
         return CELL_FORMULA;
-    return quote ? CELL_QUOTED : CELL_PLAIN;
+    return (found & QUOTE) ? CELL_QUOTED : CELL_PLAIN;
 }
 
 struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_t length)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "runner/compare_command.h"
 #include "runner/environment.h"
 #include "runner/ops_command.h"
 #include "runner/option_text.h"
@@ -12,6 +13,7 @@
 /* The first one is meant when no word is given. */
 static const struct command *const commands[] = {
     &run_command,
+    &compare_command,
     &ops_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };

@@ -103,6 +103,11 @@ static enum three_way_dtype component(enum three_way_dtype dtype)
     return dtype == THREE_WAY_C128 ? THREE_WAY_F64 : dtype;
 }
 
+bool three_way_empty_is_nan(const struct three_way_rules *rules)
+{
+    return rules->peer_rows;
+}
+
 /* ---- building a verdict ----------------------------------------------------------------- */
 
 static void begin(struct three_way_verdict *out)
@@ -112,7 +117,8 @@ static void begin(struct three_way_verdict *out)
     out->algorithm = " ";
     out->message_length = 0;
     out->message[0] = '\0';
-    out->unattributed = out->unsupported = out->exception = false;
+    out->npu_message = false;
+    out->unattributed = out->unsupported = out->exception = out->assumed_zero = false;
 }
 
 static void add_text(struct three_way_verdict *out, const char *text)
@@ -533,7 +539,8 @@ static bool settle_missing(struct three_way_verdict *out, const struct three_way
     if (!npu_lacks && !gpu_lacks) return false;
     if (rules->blank_metrics != BLANK_REASON) {
         /* The peer's later code counts a blank cell of a ratio as 0; the numbers are 0 then. */
-        if (rules->blank_metrics == BLANK_ZERO && standard->judge == judge_benchmark) return false;
+        out->assumed_zero = rules->blank_metrics == BLANK_ZERO && standard->judge == judge_benchmark;
+        if (out->assumed_zero) return false;
         add_text(out, empty_input);
         out->exception = true;
     } else if (!row->npu.present) {
@@ -558,7 +565,10 @@ static bool settle_unsupported(struct three_way_verdict *out, const struct three
     if (row->dtype != THREE_WAY_BLANK && !unsupported && !peer_empty) return false;
     bool own_message = row->npu_message && *row->npu_message &&
                        (rules->peer_rows || row->dtype == THREE_WAY_BLANK);
-    if (own_message) add_text(out, row->npu_message);
+    if (own_message) {
+        add_text(out, row->npu_message);
+        out->npu_message = true;
+    }
     else if (rules->peer_rows) add_text(out, "nan"); /* what its table makes of an empty cell */
     else if (unsupported) add_text(out, three_way_unsupported);
     else add_text(out, "The NPU row was skipped without a message.");

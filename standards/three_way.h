@@ -112,10 +112,13 @@ struct three_way_verdict {
     size_t message_length;
     char message[THREE_WAY_MESSAGE_BYTES]; /* NUL-terminated; cut at a character when too long */
 
+    bool npu_message; /* the message is that of the NPU row, which `message` may have cut */
+
     /* Peculiarities of the peer, set under profiles that keep them. */
     bool unattributed; /* the row has no part in the verdict of its API */
     bool unsupported;  /* its dtype: when it is the API's last row, the API is SKIP */
     bool exception;    /* the peer failed on this row: it is a result row of its own */
+    bool assumed_zero; /* numbers that a row lacks were taken as 0 */
 };
 
 struct three_way_rules;
@@ -143,7 +146,10 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
 /* A row that cannot be judged. */
 void three_way_skip(struct three_way_verdict *out, const char *message);
 
-/* Must `row` be the last of its API and unsupported, the API gets SKIP with this message. */
+/* Does the profile read an empty cell, unlike one with a blank, as NaN? */
+bool three_way_empty_is_nan(const struct three_way_rules *rules);
+
+/* Message of an API whose last row is `unsupported`. */
 extern const char *const three_way_unsupported;
 
 #endif

@@ -1,0 +1,14 @@
+#!/bin/sh
+# From a fresh clone to the first verdicts: install what is missing, build, and check every API
+# call of the bundled dump of a real model.
+set -eu
+cd "$(dirname "$0")"
+
+scripts/install-deps.sh
+cmake --preset release -DPROBE_TESTS=OFF -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
+cmake --build --preset release --target probe-ut
+
+dump=tests/data/dumps/m2/L1_statistics/dump.json
+echo
+echo "build/release/probe-ut run_ut -api_info $dump -o quickstart-output"
+build/release/probe-ut run_ut -api_info "$dump" -o quickstart-output

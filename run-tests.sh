@@ -1,0 +1,19 @@
+#!/bin/sh
+# Install what is missing, build, and run every test: all of them optimised and under the address
+# and undefined-behaviour sanitizers, those with threads under the thread sanitizer.
+set -eu
+cd "$(dirname "$0")"
+
+scripts/install-deps.sh --tests
+for preset in release asan tsan; do
+    cmake --preset "$preset" -DPROBE_TESTS=ON -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
+    echo "== building $preset"
+    cmake --build --preset "$preset"
+done
+jobs=$(nproc)
+echo "== release"
+ctest --preset release -j "$jobs"
+echo "== thread sanitizer"
+ctest --preset tsan -R '^runner-' -j "$jobs"
+echo "== address and undefined-behaviour sanitizers"
+ctest --preset asan -j "$jobs"

@@ -13,7 +13,8 @@
 
 enum {
     NAME_LIMIT = 1024,      /* of an entry: it becomes CSV cells and file names */
-    FORGET_BYTES = 8 << 20, /* scanned pages are given back in steps of this */
+    DIGEST_BYTES = 128 << 10, /* digested at a time, while the text is in the cache */
+    FORGET_BYTES = 4 << 20, /* scanned pages are given back in steps of this */
 };
 
 /* What the index scan needs beside the dump itself. */
@@ -22,6 +23,7 @@ struct indexing {
     struct json json;
     struct file_map map;
     size_t digested, forgotten;
+    uint64_t lanes[4];
     const char *name; /* of the file, for messages */
 
     size_t call_room;
@@ -55,38 +57,47 @@ static struct status bad(const struct indexing *ix, const char *at, const char *
 
 /* ---- digest ----------------------------------------------------------------------------- */
 
-/* FNV-1a over little-endian 64-bit words, with a fold that brings high bits down (a byte at a
- * time it would take longer than the scan). The last word is filled with zeros, and the length
- * is mixed in at the end. */
-static uint64_t digest_word(uint64_t digest, uint64_t word)
+/* FNV-1a over little-endian 64-bit words in four lanes (a byte at a time it would take longer
+ * than the scan), with a fold that brings high bits down. */
+static uint64_t digest_word(uint64_t lane, uint64_t word)
 {
-    digest = (digest ^ word) * UINT64_C(0x100000001b3);
-    return digest ^ digest >> 32;
+    lane = (lane ^ word) * UINT64_C(0x100000001b3);
+    return lane ^ lane >> 32;
 }
 
-/* Digest whole words up to `to`; all bytes when it is the end. Then let their pages go. */
+static void digest_block(uint64_t lanes[4], const char *block)
+{
+    uint64_t words[4];
+    memcpy(words, block, sizeof words);
+    for (int i = 0; i < 4; i++) lanes[i] = digest_word(lanes[i], words[i]);
+}
+
+/* Digest whole blocks up to `to`, and let their pages go from time to time. */
 static void pass_over(struct indexing *ix, size_t to)
 {
     const char *text = ix->map.data;
-    uint64_t word, digest = ix->dump->digest;
     size_t at = ix->digested;
 
-    for (; to - at >= 8; at += 8) {
-        memcpy(&word, text + at, 8);
-        digest = digest_word(digest, word);
-    }
-    if (to == ix->map.bytes) {
-        word = 0;
-        memcpy(&word, text + at, to - at);
-        digest = digest_word(digest_word(digest, word), to);
-        at = to;
-    }
-    ix->dump->digest = digest;
+    for (; to - at >= 32; at += 32) digest_block(ix->lanes, text + at);
     ix->digested = at;
-    if (to - ix->forgotten >= FORGET_BYTES) {
+    if (at - ix->forgotten >= FORGET_BYTES) {
         file_map_forget(&ix->map, ix->forgotten, at);
         ix->forgotten = at;
     }
+}
+
+/* The rest, filled with zeros, the length, and the lanes in one. */
+static uint64_t finish_digest(struct indexing *ix)
+{
+    char rest[32] = { 0 };
+    uint64_t digest;
+
+    pass_over(ix, ix->map.bytes);
+    memcpy(rest, (const char *)ix->map.data + ix->digested, ix->map.bytes - ix->digested);
+    digest_block(ix->lanes, rest);
+    digest = digest_word(UINT64_C(0xcbf29ce484222325), ix->map.bytes);
+    for (int i = 0; i < 4; i++) digest = digest_word(digest, ix->lanes[i]);
+    return digest;
 }
 
 /* ---- the table of names ----------------------------------------------------------------- */
@@ -278,7 +289,7 @@ static struct status index_data(struct indexing *ix)
         while (json_object_next(&ix->json, &key)) {
             TRY(index_entry(ix, &key));
             size_t at = (size_t)(ix->json.at - ix->json.start);
-            if (at - ix->forgotten >= FORGET_BYTES) pass_over(ix, at);
+            if (at - ix->digested >= DIGEST_BYTES) pass_over(ix, at);
         }
     }
     return json_status(&ix->json, ix->name, STATUS_BAD_INPUT);
@@ -370,12 +381,12 @@ static struct status index_build(struct indexing *ix, const char **data_director
     if (getrandom(&ix->key, sizeof ix->key, GRND_NONBLOCK) != sizeof ix->key)
         ix->key = (uintptr_t)ix->map.data;
     ix->key |= 1;
-    ix->dump->digest = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < 4; i++) ix->lanes[i] = UINT64_C(0xcbf29ce484222325) + (uint64_t)i;
     json_open(&ix->json, ix->map.data, ix->map.bytes);
     if (ix->map.bytes >= 3 && !memcmp(ix->map.data, "\xef\xbb\xbf", 3)) ix->json.at += 3;
     TRY(index_top(ix, data_directory));
     TRY(settle_waiting(ix));
-    pass_over(ix, ix->map.bytes);
+    ix->dump->digest = finish_digest(ix);
     if (!ix->dump->count) return nothing_to_check(ix);
     return status_ok();
 }
@@ -533,18 +544,15 @@ static struct status name_case(struct api_case *out, struct arena *arena)
 static struct status read_entry(struct api_case *out, struct arena *arena,
                                 const struct dump *dump, struct dump_span span, bool backward)
 {
-    char where[NAME_LIMIT + 16];
     size_t got;
 
-    (void)snprintf(where, sizeof where, "%s.%s", out->full_name,
-                   backward ? "backward" : "forward");
     char *text = arena_allocate(arena, (size_t)span.bytes);
     if (!text) return status_no_memory(span.bytes);
     TRY(file_read_at(&got, &dump->file, text, (size_t)span.bytes, span.offset));
     if (got < span.bytes)
         return status_error(STATUS_SKIP, "%s: the dump became shorter while it was being read",
-                            where);
-    return dump_parse_entry(out, arena, where, text, span, backward);
+                            file_shown(out->full_name).text);
+    return dump_parse_entry(out, arena, text, span, backward);
 }
 
 struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,

@@ -182,24 +182,43 @@ enum field {
     FIELD_MAX_FINITE, FIELD_MIN_FINITE, FIELD_COUNT
 };
 
-/* In the order in which dumpers write them. */
-static const char *const field_names[FIELD_COUNT] = {
-    [FIELD_TYPE] = "type",
-    [FIELD_DTYPE] = "dtype",
-    [FIELD_SHAPE] = "shape",
-    [FIELD_MAX] = "Max",
-    [FIELD_MIN] = "Min",
-    [FIELD_MEAN] = "Mean",
-    [FIELD_NORM] = "Norm",
-    [FIELD_REQUIRES_GRAD] = "requires_grad",
-    [FIELD_VALUE] = "value",
-    [FIELD_DATA_NAME] = "data_name",
-    [FIELD_DATAPATH] = "datapath",
-    [FIELD_MD5] = "md5",
-    [FIELD_FORMAT] = "format",
-    [FIELD_MAX_FINITE] = "Max_except_inf_nan",
-    [FIELD_MIN_FINITE] = "Min_except_inf_nan",
+/* In the order in which dumpers write them, with their lengths. */
+static const struct {
+    const char *name;
+    size_t bytes;
+} field_names[FIELD_COUNT] = {
+#define FIELD(id, text) [id] = { text, sizeof text - 1 }
+    FIELD(FIELD_TYPE, "type"),
+    FIELD(FIELD_DTYPE, "dtype"),
+    FIELD(FIELD_SHAPE, "shape"),
+    FIELD(FIELD_MAX, "Max"),
+    FIELD(FIELD_MIN, "Min"),
+    FIELD(FIELD_MEAN, "Mean"),
+    FIELD(FIELD_NORM, "Norm"),
+    FIELD(FIELD_REQUIRES_GRAD, "requires_grad"),
+    FIELD(FIELD_VALUE, "value"),
+    FIELD(FIELD_DATA_NAME, "data_name"),
+    FIELD(FIELD_DATAPATH, "datapath"),
+    FIELD(FIELD_MD5, "md5"),
+    FIELD(FIELD_FORMAT, "format"),
+    FIELD(FIELD_MAX_FINITE, "Max_except_inf_nan"),
+    FIELD(FIELD_MIN_FINITE, "Min_except_inf_nan"),
+#undef FIELD
 };
+
+/* The field of a key, or -1. Dumpers write one order, so the search starts at `next`, behind the
+ * field that was found last. */
+static int find_field(const struct json_slice *key, int next)
+{
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        int field = (next + i) % FIELD_COUNT;
+        if (key->escaped ? json_slice_is(key, field_names[field].name)
+                         : key->bytes == field_names[field].bytes &&
+                               !memcmp(key->text, field_names[field].name, key->bytes))
+            return field;
+    }
+    return -1;
+}
 
 static bool parse_field(struct parser *p, struct fields *fields, enum field field)
 {
@@ -224,20 +243,14 @@ static bool parse_field(struct parser *p, struct fields *fields, enum field fiel
     }
 }
 
-static bool parse_fields(struct parser *p, struct fields *fields)
+/* The fields of an object that has been entered; those in the set `seen` have been read. */
+static bool parse_fields(struct parser *p, struct fields *fields, unsigned seen)
 {
     struct json_slice key;
-    unsigned seen = 0;
-    int next = 0;
+    int next = seen ? FIELD_TYPE + 1 : 0;
 
-    if (!json_enter_object(&p->json)) return false;
     while (json_object_next(&p->json, &key)) {
-        /* Dumpers write one order, so the search starts where the last one ended. */
-        int field = -1;
-        for (int i = 0; i < FIELD_COUNT && field < 0; i++) {
-            int candidate = (next + i) % FIELD_COUNT;
-            if (json_slice_is(&key, field_names[candidate])) field = candidate;
-        }
+        int field = find_field(&key, next);
         if (field < 0) {
             if (!json_skip(&p->json)) return false;
             continue;
@@ -398,41 +411,61 @@ static bool make_memory_format(struct parser *p, struct value *out, struct field
  * tensors, numpy arrays, ...) are unsupported objects. */
 static const struct {
     const char *type;
+    size_t bytes;
     make_value *make;
 } types[] = {
-    { "torch.Tensor", make_tensor },
-    { "int", make_plain },
-    { "float", make_float },
-    { "bool", make_bool },
-    { "str", make_plain },
-    { "slice", make_slice },
-    { "ellipsis", make_ellipsis },
-    { "torch.Size", make_size },
-    { "torch.dtype", make_dtype },
-    { "torch.device", make_device },
-    { "torch.memory_format", make_memory_format },
-    { "torch.nn.parameter.Parameter", make_tensor },
-    { "torch.nn.Parameter", make_tensor },
-    { "NoneType", make_plain },
-    { "float16", make_float },   { "float32", make_float },   { "float64", make_float },
-    { "int8", make_plain },      { "int16", make_plain },     { "int32", make_plain },
-    { "int64", make_plain },     { "uint8", make_plain },     { "uint16", make_plain },
-    { "uint32", make_plain },    { "uint64", make_plain },    { "intc", make_plain },
-    { "bool_", make_bool },      { "str_", make_plain },
+#define TYPE(text, make) { text, sizeof text - 1, make }
+    TYPE("torch.Tensor", make_tensor),
+    TYPE("int", make_plain),
+    TYPE("float", make_float),
+    TYPE("bool", make_bool),
+    TYPE("str", make_plain),
+    TYPE("slice", make_slice),
+    TYPE("ellipsis", make_ellipsis),
+    TYPE("torch.Size", make_size),
+    TYPE("torch.dtype", make_dtype),
+    TYPE("torch.device", make_device),
+    TYPE("torch.memory_format", make_memory_format),
+    TYPE("torch.nn.parameter.Parameter", make_tensor),
+    TYPE("torch.nn.Parameter", make_tensor),
+    TYPE("NoneType", make_plain),
+    TYPE("float16", make_float),
+    TYPE("float32", make_float),
+    TYPE("float64", make_float),
+    TYPE("int8", make_plain),
+    TYPE("int16", make_plain),
+    TYPE("int32", make_plain),
+    TYPE("int64", make_plain),
+    TYPE("uint8", make_plain),
+    TYPE("uint16", make_plain),
+    TYPE("uint32", make_plain),
+    TYPE("uint64", make_plain),
+    TYPE("intc", make_plain),
+    TYPE("bool_", make_bool),
+    TYPE("str_", make_plain),
+#undef TYPE
 };
 
 static bool make_by_type(struct parser *p, struct value *out, struct fields *fields,
                          const struct json_slice *type, const char *at)
 {
+    char *decoded = NULL;
+    struct json_slice name = *type;
+
+    if (type->escaped) {
+        decoded = json_slice_decode(p->arena, type, &name.bytes);
+        if (!decoded) return out_of_memory(p);
+        name.text = decoded;
+    }
+    if (name.bytes > 6 && !memcmp(name.text, "numpy.", 6)) {
+        name.text += 6;
+        name.bytes -= 6;
+    }
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (json_slice_is(type, types[i].type))
+        if (types[i].bytes == name.bytes && !memcmp(types[i].type, name.text, name.bytes))
             return types[i].make(p, out, fields, types[i].type, at);
-    char *name = json_slice_decode(p->arena, type, NULL);
-    if (!name) return out_of_memory(p);
-    for (size_t i = 0; !strncmp(name, "numpy.", 6) && i < sizeof types / sizeof *types; i++)
-        if (!strcmp(name + 6, types[i].type))
-            return types[i].make(p, out, fields, types[i].type, at);
-    return make_unsupported(p, out, fields, name, at);
+    if (!decoded) decoded = json_slice_decode(p->arena, type, NULL);
+    return decoded ? make_unsupported(p, out, fields, decoded, at) : out_of_memory(p);
 }
 
 /* Look ahead for a "type" with a string, without touching the parser. Only fields before the
@@ -467,15 +500,34 @@ static bool find_type(const struct parser *p, struct json_slice *type, bool *is_
     return false;
 }
 
+/* Enter an object whose first key is "type" with a string, as dumpers write it, and read that.
+ * Otherwise nothing is read. */
+static bool enter_typed(struct parser *p, struct json_slice *type)
+{
+    const struct json before = p->json;
+    struct json_slice key;
+    enum json_kind kind;
+
+    if (json_enter_object(&p->json) && json_object_next(&p->json, &key) &&
+        find_field(&key, FIELD_TYPE) == FIELD_TYPE && json_peek(&p->json, &kind) &&
+        kind == JSON_STRING && json_string(&p->json, type))
+        return true;
+    p->json = before;
+    return false;
+}
+
 static bool parse_object(struct parser *p, struct value *out)
 {
     const char *at = p->json.at;
     struct json_slice type;
-    bool is_empty;
+    bool is_empty = false;
 
-    if (find_type(p, &type, &is_empty)) {
+    bool entered = enter_typed(p, &type);
+    if (entered || find_type(p, &type, &is_empty)) {
         struct fields fields = { .value = { .kind = VALUE_NONE } };
-        return parse_fields(p, &fields) && make_by_type(p, out, &fields, &type, at);
+        if (!entered) json_enter_object(&p->json);
+        return parse_fields(p, &fields, entered ? 1u << FIELD_TYPE : 0) &&
+               make_by_type(p, out, &fields, &type, at);
     }
     if (!parse_dict(p, out)) return false;
     /* The dumper writes {} for what it cannot encode, a positional torch.dtype for one. */
@@ -580,13 +632,25 @@ static bool parse_member(struct parser *p, struct api_case *c, const struct json
     return json_skip(&p->json);
 }
 
-struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *where,
-                               const char *text, struct dump_span span, bool backward)
+static struct status entry_problem(const struct parser *p, const char *full_name,
+                                   struct dump_span span, bool backward)
+{
+    struct json_place place;
+    char problem[160];
+
+    if (p->no_memory) return status_no_memory(0);
+    json_describe_problem(problem, sizeof problem, &p->json);
+    json_locate(&place, p->json.start, p->json.problem_at);
+    return status_error(STATUS_SKIP, "%s.%s: at %s (byte %llu of the dump): %s",
+                        file_shown(full_name).text, backward ? "backward" : "forward",
+                        place.path, (unsigned long long)(span.offset + place.byte), problem);
+}
+
+struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,
+                               struct dump_span span, bool backward)
 {
     struct parser p = { .arena = arena };
     struct json_slice key;
-    struct json_place place;
-    char problem[160];
     unsigned seen = 0;
 
     json_open(&p.json, text, (size_t)span.bytes);
@@ -594,11 +658,5 @@ struct status dump_parse_entry(struct api_case *out, struct arena *arena, const 
         while (json_object_next(&p.json, &key))
             if (!parse_member(&p, out, &key, backward, &seen)) break;
     json_finish(&p.json);
-    if (!p.json.problem) return status_ok();
-    if (p.no_memory) return status_no_memory(0);
-    json_describe_problem(problem, sizeof problem, &p.json);
-    json_locate(&place, text, p.json.problem_at);
-    return status_error(STATUS_SKIP, "%s: at %s (byte %llu of the dump): %s",
-                        file_shown(where).text, place.path,
-                        (unsigned long long)(span.offset + place.byte), problem);
+    return p.json.problem ? entry_problem(&p, out->full_name, span, backward) : status_ok();
 }

@@ -52,9 +52,9 @@ struct dump {
 bool dump_split_name(const char **type, const char **api, struct arena *arena,
                      const char *full_name);
 
-/* Parse the text of a forward or backward entry into `out`. `where` is "<name>.forward". */
-struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *where,
-                               const char *text, struct dump_span span, bool backward);
+/* Parse the text of the forward or backward entry of `out` into it; the text may go afterwards. */
+struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,
+                               struct dump_span span, bool backward);
 
 /* Find the data directory; called by dump_open. `path` is that of the dump, `recorded` the
  * string of dump_data_dir. */

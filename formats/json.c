@@ -1,21 +1,9 @@
 #include "formats/json.h"
+#include "formats/json_words.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-/* The words below are read eight bytes at a time; the lowest flagged byte is the first. */
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian hosts only");
-
-static const uint64_t ones = UINT64_C(0x0101010101010101);
-static const uint64_t tops = UINT64_C(0x8080808080808080);
-
-static uint64_t load8(const char *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
 
 /* ---- problems --------------------------------------------------------------------------- */
 
@@ -77,7 +65,7 @@ static inline const char *skip_space(const char *at, const char *end)
         if (*at != ' ' && *at != '\n' && *at != '\r' && *at != '\t') return at;
         at++;
         while (end - at >= 8) {
-            uint64_t other = load8(at) ^ (ones * ' ');
+            uint64_t other = load8(at) ^ ones * ' ';
             if (other) {
                 at += __builtin_ctzll(other) / 8;
                 break;
@@ -148,15 +136,11 @@ static inline const char *scan_string(struct json *json, const char *at, bool *e
     for (;;) {
         while (end - at >= 8) {
             uint64_t word = load8(at);
-            uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
-            uint64_t special = ((quote - ones) & ~quote) | ((slash - ones) & ~slash) |
-                               ((word - ones * 0x20) & ~word) | word;
-            special &= tops;
-            if (special) {
-                at += __builtin_ctzll(special) / 8;
-                break;
-            }
-            at += 8;
+            uint64_t quote = word ^ ones * '"', slash = word ^ ones * '\\';
+            int plain = count_unflagged(((quote - ones) & ~quote) | ((slash - ones) & ~slash) |
+                                        ((word - ones * 0x20) & ~word) | word);
+            at += plain;
+            if (plain < 8) break;
         }
         if (at == end) {
             json_fail_expected(json, at, "the closing quote of a string");
@@ -183,9 +167,20 @@ static inline const char *scan_string(struct json *json, const char *at, bool *e
     }
 }
 
-static bool is_digit(const char *at, const char *end)
+static inline bool is_digit(const char *at, const char *end)
 {
     return at < end && *at >= '0' && *at <= '9';
+}
+
+static inline const char *skip_digits(const char *at, const char *end)
+{
+    while (end - at >= 8) {
+        int digits = count_digits(load8(at));
+        at += digits;
+        if (digits < 8) return at;
+    }
+    while (is_digit(at, end)) at++;
+    return at;
 }
 
 static bool starts_with(const char *at, const char *end, const char *word, size_t length)
@@ -220,7 +215,7 @@ static inline const char *scan_number(struct json *json, const char *at)
             return NULL;
         }
     } else {
-        while (is_digit(at, end)) at++;
+        at = skip_digits(at, end);
     }
     if (at < end && *at == '.') {
         at++;
@@ -228,7 +223,7 @@ static inline const char *scan_number(struct json *json, const char *at)
             json_fail_expected(json, at, "a digit after the decimal point");
             return NULL;
         }
-        while (is_digit(at, end)) at++;
+        at = skip_digits(at, end);
     }
     if (at < end && (*at == 'e' || *at == 'E')) {
         at++;
@@ -237,7 +232,7 @@ static inline const char *scan_number(struct json *json, const char *at)
             json_fail_expected(json, at, "a digit of the exponent");
             return NULL;
         }
-        while (is_digit(at, end)) at++;
+        at = skip_digits(at, end);
     }
     return at;
 }
@@ -283,30 +278,35 @@ void json_open(struct json *json, const char *text, size_t bytes)
     *json = (struct json){ .start = text, .at = text, .end = text + bytes };
 }
 
+/* The kind of a value by its first byte, plus one; 0 for bytes that begin none. */
+static const unsigned char kinds[256] = {
+    ['n'] = JSON_NULL + 1,   ['t'] = JSON_BOOL + 1,   ['f'] = JSON_BOOL + 1,
+    ['"'] = JSON_STRING + 1, ['['] = JSON_ARRAY + 1,  ['{'] = JSON_OBJECT + 1,
+    ['-'] = JSON_NUMBER + 1, ['N'] = JSON_NUMBER + 1, ['I'] = JSON_NUMBER + 1,
+    ['0'] = JSON_NUMBER + 1, ['1'] = JSON_NUMBER + 1, ['2'] = JSON_NUMBER + 1,
+    ['3'] = JSON_NUMBER + 1, ['4'] = JSON_NUMBER + 1, ['5'] = JSON_NUMBER + 1,
+    ['6'] = JSON_NUMBER + 1, ['7'] = JSON_NUMBER + 1, ['8'] = JSON_NUMBER + 1,
+    ['9'] = JSON_NUMBER + 1,
+};
+
 bool json_peek(struct json *json, enum json_kind *kind)
 {
     if (json->problem) return false;
-    json->at = skip_space(json->at, json->end);
-    if (json->at == json->end) return json_fail_expected(json, json->at, "a value");
-    switch (*json->at) {
-    case '{': *kind = JSON_OBJECT; return true;
-    case '[': *kind = JSON_ARRAY; return true;
-    case '"': *kind = JSON_STRING; return true;
-    case 'n': *kind = JSON_NULL; return true;
-    case 't': case 'f': *kind = JSON_BOOL; return true;
-    case '-': case 'N': case 'I':
-    case '0': case '1': case '2': case '3': case '4':
-    case '5': case '6': case '7': case '8': case '9':
-        *kind = JSON_NUMBER;
-        return true;
-    default:
-        return json_fail_expected(json, json->at, "a value");
-    }
+    const char *at = skip_space(json->at, json->end);
+    json->at = at;
+    int found = at < json->end ? kinds[(unsigned char)*at] : 0;
+    if (!found) return json_fail_expected(json, at, "a value");
+    *kind = (enum json_kind)(found - 1);
+    return true;
 }
 
-static bool require(struct json *json, enum json_kind wanted, const char *what)
+static inline bool require(struct json *json, enum json_kind wanted, const char *what)
 {
     enum json_kind kind;
+    /* Usually the caller has looked already. */
+    if (!json->problem && json->at < json->end &&
+        kinds[(unsigned char)*json->at] == (unsigned char)wanted + 1)
+        return true;
     if (!json_peek(json, &kind)) return false;
     return kind == wanted || json_fail_expected(json, json->at, what);
 }
@@ -332,9 +332,11 @@ bool json_bool(struct json *json, bool *value)
 bool json_number(struct json *json, struct json_number *value)
 {
     if (!require(json, JSON_NUMBER, "a number")) return false;
-    const char *end = scan_number(json, json->at);
-    if (!end) return false;
-    json_number_read(value, json->at, (size_t)(end - json->at));
+    const char *end = json_number_take(value, json->at, json->end);
+    if (!end) {
+        (void)scan_number(json, json->at); /* which says what is wrong with it */
+        return false;
+    }
     json->at = end;
     return true;
 }

@@ -100,6 +100,10 @@ char *json_slice_decode(struct arena *arena, const struct json_slice *slice, siz
 /* The same into a buffer of at least slice->bytes bytes, without the NUL; returns the length. */
 size_t json_slice_decode_into(char *buffer, const struct json_slice *slice);
 
+/* Read the number (or NaN, Infinity, -Infinity) that begins at `at`, correctly rounded: its end,
+ * or NULL, with `out` undefined, when none does. */
+const char *json_number_take(struct json_number *out, const char *at, const char *end);
+
 /* The value of a number's text, which must be valid. */
 void json_number_read(struct json_number *out, const char *text, size_t bytes);
 

@@ -5,11 +5,14 @@
  * digits w < 2^64 and w * 10^q = w * 5^q * 2^q with 5^|q| < 2^63 for |q| <= 27, the product or
  * quotient of w and 5^|q| fits 128-bit integers, with a remainder that says on which side of a
  * rounding boundary the exact value lies; so one division rounds correctly, without tables of
- * truncated powers. What does not fit (more digits, larger exponents) goes to strtod.
+ * truncated powers. What does not fit (more digits, larger exponents) goes to strtod. Digits are
+ * taken eight at a time, as the bytes of a word.
  */
 #include "formats/json.h"
+#include "formats/json_words.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,51 +52,80 @@ static const uint64_t powers_of_five[EXACT_POWER + 1] = {
 
 __extension__ typedef unsigned __int128 wide;
 
-/* A number taken apart: sign, the first 19 significant digits, and the rest as an exponent. */
+/* A number taken apart. */
 struct decimal {
     bool negative;
     bool is_integer; /* no fraction and no exponent are written */
-    bool inexact;    /* there are more digits than `digits` holds */
-    uint64_t digits;
-    int64_t power; /* of ten */
+    uint64_t digits; /* of the whole and the fraction; valid up to 19 of them */
+    size_t count;    /* how many, with leading zeros */
+    int64_t power;   /* of ten; what is written as exponent, less the digits of the fraction */
+    int64_t exponent;
 };
 
-static void decimal_read(struct decimal *out, const char *at, const char *end)
+/* Pass over digits and append them to `digits`, whatever overflows. */
+static inline const char *take_digits(const char *at, const char *end, uint64_t *digits)
 {
-    int64_t exponent = 0;
-    int count = 0;
+    static const uint64_t tens[9] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
+                                      100000000 };
+    uint64_t value = *digits;
+
+    while (end - at >= 8) {
+        uint64_t word = load8(at);
+        int n = count_digits(word);
+        /* Bring the digits to the top of the word, zeros below, and add neighbours: pairs,
+         * quadruples, all eight. */
+        if (!n) break;
+        word = (word & ones * 0x0f) << (64 - 8 * n);
+        word = (word * 10 + (word >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+        word = (word * 100 + (word >> 16)) & UINT64_C(0x0000ffff0000ffff);
+        word = (word * 10000 + (word >> 32)) & UINT64_C(0xffffffff);
+        value = value * tens[n] + word;
+        at += n;
+        if (n < 8) {
+            *digits = value;
+            return at;
+        }
+    }
+    for (; at < end && *at >= '0' && *at <= '9'; at++) value = value * 10 + (uint64_t)(*at - '0');
+    *digits = value;
+    return at;
+}
+
+/* Take a number apart: its end, or NULL when it is not one. */
+static const char *decimal_take(struct decimal *out, const char *at, const char *end)
+{
+    const char *start;
 
     *out = (struct decimal){ .is_integer = true };
     if (at < end && *at == '-') {
         out->negative = true;
         at++;
     }
-    bool fraction = false;
-    for (; at < end; at++) {
-        if (*at == '.') {
-            fraction = true;
-            out->is_integer = false;
-            continue;
-        }
-        if (*at < '0' || *at > '9') break;
-        int digit = *at - '0';
-        if (count < EXACT_DIGITS) {
-            out->digits = out->digits * 10 + (uint64_t)digit;
-            if (out->digits) count++;
-            if (fraction) out->power--;
-        } else {
-            if (digit) out->inexact = true;
-            if (!fraction) out->power++;
-        }
+    start = at;
+    at = take_digits(at, end, &out->digits);
+    out->count = (size_t)(at - start);
+    if (!out->count || (*start == '0' && out->count > 1)) return NULL;
+    if (at < end && *at == '.') {
+        start = ++at;
+        at = take_digits(at, end, &out->digits);
+        if (at == start) return NULL;
+        out->count += (size_t)(at - start);
+        out->power = start - at;
+        out->is_integer = false;
     }
-    if (at == end) return;
-    out->is_integer = false;
-    at++; /* e or E */
-    bool minus = *at == '-';
-    if (*at == '-' || *at == '+') at++;
-    for (; at < end; at++)
-        if (exponent < 100000000) exponent = exponent * 10 + (*at - '0');
-    out->power += minus ? -exponent : exponent;
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        out->is_integer = false;
+        at++;
+        bool minus = at < end && *at == '-';
+        if (at < end && (*at == '-' || *at == '+')) at++;
+        start = at;
+        for (; at < end && *at >= '0' && *at <= '9'; at++)
+            if (out->exponent < 100000000) out->exponent = out->exponent * 10 + (*at - '0');
+        if (at == start) return NULL;
+        if (minus) out->exponent = -out->exponent;
+        out->power += out->exponent;
+    }
+    return at;
 }
 
 static int leading_zeros(uint64_t x)
@@ -147,16 +179,16 @@ static double multiply(uint64_t digits, int k)
 
 /* Through strtod, with a bounded copy: a double's rounding boundary has at most 767 significant
  * digits, so of more than 800 only "is any of the rest nonzero" matters. */
-static double convert_slowly(const char *text, size_t bytes)
+static double convert_slowly(const char *text, const char *end, int64_t exponent)
 {
     char copy[STRTOD_DIGITS + 40];
     size_t used = 0;
     int digits = 0;
     bool fraction = false, rest = false;
-    int64_t power = 0;
-    const char *at = text, *end = text + bytes;
+    int64_t power = exponent;
+    const char *at = text;
 
-    if (at < end && *at == '-') copy[used++] = *at++;
+    if (*at == '-') copy[used++] = *at++;
     for (; at < end && (*at == '.' || (*at >= '0' && *at <= '9')); at++) {
         if (*at == '.') {
             fraction = true;
@@ -176,25 +208,25 @@ static double convert_slowly(const char *text, size_t bytes)
         copy[used++] = '1';
         power--;
     }
-    if (at < end) {
-        struct decimal written;
-        decimal_read(&written, at - 1, end); /* the last digit and the exponent */
-        power += written.power;
-    }
-    if (power > 100000000) power = 100000000;
-    if (power < -100000000) power = -100000000;
-    copy[used++] = 'e';
-    if (power < 0) copy[used++] = '-';
-    uint64_t magnitude = power < 0 ? (uint64_t)-power : (uint64_t)power;
-    char reversed[24];
-    int n = 0;
-    do {
-        reversed[n++] = (char)('0' + magnitude % 10);
-        magnitude /= 10;
-    } while (magnitude);
-    while (n) copy[used++] = reversed[--n];
-    copy[used] = '\0';
+    (void)snprintf(copy + used, sizeof copy - used, "e%lld", (long long)power);
     return strtod(copy, NULL);
+}
+
+/* NaN, Infinity and -Infinity. */
+static const char *take_word(struct json_number *out, const char *at, const char *end)
+{
+    static const struct {
+        const char *word;
+        double real;
+    } words[] = { { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i].word);
+        if ((size_t)(end - at) < length || memcmp(at, words[i].word, length)) continue;
+        *out = (struct json_number){ .real = words[i].real };
+        return at + length;
+    }
+    return NULL;
 }
 
 static void set_integer(struct json_number *out, const struct decimal *d)
@@ -202,33 +234,32 @@ static void set_integer(struct json_number *out, const struct decimal *d)
     uint64_t limit = (uint64_t)INT64_MAX + (d->negative ? 1 : 0);
 
     out->is_integer = true;
-    if (d->inexact || d->power != 0 || d->digits > limit) return;
+    if (d->count > EXACT_DIGITS || d->digits > limit) return;
     out->is_int64 = true;
     out->integer = d->negative ? (int64_t)(0 - d->digits) : (int64_t)d->digits;
 }
 
-void json_number_read(struct json_number *out, const char *text, size_t bytes)
+const char *json_number_take(struct json_number *out, const char *at, const char *end)
 {
     struct decimal d;
 
+    if (at < end && (*at == 'N' || *at == 'I' || (*at == '-' && end - at > 1 && at[1] == 'I')))
+        return take_word(out, at, end);
+    const char *after = decimal_take(&d, at, end);
+    if (!after) return NULL;
     *out = (struct json_number){ 0 };
-    if (text[0] == 'N') {
-        out->real = NAN;
-        return;
-    }
-    if (text[0] == 'I' || (bytes > 1 && text[1] == 'I')) {
-        out->real = text[0] == '-' ? -INFINITY : INFINITY;
-        return;
-    }
-    decimal_read(&d, text, text + bytes);
     if (d.is_integer) set_integer(out, &d);
-    if (!d.digits && !d.inexact) out->real = 0;
-    else if (d.inexact || d.power > EXACT_POWER || d.power < -EXACT_POWER) {
-        out->real = convert_slowly(text, bytes);
-        return;
-    } else {
-        int power = (int)d.power;
-        out->real = power < 0 ? divide(d.digits, -power) : multiply(d.digits, power);
+    if (d.count > EXACT_DIGITS || d.power > EXACT_POWER || d.power < -EXACT_POWER) {
+        out->real = convert_slowly(at, after, d.exponent);
+        return after;
     }
+    int power = (int)d.power;
+    if (d.digits) out->real = power < 0 ? divide(d.digits, -power) : multiply(d.digits, power);
     if (d.negative) out->real = -out->real;
+    return after;
+}
+
+void json_number_read(struct json_number *out, const char *text, size_t bytes)
+{
+    (void)json_number_take(out, text, text + bytes);
 }

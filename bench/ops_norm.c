@@ -39,6 +39,7 @@ static struct node *batch_normalize(struct call *call, struct node *x, bool trai
 {
     struct graph *g = call->graph;
     struct node *m, *r, *y;
+    *mean = *rstd = x;
     if (graph_failed(g)) return x;
     if (x->rank < 2) {
         call_fail(call, "batch_norm needs at least two dimensions");

@@ -11,6 +11,7 @@ static const struct {
 } devices[] = {
     { "cpu", &device_cpu },
     { "recorded", &device_recorded },
+    { "plugin:", &device_plugin },
 };
 
 const struct device_class *device_find(const char *backend)
@@ -27,6 +28,6 @@ const struct device_class *device_find(const char *backend)
 
 const char *const *device_names(void)
 {
-    static const char *const names[] = { "cpu", "recorded", NULL };
+    static const char *const names[] = { "cpu", "recorded", "plugin:", NULL };
     return names;
 }

@@ -9,7 +9,6 @@
 #include "formats/dump.h"
 
 struct device;
-struct zygote;
 
 struct device_options {
     const char *backend;    /* as the user typed it: "cpu", "recorded", "plugin:F", "worker:C" */
@@ -17,9 +16,7 @@ struct device_options {
     bool jit_compile;
     double case_timeout_s;  /* 0 = none */
     bool in_process;        /* --isolate none: kernels of a plugin run inside this process */
-    size_t memory_limit_bytes; /* private memory a kernel process may take; 0 = no limit */
-    struct zygote *zygote;  /* forks kernel processes (zygote_start, before any thread and before
-                               tensors are loaded); NULL: the device starts one of its own */
+    size_t memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
     const struct dump *dump; /* for `recorded` */
 };
 

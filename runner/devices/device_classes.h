@@ -10,6 +10,9 @@ extern const struct device_class device_cpu;
 /* What the dump recorded: its stored outputs and gradients. */
 extern const struct device_class device_recorded;
 
+/* Kernels of shared libraries, called as a manifest says. */
+extern const struct device_class device_plugin;
+
 /* Names for --backend, ended by NULL; one that ends in ':' takes a text behind it. */
 const char *const *device_names(void);
 

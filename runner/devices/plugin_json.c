@@ -1,0 +1,232 @@
+#include "runner/devices/plugin_json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+
+/* --- positions ------------------------------------------------------------------------------ */
+
+struct walk {
+    const char *at, *end;
+    int line;
+    const cJSON *wanted;
+    char path[160];
+    size_t length; /* of the path */
+};
+
+static void skip_space(struct walk *walk)
+{
+    for (; walk->at < walk->end && strchr(" \t\r\n", *walk->at); walk->at++)
+        walk->line += *walk->at == '\n';
+}
+
+/* The text was accepted by the parser, so a string ends and a scalar is well formed. */
+static void skip_scalar(struct walk *walk)
+{
+    if (walk->at < walk->end && *walk->at == '"') {
+        for (walk->at++; walk->at < walk->end && *walk->at != '"'; walk->at++) {
+            if (*walk->at == '\\') walk->at++;
+            else walk->line += *walk->at == '\n';
+        }
+        if (walk->at < walk->end) walk->at++;
+        return;
+    }
+    while (walk->at < walk->end && !strchr(",]} \t\r\n", *walk->at))
+        walk->at++;
+}
+
+static void skip_mark(struct walk *walk)
+{
+    skip_space(walk);
+    if (walk->at < walk->end) walk->at++;
+    skip_space(walk);
+}
+
+static void extend_path(struct walk *walk, const cJSON *parent, const cJSON *child, int index)
+{
+    char *end = walk->path + walk->length;
+    size_t room = sizeof walk->path - walk->length;
+    int written = parent->type == cJSON_Array
+                      ? snprintf(end, room, "[%d]", index)
+                      : snprintf(end, room, "%s%s", walk->length ? "." : "", child->string);
+    if (written > 0) walk->length += (size_t)written < room ? (size_t)written : room - 1;
+}
+
+/* Walk over one value; true when the wanted one was met, position and path telling where. */
+static bool walk_value(struct walk *walk, const cJSON *node)
+{
+    skip_space(walk);
+    if (node == walk->wanted) return true;
+    if (node->type != cJSON_Array && node->type != cJSON_Object) {
+        skip_scalar(walk);
+        return false;
+    }
+    skip_mark(walk); /* the opening bracket */
+    int index = 0;
+    for (const cJSON *child = node->child; child; child = child->next, index++) {
+        size_t length = walk->length;
+        extend_path(walk, node, child, index);
+        if (node->type == cJSON_Object) {
+            skip_scalar(walk);
+            skip_mark(walk);
+        }
+        if (walk_value(walk, child)) return true;
+        walk->length = length;
+        walk->path[length] = '\0';
+        skip_space(walk);
+        if (child->next) skip_mark(walk);
+    }
+    skip_space(walk);
+    if (walk->at < walk->end) walk->at++;
+    return false;
+}
+
+static struct walk locate(const struct json_file *file, const cJSON *node)
+{
+    struct walk walk = { .at = file->text,
+                         .end = file->text + file->bytes,
+                         .line = 1,
+                         .wanted = node };
+    if (!walk_value(&walk, file->root)) walk.line = 1;
+    return walk;
+}
+
+int json_line(const struct json_file *file, const cJSON *node)
+{
+    return locate(file, node).line;
+}
+
+struct status json_fault(const struct json_file *file, const cJSON *node, const char *format,
+                         ...)
+{
+    struct walk walk = locate(file, node);
+    char sentence[400];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    return status_error(STATUS_BAD_INPUT, "%s:%d: %s%s%s", file->path, walk.line, walk.path,
+                        walk.length ? ": " : "", sentence);
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+struct status json_file_parse(struct json_file *out, const char *name, const char *text,
+                              size_t bytes)
+{
+    struct json_file file = { .bytes = bytes };
+    file.path = memory_copy_string(name);
+    file.text = memory_allocate(bytes + 1);
+    if (!file.path || !file.text) {
+        json_file_close(&file);
+        return status_no_memory(bytes);
+    }
+    memcpy(file.text, text, bytes);
+    file.text[bytes] = '\0';
+    const char *end = NULL;
+    file.root = cJSON_ParseWithLengthOpts(file.text, bytes + 1, &end, true);
+    if (file.root) {
+        *out = file;
+        return status_ok();
+    }
+    size_t fault = end && end >= file.text && end <= file.text + bytes ? (size_t)(end - file.text)
+                                                                      : bytes;
+    int line = 1, column = 1;
+    for (size_t i = 0; i < fault; i++) {
+        column = text[i] == '\n' ? 1 : column + 1;
+        line += text[i] == '\n';
+    }
+    struct status st = status_error(STATUS_BAD_INPUT, "%s:%d:%d: not JSON from here on", name,
+                                    line, column);
+    json_file_close(&file);
+    return st;
+}
+
+struct status json_file_open(struct json_file *out, const char *path)
+{
+    struct file file = FILE_NONE;
+    char *text = NULL;
+    size_t bytes;
+    TRY(file_open_read(&file, path, true));
+    struct status st = file_read_all(&text, &bytes, &file);
+    file_close(&file);
+    if (st.code) return st;
+    st = json_file_parse(out, path, text, bytes);
+    memory_release(text);
+    return st;
+}
+
+void json_file_close(struct json_file *file)
+{
+    cJSON_Delete(file->root);
+    memory_release(file->text);
+    memory_release(file->path);
+    memset(file, 0, sizeof *file);
+}
+
+/* --- keys ----------------------------------------------------------------------------------- */
+
+const cJSON *json_get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+const char *json_get_string(const cJSON *object, const char *key, const char *otherwise)
+{
+    const cJSON *value = json_get(object, key);
+    return value && cJSON_IsString(value) ? value->valuestring : otherwise;
+}
+
+static const char *types_in_words(int types)
+{
+    static const struct {
+        int types;
+        const char *words;
+    } table[] = {
+        { cJSON_String, "a string" },
+        { cJSON_Array, "a list" },
+        { cJSON_Object, "an object" },
+        { cJSON_Number, "a number" },
+        { cJSON_True | cJSON_False, "true or false" },
+        { cJSON_String | cJSON_Number, "a string or a number" },
+        { cJSON_String | cJSON_Array, "a string or a list of strings" },
+        { cJSON_String | cJSON_Array | cJSON_Object, "a string, a list or an object" },
+        { cJSON_String | cJSON_Number | cJSON_True | cJSON_False, "a number, a string or a bool" },
+        { cJSON_String | cJSON_NULL, "a string or null" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].types == types) return table[i].words;
+    return "another type";
+}
+
+struct status json_check_keys(const struct json_file *file, const cJSON *object,
+                              const struct json_key *keys)
+{
+    if (!cJSON_IsObject(object)) return json_fault(file, object, "an object is expected here");
+    for (const cJSON *child = object->child; child; child = child->next) {
+        const struct json_key *key = keys;
+        if (child->string[0] == '$' || child->string[0] == '_') continue;
+        while (key->name && strcmp(key->name, child->string))
+            key++;
+        if (!key->name) {
+            char known[300] = "";
+            size_t used = 0;
+            for (key = keys; key->name && used < sizeof known - 40; key++)
+                used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                         used ? ", " : "", key->name);
+            return json_fault(file, child, "no such key; known here: %s", known);
+        }
+        if (!(child->type & key->types))
+            return json_fault(file, child, "%s is expected", types_in_words(key->types));
+        if (json_get(object, child->string) != child)
+            return json_fault(file, child, "the key is there twice");
+    }
+    for (const struct json_key *key = keys; key->name; key++)
+        if (key->required && !json_get(object, key->name))
+            return json_fault(file, object, "the key \"%s\" is missing", key->name);
+    return status_ok();
+}

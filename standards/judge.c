@@ -189,8 +189,9 @@ static void put_benchmark(struct row *row, const struct peer_metrics *m)
     row_put_fixed(row, COLUMN_RMSE, m->rmse);
     row_put_fixed(row, COLUMN_ERROR_BALANCE, m->error_balance);
     if (m->normal_count) {
-        row_put_typed(row, COLUMN_MAX_RELATIVE_ERROR, m->max_relative_error, row->work);
-        row_put_typed(row, COLUMN_MEAN_RELATIVE_ERROR, m->mean_relative_error, row->work);
+        enum dtype type = m->relative_dtype == DT_NONE ? row->work : m->relative_dtype;
+        row_put_typed(row, COLUMN_MAX_RELATIVE_ERROR, m->max_relative_error, type);
+        row_put_typed(row, COLUMN_MEAN_RELATIVE_ERROR, m->mean_relative_error, type);
     } else {
         row_put(row, COLUMN_MAX_RELATIVE_ERROR, "0");
         row_put(row, COLUMN_MEAN_RELATIVE_ERROR, "0");

@@ -70,6 +70,7 @@ struct peer_metrics {
     double binary_mismatch;                                            /* share */
     double small_value_ratio, rmse, error_balance;
     double max_relative_error, mean_relative_error;
+    enum dtype relative_dtype; /* the type in which these two are printed; DT_NONE: as others */
     double inf_nan_ratio, relative_error_ratio;
     double max_ulp, mean_ulp, ulp_proportion;
     /* Sizes of the masks behind the ratios; a ratio over an empty mask is 0. */

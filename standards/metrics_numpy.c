@@ -5,7 +5,8 @@
  * and rounded to the working type, which gives the same bits as the operation in that type:
  * for +, -, * and / the double result of two floats rounds innocuously (53 >= 2 * 24 + 2,
  * Figueroa). Thresholds are rounded too, because numpy casts a Python float to the type of the
- * array it meets.
+ * array it meets. A tensor without dimensions is a scalar to numpy, and there it is the other
+ * way round: a Python number makes the result a double.
  */
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 struct arrays {
     enum dtype work, device;
+    enum dtype mixed; /* type of a result of an array and a Python number */
     size_t n;
     double *want, *got;  /* in the working type */
     double *error;       /* |got - want| */
@@ -39,42 +41,33 @@ static double to_work(const struct arrays *a, double x)
     return round_to(a->work, x);
 }
 
+/* numpy's pairwise summation in the type REAL: blocks of at most 128 in eight running sums, and
+ * halves above. */
+#define DEFINE_PAIRWISE_SUM(NAME, REAL)                                                     \
+    static REAL NAME(const double *x, size_t n)                                             \
+    {                                                                                       \
+        REAL r[8] = { 0 }, sum = 0;                                                         \
+        size_t i = 0;                                                                       \
+        if (n > 128) {                                                                      \
+            size_t half = n / 2 - n / 2 % 8;                                                \
+            return NAME(x, half) + NAME(x + half, n - half);                                \
+        }                                                                                   \
+        for (; i + 8 <= n; i += 8)                                                          \
+            for (size_t k = 0; k < 8; k++)                                                  \
+                r[k] += (REAL)x[i + k];                                                     \
+        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));            \
+        for (; i < n; i++)                                                                  \
+            sum += (REAL)x[i];                                                              \
+        return sum;                                                                         \
+    }
+DEFINE_PAIRWISE_SUM(pairwise_sum_float, float)
+DEFINE_PAIRWISE_SUM(pairwise_sum_double, double)
+
 /* numpy sums half precision in float32. */
-static double to_sum_type(const struct arrays *a, double x)
+static double mean(enum dtype dtype, const double *x, size_t n)
 {
-    return a->work == DT_F64 ? x : (double)(float)x;
-}
-
-/* numpy's pairwise summation: blocks of at most 128 in eight running sums, halves above. */
-static double pairwise_sum(const struct arrays *a, const double *x, size_t n)
-{
-    if (n < 8) {
-        double sum = 0;
-        for (size_t i = 0; i < n; i++)
-            sum = to_sum_type(a, sum + x[i]);
-        return sum;
-    }
-    if (n > 128) {
-        size_t half = n / 2 - n / 2 % 8;
-        return to_sum_type(a, pairwise_sum(a, x, half) + pairwise_sum(a, x + half, n - half));
-    }
-    double r[8];
-    size_t i;
-    memcpy(r, x, sizeof r);
-    for (i = 8; i + 8 <= n; i += 8)
-        for (size_t k = 0; k < 8; k++)
-            r[k] = to_sum_type(a, r[k] + x[i + k]);
-    for (size_t width = 1; width < 8; width *= 2)
-        for (size_t k = 0; k < 8; k += 2 * width)
-            r[k] = to_sum_type(a, r[k] + r[k + width]);
-    for (; i < n; i++)
-        r[0] = to_sum_type(a, r[0] + x[i]);
-    return r[0];
-}
-
-static double mean(const struct arrays *a, const double *x, size_t n)
-{
-    return to_work(a, to_sum_type(a, pairwise_sum(a, x, n) / (double)n));
+    if (dtype == DT_F64) return pairwise_sum_double(x, n) / (double)n;
+    return round_to(dtype, (double)(float)((double)pairwise_sum_float(x, n) / (double)n));
 }
 
 static bool is_finite(const struct arrays *a, size_t i)
@@ -141,9 +134,9 @@ static void base_metrics(struct peer_metrics *out, const struct arrays *a,
     double above = 0, below = 0;
 
     out->max_abs_error = max_magnitude(a->error, a->n);
-    out->within_hundredth = share_within(a, to_work(a, parameters->within[0]));
-    out->within_thousandth = share_within(a, to_work(a, parameters->within[1]));
-    out->within_ten_thousandth = share_within(a, to_work(a, parameters->within[2]));
+    out->within_hundredth = share_within(a, round_to(a->mixed, parameters->within[0]));
+    out->within_thousandth = share_within(a, round_to(a->mixed, parameters->within[1]));
+    out->within_ten_thousandth = share_within(a, round_to(a->mixed, parameters->within[2]));
     for (size_t i = 0; i < a->n; i++) {
         different += a->want[i] != a->got[i];
         above += a->got[i] > a->rounded[i];
@@ -177,13 +170,13 @@ static void normal_value_metrics(struct peer_metrics *out, const struct arrays *
         a->scratch[used++] = a->relative[i];
     }
     out->relative_error_ratio = used ? (double)failed / (double)used : 0;
-    out->mean_relative_error = used ? mean(a, a->scratch, used) : 0;
+    out->mean_relative_error = used ? mean(a->mixed, a->scratch, used) : 0;
 
     for (size_t i = 0; i < a->n; i++)
         a->scratch[i] = is_finite(a, i) && !is_small(a, i)
-                            ? to_work(a, a->error[i] * a->error[i]) : 0;
+                            ? round_to(a->mixed, a->error[i] * a->error[i]) : 0;
     double n = (double)a->n, masked = n - (double)out->normal_count;
-    out->rmse = sqrt(mean(a, a->scratch, a->n) * (n / (n - masked + 0.0001) + 0.0001));
+    out->rmse = sqrt(mean(a->mixed, a->scratch, a->n) * (n / (n - masked + 0.0001) + 0.0001));
 }
 
 static double clip(double x, double limit)
@@ -203,8 +196,9 @@ static void non_finite_metrics(struct peer_metrics *out, const struct arrays *a)
         if (is_finite(a, i)) continue;
         out->non_finite_count++;
         double want = clip(a->rounded[i], limit), got = clip(a->got[i], limit);
-        double denominator = to_work(a, fabs(a->want[i]) + a->epsilon);
-        double relative = to_work(a, to_work(a, fabs(got - want)) / denominator);
+        double denominator = round_to(a->mixed, fabs(a->want[i]) + a->epsilon);
+        double relative =
+            round_to(a->mixed, to_work(a, fabs(got - want)) / denominator);
         failed += !(relative <= a->rtol || (isnan(a->want[i]) && isnan(a->got[i])));
     }
     out->inf_nan_ratio =
@@ -251,7 +245,7 @@ static void ulp_metrics(struct peer_metrics *out, const struct arrays *a, double
         if (isnan(a->scratch[i])) out->max_ulp = NAN;
         if (a->scratch[i] > out->max_ulp) out->max_ulp = a->scratch[i];
     }
-    out->mean_ulp = mean(&wide, a->scratch, a->n);
+    out->mean_ulp = mean(wide.work, a->scratch, a->n);
     out->ulp_proportion = (double)over / (double)a->n;
 }
 
@@ -267,8 +261,8 @@ static void fill_arrays(struct arrays *a, const struct tensor *got, const struct
         a->want[i] = round_to(bench, want->hi[i]);
         a->rounded[i] = round_to(widened, a->want[i]);
         a->error[i] = to_work(a, fabs(a->got[i] - a->want[i]));
-        double denominator = to_work(a, fabs(a->want[i]) + a->epsilon);
-        a->relative[i] = to_work(a, a->error[i] / denominator);
+        double denominator = round_to(a->mixed, fabs(a->want[i]) + a->epsilon);
+        a->relative[i] = round_to(a->mixed, a->error[i] / denominator);
     }
 }
 
@@ -281,19 +275,20 @@ struct status metrics_compute_numpy(struct peer_metrics *out, const struct tenso
 
     if (!memory) return status_no_memory((unsigned long long)want->n * 6 * sizeof *memory);
     a.work = metrics_work_dtype(bench_dtype, got->dtype);
+    a.mixed = got->rank == 0 ? DT_F64 : a.work;
     a.want = memory;
     a.got = a.want + a.n;
     a.error = a.got + a.n;
     a.relative = a.error + a.n;
     a.rounded = a.relative + a.n;
     a.scratch = a.rounded + a.n;
-    a.epsilon = to_work(&a, parameters->bench_epsilon);
-    a.small_value = to_work(&a, parameters->small_value);
-    a.atol = to_work(&a, parameters->small_value_atol);
-    a.rtol = to_work(&a, parameters->relative_tolerance);
+    a.epsilon = parameters->bench_epsilon; /* a power of two, exact in every type */
+    a.small_value = round_to(a.mixed, parameters->small_value);
+    a.atol = round_to(a.mixed, parameters->small_value_atol);
+    a.rtol = round_to(a.mixed, parameters->relative_tolerance);
     fill_arrays(&a, got, want, bench_dtype);
 
-    *out = (struct peer_metrics){ 0 };
+    *out = (struct peer_metrics){ .relative_dtype = a.mixed };
     base_metrics(out, &a, parameters);
     cosine(out, &a);
     small_value_metrics(out, &a);

@@ -261,7 +261,7 @@ static enum verdict judge_binary(struct three_way_verdict *out, const struct jud
 static enum verdict judge_thousandth(struct three_way_verdict *out, const struct judging *j)
 {
     double share = j->row->npu.metric[METRIC_THOUSANDTH], limit = j->thresholds->thousandth;
-    bool kept = j->thresholds->thousandth_inclusive ? share >= limit : share > limit;
+    bool kept = j->thresholds->thousandth_inclusive != 0 ? share >= limit : share > limit;
     set_npu_text(out, THREE_WAY_THOUSANDTH, METRIC_THOUSANDTH);
     set_verdict(out, THREE_WAY_THOUSANDTH_STATUS, kept ? VERDICT_PASS : VERDICT_ERROR);
     if (kept) return VERDICT_PASS;
@@ -347,16 +347,6 @@ static enum verdict judge_ulp(struct three_way_verdict *out, const struct judgin
 
 #define BIT(metric) (1u << (metric))
 #define RATIO_BITS ((1u << RATIO_METRICS) - 1)
-
-enum comparison {
-    COMPARE_BENCHMARK,
-    COMPARE_BINARY,
-    COMPARE_ABSOLUTE,
-    COMPARE_ULP,
-    COMPARE_THOUSANDTH,
-    COMPARE_ACCUMULATIVE,
-    COMPARE_COUNT
-};
 
 static const struct comparison_info {
     const char *name;
@@ -469,6 +459,16 @@ static const enum comparison by_metrics[] = { COMPARE_BENCHMARK, COMPARE_ACCUMUL
                                             COMPARE_ABSOLUTE,  COMPARE_ULP,
                                             COMPARE_THOUSANDTH, COMPARE_BINARY };
 
+static bool override_fits(const struct three_way_override *o, const struct three_way_row *row)
+{
+    if (o->dtypes && !(o->dtypes & 1u << row->dtype)) return false;
+    if (!o->apis) return true;
+    for (size_t i = 0; i < o->n_apis; i++) {
+        if (strcmp(o->apis[i], row->api) == 0) return true;
+    }
+    return false;
+}
+
 static bool has_all(unsigned present, unsigned needed)
 {
     return (present & needed) == needed;
@@ -480,6 +480,10 @@ static enum comparison choose(const struct three_way_rules *rules, const struct 
     struct choice choice = { row, lists };
     enum comparison chosen = COMPARE_BENCHMARK;
 
+    for (size_t i = rules->n_overrides; i-- > 0;) {
+        const struct three_way_override *o = &rules->overrides[i];
+        if (o->has_standard && override_fits(o, row)) return o->standard;
+    }
     for (size_t i = 0; i < rules->steps; i++) {
         if (!steps[rules->order[i]].holds(&choice)) continue;
         chosen = steps[rules->order[i]].comparison;
@@ -576,16 +580,21 @@ static bool settle_unsupported(struct three_way_verdict *out, const struct three
     return true;
 }
 
-static const struct three_way_thresholds *thresholds_for(const struct three_way_rules *rules,
-                                                         const struct three_way_row *row)
+/* The profile's thresholds with what the user set for this row laid over them. */
+static void set_thresholds(struct three_way_thresholds *out, const struct three_way_rules *rules,
+                           const struct three_way_row *row)
 {
-    for (size_t i = rules->n_overrides; i-- > 0;) {
-        const struct three_way_override *o = &rules->overrides[i];
-        if ((!o->api || strcmp(o->api, row->api) == 0) &&
-            (o->dtype == THREE_WAY_BLANK || o->dtype == row->dtype))
-            return &o->thresholds;
+    *out = rules->thresholds;
+    for (size_t i = 0; i < rules->n_overrides; i++) {
+        if (!override_fits(&rules->overrides[i], row)) continue;
+        double over[THRESHOLDS], value[THRESHOLDS];
+        memcpy(over, &rules->overrides[i].thresholds, sizeof over);
+        memcpy(value, out, sizeof value);
+        for (size_t k = 0; k < THRESHOLDS; k++) {
+            if (!isnan(over[k])) value[k] = over[k];
+        }
+        memcpy(out, value, sizeof value);
     }
-    return &rules->thresholds;
 }
 
 /* The first stage has judged the NPU's errors against what rounding explains, so the second
@@ -621,8 +630,13 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
         &comparisons[choose(rules, row, api ? api->lists : 0)];
     if (settle_missing(out, rules, row, standard)) return;
 
-    struct judging judging = { rules, thresholds_for(rules, row), row,
+    struct judging judging = { rules, &rules->thresholds, row,
                                api && rules->operator_levels ? api->level : LEVEL_0 };
+    struct three_way_thresholds own;
+    if (rules->n_overrides) {
+        set_thresholds(&own, rules, row);
+        judging.thresholds = &own;
+    }
     out->algorithm = standard->name;
     out->verdict = standard->judge(out, &judging);
     if (rules->first_stage) out->verdict = weigh_first_stage(out, row, standard, out->verdict);

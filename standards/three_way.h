@@ -127,8 +127,8 @@ struct three_way_rules;
  *
  *   out            to be released with three_way_rules_release; untouched on failure
  *   profile        one of three_way_profiles()
- *   override_text  a user's JSON of the form of config/three_way.json, whose members replace
- *                  those of the built-in one; or NULL. override_name names it in messages.
+ *   override_text  a user's JSON of the form config/standards_override.schema.json, or NULL;
+ *                  override_name names it in messages
  *   errors         STATUS_BAD_ARGUMENT for an unknown profile; STATUS_BAD_INPUT for the user's
  *                  text, with the line and the key at fault
  */

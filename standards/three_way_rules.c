@@ -18,11 +18,118 @@ const char *const *three_way_profiles(void)
     return profiles;
 }
 
+static const char *embedded_text(const char *name)
+{
+    for (const struct embedded_file *file = config_files; file->name; file++) {
+        if (strcmp(file->name, name) == 0) return file->text;
+    }
+    return NULL;
+}
+
+/* ---- API lists -------------------------------------------------------------------------- */
+
+static const char *const list_names[LIST_COUNT] = {
+    [LIST_BINARY] = "BinaryCompareStandard",
+    [LIST_ABSOLUTE] = "AbsoluteThreshStandard",
+    [LIST_ULP] = "ULPStandard",
+    [LIST_THOUSANDTH] = "ThousandthStandard",
+    [LIST_ACCUMULATIVE] = "AccumulativeErrorStandard",
+};
+
+static const char *const level_names[LEVELS] = { "L0", "L1", "L2" };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct api_rules *)a)->name, ((const struct api_rules *)b)->name);
+}
+
+static int is_named(const void *name, const void *api)
+{
+    return strcmp(name, ((const struct api_rules *)api)->name);
+}
+
+static struct api_rules *find_api(const struct three_way_rules *rules, const char *name)
+{
+    return bsearch(name, rules->apis, rules->n_apis, sizeof *rules->apis, is_named);
+}
+
+const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name)
+{
+    return find_api(rules, name);
+}
+
+/* The entry of a name; a new one when it is not there yet. */
+static struct api_rules *add_api(struct three_way_rules *rules, const char *name)
+{
+    for (size_t i = 0; i < rules->n_apis; i++) {
+        if (strcmp(rules->apis[i].name, name) == 0) return &rules->apis[i];
+    }
+    struct api_rules *api = &rules->apis[rules->n_apis];
+    *api = (struct api_rules){ .name = arena_copy_string(&rules->arena, name) };
+    if (!api->name) return NULL;
+    rules->n_apis++;
+    return api;
+}
+
+static bool read_lists(struct three_way_rules *rules, const cJSON *standards,
+                       const cJSON *levels)
+{
+    for (size_t list = 0; list < LIST_COUNT; list++) {
+        const cJSON *item;
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(standards, list_names[list]))
+        {
+            struct api_rules *api = add_api(rules, item->valuestring);
+            if (!api) return false;
+            api->lists |= 1u << list;
+        }
+    }
+    for (enum operator_level level = LEVEL_1; level < LEVELS; level++) {
+        const cJSON *item;
+        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(levels, level_names[level]))
+        {
+            struct api_rules *api = add_api(rules, item->valuestring);
+            if (!api) return false;
+            api->level = level;
+        }
+    }
+    return true;
+}
+
+static size_t count_strings(const cJSON *tree)
+{
+    size_t n = cJSON_IsString(tree) ? 1 : 0;
+    for (const cJSON *item = tree->child; item; item = item->next) n += count_strings(item);
+    return n;
+}
+
+static struct status read_api_lists(struct three_way_rules *rules)
+{
+    const char *name = "api_precision_standard.json", *text = embedded_text(name);
+    cJSON *tree = text ? cJSON_Parse(text) : NULL;
+    const cJSON *standards = cJSON_GetObjectItemCaseSensitive(tree, "standards");
+    const cJSON *levels = cJSON_GetObjectItemCaseSensitive(tree, "operator_levels_2026_08");
+    struct status status = status_ok();
+
+    if (!standards || !levels) {
+        status = status_error(STATUS_INTERNAL, "the built-in %s cannot be read", name);
+    } else {
+        size_t most = count_strings(standards) + count_strings(levels);
+        rules->apis = arena_allocate_zeroed(&rules->arena, most, sizeof *rules->apis);
+        if (!rules->apis || !read_lists(rules, standards, levels))
+            status = status_no_memory(most * sizeof *rules->apis);
+        else
+            qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
+    }
+    cJSON_Delete(tree);
+    return status;
+}
+
 /* ---- reading objects -------------------------------------------------------------------- */
 
 struct reading {
     struct three_way_rules *rules;
     struct three_way_thresholds *thresholds; /* being read: the profile's or an override's */
+    struct three_way_override *override; /* being read */
     const char *profile;
     struct json_source source;
     const char *within; /* key of the list or object around the current item */
@@ -149,8 +256,6 @@ static void read_level(struct reading *r, const cJSON *object, struct ratio_limi
     }
 }
 
-static const char *const level_names[LEVELS] = { "L0", "L1", "L2" };
-
 static void read_ratio(struct reading *r, const cJSON *object)
 {
     for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
@@ -171,7 +276,7 @@ static void read_thousandth_limit(struct reading *r, const cJSON *item)
 
 static void read_thousandth_inclusive(struct reading *r, const cJSON *item)
 {
-    r->thresholds->thousandth_inclusive = read_bool(r, item);
+    r->thresholds->thousandth_inclusive = read_bool(r, item) ? 1 : 0;
 }
 
 static void read_thousandth(struct reading *r, const cJSON *item)
@@ -308,60 +413,30 @@ static void read_ratio_floor(struct reading *r, const cJSON *object)
     }
 }
 
-static void read_override(struct reading *r, const cJSON *object)
+/* An API list of this profile differs from the built-in one. */
+static void read_lists_without(struct reading *r, const cJSON *object)
 {
-    struct three_way_override *o = &r->rules->overrides[r->rules->n_overrides];
-    const cJSON *api = cJSON_GetObjectItemCaseSensitive(object, "api");
-    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(object, "dtype");
-
-    *o = (struct three_way_override){ .thresholds = r->rules->thresholds };
-    if (cJSON_IsString(api)) o->api = copy_text(r, api->valuestring);
-    if (cJSON_IsString(dtype)) {
-        o->dtype = strcmp(dtype->valuestring, "float8") == 0
-                       ? THREE_WAY_F8
-                       : three_way_dtype(dtype->valuestring, strlen(dtype->valuestring));
-        if (o->dtype == THREE_WAY_OTHER) fail(r, dtype, "is not a floating dtype");
-    }
-    r->thresholds = &o->thresholds;
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        if (item == api || item == dtype) {
-            if (!cJSON_IsString(item)) fail(r, item, "must be a string");
-            continue;
+    for (const cJSON *list = members(r, object); list && !r->status.code; list = list->next) {
+        size_t which = 0;
+        while (which < LIST_COUNT && strcmp(list->string, list_names[which]) != 0) which++;
+        if (which == LIST_COUNT) fail(r, list, "is not a list of APIs");
+        for (const cJSON *item = items(r, list); item && !r->status.code; item = item->next) {
+            struct api_rules *api = NULL;
+            if (cJSON_IsString(item)) api = find_api(r->rules, item->valuestring);
+            if (api) api->lists &= ~(1u << which);
+            else fail(r, item, "is not an API of that list");
         }
-        size_t k = 0, n = sizeof threshold_keys / sizeof *threshold_keys;
-        while (k < n && strcmp(threshold_keys[k].name, item->string) != 0) k++;
-        if (k == n) fail(r, item, "is not a key that is known");
-        else threshold_keys[k].read(r, item);
     }
-    r->rules->n_overrides++;
-}
-
-static void read_overrides(struct reading *r, const cJSON *array)
-{
-    size_t n = (size_t)cJSON_GetArraySize(array);
-    r->rules->n_overrides = 0;
-    r->rules->overrides = arena_allocate_zeroed(&r->rules->arena, n,
-                                                sizeof *r->rules->overrides);
-    if (!r->rules->overrides) {
-        r->status = status_no_memory(n * sizeof *r->rules->overrides);
-        return;
-    }
-    const char *outer = r->within;
-    r->within = array->string;
-    for (const cJSON *item = items(r, array); item && !r->status.code; item = item->next) {
-        read_override(r, item);
-    }
-    r->within = outer;
 }
 
 /* ---- the file --------------------------------------------------------------------------- */
 
 static void read_profile(struct reading *r, const cJSON *item)
 {
-    /* Overrides are copies of the profile's thresholds, so they come last. */
     static const struct key keys[] = {
         { "origin", ignore },
         { "order", read_order },
+        { "lists_without", read_lists_without },
         { "by_metrics", read_by_metrics },
         { "blank_metrics", read_blank_metrics },
         { "peer_rows", read_peer_rows },
@@ -371,11 +446,8 @@ static void read_profile(struct reading *r, const cJSON *item)
         { "ratio_of_zero", read_ratio_of_zero },
         { "ratio_floor", read_ratio_floor },
         { "thresholds", read_thresholds },
-        { "overrides", ignore },
     };
     READ_OBJECT(r, item, keys);
-    const cJSON *overrides = cJSON_GetObjectItemCaseSensitive(item, "overrides");
-    if (overrides && !r->status.code) read_overrides(r, overrides);
 }
 
 static void read_profiles(struct reading *r, const cJSON *object)
@@ -389,113 +461,95 @@ static void read_profiles(struct reading *r, const cJSON *object)
 }
 
 static struct status read_file(struct three_way_rules *rules, const char *profile,
-                               const char *name, const char *text)
+                               const char *name, const char *text, const struct key *keys,
+                               size_t n)
 {
-    static const struct key keys[] = { { "about", ignore }, { "profiles", read_profiles } };
     struct reading r = { .rules = rules, .profile = profile, .within = "the file",
                          .status = status_ok() };
     TRY(json_source_parse(&r.source, name, text, strlen(text)));
-    READ_OBJECT(&r, r.source.root, keys);
+    read_object(&r, r.source.root, keys, n);
     cJSON_Delete(r.source.root);
     return r.status;
 }
 
-static const char *embedded_text(const char *name)
+/* ---- the user's file -------------------------------------------------------------------- */
+
+static void read_override_apis(struct reading *r, const cJSON *item)
 {
-    for (const struct embedded_file *file = config_files; file->name; file++) {
-        if (strcmp(file->name, name) == 0) return file->text;
+    struct three_way_override *o = r->override;
+    const cJSON *name = cJSON_IsArray(item) ? item->child : item;
+    size_t n = cJSON_IsArray(item) ? (size_t)cJSON_GetArraySize(item) : 1;
+
+    o->apis = arena_allocate_zeroed(&r->rules->arena, n, sizeof *o->apis);
+    if (!o->apis && !r->status.code) r->status = status_no_memory(n * sizeof *o->apis);
+    for (; name && !r->status.code && o->n_apis < n; name = name->next) {
+        if (!cJSON_IsString(name)) fail(r, item, "must be an API name or a list of them");
+        else o->apis[o->n_apis++] = copy_text(r, name->valuestring);
     }
-    return NULL;
 }
 
-/* ---- API lists -------------------------------------------------------------------------- */
-
-static int by_name(const void *a, const void *b)
+static void read_override_dtypes(struct reading *r, const cJSON *item)
 {
-    return strcmp(((const struct api_rules *)a)->name, ((const struct api_rules *)b)->name);
-}
+    const cJSON *name = cJSON_IsArray(item) ? item->child : item;
+    size_t left = cJSON_IsArray(item) ? (size_t)cJSON_GetArraySize(item) : 1;
 
-static int is_named(const void *name, const void *api)
-{
-    return strcmp(name, ((const struct api_rules *)api)->name);
-}
-
-const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name)
-{
-    return bsearch(name, rules->apis, rules->n_apis, sizeof *rules->apis, is_named);
-}
-
-/* The entry of a name; a new one when it is not there yet. */
-static struct api_rules *add_api(struct three_way_rules *rules, const char *name)
-{
-    for (size_t i = 0; i < rules->n_apis; i++) {
-        if (strcmp(rules->apis[i].name, name) == 0) return &rules->apis[i];
+    for (; name && !r->status.code && left--; name = name->next) {
+        enum three_way_dtype dtype = THREE_WAY_BLANK;
+        if (cJSON_IsString(name))
+            dtype = three_way_dtype(name->valuestring, strlen(name->valuestring));
+        if (dtype == THREE_WAY_BLANK) fail(r, item, "must be a dtype or a list of them");
+        r->override->dtypes |= 1u << dtype;
     }
-    struct api_rules *api = &rules->apis[rules->n_apis];
-    *api = (struct api_rules){ .name = arena_copy_string(&rules->arena, name) };
-    if (!api->name) return NULL;
-    rules->n_apis++;
-    return api;
 }
 
-static bool read_lists(struct three_way_rules *rules, const cJSON *standards,
-                       const cJSON *levels)
+static void read_override_standard(struct reading *r, const cJSON *item)
 {
-    static const char *const lists[LIST_COUNT] = {
-        [LIST_BINARY] = "BinaryCompareStandard",
-        [LIST_ABSOLUTE] = "AbsoluteThreshStandard",
-        [LIST_ULP] = "ULPStandard",
-        [LIST_THOUSANDTH] = "ThousandthStandard",
-        [LIST_ACCUMULATIVE] = "AccumulativeErrorStandard",
+    /* The words of the run's own overrides; what the comparison does not know, it ignores. */
+    static const struct {
+        const char *word;
+        enum comparison standard;
+    } words[] = {
+        { "benchmark", COMPARE_BENCHMARK },   { "binary", COMPARE_BINARY },
+        { "absolute", COMPARE_ABSOLUTE },     { "ulp", COMPARE_ULP },
+        { "thousandth", COMPARE_THOUSANDTH }, { "accumulative", COMPARE_ACCUMULATIVE },
     };
-    for (size_t list = 0; list < LIST_COUNT; list++) {
-        const cJSON *item;
-        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(standards, lists[list]))
-        {
-            struct api_rules *api = add_api(rules, item->valuestring);
-            if (!api) return false;
-            api->lists |= 1u << list;
-        }
+    if (!cJSON_IsString(item)) fail(r, item, "must be the name of a standard");
+    for (size_t i = 0; !r->status.code && i < COMPARE_COUNT; i++) {
+        if (strcmp(item->valuestring, words[i].word) != 0) continue;
+        r->override->has_standard = true;
+        r->override->standard = words[i].standard;
     }
-    for (enum operator_level level = LEVEL_1; level < LEVELS; level++) {
-        const cJSON *item;
-        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(levels, level_names[level]))
-        {
-            struct api_rules *api = add_api(rules, item->valuestring);
-            if (!api) return false;
-            api->level = level;
-        }
-    }
-    return true;
 }
 
-static size_t count_strings(const cJSON *tree)
+static void read_override_thresholds(struct reading *r, const cJSON *item)
 {
-    size_t n = cJSON_IsString(tree) ? 1 : 0;
-    for (const cJSON *item = tree->child; item; item = item->next) n += count_strings(item);
-    return n;
+    r->thresholds = &r->override->thresholds;
+    READ_OBJECT(r, item, threshold_keys);
 }
 
-static struct status read_api_lists(struct three_way_rules *rules)
+static void read_overrides(struct reading *r, const cJSON *array)
 {
-    const char *name = "api_precision_standard.json", *text = embedded_text(name);
-    cJSON *tree = text ? cJSON_Parse(text) : NULL;
-    const cJSON *standards = cJSON_GetObjectItemCaseSensitive(tree, "standards");
-    const cJSON *levels = cJSON_GetObjectItemCaseSensitive(tree, "operator_levels_2026_08");
-    struct status status = status_ok();
+    static const struct key keys[] = {
+        { "about", ignore },
+        { "api", read_override_apis },
+        { "dtype", read_override_dtypes },
+        { "limits", ignore }, /* of the run */
+        { "standard", read_override_standard },
+        { "three_way", read_override_thresholds },
+    };
+    size_t n = cJSON_IsArray(array) ? (size_t)cJSON_GetArraySize(array) : 0;
+    struct three_way_override *overrides =
+        arena_allocate_zeroed(&r->rules->arena, n, sizeof *overrides);
 
-    if (!standards || !levels) {
-        status = status_error(STATUS_INTERNAL, "the built-in %s cannot be read", name);
-    } else {
-        size_t most = count_strings(standards) + count_strings(levels);
-        rules->apis = arena_allocate_zeroed(&rules->arena, most, sizeof *rules->apis);
-        if (!rules->apis || !read_lists(rules, standards, levels))
-            status = status_no_memory(most * sizeof *rules->apis);
-        else
-            qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
+    if (!overrides && !r->status.code) r->status = status_no_memory(n * sizeof *overrides);
+    r->rules->overrides = overrides;
+    for (const cJSON *item = items(r, array); item && !r->status.code; item = item->next) {
+        double nothing[THRESHOLDS];
+        for (size_t i = 0; i < THRESHOLDS; i++) nothing[i] = NAN;
+        r->override = &overrides[r->rules->n_overrides++];
+        memcpy(&r->override->thresholds, nothing, sizeof nothing);
+        READ_OBJECT(r, item, keys);
     }
-    cJSON_Delete(tree);
-    return status;
 }
 
 /* ---- loading ---------------------------------------------------------------------------- */
@@ -514,13 +568,16 @@ static void set_no_limits(struct three_way_thresholds *thresholds)
 static struct status load(struct three_way_rules *rules, const char *profile,
                           const char *override_name, const char *override_text)
 {
+    static const struct key keys[] = { { "about", ignore }, { "profiles", read_profiles } };
+    static const struct key override_keys[] = { { "$schema", ignore }, { "about", ignore },
+                                                { "overrides", read_overrides } };
     const char *text = embedded_text("three_way.json");
     if (!text) return status_error(STATUS_INTERNAL, "three_way.json is not built in");
     set_no_limits(&rules->thresholds);
-    TRY(read_file(rules, profile, "three_way.json", text));
     TRY(read_api_lists(rules));
-    if (override_text) TRY(read_file(rules, profile, override_name, override_text));
-    return status_ok();
+    TRY(read_file(rules, profile, "three_way.json", text, keys, 2));
+    if (!override_text) return status_ok();
+    return read_file(rules, profile, override_name, override_text, override_keys, 3);
 }
 
 struct status three_way_rules_load(struct three_way_rules **out, const char *profile,

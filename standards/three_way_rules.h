@@ -23,6 +23,17 @@ enum three_way_step {
     STEP_COUNT
 };
 
+/* The standards of the comparison. */
+enum comparison {
+    COMPARE_BENCHMARK,
+    COMPARE_BINARY,
+    COMPARE_ABSOLUTE,
+    COMPARE_ULP,
+    COMPARE_THOUSANDTH,
+    COMPARE_ACCUMULATIVE,
+    COMPARE_COUNT
+};
+
 /* Lists an API can stand in; bits of api_rules.lists are 1 << list. */
 enum api_list {
     LIST_BINARY,
@@ -51,19 +62,24 @@ struct ulp_limit {
     double mean, proportion, ratio; /* pass below */
 };
 
+/* Doubles only, so that an override can be laid over it; see three_way_override. */
 struct three_way_thresholds {
     struct ratio_limit ratio[LEVELS][RATIO_METRICS];
     double thousandth;
-    bool thousandth_inclusive;
+    double thousandth_inclusive; /* 1: `thousandth` itself passes */
     struct ulp_limit ulp[THREE_WAY_DTYPES];
     double accumulative_balance[THREE_WAY_DTYPES]; /* at most this */
 };
+enum { THRESHOLDS = sizeof(struct three_way_thresholds) / sizeof(double) };
 
-/* Thresholds for one API, or one dtype, or both. */
+/* What a user sets for some APIs and dtypes. */
 struct three_way_override {
-    const char *api;            /* NULL: every API */
-    enum three_way_dtype dtype; /* THREE_WAY_BLANK: every dtype */
-    struct three_way_thresholds thresholds;
+    const char **apis; /* NULL: every API */
+    size_t n_apis;
+    unsigned dtypes;   /* bits by three_way_dtype; 0: every dtype */
+    bool has_standard;
+    enum comparison standard;
+    struct three_way_thresholds thresholds; /* NaN where nothing is set */
 };
 
 enum blank_policy {
@@ -87,7 +103,7 @@ struct three_way_rules {
     double both_zero, npu_nonzero;
     double floor[THREE_WAY_DTYPES];
     struct three_way_thresholds thresholds;
-    struct three_way_override *overrides; /* the last that fits a row counts */
+    struct three_way_override *overrides; /* later ones lie over earlier ones */
     size_t n_overrides;
     struct api_rules *apis; /* sorted by name */
     size_t n_apis;

@@ -1,0 +1,296 @@
+/* Reading the rules of the three-way comparison: what a user's file may change, for which rows,
+ * and what is said about a file that is wrong. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "standards/three_way.h"
+#include "standards/three_way_rules.h"
+
+#define ck_ok(expression)                                                                   \
+    do {                                                                                    \
+        struct status ck_status_ = (expression);                                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+    } while (0)
+
+static struct three_way_rules *load(const char *profile, const char *text)
+{
+    struct three_way_rules *rules = NULL;
+    ck_ok(three_way_rules_load(&rules, profile, "mine.json", text));
+    return rules;
+}
+
+/* A benchmark row in which only the RMSE differs. */
+static struct three_way_verdict judge_rmse(const struct three_way_rules *rules, const char *api,
+                                           enum three_way_dtype dtype, double ratio)
+{
+    struct three_way_side gpu = { 0 };
+    struct three_way_row row = { .api = api, .dtype = dtype, .gpu = &gpu };
+    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) {
+        if (m == METRIC_RELATIVE) continue;
+        gpu.present |= 1u << m;
+        gpu.metric[m] = 1;
+    }
+    row.npu = gpu;
+    row.npu.metric[METRIC_RMSE] = ratio;
+    struct three_way_verdict verdict;
+    three_way_judge(&verdict, rules, &row);
+    return verdict;
+}
+
+static enum verdict rmse_verdict(const struct three_way_rules *rules, const char *api,
+                                 enum three_way_dtype dtype, double ratio)
+{
+    return judge_rmse(rules, api, dtype, ratio).verdict;
+}
+
+START_TEST(profiles_have_names)
+{
+    static const char *const expected[] = { "doc", "v2", "v3", "strict" };
+    const char *const *names = three_way_profiles();
+    for (size_t i = 0; i < 4; i++) ck_assert_str_eq(names[i], expected[i]);
+    ck_assert_ptr_null(names[4]);
+    struct three_way_rules *rules = NULL;
+    struct status status = three_way_rules_load(&rules, "v4", NULL, NULL);
+    ck_assert_int_eq(status.code, STATUS_BAD_ARGUMENT);
+    ck_assert_str_eq(status.text,
+                     "there is no profile 'v4'; the profiles are doc, v2, v3 and strict");
+    ck_assert_ptr_null(rules);
+    three_way_rules_release(NULL);
+}
+END_TEST
+
+/* The lists of the standard document: how many APIs each has, and some of its members. */
+START_TEST(api_lists)
+{
+    static const struct {
+        enum api_list list;
+        size_t v2, doc;
+        const char *member;
+    } lists[] = {
+        { LIST_ABSOLUTE, 30, 30, "rsqrt_" }, { LIST_BINARY, 62, 61, "max_pool3d" },
+        { LIST_ULP, 17, 17, "sspaddmm" },    { LIST_THOUSANDTH, 2, 2, "conv1d" },
+        { LIST_ACCUMULATIVE, 1, 1, "test_api" },
+    };
+    for (int doc = 0; doc < 2; doc++) {
+        struct three_way_rules *rules = load(doc ? "doc" : "v2", NULL);
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+            size_t n = 0;
+            for (size_t k = 0; k < rules->n_apis; k++)
+                n += rules->apis[k].lists >> lists[i].list & 1;
+            ck_assert_uint_eq(n, doc ? lists[i].doc : lists[i].v2);
+            const struct api_rules *api = three_way_find_api(rules, lists[i].member);
+            ck_assert_ptr_nonnull(api);
+            ck_assert_uint_eq(api->lists, 1u << lists[i].list);
+        }
+        size_t levels[LEVELS] = { 0 };
+        for (size_t k = 0; k < rules->n_apis; k++) levels[rules->apis[k].level]++;
+        ck_assert_uint_eq(levels[LEVEL_1], 5);
+        ck_assert_uint_eq(levels[LEVEL_2], 13);
+        ck_assert_ptr_null(three_way_find_api(rules, "softmax"));
+        three_way_rules_release(rules);
+    }
+}
+END_TEST
+
+START_TEST(override_for_an_api_and_a_dtype)
+{
+    struct three_way_rules *rules = load(
+        "v2", "{\"overrides\": [{\"api\": \"softmax\", \"dtype\": \"torch.float16\","
+              " \"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 3}}}}}]}");
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F16, 3), VERDICT_PASS);
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F16, 3.5), VERDICT_ERROR);
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_BF16, 2.5), VERDICT_ERROR);
+    ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F16, 2.5), VERDICT_ERROR);
+    three_way_rules_release(rules);
+}
+END_TEST
+
+/* Later overrides lie over earlier ones, and only what they name. */
+START_TEST(overrides_add_up)
+{
+    struct three_way_rules *rules = load(
+        "v2", "{\"about\": \"x\", \"$schema\": \"y\", \"overrides\": ["
+              "{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 5, \"warning\": 4}}}}},"
+              "{\"api\": [\"gelu\", \"softmax\"], \"dtype\": [\"torch.float32\", "
+              "\"torch.bfloat16\"], \"limits\": {}, \"about\": \"z\","
+              " \"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 3}}}}}]}");
+    ck_assert_int_eq(rmse_verdict(rules, "silu", THREE_WAY_F32, 3.5), VERDICT_PASS);
+    ck_assert_int_eq(rmse_verdict(rules, "silu", THREE_WAY_F32, 4.5), VERDICT_WARNING);
+    ck_assert_int_eq(rmse_verdict(rules, "silu", THREE_WAY_F32, 5.5), VERDICT_ERROR);
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F32, 2.5), VERDICT_PASS);
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_BF16, 3.5), VERDICT_ERROR);
+    ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F16, 3.5), VERDICT_PASS);
+    three_way_rules_release(rules);
+}
+END_TEST
+
+START_TEST(overrides_of_every_threshold)
+{
+    struct three_way_rules *rules = load(
+        "v2", "{\"overrides\": [{\"three_way\": {"
+              "\"thousandth\": {\"limit\": 0.5, \"inclusive\": false},"
+              "\"ulp\": {\"torch.float32\": {\"mean\": 7, \"proportion\": 0.25, \"ratio\": 3},"
+              " \"float8\": {\"proportion\": 0.5}},"
+              "\"accumulative_eb\": {\"torch.bfloat16\": 0.75}}}]}");
+    const struct three_way_thresholds *t = &rules->overrides[0].thresholds;
+    ck_assert_double_eq(t->thousandth, 0.5);
+    ck_assert_double_eq(t->thousandth_inclusive, 0);
+    ck_assert_double_eq(t->ulp[THREE_WAY_F32].mean, 7);
+    ck_assert_double_eq(t->ulp[THREE_WAY_F32].proportion, 0.25);
+    ck_assert_double_eq(t->ulp[THREE_WAY_F32].ratio, 3);
+    ck_assert_double_eq(t->ulp[THREE_WAY_F8].proportion, 0.5);
+    ck_assert(isnan(t->ulp[THREE_WAY_F8].mean));
+    ck_assert_double_eq(t->accumulative_balance[THREE_WAY_BF16], 0.75);
+    ck_assert(isnan(t->ratio[LEVEL_0][METRIC_RMSE].error));
+    three_way_rules_release(rules);
+}
+END_TEST
+
+/* The standard of an API can be set, with the words that a run's overrides use. */
+START_TEST(overrides_choose_the_standard)
+{
+    static const struct {
+        const char *word, *algorithm;
+    } cases[] = {
+        { "benchmark", "标杆比对法" },  { "binary", "二进制一致法" },
+        { "absolute", "绝对阈值法" },   { "ulp", "ULP误差比对法" },
+        { "thousandth", "双千指标法" }, { "accumulative", "累积误差比对法" },
+        { "error model", "标杆比对法" }, /* a standard of runs only */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text,
+                 "{\"overrides\": [{\"api\": \"gelu\", \"dtype\": \"torch.float32\","
+                 " \"standard\": \"%s\"}]}", cases[i].word);
+        struct three_way_rules *rules = load("doc", text);
+        struct three_way_side gpu = { 0 };
+        for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) gpu.present |= 1u << m;
+        struct three_way_row row = { .api = "gelu", .dtype = THREE_WAY_F32, .npu = gpu,
+                                     .gpu = &gpu };
+        struct three_way_verdict verdict;
+        three_way_judge(&verdict, rules, &row);
+        ck_assert_str_eq(verdict.algorithm, cases[i].algorithm);
+        row.dtype = THREE_WAY_F16;
+        three_way_judge(&verdict, rules, &row);
+        ck_assert_str_eq(verdict.algorithm, "标杆比对法");
+        three_way_rules_release(rules);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text, *message;
+} faults[] = {
+    { "{", NULL },
+    { "[]", NULL },
+    { "{\n\"override\": []}", "mine.json, line 2: 'override' is not a key that is known" },
+    { "{\"overrides\": {}}", "mine.json, line 1: 'overrides' must be a list" },
+    { "{\"overrides\": 3}", "mine.json, line 1: 'overrides' must be a list" },
+    { "{\"overrides\":\n [3]}", NULL },
+    { "{\"overrides\": [{\n\"apis\": 1}]}", "mine.json, line 2: 'apis' is not a key that is known" },
+    { "{\"overrides\": [{\"api\": 1}]}",
+      "mine.json, line 1: 'api' must be an API name or a list of them" },
+    { "{\"overrides\": [{\"api\": [\"x\", 1]}]}",
+      "mine.json, line 1: 'api' must be an API name or a list of them" },
+    { "{\"overrides\": [{\"dtype\": 1}]}",
+      "mine.json, line 1: 'dtype' must be a dtype or a list of them" },
+    { "{\"overrides\": [{\"dtype\": [\"\"]}]}",
+      "mine.json, line 1: 'dtype' must be a dtype or a list of them" },
+    { "{\"overrides\": [{\"standard\": 1}]}",
+      "mine.json, line 1: 'standard' must be the name of a standard" },
+    { "{\"overrides\": [{\"three_way\": 1}]}", "mine.json, line 1: 'three_way' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"rate\": 1}}]}",
+      "mine.json, line 1: 'rate' is not a key that is known" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": []}}]}",
+      "mine.json, line 1: 'ratio' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L3\": {}}}}]}",
+      "mine.json, line 1: 'L3' is not an operator level, L0 to L2" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": []}}}]}",
+      "mine.json, line 1: 'L0' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rms\": {}}}}}]}",
+      "mine.json, line 1: 'rms' is not a key that is known" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": 2}}}}]}",
+      "mine.json, line 1: 'rmse' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"fatal\": 2}}}}}]}",
+      "mine.json, line 1: 'fatal' is not a key that is known" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": \"2\"}}}}}]}",
+      "mine.json, line 1: 'error' must be a number that is not negative" },
+    { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": -2}}}}}]}",
+      "mine.json, line 1: 'error' must be a number that is not negative" },
+    { "{\"overrides\": [{\"three_way\": {\"thousandth\": {\"inclusive\": 1}}}]}",
+      "mine.json, line 1: 'inclusive' must be true or false" },
+    { "{\"overrides\": [{\"three_way\": {\"ulp\": [1]}}]}",
+      "mine.json, line 1: 'ulp' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.int8\": {}}}}]}",
+      "mine.json, line 1: 'torch.int8' is not a floating dtype" },
+    { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": [1]}}}]}",
+      "mine.json, line 1: 'torch.float16' must be an object" },
+    { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": {\"max\": 1}}}}]}",
+      "mine.json, line 1: 'max' is not a key that is known" },
+    { "{\"overrides\": [{\"three_way\": {\"accumulative_eb\": {\"x\": 1}}}]}",
+      "mine.json, line 1: 'x' is not a floating dtype" },
+};
+
+START_TEST(faults_name_line_and_key)
+{
+    struct three_way_rules *rules = NULL;
+    struct status status = three_way_rules_load(&rules, "doc", "mine.json", faults[_i].text);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_ptr_null(rules);
+    ck_assert_msg(strncmp(status.text, "mine.json", 9) == 0, "%s", status.text);
+    if (faults[_i].message) ck_assert_str_eq(status.text, faults[_i].message);
+}
+END_TEST
+
+static size_t allocations_left;
+
+static int fail_late(size_t bytes)
+{
+    (void)bytes;
+    return allocations_left-- == 0;
+}
+
+/* Each allocation of our own fails once. */
+START_TEST(survives_lack_of_memory)
+{
+    const char *text = "{\"overrides\": [{\"api\": [\"a\", \"b\"], \"three_way\": {}}]}";
+    size_t n = 0;
+    for (;; n++) {
+        struct three_way_rules *rules = NULL;
+        allocations_left = n;
+        memory_fault = fail_late;
+        struct status status = three_way_rules_load(&rules, "strict", "mine.json", text);
+        memory_fault = NULL;
+        if (!status.code) {
+            three_way_rules_release(rules);
+            break;
+        }
+        ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+        ck_assert_ptr_null(rules);
+    }
+    ck_assert_uint_gt(n, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("three_way_rules");
+    TCase *tests = tcase_create("three_way_rules");
+    tcase_add_test(tests, profiles_have_names);
+    tcase_add_test(tests, api_lists);
+    tcase_add_test(tests, override_for_an_api_and_a_dtype);
+    tcase_add_test(tests, overrides_add_up);
+    tcase_add_test(tests, overrides_of_every_threshold);
+    tcase_add_test(tests, overrides_choose_the_standard);
+    tcase_add_loop_test(tests, faults_name_line_and_key, 0, (int)(sizeof faults / sizeof *faults));
+    tcase_add_test(tests, survives_lack_of_memory);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

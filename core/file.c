@@ -135,8 +135,8 @@ static struct status check_type(const struct stat *info, const char *path)
                        : S_ISLNK(info->st_mode)  ? "a symbolic link"
                        : S_ISSOCK(info->st_mode) ? "a socket"
                                                  : "a device";
-    return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed", path,
-                        kind);
+    return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed",
+                        file_shown(path).text, kind);
 }
 
 static struct status check_owner(const struct stat *info, const char *path)
@@ -145,8 +145,8 @@ static struct status check_owner(const struct stat *info, const char *path)
     if (caller == 0 || info->st_uid == caller || info->st_uid == 0) return status_ok();
     return status_error(
         STATUS_BAD_INPUT,
-        "'%s' belongs to another user (uid %u); use --trust-files to read it", path,
-        (unsigned)info->st_uid);
+        "'%s' belongs to another user (uid %u); use --trust-files to read it",
+        file_shown(path).text, (unsigned)info->st_uid);
 }
 
 static struct status check_size(const struct stat *info, const char *path)
@@ -156,7 +156,8 @@ static struct status check_size(const struct stat *info, const char *path)
     return status_error(STATUS_BAD_INPUT,
                         "'%s' has %llu bytes; files of this suffix may have %llu (use "
                         "--trust-files to read it)",
-                        path, (unsigned long long)info->st_size, (unsigned long long)limit);
+                        file_shown(path).text, (unsigned long long)info->st_size,
+                        (unsigned long long)limit);
 }
 
 static struct status check_permissions(const struct stat *info, const char *path)
@@ -168,7 +169,7 @@ static struct status check_permissions(const struct stat *info, const char *path
         STATUS_BAD_INPUT,
         "'%s' can be written by every user; take that away (chmod o-w) or use "
         "--trust-files",
-        path);
+        file_shown(path).text);
 }
 
 /* The directory in which the file lies: who can write there can replace the file. */
@@ -213,13 +214,14 @@ static struct status open_checked(struct file *out, int directory, const char *n
     *out = FILE_NONE;
     if (fault(FILE_STAT, path, NULL) || fstatat(directory, name, &before, no_follow)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return status_error(STATUS_BAD_INPUT, "'%s' does not exist", path);
+            return status_error(STATUS_BAD_INPUT, "'%s' does not exist",
+                                file_shown(path).text);
         return failed("examine", path);
     }
     if (S_ISLNK(before.st_mode))
-        return status_error(STATUS_BAD_INPUT,
-                            "'%s' is a symbolic link; name the file itself%s", path,
-                            directory == AT_FDCWD ? " or use --trust-files" : "");
+        return status_error(
+            STATUS_BAD_INPUT, "'%s' is a symbolic link; name the file itself%s",
+            file_shown(path).text, directory == AT_FDCWD ? " or use --trust-files" : "");
     TRY(check_type(&before, path));
     int fd = fault(FILE_OPEN, path, NULL)
                  ? -1
@@ -273,9 +275,10 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
     if (fd < 0) {
         if (errno == ENOENT)
             return status_error(STATUS_BAD_INPUT, "the directory '%s' does not exist",
-                                path);
+                                file_shown(path).text);
         if (errno == ENOTDIR)
-            return status_error(STATUS_BAD_INPUT, "'%s' is not a directory", path);
+            return status_error(STATUS_BAD_INPUT, "'%s' is not a directory",
+                                file_shown(path).text);
         return failed("open", path);
     }
     if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) status = failed("examine", path);
@@ -318,7 +321,7 @@ static struct status descend(int *place, const char **last, const struct file *d
         if (fd < 0 && (reason == ENOENT || reason == ENOTDIR || reason == ELOOP))
             return status_error(STATUS_BAD_INPUT,
                                 "'%s' in '%s' is not a directory (links are not followed)",
-                                part, directory->path);
+                                part, file_shown(directory->path).text);
         if (fd < 0) return failed("open", part);
     }
     *last = name;
@@ -346,8 +349,8 @@ struct status file_open_read_in(struct file *out, const struct file *directory,
     TRY(file_check_name(name));
     if (name[0] == '/' || climbs(name))
         return status_error(STATUS_BAD_INPUT,
-                            "the file name '%s' leaves the directory '%s'", name,
-                            directory->path);
+                            "the file name '%s' leaves the directory '%s'",
+                            file_shown(name).text, file_shown(directory->path).text);
     (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
     TRY(descend(&place, &last, directory, name));
     struct status status = open_checked(out, place >= 0 ? place : directory->fd, last, path,
@@ -401,7 +404,7 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
         return status_error(STATUS_BAD_INPUT,
                             "'%s' has %llu bytes; files of this suffix may have "
                             "%llu",
-                            file->path, (unsigned long long)size,
+                            file_shown(file->path).text, (unsigned long long)size,
                             (unsigned long long)file_size_limit(file->path));
     char *buffer = memory_allocate((size_t)size + 1);
     if (!buffer) return status_no_memory(size + 1);
@@ -433,7 +436,8 @@ struct status file_map(struct file_map *out, const struct file *file)
 
     TRY(file_size(&size, file));
     if (size > PTRDIFF_MAX)
-        return status_error(STATUS_BAD_INPUT, "'%s' is too large to be mapped", file->path);
+        return status_error(STATUS_BAD_INPUT, "'%s' is too large to be mapped",
+                            file_shown(file->path).text);
     if (!size) {
         *out = (struct file_map){ .data = "", .bytes = 0 };
         return status_ok();
@@ -474,7 +478,8 @@ struct status file_create(struct file *out, const char *path)
                  : open_retrying(AT_FDCWD, path,
                                  O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
     if (fd < 0 && errno == EEXIST)
-        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already", path);
+        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already",
+                            file_shown(path).text);
     if (fd < 0) return failed("create", path);
     return file_take(out, fd, path);
 }
@@ -515,8 +520,8 @@ struct status file_sync(const struct file *file)
 struct status file_truncate(const struct file *file, uint64_t bytes)
 {
     if (bytes > INT64_MAX)
-        return status_error(STATUS_IO, "cannot resize '%s' to %llu bytes", file->path,
-                            (unsigned long long)bytes);
+        return status_error(STATUS_IO, "cannot resize '%s' to %llu bytes",
+                            file_shown(file->path).text, (unsigned long long)bytes);
     if (fault(FILE_TRUNCATE, file->path, NULL) || ftruncate(file->fd, (off_t)bytes))
         return failed("resize", file->path);
     if (lseek(file->fd, (off_t)bytes, SEEK_SET) < 0) return failed("resize", file->path);
@@ -554,7 +559,7 @@ struct status file_lock(const struct file *file)
             STATUS_BAD_ARGUMENT,
             "'%s' is in use by another run; wait for it or choose another output "
             "directory",
-            file->path);
+            file_shown(file->path).text);
     return failed("lock", file->path);
 }
 
@@ -620,7 +625,7 @@ struct status file_make_directories(const char *path)
         if (is_directory(part)) continue;
         if (++made > MISSING_DIRECTORY_LIMIT)
             return status_error(STATUS_BAD_INPUT, "'%s' needs more than %d new directories",
-                                path, (int)MISSING_DIRECTORY_LIMIT);
+                                file_shown(path).text, (int)MISSING_DIRECTORY_LIMIT);
         if (fault(FILE_MAKE_DIRECTORY, part, NULL) || mkdir(part, 0750)) {
             int reason = errno;
             /* Another process may have made it meanwhile. */

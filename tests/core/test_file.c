@@ -1,0 +1,594 @@
+/* File operations: the checks of opening, exact writing, and every system call made to fail. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "scratch.h"
+
+#define CONTAINS(status, text_)                                                              \
+    ck_assert_msg(strstr((status).text, text_) != NULL, "'%s' lacks '%s'", (status).text, text_)
+
+/* ---- opening for reading ---------------------------------------------------------------- */
+
+START_TEST(reads_what_was_written)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "a.json", "hello");
+    char *text;
+    size_t bytes;
+
+    ck_assert_int_eq(file_read_path(&text, &bytes, path, false).code, STATUS_OK);
+    ck_assert_uint_eq(bytes, 5);
+    ck_assert_str_eq(text, "hello");
+    memory_release(text);
+
+    struct file file;
+    struct file_map map;
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    ck_assert_uint_eq(map.bytes, 5);
+    ck_assert_mem_eq(map.data, "hello", 5);
+    file_map_forget(&map, 0, 5);
+    ck_assert_mem_eq(map.data, "hello", 5);
+    file_unmap(&map);
+
+    path = scratch_text(&dir, "empty", "");
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
+    ck_assert_uint_eq(map.bytes, 0);
+    ck_assert_ptr_nonnull(map.data);
+    file_unmap(&map);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* What is not a regular file is refused at once, even when it is trusted; a FIFO without a
+ * writer would otherwise wait for ever. */
+START_TEST(refuses_other_than_regular_files)
+{
+    struct scratch dir = scratch_make();
+    struct file file;
+    bool trust = _i;
+
+    const char *fifo = scratch_path(&dir, "fifo");
+    ck_assert_int_eq(mkfifo(fifo, 0640), 0);
+    struct status status = file_open_read(&file, fifo, trust);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "is a FIFO; a regular file is needed");
+    ck_assert_int_eq(file.fd, -1);
+
+    status = file_open_read(&file, dir.path, trust);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "is a directory");
+
+    status = file_open_read(&file, "/dev/zero", trust);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "'/dev/zero' is a device");
+
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", scratch_path(&dir, "socket"));
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    status = file_open_read(&file, address.sun_path, trust);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "is a socket");
+    close(fd);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(links_need_trust)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "a", "x"), *link = scratch_path(&dir, "link");
+    struct file file;
+
+    ck_assert_int_eq(symlink(path, link), 0);
+    struct status status = file_open_read(&file, link, false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "is a symbolic link");
+    CONTAINS(status, "--trust-files");
+    ck_assert_int_eq(file_open_read(&file, link, true).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+
+    const char *dangling = scratch_path(&dir, "dangling");
+    ck_assert_int_eq(symlink("nowhere", dangling), 0);
+    ck_assert(file_exists(dangling));
+    ck_assert_int_eq(file_open_read(&file, dangling, true).code, STATUS_BAD_INPUT);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(missing_files_are_named)
+{
+    struct file file;
+    struct status status = file_open_read(&file, "/nonexistent/a.json", false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_str_eq(status.text, "'/nonexistent/a.json' does not exist");
+    ck_assert(!file_exists("/nonexistent/a.json"));
+}
+END_TEST
+
+/* A file that every user can write, and a file in a directory in which every user can replace
+ * it, are refused; in a sticky directory such as /tmp they cannot. */
+START_TEST(permissions_are_checked)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "a", "x");
+    struct file file;
+
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    struct status status = file_open_read(&file, path, false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "can be written by every user");
+    ck_assert_int_eq(file_open_read(&file, path, true).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+
+    ck_assert_int_eq(chmod(path, 0640), 0);
+    ck_assert_int_eq(chmod(dir.path, 0777), 0);
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(chmod(dir.path, 01777), 0);
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* Files of other users: needs root to make one and another user to open it. */
+START_TEST(owners_are_checked)
+{
+    if (geteuid() != 0) return;
+    struct scratch dir = scratch_make();
+    const char *foreign = scratch_text(&dir, "foreign", "x");
+    const char *roots = scratch_text(&dir, "roots", "x");
+    ck_assert_int_eq(chmod(dir.path, 0755), 0);
+    ck_assert_int_eq(chmod(foreign, 0644), 0);
+    ck_assert_int_eq(chmod(roots, 0644), 0);
+    ck_assert_int_eq(chown(foreign, 12345, 12345), 0);
+
+    pid_t child = fork();
+    if (child == 0) {
+        struct file file;
+        if (setgid(54321) || setuid(54321)) _exit(9);
+        struct status status = file_open_read(&file, foreign, false);
+        if (status.code != STATUS_BAD_INPUT || !strstr(status.text, "another user (uid 12345)"))
+            _exit(1);
+        if (file_open_read(&file, foreign, true).code) _exit(2);
+        if (file_close(&file).code) _exit(3);
+        if (file_open_read(&file, roots, false).code) _exit(4);
+        if (file_close(&file).code) _exit(5);
+        _exit(0);
+    }
+    int result;
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    ck_assert_int_eq(result, 0);
+    /* Root may read all. */
+    struct file file;
+    ck_assert_int_eq(file_open_read(&file, foreign, false).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* The limits by suffix; a sparse file has any size at no cost. */
+START_TEST(sizes_are_limited_by_suffix)
+{
+    struct scratch dir = scratch_make();
+    struct file file;
+
+    ck_assert_uint_eq(file_size_limit("x/dump.json"), UINT64_C(10737418240));
+    ck_assert_uint_eq(file_size_limit("a.npy"), UINT64_C(10737418240));
+    ck_assert_uint_eq(file_size_limit("a.pt"), UINT64_C(10737418240));
+    ck_assert_uint_eq(file_size_limit("a.b.csv"), UINT64_C(1073741824));
+    ck_assert_uint_eq(file_size_limit("a.yaml"), UINT64_C(1073741824));
+    ck_assert_uint_eq(file_size_limit("a.pem"), UINT64_C(1048576));
+    ck_assert_uint_eq(file_size_limit("dir.json/a"), UINT64_C(1048576));
+
+    const char *path = scratch_text(&dir, "a.pem", "x");
+    ck_assert_int_eq(truncate(path, 1048576), 0);
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    ck_assert_int_eq(truncate(path, 1048577), 0);
+    struct status status = file_open_read(&file, path, false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "has 1048577 bytes; files of this suffix may have 1048576");
+    ck_assert_int_eq(file_open_read(&file, path, true).code, STATUS_OK);
+    char *text;
+    size_t bytes;
+    ck_assert_int_eq(file_read_all(&text, &bytes, &file).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(names_are_checked)
+{
+    char longest[4200];
+
+    ck_assert_int_eq(file_check_name("").code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_check_name("a b/\xe4\xb8\xad.json").code, STATUS_OK);
+    struct status status = file_check_name("ab\ncd");
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_str_eq(status.text, "a file name has the control character 0x0a at byte 3");
+    ck_assert_int_eq(file_check_name("\x1b[2J").code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_check_name("a\x7f").code, STATUS_BAD_INPUT);
+    memset(longest, 'a', sizeof longest);
+    for (size_t i = 100; i < sizeof longest; i += 100) longest[i] = '/';
+    longest[4096] = '\0';
+    ck_assert_int_eq(file_check_name(longest).code, STATUS_OK);
+    longest[4096] = 'a';
+    longest[4097] = '\0';
+    ck_assert_int_eq(file_check_name(longest).code, STATUS_BAD_INPUT);
+    memset(longest, 'a', 300);
+    longest[255] = '\0';
+    ck_assert_int_eq(file_check_name(longest).code, STATUS_OK);
+    longest[255] = 'a';
+    longest[256] = '\0';
+    ck_assert_int_eq(file_check_name(longest).code, STATUS_BAD_INPUT);
+}
+END_TEST
+
+START_TEST(long_names_are_shown_by_their_end)
+{
+    char path[1000];
+    memset(path, 'x', sizeof path);
+    strcpy(path + 900, "/the_end.json");
+    struct file_shown_name shown = file_shown(path);
+    ck_assert_uint_lt(strlen(shown.text), sizeof shown.text);
+    ck_assert_int_eq(strncmp(shown.text, "...", 3), 0);
+    ck_assert_ptr_nonnull(strstr(shown.text, "/the_end.json"));
+    ck_assert_str_eq(file_shown("short").text, "short");
+}
+END_TEST
+
+/* ---- names from files ------------------------------------------------------------------- */
+
+/* A name inside a directory cannot leave it, whatever is trusted. */
+START_TEST(names_stay_inside)
+{
+    struct scratch dir = scratch_make();
+    struct file inside, file;
+    bool trust = _i;
+
+    scratch_text(&dir, "secret", "s");
+    ck_assert_int_eq(mkdir(scratch_path(&dir, "data"), 0750), 0);
+    ck_assert_int_eq(mkdir(scratch_path(&dir, "data/sub"), 0750), 0);
+    scratch_text(&dir, "data/a", "a");
+    scratch_text(&dir, "data/sub/..b", "b");
+    ck_assert_int_eq(symlink("../secret", scratch_path(&dir, "data/link")), 0);
+    ck_assert_int_eq(symlink("..", scratch_path(&dir, "data/up")), 0);
+    ck_assert_int_eq(symlink("a", scratch_path(&dir, "data/near")), 0);
+    ck_assert_int_eq(
+        file_open_directory(&inside, scratch_path(&dir, "data"), trust).code, STATUS_OK);
+
+    static const char *const good[] = { "a", "sub/..b", "./a", "sub//..b" };
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ck_assert_int_eq(file_open_read_in(&file, &inside, good[i], trust).code, STATUS_OK);
+        ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    }
+    static const char *const bad[] = {
+        "../secret", "/etc/passwd", "link",     "up/secret", "near", "sub/../a", "..",
+        "sub",       "sub/",        "absent",   "absent/a",  "a/b",  "",         "a\nb",
+        "sub/..",    "sub/../../secret",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct status status = file_open_read_in(&file, &inside, bad[i], trust);
+        ck_assert_msg(status.code == STATUS_BAD_INPUT, "'%s': %d %s", bad[i], status.code,
+                      status.text);
+        ck_assert_int_eq(file.fd, -1);
+    }
+    ck_assert_int_eq(file_close(&inside).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(directories_are_checked)
+{
+    struct scratch dir = scratch_make();
+    struct file file;
+    ck_assert_int_eq(
+        file_open_directory(&file, scratch_path(&dir, "none"), false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(
+        file_open_directory(&file, scratch_text(&dir, "a", ""), false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(chmod(dir.path, 0777), 0);
+    ck_assert_int_eq(file_open_directory(&file, dir.path, false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_directory(&file, dir.path, true).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static mode_t mode_of(const char *path)
+{
+    struct stat info;
+    ck_assert_int_eq(lstat(path, &info), 0);
+    return info.st_mode & 07777;
+}
+
+START_TEST(creating_is_exclusive_and_private)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_path(&dir, "out.csv");
+    struct file file;
+
+    umask(0);
+    ck_assert_int_eq(file_create(&file, path).code, STATUS_OK);
+    ck_assert_uint_eq(mode_of(path), 0640);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    struct status status = file_create(&file, path);
+    ck_assert(file_already_exists(status));
+    CONTAINS(status, "exists already");
+    ck_assert_int_eq(symlink("/nonexistent/x", scratch_path(&dir, "link")), 0);
+    ck_assert(file_already_exists(file_create(&file, scratch_path(&dir, "link"))));
+    status = file_create(&file, scratch_path(&dir, "no/such/place"));
+    ck_assert_int_eq(status.code, STATUS_IO);
+    ck_assert(!file_already_exists(status));
+    CONTAINS(status, "No such file or directory");
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(writing_appending_and_cutting)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_path(&dir, "out");
+    struct file file;
+    size_t bytes, got;
+    char buffer[16];
+    uint64_t size;
+
+    ck_assert_int_eq(file_create(&file, path).code, STATUS_OK);
+    ck_assert_int_eq(file_write_all(&file, "hello world", 11).code, STATUS_OK);
+    ck_assert_int_eq(file_truncate(&file, 5).code, STATUS_OK);
+    ck_assert_int_eq(file_write_all(&file, "!", 1).code, STATUS_OK);
+    ck_assert_int_eq(file_sync(&file).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+
+    ck_assert_int_eq(file_open_append(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_read_at(&got, &file, buffer, 3, 1).code, STATUS_OK);
+    ck_assert_uint_eq(got, 3);
+    ck_assert_mem_eq(buffer, "ell", 3);
+    ck_assert_int_eq(file_read_at(&got, &file, buffer, 16, 4).code, STATUS_OK);
+    ck_assert_uint_eq(got, 2);
+    ck_assert_int_eq(file_write_all(&file, "?", 1).code, STATUS_OK);
+    ck_assert_int_eq(file_size(&size, &file).code, STATUS_OK);
+    ck_assert_uint_eq(size, 7);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    char *text = scratch_read(path, &bytes);
+    ck_assert_str_eq(text, "hello!?");
+    free(text);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* The second of two runs in one directory is told so, and may go on when the first is done. */
+START_TEST(locks_exclude)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "lock", "");
+    struct file first, second;
+
+    ck_assert_int_eq(file_open_append(&first, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&second, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_lock(&first).code, STATUS_OK);
+    struct status status = file_lock(&second);
+    ck_assert(file_is_locked(status));
+    CONTAINS(status, "is in use by another run");
+    ck_assert_int_eq(file_close(&first).code, STATUS_OK);
+    ck_assert_int_eq(file_lock(&second).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&second).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(renaming_replaces)
+{
+    struct scratch dir = scratch_make();
+    const char *from = scratch_text(&dir, "from", "new"), *to = scratch_text(&dir, "to", "old");
+    ck_assert_int_eq(file_rename(from, to).code, STATUS_OK);
+    ck_assert(!file_exists(from));
+    char *text = scratch_read(to, NULL);
+    ck_assert_str_eq(text, "new");
+    free(text);
+    ck_assert_int_eq(file_rename(from, to).code, STATUS_IO);
+    ck_assert_int_eq(file_remove(to).code, STATUS_OK);
+    ck_assert_int_eq(file_remove(to).code, STATUS_IO);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(directories_are_made_with_parents)
+{
+    struct scratch dir = scratch_make();
+    char deep[256];
+
+    umask(0);
+    ck_assert_int_eq(file_make_directories(scratch_path(&dir, "a/b//c/")).code, STATUS_OK);
+    ck_assert_uint_eq(mode_of(scratch_path(&dir, "a")), 0750);
+    ck_assert_uint_eq(mode_of(scratch_path(&dir, "a/b/c")), 0750);
+    ck_assert_int_eq(file_make_directories(scratch_path(&dir, "a/b")).code, STATUS_OK);
+    scratch_text(&dir, "file", "");
+    ck_assert_int_eq(file_make_directories(scratch_path(&dir, "file/x")).code, STATUS_IO);
+    size_t used = (size_t)snprintf(deep, sizeof deep, "%s", dir.path);
+    for (int i = 0; i < 17; i++) used += (size_t)snprintf(deep + used, 8, "/d");
+    struct status status = file_make_directories(deep);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "more than 16 new directories");
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* ---- failing system calls --------------------------------------------------------------- */
+
+static enum file_operation faulty;
+static int fault_number, calls_left;
+
+static int fail_once(enum file_operation operation, const char *path)
+{
+    ck_assert_ptr_nonnull(path);
+    if (operation != faulty || calls_left-- > 0) return 0;
+    file_fault = NULL;
+    return fault_number;
+}
+
+static void arm(enum file_operation operation, int number, int calls)
+{
+    faulty = operation;
+    fault_number = number;
+    calls_left = calls;
+    file_fault = fail_once;
+}
+
+/* One session that uses every operation; the first failure ends it, with all closed. */
+static struct status use_everything(const struct scratch *dir)
+{
+    struct file file;
+    struct file_map map;
+    struct status status, closed;
+    char *text = NULL;
+    size_t bytes = 0;
+
+    TRY(file_make_directories(scratch_path(dir, "made/deep")));
+    const char *path = scratch_path(dir, "made/file"), *other = scratch_path(dir, "made/other");
+    TRY(file_create(&file, path));
+    status = file_lock(&file);
+    if (!status.code) status = file_write_all(&file, "abcdef", 6);
+    if (!status.code) status = file_truncate(&file, 4);
+    if (!status.code) status = file_sync(&file);
+    closed = file_close(&file);
+    if (status.code || closed.code) return status.code ? status : closed;
+    TRY(file_rename(path, other));
+    TRY(file_open_read(&file, other, false));
+    status = file_map(&map, &file);
+    closed = file_close(&file);
+    if (!status.code) file_unmap(&map);
+    if (status.code || closed.code) return status.code ? status : closed;
+    TRY(file_read_path(&text, &bytes, other, false));
+    memory_release(text);
+    return file_remove(other);
+}
+
+/* Every operation fails once with EIO at every one of its calls: an error that names the cause,
+ * never a crash, and (under ASan) nothing lost. */
+START_TEST(every_failing_call_is_reported)
+{
+    int failures = 0;
+    for (int call = 0;; call++) {
+        struct scratch dir = scratch_make();
+        arm((enum file_operation)_i, EIO, call);
+        struct status status = use_everything(&dir);
+        bool fired = file_fault == NULL;
+        file_fault = NULL;
+        scratch_remove(&dir);
+        if (!fired) {
+            ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+            break;
+        }
+        failures++;
+        ck_assert_int_eq(status.code, STATUS_IO);
+        CONTAINS(status, "Input/output error");
+        CONTAINS(status, "made");
+    }
+    ck_assert_int_gt(failures, 0);
+}
+END_TEST
+
+/* Interrupted and short transfers are carried on. */
+START_TEST(short_and_interrupted_transfers_are_carried_on)
+{
+    static const struct {
+        enum file_operation operation;
+        int number;
+    } faults[] = { { FILE_READ, FILE_SHORT }, { FILE_READ, EINTR },
+                   { FILE_WRITE, FILE_SHORT }, { FILE_WRITE, EINTR }, { FILE_LOCK, EINTR } };
+    struct scratch dir = scratch_make();
+    arm(faults[_i].operation, faults[_i].number, 0);
+    struct status status = use_everything(&dir);
+    ck_assert(file_fault == NULL);
+    ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* A close that fails has still closed. */
+START_TEST(failed_close_closes)
+{
+    struct scratch dir = scratch_make();
+    struct file file;
+    ck_assert_int_eq(file_create(&file, scratch_path(&dir, "a")).code, STATUS_OK);
+    int fd = file.fd;
+    arm(FILE_CLOSE, ENOSPC, 0);
+    struct status status = file_close(&file);
+    ck_assert_int_eq(status.code, STATUS_IO);
+    CONTAINS(status, "No space left on device");
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+START_TEST(no_memory_for_a_name)
+{
+    struct file file;
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "a", "x");
+    arm(FILE_OPEN, ENOMEM, 0);
+    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_NO_MEMORY);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* A disk that is really full: /dev/full answers ENOSPC to every write. */
+START_TEST(full_disk_is_reported)
+{
+    struct file file = { .fd = open("/dev/full", O_WRONLY), .path = NULL };
+    if (file.fd < 0) return;
+    file.path = memory_copy_string("/dev/full");
+    struct status status = file_write_all(&file, "x", 1);
+    ck_assert_int_eq(status.code, STATUS_IO);
+    ck_assert_str_eq(status.text, "cannot write '/dev/full': No space left on device");
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("file");
+    TCase *tests = tcase_create("file");
+    tcase_add_test(tests, reads_what_was_written);
+    tcase_add_loop_test(tests, refuses_other_than_regular_files, 0, 2);
+    tcase_add_test(tests, links_need_trust);
+    tcase_add_test(tests, missing_files_are_named);
+    tcase_add_test(tests, permissions_are_checked);
+    tcase_add_test(tests, owners_are_checked);
+    tcase_add_test(tests, sizes_are_limited_by_suffix);
+    tcase_add_test(tests, names_are_checked);
+    tcase_add_test(tests, long_names_are_shown_by_their_end);
+    tcase_add_loop_test(tests, names_stay_inside, 0, 2);
+    tcase_add_test(tests, directories_are_checked);
+    tcase_add_test(tests, creating_is_exclusive_and_private);
+    tcase_add_test(tests, writing_appending_and_cutting);
+    tcase_add_test(tests, locks_exclude);
+    tcase_add_test(tests, renaming_replaces);
+    tcase_add_test(tests, directories_are_made_with_parents);
+    tcase_add_loop_test(tests, every_failing_call_is_reported, 0, FILE_OPERATIONS);
+    tcase_add_loop_test(tests, short_and_interrupted_transfers_are_carried_on, 0, 5);
+    tcase_add_test(tests, failed_close_closes);
+    tcase_add_test(tests, no_memory_for_a_name);
+    tcase_add_test(tests, full_disk_is_reported);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

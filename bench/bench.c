@@ -103,6 +103,7 @@ static struct status run_forward(struct bench *bench)
     graph_open(&bench->graph, bench->arena, bench->arithmetic, works_wide(call));
     call->graph = &bench->graph;
     call->results = NULL;
+    call->gradient_property = NULL;
     call->result_count = call->result_capacity = 0;
     for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
     call->op->run(call);
@@ -295,7 +296,7 @@ struct bench_output *bench_output(struct bench *bench, size_t i)
 struct status bench_settle(struct bench *bench, const struct value *got)
 {
     bench->call.device = got;
-    if (!bench->call.consults_device) return status_ok();
+    if (!bench->call.consults_device) return status_ok(); /* a gradient property asks later */
     TRY(run_forward(bench));
     return describe_outputs(bench);
 }
@@ -400,13 +401,38 @@ static struct node *leaf_gradient(struct graph *graph, const struct leaf *leaf)
     return node_reshape(graph, gradient, node->rank, node->shape);
 }
 
+/* The gradient of a random op: a property of the first leaf's. */
+static struct status random_gradient(struct bench_output *out, struct bench *bench,
+                                     const struct value *cotangents)
+{
+    struct call *call = &bench->call;
+    const struct value *value = cotangents->list.count ? cotangents->list.items : NULL;
+    const struct result *result = &call->results[0];
+    if (!value || value->kind != VALUE_TENSOR || !value->tensor.tensor)
+        return status_error(STATUS_SKIP, "there is no cotangent for any output");
+    struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
+    if (graph_failed(&bench->graph)) return bench->graph.status;
+    if (seed->n != call->leaves[0].node->n)
+        return status_error(STATUS_SKIP, "the recorded gradient does not have the output's shape");
+    if (!call->leaves[0].node->tracked) return status_ok();
+    out[0].kind = BENCH_OUTPUT_RANDOM;
+    out[0].property = call->gradient_property(call, seed);
+    out[0].reference.dtype = result->dtype;
+    out[0].reference.rank = result->rank;
+    memcpy(out[0].reference.shape, result->shape, sizeof out[0].reference.shape);
+    return bench->graph.status;
+}
+
 struct status bench_backward(struct bench_output **gradients, size_t *count, struct bench *bench,
                              const struct value *cotangents)
 {
     struct call *call = &bench->call;
-    TRY(run_backward(bench, cotangents));
     struct bench_output *out = arena_allocate_zeroed(bench->arena, call->leaf_count, sizeof *out);
     if (!out) return status_no_memory(0);
+    *gradients = out;
+    *count = call->leaf_count;
+    if (call->gradient_property) return random_gradient(out, bench, cotangents);
+    TRY(run_backward(bench, cotangents));
     for (size_t i = 0; i < call->leaf_count; i++) {
         struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
         if (graph_failed(&bench->graph)) return bench->graph.status;
@@ -415,8 +441,6 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         TRY(to_reference(&out[i].reference, &bench->graph, gradient,
                          call->leaves[i].value->tensor.tensor->dtype, bench->arena));
     }
-    *gradients = out;
-    *count = call->leaf_count;
     return status_ok();
 }
 

@@ -104,14 +104,6 @@ struct node *compose_linear(struct graph *g, struct node *x, struct node *w, str
     return b ? node_add(g, y, b) : y;
 }
 
-struct node *compose_softmax(struct graph *g, struct node *x, int dim)
-{
-    if (graph_failed(g) || x->n == 0) return node_to_real(g, x);
-    uint32_t dims = x->rank ? 1u << dim : 0;
-    struct node *e = node_apply(g, "exp", node_subtract(g, x, node_extremum_detached(g, x, dims, 1)));
-    return node_divide(g, e, node_sum(g, e, dims, true));
-}
-
 struct node *compose_normalize(struct graph *g, struct node *x, uint32_t dims, double eps,
                                struct node **mean, struct node **rstd)
 {

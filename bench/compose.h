@@ -11,9 +11,6 @@ struct node *compose_matmul(struct graph *graph, struct node *a, struct node *b)
 /* x w^T + b over the last dimension; b may be NULL. */
 struct node *compose_linear(struct graph *graph, struct node *x, struct node *w, struct node *b);
 
-/* Softmax over `dim`, shifted by the detached maximum. */
-struct node *compose_softmax(struct graph *graph, struct node *x, int dim);
-
 /* (x - mean) / sqrt(var + eps) over `dims` with the biased variance; mean and rstd (keepdim) are
  * handed out when asked for. */
 struct node *compose_normalize(struct graph *graph, struct node *x, uint32_t dims, double eps,

@@ -53,6 +53,8 @@ enum { CALL_MAX_PARAMETERS = 40, CALL_MAX_OUTPUTS = 4096 };
 
 struct parameter; /* of a parsed schema */
 
+struct result; /* bench/call.h */
+
 struct call {
     const struct op *op;
     const struct api_case *c;
@@ -72,6 +74,9 @@ struct call {
 
     /* What the device returned, after bench_settle: a flat LIST, or NULL. */
     const struct value *device;
+    /* A random op's gradient by property, when its values are not determined: the property of
+     * the first leaf's gradient for this cotangent of output 0. Set by the op. */
+    const struct bench_property *(*gradient_property)(struct call *call, struct node *cotangent);
     bool consults_device; /* the op asked for it: settling means running the op again */
 };
 

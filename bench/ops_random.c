@@ -1,0 +1,402 @@
+/* Random APIs: no value oracle. Legal values and the distribution are checked; dropout also
+ * checks that what is kept is x / (1 - p), and its gradient against the device's own mask. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/random.h"
+
+/* ---- distributions ------------------------------------------------------------------------ */
+
+static double clamp01(double p) { return p < 0 ? 0 : p > 1 ? 1 : p; }
+
+/* parameters: low, high */
+static double uniform_cdf(double x, const double *p) { return p[1] > p[0] ? clamp01((x - p[0]) / (p[1] - p[0])) : x >= p[0]; }
+static double uniform_quantile(double u, const double *p) { return p[0] + u * (p[1] - p[0]); }
+
+/* Whole numbers low .. high - 1. */
+static double whole_cdf(double x, const double *p) { return clamp01((floor(x) - p[0] + 1) / (p[1] - p[0])); }
+static double whole_below(double x, const double *p) { return clamp01((ceil(x) - p[0]) / (p[1] - p[0])); }
+static double whole_quantile(double u, const double *p) { return floor(p[0] + u * (p[1] - p[0])); }
+
+/* mean, standard deviation */
+static double normal_cdf(double x, const double *p)
+{
+    return p[1] > 0 ? 0.5 * erfc((p[0] - x) / p[1] * 0.70710678118654752) : x >= p[0];
+}
+/* By bisection on the cdf: fine for the few draws a check makes. */
+static double bisect(double (*cdf)(double, const double *), double u, const double *p, double low, double high)
+{
+    for (int i = 0; i < 80; i++) {
+        double middle = 0.5 * (low + high);
+        if (cdf(middle, p) < u) low = middle;
+        else high = middle;
+    }
+    return 0.5 * (low + high);
+}
+static double normal_quantile(double u, const double *p)
+{
+    return bisect(normal_cdf, u, p, p[0] - 10 * p[1], p[0] + 10 * p[1]);
+}
+
+static double log_normal_cdf(double x, const double *p) { return x > 0 ? normal_cdf(log(x), p) : 0; }
+static double log_normal_quantile(double u, const double *p) { return exp(normal_quantile(u, p)); }
+
+static double exponential_cdf(double x, const double *p) { return x > 0 ? -expm1(-p[0] * x) : 0; }
+static double exponential_quantile(double u, const double *p) { return -log1p(-u) / p[0]; }
+
+/* median, scale */
+static double cauchy_cdf(double x, const double *p) { return 0.5 + atan((x - p[0]) / p[1]) / M_PI; }
+static double cauchy_quantile(double u, const double *p) { return p[0] + p[1] * tan(M_PI * (u - 0.5)); }
+
+/* Number of trials, from 1. */
+static double geometric_cdf(double x, const double *p) { return x >= 1 ? 1 - pow(1 - p[0], floor(x)) : 0; }
+static double geometric_below(double x, const double *p) { return x > 1 ? 1 - pow(1 - p[0], ceil(x) - 1) : 0; }
+static double geometric_quantile(double u, const double *p) { return ceil(log1p(-u) / log1p(-p[0])); }
+
+/* clang-format off */
+static const struct distribution
+    uniform     = { "a uniform distribution",     uniform_cdf,     NULL,            uniform_quantile,     -INFINITY, INFINITY, false },
+    whole       = { "uniform whole numbers",      whole_cdf,       whole_below,     whole_quantile,       -0x1p63,   0x1p63,   true },
+    normal_law  = { "a normal distribution",      normal_cdf,      NULL,            normal_quantile,      -INFINITY, INFINITY, false },
+    log_normal  = { "a log-normal distribution",  log_normal_cdf,  NULL,            log_normal_quantile,  0,         INFINITY, false },
+    exponential = { "an exponential distribution", exponential_cdf, NULL,           exponential_quantile, 0,         INFINITY, false },
+    cauchy      = { "a Cauchy distribution",      cauchy_cdf,      NULL,            cauchy_quantile,      -INFINITY, INFINITY, false },
+    geometric   = { "a geometric distribution",   geometric_cdf,   geometric_below, geometric_quantile,   1,         INFINITY, true };
+/* clang-format on */
+
+/* ---- factories and fills ------------------------------------------------------------------- */
+
+/* In-place fills: self gives shape and dtype; text names the two parameters, "from to". */
+struct fill {
+    const struct distribution *distribution;
+    const char *names[2];
+};
+
+static const struct fill fills[] = {
+    { &uniform, { "from", "to" } }, { &normal_law, { "mean", "std" } },
+    { &log_normal, { "mean", "std" } }, { &exponential, { "lambd", NULL } },
+    { &cauchy, { "median", "sigma" } }, { &geometric, { "p", NULL } },
+};
+
+static void fill_in_place(struct call *call)
+{
+    const struct fill *fill = &fills[call->op->detail];
+    struct node *x = call_tensor(call, "input");
+    double parameters[4] = { 0 };
+    for (int k = 0; k < 2 && fill->names[k]; k++) parameters[k] = call_real(call, fill->names[k]);
+    if (!graph_failed(call->graph))
+        random_return(call, fill->distribution, parameters, x->dtype, x->rank, x->shape);
+}
+
+/* rand, randn, randint; text names the distribution, with "=" for the _like forms, whose shape
+ * is that of a tensor. detail: `low` is an argument. */
+static void factory(struct call *call)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    double parameters[4] = { 0, 1 };
+    const struct distribution *distribution = &uniform;
+    enum dtype dtype = call_dtype(call, "dtype");
+    int rank;
+
+    if (strchr(call->op->text, '=')) { /* _like */
+        struct node *x = call_tensor(call, "input");
+        rank = x->rank;
+        memcpy(shape, x->shape, sizeof shape);
+        if (dtype == DT_NONE) dtype = x->dtype;
+    } else {
+        rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
+    }
+    if (call->op->text[0] == 'n') distribution = &normal_law;
+    if (call->op->text[0] == 'i') {
+        distribution = &whole;
+        parameters[0] = call->op->detail ? call_real(call, "low") : 0;
+        parameters[1] = call_real(call, "high");
+        if (dtype == DT_NONE) dtype = DT_I64;
+    }
+    if (dtype == DT_NONE) dtype = DT_F32;
+    if (!graph_failed(call->graph)) random_return(call, distribution, parameters, dtype, rank, shape);
+}
+
+/* random_: whole numbers in [from, to), by default all that the dtype holds exactly. */
+static void random_whole(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (graph_failed(call->graph)) return;
+    const struct dtype_info *info = dtype_info(x->dtype);
+    double limit = info->kind == KIND_FLOAT ? ldexp(1, info->significand_bits) + 1
+                   : info->kind == KIND_BOOL ? 2 : info->largest + 1;
+    double parameters[4] = { 0, limit };
+    bool has_from = !call_is_none(call, "from"), has_to = !call_is_none(call, "to");
+    if (has_from && has_to) {
+        parameters[0] = call_real(call, "from");
+        parameters[1] = call_real(call, "to");
+    } else if (has_from) {
+        parameters[1] = call_real(call, "from"); /* random_(to) */
+    }
+    random_return(call, &whole, parameters, x->dtype, x->rank, x->shape);
+}
+
+/* ---- element-wise probabilities --------------------------------------------------------------- */
+
+struct chance {
+    const double *probability; /* of a 1, per element */
+    size_t n;
+};
+
+/* 0 or 1 only; certain elements as they must be; the number of ones within six sigma. */
+static bool chances_hold(const struct bench_property *property, const struct tensor *got, char *reason,
+                         size_t bytes)
+{
+    const struct chance *chance = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense;
+    double ones = 0, mean = 0, variance = 0;
+    bool holds = false;
+    double *x = arena_allocate_array(&arena, 2 * chance->n, sizeof *x);
+
+    if (!x || tensor_densify(&dense, &arena, got).code) {
+        (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+        goto done;
+    }
+    dtype_to_double(x, dense.data, dense.dtype, chance->n);
+    for (size_t i = 0; i < chance->n; i++) {
+        double p = chance->probability[i];
+        if ((x[i] != 0 && x[i] != 1) || (p == 0 && x[i] != 0) || (p == 1 && x[i] != 1)) {
+            (void)snprintf(reason, bytes, "element %zu is %g where the probability of 1 is %g", i, x[i], p);
+            goto done;
+        }
+        ones += x[i];
+        mean += p;
+        variance += p * (1 - p);
+    }
+    holds = fabs(ones - mean) <= 6.2 * sqrt(variance) + 12;
+    if (!holds) (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean, sqrt(variance));
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+static void bernoulli(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *p = x;
+    if (!call_is_none(call, "p")) p = call_node(call, call_value(call, "p"));
+    p = node_broadcast(g, node_to_real(g, p), x->rank, x->shape);
+    struct chance *chance = graph_allocate(g, 1, sizeof *chance);
+    struct bench_property *property = graph_allocate(g, 1, sizeof *property);
+    const double *probability = node_values(g, p);
+    if (graph_failed(g)) return;
+    *chance = (struct chance){ probability, p->n };
+    *property = (struct bench_property){ "zeros and ones; their number within 6.2 sigma (1e-9)", chances_hold, chance };
+    struct node *draws = NULL;
+    if (!graph_is_reference(g)) {
+        draws = node_new_real(g, x->dtype, x->rank, x->shape);
+        for (size_t i = 0; !graph_failed(g) && i < draws->n; i++)
+            draws->value[i] = random_uniform(call, i) < probability[i];
+    }
+    call_return_random(call, draws, x->dtype, x->rank, x->shape, property);
+}
+
+/* normal(mean, std) with tensors: standardized draws are standard normal. */
+struct standardized {
+    const double *mean, *deviation;
+    struct bench_property standard;
+};
+
+static bool standardized_holds(const struct bench_property *property, const struct tensor *got, char *reason,
+                               size_t bytes)
+{
+    const struct standardized *s = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense, unit;
+    bool holds = false;
+    size_t n = tensor_elements(got);
+    if (tensor_densify(&dense, &arena, got).code || tensor_create(&unit, &arena, DT_F64, got->rank, got->shape).code) {
+        (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+    } else {
+        double *x = unit.data;
+        dtype_to_double(x, dense.data, dense.dtype, n);
+        for (size_t i = 0; i < n; i++) x[i] = s->deviation[i] > 0 ? (x[i] - s->mean[i]) / s->deviation[i] : 0;
+        holds = s->standard.holds(&s->standard, &unit, reason, bytes);
+    }
+    arena_release(&arena);
+    return holds;
+}
+
+static void normal(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *mean = call_node(call, call_value(call, "mean")), *deviation = call_node(call, call_value(call, "std"));
+    enum dtype dtype = call_float_type(call, (struct node *[]){ mean, deviation }, 2);
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (graph_failed(g)) return;
+    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank, deviation->shape)) return;
+    if (!call_is_none(call, "size")) rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
+    mean = node_broadcast(g, node_to_real(g, mean), rank, shape);
+    deviation = node_broadcast(g, node_to_real(g, deviation), rank, shape);
+    struct standardized *s = graph_allocate(g, 1, sizeof *s);
+    struct bench_property *property = graph_allocate(g, 1, sizeof *property);
+    double parameters[4] = { 0, 1 };
+    const struct bench_property *standard = random_property(call, &normal_law, parameters);
+    if (graph_failed(g)) return;
+    *s = (struct standardized){ node_values(g, mean), node_values(g, deviation), *standard };
+    *property = (struct bench_property){ standard->test, standardized_holds, s };
+    struct node *draws = NULL;
+    if (!graph_is_reference(g)) {
+        draws = node_new_real(g, dtype, rank, shape);
+        for (size_t i = 0; !graph_failed(g) && i < draws->n; i++)
+            draws->value[i] = s->mean[i] + s->deviation[i] * normal_quantile(random_uniform(call, i), parameters);
+    }
+    call_return_random(call, draws, dtype, rank, shape, property);
+}
+
+/* ---- dropout -------------------------------------------------------------------------------------- */
+
+struct dropout {
+    const double *x; /* input, or cotangent for the gradient */
+    const struct tensor *device; /* gradient: the device's output tells the mask; else NULL */
+    const double *input;
+    double p, scale;
+    size_t n, channel; /* elements that share one draw */
+};
+
+/* Each element is 0 or x / (1 - p), whole channels alike; the zeros within 6.2 sigma. Where x is
+ * 0 the element tells nothing. */
+static bool dropout_holds(const struct bench_property *property, const struct tensor *got, char *reason, size_t bytes)
+{
+    const struct dropout *d = property->context;
+    struct arena arena = { 0 };
+    struct tensor dense, mask;
+    double dropped = 0, told = 0;
+    bool holds = false;
+    double *y = arena_allocate_array(&arena, 2 * d->n, sizeof *y), *m = NULL;
+
+    if (!y || tensor_densify(&dense, &arena, got).code) goto no_memory;
+    dtype_to_double(y, dense.data, dense.dtype, d->n);
+    if (d->device) {
+        m = arena_allocate_array(&arena, 2 * d->n, sizeof *m);
+        if (!m || tensor_densify(&mask, &arena, d->device).code) goto no_memory;
+        dtype_to_double(m, mask.data, mask.dtype, d->n);
+    }
+    for (size_t first = 0; first < d->n; first += d->channel) {
+        int state = -1; /* of the channel: 1 kept, 0 dropped, -1 not told yet */
+        for (size_t i = first; i < first + d->channel && i < d->n; i++) {
+            double want = d->x[i] * d->scale, unit = 2 * dtype_ulp(dense.dtype, want);
+            bool kept = fabs(y[i] - want) <= unit || (isnan(want) && isnan(y[i])) || y[i] == want;
+            if (!kept && y[i] != 0) {
+                (void)snprintf(reason, bytes, "element %zu is %.9g; it must be 0 or %.9g", i, y[i], want);
+                goto done;
+            }
+            if (fabs(want) <= unit) continue;
+            int here = y[i] != 0;
+            if (m && d->input[i] != 0 && (m[i] != 0) != here) {
+                (void)snprintf(reason, bytes, "the gradient of element %zu does not follow the mask", i);
+                goto done;
+            }
+            if (state >= 0 && state != here) {
+                (void)snprintf(reason, bytes, "element %zu differs from its channel", i);
+                goto done;
+            }
+            state = here;
+        }
+        told += state >= 0;
+        dropped += state == 0;
+    }
+    holds = fabs(dropped - told * d->p) <= 6.2 * sqrt(told * d->p * (1 - d->p)) + 12;
+    if (!holds)
+        (void)snprintf(reason, bytes, "%g of %g draws are zero; p is %g", dropped, told, d->p);
+    goto done;
+no_memory:
+    (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+static const struct bench_property *dropout_property(struct graph *g, struct dropout d)
+{
+    struct dropout *context = graph_allocate(g, 1, sizeof *context);
+    struct bench_property *property = graph_allocate(g, 1, sizeof *property);
+    if (graph_failed(g)) return NULL;
+    *context = d;
+    *property = (struct bench_property){ "0 or x / (1 - p); zeros within 6.2 sigma (1e-9)", dropout_holds, context };
+    return property;
+}
+
+/* The gradient is 0 or cotangent / (1 - p), by the mask that the device's output shows. */
+static const struct bench_property *dropout_gradient(struct call *call, struct node *cotangent)
+{
+    const struct dropout *forward = call->results[0].property->context;
+    struct dropout d = *forward;
+    d.input = forward->x;
+    d.x = node_values(call->graph, cotangent);
+    d.device = call_device_output(call, 0);
+    return dropout_property(call->graph, d);
+}
+
+/* dropout; detail: whole channels are dropped. */
+static void dropout(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    double p = call_real(call, "p");
+    if (graph_failed(g)) return;
+    bool training = call_bool(call, call->op->text);
+    if (!training || p == 0 || x->n == 0) {
+        call_return(call, node_scale(g, x, 1));
+        return;
+    }
+    if (p == 1) {
+        call_return_typed(call, node_select(g, node_integer_constant(g, DT_BOOL, 0, 0, NULL), x, node_scalar(g, 0)), x->dtype);
+        return;
+    }
+    size_t channel = 1;
+    if (call->op->detail) /* whole channels: everything behind batch and channel */
+        for (int d = 2; d < x->rank; d++) channel *= (size_t)x->shape[d];
+    struct node *y = NULL;
+    if (!graph_is_reference(g)) {
+        struct node *mask = node_new_integer(g, DT_BOOL, x->rank, x->shape);
+        for (size_t i = 0; !graph_failed(g) && i < mask->n; i++)
+            mask->integer[i] = random_uniform(call, i / channel) >= p;
+        y = node_scale(g, node_select(g, mask, x, node_scalar(g, 0)), 1 / (1 - p));
+    }
+    struct dropout d = { node_values(g, x), NULL, NULL, p, 1 / (1 - p), x->n, channel };
+    call_return_random(call, y, x->dtype, x->rank, x->shape, dropout_property(g, d));
+    call->gradient_property = dropout_gradient;
+}
+
+/* clang-format off */
+#define FACTORY(names, arguments, detail, kind) \
+    { names, TORCH, arguments ", *, ScalarType? dtype=None, ...)", factory, OP_RANDOM | OP_NO_GRADIENT, detail, kind }
+#define FILL(name, arguments, row) \
+    { name, TENSOR, "(Tensor input" arguments ", *, ...)", fill_in_place, OP_RANDOM | OP_NO_GRADIENT, row, NULL }
+#define DROPOUT(names, groups, arguments, lead, flag) \
+    { names, groups, arguments, dropout, OP_RANDOM | OP_ONE_NODE, lead, flag }
+const struct op ops_random[] = {
+    FACTORY("rand", "(*int[] size", 0, "uniform"),
+    FACTORY("rand_like", "(Tensor input", 0, "uniform="),
+    FACTORY("randn", "(*int[] size", 0, "normal"),
+    FACTORY("randn_like", "(Tensor input", 0, "normal="),
+    FACTORY("randint", "(int low, int high, int[] size", 1, "integers"),
+    FACTORY("randint", "(int high, int[] size", 0, "integers"),
+    FACTORY("randint_like", "(Tensor input, int low, int high", 1, "integers="),
+    FACTORY("randint_like", "(Tensor input, int high", 0, "integers="),
+    FILL("uniform", ", float from=0, float to=1", 0),
+    FILL("normal", ", float mean=0, float std=1", 1),
+    FILL("log_normal", ", float mean=1, float std=2", 2),
+    FILL("exponential", ", float lambd=1", 3),
+    FILL("cauchy", ", float median=0, float sigma=1", 4),
+    FILL("geometric", ", float p", 5),
+    { "random", TENSOR, "(Tensor input, int? from=None, int? to=None, *, ...)", random_whole, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "bernoulli", TENSOR | TORCH, "(Tensor input, Any p=None, *, ...)", bernoulli, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    { "normal", TORCH, "(Tensor mean, Tensor std=1, int[]? size=None, *, ...)", normal, OP_RANDOM | OP_NO_GRADIENT, 0, NULL },
+    DROPOUT("dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", 0, "training"),
+    DROPOUT("dropout", TORCH, "(Tensor input, float p, bool train)", 0, "train"),
+    DROPOUT("dropout1d|dropout2d|dropout3d", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", 2, "training"),
+    DROPOUT("feature_dropout", TORCH, "(Tensor input, float p, bool train)", 2, "train"),
+};
+/* clang-format on */
+OP_TABLE_END(random);

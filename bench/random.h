@@ -1,0 +1,35 @@
+/* Random results: what must hold of them, and draws for the native arithmetic.
+ *
+ * Every test rejects a correct generator with probability below 1e-9 (a 6-sigma bound on a
+ * count or a mean, Dvoretzky-Kiefer-Wolfowitz for a whole distribution), so a run of a hundred
+ * thousand calls is not expected to see a false alarm.
+ */
+#ifndef PROBE_BENCH_RANDOM_H
+#define PROBE_BENCH_RANDOM_H
+
+#include "bench/op.h"
+
+/* A continuous or discrete distribution by its cumulative function at x. `atoms`: the
+ * distribution has atoms, so the lower limit cdf(x-) = cdf_below(x) differs. */
+struct distribution {
+    const char *name;
+    double (*cdf)(double x, const double *parameters);
+    double (*cdf_below)(double x, const double *parameters); /* NULL: continuous */
+    double (*quantile)(double u, const double *parameters);  /* for drawing, 0 < u < 1 */
+    double low, high;                                        /* range of legal values */
+    bool whole;                                              /* integers only */
+};
+
+/* The property "elements are independent draws of `distribution`" for a float tensor, by
+ * Dvoretzky-Kiefer-Wolfowitz. NULL and a failure when there is no memory. */
+const struct bench_property *random_property(struct call *call, const struct distribution *distribution,
+                                             const double *parameters);
+
+/* Uniform in (0, 1): element i of the draws of this call. The same call draws the same. */
+double random_uniform(const struct call *call, size_t i);
+
+/* Return a tensor of draws: property in both arithmetics, values in the native one. */
+void random_return(struct call *call, const struct distribution *distribution,
+                   const double *parameters, enum dtype dtype, int rank, const int64_t *shape);
+
+#endif

@@ -481,7 +481,9 @@ struct status file_create(struct file *out, const char *path)
         return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already",
                             file_shown(path).text);
     if (fd < 0) return failed("create", path);
-    return file_take(out, fd, path);
+    struct status status = file_take(out, fd, path);
+    if (status.code) (void)unlink(path); /* closed, empty, and nobody would know of it */
+    return status;
 }
 
 bool file_already_exists(struct status status)

@@ -22,6 +22,7 @@ enum { PRECISION = 14, STAMP_BYTES = 16, SECONDS_TRIED = 60 };
 struct output_files {
     char *result_path, *details_path;
     struct file result, details;
+    bool result_exists, details_exists; /* created by us */
 };
 #define OUTPUT_FILES_NONE ((struct output_files){ .result = FILE_NONE, .details = FILE_NONE })
 
@@ -49,8 +50,8 @@ static void close_files(struct output_files *files)
 /* Take away what a failed comparison left: half a file would pass for a whole one. */
 static void discard_files(struct output_files *files)
 {
-    if (files->details.fd >= 0) (void)file_remove(files->details_path);
-    if (files->result.fd >= 0) (void)file_remove(files->result_path);
+    if (files->details_exists) (void)file_remove(files->details_path);
+    if (files->result_exists) (void)file_remove(files->result_path);
     close_files(files);
 }
 
@@ -67,7 +68,9 @@ static struct status create_at(struct output_files *out, const char *directory, 
     out->details_path = output_path(directory, "details", stamp);
     struct status status = status_no_memory(0);
     if (out->result_path && out->details_path) status = file_create(&out->result, out->result_path);
+    out->result_exists = !status.code;
     if (!status.code) status = file_create(&out->details, out->details_path);
+    out->details_exists = !status.code;
     if (status.code) discard_files(out);
     return status;
 }

@@ -454,10 +454,10 @@ static const struct {
 };
 
 /* Standards in the order in which a row's numbers tell that they were measured: the accumulative
- * one has those of the absolute one and the balance. */
+ * one has those of the absolute one and the balance. The thousandth ratio tells nothing: rows of
+ * other standards have it too. */
 static const enum comparison by_metrics[] = { COMPARE_BENCHMARK, COMPARE_ACCUMULATIVE,
-                                            COMPARE_ABSOLUTE,  COMPARE_ULP,
-                                            COMPARE_THOUSANDTH, COMPARE_BINARY };
+                                              COMPARE_ABSOLUTE, COMPARE_ULP, COMPARE_BINARY };
 
 static bool override_fits(const struct three_way_override *o, const struct three_way_row *row)
 {
@@ -547,7 +547,7 @@ static bool settle_missing(struct three_way_verdict *out, const struct three_way
         if (out->assumed_zero) return false;
         add_text(out, empty_input);
         out->exception = true;
-    } else if (!row->npu.present) {
+    } else if (!(row->npu.present & ~BIT(METRIC_THOUSANDTH))) {
         judge_by_first_stage(out, row, standard);
     } else if (npu_lacks) {
         explain_missing(out, "NPU", standard->npu & ~row->npu.present, row->npu_message);

@@ -553,7 +553,6 @@ START_TEST(numbers_choose_the_standard)
               1u << METRIC_BALANCE,
           ACCUMULATIVE },
         { "softmax", 1u << METRIC_MEAN_ULP | 1u << METRIC_ULP_PROPORTION, ULP },
-        { "linear", 1u << METRIC_THOUSANDTH, THOUSANDTH },
         { "softmax", 1u << METRIC_BINARY, BINARY },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,39 +1,52 @@
 #include "runner/interrupts.h"
 
 #include <errno.h>
-#include <pthread.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
+
+static const int signals[INTERRUPT_SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
+
+/* Where the handler writes. A handler gets no argument, so this one cannot be a member. */
+static volatile sig_atomic_t handler_fd = -1;
+
+static void note_signal(int number)
+{
+    int saved = errno;
+    const char byte = (char)number;
+    ssize_t written = write(handler_fd, &byte, 1);
+    (void)written;
+    errno = saved;
+}
 
 struct status interrupts_open(struct interrupts *out)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    sigset_t set;
-    sigemptyset(&set);
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        struct sigaction action;
-        /* What nohup or a shell made the process ignore stays ignored: blocking would undo that. */
-        if (!sigaction(signals[i], NULL, &action) && action.sa_handler != SIG_IGN)
-            sigaddset(&set, signals[i]);
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
+        return status_error(STATUS_IO, "cannot make a pipe for signals: %s", strerror(errno));
+    out->fd = ends[0];
+    out->write_fd = ends[1];
+    handler_fd = ends[1];
+    struct sigaction action = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
+    for (int i = 0; i < INTERRUPT_SIGNALS; i++) {
+        (void)sigaction(signals[i], NULL, &out->before[i]);
+        /* What nohup or a shell made the process ignore stays ignored. */
+        if (out->before[i].sa_handler != SIG_IGN) (void)sigaction(signals[i], &action, NULL);
     }
-    (void)pthread_sigmask(SIG_BLOCK, &set, &out->before);
-    out->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (out->fd >= 0) return status_ok();
-    (void)pthread_sigmask(SIG_SETMASK, &out->before, NULL);
-    return status_error(STATUS_IO, "cannot make a signal descriptor: %s", strerror(errno));
+    return status_ok();
 }
 
-int interrupts_take(const struct interrupts *interrupts)
+bool interrupts_take(const struct interrupts *interrupts)
 {
-    struct signalfd_siginfo info;
-    if (read(interrupts->fd, &info, sizeof info) != (ssize_t)sizeof info) return 0;
-    return (int)info.ssi_signo;
+    char byte;
+    return read(interrupts->fd, &byte, 1) == 1;
 }
 
 void interrupts_close(struct interrupts *interrupts)
 {
-    while (interrupts_take(interrupts)) continue;
+    for (int i = 0; i < INTERRUPT_SIGNALS; i++)
+        (void)sigaction(signals[i], &interrupts->before[i], NULL);
+    handler_fd = -1;
     (void)close(interrupts->fd);
-    (void)pthread_sigmask(SIG_SETMASK, &interrupts->before, NULL);
+    (void)close(interrupts->write_fd);
 }

@@ -1,5 +1,6 @@
-/* SIGINT, SIGTERM and SIGHUP as something to poll, so that nothing has to be safe inside a signal
- * handler. */
+/* SIGINT, SIGTERM and SIGHUP as something to poll: the handler does nothing but write a byte to
+ * a pipe. (A signal descriptor would be neater, but it needs the signals blocked in every thread,
+ * and OpenBLAS starts threads before main.) */
 #ifndef PROBE_RUNNER_INTERRUPTS_H
 #define PROBE_RUNNER_INTERRUPTS_H
 
@@ -8,18 +9,21 @@
 
 #include "core/status.h"
 
+enum { INTERRUPT_SIGNALS = 3 };
+
 struct interrupts {
     int fd; /* readable when a signal has come */
-    sigset_t before;
+    int write_fd;
+    struct sigaction before[INTERRUPT_SIGNALS];
 };
 
-/* Catch them from now on, in this thread and in those it starts. */
+/* Catch them from now on. One at a time in a process. */
 struct status interrupts_open(struct interrupts *out);
 
-/* The number of a signal that came, 0 when there is none. Does not wait. */
-int interrupts_take(const struct interrupts *interrupts);
+/* Has a signal come? Does not wait. */
+bool interrupts_take(const struct interrupts *interrupts);
 
-/* As before. Signals that came and were not taken are dropped. */
+/* As before. */
 void interrupts_close(struct interrupts *interrupts);
 
 #endif

@@ -330,11 +330,11 @@ static struct status commit_all(struct run *run)
                                 { .fd = run->interrupts.fd, .events = POLLIN } };
     while (run->threads->committed < run->n_pending) {
         struct case_outcome *outcome;
-        bool signalled = interrupts_take(&run->interrupts) != 0;
+        bool signalled = interrupts_take(&run->interrupts);
         while (!signalled && (outcome = workers_next(run->threads))) {
             TRY(commit(run, outcome));
             workers_commit(run->threads);
-            signalled = interrupts_take(&run->interrupts) != 0;
+            signalled = interrupts_take(&run->interrupts);
         }
         if (signalled) return interrupted(run);
         double now = now_s();

@@ -1,0 +1,367 @@
+/* Whole runs of the program: order, lists, filter, saved data, memory, interruption. */
+#include <sys/resource.h>
+#include <time.h>
+
+#include "runner/dumps.h"
+
+#define RESULT "accuracy_checking_result_*.csv"
+#define DETAILS "accuracy_checking_details_*.csv"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+static void succeeded(struct outcome o)
+{
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    outcome_free(&o);
+}
+
+static char *result_text(const struct workspace *w, const char *directory)
+{
+    char pattern[256];
+    snprintf(pattern, sizeof pattern, "%s/" RESULT, directory);
+    return read_file(only_match(w, pattern), NULL);
+}
+
+/* Both CSV files of two output directories hold the same bytes. */
+static void same_runs(const struct workspace *w, const char *a, const char *b)
+{
+    static const char *const kinds[] = { RESULT, DETAILS };
+    for (int i = 0; i < 2; i++) {
+        char pattern_a[256], pattern_b[256];
+        snprintf(pattern_a, sizeof pattern_a, "%s/%s", a, kinds[i]);
+        snprintf(pattern_b, sizeof pattern_b, "%s/%s", b, kinds[i]);
+        assert_same_files(only_match(w, pattern_a), only_match(w, pattern_b));
+    }
+}
+
+/* A row per call in dump order, header and mark first, CR LF at each end. */
+START_TEST(rows_stand_in_dump_order)
+{
+    struct workspace w = workspace_make();
+    struct dump_text d;
+    dump_begin(&d);
+    dump_binary(&d, "sub", 7, 5);
+    dump_binary(&d, "add", 3, 5);
+    dump_binary(&d, "nonexistent_function", 0, 5);
+    dump_binary(&d, "empty", 1, 5);
+    dump_binary(&d, "add", 1, 5);
+    dump_write(&d, in(&w, "dump.json"));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "-n", "2", NULL));
+
+    char *result = result_text(&w, "out");
+    static const char start[] =
+        "\xef\xbb\xbf" "API name,Forward Test Success,Backward Test Success,Message\r\n"
+        "Torch.sub.7,pass,pass\r\nTorch.add.3,pass,pass\r\n"
+        "Torch.nonexistent_function.0,SKIP,SKIP,";
+    ck_assert_msg(!strncmp(result, start, strlen(start)), "%s", result);
+    ck_assert_ptr_nonnull(strstr(result, "\r\nTorch.empty.1,SKIP,SKIP,"));
+    ck_assert_ptr_nonnull(strstr(result, "uninitialised"));
+    ck_assert_str_eq(strrchr(result, 'T'), "Torch.add.1,pass,pass\r\n");
+    free(result);
+    char *details = read_file(only_match(&w, "out/" DETAILS), NULL);
+    static const char details_start[] = "\xef\xbb\xbf" "API Name,Bench Dtype,DEVICE Dtype,Shape,";
+    ck_assert_msg(!strncmp(details, details_start, strlen(details_start)), "%s", details);
+    static const char *const rows[] = {
+        "Torch.sub.7.forward.output.0,torch.float64,torch.float32,\"(5,)\",",
+        "Torch.sub.7.backward.output.0,torch.float64,torch.float32,\"(5,)\",",
+        "Torch.sub.7.backward.output.1,torch.float64,torch.float32,\"(5,)\",",
+        "Torch.add.3.forward.output.0,",
+        "Torch.nonexistent_function.0.forward.output.0, , ,",
+        "Torch.empty.1.forward.output.0, , ,",
+        "Torch.add.1.forward.output.0,",
+    };
+    const char *at = details;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const char *row = strstr(at, rows[i]);
+        ck_assert_msg(row && row[-1] == '\n', "row %s is not in its place", rows[i]);
+        at = row;
+    }
+    free(details);
+
+    struct stat st;
+    ck_assert_int_eq(stat(in(&w, "out"), &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777 & ~0750u, 0);
+    ck_assert_int_eq(stat(only_match(&w, "out/" RESULT), &st), 0);
+    ck_assert_int_eq(st.st_mode & 07777 & ~0640u, 0);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* The number of threads changes nothing. */
+START_TEST(threads_do_not_change_bytes)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), SANITIZED ? 120 : 600, 300);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "one", "-n", "1", NULL));
+    static const char *const threads[] = { "2", "5", "32", "64" };
+    for (int i = 0; i < 4; i++) {
+        succeeded(run_program(&w, "multi_run_ut", "-api_info", "dump.json", "-o", threads[i],
+                              "-n", threads[i], NULL));
+        same_runs(&w, "one", threads[i]);
+    }
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "seed", "--seed", "99", NULL));
+    char *a = read_file(only_match(&w, "one/" DETAILS), NULL);
+    char *b = read_file(only_match(&w, "seed/" DETAILS), NULL);
+    ck_assert_str_ne(a, b);
+    free(a);
+    free(b);
+    workspace_remove(&w);
+}
+END_TEST
+
+static size_t count_text(const char *text, const char *what)
+{
+    size_t count = 0;
+    for (const char *at = text; (at = strstr(at, what)); at += strlen(what)) count++;
+    return count;
+}
+
+START_TEST(lists)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 8, 4);
+    static const struct { const char *config; size_t skipped; const char *absent; } cases[] = {
+        { "{\"run_ut\":{\"white_list\":[\"add\",\"mul\"]}}", 4, "Torch.add.0,SKIP" },
+        { "{\"acc_check\":{\"black_list\":[\"add\"]}}", 2, "Torch.sub.2,SKIP" },
+        /* The black list wins. */
+        { "{\"run_ut\":{\"white_list\":[\"add\",\"sub\"],\"black_list\":[\"add\"]}}", 6,
+          "Torch.sub.2,SKIP" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char directory[16];
+        snprintf(directory, sizeof directory, "out%zu", i);
+        write_text(in(&w, "config.json"), cases[i].config);
+        succeeded(run_program(&w, "-api_info", "dump.json", "-config", "config.json", "-o",
+                              directory, NULL));
+        char *result = result_text(&w, directory);
+        ck_assert_uint_eq(count_text(result, "in black list or not in white list. SKIP."),
+                          cases[i].skipped);
+        ck_assert_ptr_null(strstr(result, cases[i].absent));
+        ck_assert_uint_eq(count_lines(result), 9);
+        free(result);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
+/* -f keeps the first of calls with equal structure. */
+START_TEST(filter)
+{
+    struct workspace w = workspace_make();
+    struct dump_text d;
+    dump_begin(&d);
+    dump_binary(&d, "add", 0, 4);
+    dump_binary(&d, "add", 1, 4);
+    dump_binary(&d, "add", 2, 5);
+    dump_binary(&d, "mul", 0, 4);
+    dump_write(&d, in(&w, "dump.json"));
+    succeeded(run_program(&w, "-api_info", "dump.json", "-f", "-o", "out", NULL));
+    char *result = result_text(&w, "out");
+    ck_assert_ptr_nonnull(strstr(result, "Torch.add.0,"));
+    ck_assert_ptr_null(strstr(result, "Torch.add.1,"));
+    ck_assert_ptr_nonnull(strstr(result, "Torch.add.2,"));
+    ck_assert_ptr_nonnull(strstr(result, "Torch.mul.0,"));
+    free(result);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Precision of the configuration sets the decimals of the cells. */
+START_TEST(precision)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 1, 4);
+    write_text(in(&w, "config.json"), "{\"run_ut\":{\"precision\":3}}");
+    succeeded(run_program(&w, "-api_info", "dump.json", "-config", "config.json", "-o", "out",
+                          NULL));
+    char *details = read_file(only_match(&w, "out/" DETAILS), NULL);
+    ck_assert_ptr_nonnull(strstr(details, ",1.000,"));
+    ck_assert_ptr_null(strstr(details, "1.00000000000000"));
+    free(details);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- going on --------------------------------------------------------------------------- */
+
+static size_t file_bytes(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) ? 0 : (size_t)st.st_size;
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec time = { .tv_nsec = ms * 1000000 };
+    nanosleep(&time, NULL);
+}
+
+/* Ctrl-C and SIGTERM: exit 130, a hint that works, and the bytes of the undisturbed run. */
+START_TEST(interruption)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), SANITIZED ? 200 : 800, 60000);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "whole", NULL));
+
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
+                     (char *)"cut", NULL };
+    pid_t pid = start_program(&w, argv);
+    while (!count_matches(&w, "cut/" RESULT) ||
+           file_bytes(only_match(&w, "cut/" RESULT)) < 200)
+        pause_ms(1);
+    ck_assert_int_eq(kill(pid, signals[_i]), 0);
+    struct outcome o = wait_program(&w, pid);
+    ck_assert_msg(o.status == 130, "status %d: %s", o.status, o.err);
+    const char *path = only_match(&w, "cut/" RESULT);
+    ck_assert_msg(strstr(o.err, "-csv_path") && strstr(o.err, strrchr(path, '/')), "%s", o.err);
+    outcome_free(&o);
+
+    o = run_program(&w, "-api_info", "dump.json", "-csv_path", path, NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "going on: "));
+    outcome_free(&o);
+    same_runs(&w, "whole", "cut");
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Going on with another seed is refused, and says so. */
+START_TEST(other_options_are_refused)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", NULL));
+    const char *path = only_match(&w, "out/" RESULT);
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-csv_path", path, "--seed", "5", NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "seed was 1234, is 5") != NULL, "%s", o.err);
+    outcome_free(&o);
+    write_many_calls(in(&w, "dump.json"), 5, 4);
+    o = run_program(&w, "-api_info", "dump.json", "-csv_path", path, NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "dump_digest was") != NULL, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Two runs that start in one directory at once take different names, and both end whole. */
+START_TEST(two_runs_in_one_directory)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 60, 2000);
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
+                     (char *)"out", NULL };
+    pid_t a = start_program(&w, argv), b = start_program(&w, argv);
+    struct outcome x = wait_program(&w, a), y = wait_program(&w, b);
+    ck_assert_int_eq(x.status, 0);
+    ck_assert_int_eq(y.status, 0);
+    outcome_free(&x);
+    outcome_free(&y);
+    glob_t found;
+    ck_assert_int_eq(glob(in(&w, "out/" RESULT), 0, NULL, &found), 0);
+    ck_assert_uint_eq(found.gl_pathc, 2);
+    assert_same_files(found.gl_pathv[0], found.gl_pathv[1]);
+    globfree(&found);
+    ck_assert_uint_eq(count_matches(&w, "out/accuracy_checking_run_*.json"), 2);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+/* Bytes that the SKIP message of a run with hardly any memory asks for. */
+static size_t needed_bytes(const struct workspace *w)
+{
+    succeeded(run_program(w, "-api_info", "dump.json", "-o", "tiny", "--memory", "1M", NULL));
+    char *result = result_text(w, "tiny");
+    const char *at = strstr(result, "This call needs ");
+    ck_assert_msg(at != NULL, "%s", result);
+    size_t bytes = strtoull(at + strlen("This call needs "), NULL, 10);
+    free(result);
+    return bytes;
+}
+
+/* Calls that each need half of the memory, on 32 threads: the peak stays within it. */
+START_TEST(memory_budget_holds)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 8, SANITIZED ? 100000 : 4000000);
+    size_t need = needed_bytes(&w);
+    ck_assert_uint_gt(need, SANITIZED ? 1000000 : 40000000);
+    char memory[32];
+    size_t granted = 2 * need + (256u << 20);
+    snprintf(memory, sizeof memory, "%zu", granted);
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
+                     (char *)"out", (char *)"-n", (char *)"32", (char *)"--memory", memory, NULL };
+    pid_t pid = start_program(&w, argv);
+    struct rusage usage;
+    int status;
+    ck_assert_int_eq(wait4(pid, &status, 0, &usage), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (!SANITIZED)
+        ck_assert_msg((double)usage.ru_maxrss * 1024 <= 1.1 * (double)granted,
+                      "peak %ld KB of %zu KB", usage.ru_maxrss, granted / 1024);
+    char *result = result_text(&w, "out");
+    ck_assert_msg(!strstr(result, "SKIP"), "%s", result);
+    free(result);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- saved data and exit statuses ------------------------------------------------------- */
+
+START_TEST(fail_on)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--fail-on",
+                                   "warning", NULL);
+    ck_assert_int_eq(o.status, 0);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(timings_have_a_row_per_call)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "--timings", "t.csv", NULL));
+    char *text = read_file(in(&w, "t.csv"), NULL);
+    ck_assert_uint_eq(count_lines(text), 5);
+    ck_assert_ptr_nonnull(strstr(text, "\r\nTorch.mul.1,0."));
+    free(text);
+    workspace_remove(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("run");
+    TCase *tests = tcase_create("run");
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, rows_stand_in_dump_order);
+    tcase_add_test(tests, threads_do_not_change_bytes);
+    tcase_add_test(tests, lists);
+    tcase_add_test(tests, filter);
+    tcase_add_test(tests, precision);
+    tcase_add_loop_test(tests, interruption, 0, 2);
+    tcase_add_test(tests, other_options_are_refused);
+    tcase_add_test(tests, two_runs_in_one_directory);
+    tcase_add_test(tests, memory_budget_holds);
+    tcase_add_test(tests, fail_on);
+    tcase_add_test(tests, timings_have_a_row_per_call);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

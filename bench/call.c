@@ -59,12 +59,8 @@ struct node *call_node(struct call *call, const struct value *value)
             return leaf->node;
         }
         return node_leaf(g, value->tensor.tensor, false);
-    case VALUE_BOOL:
-    case VALUE_INT: {
-        struct node *node = node_integer_constant(
-            g, DT_NONE, value->kind == VALUE_BOOL ? value->boolean : value->integer, 0, NULL);
-        return node;
-    }
+    case VALUE_BOOL: return node_integer_constant(g, DT_BOOL, value->boolean, 0, NULL);
+    case VALUE_INT: return node_integer_constant(g, DT_NONE, value->integer, 0, NULL);
     case VALUE_FLOAT: return node_scalar(g, value->real);
     default: break;
     }

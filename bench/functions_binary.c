@@ -2,6 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include <acb.h>
+#include <arb_fpwrap.h>
+#include <arb_hypgeom.h>
 #include <sleef.h>
 
 #include "bench/functions.h"
@@ -16,6 +19,7 @@ static double value_divide(double a, double b) { return a / b; }
 static double value_pow(double a, double b)
 {
     if (b == 2) return a * a;
+    if (b == 1) return a;
     if (b == 0.5 && a >= 0) return sqrt(a);
     return Sleef_pow_u10(a, b);
 }
@@ -28,6 +32,68 @@ static double value_remainder(double a, double b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 static double value_copysign(double a, double b) { return copysign(a, b); }
+
+/* floor(a / b) of the exact quotient, as Python's // has it: from the exact remainder. */
+static double value_floor_divide(double a, double b)
+{
+    if (b == 0) return a / b;
+    double rest = fmod(a, b), quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return copysign(0, a / b);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+static double value_logaddexp(double a, double b)
+{
+    if (isinf(a) && a == b) return a;
+    return fmax(a, b) + Sleef_log1p_u10(Sleef_exp_u10(-fabs(a - b))) + (isnan(a) ? a : 0);
+}
+
+static double value_logaddexp2(double a, double b)
+{
+    if (isinf(a) && a == b) return a;
+    return fmax(a, b) + Sleef_log1p_u10(Sleef_exp2_u10(-fabs(a - b))) * 0x1.71547652b82fep+0 +
+           (isnan(a) ? a : 0);
+}
+
+static double value_xlogy(double a, double b)
+{
+    return isnan(b) ? b : a == 0 ? 0 : a * Sleef_log_u10(b);
+}
+
+/* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the
+ * ends of the domain; inside, certified by Arb. */
+static double gamma_limit(double s, double x, bool upper)
+{
+    if (isnan(s) || isnan(x) || s < 0 || x < 0 || (s == 0 && x == 0) || (isinf(s) && isinf(x)))
+        return NAN;
+    double lower = s == 0 || isinf(x) ? 1 : 0; /* else s is infinite or x is 0 */
+    return upper ? 1 - lower : lower;
+}
+static double value_igamma(double s, double x)
+{
+    double y;
+    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, false);
+    return arb_fpwrap_double_gamma_lower(&y, s, x, 1, 0) == FPWRAP_SUCCESS ? y : NAN;
+}
+static double value_igammac(double s, double x)
+{
+    double y;
+    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, true);
+    return arb_fpwrap_double_gamma_upper(&y, s, x, 1, 0) == FPWRAP_SUCCESS ? y : NAN;
+}
+
+/* The n-th derivative of digamma at x; n = 0 is digamma itself. */
+static double value_polygamma(double n, double x)
+{
+    double y;
+    if (n == 0) return unary_find("digamma")->scalar(x);
+    if (isnan(x) || x == -INFINITY) return NAN;
+    if (x == INFINITY) return 0;
+    if (x <= 0 && x == floor(x)) return fmod(n, 2) == 1 ? INFINITY : NAN;
+    return arb_fpwrap_double_polygamma(&y, n, x, 0) == FPWRAP_SUCCESS ? y : NAN;
+}
 
 static double error_sum(double a, double ea, double b, double eb, double y)
 {
@@ -93,6 +159,115 @@ static double error_exact_only(double a, double ea, double b, double eb, double 
 static double error_remainder(double a, double ea, double b, double eb, double y)
 {
     return error_exact_only(a, ea, b, eb, y) + U * fabs(y);
+}
+
+/* Whole quotients are exact up to 2^52. */
+static double error_floor_divide(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea == 0 && eb == 0 && fabs(y) < 0x1p52 ? 0 : INFINITY;
+}
+
+/* max + log1p(exp(-d)): the argument error u d of exp enters log1p's value at most as itself,
+ * and d exp(-d) <= 1/e; log1p and its factor are good to 6 u of themselves. */
+static double error_logaddexp(double a, double ea, double b, double eb, double y)
+{
+    double small = log1p(exp(-fabs(a - b)));
+    return fmax(ea, eb) + U * fabs(y) + 16 * U * small + TINY;
+}
+static double error_logaddexp2(double a, double ea, double b, double eb, double y)
+{
+    double small = 1.4427 * log1p(exp2(-fabs(a - b)));
+    return fmax(ea, eb) + U * fabs(y) + 16 * U * small + TINY;
+}
+
+static double error_xlogy(double a, double ea, double b, double eb, double y)
+{
+    double own = 4 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return a == 0 ? 0 : own;
+    if (eb >= b) return INFINITY;
+    double log_error = eb > 0 ? eb / (b - eb) : 0;
+    return (fabs(a) + ea) * log_error + ea * fabs(log(b)) * (1 + 8 * U) + own;
+}
+
+/* One ulp for exact arguments; otherwise the balls decide. */
+static double error_wrapped(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea == 0 && eb == 0 ? 2 * U * fabs(y) + TINY : INFINITY;
+}
+
+static void ball_floor_divide(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_div(y, a, b, p + 1100);
+    arb_floor(y, y, p);
+}
+
+static void ball_logaddexp(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    bool a_larger = arf_cmp(arb_midref(a), arb_midref(b)) >= 0;
+    const arb_struct *high = a_larger ? a : b, *low = a_larger ? b : a;
+    arb_t t;
+    arb_init(t);
+    arb_sub(t, low, high, p);
+    arb_exp(t, t, p);
+    arb_log1p(t, t, p);
+    arb_add(y, high, t, p);
+    arb_clear(t);
+}
+
+static void ball_logaddexp2(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    bool a_larger = arf_cmp(arb_midref(a), arb_midref(b)) >= 0;
+    const arb_struct *high = a_larger ? a : b, *low = a_larger ? b : a;
+    arb_t t, ln2;
+    arb_init(t);
+    arb_init(ln2);
+    arb_const_log2(ln2, p);
+    arb_sub(t, low, high, p);
+    arb_mul(t, t, ln2, p);
+    arb_exp(t, t, p);
+    arb_log1p(t, t, p);
+    arb_div(t, t, ln2, p);
+    arb_add(y, high, t, p);
+    arb_clear(t);
+    arb_clear(ln2);
+}
+
+static void ball_xlogy(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t t;
+    if (arb_is_zero(a)) {
+        arb_zero(y);
+        return;
+    }
+    arb_init(t);
+    arb_log(t, b, p);
+    arb_mul(y, a, t, p);
+    arb_clear(t);
+}
+
+static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p)
+{
+    arb_hypgeom_gamma_lower(y, s, x, 1, p);
+}
+
+static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p)
+{
+    arb_hypgeom_gamma_upper(y, s, x, 1, p);
+}
+
+static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
+{
+    acb_t order, z;
+    acb_init(order);
+    acb_init(z);
+    acb_set_arb(order, n);
+    acb_set_arb(z, x);
+    acb_polygamma(z, order, z, p);
+    arb_set(y, acb_realref(z));
+    acb_clear(order);
+    acb_clear(z);
 }
 
 static void ball_fmod(arb_t y, const arb_t a, const arb_t b, slong p)
@@ -219,6 +394,70 @@ PARTIALS(d_copysign)
     if (db) *db = constant_like(g, y, 0);
 }
 
+/* Whole-number quotients are flat. */
+PARTIALS(d_flat)
+{
+    (void)a, (void)b;
+    if (da) *da = constant_like(g, y, 0);
+    if (db) *db = constant_like(g, y, 0);
+}
+
+PARTIALS(d_logaddexp)
+{
+    (void)y;
+    if (da) *da = node_apply(g, "sigmoid", node_subtract(g, a, b));
+    if (db) *db = node_apply(g, "sigmoid", node_subtract(g, b, a));
+}
+
+PARTIALS(d_logaddexp2)
+{
+    struct node *ln2 = node_apply(g, "log", node_scalar(g, 2));
+    (void)y;
+    if (da) *da = node_apply(g, "sigmoid", node_multiply(g, node_subtract(g, a, b), ln2));
+    if (db) *db = node_apply(g, "sigmoid", node_multiply(g, node_subtract(g, b, a), ln2));
+}
+
+/* log b, but 0 where a = 0 and b <= 0; a / b. */
+PARTIALS(d_xlogy)
+{
+    struct node *zero = node_scalar(g, 0);
+    (void)y;
+    if (da) {
+        struct node *log = node_apply(g, "log", b);
+        struct node *at_zero = node_select(g, node_compare(g, COMPARE_LE, b, zero), zero, log);
+        *da = node_select(g, node_compare(g, COMPARE_EQ, a, zero), at_zero, log);
+    }
+    if (db) *db = node_divide(g, a, b);
+}
+
+/* d/dx P(s, x) = exp((s - 1) log x - x - lgamma(s)); PyTorch has none with respect to s. */
+static struct node *gamma_density(struct graph *g, struct node *s, struct node *x)
+{
+    struct node *exponent = node_multiply(g, node_offset(g, s, -1), node_apply(g, "log", x));
+    exponent = node_subtract(g, node_subtract(g, exponent, x), node_apply(g, "lgamma", s));
+    return node_apply(g, "exp", exponent);
+}
+
+PARTIALS(d_igamma)
+{
+    (void)y;
+    if (da) graph_fail(g, STATUS_SKIP, "igamma has no gradient for its first argument");
+    if (db) *db = gamma_density(g, a, b);
+}
+
+PARTIALS(d_igammac)
+{
+    (void)y;
+    if (da) graph_fail(g, STATUS_SKIP, "igammac has no gradient for its first argument");
+    if (db) *db = node_negate(g, gamma_density(g, a, b));
+}
+
+PARTIALS(d_polygamma)
+{
+    (void)y, (void)da;
+    if (db) *db = node_apply2(g, "polygamma", node_offset(g, a, 1), b);
+}
+
 /* clang-format off */
 static const struct binary_function functions[] = {
     { "add",       value_add,       error_sum,        arb_add,        NULL,        1 },
@@ -230,6 +469,13 @@ static const struct binary_function functions[] = {
     { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0 },
     { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0 },
     { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0 },
+    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0 },
+    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0 },
+    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, d_logaddexp2, 0 },
+    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     d_xlogy, 0 },
+    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0 },
+    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0 },
+    { "polygamma", value_polygamma, error_wrapped,    ball_polygamma, d_polygamma, 0 },
     { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0 },
 };
 /* clang-format on */

@@ -1,0 +1,477 @@
+/* Softmax and its relatives as primitives over lines (one line: the elements along dim).
+ *
+ * The sum S' over all but the largest is a node of its own, so that balls of many elements of
+ * a line share it. Bounds, with u the unit roundoff and exact inputs: a difference d = x - m is
+ * off by u |d|, |d| <= 746 where exp(d) > 0, so exp(d) is off by (746 + 2) u relative; sums of
+ * positive terms keep that, TwoSum adds 2 u; log1p has condition number <= 1 for arguments >= 0.
+ * Inputs that are off by at most e per line move every softmax by at most expm1(2 e) relative
+ * and every log_softmax by at most 2 e.
+ */
+#include "bench/softmax.h"
+
+#include <math.h>
+#include <sleef.h>
+#include <string.h>
+
+#include "bench/pull.h"
+
+#define U UNIT_ROUNDOFF
+#define EXPONENTIAL_ERROR (748 * U)
+#define SUM_ERROR (752 * U)
+
+struct lines {
+    int dim;
+    size_t outer, extent, inner;
+    size_t *top;   /* per line: position of the largest element, the first NaN before all */
+    double *input; /* per line: largest bound of the inputs; NULL when they are exact */
+};
+
+static size_t element(const struct lines *l, size_t line, size_t k)
+{
+    return (line / l->inner * l->extent + k) * l->inner + line % l->inner;
+}
+
+static size_t line_of(const struct lines *l, size_t i)
+{
+    return i / (l->extent * l->inner) * l->inner + i % l->inner;
+}
+
+static size_t position_of(const struct lines *l, size_t i)
+{
+    return i / l->inner % l->extent;
+}
+
+static double rounded(const struct graph *graph, double x)
+{
+    return graph_is_single(graph) ? (float)x : x;
+}
+
+/* ---- the sum of the others ----------------------------------------------------------------- */
+
+static void others_pull(struct pull *pull, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    arb_t largest, term;
+    arb_init(largest);
+    arb_init(term);
+    pull_element(pull, largest, x, element(l, line, l->top[line]));
+    arb_zero(ball);
+    for (size_t k = 0; k < l->extent && pull->work <= pull->limit; k++) {
+        size_t at = element(l, line, k);
+        if (k == l->top[line] || x->value[at] == -INFINITY) continue;
+        pull_element(pull, term, x, at);
+        arb_sub(term, term, largest, pull->precision);
+        arb_exp(term, term, pull->precision);
+        arb_add(ball, ball, term, pull->precision);
+    }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(largest);
+    arb_clear(term);
+}
+
+static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_pull };
+
+static size_t top_of_line(const struct lines *l, const double *x, size_t line)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < l->extent; k++) {
+        double have = x[element(l, line, best)], v = x[element(l, line, k)];
+        if (isnan(have)) break;
+        if (isnan(v) || v > have) best = k;
+    }
+    return best;
+}
+
+/* S' of one line; with `out`, exp(x - m) of every element is kept there. */
+static double sum_of_others(struct graph *graph, double *out, const struct lines *l,
+                            const double *x, size_t line)
+{
+    double m = x[element(l, line, l->top[line])], sum = 0, low = 0;
+    bool single = graph_is_single(graph);
+
+    for (size_t k = 0; k < l->extent; k++) {
+        size_t at = element(l, line, k);
+        double e = 1;
+        if (k != l->top[line]) {
+            e = Sleef_exp_u10(single ? (float)(x[at] - m) : x[at] - m);
+            if (single) {
+                e = (float)e;
+                sum = (float)(sum + e);
+            } else {
+                double s = sum + e, z = s - sum;
+                low += (sum - (s - z)) + (e - z);
+                sum = s;
+            }
+        }
+        if (out) out[at] = e;
+    }
+    return sum + low;
+}
+
+static void set_bounds_of_sums(struct node *node, const struct lines *l)
+{
+    for (size_t line = 0; line < node->n; line++) {
+        double relative = SUM_ERROR;
+        if (l->input) relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
+        node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
+        if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
+    }
+}
+
+/* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
+ * exponentials of all elements. */
+static struct node *sums_of_others(struct graph *graph, struct node *x, int dim, double *out)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    struct lines *l = graph_allocate(graph, 1, sizeof *l);
+
+    (void)node_values(graph, x);
+    if (graph_failed(graph)) return x;
+    *l = (struct lines){ dim, 1, 1, 1, NULL, NULL };
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++) {
+        size_t extent = (size_t)x->shape[d];
+        *(d < dim ? &l->outer : d == dim ? &l->extent : &l->inner) *= extent;
+    }
+    if (x->rank) shape[dim] = 1;
+    struct node *node = node_new(graph, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
+    node->tracked = false; /* the users pass the gradient on to x */
+    l->top = graph_allocate(graph, node->n, sizeof *l->top);
+    if (!node_is_exact(x)) l->input = graph_allocate(graph, node->n, sizeof *l->input);
+    (void)node_need_errors(graph, node);
+    if (graph_failed(graph)) return node;
+    for (size_t line = 0; line < node->n; line++) {
+        l->top[line] = top_of_line(l, x->value, line);
+        node->value[line] = l->extent ? sum_of_others(graph, out, l, x->value, line) : 0;
+        if (!l->input) continue;
+        l->input[line] = 0;
+        for (size_t k = 0; k < l->extent; k++)
+            l->input[line] = fmax(l->input[line], node_error(x, element(l, line, k)));
+    }
+    if (node->error) set_bounds_of_sums(node, l);
+    return node;
+}
+
+/* The largest element of a line; without elements, -infinity. */
+static double largest(const struct lines *l, const struct node *x, size_t line)
+{
+    return l->extent ? x->value[element(l, line, l->top[line])] : -INFINITY;
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------- */
+
+static void softmax_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    size_t line = line_of(l, i);
+    arb_t sum, top;
+    if (x->value[i] == -INFINITY) {
+        arb_zero(ball);
+        return;
+    }
+    arb_init(sum);
+    arb_init(top);
+    pull_element(pull, sum, node->inputs[1], line);
+    arb_add_ui(sum, sum, 1, pull->precision);
+    pull_element(pull, top, x, element(l, line, l->top[line]));
+    pull_element(pull, ball, x, i);
+    arb_sub(ball, ball, top, pull->precision);
+    arb_exp(ball, ball, pull->precision);
+    arb_div(ball, ball, sum, pull->precision);
+    arb_clear(sum);
+    arb_clear(top);
+}
+
+static void softmax_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    graph_accumulate(graph, node->inputs[0],
+                     node_softmax_gradient(graph, node, cotangent, l->dim));
+}
+
+struct node *node_softmax_gradient(struct graph *graph, struct node *y, struct node *cotangent,
+                                   int dim)
+{
+    struct node *mean = node_multiply(graph, cotangent, y);
+    if (y->rank) mean = node_sum(graph, mean, 1u << dim, true);
+    return node_multiply(graph, y, node_subtract(graph, cotangent, mean));
+}
+
+static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_pull };
+
+/* Softmax over lines whose sums are known. `ready`: value already holds the exponentials. */
+static void normalise(struct graph *graph, struct node *node, const struct node *x,
+                      const struct node *sums, const struct lines *l, bool ready)
+{
+    for (size_t line = 0; line < sums->n; line++) {
+        double m = largest(l, x, line), total = rounded(graph, 1 + sums->value[line]);
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = element(l, line, k);
+            double e = ready ? node->value[at]
+                             : rounded(graph, Sleef_exp_u10(rounded(graph, x->value[at] - m)));
+            node->value[at] = isfinite(m) ? rounded(graph, e / total) : NAN;
+        }
+    }
+    if (!graph_is_reference(graph)) return;
+    node->relative = 2 * SUM_ERROR + 8 * U;
+    node->absolute = 0x1p-1072;
+    if (!l->input) return;
+    double relative = node->relative, absolute = node->absolute;
+    if (!node_need_errors(graph, node)) return;
+    for (size_t i = 0; i < node->n; i++) {
+        double e = l->input[line_of(l, i)];
+        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
+        double bound = node->value[i] == 0 && shift == INFINITY
+                           ? 1
+                           : (relative + shift) * node->value[i] + absolute;
+        node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
+    }
+}
+
+static struct node *softmax_over(struct graph *graph, struct node *x, struct node *sums)
+{
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(graph, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    if (!graph_failed(graph)) normalise(graph, node, x, sums, l, false);
+    return node;
+}
+
+struct node *node_softmax(struct graph *graph, struct node *x, int dim)
+{
+    x = node_to_real(graph, x);
+    struct node *inputs[2] = { x, x };
+    struct node *node = node_new(graph, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs,
+                                 NULL);
+    if (graph_failed(graph)) return node;
+    struct node *sums = sums_of_others(graph, x, dim, node->value);
+    if (graph_failed(graph)) return node;
+    node->inputs[1] = sums;
+    node->parameters = sums->parameters;
+    normalise(graph, node, x, sums, sums->parameters, true);
+    return node;
+}
+
+/* ---- log_softmax --------------------------------------------------------------------------------- */
+
+static void log_softmax_ball(struct pull *pull, arb_ptr ball, struct node *x, struct node *sums,
+                             size_t i)
+{
+    const struct lines *l = sums->parameters;
+    size_t line = line_of(l, i);
+    arb_t sum, top;
+    arb_init(sum);
+    arb_init(top);
+    pull_element(pull, sum, sums, line);
+    arb_log1p(sum, sum, pull->precision);
+    pull_element(pull, top, x, element(l, line, l->top[line]));
+    pull_element(pull, ball, x, i);
+    arb_sub(ball, ball, top, pull->precision);
+    arb_sub(ball, ball, sum, pull->precision);
+    arb_clear(sum);
+    arb_clear(top);
+}
+
+static double log_softmax_value(const struct graph *graph, double x, double m, double others)
+{
+    if (!isfinite(m)) return NAN;
+    double d = rounded(graph, x - m), log = rounded(graph, Sleef_log1p_u10(others));
+    return rounded(graph, d - log);
+}
+
+static double log_softmax_bound(const struct lines *l, size_t line, double y)
+{
+    if (!isfinite(y)) return 0;
+    double input = l->input ? 2 * l->input[line] : 0;
+    return (SUM_ERROR + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
+}
+
+static void log_softmax_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    log_softmax_ball(pull, ball, node->inputs[0], node->inputs[1], i);
+}
+
+/* c - softmax * sum(c) */
+static void log_softmax_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    struct node *total = x->rank ? node_sum(graph, cotangent, 1u << l->dim, true) : cotangent;
+    struct node *y = softmax_over(graph, x, node->inputs[1]);
+    graph_accumulate(graph, x, node_subtract(graph, cotangent, node_multiply(graph, y, total)));
+}
+
+static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
+                                                        log_softmax_pull };
+
+struct node *node_log_softmax(struct graph *graph, struct node *x, int dim)
+{
+    x = node_to_real(graph, x);
+    struct node *sums = sums_of_others(graph, x, dim, NULL);
+    if (graph_failed(graph)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(graph, &log_softmax_primitive, x->dtype, x->rank, x->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    if (graph_is_reference(graph)) {
+        node->relative = SUM_ERROR + 4 * U;
+        node->absolute = (double)l->extent * 0x1p-1072;
+        if (l->input) (void)node_need_errors(graph, node);
+    }
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++)
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = element(l, line, k);
+            node->value[at] = log_softmax_value(graph, x->value[at], largest(l, x, line),
+                                                sums->value[line]);
+            if (node->error) node->error[at] = log_softmax_bound(l, line, node->value[at]);
+        }
+    return node;
+}
+
+/* ---- logsumexp -------------------------------------------------------------------------------------- */
+
+static void logsumexp_pull(struct pull *pull, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    arb_t top;
+    arb_init(top);
+    pull_element(pull, ball, node->inputs[1], line);
+    arb_log1p(ball, ball, pull->precision);
+    pull_element(pull, top, node->inputs[0], element(l, line, l->top[line]));
+    arb_add(ball, ball, top, pull->precision);
+    arb_clear(top);
+}
+
+static void logsumexp_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    struct node *y = softmax_over(graph, x, node->inputs[1]);
+    graph_accumulate(graph, x, node_multiply(graph, y, cotangent));
+}
+
+static const struct primitive logsumexp_primitive = { "logsumexp", logsumexp_backward,
+                                                      logsumexp_pull };
+
+struct node *node_logsumexp(struct graph *graph, struct node *x, int dim)
+{
+    x = node_to_real(graph, x);
+    struct node *sums = sums_of_others(graph, x, dim, NULL);
+    if (graph_failed(graph)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(graph, &logsumexp_primitive, x->dtype, x->rank, sums->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    (void)node_need_errors(graph, node);
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
+        double m = largest(l, x, line), log = rounded(graph, Sleef_log1p_u10(sums->value[line]));
+        double y = isfinite(m) ? rounded(graph, m + log) : m;
+        node->value[line] = y;
+        if (!node->error) continue;
+        double bound = (SUM_ERROR + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072 +
+                       (l->input ? l->input[line] : 0);
+        node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
+    }
+    return node;
+}
+
+/* ---- log_softmax at one class ----------------------------------------------------------------------- */
+
+/* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
+ * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
+static double residual_value(double *bound, const struct lines *l, const struct node *x,
+                             const struct node *sums, size_t line, size_t k, bool is_target)
+{
+    double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
+    double input = l->input ? l->input[line] : 0;
+    double relative = 2 * SUM_ERROR + 8 * U + (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
+    double tiny = (double)l->extent * 0x1p-1072, y;
+    if (!isfinite(m)) {
+        *bound = 0;
+        return NAN;
+    }
+    if (k == l->top[line]) {
+        y = is_target ? -others / total : 1 / total;
+        *bound = relative * fabs(y) + tiny;
+        return y;
+    }
+    double p = Sleef_exp_u10(x->value[element(l, line, k)] - m) / total;
+    y = is_target ? p - 1 : p;
+    *bound = relative * p + (is_target ? U : 0) + tiny;
+    return y;
+}
+
+static void residual_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    struct node *x = node->inputs[0], *sums = node->inputs[1];
+    const struct lines *l = sums->parameters;
+    const struct node *target = node->parameters;
+    size_t line = line_of(l, i);
+    arb_t c;
+    arb_init(c);
+    log_softmax_ball(pull, ball, x, sums, i);
+    if (target->integer[line] == (int64_t)position_of(l, i)) arb_expm1(ball, ball, pull->precision);
+    else arb_exp(ball, ball, pull->precision);
+    pull_element(pull, c, node->inputs[2], line);
+    arb_mul(ball, ball, c, pull->precision);
+    arb_clear(c);
+}
+
+static const struct primitive residual_primitive = { "a residual of softmax", NULL,
+                                                     residual_pull };
+
+static void at_class_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0], *sums = node->inputs[1];
+    const struct node *target = node->parameters;
+    const struct lines *l = sums->parameters;
+    struct node *c = node_negate(graph, cotangent);
+    struct node *out = node_new(graph, &residual_primitive, x->dtype, x->rank, x->shape, 3,
+                                (struct node *[]){ x, sums, c }, target);
+    bool certify = node_need_errors(graph, out);
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
+        double factor = c->value[line], factor_error = certify ? node_error(c, line) : 0;
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = element(l, line, k);
+            double bound;
+            double r = residual_value(&bound, l, x, sums, line, k,
+                                      target->integer[line] == (int64_t)k);
+            double y = rounded(graph, rounded(graph, r) * factor);
+            out->value[at] = factor == 0 && factor_error == 0 ? 0 : y;
+            if (!certify) continue;
+            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound + U * fabs(y) + 0x1p-1074;
+            out->error[at] = !isfinite(y) || (factor == 0 && factor_error == 0)
+                                 ? 0
+                                 : bound * (1 + 0x1p-40);
+        }
+    }
+    graph_accumulate(graph, x, out);
+}
+
+static void at_class_pull(struct pull *pull, void *ball, struct node *node, size_t line)
+{
+    const struct node *target = node->parameters;
+    const struct lines *l = node->inputs[1]->parameters;
+    log_softmax_ball(pull, ball, node->inputs[0], node->inputs[1],
+                     element(l, line, (size_t)target->integer[line]));
+}
+
+static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
+                                                     at_class_pull };
+
+struct node *node_log_softmax_at(struct graph *graph, struct node *x, int dim,
+                                 struct node *target)
+{
+    x = node_to_real(graph, x);
+    struct node *sums = sums_of_others(graph, x, dim, NULL);
+    if (graph_failed(graph)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(graph, &at_class_primitive, x->dtype, x->rank, sums->shape, 2,
+                                 (struct node *[]){ x, sums }, target);
+    (void)node_need_errors(graph, node);
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
+        double v = x->value[element(l, line, (size_t)target->integer[line])];
+        node->value[line] = log_softmax_value(graph, v, largest(l, x, line), sums->value[line]);
+        if (node->error) node->error[line] = log_softmax_bound(l, line, node->value[line]);
+    }
+    return node;
+}

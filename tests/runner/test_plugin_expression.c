@@ -1,0 +1,248 @@
+/* Expressions against what Python gives for the same text. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "runner/devices/plugin_expression.h"
+
+static struct arena arena;
+static struct value image, vector;
+
+static bool find(struct expression_value *out, void *context, const char *name)
+{
+    (void)context;
+    memset(out, 0, sizeof *out);
+    if (!strcmp(name, "x")) return !expression_from_value(out, &arena, &image).code;
+    if (!strcmp(name, "v")) return !expression_from_value(out, &arena, &vector).code;
+    if (!strcmp(name, "dim")) out->kind = EXPRESSION_INT, out->integer = -1;
+    else if (strcmp(name, "nothing")) return false;
+    return true;
+}
+
+/* A value as text, floats with 17 digits. */
+static void show(char *text, size_t bytes, const struct expression_value *v)
+{
+    size_t used = 0;
+    switch (v->kind) {
+    case EXPRESSION_NONE: snprintf(text, bytes, "None"); break;
+    case EXPRESSION_BOOL: snprintf(text, bytes, v->boolean ? "True" : "False"); break;
+    case EXPRESSION_INT: snprintf(text, bytes, "%lld", (long long)v->integer); break;
+    case EXPRESSION_FLOAT: snprintf(text, bytes, "%.17g", v->real); break;
+    case EXPRESSION_STRING: snprintf(text, bytes, "'%s'", v->string); break;
+    case EXPRESSION_TENSOR: snprintf(text, bytes, "tensor"); break;
+    case EXPRESSION_LIST:
+        used += (size_t)snprintf(text, bytes, "[");
+        for (size_t i = 0; i < v->list.count; i++) {
+            if (i) used += (size_t)snprintf(text + used, bytes - used, ", ");
+            show(text + used, bytes - used, &v->list.items[i]);
+            used += strlen(text + used);
+        }
+        snprintf(text + used, bytes - used, "]");
+        break;
+    }
+}
+
+static const struct {
+    const char *text, *value;
+} good[] = {
+    { "1 + 2 * 3", "7" },
+    { "(1 + 2) * 3", "9" },
+    { "7 // 2", "3" },
+    { "-7 // 2", "-4" },
+    { "-7 % 3", "2" },
+    { "7 % -3", "-2" },
+    { "1 / 4", "0.25" },
+    { "2 - 3 - 4", "-5" },
+    { "--3", "3" },
+    { "1e3", "1000" },
+    { "-0.0", "-0" },
+    { "1.5 // 1", "1" },
+    { "-1.5 % 1", "0.5" },
+    { "True + 1", "2" },
+    { "shape(x)", "[2, 3, 4, 5]" },
+    { "shape(x)[1:]", "[3, 4, 5]" },
+    { "shape(x)[:-1]", "[2, 3, 4]" },
+    { "shape(x)[1:3]", "[3, 4]" },
+    { "shape(x)[-1]", "5" },
+    { "shape(x)[dim]", "5" },
+    { "shape(x)[:1] + [7]", "[2, 7]" },
+    { "shape(x)[3:1]", "[]" },
+    { "strides(x)", "[60, 20, 5, 1]" },
+    { "rank(x) == 4 and dtype(x) == 'float32'", "True" },
+    { "dtype(v) in ['float16', 'float32']", "True" },
+    { "dtype(v) not in ['float16', 'float32']", "False" },
+    { "not rank(x) == 4", "False" },
+    { "nothing == None or shape(nothing)[0] > 3", "True" },
+    { "has(nothing) and shape(nothing)[0]", "False" },
+    { "0 or 5", "5" },
+    { "3 and 0", "0" },
+    { "dim if dim >= 0 else dim + rank(x)", "3" },
+    { "1 if 0 else 2 if 0 else 3", "3" },
+    { "1 if 1 else shape(nothing)", "1" },
+    { "shape(nothing) if 0 else 4", "4" },
+    { "1 < 2 < 3", "True" },
+    { "1 < 3 < 2", "False" },
+    { "3 > 2 >= 2 != 1", "True" },
+    { "[1, 'a', None, 2.5]", "[1, 'a', None, 2.5]" },
+    { "prod(shape(x))", "120" },
+    { "numel(x)", "120" },
+    { "numel(v)", "5" },
+    { "leading(x)", "5" },
+    { "broadcast(shape(v), [3, 1])", "[3, 5]" },
+    { "broadcast([2, 1, 4], [3, 1])", "[2, 3, 4]" },
+    { "without(shape(x), -1)", "[2, 3, 4]" },
+    { "without(shape(x), [0, 2], True)", "[1, 3, 1, 5]" },
+    { "without([4], 0)", "[]" },
+    { "repeat(3, 2)", "[3, 3]" },
+    { "repeat([3, 4], 2)", "[3, 4]" },
+    { "repeat([3], 2)", "[3, 3]" },
+    { "range(3)", "[0, 1, 2]" },
+    { "reversed(range(3))", "[2, 1, 0]" },
+    { "max(1, 5, 3)", "5" },
+    { "min(shape(x))", "2" },
+    { "sum([1, 2, 3])", "6" },
+    { "ceil_div(7, 2)", "4" },
+    { "ceil_div(-7, 2)", "-3" },
+    { "int(2.9)", "2" },
+    { "int(-2.9)", "-2" },
+    { "float(2) / 4", "0.5" },
+    { "abs(-3)", "3" },
+    { "sqrt(16)", "4" },
+    { "item(v[0])", NULL },
+    { "kind(v)", "'tensor'" },
+    { "kind(1.5)", "'float'" },
+    { "itemsize(x)", "4" },
+    { "itemsize('bfloat16')", "2" },
+    { "len(shape(x))", "4" },
+    { "(shape(x)[2] + 2 * 1 - 1 * (3 - 1) - 1) // 2 + 1", "2" },
+    { "inf", "inf" },
+    { "'it' == 'it'", "True" },
+    { "[1, 2] == [1, 2.0]", "True" },
+    { "1 == '1'", "False" },
+};
+
+START_TEST(values_are_those_of_python)
+{
+    struct expression_scope scope = { &arena, find, NULL };
+    struct expression_value value;
+    char text[512];
+    struct status st = expression_evaluate(&value, &scope, good[_i].text);
+    if (!good[_i].value) {
+        ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
+        return;
+    }
+    ck_assert_msg(!st.code, "%s: %s", good[_i].text, st.text);
+    show(text, sizeof text, &value);
+    ck_assert_str_eq(text, good[_i].value);
+    ck_assert_msg(!expression_check(good[_i].text).code, "%s", good[_i].text);
+}
+END_TEST
+
+static const struct {
+    const char *text, *message;
+} bad[] = {
+    { "", "column 1: the expression ends too early" },
+    { "1 +", "column 4: the expression ends too early" },
+    { "1 2", "column 3: an operator or the end is expected" },
+    { "(1", "column 3: \")\" is expected" },
+    { "[1, 2", "column 6: a comma or the end of the list is expected" },
+    { "'abc", "column 5: the string does not end" },
+    { "unknown + 1", "column 1: there is no \"unknown\" here" },
+    { "length(x)", "column 8: no such function" },
+    { "shape()", "column 8: wrong number of arguments for the function" },
+    { "shape(1)", "column 9: shape: a tensor is expected" },
+    { "1 // 0", "column 7: division by zero" },
+    { "9223372036854775807 + 1", "column 24: the number does not fit 64 bits" },
+    { "99999999999999999999", "column 1: the number does not fit 64 bits" },
+    { "shape(x)[4]", "column 12: the index is outside the list" },
+    { "shape(x)[-5]", "column 13: the index is outside the list" },
+    { "shape(x)['a']", "column 14: an index is an integer" },
+    { "1 + 'a'", "column 8: arithmetic needs numbers" },
+    { "'a' < 'b'", "column 10: an order comparison needs numbers" },
+    { "1 if 2", "column 7: \"else\" is expected" },
+    { "broadcast([2], [3])", "column 20: broadcast: shapes that broadcast is expected" },
+    { "x = 1", "column 3: an operator or the end is expected" },
+    { "12ab", "column 3: an operator is expected after a number" },
+    { "range(99)", "column 10: range: an integer between 0 and 16 is expected" },
+};
+
+START_TEST(faults_name_the_column)
+{
+    struct expression_scope scope = { &arena, find, NULL };
+    struct expression_value value;
+    struct status st = expression_evaluate(&value, &scope, bad[_i].text);
+    ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
+    ck_assert_str_eq(st.text, bad[_i].message);
+}
+END_TEST
+
+/* Depth, length and time are bounded: none of these crashes or takes long. */
+START_TEST(hostile_texts_end)
+{
+    struct expression_scope scope = { &arena, find, NULL };
+    struct expression_value value;
+    static const char *const pieces[] = { "(", "-", "not ", "[", "1 if 1 else ", "shape(", "(1 if " };
+    char *text = malloc(1 << 20);
+    for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+        size_t length = strlen(pieces[p]), used = 0;
+        while (used + length < (1 << 20) - 1) {
+            memcpy(text + used, pieces[p], length);
+            used += length;
+        }
+        text[used] = '\0';
+        ck_assert_int_eq(expression_evaluate(&value, &scope, text).code, STATUS_BAD_INPUT);
+        ck_assert_int_eq(expression_check(text).code, STATUS_BAD_INPUT);
+    }
+    free(text);
+}
+END_TEST
+
+/* Random texts made of the grammar's tokens: any result, no fault of memory (run under ASan), and
+ * what evaluates also checks. */
+START_TEST(random_texts_do_no_harm)
+{
+    static const char *const tokens[] = { "1",   "x",   "v",   "(",     ")",      "[",  "]",
+                                          ",",   ":",   "+",   "-",     "*",      "//", "%",
+                                          "if ", "else ", "and ", "or ", "not ", "in ", "shape(",
+                                          "'a'", "==",  "<",   "dim",   "2.5",    "prod(" };
+    struct expression_scope scope = { &arena, find, NULL };
+    uint64_t state = 1234 + (uint64_t)_i;
+    for (int round = 0; round < 20000; round++) {
+        char text[200] = "";
+        int count = 1 + round % 12;
+        for (int k = 0; k < count; k++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            strcat(text, tokens[(state >> 33) % (sizeof tokens / sizeof *tokens)]);
+        }
+        struct expression_value value;
+        if (!expression_evaluate(&value, &scope, text).code)
+            ck_assert_msg(!expression_check(text).code, "%s", text);
+        if (round % 1000 == 0) arena_reset(&arena);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plugin_expression");
+    TCase *tests = tcase_create("plugin_expression");
+    struct arena lasting = { 0 };
+    image = ramp_value(&lasting, DT_F32, false, 4, (int64_t[]){ 2, 3, 4, 5 });
+    vector = ramp_value(&lasting, DT_F16, false, 1, (int64_t[]){ 5 });
+    tcase_add_loop_test(tests, values_are_those_of_python, 0, sizeof good / sizeof *good);
+    tcase_add_loop_test(tests, faults_name_the_column, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(tests, hostile_texts_end);
+    tcase_add_loop_test(tests, random_texts_do_no_harm, 0, 3);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    arena_release(&arena);
+    arena_release(&lasting);
+    return failed ? 1 : 0;
+}

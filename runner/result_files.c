@@ -254,16 +254,16 @@ static struct status cut_file(struct file *file, struct file *replaced, size_t *
     return file_truncate(file, stays);
 }
 
-/* Details first: a result row without its details is done again, the other way round too, but
- * only in this order can a rewritten pair be told from a damaged one. */
+/* The result file first: its rows are the commit marks, so at no moment may one stand there
+ * whose details rows are gone. */
 static struct status cut_files(struct result_files *files, struct resume_notes *notes,
                                struct resume_scan *scan)
 {
     struct file replaced_details = FILE_NONE;
     struct status status =
-        cut_file(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
+        cut_file(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
     if (!status.code)
-        status = cut_file(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
+        status = cut_file(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
     if (!status.code && !scan->result.count) status = write_headers(files);
     (void)file_close(&replaced_details);
     return status;

@@ -1,6 +1,7 @@
 /* One case evaluated: find the row, bind, run, and turn nodes into references or tensors. */
 #include "bench/bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,13 @@ struct bench {
     struct graph graph;
     struct call call;
     struct bench_output *outputs;
+    struct bench *models[2]; /* of a kernel's errors, worst and typical; NULL without */
 };
 
 /* How many element evaluations in balls (about 0.2 us each) an output may cost. */
 enum { REFINE_BUDGET = 300000 };
+
+static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -298,7 +302,8 @@ struct status bench_settle(struct bench *bench, const struct value *got)
     bench->call.device = got;
     if (!bench->call.consults_device) return status_ok(); /* a gradient property asks later */
     TRY(run_forward(bench));
-    return describe_outputs(bench);
+    TRY(describe_outputs(bench));
+    return bench->models[0] ? bench_model(bench) : status_ok();
 }
 
 /* A node's values as a tensor of `dtype`. */
@@ -423,6 +428,65 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
     return bench->graph.status;
 }
 
+/* ---- models of a kernel's errors --------------------------------------------------------------- */
+
+/* The modelled error of each component of a result, before its last rounding when that is to the
+ * type the kernel computes in. Where nothing is known (a step within reach, say) any value will
+ * do. NULL: no memory, or shapes that differ because of data-dependent choices. */
+static double *modelled_errors(struct graph *graph, struct node *node, const struct reference *r,
+                               struct arena *arena)
+{
+    const struct dtype_info *info = dtype_info(r->dtype);
+    size_t parts = dtype_is_complex(r->dtype) ? 2 : 1;
+    bool computed_in_it = info->significand_bits == (graph->wide ? 53 : 24);
+    double *out = arena_allocate_array(arena, r->n, sizeof *out);
+
+    if (!out || node->integer || node->n * parts != r->n) return NULL;
+    for (size_t part = 0; part < parts; part++) {
+        struct node *x = part ? node->imaginary : node;
+        const double *value = x ? node_values(graph, x) : NULL;
+        if (x && graph_failed(graph)) return NULL;
+        for (size_t i = 0; i < node->n; i++) {
+            double e = x ? node_error(x, i) : 0;
+            if (e > 0 && computed_in_it) e = fmax(e - graph->unit * fabs(value[i]), 0);
+            out[i * parts + part] = e <= info->largest ? e : info->largest;
+        }
+    }
+    return out;
+}
+
+static void attach_model(struct reference *r, struct bench *const *models, struct node *const *nodes,
+                         struct arena *arena)
+{
+    if (r->integer || !nodes[0] || !nodes[1]) return;
+    r->honest = modelled_errors(&models[0]->graph, nodes[0], r, arena);
+    r->honest_rms = r->honest ? modelled_errors(&models[1]->graph, nodes[1], r, arena) : NULL;
+    for (size_t i = 0; r->honest_rms && i < r->n; i++)
+        if (r->honest_rms[i] > r->honest[i]) r->honest_rms[i] = r->honest[i];
+}
+
+struct status bench_model(struct bench *bench)
+{
+    for (int k = 0; k < 2; k++) {
+        struct bench *model = arena_allocate_zeroed(bench->arena, 1, sizeof *model);
+        if (!model) return status_no_memory(0);
+        model->arena = bench->arena;
+        model->arithmetic = model_arithmetics[k];
+        model->call = bench->call;
+        TRY(open_leaves(&model->call, bench->call.c, bench->arena));
+        TRY(run_forward(model));
+        bench->models[k] = model;
+    }
+    if (bench->models[0]->call.result_count != bench->call.result_count) return status_ok();
+    for (size_t i = 0; i < bench->call.result_count; i++) {
+        if (bench->call.results[i].kind != BENCH_OUTPUT_TENSOR) continue;
+        struct node *nodes[2] = { bench->models[0]->call.results[i].node,
+                                  bench->models[1]->call.results[i].node };
+        attach_model(&bench->outputs[i].reference, bench->models, nodes, bench->arena);
+    }
+    return status_ok();
+}
+
 struct status bench_backward(struct bench_output **gradients, size_t *count, struct bench *bench,
                              const struct value *cotangents)
 {
@@ -433,6 +497,7 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
     *count = call->leaf_count;
     if (call->gradient_property) return random_gradient(out, bench, cotangents);
     TRY(run_backward(bench, cotangents));
+    for (int k = 0; k < 2 && bench->models[k]; k++) TRY(run_backward(bench->models[k], cotangents));
     for (size_t i = 0; i < call->leaf_count; i++) {
         struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
         if (graph_failed(&bench->graph)) return bench->graph.status;
@@ -440,6 +505,10 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         out[i].kind = BENCH_OUTPUT_TENSOR;
         TRY(to_reference(&out[i].reference, &bench->graph, gradient,
                          call->leaves[i].value->tensor.tensor->dtype, bench->arena));
+        if (!bench->models[0]) continue;
+        struct node *nodes[2] = { leaf_gradient(&bench->models[0]->graph, &bench->models[0]->call.leaves[i]),
+                                  leaf_gradient(&bench->models[1]->graph, &bench->models[1]->call.leaves[i]) };
+        attach_model(&out[i].reference, bench->models, nodes, bench->arena);
     }
     return status_ok();
 }

@@ -5,9 +5,12 @@
  * than one answer is right (ties, random draws); bench_backward computes the gradients.
  * Everything lives in the arena of the case; nothing needs closing.
  *
- * The same rows run in two arithmetics: BENCH_REFERENCE (double with error bounds, refined by
- * balls) and BENCH_NATIVE (the tested dtype's own arithmetic as an accelerator has it: float32
- * for float32, float16 and bfloat16, double for float64, results rounded once to the dtype).
+ * The same rows run in several arithmetics: BENCH_REFERENCE (double with error bounds, refined
+ * by balls), BENCH_NATIVE (the tested dtype's own arithmetic as an accelerator has it: float32
+ * for float32, float16 and bfloat16, double for float64, results rounded once to the dtype), and
+ * two that only serve to bound what a legitimate kernel may be off by: the reference's running
+ * error analysis with the kernel's unit roundoff, for the worst case and for the root mean
+ * square (struct reference, honest and honest_rms).
  */
 #ifndef PROBE_BENCH_BENCH_H
 #define PROBE_BENCH_BENCH_H
@@ -17,7 +20,7 @@
 
 struct bench;
 
-enum bench_arithmetic { BENCH_REFERENCE, BENCH_NATIVE };
+enum bench_arithmetic { BENCH_REFERENCE, BENCH_NATIVE, BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
 
 enum bench_output_kind {
     BENCH_OUTPUT_NONE,   /* the API returns None here */
@@ -57,6 +60,11 @@ struct status bench_native_outputs(struct value *out, struct bench *bench);
  * right by a tie are adopted, and the backward follows the device's indices and random draws.
  * Call between bench_open and bench_backward. */
 struct status bench_settle(struct bench *bench, const struct value *got);
+
+/* Have every reference carry the model of an honest kernel's error (`honest`, `honest_rms`):
+ * those of the outputs now, those of gradients when bench_backward makes them. Costs about two
+ * more evaluations. */
+struct status bench_model(struct bench *bench);
 
 /* Gradients of all tensor arguments (args, then kwargs, depth-first) for the given cotangents
  * (element k for flat output k; missing or NONE is zero). outputs[i].kind is NONE for a tensor

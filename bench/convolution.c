@@ -116,14 +116,15 @@ static void gemm(bool single, float *scratch, bool ta, bool tb, size_t m, size_t
 
 /* bound[i][j] += gamma |a_i| |b_j| + |Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|: one product's bound
  * from the norms of its lines. */
-static void add_norm_bounds(double *bound, size_t m, size_t n, size_t k, const double *a,
-                            const double *ea, const double *b, const double *eb)
+static void add_norm_bounds(const struct graph *graph, double *bound, size_t m, size_t n, size_t k,
+                            const double *a, const double *ea, const double *b, const double *eb)
 {
     double nu = (double)(k + 2) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
+    if (graph_is_model(graph)) gamma = product_growth(graph, k) * graph->unit;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
             bound[i * n + j] += (gamma * a[i] * b[j] + ea[i] * b[j] + (a[i] + ea[i]) * eb[j] +
-                                 (double)k * 0x1p-1074) *
+                                 (double)k * graph->tiny) *
                                 (1 + 0x1p-40);
 }
 
@@ -209,7 +210,7 @@ static void convolve(struct graph *graph, struct workspace *w, const struct conv
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, true);
-            add_norm_bounds(out->error + ys, c->filters, c->points, depth, w->norm_a, w->norm_ea,
+            add_norm_bounds(graph, out->error + ys, c->filters, c->points, depth, w->norm_a, w->norm_ea,
                             w->norm_b, w->norm_eb);
         }
 }
@@ -230,12 +231,12 @@ static void input_adjoint(struct graph *graph, struct workspace *w, const struct
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, depth, c->filters, true);
             norms_of(w->norm_b, w->norm_eb, w->scratch_errors, y, ys, c->points, c->filters, true);
             memset(w->column_bounds, 0, depth * c->points * sizeof(double));
-            add_norm_bounds(w->column_bounds, depth, c->points, c->filters, w->norm_a, w->norm_ea,
+            add_norm_bounds(graph, w->column_bounds, depth, c->points, c->filters, w->norm_a, w->norm_ea,
                             w->norm_b, w->norm_eb);
             memset(w->magnitude, 0, c->channels * c->pixels * sizeof(double));
             fold_bounds(out->error + xs, w->column_bounds, w->map, c, w->magnitude,
                         w->columns);
-            double fold_error = (double)c->taps * UNIT_ROUNDOFF * (1 + 0x1p-20);
+            double fold_error = (double)c->taps * graph->unit * (1 + 0x1p-20);
             for (size_t i = 0; i < c->channels * c->pixels; i++)
                 out->error[xs + i] = (out->error[xs + i] + fold_error * w->magnitude[i]) * (1 + 0x1p-40);
         }
@@ -256,7 +257,7 @@ static void weight_adjoint(struct graph *graph, struct workspace *w, const struc
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
             /* Accumulated over the images: k counts the terms of all of them. */
-            add_norm_bounds(out->error + ws, c->filters, depth, c->points * c->images, w->norm_a,
+            add_norm_bounds(graph, out->error + ws, c->filters, depth, c->points * c->images, w->norm_a,
                             w->norm_ea, w->norm_b, w->norm_eb);
         }
 }

@@ -19,6 +19,9 @@ void graph_open(struct graph *graph, struct arena *arena, enum bench_arithmetic 
     graph->arena = arena;
     graph->arithmetic = arithmetic;
     graph->wide = wide;
+    bool single_model = graph_is_model(graph) && !wide;
+    graph->unit = single_model ? 0x1p-24 : UNIT_ROUNDOFF;
+    graph->tiny = single_model ? 0x1p-149 : 0x1p-1074;
     graph->status = status_ok();
 }
 

@@ -33,7 +33,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 
-/* Unit roundoff of double. */
+/* Unit roundoff of double, for errors of our own arithmetic; bounds use graph->unit. */
 #define UNIT_ROUNDOFF 0x1p-53
 
 struct node;
@@ -42,7 +42,9 @@ struct primitive;
 struct graph {
     struct arena *arena;
     enum bench_arithmetic arithmetic;
-    bool wide;            /* BENCH_NATIVE: double instead of float */
+    bool wide;            /* not for the reference: double instead of float */
+    double unit;          /* roundoff that the error bounds are about: 2^-53, or a kernel's */
+    double tiny;          /* what an underflow loses at most */
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;
@@ -218,6 +220,12 @@ struct node *node_transpose(struct graph *graph, struct node *x, int dim0, int d
 struct node *node_slice(struct graph *graph, struct node *x, int dim, int64_t start, int64_t length,
                         int64_t step);
 
+/* The adjoint of a view, for one that no two elements share: a result of `shape`, `fill`
+ * everywhere but at offset + sum_d i_d * stride[d] (in elements of the dense result), where
+ * x[i0, i1, ...] lies. stride has x's rank. Covers constant padding and diag_embed. */
+struct node *node_place(struct graph *graph, struct node *x, double fill, int rank,
+                        const int64_t *shape, const int64_t *stride, int64_t offset);
+
 /* out[i] = map[i] < 0 ? fill : x[map[i]]; map has the n of `shape`, in the graph's arena. */
 struct node *node_gather(struct graph *graph, struct node *x, int rank, const int64_t *shape,
                          const int64_t *map, double fill);
@@ -225,6 +233,21 @@ struct node *node_gather(struct graph *graph, struct node *x, int rank, const in
 /* out[j] = sum of x[i] over map[i] == j (negative: dropped), added in order of i. */
 struct node *node_scatter_add(struct graph *graph, struct node *x, int rank,
                               const int64_t *shape, const int64_t *map);
+
+/* The same for whole rows of `row` consecutive elements: the map has one entry, the number of a
+ * row, for each row of the result (gather) or of x (scatter_add). */
+struct node *node_gather_rows(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                              size_t row, const int64_t *map, double fill);
+struct node *node_scatter_add_rows(struct graph *graph, struct node *x, int rank,
+                                   const int64_t *shape, size_t row, const int64_t *map);
+
+/* x with row map[i] replaced by row i of v (negative: dropped); where several meet, the last
+ * stays. v is of x's dtype; its rows count in memory order. */
+struct node *node_overwrite(struct graph *graph, struct node *x, struct node *v, size_t row,
+                            const int64_t *map);
+
+/* torch.index_select: positions `index` (integers, 0 <= index < extent) along dim. */
+struct node *node_index_select(struct graph *graph, struct node *x, int dim, struct node *index);
 
 struct node *node_concatenate(struct graph *graph, struct node **parts, int count, int dim);
 
@@ -307,9 +330,26 @@ static inline bool graph_is_single(const struct graph *graph)
 {
     return graph->arithmetic == BENCH_NATIVE && !graph->wide;
 }
+/* Values in double with error bounds: the reference itself or a model of a kernel's errors. */
 static inline bool graph_is_reference(const struct graph *graph)
 {
-    return graph->arithmetic == BENCH_REFERENCE;
+    return graph->arithmetic != BENCH_NATIVE;
+}
+
+/* A model: the bounds are those of a plain kernel with roundoff `unit`, not of the double
+ * evaluation, whose own errors are negligible beside them. */
+static inline bool graph_is_model(const struct graph *graph)
+{
+    return graph->arithmetic >= BENCH_MODEL_WORST;
+}
+
+/* How much of unit * sum|x_i| the rounding of a sum of n terms makes: n - 1 in the worst case and
+ * order; in the root mean square, sqrt(n) / 3 (partial sums k/n sum|x| at most, roundings
+ * independent and uniform). */
+static inline double graph_sum_growth(const struct graph *graph, size_t n)
+{
+    if (n < 2) return 0;
+    return graph->arithmetic == BENCH_MODEL_TYPICAL ? sqrt((double)n) / 3 : (double)(n - 1);
 }
 
 /* Round all values to float if the graph works in float. */

@@ -155,6 +155,17 @@ static void unary_pull(struct pull *pull, void *ball, struct node *node, size_t 
 
 static const struct primitive unary_primitive = { "a function", unary_backward, unary_pull };
 
+/* The declared error of a function in units in the last place: ours, or, in a model, what a
+ * kernel's may be: nothing where the function is exact; 1.5 for the roots and quotients that
+ * fast hardware does not round correctly; 4 for library functions (1 in the mean), twice that
+ * for those without a good formula. */
+static double function_ulps(const struct graph *graph, double ours)
+{
+    if (!graph_is_model(graph) || ours == 0) return ours;
+    double worst = ours <= 1.5 && ours != 1 ? 1.5 : isinf(ours) ? 16 : 4;
+    return graph->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
+}
+
 struct node *node_unary(struct graph *graph, const struct unary_function *f, struct node *x)
 {
     x = node_to_real(graph, x);
@@ -170,8 +181,10 @@ struct node *node_unary(struct graph *graph, const struct unary_function *f, str
     node_round(graph, node);
     if (!graph_is_reference(graph)) return node;
 
-    node->relative = f->ulps * 2 * UNIT_ROUNDOFF;
-    node->absolute = f->ulps * 0x1p-1074;
+    double ulps = function_ulps(graph, f->ulps);
+    node->relative = ulps * 2 * graph->unit;
+    node->absolute = ulps * graph->tiny;
+    if (graph_is_model(graph) && isinf(f->ulps)) node->absolute = 16 * graph->unit;
     if (node_is_exact(x)) return node;
     double relative = node->relative, absolute = node->absolute;
     if (!node_need_errors(graph, node)) return node;
@@ -231,6 +244,7 @@ static const struct primitive binary_primitive = { "a function of two", binary_b
 
 struct binary_context {
     const struct binary_function *f;
+    double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
     const struct node *a, *b;
     struct node *out;
 };
@@ -300,7 +314,7 @@ static void error_row(void *context, size_t out, size_t count, const size_t *off
         double y = c->out->value[out + i];
         double bound = c->f->error(c->a->value[ia], node_error(c->a, ia), c->b->value[ib],
                                    node_error(c->b, ib), y);
-        c->out->error[out + i] = tidy_bound(bound * (1 + 0x1p-40), y);
+        c->out->error[out + i] = tidy_bound(bound * (1 + 0x1p-40) + c->kernel * fabs(y) + c->tiny, y);
     }
 }
 
@@ -320,6 +334,14 @@ static row_function *row_of(const struct binary_function *f)
     return generic_row;
 }
 
+/* Roundings of unit |y| that a kernel's own function makes: one for sums and products, three
+ * for quotients, four ulp for library functions. */
+static double kernel_roundings(const struct graph *graph, const struct binary_function *f)
+{
+    double worst = !one_rounding(f) ? 8 : !strcmp(f->name, "divide") ? 3 : 1;
+    return graph->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
+}
+
 struct node *node_binary(struct graph *graph, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
@@ -337,13 +359,17 @@ struct node *node_binary(struct graph *graph, const struct binary_function *f, s
     (void)node_values(graph, operands[1]);
     if (graph_failed(graph)) return node;
 
-    struct binary_context context = { f, operands[0], operands[1], node };
+    struct binary_context context = { f, 0, 0, operands[0], operands[1], node };
+    if (graph_is_model(graph)) {
+        context.kernel = kernel_roundings(graph, f) * graph->unit;
+        context.tiny = graph->tiny;
+    }
     walk_rows(&walk, node->n, row_of(f), &context);
     node_round(graph, node);
     if (!graph_is_reference(graph)) return node;
     if (one_rounding(f) && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
-        node->relative = UNIT_ROUNDOFF;
-        node->absolute = 0x1p-1074;
+        node->relative = graph_is_model(graph) ? context.kernel : graph->unit;
+        node->absolute = graph->tiny;
     } else if (node_need_errors(graph, node)) {
         walk_rows(&walk, node->n, error_row, &context);
     }

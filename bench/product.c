@@ -176,6 +176,11 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
     size_t largest = p->k * (p->m > p->n ? p->m : p->n);
     double *scratch = exact_a && exact_b ? NULL : graph_allocate(graph, largest, sizeof *scratch);
     double nu = (double)(p->k + 1) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
+    double spread = 1; /* share of the inputs' errors that arrives */
+    if (graph_is_model(graph)) {
+        gamma = product_growth(graph, p->k) * graph->unit;
+        if (graph->arithmetic == BENCH_MODEL_TYPICAL) spread = 1 / sqrt((double)p->k);
+    }
 
     if (!node_need_errors(graph, node) || graph_failed(graph)) return;
     double *row = norms, *row_error = norms + p->m, *column = norms + 2 * p->m,
@@ -194,9 +199,9 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
         for (size_t i = 0; i < p->m; i++) {
             double ra = row[i], ea = exact_a ? 0 : row_error[i];
             for (size_t j = 0; j < p->n; j++) {
-                double cb = column[j], bound = gamma * ra * cb + (double)p->k * 0x1p-1074;
-                if (ea > 0) bound += ea * cb;
-                if (!exact_b) bound += (ra + ea) * column_error[j];
+                double cb = column[j], bound = gamma * ra * cb + (double)p->k * graph->tiny;
+                if (ea > 0) bound += spread * ea * cb;
+                if (!exact_b) bound += spread * (ra + ea) * column_error[j];
                 bound *= 1 + 0x1p-40;
                 error[i * p->n + j] = !isfinite(value[i * p->n + j]) ? 0
                                       : bound >= 0                   ? bound

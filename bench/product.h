@@ -3,7 +3,18 @@
 #define PROBE_BENCH_PRODUCT_H
 
 #include <stdbool.h>
+#include <math.h>
 #include <stddef.h>
+
+#include "bench/graph.h"
+
+/* In a model: how much of unit * sum|a||b| the roundings of a dot product of k terms make. The
+ * products round too where there is no fused multiply-add. */
+static inline double product_growth(const struct graph *graph, size_t k)
+{
+    if (graph->arithmetic == BENCH_MODEL_TYPICAL) return sqrt((double)k) / 3 + 0.6;
+    return (double)k;
+}
 
 /* Upper bounds of the 2-norms of `lines` lines of `length` elements: rows of a (lines, length)
  * matrix, or, with `down`, columns of a (length, lines) matrix. */

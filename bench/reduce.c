@@ -160,6 +160,30 @@ static void native_columns(double *sum, double *scratch, const double *x, size_t
     }
 }
 
+/* Sums of block `a` with the error of a plain kernel: the growth of its own roundings, and the
+ * errors of the terms added up, in the mean as independent ones. */
+static void modelled_sums(const struct graph *graph, double *out, double *bound, const struct node *x,
+                          const struct reduction *r, size_t a)
+{
+    bool typical = graph->arithmetic == BENCH_MODEL_TYPICAL;
+    double growth = graph_sum_growth(graph, r->extent) * graph->unit;
+    for (size_t j = 0; j < r->inner; j++) {
+        struct compensated c = { 0 };
+        double carried = 0, plain = 0;
+        for (size_t k = 0; k < r->extent; k++) {
+            size_t at = (a * r->extent + k) * r->inner + j;
+            double e = node_error(x, at);
+            compensated_add(&c, x->value[at]);
+            plain += x->value[at];
+            carried += typical ? e * e : e;
+        }
+        out[j] = isfinite(c.sum + c.low) ? c.sum + c.low : plain;
+        bound[j] = growth * c.magnitude + (typical ? sqrt(carried) : carried);
+        if (!isfinite(out[j])) bound[j] = 0;
+        else if (!(bound[j] >= 0)) bound[j] = INFINITY;
+    }
+}
+
 static void sum_evaluate(struct graph *graph, struct node *node, const struct node *x,
                          const struct reduction *r)
 {
@@ -172,6 +196,10 @@ static void sum_evaluate(struct graph *graph, struct node *node, const struct no
     for (size_t a = 0; a < r->outer; a++) {
         const double *block = x->value + a * r->extent * r->inner;
         double *out = node->value + a * r->inner, *bound = certify ? node->error + a * r->inner : &ignored;
+        if (graph_is_model(graph)) {
+            modelled_sums(graph, out, bound, x, r, a);
+            continue;
+        }
         if (r->inner > 1) {
             if (certify) certified_columns(out, bound, scratch, block, r->extent, r->inner);
             else native_columns(out, scratch, block, r->extent, r->inner, graph_is_single(graph));
@@ -321,7 +349,7 @@ static double block_product(double *bound, struct graph *graph, const struct nod
         double v = x->value[at], e = bound ? node_error(x, at) : 0;
         double next = product * v;
         if (single) next = (float)next;
-        error = (error * (fabs(v) + e) + fabs(product) * e + UNIT_ROUNDOFF * fabs(next)) *
+        error = (error * (fabs(v) + e) + fabs(product) * e + graph->unit * fabs(next)) *
                     (1 + 0x1p-50) +
                 0x1p-1074;
         product = next;
@@ -443,9 +471,10 @@ static void cumulate_line(struct graph *graph, struct node *node, const struct n
         carried += node_error(x, at);
         double sum = c.sum + c.low, gamma = gamma_of(k + 3);
         node->value[at] = isfinite(plain) ? sum : plain;
-        node->error[at] = isfinite(plain) ? (UNIT_ROUNDOFF * fabs(sum) +
-                                             gamma * gamma * c.magnitude + carried) * (1 + 0x1p-20)
-                                          : 0;
+        double bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * c.magnitude + carried;
+        if (graph_is_model(graph))
+            bound = graph_sum_growth(graph, k + 1) * graph->unit * c.magnitude + carried;
+        node->error[at] = isfinite(plain) ? bound * (1 + 0x1p-20) : 0;
     }
 }
 

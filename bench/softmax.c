@@ -24,6 +24,7 @@ struct lines {
     size_t outer, extent, inner;
     size_t *top;   /* per line: position of the largest element, the first NaN before all */
     double *input; /* per line: largest bound of the inputs; NULL when they are exact */
+    double *total; /* per line, in a model: relative error of a kernel's sum of exponentials */
 };
 
 static size_t element(const struct lines *l, size_t line, size_t k)
@@ -109,10 +110,31 @@ static double sum_of_others(struct graph *graph, double *out, const struct lines
     return sum + low;
 }
 
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function. */
+static double modelled_exponential(const struct graph *graph, double d)
+{
+    return graph->unit * (7 + fmin(fabs(d), 110));
+}
+
+/* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
+ * its exponentials' errors. */
+static double modelled_total(const struct graph *graph, const struct lines *l, const struct node *x,
+                             size_t line)
+{
+    double m = x->value[element(l, line, l->top[line])], sum = 0, weighted = 0;
+    for (size_t k = 0; k < l->extent; k++) {
+        double d = x->value[element(l, line, k)] - m, e = Sleef_exp_u10(d);
+        if (!(e > 0)) continue;
+        sum += e;
+        weighted += e * modelled_exponential(graph, d);
+    }
+    return sum > 0 ? weighted / sum + graph_sum_growth(graph, l->extent) * graph->unit : 0;
+}
+
 static void set_bounds_of_sums(struct node *node, const struct lines *l)
 {
     for (size_t line = 0; line < node->n; line++) {
-        double relative = SUM_ERROR;
+        double relative = l->total ? l->total[line] : SUM_ERROR;
         if (l->input) relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
         node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
         if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
@@ -128,7 +150,7 @@ static struct node *sums_of_others(struct graph *graph, struct node *x, int dim,
 
     (void)node_values(graph, x);
     if (graph_failed(graph)) return x;
-    *l = (struct lines){ dim, 1, 1, 1, NULL, NULL };
+    *l = (struct lines){ dim, 1, 1, 1, NULL, NULL, NULL };
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++) {
         size_t extent = (size_t)x->shape[d];
@@ -139,11 +161,13 @@ static struct node *sums_of_others(struct graph *graph, struct node *x, int dim,
     node->tracked = false; /* the users pass the gradient on to x */
     l->top = graph_allocate(graph, node->n, sizeof *l->top);
     if (!node_is_exact(x)) l->input = graph_allocate(graph, node->n, sizeof *l->input);
+    if (graph_is_model(graph)) l->total = graph_allocate(graph, node->n, sizeof *l->total);
     (void)node_need_errors(graph, node);
     if (graph_failed(graph)) return node;
     for (size_t line = 0; line < node->n; line++) {
         l->top[line] = top_of_line(l, x->value, line);
         node->value[line] = l->extent ? sum_of_others(graph, out, l, x->value, line) : 0;
+        if (l->total) l->total[line] = l->extent ? modelled_total(graph, l, x, line) : 0;
         if (!l->input) continue;
         l->input[line] = 0;
         for (size_t k = 0; k < l->extent; k++)
@@ -216,12 +240,16 @@ static void normalise(struct graph *graph, struct node *node, const struct node 
     }
     if (!graph_is_reference(graph)) return;
     node->relative = 2 * SUM_ERROR + 8 * U;
-    node->absolute = 0x1p-1072;
-    if (!l->input) return;
+    node->absolute = 4 * graph->tiny;
+    if (!l->input && !l->total) return;
     double relative = node->relative, absolute = node->absolute;
     if (!node_need_errors(graph, node)) return;
     for (size_t i = 0; i < node->n; i++) {
-        double e = l->input[line_of(l, i)];
+        size_t line = line_of(l, i);
+        double e = l->input ? l->input[line] : 0;
+        if (l->total)
+            relative = l->total[line] + 3 * graph->unit +
+                       modelled_exponential(graph, x->value[i] - largest(l, x, line));
         double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
         double bound = node->value[i] == 0 && shift == INFINITY
                            ? 1
@@ -281,10 +309,14 @@ static double log_softmax_value(const struct graph *graph, double x, double m, d
     return rounded(graph, d - log);
 }
 
-static double log_softmax_bound(const struct lines *l, size_t line, double y)
+/* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
+static double log_softmax_bound(const struct graph *graph, const struct lines *l, size_t line, double d,
+                                double y)
 {
     if (!isfinite(y)) return 0;
     double input = l->input ? 2 * l->input[line] : 0;
+    if (l->total)
+        return graph->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) + l->total[line] + input;
     return (SUM_ERROR + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
 }
 
@@ -317,14 +349,15 @@ struct node *node_log_softmax(struct graph *graph, struct node *x, int dim)
     if (graph_is_reference(graph)) {
         node->relative = SUM_ERROR + 4 * U;
         node->absolute = (double)l->extent * 0x1p-1072;
-        if (l->input) (void)node_need_errors(graph, node);
+        if (l->input || l->total) (void)node_need_errors(graph, node);
     }
     for (size_t line = 0; line < sums->n && !graph_failed(graph); line++)
         for (size_t k = 0; k < l->extent; k++) {
             size_t at = element(l, line, k);
             node->value[at] = log_softmax_value(graph, x->value[at], largest(l, x, line),
                                                 sums->value[line]);
-            if (node->error) node->error[at] = log_softmax_bound(l, line, node->value[at]);
+            if (node->error) node->error[at] = log_softmax_bound(
+                    graph, l, line, x->value[at] - largest(l, x, line), node->value[at]);
         }
     return node;
 }
@@ -367,8 +400,9 @@ struct node *node_logsumexp(struct graph *graph, struct node *x, int dim)
         double y = isfinite(m) ? rounded(graph, m + log) : m;
         node->value[line] = y;
         if (!node->error) continue;
-        double bound = (SUM_ERROR + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072 +
-                       (l->input ? l->input[line] : 0);
+        double bound = (SUM_ERROR + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072;
+        if (l->total) bound = l->total[line] + graph->unit * (7 * log + fabs(y));
+        if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
     }
     return node;
@@ -378,8 +412,9 @@ struct node *node_logsumexp(struct graph *graph, struct node *x, int dim)
 
 /* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
  * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
-static double residual_value(double *bound, const struct lines *l, const struct node *x,
-                             const struct node *sums, size_t line, size_t k, bool is_target)
+static double residual_value(double *bound, const struct graph *graph, const struct lines *l,
+                             const struct node *x, const struct node *sums, size_t line, size_t k,
+                             bool is_target)
 {
     double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
@@ -389,14 +424,18 @@ static double residual_value(double *bound, const struct lines *l, const struct 
         *bound = 0;
         return NAN;
     }
+    double d = x->value[element(l, line, k)] - m;
+    if (l->total) /* a kernel forms p - 1 by subtraction */
+        relative = l->total[line] + modelled_exponential(graph, d) + 3 * graph->unit +
+                   (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
     if (k == l->top[line]) {
         y = is_target ? -others / total : 1 / total;
-        *bound = relative * fabs(y) + tiny;
+        *bound = relative * (l->total && is_target ? 1 / total + fabs(y) : fabs(y)) + tiny;
         return y;
     }
-    double p = Sleef_exp_u10(x->value[element(l, line, k)] - m) / total;
+    double p = Sleef_exp_u10(d) / total;
     y = is_target ? p - 1 : p;
-    *bound = relative * p + (is_target ? U : 0) + tiny;
+    *bound = relative * p + (is_target ? graph->unit : 0) + tiny;
     return y;
 }
 
@@ -433,12 +472,13 @@ static void at_class_backward(struct graph *graph, struct node *node, struct nod
         for (size_t k = 0; k < l->extent; k++) {
             size_t at = element(l, line, k);
             double bound;
-            double r = residual_value(&bound, l, x, sums, line, k,
+            double r = residual_value(&bound, graph, l, x, sums, line, k,
                                       target->integer[line] == (int64_t)k);
             double y = rounded(graph, rounded(graph, r) * factor);
             out->value[at] = factor == 0 && factor_error == 0 ? 0 : y;
             if (!certify) continue;
-            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound + U * fabs(y) + 0x1p-1074;
+            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound +
+                    graph->unit * fabs(y) + graph->tiny;
             out->error[at] = !isfinite(y) || (factor == 0 && factor_error == 0)
                                  ? 0
                                  : bound * (1 + 0x1p-40);
@@ -471,7 +511,7 @@ struct node *node_log_softmax_at(struct graph *graph, struct node *x, int dim,
     for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
         double v = x->value[element(l, line, (size_t)target->integer[line])];
         node->value[line] = log_softmax_value(graph, v, largest(l, x, line), sums->value[line]);
-        if (node->error) node->error[line] = log_softmax_bound(l, line, node->value[line]);
+        if (node->error) node->error[line] = log_softmax_bound(graph, l, line, v - largest(l, x, line), node->value[line]);
     }
     return node;
 }

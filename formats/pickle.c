@@ -19,16 +19,18 @@ struct machine {
     bool no_memory;
 };
 
+const char pickle_no_memory[] = "out of memory";
+
 static bool fail(struct machine *m, const char *problem)
 {
+    if (problem == pickle_no_memory) m->no_memory = true;
     if (!m->problem) m->problem = problem;
     return false;
 }
 
 static bool out_of_memory(struct machine *m)
 {
-    m->no_memory = true;
-    return fail(m, "out of memory");
+    return fail(m, pickle_no_memory);
 }
 
 /* ---- sequences -------------------------------------------------------------------------- */

@@ -54,7 +54,11 @@ struct pickle_value {
     };
 };
 
-/* What the names in a pickle mean. Each returns NULL, or what is wrong in words. */
+/* What a hook returns when memory ran out. */
+extern const char pickle_no_memory[];
+
+/* What the names in a pickle mean. Each returns NULL, or what is wrong in words, or
+ * pickle_no_memory. */
 struct pickle_hooks {
     void *context;
     /* A name: set `id`. */

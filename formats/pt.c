@@ -53,12 +53,10 @@ struct reader {
     const char *name;
     struct storage *storages; /* newest first */
     bool big_endian;
-    bool no_memory;
 };
 
 static struct status bad(const struct reader *r, const char *problem)
 {
-    if (r->no_memory) return status_no_memory(0);
     return status_error(STATUS_BAD_INPUT, "cannot read '%s': %s", file_shown(r->name).text,
                         problem);
 }
@@ -135,10 +133,7 @@ static const char *find_storage(void *context, struct pickle_value *out,
         storage = storage->next;
     if (!storage) {
         storage = arena_allocate_zeroed(r->arena, 1, sizeof *storage);
-        if (!storage) {
-            r->no_memory = true;
-            return "out of memory";
-        }
+        if (!storage) return pickle_no_memory;
         *storage = (struct storage){ &items[2], dtype, (size_t)items[4].integer, NULL,
                                      r->storages };
         r->storages = storage;
@@ -197,10 +192,7 @@ static const char *rebuild_tensor(struct reader *r, struct pickle_value *out, bo
     if (count > fixed && !is_empty_dict(&items[fixed]))
         return "a conjugated or negated view; save it after .resolve_conj().resolve_neg()";
     struct view *made = arena_allocate(r->arena, sizeof *made);
-    if (!made) {
-        r->no_memory = true;
-        return "out of memory";
-    }
+    if (!made) return pickle_no_memory;
     *made = view;
     *out = (struct pickle_value){ .kind = PICKLE_OBJECT, .object = { ID_REBUILD_TENSOR, made } };
     return NULL;

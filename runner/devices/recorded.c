@@ -4,7 +4,8 @@
  * may hold those of the last autograd node instead of the call's own (a 3-D linear recorded as
  * its flattened mm, a batch_norm without its running statistics). They are used when the dump
  * says that they belong to the arguments, or when PyTorch runs the call as one autograd node, and
- * their shapes match, in order, all tensor arguments or those that require a gradient.
+ * their shapes match, in order, all tensor arguments or those that require a gradient; for the
+ * latter, nulls in the list stand for inputs that are no tensors and are passed over.
  */
 #include <string.h>
 
@@ -108,6 +109,19 @@ static bool same_shape(const struct tensor_record *a, const struct tensor_record
     return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]);
 }
 
+/* A recorded list without its nulls: an autograd node also lists None for the inputs of it that
+ * are no tensors with a gradient, such as a missing bias or the number in x * 2. */
+static struct status without_nulls(struct value *out, struct arena *arena, const struct value *recorded)
+{
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.items = arena_allocate_array(arena, recorded->list.count, sizeof *out->list.items);
+    if (!out->list.items) return status_no_memory(0);
+    for (size_t i = 0; i < recorded->list.count; i++)
+        if (recorded->list.items[i].kind != VALUE_NONE)
+            out->list.items[out->list.count++] = recorded->list.items[i];
+    return status_ok();
+}
+
 /* Deal the recorded gradients to the arguments: to all, or only to those that require one. */
 static bool deal_gradients(struct value *dealt, const struct argument_list *arguments,
                            const struct value *recorded, bool only_required)
@@ -143,8 +157,11 @@ static struct status take_gradients(struct value *out, struct arena *arena,
     TRY(tensor_arguments(&arguments, arena, c));
     struct value *dealt = arena_allocate_zeroed(arena, arguments.count, sizeof *dealt);
     if (!dealt) return status_no_memory(arguments.count * sizeof *dealt);
+    struct value present;
+    TRY(without_nulls(&present, arena, &recorded));
     if (!deal_gradients(dealt, &arguments, &recorded, false) &&
-        !deal_gradients(dealt, &arguments, &recorded, true))
+        !deal_gradients(dealt, &arguments, &recorded, true) &&
+        !deal_gradients(dealt, &arguments, &present, true))
         return status_error(STATUS_SKIP,
                             "The recorded gradients do not match the tensor arguments in number "
                             "and shape, so they are not those of the arguments.");

@@ -285,6 +285,7 @@ static struct status check_call(struct check *k)
     stop_clock(k, &k->out->device_s);
 
     TRY(bench_settle(k->bench, &k->got.outputs));
+    if (profile_rules(setup->profile)->error_model) TRY(bench_model(k->bench));
 
     start_clock(k);
     TRY(judge_forward(k));

@@ -93,7 +93,7 @@ enum three_way_dtype three_way_dtype(const char *text, size_t length)
 
 static bool is_float(enum three_way_dtype dtype)
 {
-    return dtype != THREE_WAY_OTHER && dtype != THREE_WAY_BLANK;
+    return dtype != THREE_WAY_OTHER; /* blank ones have no standard */
 }
 
 /* Thresholds know the components of complex numbers. */
@@ -287,11 +287,8 @@ static const struct {
 
 static enum verdict ratio_verdict(const struct ratio *ratio, const struct ratio_limit *limit)
 {
-    switch (ratio->kind) {
-    case RATIO_INCONSISTENT: return VERDICT_ERROR;
-    case RATIO_SAME_NON_FINITE: return VERDICT_PASS;
-    case RATIO_OF_NUMBERS: break;
-    }
+    if (ratio->kind == RATIO_INCONSISTENT) return VERDICT_ERROR;
+    if (ratio->kind == RATIO_SAME_NON_FINITE) return VERDICT_PASS;
     if (ratio->value > limit->error) return VERDICT_ERROR;
     return ratio->value > limit->warning ? VERDICT_WARNING : VERDICT_PASS;
 }
@@ -381,11 +378,6 @@ static bool in_list(const struct choice *c, enum api_list list)
     return (c->lists & (1u << list)) != 0;
 }
 
-static bool is_ulp_dtype(const struct choice *c)
-{
-    return is_float(c->row->dtype) && component(c->row->dtype) != THREE_WAY_F64;
-}
-
 static bool step_f8(const struct choice *c)
 {
     return c->row->dtype == THREE_WAY_F8;
@@ -418,7 +410,7 @@ static bool step_absolute_list(const struct choice *c)
 
 static bool step_ulp_list(const struct choice *c)
 {
-    return in_list(c, LIST_ULP) && is_ulp_dtype(c);
+    return in_list(c, LIST_ULP) && component(c->row->dtype) != THREE_WAY_F64;
 }
 
 static bool step_thousandth_list(const struct choice *c)
@@ -478,17 +470,14 @@ static enum comparison choose(const struct three_way_rules *rules, const struct 
                             unsigned lists)
 {
     struct choice choice = { row, lists };
-    enum comparison chosen = COMPARE_BENCHMARK;
+    size_t step = 0;
 
     for (size_t i = rules->n_overrides; i-- > 0;) {
         const struct three_way_override *o = &rules->overrides[i];
         if (o->has_standard && override_fits(o, row)) return o->standard;
     }
-    for (size_t i = 0; i < rules->steps; i++) {
-        if (!steps[rules->order[i]].holds(&choice)) continue;
-        chosen = steps[rules->order[i]].comparison;
-        break;
-    }
+    while (!steps[rules->order[step]].holds(&choice)) step++; /* the last one holds */
+    enum comparison chosen = steps[rules->order[step]].comparison;
     if (!rules->by_metrics || has_all(row->npu.present, comparisons[chosen].npu)) return chosen;
     /* The run that wrote the row followed other lists. */
     for (size_t i = 0; i < sizeof by_metrics / sizeof *by_metrics; i++) {

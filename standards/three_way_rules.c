@@ -1,5 +1,6 @@
-/* Reading config/three_way.json and, over it, a user's file of the same form. Every object is
- * read by a table of its keys, so that an unknown one is an error and nothing is forgotten. */
+/* Reading config/three_way.json, the API lists, and a user's overrides. Every object is read by
+ * a table of its keys, which says what stands where, so that an unknown key is an error and
+ * nothing is forgotten. */
 #include "standards/three_way_rules.h"
 
 #include <cjson/cJSON.h>
@@ -18,12 +19,189 @@ const char *const *three_way_profiles(void)
     return profiles;
 }
 
-static const char *embedded_text(const char *name)
+/* ---- reading objects -------------------------------------------------------------------- */
+
+struct reading {
+    struct three_way_rules *rules;
+    const char *profile;
+    struct json_source source;
+    const char *within; /* key of the list or object around the current item */
+    struct status status;
+};
+
+/* What a key's value is, and where it goes, counted from the struct of its object. */
+struct key {
+    const char *name;
+    void (*read)(struct reading *, const cJSON *item, void *place);
+    size_t offset;
+};
+
+static void fail(struct reading *r, const cJSON *item, const char *problem)
 {
-    for (const struct embedded_file *file = config_files; file->name; file++) {
-        if (strcmp(file->name, name) == 0) return file->text;
-    }
+    if (item->string)
+        r->status = json_source_fault(&r->source, item, "'%s' %s", item->string, problem);
+    else
+        r->status = json_source_fault(&r->source, item, "an item of '%s' %s", r->within, problem);
+}
+
+/* The first member of an object, the first item of a list; NULL, with a fault, for anything
+ * else. */
+static const cJSON *members(struct reading *r, const cJSON *object)
+{
+    if (cJSON_IsObject(object)) return object->child;
+    fail(r, object, "must be an object");
     return NULL;
+}
+
+static const cJSON *items(struct reading *r, const cJSON *array)
+{
+    r->within = array->string;
+    if (cJSON_IsArray(array)) return array->child;
+    fail(r, array, "must be a list");
+    return NULL;
+}
+
+#define EACH(item, r, first)                                                                \
+    for (const cJSON *item = (first); item && !(r)->status.code; item = item->next)
+
+/* Place of a text in a table; n when it is not there. */
+static size_t find_word(const char *word, const char *const *words, size_t n)
+{
+    size_t i = 0;
+    while (i < n && strcmp(words[i], word) != 0) i++;
+    return i;
+}
+
+static void read_object(struct reading *r, const cJSON *object, void *base,
+                        const struct key *keys, size_t n)
+{
+    const char *outer = r->within;
+    if (object->string) r->within = object->string;
+    EACH(item, r, members(r, object)) {
+        size_t k = 0;
+        while (k < n && strcmp(keys[k].name, item->string) != 0) k++;
+        if (k == n) fail(r, item, "is not a key that is known");
+        else keys[k].read(r, item, (char *)base + keys[k].offset);
+    }
+    r->within = outer;
+}
+#define READ_OBJECT(r, object, base, keys)                                                  \
+    read_object(r, object, base, keys, sizeof(keys) / sizeof *(keys))
+
+static void read_number(struct reading *r, const cJSON *item, void *place)
+{
+    double value = cJSON_GetNumberValue(item); /* NaN when it is none */
+    if (value >= 0) memcpy(place, &value, sizeof value);
+    else fail(r, item, "must be a number that is not negative");
+}
+
+static void read_bool(struct reading *r, const cJSON *item, void *place)
+{
+    bool value = cJSON_IsTrue(item);
+    if (cJSON_IsBool(item)) memcpy(place, &value, sizeof value);
+    else fail(r, item, "must be true or false");
+}
+
+static void read_bool_as_number(struct reading *r, const cJSON *item, void *place)
+{
+    double value = cJSON_IsTrue(item) ? 1 : 0;
+    if (cJSON_IsBool(item)) memcpy(place, &value, sizeof value);
+    else fail(r, item, "must be true or false");
+}
+
+static void ignore(struct reading *r, const cJSON *item, void *place)
+{
+    (void)r;
+    (void)item;
+    (void)place;
+}
+
+/* ---- thresholds ------------------------------------------------------------------------- */
+
+/* A table of keys for an array by dtype. */
+#define BY_DTYPE(read, size)                                                                \
+    {                                                                                       \
+        { "torch.float16", read, THREE_WAY_F16 * (size) },                                  \
+        { "torch.bfloat16", read, THREE_WAY_BF16 * (size) },                                \
+        { "torch.float32", read, THREE_WAY_F32 * (size) },                                  \
+        { "torch.float64", read, THREE_WAY_F64 * (size) },                                  \
+        { "float8", read, THREE_WAY_F8 * (size) },                                          \
+    }
+
+static void read_ratio_limit(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = {
+        { "error", read_number, offsetof(struct ratio_limit, error) },
+        { "warning", read_number, offsetof(struct ratio_limit, warning) },
+    };
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_level(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = {
+        { "small_value", read_ratio_limit, METRIC_SMALL_VALUE * sizeof(struct ratio_limit) },
+        { "rmse", read_ratio_limit, METRIC_RMSE * sizeof(struct ratio_limit) },
+        { "max_rel_err", read_ratio_limit, METRIC_MAX_RELATIVE * sizeof(struct ratio_limit) },
+        { "mean_rel_err", read_ratio_limit, METRIC_MEAN_RELATIVE * sizeof(struct ratio_limit) },
+        { "eb", read_ratio_limit, METRIC_BALANCE * sizeof(struct ratio_limit) },
+    };
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_ratio(struct reading *r, const cJSON *item, void *place)
+{
+    enum { LEVEL_BYTES = RATIO_METRICS * sizeof(struct ratio_limit) };
+    static const struct key keys[] = {
+        { "L0", read_level, LEVEL_0 * LEVEL_BYTES },
+        { "L1", read_level, LEVEL_1 * LEVEL_BYTES },
+        { "L2", read_level, LEVEL_2 * LEVEL_BYTES },
+    };
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_thousandth(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = {
+        { "limit", read_number, offsetof(struct three_way_thresholds, thousandth) },
+        { "inclusive", read_bool_as_number,
+          offsetof(struct three_way_thresholds, thousandth_inclusive) },
+    };
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_ulp_limit(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = {
+        { "mean", read_number, offsetof(struct ulp_limit, mean) },
+        { "proportion", read_number, offsetof(struct ulp_limit, proportion) },
+        { "ratio", read_number, offsetof(struct ulp_limit, ratio) },
+    };
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_ulp(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = BY_DTYPE(read_ulp_limit, sizeof(struct ulp_limit));
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_numbers_by_dtype(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = BY_DTYPE(read_number, sizeof(double));
+    READ_OBJECT(r, item, place, keys);
+}
+
+static void read_thresholds(struct reading *r, const cJSON *item, void *place)
+{
+    static const struct key keys[] = {
+        { "ratio", read_ratio, offsetof(struct three_way_thresholds, ratio) },
+        { "thousandth", read_thousandth, 0 },
+        { "ulp", read_ulp, offsetof(struct three_way_thresholds, ulp) },
+        { "accumulative_eb", read_numbers_by_dtype,
+          offsetof(struct three_way_thresholds, accumulative_balance) },
+    };
+    READ_OBJECT(r, item, place, keys);
 }
 
 /* ---- API lists -------------------------------------------------------------------------- */
@@ -35,8 +213,6 @@ static const char *const list_names[LIST_COUNT] = {
     [LIST_THOUSANDTH] = "ThousandthStandard",
     [LIST_ACCUMULATIVE] = "AccumulativeErrorStandard",
 };
-
-static const char *const level_names[LEVELS] = { "L0", "L1", "L2" };
 
 static int by_name(const void *a, const void *b)
 {
@@ -64,35 +240,20 @@ static struct api_rules *add_api(struct three_way_rules *rules, const char *name
     for (size_t i = 0; i < rules->n_apis; i++) {
         if (strcmp(rules->apis[i].name, name) == 0) return &rules->apis[i];
     }
-    struct api_rules *api = &rules->apis[rules->n_apis];
-    *api = (struct api_rules){ .name = arena_copy_string(&rules->arena, name) };
-    if (!api->name) return NULL;
-    rules->n_apis++;
-    return api;
+    rules->apis[rules->n_apis] = (struct api_rules){ .name = name };
+    return &rules->apis[rules->n_apis++];
 }
 
-static bool read_lists(struct three_way_rules *rules, const cJSON *standards,
-                       const cJSON *levels)
+static void add_list(struct three_way_rules *rules, const cJSON *list, unsigned lists,
+                     enum operator_level level)
 {
-    for (size_t list = 0; list < LIST_COUNT; list++) {
-        const cJSON *item;
-        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(standards, list_names[list]))
-        {
-            struct api_rules *api = add_api(rules, item->valuestring);
-            if (!api) return false;
-            api->lists |= 1u << list;
-        }
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        struct api_rules *api = add_api(rules, item->valuestring);
+        api->lists |= lists;
+        if (level) api->level = level;
     }
-    for (enum operator_level level = LEVEL_1; level < LEVELS; level++) {
-        const cJSON *item;
-        cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(levels, level_names[level]))
-        {
-            struct api_rules *api = add_api(rules, item->valuestring);
-            if (!api) return false;
-            api->level = level;
-        }
-    }
-    return true;
 }
 
 static size_t count_strings(const cJSON *tree)
@@ -102,226 +263,31 @@ static size_t count_strings(const cJSON *tree)
     return n;
 }
 
-static struct status read_api_lists(struct three_way_rules *rules)
+/* The names stay in the tree, which the rules own. */
+static struct status read_api_lists(struct three_way_rules *rules, const char *text)
 {
-    const char *name = "api_precision_standard.json", *text = embedded_text(name);
-    cJSON *tree = text ? cJSON_Parse(text) : NULL;
-    const cJSON *standards = cJSON_GetObjectItemCaseSensitive(tree, "standards");
-    const cJSON *levels = cJSON_GetObjectItemCaseSensitive(tree, "operator_levels_2026_08");
-    struct status status = status_ok();
-
-    if (!standards || !levels) {
-        status = status_error(STATUS_INTERNAL, "the built-in %s cannot be read", name);
-    } else {
-        size_t most = count_strings(standards) + count_strings(levels);
-        rules->apis = arena_allocate_zeroed(&rules->arena, most, sizeof *rules->apis);
-        if (!rules->apis || !read_lists(rules, standards, levels))
-            status = status_no_memory(most * sizeof *rules->apis);
-        else
-            qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
-    }
-    cJSON_Delete(tree);
-    return status;
-}
-
-/* ---- reading objects -------------------------------------------------------------------- */
-
-struct reading {
-    struct three_way_rules *rules;
-    struct three_way_thresholds *thresholds; /* being read: the profile's or an override's */
-    struct three_way_override *override; /* being read */
-    const char *profile;
+    static const char *const levels[LEVELS] = { "L0", "L1", "L2" };
     struct json_source source;
-    const char *within; /* key of the list or object around the current item */
-    struct status status;
-};
 
-struct key {
-    const char *name;
-    void (*read)(struct reading *, const cJSON *item);
-};
-
-static void fail(struct reading *r, const cJSON *item, const char *problem)
-{
-    if (r->status.code) return;
-    if (item->string)
-        r->status = json_source_fault(&r->source, item, "'%s' %s", item->string, problem);
-    else
-        r->status = json_source_fault(&r->source, item, "an item of '%s' %s", r->within, problem);
-}
-
-/* The first member of an object, the first item of a list; NULL, with a fault, for anything
- * else. */
-static const cJSON *members(struct reading *r, const cJSON *object)
-{
-    if (cJSON_IsObject(object)) return object->child;
-    fail(r, object, "must be an object");
-    return NULL;
-}
-
-static const cJSON *items(struct reading *r, const cJSON *array)
-{
-    if (cJSON_IsArray(array)) return array->child;
-    fail(r, array, "must be a list");
-    return NULL;
-}
-
-static void read_object(struct reading *r, const cJSON *object, const struct key *keys, size_t n)
-{
-    const char *outer = r->within;
-    if (object->string) r->within = object->string;
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        size_t k = 0;
-        while (k < n && strcmp(keys[k].name, item->string) != 0) k++;
-        if (k == n) fail(r, item, "is not a key that is known");
-        else keys[k].read(r, item);
-    }
-    r->within = outer;
-}
-#define READ_OBJECT(r, object, keys) read_object(r, object, keys, sizeof(keys) / sizeof *(keys))
-
-static double read_number(struct reading *r, const cJSON *item)
-{
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0)) {
-        fail(r, item, "must be a number that is not negative");
-        return 0;
-    }
-    return item->valuedouble;
-}
-
-static bool read_bool(struct reading *r, const cJSON *item)
-{
-    if (!cJSON_IsBool(item)) fail(r, item, "must be true or false");
-    return cJSON_IsTrue(item);
-}
-
-/* Place of the item's text among names; n when it is none of them. */
-static size_t read_word(struct reading *r, const cJSON *item, const char *const *names, size_t n)
-{
-    if (cJSON_IsString(item)) {
-        for (size_t i = 0; i < n; i++) {
-            if (strcmp(item->valuestring, names[i]) == 0) return i;
-        }
-    }
-    fail(r, item, "has a value that is not known");
-    return n;
-}
-
-static const char *copy_text(struct reading *r, const char *text)
-{
-    const char *copy = arena_copy_string(&r->rules->arena, text);
-    if (!copy && !r->status.code) r->status = status_no_memory(strlen(text));
-    return copy;
-}
-
-static void ignore(struct reading *r, const cJSON *item)
-{
-    (void)r;
-    (void)item;
-}
-
-/* A dtype that is a key. "default" stands for all that the object does not name. */
-static enum three_way_dtype key_dtype(struct reading *r, const cJSON *item)
-{
-    if (strcmp(item->string, "float8") == 0) return THREE_WAY_F8;
-    enum three_way_dtype dtype = three_way_dtype(item->string, strlen(item->string));
-    if (dtype == THREE_WAY_OTHER || dtype == THREE_WAY_BLANK)
-        fail(r, item, "is not a floating dtype");
-    return dtype;
-}
-
-/* ---- thresholds ------------------------------------------------------------------------- */
-
-static void read_ratio_limits(struct reading *r, const cJSON *object, struct ratio_limit *limit)
-{
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        if (strcmp(item->string, "error") == 0) limit->error = read_number(r, item);
-        else if (strcmp(item->string, "warning") == 0) limit->warning = read_number(r, item);
-        else fail(r, item, "is not a key that is known");
-    }
-}
-
-static void read_level(struct reading *r, const cJSON *object, struct ratio_limit *limits)
-{
-    static const char *const names[RATIO_METRICS] = {
-        [METRIC_SMALL_VALUE] = "small_value",   [METRIC_RMSE] = "rmse",
-        [METRIC_MAX_RELATIVE] = "max_rel_err",  [METRIC_MEAN_RELATIVE] = "mean_rel_err",
-        [METRIC_BALANCE] = "eb",
-    };
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        size_t m = 0;
-        while (m < RATIO_METRICS && strcmp(item->string, names[m]) != 0) m++;
-        if (m == RATIO_METRICS) fail(r, item, "is not a key that is known");
-        else read_ratio_limits(r, item, &limits[m]);
-    }
-}
-
-static void read_ratio(struct reading *r, const cJSON *object)
-{
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        size_t level = 0;
-        while (level < LEVELS && strcmp(item->string, level_names[level]) != 0) level++;
-        if (level == LEVELS) {
-            fail(r, item, "is not an operator level, L0 to L2");
-            return;
-        }
-        read_level(r, item, r->thresholds->ratio[level]);
-    }
-}
-
-static void read_thousandth_limit(struct reading *r, const cJSON *item)
-{
-    r->thresholds->thousandth = read_number(r, item);
-}
-
-static void read_thousandth_inclusive(struct reading *r, const cJSON *item)
-{
-    r->thresholds->thousandth_inclusive = read_bool(r, item) ? 1 : 0;
-}
-
-static void read_thousandth(struct reading *r, const cJSON *item)
-{
-    static const struct key keys[] = { { "limit", read_thousandth_limit },
-                                       { "inclusive", read_thousandth_inclusive } };
-    READ_OBJECT(r, item, keys);
-}
-
-static void read_ulp(struct reading *r, const cJSON *object)
-{
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        struct ulp_limit *limit = &r->thresholds->ulp[key_dtype(r, item)];
-        for (const cJSON *value = members(r, item); value && !r->status.code; value = value->next) {
-            if (strcmp(value->string, "mean") == 0) limit->mean = read_number(r, value);
-            else if (strcmp(value->string, "proportion") == 0)
-                limit->proportion = read_number(r, value);
-            else if (strcmp(value->string, "ratio") == 0) limit->ratio = read_number(r, value);
-            else fail(r, value, "is not a key that is known");
-        }
-    }
-}
-
-static void read_accumulative(struct reading *r, const cJSON *object)
-{
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next)
-        r->thresholds->accumulative_balance[key_dtype(r, item)] = read_number(r, item);
-}
-
-static const struct key threshold_keys[] = {
-    { "ratio", read_ratio },
-    { "thousandth", read_thousandth },
-    { "ulp", read_ulp },
-    { "accumulative_eb", read_accumulative },
-};
-
-static void read_thresholds(struct reading *r, const cJSON *item)
-{
-    r->thresholds = &r->rules->thresholds;
-    READ_OBJECT(r, item, threshold_keys);
+    TRY(json_source_parse(&source, "api_precision_standard.json", text, strlen(text)));
+    rules->lists = source.root;
+    rules->apis = memory_allocate_zeroed(count_strings(source.root), sizeof *rules->apis);
+    if (!rules->apis) return status_no_memory(0);
+    const cJSON *standards = cJSON_GetObjectItemCaseSensitive(source.root, "standards");
+    for (size_t list = 0; list < LIST_COUNT; list++)
+        add_list(rules, cJSON_GetObjectItemCaseSensitive(standards, list_names[list]), 1u << list,
+                 LEVEL_0);
+    const cJSON *of_levels =
+        cJSON_GetObjectItemCaseSensitive(source.root, "operator_levels_2026_08");
+    for (enum operator_level level = LEVEL_1; level < LEVELS; level++)
+        add_list(rules, cJSON_GetObjectItemCaseSensitive(of_levels, levels[level]), 0, level);
+    qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
+    return status_ok();
 }
 
 /* ---- a profile -------------------------------------------------------------------------- */
 
-static void read_order(struct reading *r, const cJSON *array)
+static void read_order(struct reading *r, const cJSON *array, void *place)
 {
     static const char *const names[STEP_COUNT] = {
         [STEP_F8_ULP] = "fp8 output: ULP",
@@ -335,220 +301,178 @@ static void read_order(struct reading *r, const cJSON *array)
         [STEP_ACCUMULATIVE_LIST] = "AccumulativeErrorStandard",
         [STEP_BENCHMARK] = "benchmark",
     };
-    r->rules->steps = 0;
-    for (const cJSON *item = items(r, array); item && !r->status.code; item = item->next) {
-        size_t step = read_word(r, item, names, STEP_COUNT);
-        if (r->rules->steps == STEP_COUNT) fail(r, array, "has too many steps");
-        if (!r->status.code) r->rules->order[r->rules->steps++] = (enum three_way_step)step;
+    enum three_way_step *order = place, *end = order + STEP_COUNT, last = STEP_COUNT;
+
+    EACH(item, r, items(r, array)) {
+        const char *word = cJSON_GetStringValue(item);
+        last = (enum three_way_step)find_word(word ? word : "", names, STEP_COUNT);
+        if (last == STEP_COUNT) fail(r, item, "is no step of the choice");
+        else if (order == end) fail(r, array, "has too many steps");
+        else *order++ = last;
     }
+    if (!r->status.code && last != STEP_BENCHMARK) fail(r, array, "must end with 'benchmark'");
 }
 
-static void read_by_metrics(struct reading *r, const cJSON *item)
-{
-    r->rules->by_metrics = read_bool(r, item);
-}
-
-static void read_blank_metrics(struct reading *r, const cJSON *item)
+static void read_blank_policy(struct reading *r, const cJSON *item, void *place)
 {
     static const char *const names[] = { [BLANK_REASON] = "reason",
                                          [BLANK_EXCEPTION] = "exception",
                                          [BLANK_ZERO] = "zero" };
-    r->rules->blank_metrics = (enum blank_policy)read_word(r, item, names, 3);
+    const char *word = cJSON_GetStringValue(item);
+    size_t policy = find_word(word ? word : "", names, 3);
+    if (policy == 3) fail(r, item, "must be 'reason', 'exception' or 'zero'");
+    else *(enum blank_policy *)place = (enum blank_policy)policy;
 }
 
-static void read_peer_rows(struct reading *r, const cJSON *item)
+/* A list of dtypes into flags by dtype. */
+static void read_dtype_flags(struct reading *r, const cJSON *array, void *place)
 {
-    r->rules->peer_rows = read_bool(r, item);
-}
-
-static void read_first_stage(struct reading *r, const cJSON *item)
-{
-    r->rules->first_stage = read_bool(r, item);
-}
-
-static void read_operator_levels(struct reading *r, const cJSON *item)
-{
-    r->rules->operator_levels = read_bool(r, item);
-}
-
-static void read_unsupported(struct reading *r, const cJSON *array)
-{
-    memset(r->rules->unsupported, 0, sizeof r->rules->unsupported);
-    for (const cJSON *item = items(r, array); item && !r->status.code; item = item->next) {
-        enum three_way_dtype dtype = THREE_WAY_OTHER;
-        if (cJSON_IsString(item))
-            dtype = three_way_dtype(item->valuestring, strlen(item->valuestring));
-        if (dtype == THREE_WAY_OTHER || dtype == THREE_WAY_BLANK)
-            fail(r, array, "names a dtype that is not a floating one");
-        else r->rules->unsupported[dtype] = true;
+    bool *flags = place;
+    EACH(item, r, items(r, array)) {
+        const char *word = cJSON_GetStringValue(item);
+        enum three_way_dtype dtype = three_way_dtype(word ? word : "", word ? strlen(word) : 0);
+        if (dtype == THREE_WAY_BLANK) fail(r, array, "must list dtypes");
+        else flags[dtype] = true;
     }
 }
 
-static void read_both_zero(struct reading *r, const cJSON *item)
+static void read_ratio_of_zero(struct reading *r, const cJSON *item, void *place)
 {
-    r->rules->both_zero = read_number(r, item);
+    static const struct key keys[] = {
+        { "both_zero", read_number, offsetof(struct three_way_rules, both_zero) },
+        { "npu_nonzero", read_number, offsetof(struct three_way_rules, npu_nonzero) },
+    };
+    READ_OBJECT(r, item, place, keys);
 }
 
-static void read_npu_nonzero(struct reading *r, const cJSON *item)
+static void read_ratio_floor(struct reading *r, const cJSON *item, void *place)
 {
-    r->rules->npu_nonzero = read_number(r, item);
-}
-
-static void read_ratio_of_zero(struct reading *r, const cJSON *item)
-{
-    static const struct key keys[] = { { "both_zero", read_both_zero },
-                                       { "npu_nonzero", read_npu_nonzero } };
-    r->rules->has_floor = false;
-    READ_OBJECT(r, item, keys);
-}
-
-static void read_ratio_floor(struct reading *r, const cJSON *object)
-{
-    const cJSON *rest = cJSON_GetObjectItemCaseSensitive(object, "default");
     r->rules->has_floor = true;
-    for (size_t dtype = 0; rest && dtype < THREE_WAY_DTYPES; dtype++)
-        r->rules->floor[dtype] = read_number(r, rest);
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        if (item != rest) r->rules->floor[key_dtype(r, item)] = read_number(r, item);
-    }
+    read_numbers_by_dtype(r, item, place);
 }
 
-/* An API list of this profile differs from the built-in one. */
-static void read_lists_without(struct reading *r, const cJSON *object)
+/* An API list of this profile lacks some that stand in the common one. */
+static void read_lists_without(struct reading *r, const cJSON *object, void *place)
 {
-    for (const cJSON *list = members(r, object); list && !r->status.code; list = list->next) {
-        size_t which = 0;
-        while (which < LIST_COUNT && strcmp(list->string, list_names[which]) != 0) which++;
-        if (which == LIST_COUNT) fail(r, list, "is not a list of APIs");
-        for (const cJSON *item = items(r, list); item && !r->status.code; item = item->next) {
-            struct api_rules *api = NULL;
-            if (cJSON_IsString(item)) api = find_api(r->rules, item->valuestring);
+    (void)place;
+    EACH(list, r, members(r, object)) {
+        size_t which = find_word(list->string, list_names, LIST_COUNT);
+        if (which == LIST_COUNT) {
+            fail(r, list, "is not a list of APIs");
+            return;
+        }
+        EACH(item, r, items(r, list)) {
+            const char *name = cJSON_GetStringValue(item);
+            struct api_rules *api = find_api(r->rules, name ? name : "");
             if (api) api->lists &= ~(1u << which);
-            else fail(r, item, "is not an API of that list");
+            else fail(r, list, "has an API that is not in that list");
         }
     }
 }
 
-/* ---- the file --------------------------------------------------------------------------- */
+#define AT(member) offsetof(struct three_way_rules, member)
 
 static void read_profile(struct reading *r, const cJSON *item)
 {
     static const struct key keys[] = {
-        { "origin", ignore },
-        { "order", read_order },
-        { "lists_without", read_lists_without },
-        { "by_metrics", read_by_metrics },
-        { "blank_metrics", read_blank_metrics },
-        { "peer_rows", read_peer_rows },
-        { "first_stage", read_first_stage },
-        { "operator_levels", read_operator_levels },
-        { "unsupported_dtypes", read_unsupported },
-        { "ratio_of_zero", read_ratio_of_zero },
-        { "ratio_floor", read_ratio_floor },
-        { "thresholds", read_thresholds },
+        { "origin", ignore, 0 },
+        { "order", read_order, AT(order) },
+        { "lists_without", read_lists_without, 0 },
+        { "by_metrics", read_bool, AT(by_metrics) },
+        { "blank_metrics", read_blank_policy, AT(blank_metrics) },
+        { "peer_rows", read_bool, AT(peer_rows) },
+        { "first_stage", read_bool, AT(first_stage) },
+        { "operator_levels", read_bool, AT(operator_levels) },
+        { "unsupported_dtypes", read_dtype_flags, AT(unsupported) },
+        { "ratio_of_zero", read_ratio_of_zero, 0 },
+        { "ratio_floor", read_ratio_floor, AT(floor) },
+        { "thresholds", read_thresholds, AT(thresholds) },
     };
-    READ_OBJECT(r, item, keys);
+    READ_OBJECT(r, item, r->rules, keys);
 }
 
-static void read_profiles(struct reading *r, const cJSON *object)
+static void read_profiles(struct reading *r, const cJSON *object, void *place)
 {
-    for (const cJSON *item = members(r, object); item && !r->status.code; item = item->next) {
-        size_t k = 0;
-        while (profiles[k] && strcmp(profiles[k], item->string) != 0) k++;
-        if (!profiles[k]) fail(r, item, "is not a profile");
+    (void)place;
+    EACH(item, r, members(r, object)) {
+        if (find_word(item->string, profiles, 4) == 4) fail(r, item, "is not a profile");
         else if (strcmp(item->string, r->profile) == 0) read_profile(r, item);
     }
 }
 
-static struct status read_file(struct three_way_rules *rules, const char *profile,
-                               const char *name, const char *text, const struct key *keys,
-                               size_t n)
+/* ---- the user's overrides --------------------------------------------------------------- */
+
+static void read_override_apis(struct reading *r, const cJSON *item, void *place)
 {
-    struct reading r = { .rules = rules, .profile = profile, .within = "the file",
-                         .status = status_ok() };
-    TRY(json_source_parse(&r.source, name, text, strlen(text)));
-    read_object(&r, r.source.root, keys, n);
-    cJSON_Delete(r.source.root);
-    return r.status;
-}
+    struct three_way_override *o = place;
+    bool is_list = cJSON_IsArray(item);
 
-/* ---- the user's file -------------------------------------------------------------------- */
-
-static void read_override_apis(struct reading *r, const cJSON *item)
-{
-    struct three_way_override *o = r->override;
-    const cJSON *name = cJSON_IsArray(item) ? item->child : item;
-    size_t n = cJSON_IsArray(item) ? (size_t)cJSON_GetArraySize(item) : 1;
-
-    o->apis = arena_allocate_zeroed(&r->rules->arena, n, sizeof *o->apis);
-    if (!o->apis && !r->status.code) r->status = status_no_memory(n * sizeof *o->apis);
-    for (; name && !r->status.code && o->n_apis < n; name = name->next) {
-        if (!cJSON_IsString(name)) fail(r, item, "must be an API name or a list of them");
-        else o->apis[o->n_apis++] = copy_text(r, name->valuestring);
+    o->apis = r->rules->override_names + r->rules->n_override_names;
+    for (const cJSON *name = is_list ? item->child : item; name; name = name->next) {
+        if (!cJSON_IsString(name)) {
+            fail(r, item, "must be an API name or a list of them");
+            return;
+        }
+        o->apis[o->n_apis++] = name->valuestring;
+        r->rules->n_override_names++;
+        if (!is_list) return;
     }
 }
 
-static void read_override_dtypes(struct reading *r, const cJSON *item)
+static void read_override_dtypes(struct reading *r, const cJSON *item, void *place)
 {
-    const cJSON *name = cJSON_IsArray(item) ? item->child : item;
-    size_t left = cJSON_IsArray(item) ? (size_t)cJSON_GetArraySize(item) : 1;
+    bool is_list = cJSON_IsArray(item);
+    unsigned *dtypes = place;
 
-    for (; name && !r->status.code && left--; name = name->next) {
-        enum three_way_dtype dtype = THREE_WAY_BLANK;
-        if (cJSON_IsString(name))
-            dtype = three_way_dtype(name->valuestring, strlen(name->valuestring));
-        if (dtype == THREE_WAY_BLANK) fail(r, item, "must be a dtype or a list of them");
-        r->override->dtypes |= 1u << dtype;
+    for (const cJSON *name = is_list ? item->child : item; name; name = name->next) {
+        const char *word = cJSON_GetStringValue(name);
+        enum three_way_dtype dtype = three_way_dtype(word ? word : "", word ? strlen(word) : 0);
+        if (dtype == THREE_WAY_BLANK) {
+            fail(r, item, "must be a dtype or a list of them");
+            return;
+        }
+        *dtypes |= 1u << dtype;
+        if (!is_list) return;
     }
 }
 
-static void read_override_standard(struct reading *r, const cJSON *item)
+static void read_override_standard(struct reading *r, const cJSON *item, void *place)
 {
     /* The words of the run's own overrides; what the comparison does not know, it ignores. */
-    static const struct {
-        const char *word;
-        enum comparison standard;
-    } words[] = {
-        { "benchmark", COMPARE_BENCHMARK },   { "binary", COMPARE_BINARY },
-        { "absolute", COMPARE_ABSOLUTE },     { "ulp", COMPARE_ULP },
-        { "thousandth", COMPARE_THOUSANDTH }, { "accumulative", COMPARE_ACCUMULATIVE },
+    static const char *const words[COMPARE_COUNT] = {
+        [COMPARE_BENCHMARK] = "benchmark",   [COMPARE_BINARY] = "binary",
+        [COMPARE_ABSOLUTE] = "absolute",     [COMPARE_ULP] = "ulp",
+        [COMPARE_THOUSANDTH] = "thousandth", [COMPARE_ACCUMULATIVE] = "accumulative",
     };
-    if (!cJSON_IsString(item)) fail(r, item, "must be the name of a standard");
-    for (size_t i = 0; !r->status.code && i < COMPARE_COUNT; i++) {
-        if (strcmp(item->valuestring, words[i].word) != 0) continue;
-        r->override->has_standard = true;
-        r->override->standard = words[i].standard;
+    struct three_way_override *o = place;
+    const char *word = cJSON_GetStringValue(item);
+
+    if (!word) {
+        fail(r, item, "must be the name of a standard");
+        return;
     }
+    size_t standard = find_word(word, words, COMPARE_COUNT);
+    o->has_standard = standard < COMPARE_COUNT;
+    if (o->has_standard) o->standard = (enum comparison)standard;
 }
 
-static void read_override_thresholds(struct reading *r, const cJSON *item)
-{
-    r->thresholds = &r->override->thresholds;
-    READ_OBJECT(r, item, threshold_keys);
-}
-
-static void read_overrides(struct reading *r, const cJSON *array)
+static void read_overrides(struct reading *r, const cJSON *array, void *place)
 {
     static const struct key keys[] = {
-        { "about", ignore },
-        { "api", read_override_apis },
-        { "dtype", read_override_dtypes },
-        { "limits", ignore }, /* of the run */
-        { "standard", read_override_standard },
-        { "three_way", read_override_thresholds },
+        { "about", ignore, 0 },
+        { "api", read_override_apis, 0 },
+        { "dtype", read_override_dtypes, offsetof(struct three_way_override, dtypes) },
+        { "limits", ignore, 0 }, /* of the run */
+        { "standard", read_override_standard, 0 },
+        { "three_way", read_thresholds, offsetof(struct three_way_override, thresholds) },
     };
-    size_t n = cJSON_IsArray(array) ? (size_t)cJSON_GetArraySize(array) : 0;
-    struct three_way_override *overrides =
-        arena_allocate_zeroed(&r->rules->arena, n, sizeof *overrides);
-
-    if (!overrides && !r->status.code) r->status = status_no_memory(n * sizeof *overrides);
-    r->rules->overrides = overrides;
-    for (const cJSON *item = items(r, array); item && !r->status.code; item = item->next) {
+    (void)place;
+    EACH(item, r, items(r, array)) {
+        struct three_way_override *o = &r->rules->overrides[r->rules->n_overrides++];
         double nothing[THRESHOLDS];
         for (size_t i = 0; i < THRESHOLDS; i++) nothing[i] = NAN;
-        r->override = &overrides[r->rules->n_overrides++];
-        memcpy(&r->override->thresholds, nothing, sizeof nothing);
-        READ_OBJECT(r, item, keys);
+        memcpy(&o->thresholds, nothing, sizeof nothing);
+        READ_OBJECT(r, item, o, keys);
     }
 }
 
@@ -565,41 +489,88 @@ static void set_no_limits(struct three_way_thresholds *thresholds)
         thresholds->ulp[dtype] = (struct ulp_limit){ -1, -1, -1 };
 }
 
-static struct status load(struct three_way_rules *rules, const char *profile,
-                          const char *override_name, const char *override_text)
+static struct status read_rules(struct three_way_rules *rules, const char *profile,
+                                const char *text)
 {
-    static const struct key keys[] = { { "about", ignore }, { "profiles", read_profiles } };
-    static const struct key override_keys[] = { { "$schema", ignore }, { "about", ignore },
-                                                { "overrides", read_overrides } };
-    const char *text = embedded_text("three_way.json");
-    if (!text) return status_error(STATUS_INTERNAL, "three_way.json is not built in");
-    set_no_limits(&rules->thresholds);
-    TRY(read_api_lists(rules));
-    TRY(read_file(rules, profile, "three_way.json", text, keys, 2));
-    if (!override_text) return status_ok();
-    return read_file(rules, profile, override_name, override_text, override_keys, 3);
+    static const struct key keys[] = { { "about", ignore, 0 }, { "profiles", read_profiles, 0 } };
+    struct reading r = { .rules = rules, .profile = profile, .within = "the file",
+                         .status = status_ok() };
+
+    TRY(json_source_parse(&r.source, "three_way.json", text, strlen(text)));
+    READ_OBJECT(&r, r.source.root, rules, keys);
+    cJSON_Delete(r.source.root);
+    return r.status;
 }
 
-struct status three_way_rules_load(struct three_way_rules **out, const char *profile,
-                                   const char *override_name, const char *override_text)
+static struct status read_user_file(struct three_way_rules *rules, const char *name,
+                                    const char *text)
 {
-    size_t known = 0;
-    while (profiles[known] && strcmp(profiles[known], profile) != 0) known++;
-    if (!profiles[known])
+    static const struct key keys[] = { { "$schema", ignore, 0 }, { "about", ignore, 0 },
+                                       { "overrides", read_overrides, 0 } };
+    struct reading r = { .rules = rules, .within = "the file", .status = status_ok() };
+
+    TRY(json_source_parse(&r.source, name, text, strlen(text)));
+    rules->user = r.source.root;
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(rules->user, "overrides");
+    rules->overrides = memory_allocate_zeroed((size_t)cJSON_GetArraySize(list),
+                                              sizeof *rules->overrides);
+    rules->override_names = memory_allocate_zeroed(count_strings(rules->user),
+                                                   sizeof *rules->override_names);
+    if (!rules->overrides || !rules->override_names) return status_no_memory(0);
+    READ_OBJECT(&r, rules->user, rules, keys);
+    return r.status;
+}
+
+static struct status read_texts(struct three_way_rules *rules, const char *profile,
+                                const struct three_way_texts *texts)
+{
+    set_no_limits(&rules->thresholds);
+    TRY(read_api_lists(rules, texts->lists));
+    TRY(read_rules(rules, profile, texts->rules));
+    if (!texts->user) return status_ok();
+    return read_user_file(rules, texts->user_name, texts->user);
+}
+
+struct status three_way_rules_read(struct three_way_rules **out, const char *profile,
+                                   const struct three_way_texts *texts)
+{
+    if (find_word(profile, profiles, 4) == 4)
         return status_error(STATUS_BAD_ARGUMENT,
                             "there is no profile '%s'; the profiles are doc, v2, v3 and strict",
                             profile);
     struct three_way_rules *rules = memory_allocate_zeroed(1, sizeof *rules);
     if (!rules) return status_no_memory(sizeof *rules);
-    struct status status = load(rules, profile, override_name, override_text);
+    struct status status = read_texts(rules, profile, texts);
     if (status.code) three_way_rules_release(rules);
     else *out = rules;
     return status;
 }
 
+/* The text of a built-in file, which is there: the build puts it there. */
+static const char *embedded_text(const char *name)
+{
+    const struct embedded_file *file = config_files;
+    while (strcmp(file->name, name) != 0) file++;
+    return file->text;
+}
+
+struct status three_way_rules_load(struct three_way_rules **out, const char *profile,
+                                   const char *override_name, const char *override_text)
+{
+    struct three_way_texts texts = { .rules = embedded_text("three_way.json"),
+                                     .lists = embedded_text("api_precision_standard.json"),
+                                     .user_name = override_name,
+                                     .user = override_text };
+    return three_way_rules_read(out, profile, &texts);
+}
+
 void three_way_rules_release(struct three_way_rules *rules)
 {
     if (!rules) return;
-    arena_release(&rules->arena);
+    cJSON_Delete(rules->lists);
+    cJSON_Delete(rules->user);
+    memory_release(rules->apis);
+    memory_release(rules->overrides);
+    memory_release(rules->override_names);
     memory_release(rules);
 }

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/arena.h"
 #include "standards/three_way.h"
 
 /* How a standard is chosen: the first step that holds for a row decides. */
@@ -88,10 +87,10 @@ enum blank_policy {
     BLANK_ZERO       /* as the peer: a missing number of a ratio is 0 */
 };
 
+struct cJSON;
+
 struct three_way_rules {
-    struct arena arena; /* owns all texts and arrays, this struct excepted */
-    enum three_way_step order[STEP_COUNT];
-    size_t steps;
+    enum three_way_step order[STEP_COUNT]; /* ends with STEP_BENCHMARK, which always holds */
     bool by_metrics;
     enum blank_policy blank_metrics;
     bool peer_rows;
@@ -105,9 +104,23 @@ struct three_way_rules {
     struct three_way_thresholds thresholds;
     struct three_way_override *overrides; /* later ones lie over earlier ones */
     size_t n_overrides;
+    const char **override_names; /* the APIs of all overrides */
+    size_t n_override_names;
     struct api_rules *apis; /* sorted by name */
     size_t n_apis;
+    struct cJSON *lists, *user; /* the files, which hold the names */
 };
+
+/* The JSON texts that make up the rules. */
+struct three_way_texts {
+    const char *rules, *lists;    /* three_way.json, api_precision_standard.json */
+    const char *user_name, *user; /* overrides; `user` may be NULL */
+};
+
+/* three_way_rules_load with built-in files of the caller's. `lists` must have the form of the
+ * built-in one; the other two are checked. */
+struct status three_way_rules_read(struct three_way_rules **out, const char *profile,
+                                   const struct three_way_texts *texts);
 
 /* What is known of an API; NULL when it stands in no list. */
 const struct api_rules *three_way_find_api(const struct three_way_rules *rules, const char *name);

@@ -521,6 +521,7 @@ START_TEST(lists_choose_the_standard)
         { "test_api", "torch.float32", true, ACCUMULATIVE, ACCUMULATIVE, BENCHMARK },
         { "softmax", "torch.float8_e4m3fn", false, ULP, ULP, ULP },
         { "mul", "torch.float8_e5m2", true, ULP, ULP, ULP },
+        { "matmul", "torch.complex64", false, ULP, " ", " " },
         { "softmax", "torch.half", false, BENCHMARK, BENCHMARK, BENCHMARK },
         { "softmax", " torch.float ", false, BENCHMARK, BENCHMARK, BENCHMARK },
     };
@@ -533,6 +534,11 @@ START_TEST(lists_choose_the_standard)
         ck_assert_msg(!strcmp(judge_under("strict", f).algorithm, cases[i].doc),
                       "strict, case %zu", i);
     }
+    /* no ULP of a double is defined */
+    struct fixture f = full_row("matmul", "torch.float64", false);
+    ck_assert_str_eq(judge_under("strict", f).algorithm, BENCHMARK);
+    f = full_row("matmul", "torch.complex128", false);
+    ck_assert_str_eq(judge_under("strict", f).algorithm, BENCHMARK);
 }
 END_TEST
 
@@ -818,6 +824,18 @@ START_TEST(long_messages_are_cut)
 }
 END_TEST
 
+/* Bytes that are no UTF-8 at all are dropped, not searched backwards for ever. */
+START_TEST(long_message_of_stray_bytes)
+{
+    char text[2048];
+    memset(text, 0x80, sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    struct three_way_verdict v;
+    three_way_skip(&v, text);
+    ck_assert_uint_eq(v.message_length, 0);
+}
+END_TEST
+
 START_TEST(skip_has_no_cells)
 {
     struct three_way_verdict v;
@@ -870,6 +888,7 @@ int main(void)
     tcase_add_test(tests, strict_weighs_the_first_stage);
     tcase_add_test(tests, strict_trusts_accepted_rounding);
     tcase_add_test(tests, long_messages_are_cut);
+    tcase_add_test(tests, long_message_of_stray_bytes);
     tcase_add_test(tests, skip_has_no_cells);
     tcase_add_test(tests, empty_cells);
     suite_add_tcase(suite, tests);

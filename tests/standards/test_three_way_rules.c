@@ -190,6 +190,10 @@ static const struct {
     { "{\"overrides\": {}}", "mine.json, line 1: 'overrides' must be a list" },
     { "{\"overrides\": 3}", "mine.json, line 1: 'overrides' must be a list" },
     { "{\"overrides\":\n [3]}", NULL },
+    /* the first fault ends the reading */
+    { "{\"overrides\":\n [3, 4]}",
+      "mine.json, line 2: an item of 'overrides' must be an object" },
+    { "{\"x\": 1,\n\"y\": 2}", "mine.json, line 1: 'x' is not a key that is known" },
     { "{\"overrides\": [{\n\"apis\": 1}]}", "mine.json, line 2: 'apis' is not a key that is known" },
     { "{\"overrides\": [{\"api\": 1}]}",
       "mine.json, line 1: 'api' must be an API name or a list of them" },
@@ -207,7 +211,7 @@ static const struct {
     { "{\"overrides\": [{\"three_way\": {\"ratio\": []}}]}",
       "mine.json, line 1: 'ratio' must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L3\": {}}}}]}",
-      "mine.json, line 1: 'L3' is not an operator level, L0 to L2" },
+      "mine.json, line 1: 'L3' is not a key that is known" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": []}}}]}",
       "mine.json, line 1: 'L0' must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rms\": {}}}}}]}",
@@ -225,13 +229,13 @@ static const struct {
     { "{\"overrides\": [{\"three_way\": {\"ulp\": [1]}}]}",
       "mine.json, line 1: 'ulp' must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.int8\": {}}}}]}",
-      "mine.json, line 1: 'torch.int8' is not a floating dtype" },
+      "mine.json, line 1: 'torch.int8' is not a key that is known" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": [1]}}}]}",
       "mine.json, line 1: 'torch.float16' must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": {\"max\": 1}}}}]}",
       "mine.json, line 1: 'max' is not a key that is known" },
     { "{\"overrides\": [{\"three_way\": {\"accumulative_eb\": {\"x\": 1}}}]}",
-      "mine.json, line 1: 'x' is not a floating dtype" },
+      "mine.json, line 1: 'x' is not a key that is known" },
 };
 
 START_TEST(faults_name_line_and_key)
@@ -242,6 +246,88 @@ START_TEST(faults_name_line_and_key)
     ck_assert_ptr_null(rules);
     ck_assert_msg(strncmp(status.text, "mine.json", 9) == 0, "%s", status.text);
     if (faults[_i].message) ck_assert_str_eq(status.text, faults[_i].message);
+}
+END_TEST
+
+/* ---- the built-in files ----------------------------------------------------------------- */
+
+#define LISTS "{\"standards\": {\"ULPStandard\": [\"mm\"]}, \"operator_levels_2026_08\": {}}"
+#define PROFILE(text) "{\"about\": 1, \"profiles\": {\"doc\": {" text "}, \"v2\": {}}}"
+
+static const struct {
+    const char *text, *message;
+} rule_faults[] = {
+    { PROFILE("\"origin\": \"x\", \"order\": [\"benchmark\"], \"lists_without\": "
+              "{\"ULPStandard\": [\"mm\"]}, \"blank_metrics\": \"zero\""), NULL },
+    { "", "" },
+    { "{\"profiles\": {\"v9\": {}}}", "three_way.json, line 1: 'v9' is not a profile" },
+    { "{\"profiles\": []}", "three_way.json, line 1: 'profiles' must be an object" },
+    { PROFILE("\"order\": 1"), "three_way.json, line 1: 'order' must be a list" },
+    { PROFILE("\"order\": []"), "three_way.json, line 1: 'order' must end with 'benchmark'" },
+    { PROFILE("\"order\": [\"ULPStandard\"]"),
+      "three_way.json, line 1: 'order' must end with 'benchmark'" },
+    { PROFILE("\"order\": [\"x\"]"),
+      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+    { PROFILE("\"order\": [\"x\", \"benchmark\"]"),
+      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+    { PROFILE("\"unsupported_dtypes\": [1, 2]"),
+      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+    { PROFILE("\"lists_without\": {\"ULPStandard\": 1, \"x\": 2}"),
+      "three_way.json, line 1: 'ULPStandard' must be a list" },
+    { PROFILE("\"lists_without\": {\"ULPStandard\": [1, 2]}"),
+      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+    { PROFILE("\"order\": [1]"),
+      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+    { PROFILE("\"order\": [\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", "
+              "\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", \"ULPStandard\", "
+              "\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", \"benchmark\"]"),
+      "three_way.json, line 1: 'order' has too many steps" },
+    { PROFILE("\"blank_metrics\": \"one\""),
+      "three_way.json, line 1: 'blank_metrics' must be 'reason', 'exception' or 'zero'" },
+    { PROFILE("\"blank_metrics\": 1"),
+      "three_way.json, line 1: 'blank_metrics' must be 'reason', 'exception' or 'zero'" },
+    { PROFILE("\"by_metrics\": 1"), "three_way.json, line 1: 'by_metrics' must be true or false" },
+    { PROFILE("\"unsupported_dtypes\": {}"),
+      "three_way.json, line 1: 'unsupported_dtypes' must be a list" },
+    { PROFILE("\"unsupported_dtypes\": [\"\"]"),
+      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+    { PROFILE("\"unsupported_dtypes\": [1]"),
+      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+    { PROFILE("\"ratio_of_zero\": {\"neither\": 1}"),
+      "three_way.json, line 1: 'neither' is not a key that is known" },
+    { PROFILE("\"ratio_floor\": 1"), "three_way.json, line 1: 'ratio_floor' must be an object" },
+    { PROFILE("\"lists_without\": 1"),
+      "three_way.json, line 1: 'lists_without' must be an object" },
+    { PROFILE("\"lists_without\": {\"x\": []}"),
+      "three_way.json, line 1: 'x' is not a list of APIs" },
+    { PROFILE("\"lists_without\": {\"ULPStandard\": 1}"),
+      "three_way.json, line 1: 'ULPStandard' must be a list" },
+    { PROFILE("\"lists_without\": {\"ULPStandard\": [\"x\"]}"),
+      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+    { PROFILE("\"lists_without\": {\"ULPStandard\": [1]}"),
+      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+};
+
+START_TEST(faults_of_built_in_files)
+{
+    struct three_way_rules *rules = NULL;
+    struct three_way_texts texts = { .rules = rule_faults[_i].text, .lists = LISTS };
+    struct status status = three_way_rules_read(&rules, "doc", &texts);
+    if (!rule_faults[_i].message) {
+        ck_ok(status);
+        ck_assert_int_eq(rules->order[0], STEP_BENCHMARK);
+        ck_assert_int_eq(rules->blank_metrics, BLANK_ZERO);
+        ck_assert_uint_eq(three_way_find_api(rules, "mm")->lists, 0);
+        /* what the file does not say is not limited */
+        ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 1e300), VERDICT_PASS);
+        three_way_rules_release(rules);
+        return;
+    }
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_ptr_null(rules);
+    if (*rule_faults[_i].message) ck_assert_str_eq(status.text, rule_faults[_i].message);
+    texts.lists = "{";
+    ck_assert_int_eq(three_way_rules_read(&rules, "doc", &texts).code, STATUS_BAD_INPUT);
 }
 END_TEST
 
@@ -286,6 +372,8 @@ int main(void)
     tcase_add_test(tests, overrides_of_every_threshold);
     tcase_add_test(tests, overrides_choose_the_standard);
     tcase_add_loop_test(tests, faults_name_line_and_key, 0, (int)(sizeof faults / sizeof *faults));
+    tcase_add_loop_test(tests, faults_of_built_in_files, 0,
+                        (int)(sizeof rule_faults / sizeof *rule_faults));
     tcase_add_test(tests, survives_lack_of_memory);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -261,8 +261,8 @@ static void say_cosine(struct row *row, const struct metrics *metrics)
 {
     static const char *const sentences[] = {
         [COSINE_VALUE] = "",
-        [COSINE_SCALAR] = "All the data in device dump data is scalar. Please refer to other "
-                          "compare algorithms.",
+        [COSINE_SCALAR] = ("All the data in device dump data is scalar. Please refer to other "
+                           "compare algorithms."),
         [COSINE_BOTH_ZERO] = "All the data in device and bench outputs are zero.",
         [COSINE_GOT_ZERO] = "All the data is zero in device dump data.",
         [COSINE_WANT_ZERO] = "All the data is zero in bench dump data.",

@@ -110,51 +110,30 @@ static double lane_max(const double lane[PASS_LANES])
     return max;
 }
 
-/* Where the largest value of a measure was met: block and value. */
-struct peak {
-    double value;
-    size_t block;
-};
-
 struct totals {
     struct total sum[PASS_SUMS];
     double max[PASS_MAXES];
-    struct peak abs, relative, ulp;
 };
 
-static void peak_raise(struct peak *peak, double value, size_t block)
+static void finish_block(struct totals *totals, struct pass_lanes *lanes)
 {
-    if (value > peak->value) *peak = (struct peak){ value, block };
-}
-
-static void finish_block(struct totals *totals, struct pass_lanes *lanes, size_t block)
-{
-    double max[PASS_MAXES];
-
     for (int s = 0; s < PASS_SUMS; s++)
         total_add(&totals->sum[s], tree_sum(lanes->sum[s]));
-    for (int m = 0; m < PASS_MAXES; m++) {
-        max[m] = lane_max(lanes->max[m]);
-        if (max[m] > totals->max[m]) totals->max[m] = max[m];
-    }
-    peak_raise(&totals->abs, max[MAX_ABS], block);
-    peak_raise(&totals->relative, max[MAX_RELATIVE], block);
-    peak_raise(&totals->ulp, fmax(max[MAX_ULP], max[MAX_ZERO_ULP]), block);
+    for (int m = 0; m < PASS_MAXES; m++)
+        totals->max[m] = fmax(totals->max[m], lane_max(lanes->max[m]));
 }
 
 static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks *code)
 {
-    for (size_t start = 0, block = 0; start < pass->n; start += PASS_BLOCK, block++) {
+    for (size_t start = 0; start < pass->n; start += PASS_BLOCK) {
         size_t count = pass->n - start < PASS_BLOCK ? pass->n - start : PASS_BLOCK;
         memset(&pass->lanes, 0, sizeof pass->lanes);
         size_t done = code ? code(pass, start, count) : 0;
         for (size_t i = start + done; i < start + count; i++)
             pass_fold_element(pass, i);
-        finish_block(totals, &pass->lanes, block);
+        finish_block(totals, &pass->lanes);
     }
 }
-
-enum measure { MEASURE_ABS, MEASURE_RELATIVE, MEASURE_ULP };
 
 /* The measure of a compared element as the pass computed it; -1 where it does not apply. */
 static double measure_element(const struct pass *pass, enum measure measure, size_t i,
@@ -174,12 +153,13 @@ static double measure_element(const struct pass *pass, enum measure measure, siz
     return fabs(error * scale.first * scale.second);
 }
 
-/* The first element of the peak's block that has its value. */
-static struct worst_element find_worst(const struct pass *pass, const struct peak *peak,
-                                       enum measure measure)
+/* The first element of the peak's chunk that has its value. */
+static struct worst_element find_worst(const struct pass *pass, enum measure measure)
 {
+    const struct peak *peak = &pass->peaks[measure];
+
     if (peak->value == 0) return (struct worst_element){ .index = SIZE_MAX };
-    size_t i = peak->block * PASS_BLOCK;
+    size_t i = peak->chunk * PASS_CHUNK;
     double got;
     while (measure_element(pass, measure, i, &got) != peak->value)
         i++;
@@ -322,10 +302,12 @@ static void finish(struct metrics *out, const struct pass *pass, const struct to
     out->rms = counts->normal ? sqrt(total_value(&totals->sum[SUM_ERROR_SQUARED]) /
                                      (double)counts->normal)
                               : 0;
-    out->bound_ulp = pass->bound_ulp;
-    out->worst_abs = find_worst(pass, &totals->abs, MEASURE_ABS);
-    out->worst_relative = find_worst(pass, &totals->relative, MEASURE_RELATIVE);
-    out->worst_ulp = find_worst(pass, &totals->ulp, MEASURE_ULP);
+    out->bound_ulp = pass_follows_bound(pass)
+                         ? pass->bound_ulp
+                         : ldexp(pass->relative, pass->unit.significand_bits);
+    out->worst_abs = find_worst(pass, MEASURE_ABS);
+    out->worst_relative = find_worst(pass, MEASURE_RELATIVE);
+    out->worst_ulp = find_worst(pass, MEASURE_ULP);
     finish_peer(&out->peer, pass, totals);
 }
 

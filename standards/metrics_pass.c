@@ -89,11 +89,12 @@ static void count_ulp(struct pass *pass, size_t i, double signed_ulp)
     counts->unequal += ulp > 0.5 || (ulp == 0.5 && odd);
 }
 
-static void fold_small_or_normal(struct pass *pass, size_t lane, double magnitude,
+static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude,
                                  double abs_error, double relative)
 {
     const struct metrics_parameters *parameters = &pass->parameters;
     struct pass_lanes *lanes = &pass->lanes;
+    size_t lane = i % PASS_LANES;
 
     if (magnitude <= parameters->small_value) {
         pass->counts.small++;
@@ -103,6 +104,7 @@ static void fold_small_or_normal(struct pass *pass, size_t lane, double magnitud
     pass->counts.normal++;
     pass->counts.relative_failed += relative > parameters->relative_tolerance;
     raise_to(&lanes->max[MAX_RELATIVE][lane], relative);
+    peak_raise(&pass->peaks[MEASURE_RELATIVE], relative, i / PASS_CHUNK);
     lanes->sum[SUM_RELATIVE][lane] += relative;
     lanes->sum[SUM_ERROR_SQUARED][lane] =
         fma(abs_error, abs_error, lanes->sum[SUM_ERROR_SQUARED][lane]);
@@ -148,11 +150,14 @@ static void fold_compared(struct pass *pass, size_t i, double want, double got)
     counts->compared++;
     counts->differ += error != 0;
     raise_to(&lanes->max[MAX_ABS][lane], abs_error);
+    peak_raise(&pass->peaks[MEASURE_ABS], abs_error, i / PASS_CHUNK);
+    peak_raise(&pass->peaks[MEASURE_ULP], ulp, i / PASS_CHUNK);
     fold_cosine(lanes, lane, want, got);
     count_within(pass, relative);
-    fold_small_or_normal(pass, lane, magnitude, abs_error, relative);
+    fold_small_or_normal(pass, i, magnitude, abs_error, relative);
     count_ulp(pass, i, signed_ulp);
-    raise_to(&pass->bound_ulp, bound_of(pass, i) * scale.first * scale.second);
+    if (pass_follows_bound(pass))
+        raise_to(&pass->bound_ulp, bound_of(pass, i) * scale.first * scale.second);
     if (want == 0 && got != 0) {
         raise_to(&lanes->max[MAX_ZERO_ULP][lane], ulp);
         lanes->sum[SUM_ZERO_ULP][lane] += ulp;

@@ -64,6 +64,18 @@ struct pass_counts {
     bool peer_abs_nan, peer_ulp_nan, cosine_nan;
 };
 
+/* Where the largest value of a measure was met: the first chunk that has it. */
+enum measure { MEASURE_ABS, MEASURE_RELATIVE, MEASURE_ULP, MEASURES };
+struct peak {
+    double value;
+    size_t chunk;
+};
+
+static inline void peak_raise(struct peak *peak, double value, size_t chunk)
+{
+    if (value > peak->value) *peak = (struct peak){ value, chunk };
+}
+
 /* How one dtype is measured. */
 struct pass_unit {
     int significand_bits, exponent_min;
@@ -87,6 +99,7 @@ struct pass {
 
     struct pass_lanes lanes; /* of the current block */
     struct pass_counts counts;
+    struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
     double bound_ulp;
     /* Of the current chunk, for the counts that are made after its loop. */
     double chunk_ulp[PASS_CHUNK];      /* signed; 0 for elements not compared */
@@ -108,7 +121,14 @@ void pass_fold_element(struct pass *pass, size_t i);
  * and not beyond the block; returns how many elements were taken (a multiple of PASS_CHUNK). */
 typedef size_t pass_fold_chunks(struct pass *pass, size_t start, size_t count);
 
-/* NULL when this build has no such code. */
+/* Does the pass take the largest bound element by element? A purely relative bound is at most
+ * relative * 2^significand_bits units anywhere, and needs no look. */
+static inline bool pass_follows_bound(const struct pass *pass)
+{
+    return pass->error || pass->absolute > 0;
+}
+
+/* NULL when this build or this machine has no such code, or not for this dtype. */
 pass_fold_chunks *pass_avx2(enum dtype dtype);
 pass_fold_chunks *pass_avx512(enum dtype dtype);
 pass_fold_chunks *pass_neon(enum dtype dtype);

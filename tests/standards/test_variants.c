@@ -1,0 +1,148 @@
+/* Every vector form of the metrics pass against the scalar definition: the same bits in every
+ * field, whatever the data. */
+#include "standards/metric_data.h"
+
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 2685821657736338717u;
+}
+
+static double uniform(void)
+{
+    return (double)(next_random() >> 11) * 0x1p-53;
+}
+
+static const enum dtype dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
+
+/* How rare unusual elements are: from none to every second element. */
+static const int rarities[] = { 0, 5000, 300, 20, 2 };
+
+struct sample {
+    size_t n;
+    double *hi, *lo, *error;
+    void *got;
+};
+
+static double unusual(enum dtype dtype)
+{
+    double largest = dtype_info(dtype)->largest;
+    double smallest = dtype_ulp(dtype, 0);
+    const double list[] = { 0.0, -0.0, INFINITY, -INFINITY, NAN, largest, -largest,
+                            smallest, -smallest, smallest / 2, smallest * 1.5,
+                            largest * (1 + 0x1p-12), 0x1p1023, 0x1.8p1023, 5e-324, 1e-6 };
+    return list[next_random() % (sizeof list / sizeof list[0])];
+}
+
+/* Values over a range of exponents that the dtype can hold, with errors of 0 to a few ulp. */
+static void fill(struct sample *s, enum dtype dtype, int rarity, double noise, bool narrow)
+{
+    size_t bytes = dtype_info(dtype)->bytes;
+    int low = dtype_info(dtype)->exponent_min, high = dtype_info(dtype)->exponent_max;
+
+    for (size_t i = 0; i < s->n; i++) {
+        int exponent = narrow ? (int)(next_random() % 4) - 3
+                              : low - 5 + (int)(next_random() % (uint64_t)(high - low + 4));
+        double want = ldexp(1 + uniform(), exponent);
+        if (next_random() & 1) want = -want;
+        if (next_random() % 8 == 0) dtype_from_double(s->got, dtype, &want, 1),
+            dtype_to_double(&want, s->got, dtype, 1); /* representable: exact and tied cases */
+        double unit = dtype_ulp(dtype, want);
+        double x = want + noise * (2 * uniform() - 1) * unit;
+        if (next_random() % 16 == 0) x = want + unit / 2;
+        if (rarity && next_random() % (uint64_t)rarity == 0) want = unusual(dtype);
+        if (rarity && next_random() % (uint64_t)rarity == 0) x = unusual(dtype);
+        else if (rarity && next_random() % (uint64_t)rarity == 0) x = want;
+        s->hi[i] = want;
+        s->lo[i] = isfinite(want) ? want * 0x1p-55 * uniform() : 0;
+        s->error[i] = isfinite(want) ? unit * uniform() * 0x1p-8 : 0;
+        dtype_from_double((char *)s->got + i * bytes, dtype, &x, 1);
+    }
+}
+
+static void compare(const struct sample *s, enum dtype dtype, enum metrics_variant variant,
+                    bool lo, int bound)
+{
+    const struct metrics_parameters parameters = {
+        .bench_epsilon = 0x1p-23, .small_value = 1e-3, .small_value_atol = 1e-5,
+        .relative_tolerance = 1e-3, .ulp_limit = 1, .within = { 0.01, 0.001, 0.0001 }
+    };
+    int64_t shape[1] = { (int64_t)s->n };
+    struct tensor got;
+    struct reference want = { .dtype = dtype, .rank = 1, .shape = { (int64_t)s->n }, .n = s->n,
+                              .hi = s->hi };
+    struct metrics scalar, vector;
+
+    tensor_wrap(&got, s->got, dtype, 1, shape);
+    if (lo) want.lo = s->lo;
+    if (bound == 1) want.error = s->error;
+    if (bound == 2) want.absolute = 1e-9, want.relative = 1e-10;
+    if (bound == 3) want.relative = 1e-10;
+    memset(&scalar, 1, sizeof scalar);
+    memset(&vector, 2, sizeof vector);
+    metrics_compute(&scalar, &got, &want, &parameters, METRICS_SCALAR);
+    metrics_compute(&vector, &got, &want, &parameters, variant);
+    ck_assert_msg(!memcmp(&scalar, &vector, sizeof scalar), "%s %s n=%zu lo=%d bound=%d",
+                  dtype_info(dtype)->name, metrics_variant_name(variant), s->n, lo, bound);
+}
+
+START_TEST(variants_give_the_same_bits)
+{
+    static const size_t sizes[] = { 1, 63, 511, 512, 513, 4096, 65536, 65537, 70000, 131072 + 700 };
+    static const double noises[] = { 0, 0.4, 0.6, 3, 100, 1e5 };
+    enum metrics_variant variant = (enum metrics_variant)_i;
+    struct sample s;
+
+    if (!metrics_variant_available(variant)) return;
+    state = 0x9e3779b97f4a7c15u + (uint64_t)_i;
+    s.hi = malloc(140000 * sizeof(double));
+    s.lo = malloc(140000 * sizeof(double));
+    s.error = malloc(140000 * sizeof(double));
+    s.got = malloc(140000 * sizeof(double));
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+        for (size_t k = 0; k < 60; k++) {
+            s.n = sizes[k % 10];
+            double noise = noises[next_random() % 6];
+            fill(&s, dtypes[d], rarities[k % 5], noise, next_random() & 1);
+            compare(&s, dtypes[d], variant, dtypes[d] == DT_F64 && k % 2,
+                    (int)(next_random() % 4));
+        }
+    free(s.hi);
+    free(s.lo);
+    free(s.error);
+    free(s.got);
+}
+END_TEST
+
+START_TEST(variants_have_names)
+{
+    ck_assert_str_eq(metrics_variant_name(METRICS_BEST), "best");
+    ck_assert_str_eq(metrics_variant_name(METRICS_AVX512), "avx512");
+    ck_assert(metrics_variant_available(METRICS_SCALAR));
+    ck_assert(metrics_variant_available(METRICS_BEST));
+#if defined(__x86_64__)
+    ck_assert(!metrics_variant_available(METRICS_NEON));
+#else
+    ck_assert(!metrics_variant_available(METRICS_AVX512));
+#endif
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("variants");
+    TCase *tcase = tcase_create("variants");
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, variants_give_the_same_bits, METRICS_BEST, METRICS_VARIANTS);
+    tcase_add_test(tcase, variants_have_names);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

@@ -1,7 +1,5 @@
-/* Operands in their common dtype, masks, reductions of losses. */
+/* Operands in their common dtype, masks. */
 #include "bench/operands.h"
-
-#include <string.h>
 
 struct operands two_operands(struct call *call, const char *first, const char *second)
 {
@@ -71,12 +69,4 @@ struct node *node_isnan(struct graph *graph, struct node *x)
 {
     if (x->integer) return node_integer_constant(graph, DT_BOOL, 0, x->rank, x->shape);
     return node_predicate(graph, is_nan, x);
-}
-
-struct node *loss_reduced(struct call *call, struct node *loss)
-{
-    const char *reduction = call_string(call, "reduction");
-    if (!strcmp(reduction, "none")) return loss;
-    if (!strcmp(reduction, "sum")) return node_sum(call->graph, loss, all_dims(loss), false);
-    return node_mean(call->graph, loss, all_dims(loss), false);
 }

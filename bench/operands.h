@@ -1,5 +1,5 @@
 /* What many op families need of their arguments: operands in their common dtype, numbers as a
- * kernel of that dtype sees them, and the reductions of losses.
+ * kernel of that dtype sees them, masks.
  */
 #ifndef PROBE_BENCH_OPERANDS_H
 #define PROBE_BENCH_OPERANDS_H
@@ -31,10 +31,6 @@ struct node *node_and(struct graph *graph, struct node *a, struct node *b);
 struct node *node_or(struct graph *graph, struct node *a, struct node *b);
 struct node *node_not(struct graph *graph, struct node *a);
 struct node *node_isnan(struct graph *graph, struct node *x);
-
-/* "none", "mean" or "sum" (argument `reduction`, with the legacy size_average and reduce not
- * looked at) of the elements of a loss. */
-struct node *loss_reduced(struct call *call, struct node *loss);
 
 /* All dimensions of a node as a mask. */
 static inline uint32_t all_dims(const struct node *x)

@@ -1,0 +1,318 @@
+/* Activations. At a kink the gradient is the one PyTorch's kernels choose: each function below
+ * names its intervals, and the selection on them decides value and gradient alike. Comparisons
+ * are written so that NaN lands on the branch that keeps it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/gradient.h"
+#include "bench/operands.h"
+
+static struct node *input_of(struct call *call)
+{
+    return node_to_real(call->graph, call_tensor(call, "input"));
+}
+
+/* Number `name` as a kernel of x's dtype compares with it. */
+static struct node *threshold_of(struct call *call, const char *name, const struct node *x)
+{
+    return node_scalar(call->graph, number_as_compared(call_real(call, name), x->dtype));
+}
+
+/* y = f(x) by name (text). */
+static void function(struct call *call)
+{
+    call_return(call, node_apply(call->graph, call->op->text, input_of(call)));
+}
+
+/* ---- piecewise linear ------------------------------------------------------------------------ */
+
+/* Integers are allowed: relu is a maximum there. */
+static int64_t positive_part(int64_t a) { return a > 0 ? a : 0; }
+
+static void relu(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *zero = node_scalar(g, 0);
+    if (x->integer)
+        call_return(call, node_integer_unary(g, x->dtype, positive_part, x));
+    else
+        call_return(call, node_select(g, node_compare(g, COMPARE_LE, x, zero), zero, x));
+}
+
+/* x between two limits, which have no gradient: the interior is open. */
+static struct node *hard_limited(struct graph *g, struct node *x, double low, double high)
+{
+    struct node *least = node_scalar(g, number_as_compared(low, x->dtype));
+    struct node *most = node_scalar(g, number_as_compared(high, x->dtype));
+    struct node *y = node_select(g, node_compare(g, COMPARE_LE, x, least), node_scalar(g, low), x);
+    return node_select(g, node_compare(g, COMPARE_GE, x, most), node_scalar(g, high), y);
+}
+
+static void hardtanh(struct call *call)
+{
+    call_return(call, hard_limited(call->graph, input_of(call), call_real(call, "min_val"),
+                                   call_real(call, "max_val")));
+}
+
+static void relu6(struct call *call)
+{
+    call_return(call, hard_limited(call->graph, input_of(call), 0, 6));
+}
+
+static void hardsigmoid(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call), *six = node_scalar(g, 6);
+    struct node *y = node_divide(g, node_offset(g, x, 3), six);
+    y = node_select(g, node_compare(g, COMPARE_LE, x, node_scalar(g, -3)), node_scalar(g, 0), y);
+    call_return(call, node_select(g, node_compare(g, COMPARE_GE, x, node_scalar(g, 3)),
+                                  node_scalar(g, 1), y));
+}
+
+/* x (x + 3) / 6 between -3 and 3, both included. */
+static void hardswish(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call);
+    struct node *y = node_divide(g, node_multiply(g, x, node_offset(g, x, 3)), node_scalar(g, 6));
+    y = node_select(g, node_compare(g, COMPARE_LT, x, node_scalar(g, -3)), node_scalar(g, 0), y);
+    call_return(call, node_select(g, node_compare(g, COMPARE_GT, x, node_scalar(g, 3)), x, y));
+}
+
+static struct node *leaky(struct graph *g, struct node *x, double slope)
+{
+    struct node *positive = node_compare(g, COMPARE_GT, x, node_scalar(g, 0));
+    return node_select(g, positive, x, node_multiply(g, x, node_scalar(g, slope)));
+}
+
+static void leaky_relu(struct call *call)
+{
+    call_return(call, leaky(call->graph, input_of(call), call_real(call, "negative_slope")));
+}
+
+/* x > 0 ? x : weight x, the weight one number or one per channel (dimension 1). */
+static void prelu(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call), *weight = call_tensor(call, "weight");
+    int64_t shape[TENSOR_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) shape[d] = 1;
+    if (weight->n != 1) {
+        if (x->rank < 2 || shape[1] != 1 || (size_t)x->shape[1] != weight->n) {
+            call_fail(call, "prelu has %zu weights for an input without as many channels", weight->n);
+            return;
+        }
+        shape[1] = x->shape[1];
+    }
+    weight = node_reshape(g, weight, x->rank, shape);
+    struct node *positive = node_compare(g, COMPARE_GT, x, node_scalar(g, 0));
+    call_return_typed(call, node_select(g, positive, x, node_multiply(g, weight, x)), x->dtype);
+}
+
+static void threshold(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *value = call_node(call, call_value(call, "value"));
+    struct node *below = node_compare(g, COMPARE_LE, x, threshold_of(call, "threshold", x));
+    if (x->integer) value = node_to_integer(g, value, x->dtype);
+    call_return_typed(call, node_select(g, below, value, x), x->dtype);
+}
+
+/* ---- shrinking ------------------------------------------------------------------------------------ */
+
+/* -lambda <= x <= lambda */
+static struct node *within(struct call *call, struct node *x)
+{
+    struct graph *g = call->graph;
+    struct node *lambda = threshold_of(call, "lambd", x);
+    return node_and(g, node_compare(g, COMPARE_LE, x, lambda),
+                    node_compare(g, COMPARE_GE, x, node_negate(g, lambda)));
+}
+
+static void hardshrink(struct call *call)
+{
+    struct node *x = input_of(call);
+    call_return(call, node_select(call->graph, within(call, x), node_scalar(call->graph, 0), x));
+}
+
+static void softshrink(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call), *lambda = node_scalar(g, call_real(call, "lambd"));
+    struct node *right = node_compare(g, COMPARE_GT, x, node_scalar(g, 0));
+    struct node *y = node_select(g, right, node_subtract(g, x, lambda), node_add(g, x, lambda));
+    call_return(call, node_select(g, within(call, x), node_scalar(g, 0), y));
+}
+
+static void tanhshrink(struct call *call)
+{
+    struct node *x = input_of(call);
+    call_return(call, node_subtract(call->graph, x, node_apply(call->graph, "tanh", x)));
+}
+
+static void softsign(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call);
+    call_return(call, node_divide(g, x, node_offset(g, node_apply(g, "abs", x), 1)));
+}
+
+/* ---- exponential --------------------------------------------------------------------------------- */
+
+/* x > 0 ? scale x : scale alpha expm1(x / width) */
+static struct node *exponential_unit(struct graph *g, struct node *x, double alpha, double scale,
+                                     double width)
+{
+    struct node *low = width == 1 ? x : node_divide(g, x, node_scalar(g, width));
+    low = node_apply(g, "expm1", low);
+    struct node *positive = node_compare(g, COMPARE_GT, x, node_scalar(g, 0));
+    /* Keep the branch that is not taken from overflowing into NaN gradients. */
+    low = node_multiply(g, low, node_multiply(g, node_scalar(g, scale), node_scalar(g, alpha)));
+    return node_select(g, positive, node_scale(g, x, scale), low);
+}
+
+static void elu(struct call *call)
+{
+    call_return(call, exponential_unit(call->graph, input_of(call), call_real(call, "alpha"), 1, 1));
+}
+
+static void celu(struct call *call)
+{
+    double alpha = call_real(call, "alpha");
+    call_return(call, exponential_unit(call->graph, input_of(call), alpha, 1, alpha));
+}
+
+static void selu(struct call *call)
+{
+    call_return(call, exponential_unit(call->graph, input_of(call),
+                                       1.6732632423543772848170429916717,
+                                       1.0507009873554804934193349852946, 1));
+}
+
+/* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
+static void softplus(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call), *beta = node_scalar(g, call_real(call, "beta"));
+    struct node *scaled = node_multiply(g, x, beta);
+    struct node *linear = node_compare(g, COMPARE_GT, scaled, threshold_of(call, "threshold", x));
+    struct node *y = node_divide(g, node_apply(g, "softplus", scaled), beta);
+    call_return(call, node_select(g, linear, x, y));
+}
+
+/* gelu by erf, or by tanh: x sigmoid(2 c), c = sqrt(2 / pi) (x + 0.044715 x^3). */
+static void gelu(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call);
+    const char *approximate = call_string(call, "approximate");
+    if (!strcmp(approximate, "none")) {
+        call_return(call, node_apply(g, "gelu", x));
+        return;
+    }
+    if (strcmp(approximate, "tanh") != 0) {
+        call_fail(call, "approximate is '%s'; it can be 'none' or 'tanh'", approximate);
+        return;
+    }
+    struct node *factor = node_apply(g, "sqrt", node_divide(g, node_scalar(g, 8), node_pi(g)));
+    struct node *square = node_multiply(g, x, x);
+    struct node *cubic = node_offset(g, node_multiply(g, square, node_scalar(g, 0.044715)), 1);
+    struct node *argument = node_multiply(g, node_multiply(g, factor, x), cubic);
+    call_return(call, node_multiply(g, x, node_apply(g, "sigmoid", argument)));
+}
+
+/* The first half along dim times the sigmoid of the second. */
+static void glu(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call);
+    int dim = call_dim(call, "dim", x->rank);
+    if (graph_failed(g)) return;
+    if (x->rank == 0 || x->shape[dim] % 2) {
+        call_fail(call, "glu needs an even size along its dimension");
+        return;
+    }
+    int64_t half = x->shape[dim] / 2;
+    struct node *a = node_slice(g, x, dim, 0, half, 1), *b = node_slice(g, x, dim, half, half, 1);
+    call_return(call, node_multiply(g, a, node_apply(g, "sigmoid", b)));
+}
+
+/* ---- rrelu: random in training ---------------------------------------------------------------------- */
+
+struct slopes {
+    double low, high;
+    const struct node *x;
+};
+
+static bool slopes_hold(const struct bench_property *property, const struct tensor *got,
+                        char *reason, size_t reason_bytes)
+{
+    const struct slopes *s = property->context;
+    double margin = 4 * dtype_ulp(got->dtype, 1);
+    size_t width = dtype_info(got->dtype)->bytes;
+    for (size_t i = 0; i < s->x->n; i++) {
+        double x = s->x->value[i], y;
+        dtype_to_double(&y, (const char *)got->data + i * width, got->dtype, 1);
+        double a = x > 0 ? x : x * s->low, b = x > 0 ? x : x * s->high;
+        double slack = margin * (fabs(a) + fabs(b)) + dtype_ulp(got->dtype, 0);
+        if (isnan(x) ? isnan(y) : y >= fmin(a, b) - slack && y <= fmax(a, b) + slack) continue;
+        (void)snprintf(reason, reason_bytes, "element %zu is %g for input %g: no slope in [%g, %g]",
+                       i, y, x, s->low, s->high);
+        return false;
+    }
+    return true;
+}
+
+static void rrelu(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = input_of(call);
+    double low = call_real(call, "lower"), high = call_real(call, "upper");
+    struct node *middle = leaky(g, x, (low + high) / 2);
+    if (!call_bool(call, "training")) {
+        call_return(call, middle);
+        return;
+    }
+    struct slopes *slopes = graph_allocate(g, 1, sizeof *slopes);
+    struct bench_property *property = graph_allocate(g, 1, sizeof *property);
+    if (graph_failed(g)) return;
+    (void)node_values(g, x);
+    *slopes = (struct slopes){ low, high, x };
+    *property = (struct bench_property){
+        "positive inputs unchanged, others times a slope within the limits; always holds",
+        slopes_hold, slopes
+    };
+    call_return_random(call, middle, x->dtype, x->rank, x->shape, property);
+}
+
+/* clang-format off */
+#define PLACE ", bool inplace=False)"
+const struct op ops_activation[] = {
+    { "relu", FUNCTIONAL, "(Tensor input" PLACE, relu, OP_ONE_NODE, 0, NULL },
+    { "relu", TENSOR | TORCH, "(Tensor input)", relu, OP_ONE_NODE, 0, NULL },
+    { "relu6", FUNCTIONAL | TORCH, "(Tensor input" PLACE, relu6, OP_ONE_NODE, 0, NULL },
+    { "hardtanh", FUNCTIONAL, "(Tensor input, float min_val=-1.0, float max_val=1.0" PLACE, hardtanh, OP_ONE_NODE, 0, NULL },
+    { "hardsigmoid", FUNCTIONAL, "(Tensor input" PLACE, hardsigmoid, OP_ONE_NODE, 0, NULL },
+    { "hardswish", FUNCTIONAL, "(Tensor input" PLACE, hardswish, OP_ONE_NODE, 0, NULL },
+    { "leaky_relu", FUNCTIONAL, "(Tensor input, float negative_slope=0.01" PLACE, leaky_relu, OP_ONE_NODE, 0, NULL },
+    { "prelu", ANYWHERE, "(Tensor input, Tensor weight)", prelu, OP_ONE_NODE, 0, NULL },
+    { "threshold", FUNCTIONAL | TORCH, "(Tensor input, Scalar threshold, Scalar value" PLACE, threshold, OP_ONE_NODE, 0, NULL },
+    { "hardshrink", ANYWHERE, "(Tensor input, float lambd=0.5)", hardshrink, OP_ONE_NODE, 0, NULL },
+    { "softshrink", FUNCTIONAL, "(Tensor input, float lambd=0.5)", softshrink, OP_ONE_NODE, 0, NULL },
+    { "tanhshrink", FUNCTIONAL, "(Tensor input)", tanhshrink, 0, 0, NULL },
+    { "softsign", FUNCTIONAL, "(Tensor input)", softsign, 0, 0, NULL },
+    { "elu", FUNCTIONAL, "(Tensor input, float alpha=1.0" PLACE, elu, OP_ONE_NODE, 0, NULL },
+    { "celu", FUNCTIONAL | TORCH, "(Tensor input, float alpha=1.0" PLACE, celu, OP_ONE_NODE, 0, NULL },
+    { "selu", FUNCTIONAL | TORCH, "(Tensor input" PLACE, selu, OP_ONE_NODE, 0, NULL },
+    { "softplus", FUNCTIONAL, "(Tensor input, float beta=1, float threshold=20)", softplus, OP_ONE_NODE, 0, NULL },
+    { "gelu", FUNCTIONAL, "(Tensor input, str approximate='none')", gelu, OP_ONE_NODE, 0, NULL },
+    { "glu", FUNCTIONAL, "(Tensor input, int dim=-1)", glu, OP_ONE_NODE, 0, NULL },
+    { "silu", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "silu" },
+    { "mish", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "mish" },
+    { "logsigmoid", FUNCTIONAL, "(Tensor input)", function, OP_ONE_NODE, 0, "logsigmoid" },
+    { "rrelu", FUNCTIONAL | TORCH, "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False" PLACE, rrelu, 0, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(activation);

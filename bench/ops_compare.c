@@ -1,0 +1,226 @@
+/* Comparison, logic and bits. Operands are compared in their common dtype, as PyTorch's kernels
+ * hold them: 0.1 compared with a float32 tensor is float32's 0.1.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/operands.h"
+
+/* ---- comparisons ------------------------------------------------------------------------------ */
+
+static struct node *differ(struct graph *g, struct node *a, struct node *b)
+{
+    struct node *re = node_compare(g, COMPARE_NE, node_real_part(g, a), node_real_part(g, b));
+    return node_or(g, re, node_compare(g, COMPARE_NE, node_imaginary_part(g, a),
+                                       node_imaginary_part(g, b)));
+}
+
+/* detail: enum comparison. */
+static void compare(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct operands o = two_operands(call, "input", "other");
+    enum comparison comparison = (enum comparison)call->op->detail;
+    if (o.a->imaginary || o.b->imaginary) {
+        struct node *a = node_cast(g, o.a, o.dtype), *b = node_cast(g, o.b, o.dtype);
+        struct node *unequal = differ(g, a, b);
+        if (comparison != COMPARE_EQ && comparison != COMPARE_NE)
+            call_fail(call, "complex numbers have no order");
+        call_return(call, comparison == COMPARE_NE ? unequal : node_not(g, unequal));
+        return;
+    }
+    call_return(call, node_compare(g, comparison, node_as_compared(g, o.a, o.dtype),
+                                   node_as_compared(g, o.b, o.dtype)));
+}
+
+static void return_bool(struct call *call, bool answer)
+{
+    struct value value = { .kind = VALUE_BOOL };
+    value.boolean = answer;
+    call_return_value(call, value);
+}
+
+static bool all_set(const struct node *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->integer[i]) return false;
+    return true;
+}
+
+static bool same_shape(const struct node *a, const struct node *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+/* Same size and elements: a Python bool. */
+static void equal(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    if (graph_failed(g)) return;
+    return_bool(call, same_shape(a, b) && all_set(node_not(g, differ(g, a, b))));
+}
+
+/* Are a and b equal, or both NaN where that counts, or within atol + rtol |b|? Infinities are
+ * close to themselves only. */
+static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
+{
+    if (a == b) return true;
+    if (isnan(a) && isnan(b)) return equal_nan;
+    if (!isfinite(a) || !isfinite(b)) return false;
+    /* In extended precision: a double difference could round across the limit. */
+    return fabsl((long double)a - b) <= (long double)atol + rtol * fabsl((long double)b);
+}
+
+static struct node *close_elements(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = node_to_real(g, call_tensor(call, "input"));
+    struct node *b = node_to_real(g, call_tensor(call, "other"));
+    double rtol = call_real(call, "rtol"), atol = call_real(call, "atol");
+    bool equal_nan = call_bool(call, "equal_nan");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape))
+        call_fail(call, "the shapes do not broadcast");
+    a = node_broadcast(g, a, rank, shape);
+    b = node_broadcast(g, b, rank, shape);
+    struct node *re_a = node_real_part(g, a), *re_b = node_real_part(g, b);
+    struct node *im_a = node_imaginary_part(g, a), *im_b = node_imaginary_part(g, b);
+    bool complex_valued = a->imaginary || b->imaginary;
+    struct node *out = node_new_integer(g, DT_BOOL, rank, shape);
+    const double *x = node_values(g, re_a), *y = node_values(g, re_b);
+    const double *u = node_values(g, im_a), *v = node_values(g, im_b);
+    if (graph_failed(g)) return out;
+    for (size_t i = 0; i < out->n; i++)
+        out->integer[i] = complex_valued
+                              ? (x[i] == y[i] && u[i] == v[i]) ||
+                                    hypot(x[i] - y[i], u[i] - v[i]) <= atol + rtol * hypot(y[i], v[i])
+                              : is_close(x[i], y[i], rtol, atol, equal_nan);
+    return out;
+}
+
+static void isclose(struct call *call)
+{
+    call_return(call, close_elements(call));
+}
+
+static void allclose(struct call *call)
+{
+    struct node *out = close_elements(call);
+    if (!graph_failed(call->graph)) return_bool(call, all_set(out));
+}
+
+/* ---- logic -------------------------------------------------------------------------------------- */
+
+static int64_t logical_and(int64_t a, int64_t b) { return a && b; }
+static int64_t logical_or(int64_t a, int64_t b) { return a || b; }
+static int64_t logical_xor(int64_t a, int64_t b) { return !a != !b; }
+
+typedef int64_t binary_integers(int64_t a, int64_t b);
+static binary_integers *const logical[] = { logical_and, logical_or, logical_xor };
+
+/* In-place forms keep self's dtype (call_return). detail: index into `logical`. */
+static void logic(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = node_to_integer(g, call_tensor(call, "input"), DT_BOOL);
+    struct node *b = node_to_integer(g, call_tensor(call, "other"), DT_BOOL);
+    call_return(call, node_integer_binary(g, DT_BOOL, logical[call->op->detail], a, b));
+}
+
+static void logical_not(struct call *call)
+{
+    struct graph *g = call->graph;
+    call_return(call, node_not(g, node_to_integer(g, call_tensor(call, "input"), DT_BOOL)));
+}
+
+/* ---- bits ---------------------------------------------------------------------------------------- */
+
+static int64_t bit_and(int64_t a, int64_t b) { return a & b; }
+static int64_t bit_or(int64_t a, int64_t b) { return a | b; }
+static int64_t bit_xor(int64_t a, int64_t b) { return a ^ b; }
+static int64_t shift_left(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+static int64_t shift_right(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b;
+}
+static int64_t complement(int64_t a) { return ~a; }
+static int64_t opposite(int64_t a) { return !a; }
+
+enum { BIT_AND, BIT_OR, BIT_XOR, SHIFT_LEFT, SHIFT_RIGHT };
+static binary_integers *const bitwise[] = { bit_and, bit_or, bit_xor, shift_left, shift_right };
+
+static void bits(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct operands o = two_operands(call, "input", "other");
+    if (!o.integral) {
+        call_fail(call, "bits of numbers that are not integers");
+        return;
+    }
+    call_return(call, node_integer_binary(g, o.dtype, bitwise[call->op->detail], o.a, o.b));
+}
+
+/* Shifts of floats multiply by a power of two; detail as above. */
+static void shift(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct operands o = two_operands(call, "input", "other");
+    if (o.integral) {
+        bits(call);
+        return;
+    }
+    struct node *scale = node_apply2(g, "pow", node_scalar(g, 2), o.b);
+    struct node *y = call->op->detail == SHIFT_LEFT ? node_multiply(g, o.a, scale)
+                                                    : node_divide(g, o.a, scale);
+    call_return_typed(call, y, o.dtype);
+}
+
+static void bitwise_not(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (!x->integer) {
+        call_fail(call, "bits of numbers that are not integers");
+        return;
+    }
+    call_return(call, node_integer_unary(call->graph, x->dtype,
+                                         x->dtype == DT_BOOL ? opposite : complement, x));
+}
+
+/* The truth of a one-element tensor. */
+static void truth(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    if (x->n != 1) call_fail(call, "a tensor of %zu elements has no truth value", x->n);
+    struct node *flag = node_to_integer(g, x, DT_BOOL);
+    if (!graph_failed(g)) return_bool(call, flag->integer[0] != 0);
+}
+
+/* clang-format off */
+#define TWO "(Tensor input, Tensor other)"
+#define COMPARISON(name, which) { name, TENSOR | TORCH, TWO, compare, OP_NO_GRADIENT, which, NULL }
+#define LOGIC(name, which) { name, TENSOR | TORCH, TWO, logic, OP_NO_GRADIENT, which, NULL }
+#define BITS(name, which) { name, TENSOR | TORCH, TWO, bits, OP_NO_GRADIENT, which, NULL }
+#define CLOSE "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)"
+const struct op ops_compare[] = {
+    COMPARISON("lt|less", COMPARE_LT), COMPARISON("le|less_equal", COMPARE_LE),
+    COMPARISON("gt|greater", COMPARE_GT), COMPARISON("ge|greater_equal", COMPARE_GE),
+    COMPARISON("eq", COMPARE_EQ), COMPARISON("ne|not_equal", COMPARE_NE),
+    { "equal", TENSOR | TORCH, TWO, equal, OP_NO_GRADIENT, 0, NULL },
+    { "isclose", TENSOR | TORCH, CLOSE, isclose, OP_NO_GRADIENT, 0, NULL },
+    { "allclose", TENSOR | TORCH, CLOSE, allclose, OP_NO_GRADIENT, 0, NULL },
+    LOGIC("logical_and", 0), LOGIC("logical_or", 1), LOGIC("logical_xor", 2),
+    { "logical_not", TENSOR | TORCH, "(Tensor input)", logical_not, OP_NO_GRADIENT, 0, NULL },
+    BITS("bitwise_and", BIT_AND), BITS("bitwise_or", BIT_OR), BITS("bitwise_xor", BIT_XOR),
+    { "bitwise_left_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_LEFT, NULL },
+    { "bitwise_right_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_RIGHT, NULL },
+    { "bitwise_not", TENSOR | TORCH, "(Tensor input)", bitwise_not, OP_NO_GRADIENT, 0, NULL },
+    { "__bool__|__nonzero__|is_nonzero", TENSOR | TORCH, "(Tensor input)", truth, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(compare);

@@ -1,0 +1,187 @@
+/* Losses over classes: cross entropy and negative log likelihood. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/loss.h"
+#include "bench/softmax.h"
+
+/* The problem with the class dimension found: input (C) or (N, C, d1, ...), target without it.
+ * Positions that are ignored have class 0 here and weight 0. */
+struct classes {
+    struct node *x;
+    int dim;
+    struct node *target;  /* int64, input's shape with extent 1 at dim */
+    struct node *weights; /* real, the same shape: the weight of each target, 0 where ignored */
+    bool uniform;         /* no weights given */
+};
+
+static bool read_targets(struct call *call, struct classes *c, const struct node *target,
+                         const double *weight, int64_t ignored)
+{
+    struct graph *g = call->graph;
+    int64_t shape[TENSOR_MAX_RANK], extent = c->x->shape[c->dim];
+    memcpy(shape, c->x->shape, sizeof shape);
+    shape[c->dim] = 1;
+    c->target = node_new_integer(g, DT_I64, c->x->rank, shape);
+    c->weights = node_new_real(g, DT_NONE, c->x->rank, shape);
+    if (graph_failed(g)) return false;
+    if (c->target->n != target->n) {
+        call_fail(call, "%zu targets for %zu predictions", target->n, c->target->n);
+        return false;
+    }
+    for (size_t i = 0; i < target->n; i++) {
+        int64_t k = target->integer[i];
+        bool skip = k == ignored;
+        if (!skip && (k < 0 || k >= extent)) {
+            call_fail(call, "target %lld is not one of %lld classes", (long long)k, (long long)extent);
+            return false;
+        }
+        c->target->integer[i] = skip ? 0 : k;
+        c->weights->value[i] = skip ? 0 : weight ? weight[k] : 1;
+    }
+    return true;
+}
+
+static bool open_classes(struct call *call, struct classes *c)
+{
+    struct graph *g = call->graph;
+    c->x = node_to_real(g, call_tensor(call, "input"));
+    c->dim = c->x->rank > 1;
+    struct node *target = call_tensor(call, "target");
+    struct node *weight = call_optional_tensor(call, "weight");
+    if (graph_failed(g)) return false;
+    if (c->x->rank == 0 || !target->integer) {
+        call_fail(call, "the input needs a class dimension and the target class numbers");
+        return false;
+    }
+    if (weight && weight->n != (size_t)c->x->shape[c->dim]) {
+        call_fail(call, "%zu weights for %lld classes", weight->n, (long long)c->x->shape[c->dim]);
+        return false;
+    }
+    c->uniform = weight == NULL;
+    return read_targets(call, c, target, weight ? node_values(g, weight) : NULL,
+                        call_int(call, "ignore_index"));
+}
+
+/* "none": per target; "sum"; "mean": over the sum of weights. */
+static struct node *reduce_by_weight(struct call *call, struct classes *c, struct node *loss)
+{
+    struct graph *g = call->graph;
+    enum loss_reduction reduction = loss_reduction(call);
+    if (reduction == LOSS_NONE) {
+        int64_t shape[TENSOR_MAX_RANK];
+        int rank = 0;
+        for (int d = 0; d < c->x->rank; d++)
+            if (d != c->dim) shape[rank++] = c->x->shape[d];
+        return node_reshape(g, loss, rank, shape);
+    }
+    struct node *sum = node_sum(g, loss, all_dims(loss), false);
+    if (reduction == LOSS_SUM) return sum;
+    return node_divide(g, sum, node_sum(g, c->weights, all_dims(c->weights), false));
+}
+
+/* Values of ignored positions must not spread infinities or NaN. */
+static struct node *weighted(struct graph *g, struct classes *c, struct node *value)
+{
+    struct node *ignored = node_compare(g, COMPARE_EQ, c->weights, node_scalar(g, 0));
+    struct node *product = c->uniform ? value : node_multiply(g, value, c->weights);
+    return node_select(g, ignored, node_scalar(g, 0), product);
+}
+
+static void nll_loss(struct call *call)
+{
+    struct classes c;
+    struct graph *g = call->graph;
+    if (!open_classes(call, &c)) return;
+    struct node *picked = node_take_along(g, c.x, c.dim, c.target);
+    struct node *loss = weighted(g, &c, node_negate(g, picked));
+    call_return_typed(call, reduce_by_weight(call, &c, loss), c.x->dtype);
+}
+
+/* Sum over the class dimension of weight * value. */
+static struct node *class_sum(struct call *call, struct classes *c, struct node *value)
+{
+    struct graph *g = call->graph;
+    struct node *weight = call_optional_tensor(call, "weight");
+    if (weight) {
+        int64_t shape[TENSOR_MAX_RANK];
+        for (int d = 0; d < c->x->rank; d++) shape[d] = 1;
+        shape[c->dim] = c->x->shape[c->dim];
+        value = node_multiply(g, value, node_reshape(g, weight, c->x->rank, shape));
+    }
+    return node_sum(g, value, 1u << c->dim, true);
+}
+
+/* Targets are probabilities of the input's shape. */
+static void cross_entropy_of_probabilities(struct call *call, struct node *target)
+{
+    struct graph *g = call->graph;
+    struct classes c = { .x = node_to_real(g, call_tensor(call, "input")) };
+    c.dim = c.x->rank > 1;
+    double smoothing = call_real(call, "label_smoothing"), extent = (double)c.x->shape[c.dim];
+    if (c.x->rank != target->rank || c.x->n != target->n) {
+        call_fail(call, "probabilities must have the shape of the input");
+        return;
+    }
+    if (smoothing > 0)
+        target = node_offset(g, node_scale(g, target, 1 - smoothing), smoothing / extent);
+    struct node *log = node_log_softmax(g, c.x, c.dim);
+    struct node *loss = class_sum(call, &c, node_negate(g, node_multiply(g, log, target)));
+    enum loss_reduction reduction = loss_reduction(call);
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < c.x->rank; d++)
+        if (d != c.dim) shape[rank++] = c.x->shape[d];
+    struct node *flat = node_reshape(g, loss, rank, shape);
+    struct node *y = flat;
+    if (reduction != LOSS_NONE) y = node_sum(g, flat, all_dims(flat), false);
+    if (reduction == LOSS_MEAN) /* over positions, not over classes */
+        y = node_divide(g, y, node_scalar(g, (double)c.x->n / extent));
+    call_return_typed(call, y, c.x->dtype);
+}
+
+/* (1 - s) nll + s / C sum_c w_c (-log p_c), both divided by the targets' weights for "mean". */
+static struct node *smoothed(struct call *call, struct classes *c, double smoothing)
+{
+    struct graph *g = call->graph;
+    double share = smoothing / (double)c->x->shape[c->dim];
+    struct node *log = node_log_softmax(g, c->x, c->dim);
+    struct node *nll = weighted(g, c, node_negate(g, node_take_along(g, log, c->dim, c->target)));
+    struct node *ignored = node_compare(g, COMPARE_EQ, c->weights, node_scalar(g, 0));
+    struct node *smooth = node_negate(g, class_sum(call, c, log));
+    smooth = node_select(g, ignored, node_scalar(g, 0), smooth);
+    struct node *loss = node_add(g, node_scale(g, nll, 1 - smoothing), node_scale(g, smooth, share));
+    return reduce_by_weight(call, c, loss);
+}
+
+static void cross_entropy(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *target = call_tensor(call, "target");
+    double smoothing = call_real(call, "label_smoothing");
+    struct classes c;
+    if (graph_failed(g)) return;
+    if (!target->integer) {
+        cross_entropy_of_probabilities(call, target);
+        return;
+    }
+    if (!open_classes(call, &c)) return;
+    struct node *loss;
+    if (smoothing > 0) loss = smoothed(call, &c, smoothing);
+    else {
+        struct node *log = node_log_softmax_at(g, c.x, c.dim, c.target);
+        loss = reduce_by_weight(call, &c, weighted(g, &c, node_negate(g, log)));
+    }
+    call_return_typed(call, loss, c.x->dtype);
+}
+
+/* clang-format off */
+#define LEGACY ", bool? size_average=None"
+const struct op ops_loss_class[] = {
+    { "nll_loss", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean')", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "cross_entropy", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+    { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(loss_class);

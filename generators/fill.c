@@ -10,10 +10,10 @@
 /* Elements made at a time: words and doubles of a chunk stay in the first-level cache. */
 enum { CHUNK = 1024 };
 
-/* ---- keys -------------------------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------------------- */
 
-/* The finaliser of MurmurHash3 in the constants of Stafford's variant 13: a bijection in which
- * every input bit flips each output bit about half the time. */
+/* The finaliser of MurmurHash3 in the constants of Stafford's variant 13: a bijection in
+ * which every input bit flips each output bit about half the time. */
 static uint64_t mix(uint64_t x)
 {
     x ^= x >> 30;
@@ -46,11 +46,14 @@ uint64_t fill_key_derive(uint64_t key, uint64_t i)
     return mix(mix(key + 0x9e3779b97f4a7c15u) + i);
 }
 
-/* ---- permutations ------------------------------------------------------------------------ */
+/* ---- permutations ------------------------------------------------------------------- */
 
-/* A Feistel network of four rounds permutes 2^(2 half_bits) numbers, at most 4 * size; whoever
- * lands outside `size` walks on along the cycle until inside, which keeps it a bijection
- * (J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). */
+/* A Feistel network permutes 2^(2 half_bits) numbers, at most 4 * size; whoever lands
+ * outside `size` walks on along the cycle until inside, which keeps it a bijection (J. Black,
+ * P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). With four rounds the
+ * places of a handful of elements were measurably unequal; with six or more they are not. */
+enum { SHUFFLE_ROUNDS = 8 };
+
 struct shuffle shuffle_create(uint64_t key, uint64_t size)
 {
     unsigned half_bits = 1;
@@ -65,7 +68,7 @@ uint64_t shuffle_at(const struct shuffle *shuffle, uint64_t i)
     assert(i < shuffle->size);
     do {
         uint64_t left = i >> shuffle->half_bits, right = i & mask;
-        for (uint64_t round = 0; round < 4; round++) {
+        for (uint64_t round = 0; round < SHUFFLE_ROUNDS; round++) {
             uint64_t next = left ^ (mix(mix(shuffle->key + round) + right) & mask);
             left = right;
             right = next;
@@ -75,7 +78,7 @@ uint64_t shuffle_at(const struct shuffle *shuffle, uint64_t i)
     return i;
 }
 
-/* ---- draws ------------------------------------------------------------------------------- */
+/* ---- draws -------------------------------------------------------------------------- */
 
 /* Words first, first + 1, ... of a stream. `first` and the room in `words` are multiples
  * of 4. */
@@ -86,7 +89,8 @@ static void draw_words(const struct lanes *lanes, uint32_t *words, uint64_t key,
     lanes->philox(words, key, stream, first / PHILOX_WORDS, blocks);
 }
 
-static void fill_floats(struct tensor *out, size_t n, const struct range *range, uint64_t key)
+static void fill_floats(struct tensor *out, size_t n, const struct range *range,
+                        uint64_t key)
 {
     const struct lanes *lanes = lanes_best();
     const struct interval interval = interval_between(range->lo, range->hi);
@@ -98,12 +102,14 @@ static void fill_floats(struct tensor *out, size_t n, const struct range *range,
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = n - i < CHUNK ? n - i : CHUNK;
         draw_words(lanes, words, key, STREAM_VALUE, words_each * i, words_each * count);
-        (words_each == 2 ? lanes->fine_reals : lanes->reals)(values, words, count, &interval);
+        (words_each == 2 ? lanes->fine_reals : lanes->reals)(values, words, count,
+                                                             &interval);
         lanes->encode((unsigned char *)out->data + i * bytes, out->dtype, values, count);
     }
 }
 
-static void fill_integers(struct tensor *out, size_t n, const struct range *range, uint64_t key)
+static void fill_integers(struct tensor *out, size_t n, const struct range *range,
+                          uint64_t key)
 {
     const struct lanes *lanes = lanes_best();
     const struct integer_interval interval = {
@@ -146,7 +152,8 @@ static void turn(double pair[2], unsigned quarter)
     }
 }
 
-static void fill_complex(struct tensor *out, size_t n, const struct range *range, uint64_t key)
+static void fill_complex(struct tensor *out, size_t n, const struct range *range,
+                         uint64_t key)
 {
     const struct lanes *lanes = lanes_best();
     /* Rounding both components to p bits moves |x| by at most 2^-p of itself, so magnitudes
@@ -169,7 +176,8 @@ static void fill_complex(struct tensor *out, size_t n, const struct range *range
         lanes->fine_reals(magnitude, words, count, &interval);
         draw_words(lanes, words, key, STREAM_DIRECTION, 2 * i, 2 * count);
         for (size_t k = 0; k < count; k++) {
-            double t = reach * 0x1p-31 * ((double)(int32_t)(words[2 * k] ^ 0x80000000u) + 0.5);
+            double t =
+                reach * 0x1p-31 * ((double)(int32_t)(words[2 * k] ^ 0x80000000u) + 0.5);
             double *pair = pairs + 2 * k;
             pair[0] = on_axes ? magnitude[k] : magnitude[k] * ((1 - t * t) / (1 + t * t));
             pair[1] = on_axes ? 0 : magnitude[k] * (2 * t / (1 + t * t));
@@ -179,22 +187,23 @@ static void fill_complex(struct tensor *out, size_t n, const struct range *range
     }
 }
 
-/* ---- placed values ----------------------------------------------------------------------- */
+/* ---- placed values ------------------------------------------------------------------ */
 
 static void put_real(struct tensor *out, size_t i, double x)
 {
     const double pair[2] = { x, 0 };
-    dtype_from_double((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes, out->dtype,
-                      pair, 1);
+    dtype_from_double((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes,
+                      out->dtype, pair, 1);
 }
 
 static void put_integer(struct tensor *out, size_t i, int64_t x)
 {
-    dtype_from_int64((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes, out->dtype,
-                     &x, 1);
+    dtype_from_int64((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes,
+                     out->dtype, &x, 1);
 }
 
-/* The recorded extremes occur: the first element is lo, the last hi (the only one is hi). */
+/* The recorded extremes occur: the first element is lo, the last hi (the only one is hi).
+ */
 static void pin(struct tensor *out, size_t n, const struct range *range)
 {
     if (dtype_is_integral(out->dtype)) {
@@ -204,7 +213,8 @@ static void pin(struct tensor *out, size_t n, const struct range *range)
     }
     put_real(out, 0, range->has_first ? range->first : range->lo);
     if (range->has_second) put_real(out, 1, range->second);
-    if (n > 1 || !range->has_first) put_real(out, n - 1, range->has_last ? range->last : range->hi);
+    if (n > 1 || !range->has_first)
+        put_real(out, n - 1, range->has_last ? range->last : range->hi);
 }
 
 void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
@@ -217,9 +227,15 @@ void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
         return;
     }
     switch (dtype_info(out->dtype)->kind) {
-    case KIND_FLOAT: fill_floats(out, n, range, key); break;
-    case KIND_COMPLEX: fill_complex(out, n, range, key); break;
-    default: fill_integers(out, n, range, key); break;
+    case KIND_FLOAT:
+        fill_floats(out, n, range, key);
+        break;
+    case KIND_COMPLEX:
+        fill_complex(out, n, range, key);
+        break;
+    default:
+        fill_integers(out, n, range, key);
+        break;
     }
     pin(out, n, range);
 }

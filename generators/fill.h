@@ -1,13 +1,15 @@
 /* A range and a key -> the elements of a tensor.
  *
- * Element i is a pure function of (range, key, i). Reals are drawn in double, uniform over 2^32
- * cells of the range (2^52 for float64), and rounded once to the dtype: every value of a dtype
- * of at most 24 significand bits that is not smaller than 2^-32 of the range can occur, with
- * the share of the range that rounds to it. Integers are drawn from the closed range.
+ * Element i is a pure function of (range, key, i). Reals are drawn in double, uniform over
+ * 2^32 cells of the range (2^52 for float64), and rounded once to the dtype: every value of
+ * a dtype of at most 24 significand bits that is not smaller than 2^-32 of the range can
+ * occur, with the share of the range that rounds to it. Integers are drawn from the closed
+ * range.
  *
- * A complex element is a magnitude in the range and a direction: one of four right-angle turns
- * of (1 - t^2, 2 t) / (1 + t^2), t uniform in +-(sqrt(2) - 1). Its density in the angle varies
- * by 17 %, and no libm function, whose last bit could differ between hosts, takes part.
+ * A complex element is a magnitude in the range and a direction: one of four right-angle
+ * turns of (1 - t^2, 2 t) / (1 + t^2), t uniform in +-(sqrt(2) - 1). Its density in the
+ * angle varies by 17 %, and no libm function, whose last bit could differ between hosts,
+ * takes part.
  */
 #ifndef PROBE_GENERATORS_FILL_H
 #define PROBE_GENERATORS_FILL_H

@@ -26,7 +26,7 @@ static const char *const hf32_apis[] = { "conv1d", "conv2d" };
 
 #define COUNT(ARRAY) (sizeof(ARRAY) / sizeof *(ARRAY))
 
-/* ---- what rules use ---------------------------------------------------------------------- */
+/* ---- what rules use ----------------------------------------------------------------- */
 
 void generation_note(struct generation *generation, const char *format, ...)
 {
@@ -39,8 +39,9 @@ void generation_note(struct generation *generation, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const char *line = notes->count + 1 == room ? "more inputs were changed in like manner"
-                                                : arena_copy_string(generation->arena, text);
+    const char *line = notes->count + 1 == room
+                           ? "more inputs were changed in like manner"
+                           : arena_copy_string(generation->arena, text);
     if (line) notes->lines[notes->count++] = line;
 }
 
@@ -65,7 +66,8 @@ struct value *generation_argument(const struct generation *generation, const cha
     struct value *keyword = value_find(&c->kwargs, name);
     if (keyword) return keyword;
     int position = word_position(generation->parameters, name);
-    if (position < 0 || !value_is_sequence(&c->args) || (size_t)position >= c->args.list.count)
+    if (position < 0 || !value_is_sequence(&c->args) ||
+        (size_t)position >= c->args.list.count)
         return NULL;
     return &c->args.list.items[position];
 }
@@ -82,13 +84,15 @@ int64_t generation_integer(const struct generation *generation, const char *name
     return otherwise;
 }
 
-const struct tensor *generation_tensor(const struct generation *generation, const char *name)
+const struct tensor *generation_tensor(const struct generation *generation,
+                                       const char *name)
 {
     const struct value *value = generation_argument(generation, name);
     return value && value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
-struct input *generation_input(const struct generation *generation, const struct value *value)
+struct input *generation_input(const struct generation *generation,
+                               const struct value *value)
 {
     for (size_t i = 0; i < generation->input_count; i++)
         if (generation->inputs[i].value == value)
@@ -108,7 +112,8 @@ void generation_set_integers(struct input *input, const int64_t *values)
     dtype_from_int64(tensor->data, tensor->dtype, values, tensor_elements(tensor));
 }
 
-struct status generation_integers(int64_t **out, struct generation *generation, size_t count)
+struct status generation_integers(int64_t **out, struct generation *generation,
+                                  size_t count)
 {
     *out = arena_allocate_array(generation->arena, count, sizeof **out);
     return *out ? status_ok() : status_no_memory(count * sizeof **out);
@@ -120,7 +125,7 @@ struct status generation_doubles(double **out, struct generation *generation, si
     return *out ? status_ok() : status_no_memory(count * sizeof **out);
 }
 
-/* ---- one tensor -------------------------------------------------------------------------- */
+/* ---- one tensor --------------------------------------------------------------------- */
 
 static bool is_cotangent(const struct input *input)
 {
@@ -141,10 +146,12 @@ static enum dtype dtype_for(const struct generation *generation, const struct in
 {
     enum dtype recorded = input->value->tensor.record->dtype;
     if (generation->options->keep_recorded || is_cotangent(input)) return recorded;
-    return passed_dtype(generation->api_case->api, !strcmp(input->path, "input.0"), recorded);
+    return passed_dtype(generation->api_case->api, !strcmp(input->path, "input.0"),
+                        recorded);
 }
 
-static struct status convert_loaded(struct tensor *tensor, struct arena *arena, enum dtype dtype)
+static struct status convert_loaded(struct tensor *tensor, struct arena *arena,
+                                    enum dtype dtype)
 {
     struct tensor dense, converted;
     size_t n = tensor_elements(tensor);
@@ -162,7 +169,8 @@ static struct status convert_loaded(struct tensor *tensor, struct arena *arena, 
 static struct status load(struct generation *generation, struct input *input,
                           struct tensor *tensor, const struct dump *dump)
 {
-    enum dtype recorded = input->value->tensor.record->dtype, passed = dtype_for(generation, input);
+    enum dtype recorded = input->value->tensor.record->dtype,
+               passed = dtype_for(generation, input);
 
     TRY(dump_load_tensor(tensor, generation->arena, dump, input->value->tensor.record));
     if (passed == recorded || tensor->dtype != recorded) return status_ok();
@@ -177,15 +185,16 @@ static struct status draw(struct generation *generation, struct input *input,
 
     TRY(tensor_create(tensor, generation->arena, dtype, record->rank, record->shape));
     TRY(range_of_record(&input->range, record, dtype, tensor_elements(tensor)));
-    input->key = fill_key(generation->options->seed, generation->api_case->full_name,
-                          input->path);
+    input->key =
+        fill_key(generation->options->seed, generation->api_case->full_name, input->path);
     input->generated = true;
     fill_tensor(tensor, &input->range, input->key);
     if (input->range.guessed)
-        generation_note(generation,
-                        "%s: the recorded range is not finite; the NaN or infinity is placed "
-                        "once and the other elements are drawn from [%.6g, %.6g]",
-                        input->path, input->range.lo, input->range.hi);
+        generation_note(
+            generation,
+            "%s: the recorded range is not finite; the NaN or infinity is placed "
+            "once and the other elements are drawn from [%.6g, %.6g]",
+            input->path, input->range.lo, input->range.hi);
     return status_ok();
 }
 
@@ -209,7 +218,7 @@ static struct status make_input(struct generation *generation, struct input *inp
     return status_ok();
 }
 
-/* ---- HF32 -------------------------------------------------------------------------------- */
+/* ---- HF32 --------------------------------------------------------------------------- */
 
 /* Keep 11 significand bits, rounding half up in magnitude. */
 static void round_to_hf32(uint32_t *out, const uint32_t *in, size_t n)
@@ -217,31 +226,40 @@ static void round_to_hf32(uint32_t *out, const uint32_t *in, size_t n)
     for (size_t i = 0; i < n; i++) out[i] = ((in[i] >> 11) + 1) >> 1 << 12;
 }
 
+static bool uses_hf32(const struct generation *generation)
+{
+    if (generation->options->keep_recorded) return false;
+    for (size_t i = 0; i < COUNT(hf32_apis); i++)
+        if (!strcmp(generation->api_case->api, hf32_apis[i])) return true;
+    return false;
+}
+
 static struct status apply_hf32(struct generation *generation)
 {
-    bool applies = false;
+    bool any = false;
 
-    for (size_t i = 0; i < COUNT(hf32_apis); i++)
-        if (!strcmp(generation->api_case->api, hf32_apis[i])) applies = true;
-    if (!applies || generation->options->keep_recorded) return status_ok();
+    if (!uses_hf32(generation)) return status_ok();
     for (size_t i = 0; i < generation->input_count; i++) {
         struct input *input = &generation->inputs[i];
         struct tensor *tensor = input->value->tensor.tensor, dense, copy;
         if (!tensor || tensor->dtype != DT_F32) continue;
         TRY(tensor_densify(&dense, generation->arena, tensor));
         /* Loaded elements are a file mapping that must not be written. */
-        if (input->generated) copy = dense;
+        if (input->generated)
+            copy = dense;
         else
             TRY(tensor_create(&copy, generation->arena, DT_F32, dense.rank, dense.shape));
         round_to_hf32(copy.data, dense.data, tensor_elements(&dense));
         *tensor = copy;
-        generation_note(generation, "%s: float32 values rounded to HF32 (11 significand bits)",
-                        input->path);
+        any = true;
     }
+    if (any)
+        generation_note(generation,
+                        "float32 tensors rounded to HF32 (11 significand bits)");
     return status_ok();
 }
 
-/* ---- all tensors of a case --------------------------------------------------------------- */
+/* ---- all tensors of a case ---------------------------------------------------------- */
 
 /* List the tensors inside `value` with their paths. */
 static struct status list_inputs(struct generation *generation, struct value *value,
@@ -270,8 +288,8 @@ static struct status list_all_inputs(struct generation *generation)
     size_t count = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs) +
                    value_count_tensors(&c->cotangents);
 
-    generation->inputs = arena_allocate_array(generation->arena, count,
-                                              sizeof *generation->inputs);
+    generation->inputs =
+        arena_allocate_array(generation->arena, count, sizeof *generation->inputs);
     if (!generation->inputs) return status_no_memory(count * sizeof *generation->inputs);
     TRY(list_inputs(generation, &c->args, "input"));
     TRY(list_inputs(generation, &c->kwargs, "kwargs"));
@@ -282,8 +300,9 @@ struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
                               struct arena *arena, const struct dump *dump,
                               const struct generate_options *options)
 {
-    struct generation generation = { .api_case = c, .options = options, .notes = notes,
-                                     .arena = arena, .parameters = "" };
+    struct generation generation = {
+        .api_case = c, .options = options, .notes = notes, .arena = arena, .parameters = ""
+    };
 
     if (notes) notes->count = 0;
     TRY(list_all_inputs(&generation));
@@ -296,7 +315,7 @@ struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
     return apply_hf32(&generation);
 }
 
-/* ---- recorded results -------------------------------------------------------------------- */
+/* ---- recorded results --------------------------------------------------------------- */
 
 struct recorded_load {
     struct arena *arena;
@@ -313,8 +332,10 @@ static bool load_recorded(struct value *value, void *context)
     struct tensor *tensor = arena_allocate(job->arena, sizeof *tensor);
     struct status status = tensor ? dump_load_tensor(tensor, job->arena, job->dump, record)
                                   : status_no_memory(sizeof *tensor);
-    if (status.code == STATUS_OK) value->tensor.tensor = tensor;
-    else if (job->first_failure.code == STATUS_OK) job->first_failure = status;
+    if (status.code == STATUS_OK)
+        value->tensor.tensor = tensor;
+    else if (job->first_failure.code == STATUS_OK)
+        job->first_failure = status;
     return true;
 }
 
@@ -329,7 +350,7 @@ struct status generate_load_recorded(struct api_case *c, struct arena *arena,
     return job.first_failure;
 }
 
-/* ---- memory ------------------------------------------------------------------------------ */
+/* ---- memory ------------------------------------------------------------------------- */
 
 struct byte_count {
     const char *api;

@@ -1,9 +1,9 @@
-/* Case -> input tensors: recorded data where the dump has it, random data within the recorded
- * range otherwise.
+/* Case -> input tensors: recorded data where the dump has it, random data within the
+ * recorded range otherwise.
  *
- * A random element is a pure function of (seed, API full name, argument path, element index):
- * Philox 4x32-10 keyed by a hash of the first three, counted by the last. Thread count, order,
- * resume and host do not matter.
+ * A random element is a pure function of (seed, API full name, argument path, element
+ * index): Philox 4x32-10 keyed by a hash of the first three, counted by the last. Thread
+ * count, order, resume and host do not matter.
  */
 #ifndef PROBE_GENERATORS_GENERATE_H
 #define PROBE_GENERATORS_GENERATE_H
@@ -23,14 +23,14 @@ struct generate_notes {
     size_t count;
 };
 
-/* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`. STATUS_SKIP with
- * the reason when an input cannot be made. */
+/* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`. STATUS_SKIP
+ * with the reason when an input cannot be made. */
 struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
                               struct arena *arena, const struct dump *dump,
                               const struct generate_options *options);
 
-/* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others stay
- * NULL. */
+/* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others
+ * stay NULL. */
 struct status generate_load_recorded(struct api_case *c, struct arena *arena,
                                      const struct dump *dump);
 

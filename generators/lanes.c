@@ -19,7 +19,7 @@ struct interval interval_between(double lo, double hi)
     return interval;
 }
 
-/* ---- loops in plain C, vectorised by the compiler for each instruction set -------------- */
+/* ---- loops in plain C, vectorised by the compiler for each instruction set ---------- */
 
 INLINE uint64_t bits_of(double x)
 {
@@ -69,9 +69,10 @@ INLINE void fine_reals_loop(double *restrict out, const uint32_t *restrict words
     }
 }
 
-/* The code of |x|, and the sign at bit `sign_bit`, in a format of `significand_bits` bits whose
- * smallest normal number is 2^exponent_min. Adding and subtracting a power of two whose last
- * place is the wanted one rounds |x| to that place; what is left is exact and only moves bits. */
+/* The code of |x|, and the sign at bit `sign_bit`, in a format of `significand_bits` bits
+ * whose smallest normal number is 2^exponent_min. Adding and subtracting a power of two
+ * whose last place is the wanted one rounds |x| to that place; what is left is exact and
+ * only moves bits. */
 INLINE uint32_t small_code(double x, int significand_bits, int exponent_min, int sign_bit)
 {
     const int drop = 53 - significand_bits;
@@ -80,7 +81,8 @@ INLINE uint32_t small_code(double x, int significand_bits, int exponent_min, int
     uint64_t bits = bits_of(x);
     double magnitude = double_of(bits & 0x7fffffffffffffffu);
     double at_least = magnitude < smallest ? smallest : magnitude;
-    double shift = double_of((bits_of(at_least) & 0x7ff0000000000000u) + ((uint64_t)drop << 52));
+    double shift =
+        double_of((bits_of(at_least) & 0x7ff0000000000000u) + ((uint64_t)drop << 52));
     double rounded = (magnitude + shift) - shift;
     /* A subnormal value has its bits in place once the hidden bit is put before them. */
     double normal = rounded < smallest ? rounded + smallest : rounded;
@@ -121,8 +123,9 @@ INLINE void encode_loop(void *restrict out, enum dtype dtype, const double *rest
     }
 }
 
-INLINE void integers_loop(void *restrict out, enum dtype dtype, const uint32_t *restrict words,
-                          size_t n, const struct integer_interval *interval)
+INLINE void integers_loop(void *restrict out, enum dtype dtype,
+                          const uint32_t *restrict words, size_t n,
+                          const struct integer_interval *interval)
 {
     const uint32_t last = (uint32_t)interval->last;
     const uint64_t lo = (uint64_t)interval->lo;
@@ -151,32 +154,34 @@ INLINE void integers_loop(void *restrict out, enum dtype dtype, const uint32_t *
 }
 
 /* The four loops compiled for `TARGET`, and the row that names them. */
-#define DEFINE_LANES(ROW, NAME, PHILOX, TARGET)                                             \
-    TARGET static void ROW##_reals(double *out, const uint32_t *words, size_t n,            \
-                                   const struct interval *interval)                         \
-    {                                                                                       \
-        reals_loop(out, words, n, interval);                                                \
-    }                                                                                       \
-    TARGET static void ROW##_fine_reals(double *out, const uint32_t *words, size_t n,       \
-                                        const struct interval *interval)                    \
-    {                                                                                       \
-        fine_reals_loop(out, words, n, interval);                                           \
-    }                                                                                       \
-    TARGET static void ROW##_encode(void *out, enum dtype dtype, const double *in, size_t n) \
-    {                                                                                       \
-        encode_loop(out, dtype, in, n);                                                     \
-    }                                                                                       \
-    TARGET static void ROW##_integers(void *out, enum dtype dtype, const uint32_t *words,   \
-                                      size_t n, const struct integer_interval *interval)    \
-    {                                                                                       \
-        integers_loop(out, dtype, words, n, interval);                                      \
-    }                                                                                       \
-    static const struct lanes ROW = { NAME,       PHILOX,        ROW##_reals, ROW##_fine_reals, \
+#define DEFINE_LANES(ROW, NAME, PHILOX, TARGET)                                            \
+    TARGET static void ROW##_reals(double *out, const uint32_t *words, size_t n,           \
+                                   const struct interval *interval)                        \
+    {                                                                                      \
+        reals_loop(out, words, n, interval);                                               \
+    }                                                                                      \
+    TARGET static void ROW##_fine_reals(double *out, const uint32_t *words, size_t n,      \
+                                        const struct interval *interval)                   \
+    {                                                                                      \
+        fine_reals_loop(out, words, n, interval);                                          \
+    }                                                                                      \
+    TARGET static void ROW##_encode(void *out, enum dtype dtype, const double *in,         \
+                                    size_t n)                                              \
+    {                                                                                      \
+        encode_loop(out, dtype, in, n);                                                    \
+    }                                                                                      \
+    TARGET static void ROW##_integers(void *out, enum dtype dtype, const uint32_t *words,  \
+                                      size_t n, const struct integer_interval *interval)   \
+    {                                                                                      \
+        integers_loop(out, dtype, words, n, interval);                                     \
+    }                                                                                      \
+    static const struct lanes ROW = { NAME,         PHILOX,                                \
+                                      ROW##_reals,  ROW##_fine_reals,                      \
                                       ROW##_encode, ROW##_integers };
 
 DEFINE_LANES(portable, "portable", philox_blocks, )
 
-/* ---- Philox on vectors ------------------------------------------------------------------- */
+/* ---- Philox on vectors -------------------------------------------------------------- */
 
 #if defined(__x86_64__)
 
@@ -184,10 +189,10 @@ DEFINE_LANES(portable, "portable", philox_blocks, )
 #define AVX512 __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl")))
 
 /* Counter words sit in the low halves of 64-bit lanes, one block per lane: the widening
- * multiplication reads only low halves, so whatever the upper halves hold does no harm. Two
- * (four) independent groups hide the latency of the multiplication. */
-AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_block,
-                             size_t blocks)
+ * multiplication reads only low halves, so whatever the upper halves hold does no harm.
+ * Four independent groups hide the latency of the multiplication. */
+AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream,
+                             uint64_t first_block, size_t blocks)
 {
     enum { GROUPS = 4, LANES = 4 };
     const __m256i m0 = _mm256_set1_epi64x(PHILOX_M0), m1 = _mm256_set1_epi64x(PHILOX_M1);
@@ -222,7 +227,8 @@ AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream, uint6
         for (int g = 0; g < GROUPS; g++) {
             __m256i low = _mm256_blend_epi32(c0[g], _mm256_slli_epi64(c1[g], 32), 0xaa);
             __m256i high = _mm256_blend_epi32(c2[g], _mm256_slli_epi64(c3[g], 32), 0xaa);
-            __m256i *to = (__m256i *)(void *)(out + PHILOX_WORDS * (i + (size_t)(g * LANES)));
+            __m256i *to =
+                (__m256i *)(void *)(out + PHILOX_WORDS * (i + (size_t)(g * LANES)));
             _mm256_storeu_si256(to, _mm256_unpacklo_epi64(low, high));
             _mm256_storeu_si256(to + 1, _mm256_unpackhi_epi64(low, high));
         }
@@ -253,17 +259,21 @@ AVX512 static void avx512_philox(uint32_t *out, uint64_t key, uint64_t stream,
             for (int g = 0; g < GROUPS; g++) {
                 __m512i p0 = _mm512_mul_epu32(m0, c0[g]), p1 = _mm512_mul_epu32(m1, c2[g]);
                 /* 0x96 is the truth table of a three-way exclusive or. */
-                c0[g] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p1, 32), c1[g], key0, 0x96);
+                c0[g] =
+                    _mm512_ternarylogic_epi64(_mm512_srli_epi64(p1, 32), c1[g], key0, 0x96);
                 c1[g] = p1;
-                c2[g] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p0, 32), c3[g], key1, 0x96);
+                c2[g] =
+                    _mm512_ternarylogic_epi64(_mm512_srli_epi64(p0, 32), c3[g], key1, 0x96);
                 c3[g] = p0;
             }
             k0 += PHILOX_W0;
             k1 += PHILOX_W1;
         }
         for (int g = 0; g < GROUPS; g++) {
-            __m512i low = _mm512_mask_blend_epi32(0xaaaa, c0[g], _mm512_slli_epi64(c1[g], 32));
-            __m512i high = _mm512_mask_blend_epi32(0xaaaa, c2[g], _mm512_slli_epi64(c3[g], 32));
+            __m512i low =
+                _mm512_mask_blend_epi32(0xaaaa, c0[g], _mm512_slli_epi64(c1[g], 32));
+            __m512i high =
+                _mm512_mask_blend_epi32(0xaaaa, c2[g], _mm512_slli_epi64(c3[g], 32));
             uint32_t *to = out + PHILOX_WORDS * (i + (size_t)(g * LANES));
             _mm512_storeu_si512(to, _mm512_unpacklo_epi64(low, high));
             _mm512_storeu_si512(to + 16, _mm512_unpackhi_epi64(low, high));
@@ -288,8 +298,8 @@ static bool has_avx512(void)
 
 #elif defined(__aarch64__)
 
-/* Four blocks at a time, one counter word of each per vector; the interleaving store puts the
- * words back in sequence. */
+/* Four blocks at a time, one counter word of each per vector; the interleaving store puts
+ * the words back in sequence. */
 static void neon_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_block,
                         size_t blocks)
 {
@@ -310,10 +320,14 @@ static void neon_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t f
         uint32x4_t c3 = vdupq_n_u32((uint32_t)(stream >> 32));
         uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
         for (int round = 0; round < PHILOX_ROUNDS; round++) {
-            uint32x4_t p0a = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c0), PHILOX_M0));
-            uint32x4_t p0b = vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c0), PHILOX_M0));
-            uint32x4_t p1a = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c2), PHILOX_M1));
-            uint32x4_t p1b = vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c2), PHILOX_M1));
+            uint32x4_t p0a =
+                vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c0), PHILOX_M0));
+            uint32x4_t p0b =
+                vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c0), PHILOX_M0));
+            uint32x4_t p1a =
+                vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c2), PHILOX_M1));
+            uint32x4_t p1b =
+                vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c2), PHILOX_M1));
             c0 = veorq_u32(veorq_u32(vuzp2q_u32(p1a, p1b), c1), vdupq_n_u32(k0));
             c1 = vuzp1q_u32(p1a, p1b);
             c2 = veorq_u32(veorq_u32(vuzp2q_u32(p0a, p0b), c3), vdupq_n_u32(k1));

@@ -1,11 +1,12 @@
 /* Philox 4x32-10: a counter-based random number generator.
  *
  * J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, "Parallel random numbers: as easy as
- * 1, 2, 3", SC 2011. A block of four 32-bit words is a keyed bijection of a 128-bit counter,
- * so word k of a stream costs the same whether or not the words before it were ever drawn.
+ * 1, 2, 3", SC 2011. A block of four 32-bit words is a keyed bijection of a 128-bit
+ * counter, so word k of a stream costs the same whether or not the words before it were
+ * ever drawn.
  *
- * Here the counter is (block, stream), 64 bits each, low word first, and the key is 64 bits,
- * low word first. Word i of a stream is word i % 4 of block i / 4.
+ * Here the counter is (block, stream), 64 bits each, low word first, and the key is 64
+ * bits, low word first. Word i of a stream is word i % 4 of block i / 4.
  */
 #ifndef PROBE_GENERATORS_PHILOX_H
 #define PROBE_GENERATORS_PHILOX_H
@@ -24,7 +25,8 @@ enum { PHILOX_ROUNDS = 10, PHILOX_WORDS = 4 };
 void philox_block(uint32_t out[PHILOX_WORDS], const uint32_t counter[PHILOX_WORDS],
                   const uint32_t key[2]);
 
-/* `blocks` consecutive blocks of a stream, 4 * blocks words. The block number wraps at 2^64. */
+/* `blocks` consecutive blocks of a stream, 4 * blocks words. The block number wraps at
+ * 2^64. */
 void philox_blocks(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_block,
                    size_t blocks);
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* ---- bounds a dtype can hold ------------------------------------------------------------- */
+/* ---- bounds a dtype can hold -------------------------------------------------------- */
 
 /* The component type of a complex type, the type itself otherwise. */
 static enum dtype component(enum dtype dtype)
@@ -25,8 +25,8 @@ static double clamped(enum dtype dtype, double x)
 }
 
 /* The smallest value of `dtype` that is at least x, which is finite and within its limits.
- * Next to a power of two the spacing on the side of zero is half an ulp, so a step of 0.6 ulp
- * rounds to the neighbour on either side. */
+ * Next to a power of two the spacing on the side of zero is half an ulp, so a step of 0.6
+ * ulp rounds to the neighbour on either side. */
 static double at_least(enum dtype dtype, double x)
 {
     double y = rounded(dtype, x);
@@ -77,7 +77,7 @@ struct range range_of_reals(enum dtype dtype, double lo, double hi)
     return range;
 }
 
-/* ---- from a record ----------------------------------------------------------------------- */
+/* ---- from a record ------------------------------------------------------------------ */
 
 static bool is_number(const struct statistic *statistic)
 {
@@ -89,9 +89,10 @@ static bool is_finite(const struct statistic *statistic)
     return is_number(statistic) && isfinite(statistic->number);
 }
 
-/* A finite range for a tensor whose record has no finite Max, no finite Min, or neither. The
- * square roots are correctly rounded on every host. */
-static void guess_finite(double *lo, double *hi, const struct tensor_record *record, size_t n)
+/* A finite range for a tensor whose record has no finite Max, no finite Min, or neither.
+ * The square roots are correctly rounded on every host. */
+static void guess_finite(double *lo, double *hi, const struct tensor_record *record,
+                         size_t n)
 {
     if (isfinite(*lo)) {
         *hi = *lo + fmax(1, 2 * fabs(*lo));
@@ -124,7 +125,8 @@ static struct range constant_range(double value)
 
 /* Where NaN and infinities go, after msprobe: NaN second (first of one or two), -inf first,
  * inf last. */
-static void place(struct range *range, enum dtype dtype, double lowest, double highest, size_t n)
+static void place(struct range *range, enum dtype dtype, double lowest, double highest,
+                  size_t n)
 {
     if (isnan(lowest) || isnan(highest)) {
         if (n > 2) {
@@ -145,7 +147,8 @@ static void place(struct range *range, enum dtype dtype, double lowest, double h
     }
 }
 
-static struct range real_range(const struct tensor_record *record, enum dtype dtype, size_t n)
+static struct range real_range(const struct tensor_record *record, enum dtype dtype,
+                               size_t n)
 {
     const bool is_complex = dtype_is_complex(dtype);
     double lowest = record->min.number, highest = record->max.number;
@@ -153,7 +156,8 @@ static struct range real_range(const struct tensor_record *record, enum dtype dt
     double hi = is_finite(&record->max_finite) ? record->max_finite.number : highest;
     bool one_value = n == 1 || highest == -INFINITY || lowest == INFINITY;
 
-    if (one_value && !isfinite(highest) && holds(dtype, highest)) return constant_range(highest);
+    if (one_value && !isfinite(highest) && holds(dtype, highest))
+        return constant_range(highest);
     if (n == 1 && isinf(lowest) && holds(dtype, lowest)) return constant_range(lowest);
     bool guessed = !isfinite(lo) || !isfinite(hi);
     if (guessed) guess_finite(&lo, &hi, record, n);
@@ -173,7 +177,8 @@ struct status range_of_record(struct range *out, const struct tensor_record *rec
         return status_ok();
     }
     if (!is_number(&record->max) || !is_number(&record->min))
-        return status_error(STATUS_SKIP, "the dump gives no %s for it, so no data can be "
+        return status_error(STATUS_SKIP,
+                            "the dump gives no %s for it, so no data can be "
                             "generated; record the statistics or the tensors of this call",
                             is_number(&record->min)   ? "Max"
                             : is_number(&record->max) ? "Min"
@@ -184,7 +189,8 @@ struct status range_of_record(struct range *out, const struct tensor_record *rec
     }
     double lo = record->min.number, hi = record->max.number;
     if (isnan(lo) || isnan(hi))
-        return status_error(STATUS_SKIP, "the dump gives NaN as Max or Min of a tensor of %s",
+        return status_error(STATUS_SKIP,
+                            "the dump gives NaN as Max or Min of a tensor of %s",
                             dtype_info(dtype)->name);
     if (dtype == DT_BOOL)
         *out = range_of_integers(dtype, lo >= 1, hi >= 1);

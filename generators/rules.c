@@ -3,9 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- the table --------------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------------- */
 
 /* The rules of a row, in the order in which they run. */
+/* clang-format off */
 #define RULE(FUNCTION, SUBJECT, SOURCE, FLAGS) { FUNCTION, SUBJECT, SOURCE, FLAGS, 0, 0 }
 #define INDEX(SUBJECT, SOURCE, FLAGS) { rule_index, SUBJECT, SOURCE, FLAGS, 0, 0 }
 #define DOMAIN(SUBJECT, LO, HI) { rule_domain, SUBJECT, NULL, 0, LO, HI }
@@ -14,10 +15,11 @@
 #define TARGETS { rule_class_targets, "target", "input", 0, 0, 0 }
 #define DIVISOR { rule_nonzero, "other", "input", 0, 0, 0 }
 #define SHIFT { rule_shift, "other", "input", 0, 0, 0 }
+/* clang-format on */
 
-/* One row per API that takes more than a range. `group` restricts it to one prefix of the dump
- * ("Functional", "Torch", ...); NULL is any. The in-place name, a "linalg." or "linalg_" in
- * front and an "_ex" behind find the same row unless they have their own. */
+/* One row per API that takes more than a range. `group` restricts it to one prefix of the
+ * dump ("Functional", "Torch", ...); NULL is any. The in-place name, a "linalg." or
+ * "linalg_" in front and an "_ex" behind find the same row unless they have their own. */
 enum { MAX_RULES = 3 };
 
 static const struct rule_row {
@@ -26,7 +28,7 @@ static const struct rule_row {
     const char *parameters;
     struct rule rules[MAX_RULES];
 } rows[] = {
-    /* clang-format off: a table */
+    /* clang-format off */
     /* Indexing. */
     { "gather", NULL, "input dim index", { INDEX("index", "input", INDEX_ALONG_DIM) } },
     { "gather_d", NULL, "input dim index", { INDEX("index", "input", INDEX_ALONG_DIM) } },
@@ -300,7 +302,7 @@ static const struct rule_row {
     /* clang-format on */
 };
 
-/* ---- what rules share -------------------------------------------------------------------- */
+/* ---- what rules share --------------------------------------------------------------- */
 
 struct input *rule_subject(const struct generation *generation, const char *name)
 {
@@ -325,7 +327,8 @@ static const struct tensor_record *record_at(const struct value *list, size_t i)
     return value->kind == VALUE_TENSOR ? value->tensor.record : NULL;
 }
 
-const struct tensor_record *rule_output_record(const struct generation *generation, size_t i)
+const struct tensor_record *rule_output_record(const struct generation *generation,
+                                               size_t i)
 {
     const struct tensor_record *record = record_at(&generation->api_case->outputs, i);
     if (!record && generation->api_case->has_backward)
@@ -346,14 +349,14 @@ void rule_limit_integers(struct generation *generation, struct input *input, int
         last = hi;
     }
     struct range range = range_of_integers(tensor->dtype, first, last);
-    generation_note(generation, "%s: [%lld, %lld] is not legal for %s; drawn from [%lld, %lld]",
-                    input->path, (long long)old_lo, (long long)old_hi,
-                    generation->api_case->api, (long long)range.integer_lo,
-                    (long long)range.integer_hi);
+    generation_note(
+        generation, "%s: [%lld, %lld] is not legal for %s; drawn from [%lld, %lld]",
+        input->path, (long long)old_lo, (long long)old_hi, generation->api_case->api,
+        (long long)range.integer_lo, (long long)range.integer_hi);
     generation_refill(input, &range);
 }
 
-/* ---- look-up ----------------------------------------------------------------------------- */
+/* ---- look-up ------------------------------------------------------------------------ */
 
 static const struct rule_row *find_row(const char *api, size_t length, const char *group)
 {
@@ -377,7 +380,8 @@ static const struct rule_row *row_of(const struct api_case *c)
         const char *name = c->api + skip;
         size_t length = strlen(name);
         const struct rule_row *row = find_row(name, length, group);
-        if (!row && length > 1 && name[length - 1] == '_') row = find_row(name, --length, group);
+        if (!row && length > 1 && name[length - 1] == '_')
+            row = find_row(name, --length, group);
         if (!row && length > 3 && !memcmp(name + length - 3, "_ex", 3))
             row = find_row(name, length - 3, group);
         if (row) return row;

@@ -1,9 +1,10 @@
-/* The rules that keep generated arguments legal. Internal to generators/; the table of APIs is
- * rules.c.
+/* The rules that keep generated arguments legal. Internal to generators/; the table of APIs
+ * is rules.c.
  *
- * A rule runs after all tensors of the case are drawn from their recorded ranges and changes
- * what was generated, never what was loaded, and only where the API would reject it or where
- * its result would not be defined. Whatever it changes it says in the notes of the case.
+ * A rule runs after all tensors of the case are drawn from their recorded ranges and
+ * changes what was generated, never what was loaded, and only where the API would reject it
+ * or where its result would not be defined. Whatever it changes it says in the notes of the
+ * case.
  */
 #ifndef PROBE_GENERATORS_RULES_H
 #define PROBE_GENERATORS_RULES_H
@@ -50,8 +51,8 @@ rule_function rule_domain, rule_divergence, rule_weights, rule_signs, rule_nonze
     rule_rounded_divisor, rule_shift, rule_sorted, rule_class_targets, rule_label_lists,
     rule_region_boxes;
 /* rules_length.c */
-rule_function rule_offsets, rule_repeats, rule_split_points, rule_partition, rule_cumulative,
-    rule_ctc;
+rule_function rule_offsets, rule_repeats, rule_split_points, rule_partition,
+    rule_cumulative, rule_ctc;
 /* rules_matrix.c */
 rule_function rule_matrix, rule_matrix_power, rule_pivots;
 /* rules_mask.c */
@@ -65,12 +66,13 @@ void rule_limit_integers(struct generation *generation, struct input *input, int
 /* The generated input called `name`, NULL when it was not passed, loaded, or is empty. */
 struct input *rule_subject(const struct generation *generation, const char *name);
 
-/* The extent of a tensor along `dim`, which may be negative; 1 for rank 0; -1 when there is no
- * such dimension. */
+/* The extent of a tensor along `dim`, which may be negative; 1 for rank 0; -1 when there is
+ * no such dimension. */
 int64_t rule_extent(const struct tensor *tensor, int64_t dim);
 
-/* What the dump says of forward output `i`, else of its cotangent; NULL when neither is there.
- * Its shape decides how much data-dependent APIs must select. */
-const struct tensor_record *rule_output_record(const struct generation *generation, size_t i);
+/* What the dump says of forward output `i`, else of its cotangent; NULL when neither is
+ * there. Its shape decides how much data-dependent APIs must select. */
+const struct tensor_record *rule_output_record(const struct generation *generation,
+                                               size_t i);
 
 #endif

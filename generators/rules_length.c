@@ -6,8 +6,8 @@
 #include "generators/philox.h"
 #include "generators/rules.h"
 
-/* Split `total` into `count` parts of [lo, hi], each uniform over what the others leave. False
- * when that is impossible. */
+/* Split `total` into `count` parts of [lo, hi], each uniform over what the others leave.
+ * False when that is impossible. */
 static bool split_total(int64_t *parts, size_t count, int64_t total, int64_t lo, int64_t hi,
                         struct philox *draws)
 {
@@ -24,7 +24,8 @@ static bool split_total(int64_t *parts, size_t count, int64_t total, int64_t lo,
         parts[i] = low + (int64_t)philox_below(draws, (uint64_t)(high - low) + 1);
         left -= parts[i];
     }
-    /* The first parts have more to choose from than the last: spread that over all places. */
+    /* The first parts have more to choose from than the last: spread that over all places.
+     */
     for (size_t i = count - 1; i > 0; i--) {
         size_t k = (size_t)philox_below(draws, i + 1);
         int64_t part = parts[i];
@@ -46,8 +47,7 @@ static bool split_recorded(int64_t *parts, size_t count, int64_t total, int64_t 
 
 static bool is_integer_input(const struct input *input)
 {
-    return input &&
-           dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER;
+    return input && dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER;
 }
 
 static int compare_integers(const void *a, const void *b)
@@ -61,7 +61,7 @@ static int compare_descending(const void *a, const void *b)
     return compare_integers(b, a);
 }
 
-/* ---- embedding_bag ----------------------------------------------------------------------- */
+/* ---- embedding_bag ------------------------------------------------------------------ */
 
 /* Offsets of bags into a flat list of indices: they start at 0 and never fall; with
  * include_last_offset the last is the end of the list. */
@@ -80,13 +80,14 @@ struct status rule_offsets(struct generation *generation, const struct rule *rul
     dtype_to_int64(values, tensor->data, tensor->dtype, n);
     qsort(values, n, sizeof *values, compare_integers);
     values[0] = 0;
-    if (generation_integer(generation, "include_last_offset", 0) && n > 1) values[n - 1] = end;
+    if (generation_integer(generation, "include_last_offset", 0) && n > 1)
+        values[n - 1] = end;
     generation_set_integers(input, values);
     generation_note(generation, "%s: offsets sorted, the first 0", input->path);
     return status_ok();
 }
 
-/* ---- repeat_interleave ------------------------------------------------------------------- */
+/* ---- repeat_interleave -------------------------------------------------------------- */
 
 /* Repeats are not negative and give the extent that was recorded for the output. */
 struct status rule_repeats(struct generation *generation, const struct rule *rule)
@@ -109,12 +110,12 @@ struct status rule_repeats(struct generation *generation, const struct rule *rul
     if (!split_recorded(values, n, output->shape[dim], 0, &input->range, &draws))
         return status_ok();
     generation_set_integers(input, values);
-    generation_note(generation, "%s: repeats that give the recorded extent of %lld", input->path,
-                    (long long)output->shape[dim]);
+    generation_note(generation, "%s: repeats that give the recorded extent of %lld",
+                    input->path, (long long)output->shape[dim]);
     return status_ok();
 }
 
-/* ---- tensor_split ------------------------------------------------------------------------ */
+/* ---- tensor_split ------------------------------------------------------------------- */
 
 /* Split points that give the recorded pieces, whose gradients have the recorded shapes. */
 struct status rule_split_points(struct generation *generation, const struct rule *rule)
@@ -140,19 +141,22 @@ struct status rule_split_points(struct generation *generation, const struct rule
     return status_ok();
 }
 
-/* ---- lengths that fill a dimension ------------------------------------------------------- */
+/* ---- lengths that fill a dimension -------------------------------------------------- */
 
 /* The tensor named by `name`, or the first one of a list of that name. */
-static const struct tensor *first_tensor(const struct generation *generation, const char *name)
+static const struct tensor *first_tensor(const struct generation *generation,
+                                         const char *name)
 {
     const struct value *value = generation_argument(generation, name);
-    while (value && value->kind == VALUE_LIST && value->list.count) value = value->list.items;
+    while (value && value->kind == VALUE_LIST && value->list.count)
+        value = value->list.items;
     return value && value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
 /* Lengths of segments that fill `source` along "axis" (default 0); never growing ones with
- * LENGTHS_DESCEND, as the batch sizes of a packed sequence are. (The rows of gru and lstm name
- * their second argument so: for sequences that are not packed it is a float tensor.) */
+ * LENGTHS_DESCEND, as the batch sizes of a packed sequence are. (The rows of gru and lstm
+ * name their second argument so: for sequences that are not packed it is a float tensor.)
+ */
 struct status rule_partition(struct generation *generation, const struct rule *rule)
 {
     struct input *input = rule_subject(generation, rule->subject);
@@ -162,14 +166,15 @@ struct status rule_partition(struct generation *generation, const struct rule *r
     if (!is_integer_input(input) || !source) return status_ok();
     size_t n = tensor_elements(input->value->tensor.tensor);
     int64_t total = rule_extent(source, generation_integer(generation, "axis", 0));
-    /* The first of a packed sequence is its number of sequences, which the initial state has
-     * too: the recorded Max. */
+    /* The first of a packed sequence is its number of sequences, which the initial state
+     * has too: the recorded Max. */
     size_t fixed = rule->flags & LENGTHS_DESCEND ? 1 : 0;
     TRY(generation_integers(&values, generation, n));
     values[0] = input->range.integer_hi;
     if (fixed) total -= values[0];
     struct philox draws = philox_open(input->key, STREAM_RULE);
-    if (total < 0 || !split_recorded(values + fixed, n - fixed, total, 0, &input->range, &draws))
+    if (total < 0 ||
+        !split_recorded(values + fixed, n - fixed, total, 0, &input->range, &draws))
         return status_ok();
     if (fixed) qsort(values, n, sizeof *values, compare_descending);
     generation_set_integers(input, values);
@@ -178,9 +183,9 @@ struct status rule_partition(struct generation *generation, const struct rule *r
     return status_ok();
 }
 
-/* Running totals of lengths: they never fall and end at the extent of `source`. A recorded Min
- * of 0 with more than one entry means that they start at 0. Group lists of type 1 hold the
- * lengths themselves. */
+/* Running totals of lengths: they never fall and end at the extent of `source`. A recorded
+ * Min of 0 with more than one entry means that they start at 0. Group lists of type 1 hold
+ * the lengths themselves. */
 struct status rule_cumulative(struct generation *generation, const struct rule *rule)
 {
     struct input *input = rule_subject(generation, rule->subject);
@@ -205,15 +210,15 @@ struct status rule_cumulative(struct generation *generation, const struct rule *
     return status_ok();
 }
 
-/* ---- ctc_loss ---------------------------------------------------------------------------- */
+/* ---- ctc_loss ----------------------------------------------------------------------- */
 
 struct ctc {
     int64_t frames, classes, blank;
     struct input *targets, *input_lengths, *target_lengths;
 };
 
-/* Labels are classes other than the blank; neighbours differ, so that a target of length L fits
- * into L frames. */
+/* Labels are classes other than the blank; neighbours differ, so that a target of length L
+ * fits into L frames. */
 static struct status ctc_labels(struct generation *generation, const struct ctc *ctc)
 {
     struct input *input = ctc->targets;
@@ -232,13 +237,16 @@ static struct status ctc_labels(struct generation *generation, const struct ctc 
         previous = values[i];
     }
     generation_set_integers(input, values);
-    generation_note(generation, "%s: labels without the blank, neighbours differ", input->path);
+    generation_note(generation, "%s: labels without the blank, neighbours differ",
+                    input->path);
     return status_ok();
 }
 
-/* Lengths of the targets: padded targets bound each, concatenated ones are used up exactly. */
-static struct status ctc_target_lengths(struct generation *generation, const struct ctc *ctc,
-                                        const struct tensor *targets, int64_t most)
+/* Lengths of the targets: padded targets bound each, concatenated ones are used up exactly.
+ */
+static struct status ctc_target_lengths(struct generation *generation,
+                                        const struct ctc *ctc, const struct tensor *targets,
+                                        int64_t most)
 {
     struct input *input = ctc->target_lengths;
     size_t n = tensor_elements(input->value->tensor.tensor);
@@ -252,7 +260,8 @@ static struct status ctc_target_lengths(struct generation *generation, const str
     TRY(generation_integers(&values, generation, n));
     struct philox draws = philox_open(input->key, STREAM_RULE);
     if (!split_total(values, n, total, input->range.integer_lo,
-                     input->range.integer_hi < most ? input->range.integer_hi : most, &draws) &&
+                     input->range.integer_hi < most ? input->range.integer_hi : most,
+                     &draws) &&
         !split_total(values, n, total, 0, most, &draws))
         return status_ok();
     generation_set_integers(input, values);
@@ -262,7 +271,8 @@ static struct status ctc_target_lengths(struct generation *generation, const str
 }
 
 /* The shortest sequence that an argument of lengths (tensor or list) names. */
-static int64_t shortest(const struct generation *generation, const char *name, int64_t otherwise)
+static int64_t shortest(const struct generation *generation, const char *name,
+                        int64_t otherwise)
 {
     const struct value *value = generation_argument(generation, name);
     int64_t least = otherwise;
@@ -279,7 +289,8 @@ static int64_t shortest(const struct generation *generation, const char *name, i
         }
     } else if (value_is_sequence(value)) {
         for (size_t i = 0; i < value->list.count; i++)
-            if (value->list.items[i].kind == VALUE_INT && value->list.items[i].integer < least)
+            if (value->list.items[i].kind == VALUE_INT &&
+                value->list.items[i].integer < least)
                 least = value->list.items[i].integer;
     }
     return least;

@@ -1,11 +1,11 @@
-/* Masks: as many elements true as the shapes of other arguments and recorded results need, and
- * attention masks that leave every query something to attend to. */
+/* Masks: as many elements true as the shapes of other arguments and recorded results need,
+ * and attention masks that leave every query something to attend to. */
 #include <string.h>
 
 #include "generators/fill.h"
 #include "generators/rules.h"
 
-/* ---- number of true elements ------------------------------------------------------------- */
+/* ---- number of true elements -------------------------------------------------------- */
 
 static size_t count_true(const struct tensor *mask)
 {
@@ -26,8 +26,8 @@ static void set_true_count(struct generation *generation, struct input *input, s
     if (count > n || count_true(mask) == count) return;
     const struct shuffle shuffle = shuffle_create(fill_key_derive(input->key, 0), n);
     for (size_t i = 0; i < n; i++) elements[i] = shuffle_at(&shuffle, i) < count;
-    generation_note(generation, "%s: %zu of %zu elements are true, as %s needs", input->path,
-                    count, n, why);
+    generation_note(generation, "%s: %zu of %zu elements are true, as %s needs",
+                    input->path, count, n, why);
 }
 
 /* Elements of the common shape two tensors broadcast to; 0 when they do not. */
@@ -49,10 +49,12 @@ struct status rule_mask_count(struct generation *generation, const struct rule *
 {
     struct input *input = rule_subject(generation, rule->subject);
     const struct tensor *masked = generation_tensor(generation, "input");
-    const struct tensor *source = rule->source ? generation_tensor(generation, rule->source) : NULL;
+    const struct tensor *source =
+        rule->source ? generation_tensor(generation, rule->source) : NULL;
     const struct tensor_record *output = rule_output_record(generation, 0);
 
-    if (!input || !masked || input->value->tensor.tensor->dtype != DT_BOOL) return status_ok();
+    if (!input || !masked || input->value->tensor.tensor->dtype != DT_BOOL)
+        return status_ok();
     const struct tensor *mask = input->value->tensor.tensor;
     size_t n = tensor_elements(mask), whole = broadcast_elements(masked, mask);
     if (whole < n || whole == 0) return status_ok();
@@ -69,8 +71,8 @@ struct status rule_mask_count(struct generation *generation, const struct rule *
 
 /* The only tensor of an index expression when it is a generated mask; `before` counts the
  * dimensions of the result in front of those it selects, `used` those of the source. */
-static struct input *only_mask(const struct generation *generation, const struct value *index,
-                               int *before, int *used)
+static struct input *only_mask(const struct generation *generation,
+                               const struct value *index, int *before, int *used)
 {
     bool is_list = index->kind == VALUE_LIST;
     const struct value *items = is_list ? index->list.items : index;
@@ -124,7 +126,7 @@ struct status rule_mask_index(struct generation *generation, const struct rule *
     return status_ok();
 }
 
-/* ---- attention masks --------------------------------------------------------------------- */
+/* ---- attention masks ---------------------------------------------------------------- */
 
 /* A query whose keys are all masked has no defined softmax: it gets one key, that on the
  * diagonal. */
@@ -134,9 +136,11 @@ struct status rule_open_rows(struct generation *generation, const struct rule *r
 
     if (!input) return status_ok();
     const struct tensor *mask = input->value->tensor.tensor;
-    if ((mask->dtype != DT_BOOL && mask->dtype != DT_U8) || mask->rank < 1) return status_ok();
+    if ((mask->dtype != DT_BOOL && mask->dtype != DT_U8) || mask->rank < 1)
+        return status_ok();
     unsigned char *elements = mask->data, open = rule->flags & MASK_TRUE_IS_OPEN ? 1 : 0;
-    size_t n = tensor_elements(mask), length = (size_t)mask->shape[mask->rank - 1], opened = 0;
+    size_t n = tensor_elements(mask), length = (size_t)mask->shape[mask->rank - 1],
+           opened = 0;
     for (size_t row = 0; row < n / length; row++) {
         unsigned char *keys = elements + row * length;
         bool any = false;
@@ -151,8 +155,8 @@ struct status rule_open_rows(struct generation *generation, const struct rule *r
     return status_ok();
 }
 
-/* Sparse modes 2, 3 and 4 of npu_fusion_attention take one compressed mask, the same for all:
- * 2048 x 2048, ones strictly above the diagonal, whatever shape was recorded. */
+/* Sparse modes 2, 3 and 4 of npu_fusion_attention take one compressed mask, the same for
+ * all: 2048 x 2048, ones strictly above the diagonal, whatever shape was recorded. */
 struct status rule_triangular_mask(struct generation *generation, const struct rule *rule)
 {
     static const int64_t shape[2] = { 2048, 2048 };
@@ -168,7 +172,8 @@ struct status rule_triangular_mask(struct generation *generation, const struct r
         memset(row, 0, i + 1);
         memset(row + i + 1, 1, 2048 - i - 1);
     }
-    generation_note(generation, "%s: the compressed causal mask of sparse_mode %lld, (2048, 2048)",
+    generation_note(generation,
+                    "%s: the compressed causal mask of sparse_mode %lld, (2048, 2048)",
                     input->path, (long long)mode);
     return status_ok();
 }

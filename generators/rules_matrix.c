@@ -1,12 +1,12 @@
 /* Matrices that can be inverted or factored.
  *
- * Random entries of the recorded range make singular and ill-conditioned matrices, on which the
- * results of two correct devices have nothing in common. A matrix is drawn here as c J + E: J
- * is all ones, c = max(lo, 0), and E is strictly diagonally dominant with a positive diagonal.
- * Both parts are positive semidefinite when symmetric, the second definite (Gershgorin), so the
- * sum is positive definite; without the symmetry x^T (c J + E) x > 0 still holds for E
- * dominant by rows and columns, so the sum is regular, with positive determinant. All entries
- * stay in [lo, hi] whenever hi > max(lo, 0).
+ * Random entries of the recorded range make singular and ill-conditioned matrices, on which
+ * the results of two correct devices have nothing in common. A matrix is drawn here as c J
+ * + E: J is all ones, c = max(lo, 0), and E is strictly diagonally dominant with a positive
+ * diagonal. Both parts are positive semidefinite when symmetric, the second definite
+ * (Gershgorin), so the sum is positive definite; without the symmetry x^T (c J + E) x > 0
+ * still holds for E dominant by rows and columns, so the sum is regular, with positive
+ * determinant. All entries stay in [lo, hi] whenever hi > max(lo, 0).
  */
 #include <math.h>
 
@@ -18,8 +18,9 @@ struct matrix_range {
     double diagonal_lo, diagonal_hi, off_lo, off_hi;
 };
 
-/* The parts of [lo, hi] for diagonal and off-diagonal entries of order n. The dominance is 2:
- * off-diagonal entries of a row add up to at most half of the smallest diagonal entry. */
+/* The parts of [lo, hi] for diagonal and off-diagonal entries of order n. The dominance is
+ * 2: off-diagonal entries of a row add up to at most half of the smallest diagonal entry.
+ */
 static struct matrix_range split_range(double lo, double hi, size_t n)
 {
     double base = lo > 0 ? lo : 0, spread = hi - base;
@@ -70,13 +71,15 @@ static size_t matrix_order(const struct tensor *tensor, bool folded)
         return order * order == n ? order : 0;
     }
     if (tensor->rank < 2) return 0;
-    int64_t rows = tensor->shape[tensor->rank - 2], columns = tensor->shape[tensor->rank - 1];
+    int64_t rows = tensor->shape[tensor->rank - 2],
+            columns = tensor->shape[tensor->rank - 1];
     return rows == columns ? (size_t)rows : 0;
 }
 
-/* solve(A, B) of torch.linalg and the older solve(B, A) share their name: A is the square one,
- * the first when both are. */
-static struct input *matrix_subject(const struct generation *generation, const struct rule *rule)
+/* solve(A, B) of torch.linalg and the older solve(B, A) share their name: A is the square
+ * one, the first when both are. */
+static struct input *matrix_subject(const struct generation *generation,
+                                    const struct rule *rule)
 {
     struct input *input = rule_subject(generation, rule->subject);
     bool folded = rule->flags & MATRIX_FOLDED;
@@ -118,13 +121,15 @@ struct status rule_matrix(struct generation *generation, const struct rule *rule
     for (size_t first = 0; first < n; first += entries) {
         draw_matrix(values, order, width, rule->flags & MATRIX_POSITIVE, &parts, &draws);
         for (size_t i = 0; mirrored && i < entries * width; i++) values[i] = -values[i];
-        dtype_from_double((unsigned char *)tensor->data + first * dtype_info(tensor->dtype)->bytes,
+        dtype_from_double((unsigned char *)tensor->data +
+                              first * dtype_info(tensor->dtype)->bytes,
                           tensor->dtype, values, entries);
     }
-    generation_note(generation, "%s: %s matrices, diagonally dominant%s", input->path,
-                    rule->flags & MATRIX_POSITIVE ? "positive definite" : "well-conditioned",
-                    widened ? "; the recorded range has no regular ones, so [0, hi] was used"
-                            : " within the recorded range");
+    generation_note(
+        generation, "%s: %s matrices, diagonally dominant%s", input->path,
+        rule->flags & MATRIX_POSITIVE ? "positive definite" : "well-conditioned",
+        widened ? "; the recorded range has no regular ones, so [0, hi] was used"
+                : " within the recorded range");
     return status_ok();
 }
 
@@ -136,8 +141,8 @@ struct status rule_matrix_power(struct generation *generation, const struct rule
 }
 
 /* Pivots of an LU factorisation of order n: entry i, counted from 0, is in [i + 1, n]. With
- * MATRIX_POSITIVE those of an LDL factorisation without exchanges: i + 1. The packed factors
- * `source` become well-conditioned when they were generated. */
+ * MATRIX_POSITIVE those of an LDL factorisation without exchanges: i + 1. The packed
+ * factors `source` become well-conditioned when they were generated. */
 struct status rule_pivots(struct generation *generation, const struct rule *rule)
 {
     struct input *input = rule_subject(generation, rule->subject);
@@ -146,7 +151,8 @@ struct status rule_pivots(struct generation *generation, const struct rule *rule
 
     if (!input || !matrix || matrix->rank < 2) return status_ok();
     const struct tensor *tensor = input->value->tensor.tensor;
-    if (dtype_info(tensor->dtype)->kind != KIND_INTEGER || tensor->rank < 1) return status_ok();
+    if (dtype_info(tensor->dtype)->kind != KIND_INTEGER || tensor->rank < 1)
+        return status_ok();
     size_t n = tensor_elements(tensor), order = (size_t)tensor->shape[tensor->rank - 1];
     int64_t rows = matrix->shape[matrix->rank - 2];
     if (rows < (int64_t)order) return status_ok();

@@ -7,7 +7,7 @@
 #include "generators/philox.h"
 #include "generators/rules.h"
 
-/* ---- domains ----------------------------------------------------------------------------- */
+/* ---- domains ------------------------------------------------------------------------ */
 
 static bool intersects(double lo, double hi, const struct rule *rule)
 {
@@ -34,9 +34,10 @@ struct status rule_domain(struct generation *generation, const struct rule *rule
         lo = rule->lo;
         hi = isinf(rule->hi) ? rule->lo + 1 : rule->hi;
     }
-    generation_note(generation, "%s: [%.6g, %.6g] is outside the domain of %s; drawn from "
-                    "[%.6g, %.6g]", input->path, old->lo, old->hi, generation->api_case->api, lo,
-                    hi);
+    generation_note(generation,
+                    "%s: [%.6g, %.6g] is outside the domain of %s; drawn from "
+                    "[%.6g, %.6g]",
+                    input->path, old->lo, old->hi, generation->api_case->api, lo, hi);
     struct range range = range_of_reals(dtype, lo, hi);
     generation_refill(input, &range);
     return status_ok();
@@ -46,8 +47,9 @@ struct status rule_domain(struct generation *generation, const struct rule *rule
 struct status rule_divergence(struct generation *generation, const struct rule *rule)
 {
     const struct rule density = { rule_domain, rule->subject, NULL, 0, 0, INFINITY };
-    return generation_integer(generation, "log_target", 0) ? status_ok()
-                                                           : rule_domain(generation, &density);
+    return generation_integer(generation, "log_target", 0)
+               ? status_ok()
+               : rule_domain(generation, &density);
 }
 
 /* Weights of a draw: not negative, and no row without any. */
@@ -75,8 +77,8 @@ struct status rule_weights(struct generation *generation, const struct rule *rul
         changed++;
     }
     if (changed)
-        generation_note(generation, "%s: %zu rows without any weight were given one", input->path,
-                        changed);
+        generation_note(generation, "%s: %zu rows without any weight were given one",
+                        input->path, changed);
     return status_ok();
 }
 
@@ -90,14 +92,16 @@ struct status rule_signs(struct generation *generation, const struct rule *rule)
     bool integers = dtype_info(tensor->dtype)->kind == KIND_INTEGER;
     double lo = integers ? (double)input->range.integer_lo : input->range.lo;
     double hi = integers ? (double)input->range.integer_hi : input->range.hi;
-    if ((!integers && !dtype_is_float(tensor->dtype)) || lo != -1 || hi != 1) return status_ok();
+    if ((!integers && !dtype_is_float(tensor->dtype)) || lo != -1 || hi != 1)
+        return status_ok();
     size_t n = tensor_elements(tensor), bytes = dtype_info(tensor->dtype)->bytes;
     struct philox draws = philox_open(input->key, STREAM_RULE);
     for (size_t i = 0; i < n; i++) {
         double sign = philox_next(&draws) >> 31 ? 1 : -1;
         if (i == 0 && n > 1) sign = -1;
         if (i == n - 1) sign = 1;
-        dtype_from_double((unsigned char *)tensor->data + i * bytes, tensor->dtype, &sign, 1);
+        dtype_from_double((unsigned char *)tensor->data + i * bytes, tensor->dtype, &sign,
+                          1);
     }
     generation_note(generation, "%s: labels -1 and 1, nothing between", input->path);
     return status_ok();
@@ -116,7 +120,8 @@ struct status rule_nonzero(struct generation *generation, const struct rule *rul
         input->range.integer_hi < 0 || (dividend && !dtype_is_integral(dividend->dtype)))
         return status_ok();
     size_t n = tensor_elements(tensor);
-    int64_t replacement = input->range.integer_hi > 0 || input->range.integer_lo == 0 ? 1 : -1;
+    int64_t replacement =
+        input->range.integer_hi > 0 || input->range.integer_lo == 0 ? 1 : -1;
     TRY(generation_integers(&values, generation, n));
     dtype_to_int64(values, tensor->data, tensor->dtype, n);
     for (size_t i = 0; i < n; i++)
@@ -131,7 +136,8 @@ struct status rule_nonzero(struct generation *generation, const struct rule *rul
 struct status rule_rounded_divisor(struct generation *generation, const struct rule *rule)
 {
     const struct value *mode = generation_argument(generation, "rounding_mode");
-    return mode && mode->kind == VALUE_STRING ? rule_nonzero(generation, rule) : status_ok();
+    return mode && mode->kind == VALUE_STRING ? rule_nonzero(generation, rule)
+                                              : status_ok();
 }
 
 /* A shift count is below the width of what is shifted. */
@@ -148,7 +154,7 @@ struct status rule_shift(struct generation *generation, const struct rule *rule)
     return status_ok();
 }
 
-/* ---- sorted rows ------------------------------------------------------------------------- */
+/* ---- sorted rows -------------------------------------------------------------------- */
 
 struct keyed {
     double real;
@@ -175,15 +181,16 @@ static struct status read_keyed(struct keyed **out, struct generation *generatio
     for (size_t i = 0; i < n; i++) {
         const unsigned char *element = (const unsigned char *)tensor->data + i * bytes;
         (*out)[i] = (struct keyed){ 0 };
-        if (integers) dtype_to_int64(&(*out)[i].integer, element, tensor->dtype, 1);
+        if (integers)
+            dtype_to_int64(&(*out)[i].integer, element, tensor->dtype, 1);
         else
             dtype_to_double(&(*out)[i].real, element, tensor->dtype, 1);
     }
     return status_ok();
 }
 
-/* Sort each row (last dimension) upward. With a "sorter" argument the sequence stays as drawn
- * and the sorter becomes the permutation that sorts it. */
+/* Sort each row (last dimension) upward. With a "sorter" argument the sequence stays as
+ * drawn and the sorter becomes the permutation that sorts it. */
 struct status rule_sorted(struct generation *generation, const struct rule *rule)
 {
     const struct value *sorter = generation_argument(generation, "sorter");
@@ -207,7 +214,8 @@ struct status rule_sorted(struct generation *generation, const struct rule *rule
         qsort(elements + i, length, sizeof *elements, compare_keyed);
     for (size_t i = 0; i < n; i++) {
         unsigned char *to = (unsigned char *)out->data + i * dtype_info(out->dtype)->bytes;
-        if (has_sorter) dtype_from_int64(to, out->dtype, &elements[i].position, 1);
+        if (has_sorter)
+            dtype_from_int64(to, out->dtype, &elements[i].position, 1);
         else if (dtype_is_integral(out->dtype))
             dtype_from_int64(to, out->dtype, &elements[i].integer, 1);
         else
@@ -218,12 +226,12 @@ struct status rule_sorted(struct generation *generation, const struct rule *rule
     return status_ok();
 }
 
-/* ---- class targets ----------------------------------------------------------------------- */
+/* ---- class targets ------------------------------------------------------------------ */
 
-/* Targets are classes of `source`, whose classes lie along dimension 1 (0 for one sample), or
- * the ignored index. The recorded range tells whether that occurred: it is then the Min or the
- * Max and no class. One target in eight is then ignored, and the others are drawn from the
- * classes the record leaves. */
+/* Targets are classes of `source`, whose classes lie along dimension 1 (0 for one sample),
+ * or the ignored index. The recorded range tells whether that occurred: it is then the Min
+ * or the Max and no class. One target in eight is then ignored, and the others are drawn
+ * from the classes the record leaves. */
 enum { IGNORED_ONE_IN = 8 };
 
 struct status rule_class_targets(struct generation *generation, const struct rule *rule)
@@ -233,7 +241,8 @@ struct status rule_class_targets(struct generation *generation, const struct rul
 
     if (!input || !source) return status_ok();
     struct tensor *target = input->value->tensor.tensor;
-    if (dtype_info(target->dtype)->kind != KIND_INTEGER) return status_ok(); /* probabilities */
+    if (dtype_info(target->dtype)->kind != KIND_INTEGER)
+        return status_ok(); /* probabilities */
     int64_t classes = rule_extent(source, source->rank > 1 ? 1 : 0);
     int64_t ignored = generation_integer(generation, "ignore_index", -100);
     int64_t lo = input->range.integer_lo, hi = input->range.integer_hi;
@@ -270,12 +279,13 @@ struct status rule_label_lists(struct generation *generation, const struct rule 
     struct input *input = rule_subject(generation, rule->subject);
     const struct tensor *source = generation_tensor(generation, rule->source);
 
-    if (input && source && dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER)
+    if (input && source &&
+        dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER)
         rule_limit_integers(generation, input, -1, rule_extent(source, -1) - 1);
     return status_ok();
 }
 
-/* ---- regions of interest ----------------------------------------------------------------- */
+/* ---- regions of interest ------------------------------------------------------------ */
 
 /* Rows (image, x1, y1, x2, y2): the image exists, corners are in order. */
 struct status rule_region_boxes(struct generation *generation, const struct rule *rule)
@@ -286,7 +296,8 @@ struct status rule_region_boxes(struct generation *generation, const struct rule
     if (!input || !images) return status_ok();
     struct tensor *tensor = input->value->tensor.tensor;
     int64_t count = rule_extent(images, 0);
-    if (!dtype_is_float(tensor->dtype) || tensor->rank != 2 || tensor->shape[1] != 5 || count < 1)
+    if (!dtype_is_float(tensor->dtype) || tensor->rank != 2 || tensor->shape[1] != 5 ||
+        count < 1)
         return status_ok();
     size_t n = tensor_elements(tensor), bytes = dtype_info(tensor->dtype)->bytes;
     struct philox draws = philox_open(input->key, STREAM_RULE);

@@ -1,0 +1,1175 @@
+/* Arguments stay legal for their API. Each test builds a call whose recorded range (as a dump
+ * gives it: Min and Max only) would let a uniform draw make it illegal or ambiguous, and checks
+ * what the API's documentation asks for. Several calls per test: keys differ by the name. */
+#include <stdio.h>
+
+#include "case_builder.h"
+
+enum { CALLS = 20 };
+
+static struct built_case *numbered(const char *api)
+{
+    static char name[100];
+    static int call;
+    snprintf(name, sizeof name, "%s.%d", api, call++);
+    return build_case(name);
+}
+
+static bool all_within(const int64_t *x, size_t n, int64_t lo, int64_t hi)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] < lo || x[i] > hi) return false;
+    return true;
+}
+
+/* `n` values `step` apart are pairwise distinct. */
+static bool all_distinct(const int64_t *x, size_t n, size_t step)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (x[i * step] == x[k * step]) return false;
+    return true;
+}
+
+static bool contains(const int64_t *x, size_t n, int64_t value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] == value) return true;
+    return false;
+}
+
+/* ---- indices ------------------------------------------------------------------------ */
+
+/* A recorded range that is legal is kept as it is, ends included, and nothing is noted. */
+START_TEST(legal_indices_are_left_alone)
+{
+    struct built_case *b = numbered("Torch.gather");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 6, 9));
+    add(b, integer(1));
+    add(b, TENSOR2(b, DT_I64, 2, 7, 6, 40));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[2]);
+    ck_assert(all_within(x, 240, 2, 7));
+    ck_assert_int_eq(x[0], 2);
+    ck_assert_int_eq(x[239], 7);
+    for (int64_t v = 2; v <= 7; v++) ck_assert(contains(x, 240, v));
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* The indexed extent, not another one, is the limit: dim 1 of (6, 9), negative dim, keyword
+ * arguments, rows, elements. */
+START_TEST(indices_stay_inside_the_indexed_extent)
+{
+    static const struct {
+        const char *api;
+        int64_t dim, lo, hi;
+    } calls[] = {
+        { "Torch.gather", 1, 0, 8 },         { "Tensor.gather", 0, 0, 5 },
+        { "Torch.gather", -2, 0, 5 },        { "Torch.index_select", 1, 0, 8 },
+        { "Tensor.index_add_", 0, 0, 5 },    { "Torch.index_fill", -1, -9, 8 },
+        { "Torch.scatter_add", 1, 0, 8 },    { "Tensor.scatter_reduce_", 0, 0, 5 },
+        { "Torch.index_reduce", 1, 0, 8 },
+    };
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        for (int keywords = 0; keywords < 2; keywords++) {
+            struct built_case *b = numbered(calls[k].api);
+            add(b, TENSOR2(b, DT_F32, -1, 1, 6, 9));
+            if (keywords) {
+                add_keyword(b, "dim", integer(calls[k].dim));
+                add_keyword(b, "index", TENSOR1(b, DT_I64, -50, 50, 300));
+            } else {
+                add(b, integer(calls[k].dim));
+                add(b, TENSOR1(b, DT_I64, -50, 50, 300));
+            }
+            generate(b);
+            const int64_t *x = integers(b, keywords ? &b->kwargs[1] : &b->args[2]);
+            ck_assert_msg(all_within(x, 300, calls[k].lo, calls[k].hi), "%s", calls[k].api);
+            ck_assert(contains(x, 300, calls[k].lo) && contains(x, 300, calls[k].hi));
+            ck_assert(noted(b, "not legal"));
+            free_case(b);
+        }
+    }
+}
+END_TEST
+
+START_TEST(flat_and_row_indices)
+{
+    struct built_case *b = numbered("Torch.take");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
+    add(b, TENSOR1(b, DT_I64, -100, 100, 500));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 500, -12, 11));
+    free_case(b);
+
+    b = numbered("Torch.take_along_dim"); /* without dim: all elements */
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
+    add(b, TENSOR1(b, DT_I64, -100, 100, 500));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 500, 0, 11));
+    free_case(b);
+
+    b = numbered("Functional.embedding");
+    add(b, TENSOR2(b, DT_I32, 0, 99, 20, 20));
+    add(b, TENSOR2(b, DT_F32, -1, 1, 7, 5));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[0]), 400, 0, 6));
+    free_case(b);
+
+    b = numbered("Torch.embedding"); /* weight first */
+    add(b, TENSOR2(b, DT_F32, -1, 1, 7, 5));
+    add(b, TENSOR2(b, DT_I32, 0, 99, 20, 20));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 400, 0, 6));
+    free_case(b);
+
+    b = numbered("Functional.one_hot");
+    add(b, TENSOR1(b, DT_I64, -3, 99, 400));
+    add_keyword(b, "num_classes", integer(5));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[0]), 400, 0, 4));
+    free_case(b);
+
+    b = numbered("Torch.bincount");
+    add(b, TENSOR1(b, DT_I64, -3, 9, 400));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[0]), 400, 0, 9));
+    free_case(b);
+}
+END_TEST
+
+/* scatter and index_copy write each place once; the recorded Min and Max occur. */
+START_TEST(written_places_are_distinct)
+{
+    for (int call = 0; call < CALLS; call++) {
+        struct built_case *b = numbered("Torch.scatter");
+        add(b, TENSOR3(b, DT_F32, -1, 1, 3, 10, 2));
+        add(b, integer(1));
+        add(b, TENSOR3(b, DT_I64, 1, 8, 3, 8, 2));
+        add(b, TENSOR3(b, DT_F32, -1, 1, 3, 8, 2));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[2]);
+        ck_assert(all_within(x, 48, 1, 8));
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 2; k++) ck_assert(all_distinct(x + 16 * i + k, 8, 2));
+        ck_assert_int_eq(x[0], 1);
+        ck_assert_int_eq(x[47], 8);
+        ck_assert(noted(b, "without repetition"));
+        free_case(b);
+
+        b = numbered("Tensor.index_copy_"); /* needs more than the recorded range holds */
+        add(b, TENSOR2(b, DT_F32, -1, 1, 9, 4));
+        add(b, integer(0));
+        add(b, TENSOR1(b, DT_I64, 2, 4, 7));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 7, 4));
+        generate(b);
+        x = integers(b, &b->args[2]);
+        ck_assert(all_within(x, 7, 0, 8) && all_distinct(x, 7, 1));
+        free_case(b);
+    }
+}
+END_TEST
+
+/* A scalar source or a reduction cannot lose: repeated indices stay. More indices than places
+ * cannot be distinct: said so. */
+START_TEST(repeats_stay_where_they_do_no_harm)
+{
+    struct built_case *b = numbered("Tensor.scatter_");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 10));
+    add(b, integer(1));
+    add(b, TENSOR2(b, DT_I64, 0, 3, 3, 10));
+    add(b, integer(2));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+
+    b = numbered("Tensor.scatter_");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 10));
+    add(b, integer(1));
+    add(b, TENSOR2(b, DT_I64, 0, 3, 3, 10));
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 10));
+    add_keyword(b, "reduce", string("add"));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+
+    b = numbered("Torch.index_copy");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 3));
+    add(b, integer(0));
+    add(b, TENSOR1(b, DT_I64, 0, 2, 5));
+    add(b, TENSOR1(b, DT_F32, -1, 1, 5));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[2]), 5, 0, 2));
+    ck_assert(noted(b, "must repeat"));
+    free_case(b);
+}
+END_TEST
+
+START_TEST(put_counts_negative_places_once)
+{
+    for (int call = 0; call < CALLS; call++) {
+        struct built_case *b = numbered("Tensor.put_");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
+        add(b, TENSOR1(b, DT_I64, -12, 11, 12));
+        add(b, TENSOR1(b, DT_F32, -1, 1, 12));
+        generate(b);
+        int64_t *x = integers(b, &b->args[1]);
+        for (int i = 0; i < 12; i++)
+            if (x[i] < 0) x[i] += 12;
+        ck_assert(all_within(x, 12, 0, 11) && all_distinct(x, 12, 1));
+        free_case(b);
+    }
+}
+END_TEST
+
+/* x[i, :, j] = value: tuples (i, j) are distinct, each within its own dimension. */
+START_TEST(assigned_tuples_are_distinct)
+{
+    for (int call = 0; call < CALLS; call++) {
+        struct built_case *b = numbered("Tensor.__setitem__");
+        add(b, TENSOR3(b, DT_F32, -1, 1, 4, 5, 3));
+        const struct value index[] = { TENSOR1(b, DT_I64, 0, 99, 11), full_slice(b),
+                                       TENSOR1(b, DT_I64, -99, 2, 11) };
+        add(b, list(b, 3, index));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 11, 5));
+        generate(b);
+        const int64_t *i = integers(b, &b->args[1].list.items[0]);
+        const int64_t *j = integers(b, &b->args[1].list.items[2]);
+        int64_t place[11];
+        for (int k = 0; k < 11; k++) {
+            ck_assert(i[k] >= -4 && i[k] < 4 && j[k] >= -3 && j[k] < 3);
+            place[k] = (i[k] + 4) % 4 * 3 + (j[k] + 3) % 3;
+        }
+        ck_assert(all_distinct(place, 11, 1));
+        free_case(b);
+    }
+}
+END_TEST
+
+/* None makes a new dimension in x[...], and stands for a whole one in index_put; an ellipsis
+ * skips to the end. The tensor below indexes extents 3, 5, 3 in turn. */
+START_TEST(index_expressions_find_their_dimension)
+{
+    struct built_case *b = numbered("Tensor.__getitem__");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 3, 4, 5));
+    const struct value new_axis[] = { none(), TENSOR1(b, DT_I64, 0, 99, 50) };
+    add(b, list(b, 2, new_axis));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1].list.items[1]), 50, 0, 2));
+    free_case(b);
+
+    b = numbered("Tensor.__getitem__");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 3, 4, 5));
+    const struct value at_end[] = { ellipsis(), TENSOR1(b, DT_I64, 0, 99, 50) };
+    add(b, list(b, 2, at_end));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[1].list.items[1]);
+    ck_assert(all_within(x, 50, 0, 4) && contains(x, 50, 4));
+    free_case(b);
+
+    b = numbered("Tensor.index_put_");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 2, 4, 3));
+    const struct value whole[] = { none(), none(), TENSOR1(b, DT_I64, 0, 99, 3) };
+    add(b, list(b, 3, whole));
+    add(b, TENSOR3(b, DT_F32, -1, 1, 2, 4, 3));
+    generate(b);
+    x = integers(b, &b->args[1].list.items[2]);
+    ck_assert(all_within(x, 3, 0, 2) && all_distinct(x, 3, 1));
+    free_case(b);
+}
+END_TEST
+
+START_TEST(accumulating_assignments_may_repeat)
+{
+    struct built_case *b = numbered("Tensor.index_put_");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 2));
+    const struct value index = TENSOR1(b, DT_I64, 0, 1, 30);
+    add(b, list(b, 1, &index));
+    add(b, TENSOR1(b, DT_F32, -1, 1, 30));
+    add(b, boolean(true));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* scatter_nd: component k runs over dimension k. */
+START_TEST(index_tuples_of_one_tensor)
+{
+    struct built_case *b = numbered("NPU.npu_scatter_nd_update");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 3, 5, 2));
+    add(b, TENSOR2(b, DT_I64, 0, 4, 15, 2));
+    add(b, TENSOR2(b, DT_F32, -1, 1, 15, 2));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[1]);
+    int64_t place[15];
+    for (int i = 0; i < 15; i++) {
+        ck_assert(x[2 * i] >= 0 && x[2 * i] < 3 && x[2 * i + 1] >= 0 && x[2 * i + 1] < 5);
+        place[i] = 5 * x[2 * i] + x[2 * i + 1];
+    }
+    ck_assert(all_distinct(place, 15, 1)); /* all 15 places, each once */
+    free_case(b);
+}
+END_TEST
+
+/* Indices into the planes of the recorded output (or of the default size), once per plane. */
+START_TEST(unpooled_places_are_distinct_in_each_plane)
+{
+    for (int recorded = 0; recorded < 2; recorded++) {
+        struct built_case *b = numbered("Functional.max_unpool2d");
+        add(b, TENSOR4(b, DT_F32, -1, 1, 2, 3, 4, 4));
+        add(b, TENSOR4(b, DT_I64, 0, 9999, 2, 3, 4, 4));
+        add(b, integer(2));
+        if (recorded) add_output(b, TENSOR4(b, DT_F32, 0, 1, 2, 3, 9, 9));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        ck_assert(all_within(x, 96, 0, recorded ? 80 : 63));
+        for (int plane = 0; plane < 6; plane++) ck_assert(all_distinct(x + 16 * plane, 16, 1));
+        free_case(b);
+    }
+}
+END_TEST
+
+START_TEST(cache_slots_and_expert_rows)
+{
+    struct built_case *b = numbered("NPU._npu_reshape_and_cache");
+    add(b, TENSOR3(b, DT_F16, -1, 1, 12, 2, 4));
+    add(b, TENSOR3(b, DT_F16, -1, 1, 12, 2, 4));
+    add(b, TENSOR4(b, DT_F16, -1, 1, 5, 4, 2, 4));
+    add(b, TENSOR4(b, DT_F16, -1, 1, 5, 4, 2, 4));
+    add(b, TENSOR1(b, DT_I32, 0, 500, 12));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[4]);
+    ck_assert(all_within(x, 12, 0, 19) && all_distinct(x, 12, 1));
+    free_case(b);
+
+    b = numbered("NPU.npu_moe_token_unpermute");
+    add(b, TENSOR2(b, DT_F16, -1, 1, 24, 8));
+    add(b, TENSOR1(b, DT_I32, 0, 23, 24));
+    generate(b);
+    x = integers(b, &b->args[1]);
+    ck_assert(all_within(x, 24, 0, 23) && all_distinct(x, 24, 1));
+    free_case(b);
+}
+END_TEST
+
+/* ---- classes ------------------------------------------------------------------------ */
+
+/* The four ways a record can show the ignored index: as Min, as Max, not at all, or as all
+ * there was. Some targets are ignored, some are not, the rest are classes. */
+START_TEST(targets_are_classes_or_ignored)
+{
+    static const struct {
+        const char *api;
+        int64_t ignore, lo, hi;
+        bool pass_ignore, expect_ignored;
+    } calls[] = {
+        { "Functional.nll_loss", -100, -100, 6, false, true },
+        { "Functional.cross_entropy", -100, -100, 6, false, true },
+        { "Functional.cross_entropy", -100, 0, 6, false, false },
+        { "Functional.cross_entropy", 255, 0, 255, true, true },
+        { "Functional.cross_entropy", 3, 0, 6, true, false }, /* a class like any other */
+        { "Functional.cross_entropy", -1, -1, 90, true, true },
+        { "Torch.nll_loss", -100, -50, 6, false, false },
+        { "Functional.multi_margin_loss", -100, 0, 20, false, false },
+    };
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        struct built_case *b = numbered(calls[k].api);
+        add(b, TENSOR3(b, DT_F32, -5, 0, 20, 7, 10));
+        add(b, TENSOR2(b, DT_I64, (double)calls[k].lo, (double)calls[k].hi, 20, 10));
+        if (calls[k].pass_ignore) add_keyword(b, "ignore_index", integer(calls[k].ignore));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        int ignored = 0, highest = 0;
+        for (int i = 0; i < 200; i++) {
+            bool is_ignored = calls[k].expect_ignored && x[i] == calls[k].ignore;
+            ck_assert_msg(is_ignored || (x[i] >= 0 && x[i] < 7), "%s: %lld", calls[k].api,
+                          (long long)x[i]);
+            ignored += is_ignored;
+            highest += x[i] == 6;
+        }
+        ck_assert_int_gt(highest, 0);
+        ck_assert_int_eq(ignored > 0, calls[k].expect_ignored);
+        ck_assert_int_lt(ignored, 60);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* One sample: classes along dimension 0; probabilities are no classes; a tensor that was all
+ * ignored stays so. */
+START_TEST(odd_targets)
+{
+    struct built_case *b = numbered("Functional.cross_entropy");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 4));
+    add(b, TENSOR0(b, DT_I64, 9, 9));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 1, 0, 3));
+    free_case(b);
+
+    b = numbered("Functional.cross_entropy");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
+    add(b, TENSOR2(b, DT_F32, 0.1, 0.9, 3, 4));
+    generate(b);
+    ck_assert_double_eq(reals(b, &b->args[1])[11], (float)0.9 > 0.9 ? nextafterf(0.9f, 0) : 0.9f);
+    free_case(b);
+
+    b = numbered("Functional.nll_loss");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
+    add(b, TENSOR1(b, DT_I64, -100, -100, 3));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 3, -100, -100));
+    free_case(b);
+}
+END_TEST
+
+/* Labels are never the blank, neighbours differ, lengths fit: padded and concatenated. */
+START_TEST(ctc_targets_fit_their_frames)
+{
+    for (int call = 0; call < CALLS; call++) {
+        int64_t blank = call % 3;
+        struct built_case *b = numbered("Functional.ctc_loss");
+        add(b, TENSOR3(b, DT_F32, -5, 0, 20, 4, 6));
+        add(b, TENSOR1(b, DT_I64, 0, 99, 17));
+        add(b, TENSOR1(b, DT_I64, 12, 30, 4));
+        add(b, TENSOR1(b, DT_I64, 2, 6, 4));
+        add_keyword(b, "blank", integer(blank));
+        generate(b);
+        const int64_t *targets = integers(b, &b->args[1]), *frames = integers(b, &b->args[2]);
+        const int64_t *lengths = integers(b, &b->args[3]);
+        ck_assert(all_within(targets, 17, 0, 5) && !contains(targets, 17, blank));
+        for (int i = 1; i < 17; i++) ck_assert_int_ne(targets[i], targets[i - 1]);
+        ck_assert(all_within(frames, 4, 12, 20) && all_within(lengths, 4, 2, 6));
+        ck_assert_int_eq(lengths[0] + lengths[1] + lengths[2] + lengths[3], 17);
+        free_case(b);
+
+        b = numbered("Functional.ctc_loss");
+        add(b, TENSOR3(b, DT_F32, -5, 0, 9, 3, 6));
+        add(b, TENSOR2(b, DT_I64, 0, 5, 3, 8));
+        add(b, TENSOR1(b, DT_I32, 5, 9, 3));
+        add(b, TENSOR1(b, DT_I32, 1, 8, 3));
+        generate(b);
+        targets = integers(b, &b->args[1]);
+        frames = integers(b, &b->args[2]);
+        lengths = integers(b, &b->args[3]);
+        ck_assert(all_within(targets, 24, 1, 5));
+        for (int i = 0; i < 3; i++) ck_assert(lengths[i] >= 0 && lengths[i] <= frames[i]);
+        free_case(b);
+    }
+}
+END_TEST
+
+START_TEST(labels_are_signs_where_the_record_says_so)
+{
+    static const char *const apis[] = { "Functional.hinge_embedding_loss",
+                                        "Functional.soft_margin_loss" };
+    for (int k = 0; k < 2; k++) {
+        struct built_case *b = numbered(apis[k]);
+        add(b, TENSOR1(b, DT_F32, -1, 1, 100));
+        add(b, TENSOR1(b, k ? DT_F32 : DT_I64, -1, 1, 100));
+        generate(b);
+        const double *x = reals(b, &b->args[1]);
+        int positive = 0;
+        for (int i = 0; i < 100; i++) {
+            ck_assert(x[i] == 1 || x[i] == -1);
+            positive += x[i] == 1;
+        }
+        ck_assert(positive > 25 && positive < 75);
+        free_case(b);
+    }
+    struct built_case *b = numbered("Functional.soft_margin_loss");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 100));
+    add(b, TENSOR1(b, DT_F32, -1, 0.75, 100));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* ---- domains ------------------------------------------------------------------------ */
+
+START_TEST(values_stay_in_their_domain)
+{
+    static const struct {
+        const char *api;
+        size_t place;
+        double lo, hi;
+    } calls[] = {
+        { "Functional.binary_cross_entropy", 0, 0, 1 },
+        { "Torch.bernoulli", 0, 0, 1 },
+        { "Tensor.bernoulli_", 1, 0, 1 },
+        { "Torch.poisson", 0, 0, 3 },
+        { "Torch.binomial", 0, 0, 3 },
+        { "Torch.binomial", 1, 0, 1 },
+        { "Torch.normal", 1, 0, 3 },
+        { "Torch.quantile", 1, 0, 1 },
+        { "Functional.kl_div", 1, 0, 3 },
+        { "Functional.gaussian_nll_loss", 2, 0, 3 },
+        { "Functional.batch_norm", 2, 0, 3 },
+        { "Torch.batch_norm", 4, 0, 3 },
+        { "Torch.multinomial", 0, 0, 3 },
+    };
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        /* A range that sticks out on both sides; and one that is unknown because of a NaN. */
+        for (int unknown = 0; unknown < 2; unknown++) {
+            struct built_case *b = numbered(calls[k].api);
+            double lo = unknown ? NAN : -2, hi = unknown ? NAN : 3;
+            for (int i = 0; i < 5; i++) add(b, TENSOR1(b, DT_F32, lo, hi, 200));
+            generate(b);
+            const double *x = reals(b, &b->args[calls[k].place]);
+            for (int i = 0; i < 200; i++)
+                ck_assert_msg(x[i] >= calls[k].lo && x[i] <= calls[k].hi, "%s: %g",
+                              calls[k].api, x[i]);
+            ck_assert(noted(b, "domain"));
+            free_case(b);
+        }
+    }
+}
+END_TEST
+
+START_TEST(logarithms_of_densities_may_be_negative)
+{
+    struct built_case *b = numbered("Functional.kl_div");
+    add(b, TENSOR1(b, DT_F32, -2, -1, 20));
+    add(b, TENSOR1(b, DT_F32, -3, -1, 20));
+    add_keyword(b, "log_target", boolean(true));
+    generate(b);
+    ck_assert_double_eq(reals(b, &b->args[1])[0], -3);
+    free_case(b);
+}
+END_TEST
+
+START_TEST(every_row_to_draw_from_has_weight)
+{
+    struct built_case *b = numbered("Torch.multinomial");
+    add(b, TENSOR2(b, DT_F32, 0, 0, 5, 4));
+    add(b, integer(1));
+    generate(b);
+    const double *x = reals(b, &b->args[0]);
+    for (int row = 0; row < 5; row++) {
+        double sum = 0;
+        for (int i = 0; i < 4; i++) sum += x[4 * row + i];
+        ck_assert_double_gt(sum, 0);
+    }
+    free_case(b);
+}
+END_TEST
+
+/* No integer is divided by zero; floats may be, and plain div makes floats. */
+START_TEST(integer_divisors_are_not_zero)
+{
+    static const char *const apis[] = { "Tensor.__floordiv__", "Torch.remainder", "Torch.fmod",
+                                        "Tensor.__mod__", "Torch.floor_divide", "Torch.div" };
+    for (int k = 0; k < 6; k++) {
+        for (int range = 0; range < 3; range++) {
+            static const double bounds[3][2] = { { -2, 2 }, { 0, 2 }, { -2, 0 } };
+            struct built_case *b = numbered(apis[k]);
+            add(b, TENSOR1(b, DT_I64, -9, 9, 200));
+            add(b, TENSOR1(b, DT_I64, bounds[range][0], bounds[range][1], 200));
+            if (k == 5) add_keyword(b, "rounding_mode", string("floor"));
+            generate(b);
+            const int64_t *x = integers(b, &b->args[1]);
+            ck_assert_msg(!contains(x, 200, 0), "%s", apis[k]);
+            ck_assert(all_within(x, 200, -2, 2));
+            free_case(b);
+        }
+    }
+    struct built_case *b = numbered("Torch.div");
+    add(b, TENSOR1(b, DT_I64, -9, 9, 200));
+    add(b, TENSOR1(b, DT_I64, -2, 2, 200));
+    generate(b);
+    ck_assert(contains(integers(b, &b->args[1]), 200, 0));
+    free_case(b);
+
+    b = numbered("Torch.remainder");
+    add(b, TENSOR1(b, DT_F32, -9, 9, 200));
+    add(b, TENSOR1(b, DT_I64, -2, 2, 200));
+    generate(b);
+    ck_assert(contains(integers(b, &b->args[1]), 200, 0));
+    free_case(b);
+
+    b = numbered("Tensor.__rfloordiv__"); /* self is the divisor */
+    add(b, TENSOR1(b, DT_I64, -2, 2, 200));
+    add(b, integer(7));
+    generate(b);
+    ck_assert(!contains(integers(b, &b->args[0]), 200, 0));
+    free_case(b);
+}
+END_TEST
+
+START_TEST(shifts_stay_below_the_width)
+{
+    struct built_case *b = numbered("Tensor.__lshift__");
+    add(b, TENSOR1(b, DT_I32, 0, 9, 200));
+    add(b, TENSOR1(b, DT_I64, -9, 99, 200));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 200, 0, 31));
+    free_case(b);
+}
+END_TEST
+
+/* ---- order -------------------------------------------------------------------------- */
+
+START_TEST(sequences_are_sorted_by_rows)
+{
+    static const enum dtype dtypes[] = { DT_F32, DT_BF16, DT_I64, DT_F64 };
+    for (int k = 0; k < 4; k++) {
+        struct built_case *b = numbered("Torch.searchsorted");
+        add(b, TENSOR2(b, dtypes[k], -50, 50, 4, 30));
+        add(b, TENSOR2(b, dtypes[k], -50, 50, 4, 3));
+        generate(b);
+        const double *x = reals(b, &b->args[0]);
+        for (int row = 0; row < 4; row++)
+            for (int i = 1; i < 30; i++) ck_assert(x[30 * row + i] >= x[30 * row + i - 1]);
+        ck_assert_double_lt(x[30], x[29]); /* rows apart */
+        free_case(b);
+    }
+    struct built_case *b = numbered("Torch.bucketize");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 5));
+    add_keyword(b, "boundaries", TENSOR1(b, DT_F32, -1, 1, 40));
+    generate(b);
+    const double *x = reals(b, &b->kwargs[0]);
+    for (int i = 1; i < 40; i++) ck_assert(x[i] >= x[i - 1]);
+    free_case(b);
+}
+END_TEST
+
+START_TEST(a_sorter_sorts_what_was_drawn)
+{
+    struct built_case *b = numbered("Torch.searchsorted");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 25));
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 2));
+    add_keyword(b, "sorter", TENSOR2(b, DT_I64, 0, 24, 3, 25));
+    generate(b);
+    const double *x = reals(b, &b->args[0]);
+    const int64_t *sorter = integers(b, &b->kwargs[0]);
+    bool sorted = true;
+    for (int row = 0; row < 3; row++) {
+        ck_assert(all_distinct(sorter + 25 * row, 25, 1));
+        for (int i = 1; i < 25; i++) {
+            ck_assert(x[25 * row + sorter[25 * row + i]] >= x[25 * row + sorter[25 * row + i - 1]]);
+            sorted = sorted && x[25 * row + i] >= x[25 * row + i - 1];
+        }
+    }
+    ck_assert(!sorted);
+    free_case(b);
+}
+END_TEST
+
+/* ---- lengths ------------------------------------------------------------------------ */
+
+START_TEST(offsets_start_at_zero_and_rise)
+{
+    for (int last = 0; last < 2; last++) {
+        struct built_case *b = numbered("Functional.embedding_bag");
+        add(b, TENSOR1(b, DT_I64, 0, 500, 40));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 9, 4));
+        add(b, TENSOR1(b, DT_I64, 0, 70, 12));
+        if (last) add_keyword(b, "include_last_offset", boolean(true));
+        generate(b);
+        ck_assert(all_within(integers(b, &b->args[0]), 40, 0, 8));
+        const int64_t *x = integers(b, &b->args[2]);
+        ck_assert_int_eq(x[0], 0);
+        for (int i = 1; i < 12; i++) ck_assert_int_ge(x[i], x[i - 1]);
+        ck_assert_int_le(x[11], 40);
+        if (last) ck_assert_int_eq(x[11], 40);
+        free_case(b);
+    }
+}
+END_TEST
+
+static int64_t sum_of(const int64_t *x, size_t n)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return sum;
+}
+
+START_TEST(lengths_add_up)
+{
+    for (int call = 0; call < CALLS; call++) {
+        struct built_case *b = numbered("Torch.repeat_interleave");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 8, 3));
+        add(b, TENSOR1(b, DT_I64, 0, 5, 8));
+        add(b, integer(-2));
+        add_output(b, TENSOR2(b, DT_F32, -1, 1, 19, 3));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        ck_assert(all_within(x, 8, 0, 5));
+        ck_assert_int_eq(sum_of(x, 8), 19);
+        free_case(b);
+
+        b = numbered("Torch.segment_reduce");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 30, 3));
+        add(b, string("sum"));
+        add_keyword(b, "lengths", TENSOR1(b, DT_I64, 2, 9, 7));
+        generate(b);
+        x = integers(b, &b->kwargs[0]);
+        ck_assert(all_within(x, 7, 2, 9));
+        ck_assert_int_eq(sum_of(x, 7), 30);
+        free_case(b);
+
+        b = numbered("Torch.gru"); /* packed: first the number of sequences, never growing */
+        add(b, TENSOR2(b, DT_F32, -1, 1, 20, 5));
+        add(b, TENSOR1(b, DT_I64, 1, 6, 5));
+        generate(b);
+        x = integers(b, &b->args[1]);
+        ck_assert_int_eq(x[0], 6);
+        for (int i = 1; i < 5; i++) ck_assert(x[i] <= x[i - 1] && x[i] >= 1);
+        ck_assert_int_eq(sum_of(x, 5), 20);
+        free_case(b);
+
+        b = numbered("NPU.npu_grouped_matmul");
+        const struct value x_list = TENSOR2(b, DT_BF16, -1, 1, 64, 8);
+        add(b, list(b, 1, &x_list));
+        add_keyword(b, "group_list", TENSOR1(b, DT_I64, 3, 64, 6));
+        if (call % 2) add_keyword(b, "group_list_type", integer(1));
+        generate(b);
+        x = integers(b, &b->kwargs[0]);
+        if (call % 2) ck_assert_int_eq(sum_of(x, 6), 64);
+        else
+            ck_assert_int_eq(x[5], 64);
+        for (int i = 1; call % 2 == 0 && i < 6; i++) ck_assert_int_ge(x[i], x[i - 1]);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Without a recorded result repeats are only not negative; not packed, gru is left alone. */
+START_TEST(lengths_without_a_total)
+{
+    struct built_case *b = numbered("Torch.repeat_interleave");
+    add(b, TENSOR1(b, DT_F32, -1, 1, 50));
+    add(b, TENSOR1(b, DT_I64, -4, 5, 50));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 50, 0, 5));
+    free_case(b);
+
+    b = numbered("Torch.gru");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 4, 2, 5));
+    add(b, TENSOR3(b, DT_F32, -1, 1, 1, 2, 6));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+START_TEST(split_points_give_the_recorded_pieces)
+{
+    struct built_case *b = numbered("Torch.tensor_split");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 3, 10));
+    add(b, TENSOR1(b, DT_I64, 1, 8, 3));
+    add(b, integer(1));
+    static const int64_t extents[] = { 1, 0, 7, 2 };
+    for (int i = 0; i < 4; i++) add_output(b, TENSOR2(b, DT_F32, -1, 1, 3, extents[i]));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[1]);
+    ck_assert(x[0] == 1 && x[1] == 1 && x[2] == 8);
+    free_case(b);
+}
+END_TEST
+
+/* ---- masks -------------------------------------------------------------------------- */
+
+static int64_t count_of(struct built_case *b, const struct value *mask)
+{
+    return sum_of(integers(b, mask), elements(mask));
+}
+
+START_TEST(masks_select_what_was_recorded)
+{
+    for (int call = 0; call < CALLS; call++) {
+        struct built_case *b = numbered("Torch.masked_select");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 6, 8));
+        add(b, TENSOR1(b, DT_BOOL, 0, 1, 8)); /* broadcast over 6 rows */
+        add_cotangent(b, TENSOR1(b, DT_F32, -1, 1, 18));
+        generate(b);
+        ck_assert_int_eq(count_of(b, &b->args[1]), 3);
+        free_case(b);
+
+        b = numbered("Tensor.__getitem__");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 6, 8));
+        const struct value index[] = { full_slice(b), TENSOR1(b, DT_BOOL, 0, 1, 8) };
+        add(b, list(b, 2, index));
+        add_output(b, TENSOR2(b, DT_F32, -1, 1, 6, 5));
+        generate(b);
+        ck_assert_int_eq(count_of(b, &b->args[1].list.items[1]), 5);
+        free_case(b);
+
+        b = numbered("Tensor.__setitem__");
+        add(b, TENSOR3(b, DT_F32, -1, 1, 6, 8, 3));
+        add(b, TENSOR2(b, DT_BOOL, 0, 1, 6, 8));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 11, 3));
+        generate(b);
+        ck_assert_int_eq(count_of(b, &b->args[1]), 11);
+        free_case(b);
+
+        b = numbered("Torch.masked_scatter");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 6, 8));
+        add(b, TENSOR2(b, DT_BOOL, 0, 1, 6, 8));
+        add(b, TENSOR1(b, DT_F32, -1, 1, 5));
+        generate(b);
+        ck_assert_int_le(count_of(b, &b->args[1]), 5);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* A value that broadcasts takes any number of places. */
+START_TEST(masks_are_free_for_broadcast_values)
+{
+    struct built_case *b = numbered("Tensor.__setitem__");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 60, 3));
+    add(b, TENSOR1(b, DT_BOOL, 0, 1, 60));
+    add(b, TENSOR1(b, DT_F32, -1, 1, 3));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* Each query keeps a key: True attends in scaled_dot_product_attention, and masks elsewhere. */
+START_TEST(attention_masks_leave_a_key)
+{
+    static const struct {
+        const char *api, *name;
+        bool open;
+    } calls[] = {
+        { "Functional.scaled_dot_product_attention", "attn_mask", true },
+        { "Functional.multi_head_attention_forward", "attn_mask", false },
+        { "Functional.multi_head_attention_forward", "key_padding_mask", false },
+        { "NPU.npu_fusion_attention", "atten_mask", false },
+    };
+    for (size_t k = 0; k < 4; k++) {
+        struct built_case *b = numbered(calls[k].api);
+        add_keyword(b, calls[k].name, TENSOR2(b, DT_BOOL, 0, 1, 300, 2));
+        generate(b);
+        const int64_t *x = integers(b, &b->kwargs[0]);
+        for (int row = 0; row < 300; row++)
+            ck_assert(x[2 * row] == calls[k].open || x[2 * row + 1] == calls[k].open);
+        ck_assert(noted(b, "masked every key"));
+        free_case(b);
+    }
+}
+END_TEST
+
+START_TEST(sparse_modes_take_the_compressed_mask)
+{
+    for (int mode = 0; mode <= 5; mode++) {
+        struct built_case *b = numbered("NPU.npu_fusion_attention");
+        add_keyword(b, "atten_mask", TENSOR2(b, DT_BOOL, 0, 1, 16, 16));
+        add_keyword(b, "sparse_mode", integer(mode));
+        generate(b);
+        const struct tensor *mask = b->kwargs[0].tensor.tensor;
+        if (mode < 2 || mode > 4) {
+            ck_assert_int_eq(mask->shape[0], 16);
+            free_case(b);
+            continue;
+        }
+        const unsigned char *x = mask->data;
+        ck_assert(mask->dtype == DT_BOOL && mask->rank == 2 && tensor_is_dense(mask));
+        ck_assert(mask->shape[0] == 2048 && mask->shape[1] == 2048);
+        for (int i = 0; i < 2048; i++)
+            for (int k = 0; k < 2048; k++)
+                if (x[i * 2048 + k] != (k > i)) ck_abort_msg("at (%d, %d)", i, k);
+        ck_assert_uint_ge(generate_input_bytes(&b->c), 2048 * 2048);
+        free_case(b);
+    }
+}
+END_TEST
+
+START_TEST(sequence_ends_rise_to_the_number_of_tokens)
+{
+    struct built_case *b = numbered("NPU.npu_fusion_attention");
+    add(b, TENSOR3(b, DT_BF16, -1, 1, 50, 4, 8));
+    add(b, TENSOR3(b, DT_BF16, -1, 1, 70, 4, 8));
+    add_keyword(b, "actual_seq_qlen", TENSOR1(b, DT_I64, 7, 50, 5));
+    add_keyword(b, "actual_seq_kvlen", TENSOR1(b, DT_I64, 0, 70, 6));
+    generate(b);
+    const int64_t *q = integers(b, &b->kwargs[0]), *k = integers(b, &b->kwargs[1]);
+    ck_assert(q[0] > 0 && q[4] == 50 && k[0] == 0 && k[5] == 70);
+    for (int i = 1; i < 5; i++) ck_assert(q[i] > q[i - 1] && k[i] > k[i - 1]);
+    free_case(b);
+}
+END_TEST
+
+/* ---- matrices ----------------------------------------------------------------------- */
+
+/* Cholesky factorisation in long double; false when a pivot is not positive. */
+static bool is_positive_definite(const double *a, size_t n)
+{
+    long double l[16][16] = { { 0 } };
+    for (size_t j = 0; j < n; j++) {
+        for (size_t i = j; i < n; i++) {
+            long double sum = a[i * n + j];
+            for (size_t k = 0; k < j; k++) sum -= l[i][k] * l[j][k];
+            if (i == j && sum <= 0) return false;
+            l[i][j] = i == j ? sqrtl(sum) : sum / l[j][j];
+        }
+    }
+    return true;
+}
+
+/* LU without exchanges: the smallest pivot relative to the largest entry. */
+static double smallest_pivot(const double *a, size_t n)
+{
+    long double u[16][16], largest = 0, smallest = INFINITY;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            u[i][j] = a[i * n + j];
+            if (fabsl(u[i][j]) > largest) largest = fabsl(u[i][j]);
+        }
+    for (size_t k = 0; k < n; k++) {
+        if (fabsl(u[k][k]) < smallest) smallest = fabsl(u[k][k]);
+        for (size_t i = k + 1; i < n; i++) {
+            long double factor = u[i][k] / u[k][k];
+            for (size_t j = k; j < n; j++) u[i][j] -= factor * u[k][j];
+        }
+    }
+    return (double)(smallest / largest);
+}
+
+/* Ranges that hold zero, are all positive, all negative, or one value; in float32 and
+ * bfloat16, whose rounding must not break it. */
+static const double matrix_ranges[][2] = {
+    { -0.25, 6.5 }, { 0.5, 6 }, { 5.9, 6 }, { -6, -0.5 }, { -3, 0 }, { 2, 2 }, { -1, 1 },
+};
+
+START_TEST(cholesky_gets_positive_definite_matrices)
+{
+    for (size_t r = 0; r < 7; r++) {
+        for (int d = 0; d < 2; d++) {
+            struct built_case *b = numbered(r % 2 ? "Torch.cholesky" : "Torch.linalg.cholesky_ex");
+            double lo = matrix_ranges[r][0], hi = matrix_ranges[r][1];
+            add(b, TENSOR3(b, d ? DT_BF16 : DT_F32, lo, hi, 5, 8, 8));
+            generate(b);
+            const double *x = reals(b, &b->args[0]);
+            bool widened = noted(b, "no regular ones");
+            for (int m = 0; m < 5; m++) {
+                const double *a = x + 64 * m;
+                for (int i = 0; i < 8; i++)
+                    for (int k = 0; k < 8; k++) {
+                        ck_assert_double_eq(a[8 * i + k], a[8 * k + i]);
+                        /* 0.5 %: bfloat16 bounds move inward, never outward. */
+                        if (!widened)
+                            ck_assert(a[8 * i + k] >= lo && a[8 * i + k] <= hi);
+                    }
+                ck_assert_msg(is_positive_definite(a, 8), "range %zu", r);
+            }
+            ck_assert_int_eq(widened, hi <= fmax(lo, 0));
+            free_case(b);
+        }
+    }
+}
+END_TEST
+
+START_TEST(inverse_gets_well_conditioned_matrices)
+{
+    static const char *const apis[] = { "Torch.inverse", "Torch.det", "Torch.slogdet",
+                                        "Torch.cholesky_inverse", "Torch.lu_factor" };
+    for (size_t r = 0; r < 7; r++) {
+        struct built_case *b = numbered(apis[r % 5]);
+        double lo = matrix_ranges[r][0], hi = matrix_ranges[r][1];
+        add(b, TENSOR3(b, DT_F32, lo, hi, 4, 8, 8));
+        generate(b);
+        const double *x = reals(b, &b->args[0]);
+        for (int m = 0; m < 4; m++) {
+            ck_assert_msg(smallest_pivot(x + 64 * m, 8) > 0.001, "range %zu", r);
+            for (int i = 0; i < 64 && !noted(b, "no regular ones"); i++)
+                ck_assert(x[64 * m + i] >= (float)lo && x[64 * m + i] <= (float)hi);
+        }
+        free_case(b);
+    }
+    struct built_case *b = numbered("Torch.inverse"); /* not square: not ours */
+    add(b, TENSOR2(b, DT_F32, -1, 1, 4, 6));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* solve(A, B) of torch.linalg, the older solve(B, A), and the right-hand side of both. */
+START_TEST(solve_finds_its_matrix)
+{
+    for (int old = 0; old < 2; old++) {
+        struct built_case *b = numbered("Torch.solve");
+        struct value a = TENSOR2(b, DT_F32, -1, 1, 8, 8), right = TENSOR2(b, DT_F32, -1, 1, 8, 3);
+        add(b, old ? right : a);
+        add(b, old ? a : right);
+        generate(b);
+        ck_assert_double_gt(smallest_pivot(reals(b, &b->args[old]), 8), 0.01);
+        ck_assert_uint_eq(b->notes.count, 1);
+        free_case(b);
+    }
+    struct built_case *b = numbered("Torch.tensorsolve");
+    add(b, TENSOR3(b, DT_F32, -1, 1, 2, 3, 6));
+    add(b, TENSOR2(b, DT_F32, -1, 1, 2, 3));
+    generate(b);
+    ck_assert_double_gt(smallest_pivot(reals(b, &b->args[0]), 6), 0.01);
+    free_case(b);
+}
+END_TEST
+
+/* Hermitian with a real positive diagonal that outweighs its row. */
+START_TEST(complex_matrices_are_hermitian)
+{
+    struct built_case *b = numbered("Torch.cholesky");
+    add(b, TENSOR2(b, DT_C64, 0, 4, 6, 6));
+    generate(b);
+    const double *z = reals(b, &b->args[0]);
+    for (int i = 0; i < 6; i++) {
+        double row = 0;
+        for (int k = 0; k < 6; k++) {
+            const double *x = z + 2 * (6 * i + k), *y = z + 2 * (6 * k + i);
+            ck_assert_double_eq(x[0], y[0]);
+            ck_assert_double_eq(x[1], -y[1]);
+            if (k != i) row += hypot(x[0], x[1]);
+        }
+        ck_assert_double_lt(row, z[2 * (7 * i)]);
+    }
+    free_case(b);
+}
+END_TEST
+
+START_TEST(pivots_point_forward)
+{
+    for (int linalg = 0; linalg < 2; linalg++) {
+        struct built_case *b = numbered("Torch.lu_solve");
+        struct value right = TENSOR3(b, DT_F32, -1, 1, 3, 6, 2);
+        if (!linalg) add(b, right);
+        add(b, TENSOR3(b, DT_F32, -1, 1, 3, 6, 6));
+        add(b, TENSOR2(b, DT_I32, 1, 6, 3, 6));
+        if (linalg) add(b, right);
+        generate(b);
+        const int64_t *x = integers(b, &b->args[linalg ? 1 : 2]);
+        for (int i = 0; i < 18; i++) ck_assert(x[i] >= i % 6 + 1 && x[i] <= 6);
+        ck_assert_double_gt(fabs(reals(b, &b->args[linalg ? 0 : 1])[0]), 0.4);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* ---- look-up ------------------------------------------------------------------------ */
+
+/* In-place, "linalg." and "_ex" names find the row of the plain name; bernoulli_ has its own,
+ * in which self may be anything. */
+START_TEST(names_find_their_rules)
+{
+    static const char *const names[] = { "Torch.cholesky", "Torch.linalg.cholesky",
+                                         "Aten.linalg_cholesky_ex", "Torch.cholesky_ex" };
+    for (int k = 0; k < 4; k++) {
+        struct built_case *b = numbered(names[k]);
+        add(b, TENSOR2(b, DT_F32, -1, 1, 3, 3));
+        generate(b);
+        ck_assert_msg(noted(b, "positive definite"), "%s", names[k]);
+        free_case(b);
+    }
+    struct built_case *b = numbered("Tensor.bernoulli_");
+    add(b, TENSOR1(b, DT_F32, -5, 5, 9));
+    generate(b);
+    ck_assert_double_eq(reals(b, &b->args[0])[0], -5);
+    free_case(b);
+}
+END_TEST
+
+/* Rules survive arguments that make no sense. */
+START_TEST(senseless_arguments_do_no_harm)
+{
+    static const char *const apis[] = {
+        "Torch.gather", "Torch.scatter", "Torch.take", "Tensor.put_", "Tensor.index_put_",
+        "Tensor.__getitem__", "Tensor.__setitem__", "Functional.embedding_bag",
+        "Functional.cross_entropy", "Functional.ctc_loss", "Torch.repeat_interleave",
+        "Torch.masked_select", "Torch.masked_scatter", "Functional.max_unpool2d",
+        "Torch.searchsorted", "Torch.cholesky", "Torch.solve", "Torch.lu_solve",
+        "Torch.tensorsolve", "NPU.npu_fusion_attention", "NPU.npu_grouped_matmul",
+        "NPU.npu_scatter_nd_update", "Torch.multinomial", "Torch.tensor_split",
+        "NPU.npu_roi_align", "Torch.gru", "Torch.matrix_power", "Functional.one_hot",
+    };
+    for (size_t k = 0; k < sizeof apis / sizeof *apis; k++) {
+        for (int shape = 0; shape < 6; shape++) {
+            struct built_case *b = numbered(apis[k]);
+            for (int i = 0; i < 4; i++) {
+                enum dtype dtype = (enum dtype[]){ DT_F32, DT_I64, DT_BOOL, DT_I32, DT_C64,
+                                                   DT_F16 }[(shape + i) % 6];
+                struct value v = shape == 0   ? TENSOR0(b, dtype, 0, 1)
+                                 : shape == 1 ? TENSOR1(b, dtype, 0, 1, 0)
+                                 : shape == 2 ? TENSOR3(b, dtype, 0, 1, 2, 0, 3)
+                                 : shape == 3 ? TENSOR4(b, dtype, 0, 1, 2, 3, 1, 2)
+                                 : shape == 4 ? TENSOR1(b, dtype, 0, 1, 7)
+                                              : TENSOR2(b, dtype, 0, 1, 3, 3);
+                add(b, v);
+            }
+            generate(b);
+            free_case(b);
+            b = numbered(apis[k]); /* no arguments at all, and only integers */
+            if (shape % 2)
+                for (int i = 0; i < 4; i++) add(b, integer(shape * 40 - 100));
+            generate(b);
+            free_case(b);
+        }
+    }
+}
+END_TEST
+
+START_TEST(regions_name_their_image)
+{
+    struct built_case *b = numbered("NPU.npu_roi_align");
+    add(b, TENSOR4(b, DT_F32, -1, 1, 3, 2, 8, 8));
+    add(b, TENSOR2(b, DT_F32, 0, 7, 40, 5));
+    generate(b);
+    const double *x = reals(b, &b->args[1]);
+    for (int i = 0; i < 40; i++, x += 5) {
+        ck_assert(x[0] == 0 || x[0] == 1 || x[0] == 2);
+        ck_assert(x[1] <= x[3] && x[2] <= x[4]);
+    }
+    free_case(b);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tests = tcase_create("rules");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, legal_indices_are_left_alone);
+    tcase_add_test(tests, indices_stay_inside_the_indexed_extent);
+    tcase_add_test(tests, flat_and_row_indices);
+    tcase_add_test(tests, written_places_are_distinct);
+    tcase_add_test(tests, repeats_stay_where_they_do_no_harm);
+    tcase_add_test(tests, put_counts_negative_places_once);
+    tcase_add_test(tests, assigned_tuples_are_distinct);
+    tcase_add_test(tests, index_expressions_find_their_dimension);
+    tcase_add_test(tests, accumulating_assignments_may_repeat);
+    tcase_add_test(tests, index_tuples_of_one_tensor);
+    tcase_add_test(tests, unpooled_places_are_distinct_in_each_plane);
+    tcase_add_test(tests, cache_slots_and_expert_rows);
+    tcase_add_test(tests, targets_are_classes_or_ignored);
+    tcase_add_test(tests, odd_targets);
+    tcase_add_test(tests, ctc_targets_fit_their_frames);
+    tcase_add_test(tests, labels_are_signs_where_the_record_says_so);
+    tcase_add_test(tests, values_stay_in_their_domain);
+    tcase_add_test(tests, logarithms_of_densities_may_be_negative);
+    tcase_add_test(tests, every_row_to_draw_from_has_weight);
+    tcase_add_test(tests, integer_divisors_are_not_zero);
+    tcase_add_test(tests, shifts_stay_below_the_width);
+    tcase_add_test(tests, sequences_are_sorted_by_rows);
+    tcase_add_test(tests, a_sorter_sorts_what_was_drawn);
+    tcase_add_test(tests, offsets_start_at_zero_and_rise);
+    tcase_add_test(tests, lengths_add_up);
+    tcase_add_test(tests, lengths_without_a_total);
+    tcase_add_test(tests, split_points_give_the_recorded_pieces);
+    tcase_add_test(tests, masks_select_what_was_recorded);
+    tcase_add_test(tests, masks_are_free_for_broadcast_values);
+    tcase_add_test(tests, attention_masks_leave_a_key);
+    tcase_add_test(tests, sparse_modes_take_the_compressed_mask);
+    tcase_add_test(tests, sequence_ends_rise_to_the_number_of_tokens);
+    tcase_add_test(tests, cholesky_gets_positive_definite_matrices);
+    tcase_add_test(tests, inverse_gets_well_conditioned_matrices);
+    tcase_add_test(tests, solve_finds_its_matrix);
+    tcase_add_test(tests, complex_matrices_are_hermitian);
+    tcase_add_test(tests, pivots_point_forward);
+    tcase_add_test(tests, names_find_their_rules);
+    tcase_add_test(tests, senseless_arguments_do_no_harm);
+    tcase_add_test(tests, regions_name_their_image);
+    return run_tests("rules", tests);
+}

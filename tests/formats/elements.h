@@ -36,8 +36,8 @@ static inline void check_elements(const struct tensor *t)
         for (int d = 0; d < t->rank; d++) offset += index[d] * t->stride[d];
         dtype_to_double(got, (const char *)t->data + offset * (int64_t)width, t->dtype, 1);
         element_expected(want, t->dtype, i);
-        ck_assert_msg(got[0] == want[0] && got[1] == want[1], "element %zu: %g%+gi, not %g%+gi",
-                      i, got[0], got[1], want[0], want[1]);
+        if (got[0] != want[0] || got[1] != want[1]) /* an assertion each would take seconds */
+            ck_abort_msg("element %zu: %g%+gi, not %g%+gi", i, got[0], got[1], want[0], want[1]);
         for (int d = t->rank - 1; d >= 0; d--) {
             if (++index[d] < t->shape[d]) break;
             index[d] = 0;

@@ -1,0 +1,206 @@
+/* The arena: aligned, disjoint, bounded, reused, and honest when memory runs out. */
+#include <check.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/arena.h"
+#include "core/checked.h"
+#include "core/memory.h"
+
+/* Blocks of random sizes do not overlap and keep what is written into them. */
+START_TEST(blocks_are_aligned_and_disjoint)
+{
+    enum { N = 2000 };
+    struct arena arena = { 0 };
+    unsigned char *blocks[N];
+    size_t sizes[N];
+    uint64_t state = 1 + (uint64_t)_i;
+
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < N; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            sizes[i] = (state >> 33) % (i % 50 == 0 ? 300000 : 500);
+            blocks[i] = arena_allocate(&arena, sizes[i]);
+            ck_assert_ptr_nonnull(blocks[i]);
+            if ((uintptr_t)blocks[i] % 64) ck_abort_msg("block %d is not aligned", i);
+            memset(blocks[i], i & 0xff, sizes[i]);
+        }
+        for (int i = 0; i < N; i++)
+            for (size_t k = 0; k < sizes[i]; k++)
+                if (blocks[i][k] != (i & 0xff)) ck_abort_msg("block %d was overwritten", i);
+        ck_assert_uint_ge(arena.held_bytes, arena.used_bytes);
+        arena_reset(&arena);
+        ck_assert_uint_eq(arena.used_bytes, 0);
+    }
+    arena_release(&arena);
+    ck_assert_uint_eq(arena.held_bytes, 0);
+}
+END_TEST
+
+/* After a reset the same requests are served from the kept blocks. */
+START_TEST(blocks_are_reused)
+{
+    struct arena arena = { 0 };
+    for (int i = 0; i < 100; i++) ck_assert_ptr_nonnull(arena_allocate(&arena, 100000));
+    size_t held = arena.held_bytes;
+    for (int round = 0; round < 10; round++) {
+        arena_reset(&arena);
+        for (int i = 0; i < 100; i++) ck_assert_ptr_nonnull(arena_allocate(&arena, 100000));
+        ck_assert_uint_eq(arena.held_bytes, held);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* What is kept across a reset is at most keep_bytes. */
+START_TEST(kept_memory_is_bounded)
+{
+    struct arena arena = { .keep_bytes = 1 << 20 };
+    for (int i = 0; i < 64; i++) ck_assert_ptr_nonnull(arena_allocate(&arena, 1 << 20));
+    ck_assert_uint_ge(arena.held_bytes, (size_t)64 << 20);
+    arena_reset(&arena);
+    ck_assert_uint_le(arena.held_bytes, 1 << 20);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 10));
+    arena_release(&arena);
+    ck_assert_uint_eq(arena.keep_bytes, 1 << 20);
+}
+END_TEST
+
+START_TEST(the_limit_holds)
+{
+    struct arena arena = { .limit_bytes = 1000 };
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 500));
+    ck_assert_ptr_null(arena_allocate(&arena, 500)); /* 512 + 512 */
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 448));
+    ck_assert_ptr_null(arena_allocate(&arena, 64));
+    ck_assert_ptr_null(arena_allocate(&arena, SIZE_MAX));
+    arena_reset(&arena);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 900));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(overflowing_requests_fail)
+{
+    struct arena arena = { 0 };
+    ck_assert_ptr_null(arena_allocate(&arena, SIZE_MAX));
+    ck_assert_ptr_null(arena_allocate(&arena, SIZE_MAX - 63));
+    ck_assert_ptr_null(arena_allocate_array(&arena, SIZE_MAX / 2, 3));
+    ck_assert_ptr_null(arena_allocate_zeroed(&arena, (size_t)1 << 32, (size_t)1 << 32));
+    ck_assert_ptr_null(arena_copy_bytes(&arena, "", SIZE_MAX));
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 0));
+    ck_assert_ptr_nonnull(arena_allocate_array(&arena, 0, SIZE_MAX));
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(zeroed_is_zero_also_after_reuse)
+{
+    struct arena arena = { 0 };
+    memset(arena_allocate(&arena, 10000), 0xff, 10000);
+    arena_reset(&arena);
+    unsigned char *zeros = arena_allocate_zeroed(&arena, 2500, 4);
+    for (int i = 0; i < 10000; i++)
+        if (zeros[i]) ck_abort_msg("byte %d is not zero", i);
+    arena_release(&arena);
+}
+END_TEST
+
+START_TEST(strings_are_copied)
+{
+    struct arena arena = { 0 };
+    char text[] = "hello";
+    char *copy = arena_copy_string(&arena, text), *part = arena_copy_bytes(&arena, text, 3);
+    text[0] = 'j';
+    ck_assert_str_eq(copy, "hello");
+    ck_assert_str_eq(part, "hel");
+    ck_assert_str_eq(arena_copy_bytes(&arena, "", 0), "");
+    ck_assert_str_eq(arena_format(&arena, "%s-%d", copy, 5), "hello-5");
+    char *wide = arena_format(&arena, "%200000d", 7);
+    ck_assert_uint_eq(strlen(wide), 200000);
+    arena_release(&arena);
+}
+END_TEST
+
+static int fail_after;
+
+static int fail_allocation(size_t bytes)
+{
+    (void)bytes;
+    return fail_after-- <= 0;
+}
+
+/* A failed allocation is NULL, and the arena works on afterwards. */
+START_TEST(failing_memory_is_survived)
+{
+    struct arena arena = { 0 };
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 10));
+    fail_after = 0;
+    memory_fault = fail_allocation;
+    ck_assert_ptr_null(arena_allocate(&arena, 1 << 20));
+    ck_assert_ptr_null(arena_format(&arena, "%2000000d", 1));
+    memory_fault = NULL;
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 1 << 20));
+    arena_release(&arena);
+    fail_after = 0;
+    memory_fault = fail_allocation;
+    ck_assert_ptr_null(memory_allocate(1));
+    ck_assert_ptr_null(memory_allocate_zeroed(1, 1));
+    ck_assert_ptr_null(memory_resize(NULL, 1));
+    ck_assert_ptr_null(memory_copy_string("a"));
+    memory_fault = NULL;
+    char *copy = memory_copy_string("abc");
+    ck_assert_str_eq(copy, "abc");
+    copy = memory_resize(copy, 100);
+    ck_assert_str_eq(copy, "abc");
+    memory_release(copy);
+    memory_release(NULL);
+}
+END_TEST
+
+START_TEST(checked_sizes)
+{
+    size_t out = 7;
+    ck_assert(!size_multiply(&out, SIZE_MAX, 2));
+    ck_assert(!size_add(&out, SIZE_MAX, 1));
+    ck_assert_uint_eq(out, 7);
+    ck_assert(size_multiply(&out, SIZE_MAX / 2, 2));
+    ck_assert_uint_eq(out, SIZE_MAX - 1);
+    ck_assert(size_add(&out, SIZE_MAX, 0));
+    ck_assert_uint_eq(out, SIZE_MAX);
+
+    static const int64_t good[] = { 2, 3, 4 }, empty[] = { 5, 0, 7 }, negative[] = { 2, -1 };
+    static const int64_t wide[] = { INT64_C(1) << 32, INT64_C(1) << 31 };
+    ck_assert(shape_elements(&out, 3, good));
+    ck_assert_uint_eq(out, 24);
+    ck_assert(shape_elements(&out, 3, empty));
+    ck_assert_uint_eq(out, 0);
+    ck_assert(shape_elements(&out, 0, NULL));
+    ck_assert_uint_eq(out, 1);
+    ck_assert(!shape_elements(&out, 2, negative));
+    ck_assert(!shape_elements(&out, 2, wide)); /* 2^63 > PTRDIFF_MAX */
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("arena");
+    TCase *tests = tcase_create("arena");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, blocks_are_aligned_and_disjoint, 0, 3);
+    tcase_add_test(tests, blocks_are_reused);
+    tcase_add_test(tests, kept_memory_is_bounded);
+    tcase_add_test(tests, the_limit_holds);
+    tcase_add_test(tests, overflowing_requests_fail);
+    tcase_add_test(tests, zeroed_is_zero_also_after_reuse);
+    tcase_add_test(tests, strings_are_copied);
+    tcase_add_test(tests, failing_memory_is_survived);
+    tcase_add_test(tests, checked_sizes);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -8,6 +8,7 @@
 #include <sleef.h>
 
 #include "bench/functions.h"
+#include "bench/vector_math.h"
 
 #define U UNIT_ROUNDOFF
 #define TINY 0x1p-1074
@@ -21,7 +22,7 @@ static double value_pow(double a, double b)
     if (b == 2) return a * a;
     if (b == 1) return a;
     if (b == 0.5 && a >= 0) return sqrt(a);
-    return Sleef_pow_u10(a, b);
+    return scalar_pow(a, b);
 }
 static double value_atan2(double a, double b) { return Sleef_atan2_u10(a, b); }
 static double value_hypot(double a, double b) { return Sleef_hypot_u05(a, b); }
@@ -47,19 +48,19 @@ static double value_floor_divide(double a, double b)
 static double value_logaddexp(double a, double b)
 {
     if (isinf(a) && a == b) return a;
-    return fmax(a, b) + Sleef_log1p_u10(Sleef_exp_u10(-fabs(a - b))) + (isnan(a) ? a : 0);
+    return fmax(a, b) + scalar_log1p(scalar_exp(-fabs(a - b))) + (isnan(a) ? a : 0);
 }
 
 static double value_logaddexp2(double a, double b)
 {
     if (isinf(a) && a == b) return a;
-    return fmax(a, b) + Sleef_log1p_u10(Sleef_exp2_u10(-fabs(a - b))) * 0x1.71547652b82fep+0 +
+    return fmax(a, b) + scalar_log1p(scalar_exp2(-fabs(a - b))) * 0x1.71547652b82fep+0 +
            (isnan(a) ? a : 0);
 }
 
 static double value_xlogy(double a, double b)
 {
-    return isnan(b) ? b : a == 0 ? 0 : a * Sleef_log_u10(b);
+    return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
 /* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the

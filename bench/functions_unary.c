@@ -13,6 +13,8 @@
 #include <sleef.h>
 
 #include "bench/functions.h"
+#include "bench/functions_vector.h"
+#include "bench/vector_math.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
 
@@ -26,7 +28,6 @@ static double value_sqrt(double x) { return sqrt(x); }
 static double value_rsqrt(double x) { return 1 / sqrt(x); }
 static double value_reciprocal(double x) { return 1 / x; }
 static double value_square(double x) { return x * x; }
-static double value_tanh(double x) { return Sleef_tanh_u10(x); }
 static double value_frac(double x) { return x - trunc(x); }
 static double value_sinpi(double x) { return isinf(x) ? NAN : Sleef_sinpi_u05(remainder(x, 2)); }
 static double value_cospi(double x) { return isinf(x) ? NAN : Sleef_cospi_u05(remainder(x, 2)); }
@@ -49,11 +50,10 @@ WRAPPED(wrapped_lgamma, arb_fpwrap_double_lgamma(&y, x, 0))
 WRAPPED(wrapped_digamma, arb_fpwrap_double_digamma(&y, x, 0))
 WRAPPED(wrapped_i0, arb_fpwrap_double_bessel_i(&y, 0, x, 0))
 WRAPPED(wrapped_i1, arb_fpwrap_double_bessel_i(&y, 1, x, 0))
-static double value_log(double x) { return Sleef_log_u10(x); }
 
 static double value_sigmoid(double x)
 {
-    double e = Sleef_exp_u10(-fabs(x));
+    double e = scalar_exp(-fabs(x));
     return isnan(x) ? x : x >= 0 ? 1 / (1 + e) : e / (1 + e);
 }
 
@@ -64,7 +64,7 @@ static double value_silu(double x)
 
 static double value_softplus(double x)
 {
-    return (x > 0 ? x : 0) + Sleef_log1p_u10(Sleef_exp_u10(-fabs(x))) + (isnan(x) ? x : 0);
+    return (x > 0 ? x : 0) + scalar_log1p(scalar_exp(-fabs(x))) + (isnan(x) ? x : 0);
 }
 
 static double value_logsigmoid(double x) { return -value_softplus(-x); }
@@ -72,7 +72,7 @@ static double value_logsigmoid(double x) { return -value_softplus(-x); }
 static double value_mish(double x)
 {
     if (x > 20) return x;
-    double e = Sleef_exp_u10(x), n = e * (e + 2);
+    double e = scalar_exp(x), n = e * (e + 2);
     return x * (n / (n + 2));
 }
 
@@ -83,7 +83,7 @@ static double value_gelu(double x)
     const double c = 0x1.6a09e667f3bcdp-1, c_low = -0x1.bdd3413b26456p-55;
     if (isinf(x)) return x > 0 ? x : 0.0 * x;
     double z = -x * c, low = fma(-x, c, -z) - x * c_low;
-    double tail = Sleef_erfc_u15(z) - 0x1.20dd750429b6dp+0 * Sleef_exp_u10(-z * z) * low;
+    double tail = scalar_erfc(z) - 0x1.20dd750429b6dp+0 * scalar_exp(-z * z) * low;
     return 0.5 * x * tail;
 }
 
@@ -117,7 +117,7 @@ static double value_sinc(double x)
 
 static double value_normal_pdf(double x)
 {
-    return 0x1.9884533d43651p-2 * Sleef_exp_u10(-0.5 * x * x);
+    return 0x1.9884533d43651p-2 * scalar_exp(-0.5 * x * x);
 }
 
 /* ---- slopes: upper bounds of |f'| on [x - e, x + e] -------------------------------------- */
@@ -516,43 +516,43 @@ DERIVATIVE(d_normal_pdf) { return node_negate(g, node_multiply(g, x, y)); }
 /* clang-format off */
 static const struct unary_function functions[] = {
     /* name           value               vector ulps  slope                ball              derivative */
-    { "abs",          value_abs,          NULL,  0,    slope_one,           ball_abs,         d_abs },
+    { "abs",          value_abs,          vector_abs,  0,    slope_one,           ball_abs,         d_abs },
     { "sign",         value_sign,         NULL,  0,    slope_step_zero,     ball_sign,        NULL },
     { "floor",        value_floor,        NULL,  0,    slope_step_integers, arb_floor,        NULL },
     { "ceil",         value_ceil,         NULL,  0,    slope_step_integers, arb_ceil,         NULL },
     { "trunc",        value_trunc,        NULL,  0,    slope_step_integers, ball_trunc,       NULL },
     { "round",        value_round,        NULL,  0,    slope_step_halves,   ball_round,       NULL },
-    { "exp",          Sleef_exp_u10,      NULL,  1,    slope_exp,           arb_exp,          d_exp },
-    { "exp2",         Sleef_exp2_u10,     NULL,  1,    slope_exp2,          ball_exp2,        d_exp2 },
-    { "expm1",        Sleef_expm1_u10,    NULL,  1,    slope_exp,           arb_expm1,        d_expm1 },
-    { "log",          value_log,          NULL,  1,    slope_log,           arb_log,          d_log },
-    { "log2",         Sleef_log2_u10,     NULL,  1,    slope_log2,          ball_log2,        d_logarithm2 },
-    { "log10",        Sleef_log10_u10,    NULL,  1,    slope_log10,         ball_log10,       d_logarithm10 },
-    { "log1p",        Sleef_log1p_u10,    NULL,  1,    slope_log1p,         arb_log1p,        d_log1p },
-    { "sqrt",         value_sqrt,         NULL,  0.5,  slope_sqrt,          arb_sqrt,         d_sqrt },
-    { "rsqrt",        value_rsqrt,        NULL,  1.5,  slope_rsqrt,         arb_rsqrt,        d_rsqrt },
-    { "reciprocal",   value_reciprocal,   NULL,  0.5,  slope_reciprocal,    ball_reciprocal,  d_reciprocal },
-    { "square",       value_square,       NULL,  0.5,  slope_square,        ball_square,      d_square },
-    { "sin",          Sleef_sin_u10,      NULL,  1,    slope_one,           arb_sin,          d_sin },
-    { "cos",          Sleef_cos_u10,      NULL,  1,    slope_one,           arb_cos,          d_cos },
-    { "tan",          Sleef_tan_u10,      NULL,  1,    slope_tan,           arb_tan,          d_tan },
-    { "asin",         Sleef_asin_u10,     NULL,  1,    slope_asin,          arb_asin,         d_asin },
-    { "acos",         Sleef_acos_u10,     NULL,  1,    slope_asin,          arb_acos,         d_acos },
-    { "atan",         Sleef_atan_u10,     NULL,  1,    slope_one,           arb_atan,         d_atan },
-    { "sinh",         Sleef_sinh_u10,     NULL,  1,    slope_sinh,          arb_sinh,         d_sinh },
-    { "cosh",         Sleef_cosh_u10,     NULL,  1,    slope_sinh,          arb_cosh,         d_cosh },
-    { "tanh",         value_tanh,         NULL,  1,    slope_tanh,          arb_tanh,         d_tanh },
-    { "asinh",        Sleef_asinh_u10,    NULL,  1,    slope_one,           arb_asinh,        d_asinh },
-    { "acosh",        Sleef_acosh_u10,    NULL,  1,    slope_acosh,         arb_acosh,        d_acosh },
-    { "atanh",        Sleef_atanh_u10,    NULL,  1,    slope_atanh,         arb_atanh,        d_atanh },
-    { "erf",          Sleef_erf_u10,      NULL,  1,    slope_erf,           arb_hypgeom_erf,  d_erf },
-    { "erfc",         Sleef_erfc_u15,     NULL,  1.5,  slope_erf,           arb_hypgeom_erfc, d_erfc },
-    { "sigmoid",      value_sigmoid,      NULL,  4,    slope_sigmoid,       ball_sigmoid,     d_sigmoid },
-    { "silu",         value_silu,         NULL,  5,    slope_smooth_relu,   ball_silu,        d_silu },
-    { "softplus",     value_softplus,     NULL,  6,    slope_softplus,      ball_softplus,    d_softplus },
-    { "logsigmoid",   value_logsigmoid,   NULL,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
-    { "mish",         value_mish,         NULL,  13,   slope_smooth_relu,   ball_mish,        d_mish },
-    { "gelu",         value_gelu,         NULL,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
+    { "exp",          scalar_exp,      vector_exp,  1,    slope_exp,           arb_exp,          d_exp },
+    { "exp2",         scalar_exp2,     vector_exp2,  1,    slope_exp2,          ball_exp2,        d_exp2 },
+    { "expm1",        scalar_expm1,    vector_expm1,  1,    slope_exp,           arb_expm1,        d_expm1 },
+    { "log",          scalar_log,          vector_log,  1,    slope_log,           arb_log,          d_log },
+    { "log2",         scalar_log2,     vector_log2,  1,    slope_log2,          ball_log2,        d_logarithm2 },
+    { "log10",        scalar_log10,    vector_log10,  1,    slope_log10,         ball_log10,       d_logarithm10 },
+    { "log1p",        scalar_log1p,    vector_log1p,  1,    slope_log1p,         arb_log1p,        d_log1p },
+    { "sqrt",         value_sqrt,         vector_sqrt,  0.5,  slope_sqrt,          arb_sqrt,         d_sqrt },
+    { "rsqrt",        value_rsqrt,        vector_rsqrt,  1.5,  slope_rsqrt,         arb_rsqrt,        d_rsqrt },
+    { "reciprocal",   value_reciprocal,   vector_reciprocal,  0.5,  slope_reciprocal,    ball_reciprocal,  d_reciprocal },
+    { "square",       value_square,       vector_square,  0.5,  slope_square,        ball_square,      d_square },
+    { "sin",          scalar_sin,      vector_sin,  1,    slope_one,           arb_sin,          d_sin },
+    { "cos",          scalar_cos,      vector_cos,  1,    slope_one,           arb_cos,          d_cos },
+    { "tan",          scalar_tan,      vector_tan,  1,    slope_tan,           arb_tan,          d_tan },
+    { "asin",         scalar_asin,     vector_asin,  1,    slope_asin,          arb_asin,         d_asin },
+    { "acos",         scalar_acos,     vector_acos,  1,    slope_asin,          arb_acos,         d_acos },
+    { "atan",         scalar_atan,     vector_atan,  1,    slope_one,           arb_atan,         d_atan },
+    { "sinh",         scalar_sinh,     vector_sinh,  1,    slope_sinh,          arb_sinh,         d_sinh },
+    { "cosh",         scalar_cosh,     vector_cosh,  1,    slope_sinh,          arb_cosh,         d_cosh },
+    { "tanh",         scalar_tanh,         vector_tanh,  1,    slope_tanh,          arb_tanh,         d_tanh },
+    { "asinh",        scalar_asinh,    vector_asinh,  1,    slope_one,           arb_asinh,        d_asinh },
+    { "acosh",        scalar_acosh,    vector_acosh,  1,    slope_acosh,         arb_acosh,        d_acosh },
+    { "atanh",        scalar_atanh,    vector_atanh,  1,    slope_atanh,         arb_atanh,        d_atanh },
+    { "erf",          scalar_erf,      vector_erf,  1,    slope_erf,           arb_hypgeom_erf,  d_erf },
+    { "erfc",         scalar_erfc,     vector_erfc,  1.5,  slope_erf,           arb_hypgeom_erfc, d_erfc },
+    { "sigmoid",      value_sigmoid,      vector_sigmoid,  4,    slope_sigmoid,       ball_sigmoid,     d_sigmoid },
+    { "silu",         value_silu,         vector_silu,  5,    slope_smooth_relu,   ball_silu,        d_silu },
+    { "softplus",     value_softplus,     vector_softplus,  6,    slope_softplus,      ball_softplus,    d_softplus },
+    { "logsigmoid",   value_logsigmoid,   vector_logsigmoid,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
+    { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        d_mish },
+    { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
     { "lgamma",       value_lgamma,       NULL,  1,    NULL,                ball_lgamma,      d_lgamma },
     { "digamma",      value_digamma,      NULL,  1,    NULL,                arb_digamma,      d_digamma },
     { "erfinv",       value_erfinv,       NULL,  1,    NULL,                arb_hypgeom_erfinv, d_erfinv },
@@ -565,7 +565,7 @@ static const struct unary_function functions[] = {
     { "deg2rad",      value_deg2rad,      NULL,  1,    slope_deg2rad,       ball_deg2rad,     d_deg2rad },
     { "rad2deg",      value_rad2deg,      NULL,  1,    slope_rad2deg,       ball_rad2deg,     d_rad2deg },
     { "frac",         value_frac,         NULL,  0,    slope_frac,          ball_frac,        d_one },
-    { "normal_pdf",   value_normal_pdf,   NULL,  800,  slope_normal_pdf,    ball_normal_pdf,  d_normal_pdf },
+    { "normal_pdf",   value_normal_pdf,   vector_normal_pdf,  800,  slope_normal_pdf,    ball_normal_pdf,  d_normal_pdf },
 };
 /* clang-format on */
 

@@ -1,0 +1,21 @@
+/* Array versions of the composite rows of functions_unary.c: the same formulas, the library calls
+ * made on whole blocks. `y` may not be `x`. */
+#ifndef PROBE_BENCH_FUNCTIONS_VECTOR_H
+#define PROBE_BENCH_FUNCTIONS_VECTOR_H
+
+#include <stddef.h>
+
+void vector_abs(double *y, const double *x, size_t n);
+void vector_sqrt(double *y, const double *x, size_t n);
+void vector_rsqrt(double *y, const double *x, size_t n);
+void vector_reciprocal(double *y, const double *x, size_t n);
+void vector_square(double *y, const double *x, size_t n);
+void vector_sigmoid(double *y, const double *x, size_t n);
+void vector_silu(double *y, const double *x, size_t n);
+void vector_softplus(double *y, const double *x, size_t n);
+void vector_logsigmoid(double *y, const double *x, size_t n);
+void vector_mish(double *y, const double *x, size_t n);
+void vector_gelu(double *y, const double *x, size_t n);
+void vector_normal_pdf(double *y, const double *x, size_t n);
+
+#endif

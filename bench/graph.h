@@ -241,10 +241,17 @@ struct node *node_gather_rows(struct graph *graph, struct node *x, int rank, con
 struct node *node_scatter_add_rows(struct graph *graph, struct node *x, int rank,
                                    const int64_t *shape, size_t row, const int64_t *map);
 
-/* x with row map[i] replaced by row i of v (negative: dropped); where several meet, the last
- * stays. v is of x's dtype; its rows count in memory order. */
+/* x with row map[i] replaced by row i of v (negative: dropped). Where several meet, `writer`
+ * says which row of v each row of x holds in the end (-1: its own); NULL: the last one. As in
+ * PyTorch, each row of v gets the cotangent of its target, replaced ones too. */
 struct node *node_overwrite(struct graph *graph, struct node *x, struct node *v, size_t row,
-                            const int64_t *map);
+                            const int64_t *map, const int64_t *writer);
+
+/* The writers of `rows` rows when the last of `entries` wins. NULL after a failure. */
+int64_t *overwrite_writers(struct graph *graph, size_t rows, const int64_t *map, size_t entries);
+
+/* The elements of `value` with the gradient of `through` (same shape): a straight-through node. */
+struct node *node_straight_through(struct graph *graph, struct node *value, struct node *through);
 
 /* torch.index_select: positions `index` (integers, 0 <= index < extent) along dim. */
 struct node *node_index_select(struct graph *graph, struct node *x, int dim, struct node *index);

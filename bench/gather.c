@@ -1,0 +1,376 @@
+/* Index maps: gather, scatter_add, overwriting, all in whole rows.
+ *
+ * A map names a row of `row` consecutive elements for each row on the other side, so that an
+ * embedding of 10^7 elements needs 8 bytes per token and not per element. Nothing rounds but
+ * the sums of scatter_add, whose bound is kept by running error analysis.
+ */
+#include <string.h>
+
+#include "bench/movement.h"
+#include "bench/pull.h"
+
+struct gather {
+    const int64_t *map; /* row of x for each row of the result; negative: none */
+    size_t row;         /* elements per row, at least 1 */
+    double fill;
+};
+
+/* The element of the mapped side for element i of the mapping side, or -1. */
+static int64_t mapped_element(const int64_t *map, size_t row, size_t i)
+{
+    int64_t to = map[i / row];
+    return to < 0 ? -1 : to * (int64_t)row + (int64_t)(i % row);
+}
+
+/* Is every entry of the map a row of `n` elements, or negative? */
+static bool map_fits(struct graph *graph, const int64_t *map, size_t entries, size_t row, size_t n)
+{
+    int64_t rows = (int64_t)(n / row);
+    for (size_t i = 0; i < entries; i++) {
+        if (map[i] < rows) continue;
+        graph_fail(graph, STATUS_SKIP, "index %lld is out of range for %lld entries",
+                   (long long)map[i], (long long)rows);
+        return false;
+    }
+    return true;
+}
+
+/* ---- gather ---------------------------------------------------------------------------------- */
+
+static void gather_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct gather *gather = node->parameters;
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x,
+                     node_scatter_add_rows(graph, cotangent, x->rank, x->shape, gather->row,
+                                           gather->map));
+}
+
+static void gather_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct gather *gather = node->parameters;
+    int64_t at = mapped_element(gather->map, gather->row, i);
+    if (at < 0) arb_set_d(ball, gather->fill);
+    else pull_element(pull, ball, node->inputs[0], (size_t)at);
+}
+
+static const struct primitive gather_primitive = { "gather", gather_backward, gather_pull };
+
+static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from, size_t row,
+                       double fill)
+{
+    if (from >= 0) {
+        size_t at = (size_t)from * row;
+        if (x->integer) {
+            memcpy(node->integer + to, x->integer + at, row * sizeof *x->integer);
+            return;
+        }
+        memcpy(node->value + to, x->value + at, row * sizeof *x->value);
+        for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, at + k);
+        return;
+    }
+    for (size_t k = to; k < to + row; k++) {
+        if (x->integer) node->integer[k] = (int64_t)fill;
+        else node->value[k] = fill;
+        if (node->error) node->error[k] = 0;
+    }
+}
+
+struct node *node_gather_rows(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                              size_t row, const int64_t *map, double fill)
+{
+    if (graph_failed(graph)) return x;
+    if (x->imaginary)
+        return node_complex(
+            graph, node_gather_rows(graph, node_real_part(graph, x), rank, shape, row, map, fill),
+            node_gather_rows(graph, node_imaginary_part(graph, x), rank, shape, row, map, 0));
+    struct gather *gather = graph_allocate(graph, 1, sizeof *gather);
+    if (!gather) return unless_failed(graph, x);
+    *gather = (struct gather){ map, row ? row : 1, fill };
+    struct node *node = moved(graph, &gather_primitive, x, rank, shape, gather);
+    if (graph_failed(graph)) return node;
+    size_t entries = node->n / gather->row;
+    bool fills = false;
+    for (size_t i = 0; i < entries && !fills; i++) fills = map[i] < 0;
+    /* The fill is exact: under uniform bounds it would not be. */
+    if (fills && !x->integer && !node_is_exact(x)) (void)node_need_errors(graph, node);
+    if (graph_failed(graph) || !map_fits(graph, map, entries, gather->row, x->n))
+        return unless_failed(graph, x);
+    for (size_t i = 0; i < entries; i++)
+        gather_row(node, x, i * gather->row, map[i], gather->row, fill);
+    return node;
+}
+
+struct node *node_gather(struct graph *graph, struct node *x, int rank, const int64_t *shape,
+                         const int64_t *map, double fill)
+{
+    return node_gather_rows(graph, x, rank, shape, 1, map, fill);
+}
+
+struct node *node_index_select(struct graph *graph, struct node *x, int dim, struct node *index)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    size_t outer = 1, row = 1;
+
+    if (graph_failed(graph)) return x;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++)
+        if (d < dim) outer *= (size_t)x->shape[d];
+        else if (d > dim) row *= (size_t)x->shape[d];
+    int64_t extent = x->rank ? x->shape[dim] : 1;
+    if (x->rank) shape[dim] = (int64_t)index->n;
+    int64_t *map = graph_allocate(graph, outer * index->n, sizeof *map);
+    if (!map) return unless_failed(graph, x);
+    for (size_t i = 0; i < index->n; i++) {
+        int64_t at = index->integer ? index->integer[i] : -1;
+        if (at < 0 || at >= extent) {
+            graph_fail(graph, STATUS_SKIP, "index %lld is out of range for dimension %d of size %lld",
+                       (long long)at, dim, (long long)extent);
+            return unless_failed(graph, x);
+        }
+        for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + at;
+    }
+    return node_gather_rows(graph, x, x->rank, shape, row, map, 0);
+}
+
+/* ---- scatter_add -------------------------------------------------------------------------------- */
+
+struct scatter {
+    struct graph *graph;
+    const int64_t *map;
+    size_t row;
+    /* For pulling: sources of row j are order[first[j] .. first[j + 1]). Made on demand. */
+    size_t *first, *order;
+};
+
+static void scatter_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct scatter *scatter = node->parameters;
+    struct node *x = node->inputs[0];
+    graph_accumulate(graph, x,
+                     node_gather_rows(graph, cotangent, x->rank, x->shape, scatter->row,
+                                      scatter->map, 0));
+}
+
+/* Group the source rows by target: a counting sort that keeps their order. */
+static bool scatter_index(struct scatter *scatter, const struct node *node)
+{
+    size_t rows = node->n / scatter->row, sources = node->inputs[0]->n / scatter->row;
+    if (scatter->first) return true;
+    size_t *first = arena_allocate_zeroed(scatter->graph->arena, rows + 2, sizeof *first);
+    size_t *order = arena_allocate_array(scatter->graph->arena, sources, sizeof *order);
+    if (!first || !order) return false;
+    for (size_t i = 0; i < sources; i++)
+        if (scatter->map[i] >= 0) first[scatter->map[i] + 2]++;
+    for (size_t j = 0; j < rows; j++) first[j + 2] += first[j + 1];
+    for (size_t i = 0; i < sources; i++)
+        if (scatter->map[i] >= 0) order[first[scatter->map[i] + 1]++] = i;
+    scatter->first = first;
+    scatter->order = order;
+    return true;
+}
+
+static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    struct scatter *scatter = (struct scatter *)(uintptr_t)node->parameters;
+    size_t target = i / scatter->row, column = i % scatter->row;
+    arb_t term;
+
+    arb_zero(ball);
+    if (!scatter_index(scatter, node)) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_init(term);
+    for (size_t k = scatter->first[target]; k < scatter->first[target + 1]; k++) {
+        pull_element(pull, term, node->inputs[0], scatter->order[k] * scatter->row + column);
+        arb_add(ball, ball, term, pull->precision);
+    }
+    arb_clear(term);
+}
+
+static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
+                                                    scatter_pull };
+
+/* One element added to the sum at j; each addition loses at most u |partial sum|. */
+static inline void add_element(const struct graph *graph, struct node *node, size_t j,
+                               const struct node *x, size_t i)
+{
+    double before = node->value[j];
+    double sum = before + x->value[i];
+    if (graph_is_single(graph)) sum = (float)sum;
+    node->value[j] = sum;
+    if (!node->error) return;
+    double lost = before == 0 ? 0 : graph->unit * fabs(sum);
+    double bound = (node->error[j] + node_error(x, i) + lost) * (1 + 0x1p-50);
+    node->error[j] = isfinite(sum) ? bound : 0;
+}
+
+static void scatter_reals(struct graph *graph, struct node *node, struct node *x,
+                          const struct scatter *scatter)
+{
+    size_t row = scatter->row;
+
+    (void)node_need_errors(graph, node);
+    if (graph_failed(graph)) return;
+    memset(node->value, 0, node->n * sizeof *node->value);
+    if (node->error) memset(node->error, 0, node->n * sizeof *node->error);
+    for (size_t i = 0; i < x->n / row; i++) {
+        if (scatter->map[i] < 0) continue;
+        size_t target = (size_t)scatter->map[i] * row;
+        for (size_t k = 0; k < row; k++) add_element(graph, node, target + k, x, i * row + k);
+    }
+}
+
+struct node *node_scatter_add_rows(struct graph *graph, struct node *x, int rank,
+                                   const int64_t *shape, size_t row, const int64_t *map)
+{
+    if (graph_failed(graph)) return x;
+    if (x->imaginary)
+        return node_complex(
+            graph, node_scatter_add_rows(graph, node_real_part(graph, x), rank, shape, row, map),
+            node_scatter_add_rows(graph, node_imaginary_part(graph, x), rank, shape, row, map));
+    struct scatter *scatter = graph_allocate(graph, 1, sizeof *scatter);
+    if (!scatter) return unless_failed(graph, x);
+    *scatter = (struct scatter){ graph, map, row ? row : 1, NULL, NULL };
+    struct node *node = moved(graph, &scatter_primitive, x, rank, shape, scatter);
+    if (graph_failed(graph)) return node;
+    node->relative = node->absolute = 0;
+    if (!map_fits(graph, map, x->n / scatter->row, scatter->row, node->n))
+        return unless_failed(graph, x);
+    if (!x->integer) {
+        scatter_reals(graph, node, x, scatter);
+        return node;
+    }
+    memset(node->integer, 0, node->n * sizeof *node->integer);
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t j = mapped_element(map, scatter->row, i);
+        if (j >= 0) node->integer[j] = (int64_t)((uint64_t)node->integer[j] + (uint64_t)x->integer[i]);
+    }
+    return node;
+}
+
+struct node *node_scatter_add(struct graph *graph, struct node *x, int rank,
+                              const int64_t *shape, const int64_t *map)
+{
+    return node_scatter_add_rows(graph, x, rank, shape, 1, map);
+}
+
+/* ---- overwriting ---------------------------------------------------------------------------------- */
+
+struct overwrite {
+    const int64_t *map;
+    size_t row;
+    const int64_t *writer; /* the source row that each target row holds in the end, or -1 */
+};
+
+/* As PyTorch: every source gets the cotangent of its target, also one that a later source
+ * replaced; the targets themselves get none. */
+static void overwrite_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct overwrite *o = node->parameters;
+    struct node *x = node->inputs[0], *v = node->inputs[1];
+    if (x->tracked) {
+        struct node *zero = node_constant(graph, DT_NONE, 0, v->rank, v->shape);
+        graph_accumulate(graph, x, node_overwrite(graph, cotangent, zero, o->row, o->map, o->writer));
+    }
+    if (v->tracked)
+        graph_accumulate(graph, v,
+                         node_gather_rows(graph, cotangent, v->rank, v->shape, o->row, o->map, 0));
+}
+
+static void overwrite_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct overwrite *o = node->parameters;
+    int64_t writer = o->writer[i / o->row];
+    if (writer < 0) pull_element(pull, ball, node->inputs[0], i);
+    else pull_element(pull, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
+}
+
+static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
+                                                      overwrite_pull };
+
+int64_t *overwrite_writers(struct graph *graph, size_t rows, const int64_t *map, size_t entries)
+{
+    int64_t *writer = graph_allocate(graph, rows, sizeof *writer);
+    if (!writer || !map_fits(graph, map, entries, 1, rows)) return NULL;
+    for (size_t j = 0; j < rows; j++) writer[j] = -1;
+    for (size_t i = 0; i < entries; i++)
+        if (map[i] >= 0) writer[map[i]] = (int64_t)i;
+    return writer;
+}
+
+struct node *node_overwrite(struct graph *graph, struct node *x, struct node *v, size_t row,
+                            const int64_t *map, const int64_t *writer)
+{
+    if (graph_failed(graph)) return x;
+    if (!row) row = 1;
+    size_t rows = x->n / row;
+    if (!writer) writer = overwrite_writers(graph, rows, map, v->n / row);
+    if (!writer) return unless_failed(graph, x);
+    if (x->imaginary)
+        return node_complex(
+            graph,
+            node_overwrite(graph, node_real_part(graph, x), node_real_part(graph, v), row, map, writer),
+            node_overwrite(graph, node_imaginary_part(graph, x), node_imaginary_part(graph, v), row,
+                           map, writer));
+    v = x->integer ? v->integer ? v : node_to_integer(graph, v, x->dtype) : node_to_real(graph, v);
+    if (!x->integer) {
+        (void)node_values(graph, x);
+        (void)node_values(graph, v);
+    }
+    struct overwrite *o = graph_allocate(graph, 1, sizeof *o);
+    if (!o) return unless_failed(graph, x);
+    *o = (struct overwrite){ map, row, writer };
+    struct node *inputs[2] = { x, v };
+    struct node *node = x->integer ? node_new_integer(graph, x->dtype, x->rank, x->shape)
+                                   : node_new(graph, &overwrite_primitive, x->dtype, x->rank, x->shape,
+                                              2, inputs, o);
+    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v))) (void)node_need_errors(graph, node);
+    if (graph_failed(graph)) return unless_failed(graph, x);
+    for (size_t j = 0; j < rows; j++) {
+        const struct node *from = writer[j] < 0 ? x : v;
+        size_t at = (writer[j] < 0 ? j : (size_t)writer[j]) * row, to = j * row;
+        if (x->integer) memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
+        else memcpy(node->value + to, from->value + at, row * sizeof *x->value);
+        for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(from, at + k);
+    }
+    return node;
+}
+
+/* ---- straight through ------------------------------------------------------------------------------- */
+
+static void straight_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    graph_accumulate(graph, node->inputs[1], cotangent);
+}
+
+static void straight_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_element(pull, ball, node->inputs[0], i);
+}
+
+static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
+                                                     straight_pull };
+
+struct node *node_straight_through(struct graph *graph, struct node *value, struct node *through)
+{
+    if (graph_failed(graph) || value->integer) return value;
+    if (value->imaginary)
+        return node_complex(graph,
+                            node_straight_through(graph, node_real_part(graph, value),
+                                               node_real_part(graph, through)),
+                            node_straight_through(graph, node_imaginary_part(graph, value),
+                                               node_imaginary_part(graph, through)));
+    struct node *node = moved(graph, &straight_primitive, value, value->rank, value->shape, NULL);
+    struct node **inputs = graph_allocate(graph, 2, sizeof *inputs);
+    if (graph_failed(graph)) return unless_failed(graph, value);
+    inputs[0] = value;
+    inputs[1] = through;
+    node->inputs = inputs;
+    node->input_count = 2;
+    node->tracked = through->tracked;
+    memcpy(node->value, value->value, value->n * sizeof *value->value);
+    if (node->error) memcpy(node->error, value->error, value->n * sizeof *value->error);
+    return node;
+}

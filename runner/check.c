@@ -364,6 +364,15 @@ static struct status add_result_row(struct check *k)
     return csv_append_row(&out->result, cells, cells[3] ? 4 : 3);
 }
 
+/* The record of the call. Memory that is short for a moment is asked for once more. */
+static struct status read_call(struct check *k, size_t position)
+{
+    struct status status = dump_read_case(&k->c, k->arena, k->setup->dump, position);
+    if (status.code != STATUS_NO_MEMORY) return status;
+    arena_reset(k->arena);
+    return dump_read_case(&k->c, k->arena, k->setup->dump, position);
+}
+
 /* A call whose reservation did not suffice gets the whole budget before it is given up. */
 static struct status check_admitted(struct check *k, size_t position)
 {
@@ -376,21 +385,23 @@ static struct status check_admitted(struct check *k, size_t position)
     clear_rows(k);
     k->n_gradients = 0;
     arena_reset(k->arena);
-    TRY(dump_read_case(&k->c, k->arena, k->setup->dump, position));
+    TRY(read_call(k, position));
     status = check_within(k, limit);
     if (status.code != STATUS_NO_MEMORY) return status;
     arena_reset(k->arena);
     k->arena->limit_bytes = 0;
-    TRY(dump_read_case(&k->c, k->arena, k->setup->dump, position));
+    TRY(read_call(k, position));
     return status_error(STATUS_SKIP, "%s for this call, which had the whole budget: give more with "
                         "--memory. SKIP.", status.text);
 }
 
-/* From the dump to the rows, whatever happens to the call. */
+/* From the dump to the rows, whatever happens to the call. A dump that cannot be read is no
+ * matter of one call. */
 static struct status check_position(struct check *k, size_t position)
 {
-    struct status status = dump_read_case(&k->c, k->arena, k->setup->dump, position);
-    if (status.code == STATUS_BAD_INPUT || !k->c.full_name) return status;
+    struct status status = read_call(k, position);
+    if (status.code == STATUS_BAD_INPUT || status.code == STATUS_IO || !k->c.full_name)
+        return status;
     if (!status.code) status = api_lists_admit(k->setup->lists, &k->c);
     k->precision = (struct bench_precision){ .raised = DT_NONE };
     if (!status.code) {

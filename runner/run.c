@@ -139,11 +139,13 @@ static struct status open_inputs(struct run *run)
 
 /* ---- devices and memory ----------------------------------------------------------------- */
 
-static size_t worker_count(const struct run *run)
+static size_t worker_count(const struct run *run, const struct device_class *class)
 {
     size_t wanted = run->options->threads ? (size_t)run->options->threads
                                           : (size_t)environment_cores();
+    size_t ids = run->options->devices.count ? run->options->devices.count : 1;
     if (wanted > WORKERS_MAX) wanted = WORKERS_MAX;
+    if (class->most_per_id && wanted > class->most_per_id * ids) wanted = class->most_per_id * ids;
     return wanted < run->order.count ? wanted : run->order.count ? run->order.count : 1;
 }
 
@@ -151,9 +153,9 @@ static struct status open_devices(struct run *run)
 {
     const struct run_options *o = run->options;
     const struct device_class *class = device_find(o->backend);
-    size_t wanted = worker_count(run);
     if (!class)
         return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", o->backend);
+    size_t wanted = worker_count(run, class);
     run->workers = memory_allocate_zeroed(wanted, sizeof *run->workers);
     if (!run->workers) return status_no_memory(wanted * sizeof *run->workers);
     for (; run->n_workers < wanted; run->n_workers++) {
@@ -170,6 +172,8 @@ static struct status open_devices(struct run *run)
         worker->setup = &run->setup;
         TRY(class->open(&worker->device, &options));
     }
+    for (size_t i = 0; class->ready && i < run->n_workers; i++)
+        TRY(class->ready(run->workers[i].device));
     run->setup.generate.keep_recorded = !class->alter_inputs;
     return status_ok();
 }

@@ -12,6 +12,7 @@ static const struct {
     { "cpu", &device_cpu },
     { "recorded", &device_recorded },
     { "plugin:", &device_plugin },
+    { "worker:", &device_worker },
 };
 
 const struct device_class *device_find(const char *backend)
@@ -28,6 +29,6 @@ const struct device_class *device_find(const char *backend)
 
 const char *const *device_names(void)
 {
-    static const char *const names[] = { "cpu", "recorded", "plugin:", NULL };
+    static const char *const names[] = { "cpu", "recorded", "plugin:", "worker:", NULL };
     return names;
 }

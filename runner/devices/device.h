@@ -36,7 +36,12 @@ struct device_class {
     /* The work is done by another process: the calling thread only waits meanwhile, so that its
      * core can be used for another case. */
     bool external;
+    /* At most so many devices with one id; 0 = any number. */
+    unsigned most_per_id;
     struct status (*open)(struct device **out, const struct device_options *options);
+    /* Wait until the device can run calls. Called once, when all devices of a run are open, so
+     * that they start side by side; NULL when open is enough. */
+    struct status (*ready)(struct device *device);
     /* STATUS_SKIP: cannot run this case. STATUS_DEVICE: the device failed (crash, hang, ...):
      * an `error` row with the text. */
     struct status (*run)(struct device *device, struct device_result *out, struct arena *arena,

@@ -13,6 +13,9 @@ extern const struct device_class device_recorded;
 /* Kernels of shared libraries, called as a manifest says. */
 extern const struct device_class device_plugin;
 
+/* A process that speaks the worker protocol. */
+extern const struct device_class device_worker;
+
 /* Names for --backend, ended by NULL; one that ends in ':' takes a text behind it. */
 const char *const *device_names(void);
 

@@ -77,14 +77,6 @@ unsigned isolation_starts(const struct isolation *isolation)
 
 /* --- diagnosis ------------------------------------------------------------------------------ */
 
-static const char *signal_label(int signal, char *text, size_t bytes)
-{
-    const char *name = sigabbrev_np(signal);
-    if (name) (void)snprintf(text, bytes, "SIG%s", name);
-    else (void)snprintf(text, bytes, "signal %d", signal);
-    return text;
-}
-
 /* " in softmax_f16", from a header that a wild write may have filled with anything. */
 static void describe_place(char *text, size_t bytes, const struct space_header *header)
 {
@@ -143,7 +135,7 @@ static struct status diagnose_signal(const struct isolation *isolation, int sign
     char name[32], tail[200] = "";
     struct status st;
 
-    (void)signal_label(signal, name, sizeof name);
+    (void)process_signal_name(signal, name, sizeof name);
     if (*words) (void)snprintf(tail, sizeof tail, ": %s", words);
     bool spoke = header->fault_signal == signal;
     uint64_t used = header->private_bytes - header->private_start;

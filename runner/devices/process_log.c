@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -68,4 +70,12 @@ void process_log_last_line(const struct process_log *log, char *text, size_t byt
     while (length > 0 && length == bytes - 1 && ((unsigned char)text[length - 1] & 0x80))
         length--;
     text[length] = '\0';
+}
+
+const char *process_signal_name(int signal, char *text, size_t bytes)
+{
+    const char *name = sigabbrev_np(signal);
+    if (name) (void)snprintf(text, bytes, "SIG%s", name);
+    else (void)snprintf(text, bytes, "signal %d", signal);
+    return text;
 }

@@ -29,4 +29,7 @@ void process_log_last_line(const struct process_log *log, char *text, size_t byt
 
 void process_log_close(struct process_log *log);
 
+/* "SIGSEGV", or "signal 64" for one without a name. Returns `text`. */
+const char *process_signal_name(int signal, char *text, size_t bytes);
+
 #endif

@@ -1,0 +1,17 @@
+/* .pt files of any bytes, both containers. */
+#include <stdint.h>
+
+#include "formats/pt.h"
+#include "fuzz/touch_tensor.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct arena arena = { .limit_bytes = 64 << 20 };
+    struct tensor tensor;
+    struct status status = pt_read(&tensor, &arena, data, size, "input.pt");
+
+    if (!status.code) touch_tensor(&tensor);
+    else assert(status.text[0]);
+    arena_release(&arena);
+    return 0;
+}

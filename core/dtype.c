@@ -192,7 +192,7 @@ static uint16_t bf16_encode_float(float f)
         case DT_I8: EACH(out[i] = (REAL)((const int8_t *)in)[i]); break;                    \
         case DT_U8: EACH(out[i] = (REAL)((const uint8_t *)in)[i]); break;                   \
         case DT_BOOL: EACH(out[i] = ((const uint8_t *)in)[i] ? 1 : 0); break;               \
-        case DT_NONE: case DT_COUNT: assert(!"a dtype"); break;                             \
+        case DT_NONE: case DT_COUNT: assert(0 && "a dtype"); break;                             \
         }                                                                                   \
     }
 
@@ -253,7 +253,7 @@ static int64_t clamp_integer(double x, const struct dtype_info *info)
         case DT_I8: EACH(((int8_t *)out)[i] = (int8_t)clamp_integer((double)in[i], info)); break; \
         case DT_U8: EACH(((uint8_t *)out)[i] = (uint8_t)clamp_integer((double)in[i], info)); break; \
         case DT_BOOL: EACH(((uint8_t *)out)[i] = in[i] != 0); break;                        \
-        case DT_NONE: case DT_COUNT: assert(!"a dtype"); break;                             \
+        case DT_NONE: case DT_COUNT: assert(0 && "a dtype"); break;                             \
         }                                                                                   \
     }
 

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "runner/compare_command.h"
+#include "runner/diff_command.h"
 #include "runner/environment.h"
 #include "runner/ops_command.h"
 #include "runner/option_text.h"
@@ -14,6 +15,7 @@
 static const struct command *const commands[] = {
     &run_command,
     &compare_command,
+    &diff_command,
     &ops_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };

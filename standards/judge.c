@@ -369,6 +369,17 @@ static enum verdict run_chain(struct row *row, const struct metrics *metrics)
     }
 }
 
+/* All columns of the chain, for a verdict that does not walk it. */
+static void put_chain(struct row *row, const struct peer_metrics *m)
+{
+    if (m->cosine_kind == COSINE_VALUE) row_put_fixed(row, COLUMN_COSINE, m->cosine);
+    if (m->cosine_kind == COSINE_NAN) row_put(row, COLUMN_COSINE, "nan");
+    row_put_typed(row, COLUMN_MAX_ABS_ERROR, m->max_abs_error, row->work);
+    row_put_fixed(row, COLUMN_HUNDREDTH, m->within_hundredth);
+    row_put_fixed(row, COLUMN_THOUSANDTH, m->within_thousandth);
+    row_put_fixed(row, COLUMN_TEN_THOUSANDTH, m->within_ten_thousandth);
+}
+
 /* ---- floating and complex outputs --------------------------------------------------------- */
 
 static double epsilon_of(enum dtype bench, enum dtype device)
@@ -414,12 +425,17 @@ static struct status judge_floating(struct row *row, struct reference *want,
     if (profile_rules(request->profile)->numpy_arithmetic)
         TRY(metrics_compute_numpy(&metrics->peer, got, want, request->bench_dtype, &parameters));
 
-    if (!selection.supported)
+    if (!selection.supported && !profile_rules(request->profile)->error_model)
         row_say(row, "The data type %s is not supported for new precision standard.",
                 dtype_info(got->dtype)->name);
     put_columns[selection.standard](row, &metrics->peer);
     if (selection.also_thousandth) put_thousandth(row, &metrics->peer);
-    return row_close(row, run_chain(row, metrics));
+    if (!profile_rules(request->profile)->error_model)
+        return row_close(row, run_chain(row, metrics));
+    enum verdict verdict;
+    put_chain(row, &metrics->peer);
+    TRY(judge_by_model(row, &verdict, want, got));
+    return row_close(row, verdict);
 }
 
 /* ---- integers and bools ------------------------------------------------------------------- */

@@ -26,4 +26,8 @@ void row_say(struct row *row, const char *format, ...) __attribute__((format(pri
 /* A limit for the row's API and output dtype. */
 double row_limit(const struct row *row, enum limit limit);
 
+/* The verdict of a floating output by the error model, with its notes and sentences. */
+struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
+                             const struct tensor *got);
+
 #endif

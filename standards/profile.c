@@ -37,7 +37,10 @@ static const char *const limit_names[LIMIT_COUNT + 1] = {
     [LIMIT_MODEL_WORST] = "model_worst",
     [LIMIT_MODEL_RMS] = "model_rms",
     [LIMIT_MODEL_BIAS] = "model_bias",
-    [LIMIT_MODEL_LIBRARY_ULP] = "model_library_ulp",
+    [LIMIT_MODEL_LARGEST] = "model_largest",
+    [LIMIT_MODEL_FLIPS] = "model_flips",
+    [LIMIT_MODEL_FALLBACK_ULP] = "model_fallback_ulp",
+    [LIMIT_MODEL_FALLBACK_SCALE] = "model_fallback_scale",
 };
 
 /* A set of API names; NULL holds every name. */
@@ -75,7 +78,7 @@ struct profile {
     struct profile_rules rules;
     char *integer_message;
     dtype_mask standard_dtypes;
-    struct api_set by_distance;
+    struct api_set by_distance, exact;
     struct rules selection;
     struct rules user_standards;
     double base[LIMIT_COUNT][DT_COUNT];
@@ -131,6 +134,7 @@ void profile_release(struct profile *profile)
     if (!profile) return;
     memory_release(profile->integer_message);
     api_set_release(&profile->by_distance);
+    api_set_release(&profile->exact);
     rules_release(&profile->selection);
     rules_release(&profile->user_standards);
     memory_release(profile->assignments);
@@ -319,24 +323,14 @@ static struct status read_group(struct api_set *out, struct profile *profile,
     return status_ok();
 }
 
-static struct status read_limit_groups(struct profile *profile,
-                                       const struct json_source *source, const cJSON *array)
+/* Limits of the error model are given only where it judges. */
+static bool is_needed(const struct profile *profile, int limit)
 {
-    static const char *const keys[] = { "about", "apis", "limits", NULL };
-    const cJSON *item;
-
-    cJSON_ArrayForEach(item, array) {
-        struct api_set apis;
-        TRY(json_source_check_keys(source, item, keys));
-        TRY(read_group(&apis, profile, source, cJSON_GetObjectItem(item, "apis")));
-        TRY(read_limits(profile, source, cJSON_GetObjectItem(item, "limits"), apis,
-                        EVERY_DTYPE));
-    }
-    return status_ok();
+    return profile->rules.error_model || limit < LIMIT_MODEL_WORST;
 }
 
-/* The value of every limit and dtype where no group says otherwise. Each limit must be given:
- * a table with a gap would judge by a stray zero. */
+/* The value of every limit and dtype where no override says otherwise. Each limit that is needed
+ * must be given: a table with a gap would judge by a stray zero. */
 static struct status fill_base(struct profile *profile, const struct json_source *source)
 {
     for (int limit = 0; limit < LIMIT_COUNT; limit++)
@@ -350,7 +344,7 @@ static struct status fill_base(struct profile *profile, const struct json_source
     profile->assignment_count = 0;
     for (int limit = 0; limit < LIMIT_COUNT; limit++)
         for (int dtype = 0; dtype < DT_COUNT; dtype++)
-            if (isnan(profile->base[limit][dtype]))
+            if (isnan(profile->base[limit][dtype]) && is_needed(profile, limit))
                 return json_source_fault(source, source->root, "the limit \"%s\" is missing",
                                          limit_names[limit]);
     return status_ok();
@@ -460,7 +454,7 @@ static struct status read_built_in(struct profile *profile, const struct json_so
 {
     static const char *const keys[] = {
         "name", "about", "rules", "lists_without", "standard_dtypes", "selection",
-        "integers_by_distance", "limits", "limit_groups", NULL
+        "integers_by_distance", "exact", "limits", NULL
     };
     const cJSON *root = source->root, *item;
     struct api_set every = { 0 };
@@ -472,9 +466,10 @@ static struct status read_built_in(struct profile *profile, const struct json_so
     TRY(read_rules(&profile->selection, source, "selection", lists));
     if ((item = cJSON_GetObjectItem(root, "integers_by_distance")))
         TRY(read_apis(&profile->by_distance, source, item));
+    if ((item = cJSON_GetObjectItem(root, "exact")))
+        TRY(read_apis(&profile->exact, source, item));
     TRY(read_limits(profile, source, cJSON_GetObjectItem(root, "limits"), every, EVERY_DTYPE));
     TRY(fill_base(profile, source));
-    TRY(read_limit_groups(profile, source, cJSON_GetObjectItem(root, "limit_groups")));
     profile->built_in_count = profile->assignment_count;
     return status_ok();
 }
@@ -508,7 +503,8 @@ static struct status load_built_in(struct profile *profile)
 static struct status read_override(struct profile *profile, const struct json_source *source,
                                    const cJSON *object)
 {
-    static const char *const keys[] = { "about", "api", "dtype", "limits", "standard", NULL };
+    static const char *const keys[] = { "about", "api", "dtype", "limits", "standard",
+                                        "three_way", NULL };
     const cJSON *item;
     struct api_set apis;
     dtype_mask dtypes = EVERY_DTYPE;
@@ -616,6 +612,11 @@ bool profile_is_overridden(const struct profile *profile, const char *api, enum 
             api_set_has(&profile->assignments[i].apis, api))
             return true;
     return false;
+}
+
+bool profile_is_exact(const struct profile *profile, const char *api)
+{
+    return profile->exact.names && api_set_has(&profile->exact, api);
 }
 
 static const struct rule *find_rule(const struct rules *rules, const char *api,

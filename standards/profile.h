@@ -53,10 +53,13 @@ enum limit {
     LIMIT_FLOAT8_PROPORTION, /* error when a larger share of an 8-bit float output is counted */
     LIMIT_INTEGER_MAX_ABS_ERROR, /* pass at or below, where `integer_by_distance` */
     /* the error model of `strict`: derivations in docs/standards.md */
-    LIMIT_MODEL_WORST,
-    LIMIT_MODEL_RMS,
-    LIMIT_MODEL_BIAS,
-    LIMIT_MODEL_LIBRARY_ULP,
+    LIMIT_MODEL_WORST,   /* error over what is allowed, of the worst element */
+    LIMIT_MODEL_RMS,     /* of the errors in units of their expected rms */
+    LIMIT_MODEL_BIAS,    /* mean of the same, signed */
+    LIMIT_MODEL_LARGEST, /* largest of the same */
+    LIMIT_MODEL_FLIPS,   /* on elements that are not the rounded reference, over expected ones */
+    LIMIT_MODEL_FALLBACK_ULP,   /* bound without a model: units at the element */
+    LIMIT_MODEL_FALLBACK_SCALE, /* and units at the tensor's largest value */
     LIMIT_COUNT
 };
 
@@ -100,6 +103,10 @@ double profile_limit(const struct profile *profile, enum limit limit, const char
 
 /* Which limits of the user's file apply to this API and dtype at all? For the evidence. */
 bool profile_is_overridden(const struct profile *profile, const char *api, enum dtype dtype);
+
+/* Is the forward of this API a copy, selection or comparison, which rounds nothing? By the list
+ * of the profile's file; only asked where the reference carries no error model. */
+bool profile_is_exact(const struct profile *profile, const char *api);
 
 /* What an output is held to in run_ut.
  *

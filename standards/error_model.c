@@ -1,0 +1,254 @@
+#include "standards/error_model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "standards/metrics.h"
+
+struct model {
+    enum dtype dtype, compute; /* of the output's components; of the arithmetic */
+    const unsigned char *got;
+    size_t bytes;
+    const struct reference *want;
+    struct model_fallback fallback;
+    double scale_ulp;          /* compute unit at the largest value of the tensor */
+    bool saturates;
+    double largest;
+};
+
+/* The unit in the last place of a dtype at x, finite. As dtype_ulp, which is slower. */
+static double unit_of(enum dtype dtype, double x)
+{
+    const struct dtype_info *info = dtype_info(dtype);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    if (exponent < info->exponent_min) exponent = info->exponent_min;
+    exponent -= info->significand_bits - 1;
+    if (exponent < -1022) return ldexp(1, exponent);
+    bits = (uint64_t)(exponent + 1023) << 52;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double unit_at(const struct model *model, double want)
+{
+    return unit_of(model->dtype, fmin(fabs(want), model->largest));
+}
+
+/* What the model says of one element. */
+struct allowance {
+    double reach;  /* |v - want| of an honest v, with the reference's own bound */
+    double spread; /* rms of it */
+};
+
+/* Kernels for 16- and 8-bit outputs compute in float32. */
+static enum dtype compute_dtype(enum dtype dtype)
+{
+    return dtype == DT_F64 ? DT_F64 : DT_F32;
+}
+
+/* Multiples of the rms beyond which no sum of honest rounding errors goes, also not of errors
+ * that lean to one side because the data repeat (docs/standards.md). */
+static const double reach_in_rms = 32;
+
+static struct allowance allowance_at(const struct model *model, size_t i)
+{
+    const struct reference *want = model->want;
+    struct allowance a;
+
+    if (want->honest) {
+        a.reach = want->honest[i];
+        a.spread = want->honest_rms ? want->honest_rms[i] : a.reach / 4;
+        if (want->honest_rms) a.reach = fmin(a.reach, reach_in_rms * a.spread);
+    } else {
+        a.reach = model->fallback.ulp * unit_of(model->compute, want->hi[i]) +
+                  model->fallback.scale * model->scale_ulp;
+        a.spread = a.reach / 4;
+    }
+    if (model->dtype != model->compute) {
+        /* v is rounded to the compute dtype before it is rounded to the output's. */
+        double unit = unit_of(model->compute, want->hi[i]);
+        a.reach += unit / 2;
+        a.spread = sqrt(a.spread * a.spread + unit * unit / 12);
+    }
+    a.reach += reference_bound(want, i);
+    return a;
+}
+
+static double round_to(enum dtype dtype, double x)
+{
+    union {
+        double f64;
+        float f32;
+        uint16_t narrow;
+    } stored;
+    dtype_from_double(&stored, dtype, &x, 1);
+    dtype_to_double(&x, &stored, dtype, 1);
+    return x;
+}
+
+/* Is `got` a rounding of some number within `reach` of want? */
+static bool is_within(const struct model *model, double want, double rest, double got,
+                      double reach)
+{
+    /* The outer sums may round inwards by less than the last bit of a double. */
+    double low = nextafter((want + rest) - reach, -INFINITY);
+    double high = nextafter((want + rest) + reach, INFINITY);
+    double from, to;
+
+    if (reach == 0) {
+        from = to = round_to(model->dtype, want);
+    } else {
+        from = round_to(model->dtype, low);
+        to = round_to(model->dtype, high);
+    }
+    if (model->saturates) {
+        /* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
+        if (fabs(high) > model->largest || fabs(low) > model->largest)
+            return isnan(got) || isinf(got) || fabs(got) == model->largest;
+    }
+    return got >= from && got <= to;
+}
+
+struct sums {
+    double squares, signed_sum, toward;
+};
+
+static void note_beyond(struct model_findings *out, size_t i, double want, double got,
+                        double quotient)
+{
+    if (quotient > out->worst.quotient || out->worst.index == SIZE_MAX)
+        out->worst = (struct model_outlier){ i, want, got, quotient };
+}
+
+/* Kinds that must agree and do not. */
+static bool kinds_differ(double want, double got, bool within)
+{
+    return !within && (isnan(want) || isnan(got) || isinf(want) || isinf(got));
+}
+
+static void measure_statistics(struct model_findings *out, struct sums *sums,
+                               const struct model *model, size_t i, double error,
+                               const struct allowance *a)
+{
+    double unit = unit_at(model, model->want->hi[i]);
+    double z = error / sqrt(a->spread * a->spread + unit * unit / 12);
+
+    out->statistical++;
+    sums->squares += z * z;
+    sums->signed_sum += z;
+    sums->toward += model->want->hi[i] < 0 ? -z : z;
+    if (fabs(z) > out->largest) {
+        out->largest = fabs(z);
+        out->largest_index = i;
+    }
+    if (model->dtype == model->compute) return;
+    out->flips += fabs(error) > unit / 2;
+    /* The chance that an error e moves v over a rounding boundary is |e| / unit, and the mean of
+     * |e| is 0.8 of its rms for a normal one. The reference's own bound may do the same. */
+    double chance = 0.8 * a->spread / unit + 2 * reference_bound(model->want, i) / unit;
+    out->expected_flips += fmin(1, chance);
+}
+
+/* Does the reference's own bound decide about the element? */
+static bool rests_on_bound(const struct model *model, double want, double rest, double got,
+                           double reach, size_t i)
+{
+    double bound = reference_bound(model->want, i);
+    return bound > 0 && !is_within(model, want, rest, got, fmax(reach - bound, 0));
+}
+
+/* Returns whether a better reference could change what was found. */
+static bool measure_element(struct model_findings *out, struct sums *sums,
+                            const struct model *model, size_t i)
+{
+    double got, want = model->want->hi[i], rest = model->want->lo ? model->want->lo[i] : 0;
+
+    dtype_to_double(&got, model->got + i * model->bytes, model->dtype, 1);
+    if (isnan(want) || isinf(want)) {
+        bool same = isnan(want) ? isnan(got)
+                    : model->saturates
+                        ? is_within(model, want, 0, got, 0) || isnan(got)
+                        : got == want;
+        if (same) return false;
+        out->beyond++;
+        out->kinds++;
+        note_beyond(out, i, want, got, INFINITY);
+        return false;
+    }
+    struct allowance a = allowance_at(model, i);
+    double error = (got - want) - rest, unit = unit_at(model, want);
+    bool within = fabs(error) < unit / 2 || fabs(error) <= a.reach ||
+                  is_within(model, want, rest, got, a.reach);
+    bool uncertain = !(fabs(error) < unit / 2) &&
+                     rests_on_bound(model, want, rest, got, a.reach, i);
+    if (kinds_differ(want, got, within)) {
+        out->beyond++;
+        out->kinds++;
+        note_beyond(out, i, want, got, INFINITY);
+        return uncertain;
+    }
+    if (!isfinite(error)) return uncertain; /* an overflow that the interval allows */
+    double quotient = fabs(error) / (a.reach + unit / 2);
+    note_beyond(out, i, want, got, within ? fmin(quotient, 1) : fmax(quotient, 1 + 0x1p-20));
+    out->beyond += !within;
+    bool exact = model->want->honest && model->want->honest[i] == 0;
+    if (!exact) measure_statistics(out, sums, model, i, error, &a);
+    return uncertain;
+}
+
+static double largest_magnitude(const struct reference *want)
+{
+    double largest = 0;
+    for (size_t i = 0; i < want->n; i++)
+        if (isfinite(want->hi[i]) && fabs(want->hi[i]) > largest) largest = fabs(want->hi[i]);
+    return largest;
+}
+
+static void measure_all(struct model_findings *out, const struct model *model,
+                        size_t *uncertain, size_t capacity, size_t *uncertain_count)
+{
+    struct sums sums = { 0 };
+
+    *out = (struct model_findings){ .n = model->want->n, .worst.index = SIZE_MAX };
+    *uncertain_count = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        if (measure_element(out, &sums, model, i) && *uncertain_count < capacity)
+            uncertain[(*uncertain_count)++] = i;
+    }
+    if (!out->statistical) return;
+    double n = (double)out->statistical;
+    out->rms = sqrt(sums.squares / n);
+    out->bias = fmax(fabs(sums.signed_sum), fabs(sums.toward)) / n;
+}
+
+/* A bound widens the interval of its element, so it can hide an error but not make one. The
+ * elements about which it decides are refined and everything is measured again. */
+struct status error_model_measure(struct model_findings *out, struct arena *arena,
+                                  const struct tensor *got, struct reference *want,
+                                  const struct model_fallback *fallback)
+{
+    enum { MOST_REFINED = 1024 };
+    enum dtype dtype = metrics_component_dtype(got->dtype);
+    struct model model = {
+        .dtype = dtype,
+        .compute = compute_dtype(dtype),
+        .got = got->data,
+        .bytes = dtype_info(dtype)->bytes,
+        .want = want,
+        .fallback = *fallback,
+        .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
+        .largest = dtype_info(dtype)->largest,
+    };
+    size_t *uncertain = arena_allocate_array(arena, MOST_REFINED, sizeof *uncertain), count;
+
+    if (!uncertain) return status_no_memory(MOST_REFINED * sizeof *uncertain);
+    model.scale_ulp = dtype_ulp(model.compute, largest_magnitude(want));
+    measure_all(out, &model, uncertain, MOST_REFINED, &count);
+    if (count && want->refine) {
+        TRY(want->refine(want, count, uncertain, 0x1p-10));
+        measure_all(out, &model, uncertain, MOST_REFINED, &count);
+    }
+    return status_ok();
+}

@@ -1,0 +1,65 @@
+/* Is a difference what honest arithmetic explains? The measure behind the profile `strict`.
+ *
+ * A legitimate kernel holds, before its last rounding, a value v with |v - exact| <= honest, and
+ * returns v rounded to the output's dtype (core/reference.h). So the results that it can return
+ * are exactly the numbers of the dtype between the roundings of exact - honest and of
+ * exact + honest: that is the test of an element, infinities and the binade edges included.
+ *
+ * What an element's worst case allows, a tensor as a whole need not have: rounding errors are
+ * many and mostly cancel. With s_i^2 = honest_rms_i^2 + ulp_i^2 / 12 (the second term is the
+ * variance of the last rounding) the numbers z_i = (got_i - exact_i) / s_i have a mean square
+ * of about 1 or less. The limits on their mean square, mean, and largest, and on the share of
+ * elements that the last rounding alone would not give, stand in config/profile_strict.json;
+ * docs/standards.md derives them.
+ */
+#ifndef PROBE_STANDARDS_ERROR_MODEL_H
+#define PROBE_STANDARDS_ERROR_MODEL_H
+
+#include "core/arena.h"
+#include "core/reference.h"
+#include "core/status.h"
+#include "core/tensor.h"
+
+/* An element that no honest kernel returns. */
+struct model_outlier {
+    size_t index; /* SIZE_MAX: none */
+    double want, got;
+    double quotient; /* |got - want| over what is allowed; infinite for a wrong kind of value */
+};
+
+struct model_findings {
+    size_t n;
+    uint64_t beyond;    /* elements outside their interval, mismatched kinds of values included */
+    uint64_t kinds;     /* of those: NaN or infinity on one side only, or of the wrong sign */
+    struct model_outlier worst; /* by quotient; of all elements, beyond or not */
+
+    uint64_t statistical; /* elements with a model that is not exact; the rest is about these */
+    double rms, bias;     /* of z */
+    double largest;       /* of |z| */
+    size_t largest_index;
+
+    /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and
+     * how many the model's rms expects. */
+    uint64_t flips;
+    double expected_flips;
+};
+
+/* How the model of an output without `honest` is made up: a bound of
+ * `ulp` units of the compute dtype at the reference plus `scale` units at the tensor's largest
+ * value, a quarter of it as rms. */
+struct model_fallback {
+    double ulp, scale;
+};
+
+/* Compare.
+ *
+ *   got       dense, of a floating or complex dtype, n components
+ *   want      hi set; elements whose bound decides are refined, if it can be done
+ *   fallback  used when want->honest is NULL
+ *   errors    STATUS_NO_MEMORY, or what refine gave
+ */
+struct status error_model_measure(struct model_findings *out, struct arena *arena,
+                                  const struct tensor *got, struct reference *want,
+                                  const struct model_fallback *fallback);
+
+#endif

@@ -1,0 +1,81 @@
+/* The verdict of `strict`: what the error model does not explain is an error, everything else
+ * passes. There is no warning: a limit that an honest kernel could meet by bad luck would be of
+ * no use, and one that it cannot meet needs no second class. */
+#include <math.h>
+
+#include "standards/error_model.h"
+#include "standards/judge_row.h"
+
+static struct model_fallback fallback_of(const struct row *row)
+{
+    const struct judge_request *request = row->request;
+    if (!request->backward && profile_is_exact(request->profile, request->c->api))
+        return (struct model_fallback){ 0, 0 };
+    return (struct model_fallback){ row_limit(row, LIMIT_MODEL_FALLBACK_ULP),
+                                    row_limit(row, LIMIT_MODEL_FALLBACK_SCALE) };
+}
+
+/* One statistic of the tensor against its limit. A single element or a few have none. */
+static bool statistic_holds(struct row *row, const char *metric, double value, enum limit limit)
+{
+    double most = row_limit(row, limit);
+    bool holds = value <= most;
+    row_note(row, metric, value, most, holds);
+    if (!holds)
+        row_say(row, "Error model: %s is %.3g, and honest rounding keeps it below %g.\n", metric,
+                value, most);
+    return holds;
+}
+
+/* Elements that the last rounding alone would not give: at most what the spread of the value
+ * before it explains, and chance. */
+static bool flips_hold(struct row *row, const struct model_findings *findings)
+{
+    double expected = row_limit(row, LIMIT_MODEL_FLIPS) * findings->expected_flips;
+    double most = expected + 6 * sqrt(expected) + 6;
+    bool holds = (double)findings->flips <= most;
+
+    row_note(row, "model_flips", (double)findings->flips, most, holds);
+    if (!holds)
+        row_say(row, "Error model: %llu elements are not the rounded reference, and honest "
+                     "rounding explains at most %.0f.\n",
+                (unsigned long long)findings->flips, most);
+    return holds;
+}
+
+static bool elements_hold(struct row *row, const struct model_findings *findings)
+{
+    const struct model_outlier *worst = &findings->worst;
+    double most = row_limit(row, LIMIT_MODEL_WORST);
+    bool holds = findings->beyond == 0 || worst->quotient <= most;
+
+    row_note(row, "model_worst", worst->quotient, most, holds);
+    if (!holds)
+        row_say(row, "Error model: %llu of %zu elements are further off than rounding explains; "
+                     "element %zu should be %.9g and is %.9g, %.3g times what is allowed.\n",
+                (unsigned long long)findings->beyond, findings->n, worst->index, worst->want,
+                worst->got, worst->quotient);
+    return holds;
+}
+
+struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
+                             const struct tensor *got)
+{
+    struct model_findings findings;
+    struct model_fallback fallback = fallback_of(row);
+
+    TRY(error_model_measure(&findings, row->arena, got, want, &fallback));
+    row->out->standard = standard_name(STANDARD_ERROR_MODEL);
+    bool holds = elements_hold(row, &findings);
+    holds &= statistic_holds(row, "model_rms", findings.rms, LIMIT_MODEL_RMS);
+    holds &= statistic_holds(row, "model_bias", findings.bias, LIMIT_MODEL_BIAS);
+    holds &= statistic_holds(row, "model_largest", findings.largest, LIMIT_MODEL_LARGEST);
+    holds &= flips_hold(row, &findings);
+    if (holds)
+        row_say(row, "Error model: the worst element is at %.2g of what is allowed, consider as "
+                     "pass.\n", fmax(findings.worst.quotient, 0));
+    else
+        row_say(row, "Consider as error.\n");
+    *verdict = holds ? VERDICT_PASS : VERDICT_ERROR;
+    return status_ok();
+}

@@ -89,8 +89,15 @@ void pull_element(struct pull *pull, void *ball, struct node *node, size_t i)
         return;
     }
     node->primitive->pull(pull, ball, node, i);
+    pull_remember(pull, node, i, ball);
+}
+
+void pull_remember(struct pull *pull, struct node *node, size_t i, const void *ball)
+{
+    struct pull_memo *memo = pull->memo;
     if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) return;
-    slot = memo_slot(memo, node, i); /* the table may have grown below us */
+    size_t slot = memo_slot(memo, node, i);
+    if (memo->entries[slot].node) return;
     memo->entries[slot].node = node;
     memo->entries[slot].element = i;
     arb_init(&memo->entries[slot].ball);

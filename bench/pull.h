@@ -22,6 +22,9 @@ struct pull {
 /* `ball` is an arb_ptr; void so that graph.h need not know Arb. */
 void pull_element(struct pull *pull, void *ball, struct node *node, size_t i);
 
+/* Remember the ball of another element that came with the one asked for. */
+void pull_remember(struct pull *pull, struct node *node, size_t i, const void *ball);
+
 /* Where refined values go: those of element i to index i * stride + offset of each array. */
 struct pull_target {
     double *hi, *lo, *error; /* lo may be NULL */

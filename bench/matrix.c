@@ -1,0 +1,600 @@
+#include "bench/matrix.h"
+
+#include <arb_mat.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/pull.h"
+
+static struct node *transposed(struct graph *g, struct node *x)
+{
+    return node_transpose(g, x, 1, 2);
+}
+
+static struct node *times(struct graph *g, struct node *a, struct node *b)
+{
+    return node_matmul(g, a, false, b, false);
+}
+
+/* Check for (batch, n, n) and make the node of a matrix function; NULL after a failure. */
+static struct node *matrix_node(struct graph *g, const struct primitive *primitive, struct node *a, int rank,
+                                const int64_t *shape, const void *parameters)
+{
+    if (graph_failed(g)) return NULL;
+    if (a->rank != 3 || a->shape[1] != a->shape[2]) {
+        graph_fail(g, STATUS_SKIP, "a square matrix is needed");
+        return NULL;
+    }
+    (void)node_values(g, a);
+    struct node *node = node_new(g, primitive, a->dtype, rank, shape, 1, &a, parameters);
+    return graph_failed(g) ? NULL : node;
+}
+
+/* Nothing is known in double: the balls decide. */
+static void no_bound(struct graph *g, struct node *node)
+{
+    if (!node_need_errors(g, node)) return;
+    for (size_t i = 0; i < node->n; i++)
+        node->error[i] = !isfinite(node->value[i]) ? 0
+                         : graph_is_model(g)       ? g->unit * 64 * fabs(node->value[i]) + g->unit
+                                                   : INFINITY;
+}
+
+/* ---- balls of whole matrices -------------------------------------------------------------------- */
+
+static void pull_matrix(struct pull *pull, arb_mat_t out, struct node *a, size_t batch)
+{
+    size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2], first = batch * rows * columns;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            pull_element(pull, arb_mat_entry(out, (slong)i, (slong)j), a, first + i * columns + j);
+}
+
+/* Hand out element i of the result and remember the others. */
+static void keep_matrix(struct pull *pull, arb_ptr ball, struct node *node, size_t i, arb_mat_t matrix)
+{
+    size_t n = (size_t)node->shape[1], m = (size_t)node->shape[2], first = i / (n * m) * n * m;
+    for (size_t k = 0; k < n * m; k++)
+        if (first + k != i)
+            pull_remember(pull, node, first + k, arb_mat_entry(matrix, (slong)(k / m), (slong)(k % m)));
+    arb_set(ball, arb_mat_entry(matrix, (slong)((i - first) / m), (slong)((i - first) % m)));
+}
+
+typedef int matrix_ball_function(arb_mat_t out, const arb_mat_t in, slong precision);
+
+static void pull_function(struct pull *pull, void *ball, struct node *node, size_t i, matrix_ball_function *f)
+{
+    slong n = (slong)node->shape[1];
+    arb_mat_t in, out;
+    pull->work += (size_t)(n * n * n);
+    if (pull->work > pull->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(in, n, n);
+    arb_mat_init(out, n, n);
+    pull_matrix(pull, in, node->inputs[0], i / (size_t)(n * n));
+    if (f(out, in, pull->precision)) keep_matrix(pull, ball, node, i, out);
+    else arb_indeterminate(ball);
+    arb_mat_clear(in);
+    arb_mat_clear(out);
+}
+
+/* ---- LU ------------------------------------------------------------------------------------------- */
+
+/* In place with partial pivoting; pivot[k] is the row exchanged with row k. Returns the sign of
+ * the permutation, 0 for an exactly singular matrix (elimination goes on). */
+static double factor(double *a, size_t n, size_t *pivot)
+{
+    double sign = 1;
+    bool singular = false;
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        pivot[k] = best;
+        if (best != k) {
+            sign = -sign;
+            for (size_t j = 0; j < n; j++) {
+                double t = a[k * n + j];
+                a[k * n + j] = a[best * n + j];
+                a[best * n + j] = t;
+            }
+        }
+        if (a[k * n + k] == 0) {
+            singular = true;
+            continue;
+        }
+        for (size_t i = k + 1; i < n; i++) {
+            double l = a[i * n + k] /= a[k * n + k];
+            for (size_t j = k + 1; j < n; j++) a[i * n + j] -= l * a[k * n + j];
+        }
+    }
+    return singular ? 0 : sign;
+}
+
+struct lu {
+    size_t *pivot; /* (batch, n) */
+};
+
+static void lu_pull(struct pull *pull, void *ball, struct node *node, size_t index)
+{
+    const struct lu *lu = node->parameters;
+    slong n = (slong)node->shape[1];
+    size_t batch = index / (size_t)(n * n);
+    arb_mat_t a;
+    pull->work += (size_t)(n * n * n);
+    if (pull->work > pull->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(a, n, n);
+    pull_matrix(pull, a, node->inputs[0], batch);
+    for (slong k = 0; k < n; k++) {
+        slong best = (slong)lu->pivot[batch * (size_t)n + (size_t)k];
+        if (best != k) arb_mat_swap_rows(a, NULL, k, best);
+        for (slong i = k + 1; i < n; i++) {
+            arb_div(arb_mat_entry(a, i, k), arb_mat_entry(a, i, k), arb_mat_entry(a, k, k), pull->precision);
+            for (slong j = k + 1; j < n; j++)
+                arb_submul(arb_mat_entry(a, i, j), arb_mat_entry(a, i, k), arb_mat_entry(a, k, j), pull->precision);
+        }
+    }
+    keep_matrix(pull, ball, node, index, a);
+    arb_mat_clear(a);
+}
+
+/* Identity (1, n, n). */
+static struct node *identity(struct graph *g, int64_t n)
+{
+    int64_t shape[3] = { 1, n, n };
+    struct node *eye = node_constant(g, DT_NONE, 0, 3, shape);
+    for (int64_t i = 0; i < n && !graph_failed(g); i++) eye->value[i * n + i] = 1;
+    return eye;
+}
+
+/* P^T X: the rows exchanged back. */
+static struct node *exchanged_back(struct graph *g, struct node *x, const size_t *pivot)
+{
+    size_t n = (size_t)x->shape[1], m = (size_t)x->shape[2], batches = (size_t)x->shape[0];
+    int64_t *map = graph_allocate(g, x->n, sizeof *map), *row = graph_allocate(g, n, sizeof *row);
+    if (!map || !row) return x;
+    for (size_t b = 0; b < batches; b++) {
+        for (size_t i = 0; i < n; i++) row[i] = (int64_t)i;
+        for (size_t k = n; k-- > 0;) {
+            int64_t t = row[k];
+            row[k] = row[pivot[b * n + k]];
+            row[pivot[b * n + k]] = t;
+        }
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < m; j++) map[(b * n + i) * m + j] = (int64_t)((b * n + (size_t)row[i]) * m + j);
+    }
+    return node_gather(g, x, 3, x->shape, map, 0);
+}
+
+/* gA = P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T */
+static void lu_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    const struct lu *lu = node->parameters;
+    int64_t n = node->shape[1];
+    struct node *lower = node_add(g, node_triangle(g, node, -1, -1), identity(g, n));
+    struct node *upper = node_triangle(g, node, 1, 0);
+    struct node *dl = node_triangle(g, cotangent, -1, -1), *du = node_triangle(g, cotangent, 1, 0);
+    struct node *inner = node_add(g, node_triangle(g, node_matmul(g, lower, true, dl, false), -1, -1),
+                                  node_triangle(g, node_matmul(g, du, false, upper, true), 1, 0));
+    struct node *left = node_matmul(g, node_inverse(g, lower), true, inner, false);
+    struct node *flow = node_matmul(g, left, false, node_inverse(g, upper), true);
+    graph_accumulate(g, node->inputs[0], exchanged_back(g, flow, lu->pivot));
+}
+
+static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_pull };
+
+struct node *node_lu(struct graph *g, struct node *a, struct node **pivots)
+{
+    struct lu *lu = graph_allocate(g, 1, sizeof *lu);
+    struct node *node = lu ? matrix_node(g, &lu_primitive, a, 3, a->shape, lu) : NULL;
+    *pivots = a;
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    *pivots = node_new_integer(g, DT_I32, 2, a->shape);
+    lu->pivot = graph_allocate(g, batches * n, sizeof *lu->pivot);
+    if (graph_failed(g)) return a;
+    memcpy(node->value, a->value, node->n * sizeof *node->value);
+    for (size_t b = 0; b < batches; b++) (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
+    for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
+    no_bound(g, node);
+    node_round(g, node);
+    return node;
+}
+
+/* ---- inverse ----------------------------------------------------------------------------------------- */
+
+static void inverse_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_function(pull, ball, node, i, arb_mat_inv);
+}
+
+/* -A^-T G A^-T */
+static void inverse_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    struct node *left = node_matmul(g, node, true, cotangent, false);
+    graph_accumulate(g, node->inputs[0], node_negate(g, node_matmul(g, left, false, node, true)));
+}
+
+static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward, inverse_pull };
+
+/* X from the factors of A. */
+static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
+{
+    memcpy(lu, a, n * n * sizeof *lu);
+    double sign = factor(lu, n, pivot);
+    for (size_t i = 0; i < n * n; i++) x[i] = sign == 0 ? INFINITY : 0;
+    if (sign == 0) return;
+    for (size_t i = 0; i < n; i++) x[i * n + i] = 1;
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < n && pivot[k] != k; j++) {
+            double t = x[k * n + j];
+            x[k * n + j] = x[pivot[k] * n + j];
+            x[pivot[k] * n + j] = t;
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            for (size_t j = 0; j < n; j++) x[i * n + j] -= lu[i * n + k] * x[k * n + j];
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            for (size_t j = 0; j < n; j++) x[i * n + j] -= lu[i * n + k] * x[k * n + j];
+        for (size_t j = 0; j < n; j++) x[i * n + j] /= lu[i * n + i];
+    }
+}
+
+/* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */
+static double residual_norm(const struct graph *g, const struct node *a, const double *x, size_t first, size_t n)
+{
+    double worst = 0, gamma = ((double)n + 3) * (graph_is_model(g) ? g->unit : UNIT_ROUNDOFF);
+    for (size_t i = 0; i < n; i++) {
+        double row = 0;
+        for (size_t j = 0; j < n; j++) {
+            double sum = i == j ? -1 : 0, slack = i == j;
+            for (size_t k = 0; k < n; k++) {
+                double v = a->value[first + i * n + k];
+                sum += v * x[k * n + j];
+                slack += fabs(v * x[k * n + j]);
+                row += node_error(a, first + i * n + k) * fabs(x[k * n + j]);
+            }
+            row += fabs(sum) + gamma * slack * 1.01;
+        }
+        worst = fmax(worst, row);
+    }
+    return worst * 1.01;
+}
+
+struct node *node_inverse(struct graph *g, struct node *a)
+{
+    a = node_to_real(g, a);
+    struct node *node = matrix_node(g, &inverse_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *lu = graph_allocate(g, n * n, sizeof *lu);
+    size_t *pivot = graph_allocate(g, n, sizeof *pivot);
+    bool certify = node_need_errors(g, node);
+    for (size_t b = 0; b < batches && !graph_failed(g); b++) {
+        double *x = node->value + b * n * n;
+        invert(x, lu, a->value + b * n * n, n, pivot);
+        if (!certify) continue;
+        double r = residual_norm(g, a, x, b * n * n, n);
+        for (size_t i = 0; i < n; i++) {
+            double row = 0;
+            for (size_t j = 0; j < n; j++) row += fabs(x[i * n + j]);
+            for (size_t j = 0; j < n; j++) {
+                double bound = r < 1 ? row * r / (1 - r) * 1.01 : INFINITY;
+                node->error[(b * n + i) * n + j] = isfinite(x[i * n + j]) ? bound : 0;
+            }
+        }
+    }
+    node_round(g, node);
+    return node;
+}
+
+/* ---- determinant ----------------------------------------------------------------------------------------- */
+
+static void determinant_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    struct node *a = node->inputs[0];
+    slong n = (slong)a->shape[1];
+    arb_mat_t m;
+    pull->work += (size_t)(n * n * n);
+    if (pull->work > pull->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(m, n, n);
+    pull_matrix(pull, m, a, i);
+    arb_mat_det(ball, m, pull->precision);
+    arb_mat_clear(m);
+}
+
+/* c det(A) A^-T */
+static void determinant_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    int64_t lone[3] = { node->shape[0], 1, 1 };
+    struct node *factor_node = node_reshape(g, node_multiply(g, node, cotangent), 3, lone);
+    struct node *inverse = transposed(g, node_inverse(g, node->inputs[0]));
+    graph_accumulate(g, node->inputs[0], node_multiply(g, inverse, factor_node));
+}
+
+static const struct primitive determinant_primitive = { "a determinant", determinant_backward, determinant_pull };
+
+struct node *node_determinant(struct graph *g, struct node *a)
+{
+    a = node_to_real(g, a);
+    struct node *node = matrix_node(g, &determinant_primitive, a, 1, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *lu = graph_allocate(g, n * n, sizeof *lu);
+    size_t *pivot = graph_allocate(g, n, sizeof *pivot);
+    for (size_t b = 0; b < batches && !graph_failed(g); b++) {
+        memcpy(lu, a->value + b * n * n, n * n * sizeof *lu);
+        double product = factor(lu, n, pivot);
+        for (size_t i = 0; i < n; i++) product *= lu[i * n + i];
+        node->value[b] = product;
+    }
+    no_bound(g, node);
+    node_round(g, node);
+    return node;
+}
+
+/* ---- Cholesky ---------------------------------------------------------------------------------------------- */
+
+static void cholesky_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_function(pull, ball, node, i, arb_mat_cho);
+}
+
+/* S = L^-T phi(L^T G) L^-1 with phi the lower triangle, its diagonal halved; (S + S^T) / 2. */
+static void cholesky_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    struct node *product = node_matmul(g, node, true, cotangent, false);
+    struct node *phi = node_scale(g, node_add(g, node_triangle(g, product, -1, 0), node_triangle(g, product, -1, -1)), 0.5);
+    struct node *inverse = node_inverse(g, node);
+    struct node *s = times(g, node_matmul(g, inverse, true, phi, false), inverse);
+    graph_accumulate(g, node->inputs[0], node_scale(g, node_add(g, s, transposed(g, s)), 0.5));
+}
+
+static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward, cholesky_pull };
+
+struct node *node_cholesky(struct graph *g, struct node *a)
+{
+    a = node_to_real(g, a);
+    struct node *node = matrix_node(g, &cholesky_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    memset(node->value, 0, node->n * sizeof *node->value);
+    for (size_t b = 0; b < batches; b++) {
+        const double *in = a->value + b * n * n;
+        double *l = node->value + b * n * n;
+        for (size_t j = 0; j < n; j++)
+            for (size_t i = j; i < n; i++) { /* the lower triangle of A is read */
+                double sum = in[i * n + j];
+                for (size_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
+                if (i == j && !(sum > 0)) {
+                    graph_fail(g, STATUS_SKIP, "the matrix is not positive definite");
+                    return a;
+                }
+                l[i * n + j] = i == j ? sqrt(sum) : sum / l[j * n + j];
+            }
+    }
+    no_bound(g, node);
+    for (size_t i = 0; node->error && i < node->n; i++)
+        if (i % n > i / n % n) node->error[i] = 0;
+    node_round(g, node);
+    return node;
+}
+
+/* ---- exponential ---------------------------------------------------------------------------------------------- */
+
+static int exponential_ball(arb_mat_t out, const arb_mat_t in, slong precision)
+{
+    arb_mat_exp(out, in, precision);
+    return 1;
+}
+
+static void exponential_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    pull_function(pull, ball, node, i, exponential_ball);
+}
+
+/* exp of [[A^T, G], [0, A^T]]: its upper right block is the adjoint of the derivative. */
+static void exponential_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    struct node *at = transposed(g, node->inputs[0]);
+    int64_t n = node->shape[1];
+    struct node *zero = node_constant(g, DT_NONE, 0, 3, node->shape);
+    struct node *upper[2] = { at, cotangent }, *lower[2] = { zero, at };
+    struct node *rows[2] = { node_concatenate(g, upper, 2, 2), node_concatenate(g, lower, 2, 2) };
+    struct node *wide = node_matrix_exponential(g, node_concatenate(g, rows, 2, 1));
+    struct node *block = node_slice(g, node_slice(g, wide, 1, 0, n, 1), 2, n, n, 1);
+    graph_accumulate(g, node->inputs[0], block);
+}
+
+static const struct primitive exponential_primitive = { "a matrix exponential", exponential_backward,
+                                                        exponential_pull };
+
+static void multiply_into(double *out, const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < n; k++) sum += a[i * n + k] * b[k * n + j];
+            out[i * n + j] = sum;
+        }
+}
+
+/* Scaling and squaring with 18 Taylor terms at norm 1/2. */
+static void exponential_of(double *out, const double *a, size_t n, double *scratch)
+{
+    double norm = 0, *scaled = scratch, *term = scratch + n * n, *next = scratch + 2 * n * n;
+    for (size_t i = 0; i < n; i++) {
+        double row = 0;
+        for (size_t j = 0; j < n; j++) row += fabs(a[i * n + j]);
+        norm = fmax(norm, row);
+    }
+    int halvings = norm > 0.5 && isfinite(norm) ? ilogb(norm) + 2 : 0;
+    for (size_t i = 0; i < n * n; i++) {
+        scaled[i] = ldexp(a[i], -halvings);
+        out[i] = term[i] = i / n == i % n;
+    }
+    for (int k = 1; k <= 18; k++) {
+        multiply_into(next, term, scaled, n);
+        for (size_t i = 0; i < n * n; i++) out[i] += term[i] = next[i] / k;
+    }
+    for (; halvings > 0; halvings--) {
+        multiply_into(next, out, out, n);
+        memcpy(out, next, n * n * sizeof *out);
+    }
+}
+
+struct node *node_matrix_exponential(struct graph *g, struct node *a)
+{
+    a = node_to_real(g, a);
+    struct node *node = matrix_node(g, &exponential_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *scratch = graph_allocate(g, 3 * n * n, sizeof *scratch);
+    for (size_t b = 0; b < batches && !graph_failed(g); b++)
+        exponential_of(node->value + b * n * n, a->value + b * n * n, n, scratch);
+    no_bound(g, node);
+    node_round(g, node);
+    return node;
+}
+
+/* ---- singular values -------------------------------------------------------------------------------------------- */
+
+struct singular {
+    struct node *u, *v; /* detached singular vectors as columns: (batch, m, k), (batch, n, k) */
+};
+
+/* U diag(c) V^T */
+static void singular_backward(struct graph *g, struct node *node, struct node *cotangent)
+{
+    const struct singular *s = node->parameters;
+    int64_t lone[3] = { node->shape[0], 1, node->shape[1] };
+    struct node *scaled = node_multiply(g, s->u, node_reshape(g, cotangent, 3, lone));
+    graph_accumulate(g, node->inputs[0], node_matmul(g, scaled, false, s->v, true));
+}
+
+static void singular_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    (void)pull, (void)node, (void)i;
+    arb_indeterminate(ball); /* Weyl's bound stays */
+}
+
+static const struct primitive singular_primitive = { "singular values", singular_backward, singular_pull };
+
+/* One-sided Jacobi on the columns of w (m x n, m >= n); v (n x n) gathers the rotations. */
+static void jacobi(double *w, double *v, size_t m, size_t n)
+{
+    for (size_t i = 0; i < n * n; i++) v[i] = i / n == i % n;
+    for (int sweep = 0; sweep < 60; sweep++) {
+        bool rotated = false;
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = p + 1; q < n; q++) {
+                double pp = 0, qq = 0, pq = 0;
+                for (size_t i = 0; i < m; i++) {
+                    pp += w[i * n + p] * w[i * n + p];
+                    qq += w[i * n + q] * w[i * n + q];
+                    pq += w[i * n + p] * w[i * n + q];
+                }
+                if (fabs(pq) <= 0x1p-52 * sqrt(pp * qq)) continue;
+                rotated = true;
+                double zeta = (qq - pp) / (2 * pq), t = copysign(1, zeta) / (fabs(zeta) + hypot(1, zeta));
+                double c = 1 / hypot(1, t), s = c * t;
+                for (size_t i = 0; i < m; i++) {
+                    double x = w[i * n + p], y = w[i * n + q];
+                    w[i * n + p] = c * x - s * y;
+                    w[i * n + q] = s * x + c * y;
+                }
+                for (size_t i = 0; i < n; i++) {
+                    double x = v[i * n + p], y = v[i * n + q];
+                    v[i * n + p] = c * x - s * y;
+                    v[i * n + q] = s * x + c * y;
+                }
+            }
+        if (!rotated) return;
+    }
+}
+
+/* One matrix: values in descending order, vectors, and Weyl's bound. Jacobi's backward error is a
+ * few n u relative to the norm (Demmel and Veselic 1992); 32 n u is claimed. */
+static void decompose(struct graph *g, struct node *node, struct node *u, struct node *v, const struct node *a,
+                      size_t batch, double *scratch)
+{
+    size_t m = (size_t)a->shape[1], n = (size_t)a->shape[2];
+    bool wide = m < n;
+    size_t rows = wide ? n : m, k = wide ? m : n;
+    double *w = scratch, *rotation = scratch + rows * k, *norm = rotation + k * k;
+    size_t *order = (size_t *)(void *)(norm + k);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            w[wide ? j * k + i : i * k + j] = a->value[(batch * m + i) * n + j];
+    jacobi(w, rotation, rows, k);
+    double input = 0;
+    for (size_t i = 0; i < m * n; i++) input += node_error(a, batch * m * n + i) * node_error(a, batch * m * n + i);
+    for (size_t j = 0; j < k; j++) {
+        norm[j] = 0;
+        for (size_t i = 0; i < rows; i++) norm[j] += w[i * k + j] * w[i * k + j];
+        norm[j] = sqrt(norm[j]);
+        order[j] = j;
+        for (size_t at = j; at && norm[order[at]] > norm[order[at - 1]]; at--) {
+            size_t t = order[at];
+            order[at] = order[at - 1];
+            order[at - 1] = t;
+        }
+    }
+    double limit = k ? 32 * (double)rows * g->unit * norm[order[0]] + sqrt(input) : 0;
+    for (size_t j = 0; j < k; j++) {
+        size_t from = order[j];
+        node->value[batch * k + j] = norm[from];
+        if (node->error) node->error[batch * k + j] = limit;
+        double gap = INFINITY;
+        for (size_t i = 0; i < k; i++)
+            if (i != from) gap = fmin(gap, fabs(norm[i] - norm[from]));
+        struct node *left = wide ? v : u, *right = wide ? u : v;
+        for (size_t i = 0; i < rows; i++) left->value[(batch * rows + i) * k + j] = w[i * k + from] / norm[from];
+        for (size_t i = 0; i < k; i++) right->value[(batch * k + i) * k + j] = rotation[i * k + from];
+        double turn = gap > 0 ? 4 * limit / gap : INFINITY; /* sin theta theorem, both vectors */
+        for (size_t i = 0; left->error && i < rows; i++) left->error[(batch * rows + i) * k + j] = turn;
+        for (size_t i = 0; right->error && i < k; i++) right->error[(batch * k + i) * k + j] = turn;
+    }
+}
+
+struct node *node_singular_values(struct graph *g, struct node *a)
+{
+    a = node_to_real(g, a);
+    struct singular *s = graph_allocate(g, 1, sizeof *s);
+    (void)node_values(g, a);
+    if (graph_failed(g)) return a;
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    int64_t shape[2] = { a->shape[0], k }, left[3] = { a->shape[0], m, k }, right[3] = { a->shape[0], n, k };
+    s->u = node_new_real(g, a->dtype, 3, left);
+    s->v = node_new_real(g, a->dtype, 3, right);
+    struct node *node = node_new(g, &singular_primitive, a->dtype, 2, shape, 1, &a, s);
+    (void)node_need_errors(g, node);
+    (void)node_need_errors(g, s->u);
+    (void)node_need_errors(g, s->v);
+    size_t rows = (size_t)(m > n ? m : n), columns = (size_t)k;
+    double *scratch = graph_allocate(g, rows * columns + columns * columns + 2 * columns, sizeof *scratch);
+    for (size_t b = 0; b < (size_t)a->shape[0] && !graph_failed(g); b++) decompose(g, node, s->u, s->v, a, b, scratch);
+    node_round(g, node);
+    return node;
+}
+
+/* ---- triangles ------------------------------------------------------------------------------------------------------ */
+
+struct node *node_triangle(struct graph *g, struct node *a, int sign, int64_t offset)
+{
+    if (graph_failed(g)) return a;
+    int64_t n = a->shape[a->rank - 2], m = a->shape[a->rank - 1], shape[2] = { n, m };
+    struct node *mask = node_new_integer(g, DT_BOOL, 2, shape);
+    for (int64_t i = 0; i < n && !graph_failed(g); i++)
+        for (int64_t j = 0; j < m; j++) mask->integer[i * m + j] = sign < 0 ? j - i <= offset : j - i >= offset;
+    return node_select(g, mask, a, node_scalar(g, 0));
+}

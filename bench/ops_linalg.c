@@ -1,0 +1,400 @@
+/* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky and LU
+ * factors, powers and exponentials, singular values. Factorizations that are unique only up to
+ * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
+#include <string.h>
+
+#include "bench/compose.h"
+#include "bench/matrix.h"
+
+/* x as (batch, rows, columns) of its last two dimensions. */
+static struct node *as_batch(struct call *call, struct node *x)
+{
+    if (graph_failed(call->graph)) return x;
+    if (x->rank < 2) {
+        call_fail(call, "%s needs at least two dimensions", call->c->api);
+        return x;
+    }
+    int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
+    for (int d = 0; d < x->rank - 2; d++) shape[0] *= x->shape[d];
+    return node_reshape(call->graph, x, 3, shape);
+}
+
+/* y (batch, ...) with the leading dimensions of `like` in place of the batch. */
+static struct node *with_leading(struct graph *g, struct node *y, const struct node *like)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (graph_failed(g)) return y;
+    for (int d = 0; d < like->rank - 2; d++) shape[rank++] = like->shape[d];
+    for (int d = 1; d < y->rank; d++) shape[rank++] = y->shape[d];
+    return node_reshape(g, y, rank, shape);
+}
+
+static void return_info(struct call *call, const struct node *like)
+{
+    if (graph_failed(call->graph)) return;
+    call_return(call, node_integer_constant(call->graph, DT_I32, 0, like->rank - 2, like->shape));
+}
+
+/* detail 1: followed by info. */
+static void inverse(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, with_leading(call->graph, node_inverse(call->graph, as_batch(call, x)), x), x->dtype);
+    if (call->op->detail) return_info(call, x);
+}
+
+static void cholesky(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *l = node_cholesky(g, as_batch(call, x));
+    if (call_bool(call, "upper") && !graph_failed(g)) l = node_transpose(g, l, 1, 2);
+    call_return_typed(call, with_leading(g, l, x), x->dtype);
+    if (call->op->detail) return_info(call, x);
+}
+
+/* A^-1 B by the inverse; a vector B is a column. */
+static struct node *solution(struct call *call, struct node *a, struct node *b)
+{
+    struct graph *g = call->graph;
+    if (graph_failed(g)) return b;
+    struct node *x = with_leading(g, node_inverse(g, as_batch(call, a)), a);
+    bool vector = b->rank == 1 || (b->rank == a->rank - 1 && a->rank > 2);
+    if (!vector) return compose_matmul(g, x, b);
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, b->shape, sizeof shape);
+    shape[b->rank] = 1;
+    struct node *y = compose_matmul(g, x, node_reshape(g, b, b->rank + 1, shape));
+    return graph_failed(g) ? y : node_reshape(g, y, y->rank - 1, y->shape);
+}
+
+static void solve(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
+    struct node *x;
+    if (call_bool(call, "left") || graph_failed(g)) {
+        x = solution(call, a, b);
+    } else {
+        x = compose_matmul(g, b, with_leading(g, node_inverse(g, as_batch(call, a)), a));
+    }
+    call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
+    if (call->op->detail) return_info(call, a);
+}
+
+/* The triangle that is read. A factor that is triangular already is taken as it is: PyTorch's
+ * gradient then has both triangles. */
+static struct node *triangle_of(struct graph *g, struct node *a, bool upper)
+{
+    const double *value = node_values(g, a);
+    if (graph_failed(g)) return a;
+    size_t n = (size_t)a->shape[2];
+    for (size_t i = 0; i < a->n; i++) {
+        size_t row = i / n % (size_t)a->shape[1], column = i % n;
+        if (value[i] != 0 && (upper ? row > column : column > row)) return node_triangle(g, a, upper ? 1 : -1, 0);
+    }
+    return a;
+}
+
+/* (A A^T)^-1 B from a triangle: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+static void cholesky_solve(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
+    bool upper = call_bool(call, "upper");
+    struct node *l = triangle_of(g, as_batch(call, factor), upper);
+    struct node *inverse_factor = node_inverse(g, l);
+    struct node *full = node_matmul(g, inverse_factor, !upper, inverse_factor, upper);
+    full = with_leading(g, full, factor);
+    call_return_typed(call, call->op->detail ? full : compose_matmul(g, full, call_tensor(call, "input")), factor->dtype);
+}
+
+/* op(A) X = B for triangular A. Also returns A, as PyTorch's older function does. */
+static void triangular_solve(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
+    struct node *t = node_triangle(g, as_batch(call, a), call_bool(call, "upper") ? 1 : -1, 0);
+    if (call_bool(call, "unitriangular") && !graph_failed(g)) {
+        int64_t n = t->shape[1], shape[3] = { 1, n, n };
+        struct node *eye = node_constant(g, DT_NONE, 0, 3, shape);
+        for (int64_t i = 0; i < n && !graph_failed(g); i++) eye->value[i * n + i] = 1;
+        struct node *strict = node_triangle(g, t, call_bool(call, "upper") ? 1 : -1, call_bool(call, "upper") ? 1 : -1);
+        t = node_add(g, strict, eye);
+    }
+    if (call_bool(call, "transpose") && !graph_failed(g)) t = node_transpose(g, t, 1, 2);
+    struct node *x = compose_matmul(g, with_leading(g, node_inverse(g, t), a), b);
+    call_return_typed(call, x, b->dtype);
+    call_return(call, node_scale(g, a, 1));
+}
+
+static void determinant(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *det = node_determinant(g, as_batch(call, x));
+    if (graph_failed(g)) return;
+    det = node_reshape(g, det, x->rank - 2, x->shape);
+    switch (call->op->detail) {
+    case 0: call_return_typed(call, det, x->dtype); break;
+    case 1: call_return_typed(call, node_apply(g, "log", det), x->dtype); break;
+    default:
+        call_return_typed(call, node_apply(g, "sign", node_detach(g, det)), x->dtype);
+        call_return_typed(call, node_apply(g, "log", node_apply(g, "abs", det)), x->dtype);
+    }
+}
+
+static struct node *identity_like(struct graph *g, const struct node *x)
+{
+    int64_t n = x->shape[1];
+    struct node *eye = node_constant(g, x->dtype, 0, 3, x->shape);
+    for (size_t i = 0; !graph_failed(g) && i < eye->n; i++)
+        eye->value[i] = i / (size_t)n % (size_t)n == i % (size_t)n;
+    return eye;
+}
+
+static void matrix_power(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *base = as_batch(call, x);
+    int64_t n = call_int(call, "n");
+    if (graph_failed(g)) return;
+    if (base->shape[1] != base->shape[2]) {
+        call_fail(call, "a square matrix is needed");
+        return;
+    }
+    if (n < 0) base = node_inverse(g, base);
+    struct node *result = NULL;
+    for (uint64_t k = (uint64_t)(n < 0 ? -n : n); k && !graph_failed(g); k >>= 1) {
+        if (k & 1) result = result ? node_matmul(g, result, false, base, false) : base;
+        if (k > 1) base = node_matmul(g, base, false, base, false);
+    }
+    if (!result) result = node_add(g, node_scale(g, base, 0), identity_like(g, base));
+    call_return_typed(call, with_leading(g, result, x), x->dtype);
+}
+
+static void matrix_exponential(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, with_leading(g, node_matrix_exponential(g, as_batch(call, x)), x), x->dtype);
+}
+
+static void lu_factor(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *pivots, *lu = node_lu(g, as_batch(call, x), &pivots);
+    call_return_typed(call, with_leading(g, lu, x), x->dtype);
+    if (graph_failed(g)) return;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    call_return(call, node_reshape(g, pivots, x->rank - 1, shape));
+    if (call->op->detail) return_info(call, x);
+}
+
+/* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
+static void pseudo_inverse(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
+    if (graph_failed(g)) return;
+    if (a->shape[1] == a->shape[2]) {
+        y = node_inverse(g, a);
+    } else if (a->shape[1] > a->shape[2]) {
+        y = node_matmul(g, node_inverse(g, node_matmul(g, a, true, a, false)), false, a, true);
+    } else {
+        y = node_matmul(g, a, true, node_inverse(g, node_matmul(g, a, false, a, true)), false);
+    }
+    call_return_typed(call, with_leading(g, y, x), x->dtype);
+}
+
+static struct node *singular_values(struct call *call, struct node *x)
+{
+    return with_leading(call->graph, node_singular_values(call->graph, as_batch(call, x)), x);
+}
+
+static void svdvals(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, singular_values(call, x), x->dtype);
+}
+
+static void nuclear_norm(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (graph_failed(call->graph)) return;
+    struct node *y = node_sum(call->graph, s, 1u << (s->rank - 1), false);
+    if (call_bool(call, "keepdim")) {
+        int64_t shape[TENSOR_MAX_RANK];
+        memcpy(shape, x->shape, sizeof shape);
+        shape[x->rank - 2] = shape[x->rank - 1] = 1;
+        y = node_reshape(call->graph, y, x->rank, shape);
+    }
+    call_return_typed(call, y, x->dtype);
+}
+
+/* Number of singular values above the tolerance. */
+static void matrix_rank(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (graph_failed(g)) return;
+    const char *names[2] = { "rtol", "atol" };
+    double relative = 0, absolute = 0;
+    for (int k = 0; k < 2; k++)
+        if (!call_is_none(call, names[k])) *(k ? &absolute : &relative) = call_real(call, names[k]);
+    int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    if (call_is_none(call, "rtol") && absolute == 0)
+        relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
+    size_t k = (size_t)s->shape[s->rank - 1];
+    struct node *rank = node_new_integer(g, DT_I64, s->rank - 1, s->shape);
+    for (size_t b = 0; !graph_failed(g) && b < rank->n; b++) {
+        int64_t count = 0;
+        for (size_t i = 0; i < k; i++) {
+            double limit = s->value[b * k] * relative;
+            count += s->value[b * k + i] > (limit > absolute ? limit : absolute);
+        }
+        rank->integer[b] = count;
+    }
+    call_return(call, rank);
+}
+
+/* Ratio of the largest singular value to the smallest (p None, 2 or -2). */
+static void condition(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (graph_failed(g)) return;
+    double p = call_is_none(call, "p") ? 2 : call_value(call, "p")->kind == VALUE_STRING ? 0 : call_real(call, "p");
+    if (p != 2 && p != -2) {
+        call_fail(call, "cond is in the catalogue for p = 2 and p = -2");
+        return;
+    }
+    int64_t k = s->shape[s->rank - 1];
+    struct node *first = node_slice(g, s, s->rank - 1, 0, 1, 1), *last = node_slice(g, s, s->rank - 1, k - 1, 1, 1);
+    struct node *ratio = p == 2 ? node_divide(g, first, last) : node_divide(g, last, first);
+    if (!graph_failed(g)) call_return_typed(call, node_reshape(g, ratio, s->rank - 1, s->shape), x->dtype);
+}
+
+/* a x b along dim: the cyclic products of shifted copies. */
+static void cross(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank, dim = -1;
+    if (graph_failed(g)) return;
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
+        call_fail(call, "the shapes do not broadcast");
+        return;
+    }
+    a = node_broadcast(g, a, rank, shape);
+    b = node_broadcast(g, b, rank, shape);
+    if (!call_is_none(call, "dim")) dim = call_dim(call, "dim", rank);
+    for (int d = 0; d < rank && dim < 0; d++)
+        if (shape[d] == 3) dim = d;
+    if (dim < 0 || shape[dim] != 3) {
+        call_fail(call, "cross needs a dimension of extent 3");
+        return;
+    }
+    struct node *turned[2][2]; /* [a, b] by one place, by two */
+    struct node *operands[2] = { node_to_real(g, a), node_to_real(g, b) };
+    for (int k = 0; k < 2; k++)
+        for (int by = 1; by <= 2; by++) {
+            struct node *parts[2] = { node_slice(g, operands[k], dim, by, 3 - by, 1),
+                                      node_slice(g, operands[k], dim, 0, by, 1) };
+            turned[k][by - 1] = node_concatenate(g, parts, 2, dim);
+        }
+    struct node *y = node_subtract(g, node_multiply(g, turned[0][0], turned[1][1]),
+                                   node_multiply(g, turned[0][1], turned[1][0]));
+    call_return_typed(call, y, dtype);
+}
+
+/* The solution of a tensor equation: A as a square matrix over the trailing dimensions. */
+static void tensor_solve(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
+    if (graph_failed(g)) return;
+    int lead = b->rank;
+    int64_t n = (int64_t)b->n, square[3] = { 1, n, n }, column[3] = { 1, n, 1 };
+    if (!call_is_none(call, "dims")) {
+        call_fail(call, "tensorsolve with dims is not in the catalogue");
+        return;
+    }
+    struct node *x = node_matmul(g, node_inverse(g, node_reshape(g, a, 3, square)), false, node_reshape(g, b, 3, column), false);
+    if (!graph_failed(g)) call_return_typed(call, node_reshape(g, x, a->rank - lead, a->shape + lead), a->dtype);
+}
+
+/* Covariance of variables in rows (detail 1: correlation coefficients). */
+static void covariance(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    if (graph_failed(g)) return;
+    enum dtype dtype = call_float_type(call, &x, 1);
+    if (x->rank > 2) {
+        call_fail(call, "covariance takes at most two dimensions");
+        return;
+    }
+    int rank = x->rank;
+    int64_t rows[2] = { rank == 2 ? x->shape[0] : 1, rank ? x->shape[rank - 1] : 1 };
+    struct node *m = node_reshape(g, node_to_real(g, x), 2, rows);
+    struct node *weights = NULL, *aweights = NULL;
+    if (!call->op->detail) {
+        struct node *f = call_optional_tensor(call, "fweights"), *w = call_optional_tensor(call, "aweights");
+        if (f) weights = node_to_real(g, f);
+        if (w) aweights = node_to_real(g, w);
+        if (aweights) weights = weights ? node_multiply(g, weights, aweights) : aweights;
+    }
+    double correction = call->op->detail ? 1 : call_real(call, "correction");
+    struct node *total = weights ? node_sum(g, weights, 1, false) : node_scalar(g, (double)rows[1]);
+    struct node *mean = node_divide(g, node_sum(g, weights ? node_multiply(g, m, weights) : m, 2, true), total);
+    struct node *norm = node_offset(g, total, -correction);
+    if (aweights && correction != 0) {
+        struct node *share = node_sum(g, node_multiply(g, weights, aweights), 1, false);
+        norm = node_subtract(g, total, node_scale(g, node_divide(g, share, total), correction));
+    }
+    struct node *d = node_subtract(g, m, mean);
+    struct node *c = compose_matmul(g, d, node_transpose(g, weights ? node_multiply(g, d, weights) : d, 0, 1));
+    c = node_divide(g, c, norm);
+    if (call->op->detail && !graph_failed(g)) {
+        int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
+        struct node *deviation = node_apply(g, "sqrt", node_view(g, c, 1, count, stride, 0));
+        c = node_divide(g, node_divide(g, c, node_reshape(g, deviation, 2, column)), deviation);
+    }
+    if (rank < 2 && !graph_failed(g)) c = node_reshape(g, c, 0, NULL);
+    call_return_typed(call, c, dtype);
+}
+
+/* clang-format off */
+const struct op ops_linalg[] = {
+    { "inverse|linalg.inv|inv", TORCH | TENSOR, "(Tensor input)", inverse, 0, 0, NULL },
+    { "linalg.inv_ex|inv_ex", TORCH, "(Tensor input, *, bool check_errors=False)", inverse, 0, 1, NULL },
+    { "cholesky|linalg.cholesky", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky, 0, 0, NULL },
+    { "linalg.cholesky_ex|cholesky_ex", TORCH, "(Tensor input, *, bool upper=False, bool check_errors=False)", cholesky, 0, 1, NULL },
+    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, NULL },
+    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, NULL },
+    { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
+    { "linalg.solve|solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
+    { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
+    { "linalg.tensorsolve|tensorsolve", TORCH, "(Tensor A, Tensor B, int[]? dims=None)", tensor_solve, 0, 0, NULL },
+    { "det|linalg.det", TORCH | TENSOR, "(Tensor input)", determinant, 0, 0, NULL },
+    { "logdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 1, NULL },
+    { "slogdet|linalg.slogdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 2, NULL },
+    { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
+    { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
+    { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
+    { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
+    { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, NULL },
+    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, *, ...)", pseudo_inverse, 0, 0, NULL },
+    { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
+    { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
+    { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, *, Any atol=None, Any rtol=None, bool hermitian=False)", matrix_rank, OP_NO_GRADIENT, 0, NULL },
+    { "linalg.cond|cond", TORCH, "(Tensor input, Any p=None)", condition, 0, 0, NULL },
+    { "cross|linalg.cross", TORCH | TENSOR, "(Tensor input, Tensor other, int? dim=None)", cross, 0, 0, NULL },
+    { "cov", TORCH | TENSOR, "(Tensor input, *, Scalar correction=1, Tensor? fweights=None, Tensor? aweights=None)", covariance, 0, 0, NULL },
+    { "corrcoef", TORCH | TENSOR, "(Tensor input)", covariance, 0, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(linalg);

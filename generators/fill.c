@@ -49,9 +49,10 @@ uint64_t fill_key_derive(uint64_t key, uint64_t i)
 /* ---- permutations ------------------------------------------------------------------- */
 
 /* A Feistel network permutes 2^(2 half_bits) numbers, at most 4 * size; whoever lands
- * outside `size` walks on along the cycle until inside, which keeps it a bijection (J. Black,
- * P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). With four rounds the
- * places of a handful of elements were measurably unequal; with six or more they are not. */
+ * outside `size` walks on along the cycle until inside, which keeps it a bijection (J.
+ * Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). With four
+ * rounds the places of a handful of elements were measurably unequal; with six or more they
+ * are not. */
 enum { SHUFFLE_ROUNDS = 8 };
 
 struct shuffle shuffle_create(uint64_t key, uint64_t size)

@@ -61,6 +61,10 @@ struct status generation_doubles(double **out, struct generation *generation, si
 /* Make the arguments of the case legal for its API (rules.c). */
 struct status rules_apply(struct generation *generation);
 
+/* API `i` that has rules, and the names of its positional parameters, for tests; NULL after
+ * the last. */
+const char *rules_api(size_t i, const char **parameters);
+
 /* Bytes that rules may allocate for tensors larger than recorded. */
 size_t rules_extra_bytes(const struct api_case *c);
 

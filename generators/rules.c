@@ -403,6 +403,13 @@ struct status rules_apply(struct generation *generation)
     return status_ok();
 }
 
+const char *rules_api(size_t i, const char **parameters)
+{
+    if (i >= sizeof rows / sizeof *rows) return NULL;
+    *parameters = rows[i].parameters;
+    return rows[i].api;
+}
+
 size_t rules_extra_bytes(const struct api_case *c)
 {
     const struct rule_row *row = row_of(c);

@@ -35,13 +35,12 @@ static bool split_total(int64_t *parts, size_t count, int64_t total, int64_t lo,
     return true;
 }
 
-/* The same in the recorded range when that works, else with any parts >= floor. */
-static bool split_recorded(int64_t *parts, size_t count, int64_t total, int64_t floor,
+/* The same in the recorded range when that works, else with any parts. */
+static bool split_recorded(int64_t *parts, size_t count, int64_t total,
                            const struct range *range, struct philox *draws)
 {
-    int64_t lo = range->integer_lo > floor ? range->integer_lo : floor;
+    int64_t lo = range->integer_lo > 0 ? range->integer_lo : 0;
     return split_total(parts, count, total, lo, range->integer_hi, draws) ||
-           split_total(parts, count, total, floor, total, draws) ||
            split_total(parts, count, total, 0, total, draws);
 }
 
@@ -107,7 +106,7 @@ struct status rule_repeats(struct generation *generation, const struct rule *rul
     if (dim < 0 || dim >= output->rank) return status_ok();
     TRY(generation_integers(&values, generation, n));
     struct philox draws = philox_open(input->key, STREAM_RULE);
-    if (!split_recorded(values, n, output->shape[dim], 0, &input->range, &draws))
+    if (!split_recorded(values, n, output->shape[dim], &input->range, &draws))
         return status_ok();
     generation_set_integers(input, values);
     generation_note(generation, "%s: repeats that give the recorded extent of %lld",
@@ -174,7 +173,7 @@ struct status rule_partition(struct generation *generation, const struct rule *r
     if (fixed) total -= values[0];
     struct philox draws = philox_open(input->key, STREAM_RULE);
     if (total < 0 ||
-        !split_recorded(values + fixed, n - fixed, total, 0, &input->range, &draws))
+        !split_recorded(values + fixed, n - fixed, total, &input->range, &draws))
         return status_ok();
     if (fixed) qsort(values, n, sizeof *values, compare_descending);
     generation_set_integers(input, values);

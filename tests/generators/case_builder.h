@@ -1,5 +1,5 @@
-/* Hand-made cases for the tests of the generator: arguments are added one by one, inputs are
- * generated, elements are read back as numbers. */
+/* Hand-made cases for the tests of the generator: arguments are added one by one, inputs
+ * are generated, elements are read back as numbers. */
 #ifndef PROBE_TESTS_CASE_BUILDER_H
 #define PROBE_TESTS_CASE_BUILDER_H
 
@@ -32,7 +32,8 @@ BUILDER struct built_case *build_case(const char *name)
     b->c.api = arena_copy_bytes(&b->arena, dot + 1, (size_t)(last - dot - 1));
     b->c.args = (struct value){ .kind = VALUE_LIST, .list = { b->args, NULL, 0 } };
     b->c.kwargs = (struct value){ .kind = VALUE_DICT, .list = { b->kwargs, b->keys, 0 } };
-    b->c.cotangents = (struct value){ .kind = VALUE_LIST, .list = { b->cotangents, NULL, 0 } };
+    b->c.cotangents =
+        (struct value){ .kind = VALUE_LIST, .list = { b->cotangents, NULL, 0 } };
     b->c.outputs = (struct value){ .kind = VALUE_LIST, .list = { b->outputs, NULL, 0 } };
     b->options.seed = 1234;
     return b;
@@ -69,10 +70,10 @@ BUILDER struct value tensor4(struct built_case *b, enum dtype dtype, double lo, 
     return value;
 }
 
-#define TENSOR0(B, T, LO, HI) tensor4(B, T, LO, HI, -1, -1, -1, -1)
-#define TENSOR1(B, T, LO, HI, A0) tensor4(B, T, LO, HI, A0, -1, -1, -1)
-#define TENSOR2(B, T, LO, HI, A0, A1) tensor4(B, T, LO, HI, A0, A1, -1, -1)
-#define TENSOR3(B, T, LO, HI, A0, A1, A2) tensor4(B, T, LO, HI, A0, A1, A2, -1)
+#define TENSOR0(B, T, LO, HI)                 tensor4(B, T, LO, HI, -1, -1, -1, -1)
+#define TENSOR1(B, T, LO, HI, A0)             tensor4(B, T, LO, HI, A0, -1, -1, -1)
+#define TENSOR2(B, T, LO, HI, A0, A1)         tensor4(B, T, LO, HI, A0, A1, -1, -1)
+#define TENSOR3(B, T, LO, HI, A0, A1, A2)     tensor4(B, T, LO, HI, A0, A1, A2, -1)
 #define TENSOR4(B, T, LO, HI, A0, A1, A2, A3) tensor4(B, T, LO, HI, A0, A1, A2, A3)
 
 BUILDER struct value integer(int64_t x)
@@ -184,8 +185,19 @@ BUILDER uint64_t hash_bytes(const void *bytes, size_t n, uint64_t hash)
 
 BUILDER uint64_t hash_tensor(const struct tensor *tensor)
 {
-    return hash_bytes(tensor->data, tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes,
+    return hash_bytes(tensor->data,
+                      tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes,
                       0xcbf29ce484222325u);
+}
+
+/* Of all tensors inside a value, on top of `hash`. */
+BUILDER uint64_t hash_value(const struct value *value, uint64_t hash)
+{
+    if (value->kind == VALUE_TENSOR) return hash * 31 + hash_tensor(value->tensor.tensor);
+    if (!value_is_sequence(value)) return hash;
+    for (size_t i = 0; i < value->list.count; i++)
+        hash = hash_value(&value->list.items[i], hash);
+    return hash;
 }
 
 /* Run the suites of a test program; its exit status. */

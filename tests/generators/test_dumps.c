@@ -1,6 +1,6 @@
-/* Every call of the real dumps in tests/data: inputs can be made for all of them, lie in the
- * recorded range unless a note says why not, and are the same bits in any order, on any thread
- * and for any subset; stored tensors are handed on as they are. */
+/* Every call of the real dumps in tests/data: inputs can be made for all of them, lie in
+ * the recorded range unless a note says why not, and are the same bits in any order, on any
+ * thread and for any subset; stored tensors are handed on as they are. */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -8,17 +8,23 @@
 
 #include "case_builder.h"
 
+/* The last holds calls whose arguments a uniform draw would make illegal. */
 static const char *const statistics_dumps[] = {
-    "m1/L1_statistics", "m2/L1_statistics",  "m2/mix_statistics", "m2_bf16/L1_statistics",
-    "m3/L1_statistics", "m5a/L1_statistics", "m5x/L1_statistics",
+    "dumps/m1/L1_statistics/dump.json",  "dumps/m2/L1_statistics/dump.json",
+    "dumps/m2/mix_statistics/dump.json", "dumps/m2_bf16/L1_statistics/dump.json",
+    "dumps/m3/L1_statistics/dump.json",  "dumps/m5a/L1_statistics/dump.json",
+    "dumps/m5x/L1_statistics/dump.json", "generators/awkward_calls.json",
 };
-static const char *const tensor_dumps[] = { "m2/L1_tensor", "m5a/L1_tensor", "m5x/L1_tensor" };
+enum { AWKWARD = 7 };
+static const char *const tensor_dumps[] = { "dumps/m2/L1_tensor/dump.json",
+                                            "dumps/m5a/L1_tensor/dump.json",
+                                            "dumps/m5x/L1_tensor/dump.json" };
 
 static struct dump *open_dump(const char *name)
 {
     struct dump *dump;
     char path[500];
-    snprintf(path, sizeof path, "%s/dumps/%s/dump.json", PROBE_TEST_DATA, name);
+    snprintf(path, sizeof path, "%s/%s", PROBE_TEST_DATA, name);
     struct status status = dump_open(&dump, path);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     return dump;
@@ -30,7 +36,8 @@ struct call {
     struct generate_notes notes;
 };
 
-static void make_call(struct call *call, const struct dump *dump, size_t i, bool keep_recorded)
+static void make_call(struct call *call, const struct dump *dump, size_t i,
+                      bool keep_recorded)
 {
     const struct generate_options options = { 1234, keep_recorded };
     struct status status = dump_read_case(&call->c, &call->arena, dump, i);
@@ -71,7 +78,8 @@ static void check_range(struct check *check, const struct value *value, const ch
     check->tensors++;
     ck_assert_int_eq(tensor->dtype, record->dtype);
     ck_assert_int_eq(tensor->rank, record->rank);
-    for (int d = 0; d < record->rank; d++) ck_assert_int_eq(tensor->shape[d], record->shape[d]);
+    for (int d = 0; d < record->rank; d++)
+        ck_assert_int_eq(tensor->shape[d], record->shape[d]);
     if (n == 0) return;
     double *x = calloc(2 * n, sizeof *x);
     dtype_to_double(x, tensor->data, tensor->dtype, n);
@@ -81,12 +89,14 @@ static void check_range(struct check *check, const struct value *value, const ch
         nans += isnan(m);
         infinities += isinf(m) != 0;
         /* HF32 rounding may step over a bound by 2^-11 of it, as it does on both sides. */
-        double slack = call_noted(check->call, "HF32") ? 0x1p-11 * fmax(fabs(lo), fabs(hi)) : 0;
+        double slack =
+            call_noted(check->call, "HF32") ? 0x1p-11 * fmax(fabs(lo), fabs(hi)) : 0;
         if (!isnan(lo) && !isnan(m) && !isinf(m))
             ck_assert_msg(m >= lo - slack && m <= hi + slack,
-                          "%s %s[%zu] = %.17g not in [%.17g, %.17g]", name, where, i, m, lo, hi);
+                          "%s %s[%zu] = %.17g not in [%.17g, %.17g]", name, where, i, m, lo,
+                          hi);
     }
-    ck_assert_msg(nans == isnan(lo), "%s %s: %zu NaN", name, where, nans);
+    ck_assert_msg(nans == (size_t)(isnan(lo) != 0), "%s %s: %zu NaN", name, where, nans);
     if (!isnan(lo) && lo < hi)
         ck_assert_msg(infinities == (size_t)(isinf(lo) != 0) + (size_t)(isinf(hi) != 0),
                       "%s %s: %zu infinities", name, where, infinities);
@@ -156,8 +166,8 @@ static void *hash_every_nth(void *context)
     return NULL;
 }
 
-/* Forward, backward, and on four threads at once: the same bits for every call; and a second
- * reading of the file changes nothing. */
+/* Forward, backward, and on four threads at once: the same bits for every call; and a
+ * second reading of the file changes nothing. */
 START_TEST(order_and_threads_do_not_matter)
 {
     enum { THREADS = 4 };
@@ -180,6 +190,44 @@ START_TEST(order_and_threads_do_not_matter)
     ck_assert_uint_eq(hash_call(dump, n / 2), forward[n / 2]);
     free(forward);
     free(threaded);
+    dump_close(dump);
+}
+END_TEST
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+/* Inputs of call `i` with `room` bytes left in the arena. */
+static struct status make_within(const struct dump *dump, size_t i, size_t room,
+                                 size_t *used)
+{
+    const struct generate_options options = { 1234, false };
+    struct call call = { 0 };
+    struct status status = dump_read_case(&call.c, &call.arena, dump, i);
+    ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+    size_t before = call.arena.used_bytes;
+    if (room < SIZE_MAX) call.arena.limit_bytes = before + room;
+    status = generate_inputs(&call.c, &call.notes, &call.arena, dump, &options);
+    *used = call.arena.used_bytes - before;
+    arena_release(&call.arena);
+    return status;
+}
+
+/* Every call with less memory than it takes, in steps of an allocation: an error each time.
+ * Only a note may be lost for want of memory. */
+START_TEST(too_little_memory_is_an_error)
+{
+    struct dump *dump = open_dump(statistics_dumps[AWKWARD]);
+    for (size_t i = 0; i < dump_count(dump); i++) {
+        size_t needed, used;
+        ck_assert_int_eq(make_within(dump, i, SIZE_MAX, &needed).code, STATUS_OK);
+        size_t failures = 0;
+        for (size_t room = 0; room < needed; room += 64) {
+            struct status status = make_within(dump, i, room, &used);
+            ck_assert(status.code == STATUS_OK || status.code == STATUS_NO_MEMORY);
+            failures += status.code != STATUS_OK;
+        }
+        ck_assert_uint_gt(failures, 1);
+    }
     dump_close(dump);
 }
 END_TEST
@@ -232,7 +280,8 @@ START_TEST(stored_tensors_are_handed_on)
         (void)value_each_tensor(&call.c.args, check_stored, &stored);
         (void)value_each_tensor(&call.c.kwargs, check_stored, &stored);
         (void)value_each_tensor(&call.c.cotangents, check_stored, &stored);
-        ck_assert_msg(call.notes.count == 0, "%s: %s", call.c.full_name, call.notes.lines[0]);
+        ck_assert_msg(call.notes.count == 0, "%s: %s", call.c.full_name,
+                      call.notes.lines[0]);
         struct status status = generate_load_recorded(&call.c, &call.arena, dump);
         ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
         (void)value_each_tensor(&call.c.outputs, check_stored, &results);
@@ -274,7 +323,8 @@ static struct small_dump make_small_dump(const char *text)
     snprintf(path, sizeof path, "%s/dump_tensor_data", small.directory);
     ck_assert_int_eq(mkdir(path, 0750), 0);
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small.directory, stored_files[i]);
+        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small.directory,
+                 stored_files[i]);
         snprintf(from, sizeof from, "%s/pt/%s", PROBE_TEST_DATA, stored_files[i]);
         copy_file(from, path);
     }
@@ -293,7 +343,8 @@ static void remove_small_dump(struct small_dump *small)
     char path[300];
     dump_close(small->dump);
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small->directory, stored_files[i]);
+        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small->directory,
+                 stored_files[i]);
         unlink(path);
     }
     snprintf(path, sizeof path, "%s/dump_tensor_data", small->directory);
@@ -303,16 +354,16 @@ static void remove_small_dump(struct small_dump *small)
     rmdir(small->directory);
 }
 
-#define TENSOR_TEXT(DTYPE, SHAPE, LO, HI, MORE)                                             \
-    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch." DTYPE "\", \"shape\": " SHAPE          \
-    ", \"Max\": " HI ", \"Min\": " LO ", \"Mean\": 0.1, \"Norm\": 1.0, "                      \
+#define TENSOR_TEXT(DTYPE, SHAPE, LO, HI, MORE)                                            \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch." DTYPE "\", \"shape\": " SHAPE       \
+    ", \"Max\": " HI ", \"Min\": " LO ", \"Mean\": 0.1, \"Norm\": 1.0, "                   \
     "\"requires_grad\": false" MORE "}"
-#define VIEW_TEXT                                                                           \
-    TENSOR_TEXT("float32", "[2, 2, 5]", "-0.375", "0.875",                                  \
+#define VIEW_TEXT                                                                          \
+    TENSOR_TEXT("float32", "[2, 2, 5]", "-0.375", "0.875",                                 \
                 ", \"data_name\": \"float32.view.zip.pt\"")
-#define CALL_TEXT(DIRECTORY, NAME, ARGUMENTS)                                               \
-    "{\"task\": \"tensor\", \"level\": \"L1\", \"framework\": \"pytorch\", "                    \
-    "\"dump_data_dir\": " DIRECTORY ", \"data\": {\"" NAME ".forward\": "                      \
+#define CALL_TEXT(DIRECTORY, NAME, ARGUMENTS)                                              \
+    "{\"task\": \"tensor\", \"level\": \"L1\", \"framework\": \"pytorch\", "               \
+    "\"dump_data_dir\": " DIRECTORY ", \"data\": {\"" NAME ".forward\": "                  \
     "{\"input_args\": [" ARGUMENTS "], \"input_kwargs\": {}, \"output\": []}}}"
 
 static void run_small(struct call *call, const struct small_dump *small, bool keep_recorded)
@@ -329,9 +380,9 @@ static const struct tensor *argument(const struct call *call, size_t i)
 /* A stored view keeps its strides; a tensor beside it without a file is drawn. */
 START_TEST(stored_views_stay_views)
 {
-    struct small_dump small = make_small_dump(CALL_TEXT(
-        "\"dump_tensor_data\"", "Torch.add.0",
-        VIEW_TEXT ", " TENSOR_TEXT("float32", "[2, 2, 5]", "3", "4", "")));
+    struct small_dump small = make_small_dump(
+        CALL_TEXT("\"dump_tensor_data\"", "Torch.add.0",
+                  VIEW_TEXT ", " TENSOR_TEXT("float32", "[2, 2, 5]", "3", "4", "")));
     struct call call;
     run_small(&call, &small, false);
     const struct tensor *view = argument(&call, 0), *drawn = argument(&call, 1);
@@ -362,8 +413,8 @@ END_TEST
  * rounding shows in the strides: the copy is dense. */
 START_TEST(loaded_tensors_are_rounded_in_a_copy)
 {
-    struct small_dump small =
-        make_small_dump(CALL_TEXT("\"dump_tensor_data\"", "Functional.conv1d.0", VIEW_TEXT));
+    struct small_dump small = make_small_dump(
+        CALL_TEXT("\"dump_tensor_data\"", "Functional.conv1d.0", VIEW_TEXT));
     for (int keep = 0; keep < 2; keep++) {
         struct call call;
         run_small(&call, &small, keep);
@@ -390,7 +441,8 @@ START_TEST(loaded_targets_are_converted)
     ck_assert_int_eq(argument(&kept, 1)->dtype, DT_I32);
     ck_assert_int_eq(argument(&converted, 1)->dtype, DT_I64);
     struct tensor dense;
-    ck_assert_int_eq(tensor_densify(&dense, &kept.arena, argument(&kept, 1)).code, STATUS_OK);
+    ck_assert_int_eq(tensor_densify(&dense, &kept.arena, argument(&kept, 1)).code,
+                     STATUS_OK);
     const int32_t *want = dense.data;
     const int64_t *got = argument(&converted, 1)->data;
     for (int i = 0; i < 20; i++) ck_assert_int_eq(got[i], want[i]);
@@ -421,17 +473,76 @@ START_TEST(missing_files_are_named)
 }
 END_TEST
 
+/* Recorded results: what has a file is loaded, also beside one whose file is gone, which is
+ * the failure reported; without a data directory nothing is loaded. */
+START_TEST(recorded_results_are_loaded)
+{
+    static const char text[] =
+        "{\"dump_data_dir\": %s, \"data\": {\"Torch.neg.0.forward\": {\"input_args\": "
+        "[" VIEW_TEXT "], \"input_kwargs\": {}, \"output\": [" TENSOR_TEXT(
+            "float32", "[3]", "0", "1",
+            ", \"data_name\": \"gone.pt\"") ", " VIEW_TEXT
+                                            ", " TENSOR_TEXT("float32", "[3]", "0", "1",
+                                                             "") "]}}}";
+    char filled_in[3000];
+
+    for (int stored = 0; stored < 2; stored++) {
+        snprintf(filled_in, sizeof filled_in, text,
+                 stored ? "\"dump_tensor_data\"" : "null");
+        struct small_dump small = make_small_dump(filled_in);
+        struct call call;
+        run_small(&call, &small, true);
+        struct status status = generate_load_recorded(&call.c, &call.arena, small.dump);
+        const struct value *outputs = call.c.outputs.list.items;
+        ck_assert_int_eq(status.code, stored ? STATUS_SKIP : STATUS_OK);
+        if (stored) ck_assert_ptr_nonnull(strstr(status.text, "gone.pt"));
+        ck_assert_ptr_null(outputs[0].tensor.tensor);
+        ck_assert_int_eq(outputs[1].tensor.tensor != NULL, stored);
+        ck_assert_ptr_null(outputs[2].tensor.tensor);
+        ck_assert_int_eq(generate_load_recorded(&call.c, &call.arena, NULL).code,
+                         STATUS_OK);
+        arena_release(&call.arena);
+        remove_small_dump(&small);
+    }
+}
+END_TEST
+
+/* The sweep of too_little_memory_is_an_error, where loaded tensors are converted and
+ * rounded. */
+START_TEST(too_little_memory_for_loaded_tensors)
+{
+    static const char *const texts[] = {
+        CALL_TEXT("\"dump_tensor_data\"", "Functional.conv1d.0", VIEW_TEXT),
+        CALL_TEXT("\"dump_tensor_data\"", "Functional.cross_entropy.0",
+                  VIEW_TEXT ", " TENSOR_TEXT("int32", "[2, 2, 5]", "-3", "7",
+                                             ", \"data_name\": \"int32.view.zip.pt\"")),
+    };
+    for (int k = 0; k < 2; k++) {
+        struct small_dump small = make_small_dump(texts[k]);
+        size_t needed, used, failures = 0;
+        ck_assert_int_eq(make_within(small.dump, 0, SIZE_MAX, &needed).code, STATUS_OK);
+        for (size_t room = 0; room < needed; room += 64)
+            failures += make_within(small.dump, 0, room, &used).code == STATUS_NO_MEMORY;
+        ck_assert_uint_gt(failures, 3);
+        remove_small_dump(&small);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *tests = tcase_create("dumps");
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, elements_lie_in_the_recorded_range, 0, 7);
-    tcase_add_loop_test(tests, order_and_threads_do_not_matter, 0, 7);
+    tcase_add_loop_test(tests, order_and_threads_do_not_matter, 0, 8);
+    tcase_add_test(tests, too_little_memory_is_an_error);
     tcase_add_loop_test(tests, stored_tensors_are_handed_on, 0, 3);
     tcase_add_test(tests, stored_views_stay_views);
     tcase_add_test(tests, names_without_a_directory_are_not_followed);
     tcase_add_test(tests, loaded_tensors_are_rounded_in_a_copy);
     tcase_add_test(tests, loaded_targets_are_converted);
     tcase_add_test(tests, missing_files_are_named);
+    tcase_add_test(tests, recorded_results_are_loaded);
+    tcase_add_test(tests, too_little_memory_for_loaded_tensors);
     return run_tests("dumps", tests);
 }

@@ -1,15 +1,17 @@
-/* Ranges and keys -> elements: inside the range after rounding, spread evenly, independent of
- * each other, the same on every host. */
+/* Ranges and keys -> elements: inside the range after rounding, spread evenly, independent
+ * of each other, the same on every host. */
 #include <float.h>
 #include <stdio.h>
 
 #include "case_builder.h"
 #include "generators/fill.h"
 
-static const enum dtype reals_of[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
+static const enum dtype reals_of[] = {
+    DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2
+};
 
-static struct tensor filled(struct arena *arena, enum dtype dtype, const struct range *range,
-                            uint64_t key, int64_t n)
+static struct tensor filled(struct arena *arena, enum dtype dtype,
+                            const struct range *range, uint64_t key, int64_t n)
 {
     struct tensor tensor;
     ck_assert_int_eq(tensor_create(&tensor, arena, dtype, 1, &n).code, STATUS_OK);
@@ -30,8 +32,8 @@ static double *as_doubles(struct arena *arena, const struct tensor *tensor)
 START_TEST(elements_stay_inside_the_range)
 {
     static const double bounds[][2] = {
-        { -1, 1 },   { 0.1, 0.30000001 }, { -65504, 65504 }, { -DBL_MAX, DBL_MAX },
-        { 0, 1e-7 }, { -3e-8, 2e-8 },     { 7, 7 },          { -1e30, -0.7 },
+        { -1, 1 },   { 0.1, 0.30000001 },  { -65504, 65504 }, { -DBL_MAX, DBL_MAX },
+        { 0, 1e-7 }, { -3e-8, 2e-8 },      { 7, 7 },          { -1e30, -0.7 },
         { 0, 0 },    { 1 / 3.0, 1 / 3.0 },
     };
     static const int64_t sizes[] = { 1, 2, 3, 1023, 1024, 1025, 5000 };
@@ -44,8 +46,9 @@ START_TEST(elements_stay_inside_the_range)
             struct tensor tensor = filled(&arena, dtype, &range, b * 100 + s, sizes[s]);
             const double *x = as_doubles(&arena, &tensor);
             for (int64_t i = 0; i < sizes[s]; i++) {
-                ck_assert_msg(x[i] >= range.lo && x[i] <= range.hi, "%s: %a not in [%a, %a]",
-                              dtype_info(dtype)->name, x[i], range.lo, range.hi);
+                ck_assert_msg(x[i] >= range.lo && x[i] <= range.hi,
+                              "%s: %a not in [%a, %a]", dtype_info(dtype)->name, x[i],
+                              range.lo, range.hi);
             }
             if (sizes[s] > 1) ck_assert_double_eq(x[0], range.lo);
             ck_assert_double_eq(x[sizes[s] - 1], range.hi);
@@ -120,13 +123,15 @@ START_TEST(coarse_values_have_their_share)
     static const struct {
         double value, share;
     } expected[] = {
-        { 4, 0.25 / 4 }, { 3.5, 0.5 / 4 }, { 3, 0.5 / 4 }, { 2, 0.375 / 4 }, { 1, 0.1875 / 4 },
+        { 4, 0.25 / 4 },  { 3.5, 0.5 / 4 },  { 3, 0.5 / 4 },
+        { 2, 0.375 / 4 }, { 1, 0.1875 / 4 },
     };
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         int count = 0;
         for (int i = 0; i < N; i++) count += x[i] == expected[k].value;
         double share = expected[k].share;
-        ck_assert_double_eq_tol((double)count / N, share, 7 * sqrt(share * (1 - share) / N));
+        ck_assert_double_eq_tol((double)count / N, share,
+                                7 * sqrt(share * (1 - share) / N));
     }
     arena_release(&arena);
 }
@@ -204,13 +209,15 @@ START_TEST(bool_is_a_fair_coin_with_both_sides)
 }
 END_TEST
 
-/* |x| of what is stored, computed in double (exact enough for complex64), is inside; all four
- * quadrants occur; Min and Max occur exactly. */
+/* |x| of what is stored, computed in double (exact enough for complex64), is inside; all
+ * four quadrants occur; Min and Max occur exactly. */
 START_TEST(complex_magnitudes_stay_inside)
 {
     enum dtype dtype = _i ? DT_C128 : DT_C64;
-    static const double bounds[][2] = { { 0.5, 2.25 }, { 0, 3 }, { 1e10, 1e10 }, { 0, 0 },
-                                        { 1, 1.0000001192092896 }, { 0, 1e-40 } };
+    static const double bounds[][2] = {
+        { 0.5, 2.25 }, { 0, 3 }, { 1e10, 1e10 }, { 0, 0 }, { 1, 1.0000001192092896 },
+        { 0, 1e-40 }
+    };
     struct arena arena = { 0 };
     for (int b = 0; b < 6; b++) {
         struct range range = range_of_reals(dtype, bounds[b][0], bounds[b][1]);
@@ -219,7 +226,8 @@ START_TEST(complex_magnitudes_stay_inside)
         int quadrants[4] = { 0 };
         for (int i = 0; i < 4000; i++) {
             long double re = z[2 * i], im = z[2 * i + 1], m = sqrtl(re * re + im * im);
-            ck_assert_msg(m >= (long double)range.lo && m <= (long double)range.hi, "%La", m);
+            ck_assert_msg(m >= (long double)range.lo && m <= (long double)range.hi, "%La",
+                          m);
             quadrants[(re < 0) + 2 * (im < 0)]++;
         }
         ck_assert_double_eq(fabs(z[0]), range.lo);
@@ -251,7 +259,9 @@ END_TEST
 START_TEST(placed_values_are_where_they_belong)
 {
     struct arena arena = { 0 };
-    struct tensor_record record = { .dtype = DT_F16, .min = number(NAN), .max = number(NAN) };
+    struct tensor_record record = { .dtype = DT_F16,
+                                    .min = number(NAN),
+                                    .max = number(NAN) };
     struct range range;
 
     ck_assert_int_eq(range_of_record(&range, &record, DT_F16, 5).code, STATUS_OK);
@@ -312,16 +322,19 @@ START_TEST(keys_are_distinct)
 }
 END_TEST
 
-/* Tensors of equal shape and range: their correlation is that of independent draws (standard
- * deviation 1 / sqrt(n)), for neighbouring arguments, calls, seeds and directions. */
+/* Tensors of equal shape and range: their correlation is that of independent draws
+ * (standard deviation 1 / sqrt(n)), for neighbouring arguments, calls, seeds and
+ * directions. */
 START_TEST(equal_shapes_are_independent)
 {
     enum { N = 40000 };
     struct arena arena = { 0 };
     struct range range = range_of_reals(DT_F32, -1, 1);
     const uint64_t keys[] = {
-        fill_key(1234, "Torch.add.0", "input.0"), fill_key(1234, "Torch.add.0", "input.1"),
-        fill_key(1234, "Torch.add.1", "input.0"), fill_key(1235, "Torch.add.0", "input.0"),
+        fill_key(1234, "Torch.add.0", "input.0"),
+        fill_key(1234, "Torch.add.0", "input.1"),
+        fill_key(1234, "Torch.add.1", "input.0"),
+        fill_key(1235, "Torch.add.0", "input.0"),
         fill_key(1234, "Torch.add.0", "kwargs.out"),
         fill_key(1234, "Torch.add.0", "cotangent.0"),
     };
@@ -351,8 +364,9 @@ START_TEST(elements_do_not_depend_on_the_size)
     static const enum dtype dtypes[] = { DT_F64, DT_F32, DT_BF16, DT_I64, DT_I8, DT_C64 };
     struct arena arena = { 0 };
     for (int d = 0; d < 6; d++) {
-        struct range range = dtype_is_integral(dtypes[d]) ? range_of_integers(dtypes[d], -9, 90)
-                                                          : range_of_reals(dtypes[d], 0.1, 8);
+        struct range range = dtype_is_integral(dtypes[d])
+                                 ? range_of_integers(dtypes[d], -9, 90)
+                                 : range_of_reals(dtypes[d], 0.1, 8);
         size_t bytes = dtype_info(dtypes[d])->bytes;
         struct tensor small = filled(&arena, dtypes[d], &range, 3, 1500);
         struct tensor large = filled(&arena, dtypes[d], &range, 3, 9000);
@@ -383,8 +397,8 @@ START_TEST(shuffles_are_permutations)
 }
 END_TEST
 
-/* Over many keys each place is equally likely: chi-square of 7 places, 6 degrees of freedom,
- * 1 - 1e-6 quantile 38. */
+/* Over many keys each place is equally likely: chi-square of 7 places, 6 degrees of
+ * freedom, 1 - 1e-6 quantile 38. */
 START_TEST(shuffles_are_fair)
 {
     enum { SIZE = 7, KEYS = 70000 };
@@ -402,8 +416,8 @@ START_TEST(shuffles_are_fair)
 }
 END_TEST
 
-/* The same bits on every host. Hashes of what an x86-64 host with AVX-512 gave; aarch64, under
- * qemu, gives them too. */
+/* The same bits on every host. Hashes of what an x86-64 host with AVX-512 gave; aarch64,
+ * under qemu, gives them too. */
 START_TEST(bits_are_the_same_on_every_host)
 {
     static const struct {
@@ -431,10 +445,10 @@ START_TEST(bits_are_the_same_on_every_host)
     uint64_t key = fill_key(1234, "Functional.linear.0", "input.1");
     for (size_t s = 0; s < sizeof snapshots / sizeof *snapshots; s++) {
         enum dtype dtype = snapshots[s].dtype;
-        struct range range =
-            dtype_is_integral(dtype)
-                ? range_of_integers(dtype, (int64_t)snapshots[s].lo, (int64_t)snapshots[s].hi)
-                : range_of_reals(dtype, snapshots[s].lo, snapshots[s].hi);
+        struct range range = dtype_is_integral(dtype)
+                                 ? range_of_integers(dtype, (int64_t)snapshots[s].lo,
+                                                     (int64_t)snapshots[s].hi)
+                                 : range_of_reals(dtype, snapshots[s].lo, snapshots[s].hi);
         struct tensor tensor = filled(&arena, dtype, &range, key, 3001);
         uint64_t hash = hash_tensor(&tensor);
         ck_assert_msg(hash == snapshots[s].hash, "%s: 0x%016llx", dtype_info(dtype)->name,

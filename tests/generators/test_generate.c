@@ -1,5 +1,5 @@
-/* Cases -> inputs: which arguments become tensors, under which keys, with which dtype; what is
- * converted, rounded, counted, refused; and that nothing depends on order or memory. */
+/* Cases -> inputs: which arguments become tensors, under which keys, with which dtype; what
+ * is converted, rounded, counted, refused; and that nothing depends on order or memory. */
 #include <stdio.h>
 
 #include "case_builder.h"
@@ -14,8 +14,8 @@ static uint64_t hash_of(const struct value *value)
 
 /* ---- structure ---------------------------------------------------------------------- */
 
-/* Tensors in lists, dicts, keyword arguments and cotangents are made, each from the key of its
- * own path; None and numbers stay. */
+/* Tensors in lists, dicts, keyword arguments and cotangents are made, each from the key of
+ * its own path; None and numbers stay. */
 START_TEST(every_tensor_has_its_own_key)
 {
     struct built_case *b = build_case("Torch.thing.3");
@@ -91,8 +91,8 @@ START_TEST(shapes_and_dtypes_are_the_recorded_ones)
         ck_assert_int_eq(b->args[1].tensor.tensor->rank, 0);
         double one[2];
         dtype_to_double(one, b->args[1].tensor.tensor->data, (enum dtype)dtype, 1);
-        ck_assert_double_eq(fabs(one[0]) + (dtype_is_complex((enum dtype)dtype) ? fabs(one[1]) : 0),
-                            1);
+        ck_assert_double_eq(
+            fabs(one[0]) + (dtype_is_complex((enum dtype)dtype) ? fabs(one[1]) : 0), 1);
         ck_assert_uint_eq(tensor_elements(b->args[2].tensor.tensor), 0);
         free_case(b);
     }
@@ -126,8 +126,8 @@ static struct built_case *sample_case(const char *name)
     return b;
 }
 
-/* Twice, after other calls, in an arena that held other bytes: the same. Another seed, name or
- * index: others. */
+/* Twice, after other calls, in an arena that held other bytes: the same. Another seed, name
+ * or index: others. */
 START_TEST(inputs_are_a_pure_function)
 {
     struct built_case *first = sample_case("Torch.scatter.0");
@@ -211,7 +211,8 @@ START_TEST(histc_counts_floats)
 END_TEST
 
 /* HF32 keeps 11 significand bits: the low 12 bits of every float32 are zero, for inputs and
- * cotangents of conv1d and conv2d alone, and values are the nearest such to what was drawn. */
+ * cotangents of conv1d and conv2d alone, and values are the nearest such to what was drawn.
+ */
 START_TEST(convolutions_get_hf32)
 {
     static const struct {
@@ -338,8 +339,8 @@ START_TEST(failing_allocations_are_reported)
             if (k == 0) add(b, TENSOR2(b, DT_F32, -1, 1, 300, 300));
             allocations = 0;
             memory_fault = fail_nth;
-            struct status status = generate_inputs(&b->c, &b->notes, &b->arena, NULL,
-                                                   &b->options);
+            struct status status =
+                generate_inputs(&b->c, &b->notes, &b->arena, NULL, &b->options);
             memory_fault = NULL;
             bool reached = allocations >= fail_at;
             free_case(b);

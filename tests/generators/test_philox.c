@@ -1,6 +1,6 @@
 /* Philox 4x32-10 against the known answers that its authors publish, against their own code
- * where Debian's librandom123-dev is installed (CMake prints whether it is), and every vector
- * variant against the definition. */
+ * where Debian's librandom123-dev is installed (CMake prints whether it is), and every
+ * vector variant against the definition. */
 #include "case_builder.h"
 #include "generators/lanes.h"
 #include "generators/philox.h"
@@ -55,8 +55,9 @@ END_TEST
  * word and across the wrap of the block number. */
 START_TEST(variants_agree_with_the_definition)
 {
-    static const uint64_t firsts[] = { 0, 1, 0xffffffe0u, 0xffffffffu, 0xfffffffffffffff0u,
-                                       0x123456789abcdef0u };
+    static const uint64_t firsts[] = {
+        0, 1, 0xffffffe0u, 0xffffffffu, 0xfffffffffffffff0u, 0x123456789abcdef0u
+    };
     enum { BLOCKS = 203 };
     static uint32_t want[4 * BLOCKS], got[4 * BLOCKS + 4];
 

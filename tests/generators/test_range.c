@@ -1,12 +1,14 @@
-/* Recorded statistics -> ranges: bounds a dtype can hold, and what becomes of NaN, infinities
- * and missing numbers. */
+/* Recorded statistics -> ranges: bounds a dtype can hold, and what becomes of NaN,
+ * infinities and missing numbers. */
 #include <float.h>
 
 #include "case_builder.h"
 #include "generators/philox.h"
 #include "generators/range.h"
 
-static const enum dtype floats[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
+static const enum dtype floats[] = {
+    DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2
+};
 
 static double through(enum dtype dtype, double x)
 {
@@ -16,8 +18,9 @@ static double through(enum dtype dtype, double x)
     return x;
 }
 
-/* The bounds are values of the dtype, lie inside, and no value of the dtype lies between them
- * and what was asked: one ulp (or half one, below a power of two) further out is outside. */
+/* The bounds are values of the dtype, lie inside, and no value of the dtype lies between
+ * them and what was asked: one ulp (or half one, below a power of two) further out is
+ * outside. */
 START_TEST(bounds_move_inward_to_the_nearest_value)
 {
     enum dtype dtype = floats[_i];
@@ -26,8 +29,10 @@ START_TEST(bounds_move_inward_to_the_nearest_value)
     int narrow = 0;
 
     for (int k = 0; k < 20000; k++) {
-        double x = ldexp((double)philox_next(&draws) - 0x1p31, (int)philox_below(&draws, 40) - 50);
-        double y = x + ldexp((double)philox_next(&draws), (int)philox_below(&draws, 40) - 60);
+        double x =
+            ldexp((double)philox_next(&draws) - 0x1p31, (int)philox_below(&draws, 40) - 50);
+        double y =
+            x + ldexp((double)philox_next(&draws), (int)philox_below(&draws, 40) - 60);
         if (fabs(x) > largest || fabs(y) > largest) continue;
         struct range range = range_of_reals(dtype, x, y);
         ck_assert_double_eq(through(dtype, range.lo), range.lo);
@@ -41,8 +46,8 @@ START_TEST(bounds_move_inward_to_the_nearest_value)
         }
         double below = through(dtype, nextafter(range.lo, -INFINITY) -
                                           0.5 * dtype_ulp(dtype, range.lo));
-        ck_assert_msg(below < x || below == range.lo, "%s %a %a", dtype_info(dtype)->name, x,
-                      range.lo);
+        ck_assert_msg(below < x || below == range.lo, "%s %a %a", dtype_info(dtype)->name,
+                      x, range.lo);
         double above = through(dtype, nextafter(range.hi, INFINITY) +
                                           0.5 * dtype_ulp(dtype, range.hi));
         ck_assert(above > y || above == range.hi || isnan(above));
@@ -139,7 +144,8 @@ END_TEST
 START_TEST(nan_is_placed_once)
 {
     struct range range = recorded(DT_F32, NAN, NAN, 5);
-    ck_assert(!range.constant && range.has_second && isnan(range.second) && !range.has_first);
+    ck_assert(!range.constant && range.has_second && isnan(range.second) &&
+              !range.has_first);
     ck_assert_double_eq(range.lo, -1);
     ck_assert_double_eq(range.hi, 1);
     range = recorded(DT_F32, NAN, NAN, 2);
@@ -164,8 +170,11 @@ END_TEST
 /* Old dumps say what the finite extremes were. */
 START_TEST(old_dumps_give_the_finite_range)
 {
-    struct tensor_record record = { .dtype = DT_F32, .min = number(NAN), .max = number(NAN),
-                                    .min_finite = number(-4), .max_finite = number(7) };
+    struct tensor_record record = { .dtype = DT_F32,
+                                    .min = number(NAN),
+                                    .max = number(NAN),
+                                    .min_finite = number(-4),
+                                    .max_finite = number(7) };
     struct range range;
     ck_assert_int_eq(range_of_record(&range, &record, DT_F32, 5).code, STATUS_OK);
     ck_assert(!range.guessed && range.has_second);
@@ -182,11 +191,14 @@ START_TEST(old_dumps_give_the_finite_range)
 }
 END_TEST
 
-/* With no finite bound at all, Norm and Mean: 4 elements of norm 4 have root mean square 2. */
+/* With no finite bound at all, Norm and Mean: 4 elements of norm 4 have root mean square 2.
+ */
 START_TEST(norm_gives_a_range)
 {
-    struct tensor_record record = { .dtype = DT_F64, .min = number(-INFINITY),
-                                    .max = number(INFINITY), .norm = number(4),
+    struct tensor_record record = { .dtype = DT_F64,
+                                    .min = number(-INFINITY),
+                                    .max = number(INFINITY),
+                                    .norm = number(4),
                                     .mean = number(10) };
     struct range range;
     ck_assert_int_eq(range_of_record(&range, &record, DT_F64, 4).code, STATUS_OK);

@@ -1,9 +1,12 @@
-/* Arguments stay legal for their API. Each test builds a call whose recorded range (as a dump
- * gives it: Min and Max only) would let a uniform draw make it illegal or ambiguous, and checks
- * what the API's documentation asks for. Several calls per test: keys differ by the name. */
+/* Arguments stay legal for their API. Each test builds a call whose recorded range (as a
+ * dump gives it: Min and Max only) would let a uniform draw make it illegal or ambiguous,
+ * and checks what the API's documentation asks for. Several calls per test: keys differ by
+ * the name. */
 #include <stdio.h>
 
 #include "case_builder.h"
+#include "generators/generation.h"
+#include "generators/philox.h"
 
 enum { CALLS = 20 };
 
@@ -38,6 +41,13 @@ static bool contains(const int64_t *x, size_t n, int64_t value)
     return false;
 }
 
+static int64_t sum_of(const int64_t *x, size_t n)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return sum;
+}
+
 /* ---- indices ------------------------------------------------------------------------ */
 
 /* A recorded range that is legal is kept as it is, ends included, and nothing is noted. */
@@ -66,10 +76,10 @@ START_TEST(indices_stay_inside_the_indexed_extent)
         const char *api;
         int64_t dim, lo, hi;
     } calls[] = {
-        { "Torch.gather", 1, 0, 8 },         { "Tensor.gather", 0, 0, 5 },
-        { "Torch.gather", -2, 0, 5 },        { "Torch.index_select", 1, 0, 8 },
-        { "Tensor.index_add_", 0, 0, 5 },    { "Torch.index_fill", -1, -9, 8 },
-        { "Torch.scatter_add", 1, 0, 8 },    { "Tensor.scatter_reduce_", 0, 0, 5 },
+        { "Torch.gather", 1, 0, 8 },       { "Tensor.gather", 0, 0, 5 },
+        { "Torch.gather", -2, 0, 5 },      { "Torch.index_select", 1, 0, 8 },
+        { "Tensor.index_add_", 0, 0, 5 },  { "Torch.index_fill", -1, -9, 8 },
+        { "Torch.scatter_add", 1, 0, 8 },  { "Tensor.scatter_reduce_", 0, 0, 5 },
         { "Torch.index_reduce", 1, 0, 8 },
     };
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
@@ -171,8 +181,8 @@ START_TEST(written_places_are_distinct)
 }
 END_TEST
 
-/* A scalar source or a reduction cannot lose: repeated indices stay. More indices than places
- * cannot be distinct: said so. */
+/* A scalar source or a reduction cannot lose: repeated indices stay. More indices than
+ * places cannot be distinct: said so. */
 START_TEST(repeats_stay_where_they_do_no_harm)
 {
     struct built_case *b = numbered("Tensor.scatter_");
@@ -247,8 +257,8 @@ START_TEST(assigned_tuples_are_distinct)
 }
 END_TEST
 
-/* None makes a new dimension in x[...], and stands for a whole one in index_put; an ellipsis
- * skips to the end. The tensor below indexes extents 3, 5, 3 in turn. */
+/* None makes a new dimension in x[...], and stands for a whole one in index_put; an
+ * ellipsis skips to the end. The tensor below indexes extents 3, 5, 3 in turn. */
 START_TEST(index_expressions_find_their_dimension)
 {
     struct built_case *b = numbered("Tensor.__getitem__");
@@ -313,7 +323,8 @@ START_TEST(index_tuples_of_one_tensor)
 }
 END_TEST
 
-/* Indices into the planes of the recorded output (or of the default size), once per plane. */
+/* Indices into the planes of the recorded output (or of the default size), once per plane.
+ */
 START_TEST(unpooled_places_are_distinct_in_each_plane)
 {
     for (int recorded = 0; recorded < 2; recorded++) {
@@ -325,7 +336,8 @@ START_TEST(unpooled_places_are_distinct_in_each_plane)
         generate(b);
         const int64_t *x = integers(b, &b->args[1]);
         ck_assert(all_within(x, 96, 0, recorded ? 80 : 63));
-        for (int plane = 0; plane < 6; plane++) ck_assert(all_distinct(x + 16 * plane, 16, 1));
+        for (int plane = 0; plane < 6; plane++)
+            ck_assert(all_distinct(x + 16 * plane, 16, 1));
         free_case(b);
     }
 }
@@ -397,8 +409,8 @@ START_TEST(targets_are_classes_or_ignored)
 }
 END_TEST
 
-/* One sample: classes along dimension 0; probabilities are no classes; a tensor that was all
- * ignored stays so. */
+/* One sample: classes along dimension 0; probabilities are no classes; a tensor that was
+ * all ignored stays so. */
 START_TEST(odd_targets)
 {
     struct built_case *b = numbered("Functional.cross_entropy");
@@ -412,7 +424,8 @@ START_TEST(odd_targets)
     add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
     add(b, TENSOR2(b, DT_F32, 0.1, 0.9, 3, 4));
     generate(b);
-    ck_assert_double_eq(reals(b, &b->args[1])[11], (float)0.9 > 0.9 ? nextafterf(0.9f, 0) : 0.9f);
+    ck_assert_double_eq(reals(b, &b->args[1])[11],
+                        (float)0.9 > 0.9 ? nextafterf(0.9f, 0) : 0.9f);
     free_case(b);
 
     b = numbered("Functional.nll_loss");
@@ -436,7 +449,8 @@ START_TEST(ctc_targets_fit_their_frames)
         add(b, TENSOR1(b, DT_I64, 2, 6, 4));
         add_keyword(b, "blank", integer(blank));
         generate(b);
-        const int64_t *targets = integers(b, &b->args[1]), *frames = integers(b, &b->args[2]);
+        const int64_t *targets = integers(b, &b->args[1]),
+                      *frames = integers(b, &b->args[2]);
         const int64_t *lengths = integers(b, &b->args[3]);
         ck_assert(all_within(targets, 17, 0, 5) && !contains(targets, 17, blank));
         for (int i = 1; i < 17; i++) ck_assert_int_ne(targets[i], targets[i - 1]);
@@ -457,6 +471,41 @@ START_TEST(ctc_targets_fit_their_frames)
         for (int i = 0; i < 3; i++) ck_assert(lengths[i] >= 0 && lengths[i] <= frames[i]);
         free_case(b);
     }
+}
+END_TEST
+
+/* Frames given as a list of integers limit the lengths too; more labels than fit in the
+ * recorded lengths are spread over longer ones; a lone class cannot avoid the blank. */
+START_TEST(ctc_lengths_follow_the_frames)
+{
+    struct built_case *b = numbered("Functional.ctc_loss");
+    const struct value frames[] = { integer(7), integer(4), integer(9) };
+    add(b, TENSOR3(b, DT_F32, -5, 0, 9, 3, 6));
+    add(b, TENSOR2(b, DT_I64, 1, 5, 3, 8));
+    add(b, list(b, 3, frames));
+    add(b, TENSOR1(b, DT_I64, 1, 8, 3));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[3]), 3, 1, 4));
+    free_case(b);
+
+    b = numbered("Functional.ctc_loss");
+    add(b, TENSOR3(b, DT_F32, -5, 0, 20, 3, 6));
+    add(b, TENSOR1(b, DT_I64, 1, 5, 30));
+    add(b, list(b, 0, NULL));
+    add(b, TENSOR1(b, DT_I64, 1, 4, 3));
+    generate(b);
+    ck_assert_int_eq(sum_of(integers(b, &b->args[3]), 3), 30);
+    free_case(b);
+
+    b = numbered("Functional.ctc_loss");
+    add(b, TENSOR2(b, DT_F32, -5, 0, 20, 1));
+    add(b, TENSOR1(b, DT_I64, 0, 0, 3));
+    add(b, TENSOR0(b, DT_I64, 20, 20));
+    add(b, TENSOR0(b, DT_I64, 3, 3));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 3, 0, 0));
+    ck_assert(all_within(integers(b, &b->args[3]), 1, 3, 3));
+    free_case(b);
 }
 END_TEST
 
@@ -511,7 +560,8 @@ START_TEST(values_stay_in_their_domain)
         { "Torch.multinomial", 0, 0, 3 },
     };
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
-        /* A range that sticks out on both sides; and one that is unknown because of a NaN. */
+        /* A range that sticks out on both sides; and one that is unknown because of a NaN.
+         */
         for (int unknown = 0; unknown < 2; unknown++) {
             struct built_case *b = numbered(calls[k].api);
             double lo = unknown ? NAN : -2, hi = unknown ? NAN : 3;
@@ -559,8 +609,9 @@ END_TEST
 /* No integer is divided by zero; floats may be, and plain div makes floats. */
 START_TEST(integer_divisors_are_not_zero)
 {
-    static const char *const apis[] = { "Tensor.__floordiv__", "Torch.remainder", "Torch.fmod",
-                                        "Tensor.__mod__", "Torch.floor_divide", "Torch.div" };
+    static const char *const apis[] = { "Tensor.__floordiv__", "Torch.remainder",
+                                        "Torch.fmod",          "Tensor.__mod__",
+                                        "Torch.floor_divide",  "Torch.div" };
     for (int k = 0; k < 6; k++) {
         for (int range = 0; range < 3; range++) {
             static const double bounds[3][2] = { { -2, 2 }, { 0, 2 }, { -2, 0 } };
@@ -648,7 +699,8 @@ START_TEST(a_sorter_sorts_what_was_drawn)
     for (int row = 0; row < 3; row++) {
         ck_assert(all_distinct(sorter + 25 * row, 25, 1));
         for (int i = 1; i < 25; i++) {
-            ck_assert(x[25 * row + sorter[25 * row + i]] >= x[25 * row + sorter[25 * row + i - 1]]);
+            ck_assert(x[25 * row + sorter[25 * row + i]] >=
+                      x[25 * row + sorter[25 * row + i - 1]]);
             sorted = sorted && x[25 * row + i] >= x[25 * row + i - 1];
         }
     }
@@ -679,13 +731,6 @@ START_TEST(offsets_start_at_zero_and_rise)
 }
 END_TEST
 
-static int64_t sum_of(const int64_t *x, size_t n)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    return sum;
-}
-
 START_TEST(lengths_add_up)
 {
     for (int call = 0; call < CALLS; call++) {
@@ -710,7 +755,8 @@ START_TEST(lengths_add_up)
         ck_assert_int_eq(sum_of(x, 7), 30);
         free_case(b);
 
-        b = numbered("Torch.gru"); /* packed: first the number of sequences, never growing */
+        b = numbered(
+            "Torch.gru"); /* packed: first the number of sequences, never growing */
         add(b, TENSOR2(b, DT_F32, -1, 1, 20, 5));
         add(b, TENSOR1(b, DT_I64, 1, 6, 5));
         generate(b);
@@ -727,7 +773,8 @@ START_TEST(lengths_add_up)
         if (call % 2) add_keyword(b, "group_list_type", integer(1));
         generate(b);
         x = integers(b, &b->kwargs[0]);
-        if (call % 2) ck_assert_int_eq(sum_of(x, 6), 64);
+        if (call % 2)
+            ck_assert_int_eq(sum_of(x, 6), 64);
         else
             ck_assert_int_eq(x[5], 64);
         for (int i = 1; call % 2 == 0 && i < 6; i++) ck_assert_int_ge(x[i], x[i - 1]);
@@ -736,7 +783,8 @@ START_TEST(lengths_add_up)
 }
 END_TEST
 
-/* Without a recorded result repeats are only not negative; not packed, gru is left alone. */
+/* Without a recorded result repeats are only not negative; not packed, gru is left alone.
+ */
 START_TEST(lengths_without_a_total)
 {
     struct built_case *b = numbered("Torch.repeat_interleave");
@@ -829,7 +877,8 @@ START_TEST(masks_are_free_for_broadcast_values)
 }
 END_TEST
 
-/* Each query keeps a key: True attends in scaled_dot_product_attention, and masks elsewhere. */
+/* Each query keeps a key: True attends in scaled_dot_product_attention, and masks
+ * elsewhere. */
 START_TEST(attention_masks_leave_a_key)
 {
     static const struct {
@@ -940,7 +989,8 @@ START_TEST(cholesky_gets_positive_definite_matrices)
 {
     for (size_t r = 0; r < 7; r++) {
         for (int d = 0; d < 2; d++) {
-            struct built_case *b = numbered(r % 2 ? "Torch.cholesky" : "Torch.linalg.cholesky_ex");
+            struct built_case *b =
+                numbered(r % 2 ? "Torch.cholesky" : "Torch.linalg.cholesky_ex");
             double lo = matrix_ranges[r][0], hi = matrix_ranges[r][1];
             add(b, TENSOR3(b, d ? DT_BF16 : DT_F32, lo, hi, 5, 8, 8));
             generate(b);
@@ -952,8 +1002,7 @@ START_TEST(cholesky_gets_positive_definite_matrices)
                     for (int k = 0; k < 8; k++) {
                         ck_assert_double_eq(a[8 * i + k], a[8 * k + i]);
                         /* 0.5 %: bfloat16 bounds move inward, never outward. */
-                        if (!widened)
-                            ck_assert(a[8 * i + k] >= lo && a[8 * i + k] <= hi);
+                        if (!widened) ck_assert(a[8 * i + k] >= lo && a[8 * i + k] <= hi);
                     }
                 ck_assert_msg(is_positive_definite(a, 8), "range %zu", r);
             }
@@ -994,7 +1043,8 @@ START_TEST(solve_finds_its_matrix)
 {
     for (int old = 0; old < 2; old++) {
         struct built_case *b = numbered("Torch.solve");
-        struct value a = TENSOR2(b, DT_F32, -1, 1, 8, 8), right = TENSOR2(b, DT_F32, -1, 1, 8, 3);
+        struct value a = TENSOR2(b, DT_F32, -1, 1, 8, 8),
+                     right = TENSOR2(b, DT_F32, -1, 1, 8, 3);
         add(b, old ? right : a);
         add(b, old ? a : right);
         generate(b);
@@ -1052,8 +1102,8 @@ END_TEST
 
 /* ---- look-up ------------------------------------------------------------------------ */
 
-/* In-place, "linalg." and "_ex" names find the row of the plain name; bernoulli_ has its own,
- * in which self may be anything. */
+/* In-place, "linalg." and "_ex" names find the row of the plain name; bernoulli_ has its
+ * own, in which self may be anything. */
 START_TEST(names_find_their_rules)
 {
     static const char *const names[] = { "Torch.cholesky", "Torch.linalg.cholesky",
@@ -1073,39 +1123,102 @@ START_TEST(names_find_their_rules)
 }
 END_TEST
 
-/* Rules survive arguments that make no sense. */
+/* ---- arguments that make no sense --------------------------------------------------- */
+
+static struct value random_tensor(struct built_case *b, struct philox *draws)
+{
+    static const enum dtype dtypes[] = { DT_F32, DT_I64,  DT_I64, DT_I32,   DT_BOOL,
+                                         DT_U8,  DT_BF16, DT_C64, DT_F8E4M3 };
+    static const double bounds[][2] = { { 0, 1 },   { -3, 3 }, { 0, 7 },        { 2, 2 },
+                                        { -9, -2 }, { 0, 0 },  { -1, INFINITY } };
+    enum dtype dtype = dtypes[philox_below(draws, 9)];
+    const double *range = bounds[philox_below(draws, dtype_is_integral(dtype) ? 6 : 7)];
+    int64_t dims[4] = { -1, -1, -1, -1 };
+    uint64_t rank = philox_below(draws, 5);
+    for (uint64_t d = 0; d < rank; d++)
+        dims[d] = philox_below(draws, 12) ? 1 + (int64_t)philox_below(draws, 4) : 0;
+    if (rank > 1 && philox_below(draws, 2)) dims[rank - 2] = dims[rank - 1];
+    return tensor4(b, dtype, range[0], range[1], dims[0], dims[1], dims[2], dims[3]);
+}
+
+static struct value random_value(struct built_case *b, struct philox *draws, int depth)
+{
+    struct value items[4];
+    switch (philox_below(draws, 12)) {
+    case 0:
+        return none();
+    case 1:
+        return integer((int64_t)philox_below(draws, 9) - 3);
+    case 2:
+        return string("sum");
+    case 3:
+        return boolean(philox_below(draws, 2));
+    case 4:
+        return ellipsis();
+    case 5:
+        return full_slice(b);
+    case 6:
+        return (struct value){ .kind = VALUE_FLOAT, .real = 1e300 };
+    case 7:
+        if (depth > 1) return none();
+        for (int i = 0; i < 4; i++) items[i] = random_value(b, draws, depth + 1);
+        return list(b, philox_below(draws, 5), items);
+    default:
+        return random_tensor(b, draws);
+    }
+}
+
+/* Pass the arguments of `parameters` by position, by name, or not at all. */
+static void add_random_arguments(struct built_case *b, const char *parameters,
+                                 struct philox *draws)
+{
+    static const char *const others[] = { "dim",         "accumulate", "reduce",
+                                          "sparse_mode", "group_list", "lengths",
+                                          "attn_mask",   "sorter" };
+    char *words = arena_copy_string(&b->arena, parameters), *rest = words;
+    bool by_name = philox_below(draws, 4) == 0;
+    for (const char *word; (word = strsep(&rest, " ")) && b->c.kwargs.list.count < 6;) {
+        if (!*word || philox_below(draws, 12) == 0)
+            by_name = true;
+        else if (by_name)
+            add_keyword(b, word, random_value(b, draws, 0));
+        else
+            add(b, random_value(b, draws, 0));
+    }
+    if (philox_below(draws, 3) == 0)
+        add_keyword(b, others[philox_below(draws, 8)], random_value(b, draws, 0));
+    if (philox_below(draws, 2)) add_output(b, random_tensor(b, draws));
+    if (philox_below(draws, 2)) add_cotangent(b, random_tensor(b, draws));
+}
+
+static bool is_made(struct value *value, void *context)
+{
+    (void)context;
+    return value->tensor.tensor && tensor_is_dense(value->tensor.tensor);
+}
+
+/* Whatever the arguments are, inputs are made, twice the same. */
 START_TEST(senseless_arguments_do_no_harm)
 {
-    static const char *const apis[] = {
-        "Torch.gather", "Torch.scatter", "Torch.take", "Tensor.put_", "Tensor.index_put_",
-        "Tensor.__getitem__", "Tensor.__setitem__", "Functional.embedding_bag",
-        "Functional.cross_entropy", "Functional.ctc_loss", "Torch.repeat_interleave",
-        "Torch.masked_select", "Torch.masked_scatter", "Functional.max_unpool2d",
-        "Torch.searchsorted", "Torch.cholesky", "Torch.solve", "Torch.lu_solve",
-        "Torch.tensorsolve", "NPU.npu_fusion_attention", "NPU.npu_grouped_matmul",
-        "NPU.npu_scatter_nd_update", "Torch.multinomial", "Torch.tensor_split",
-        "NPU.npu_roi_align", "Torch.gru", "Torch.matrix_power", "Functional.one_hot",
-    };
-    for (size_t k = 0; k < sizeof apis / sizeof *apis; k++) {
-        for (int shape = 0; shape < 6; shape++) {
-            struct built_case *b = numbered(apis[k]);
-            for (int i = 0; i < 4; i++) {
-                enum dtype dtype = (enum dtype[]){ DT_F32, DT_I64, DT_BOOL, DT_I32, DT_C64,
-                                                   DT_F16 }[(shape + i) % 6];
-                struct value v = shape == 0   ? TENSOR0(b, dtype, 0, 1)
-                                 : shape == 1 ? TENSOR1(b, dtype, 0, 1, 0)
-                                 : shape == 2 ? TENSOR3(b, dtype, 0, 1, 2, 0, 3)
-                                 : shape == 3 ? TENSOR4(b, dtype, 0, 1, 2, 3, 1, 2)
-                                 : shape == 4 ? TENSOR1(b, dtype, 0, 1, 7)
-                                              : TENSOR2(b, dtype, 0, 1, 3, 3);
-                add(b, v);
-            }
+    struct philox draws = philox_open(20240607, 0);
+    const char *parameters, *api;
+    char name[100];
+
+    for (size_t i = 0; (api = rules_api(i, &parameters)); i++) {
+        for (int call = 0; call < 150; call++) {
+            static const char *const groups[] = { "Functional", "Torch", "Tensor" };
+            snprintf(name, sizeof name, "%s.%s.%d", groups[call % 3], api, call);
+            struct built_case *b = build_case(name);
+            add_random_arguments(b, parameters, &draws);
             generate(b);
-            free_case(b);
-            b = numbered(apis[k]); /* no arguments at all, and only integers */
-            if (shape % 2)
-                for (int i = 0; i < 4; i++) add(b, integer(shape * 40 - 100));
+            if (!value_each_tensor(&b->c.args, is_made, NULL) ||
+                !value_each_tensor(&b->c.kwargs, is_made, NULL))
+                ck_abort_msg("%s", name);
+            uint64_t first = hash_value(&b->c.args, 0);
+            first = hash_value(&b->c.kwargs, first);
             generate(b);
+            uint64_t second = hash_value(&b->c.args, 0);
+            ck_assert_uint_eq(hash_value(&b->c.kwargs, second), first);
             free_case(b);
         }
     }
@@ -1146,6 +1259,7 @@ int main(void)
     tcase_add_test(tests, targets_are_classes_or_ignored);
     tcase_add_test(tests, odd_targets);
     tcase_add_test(tests, ctc_targets_fit_their_frames);
+    tcase_add_test(tests, ctc_lengths_follow_the_frames);
     tcase_add_test(tests, labels_are_signs_where_the_record_says_so);
     tcase_add_test(tests, values_stay_in_their_domain);
     tcase_add_test(tests, logarithms_of_densities_may_be_negative);

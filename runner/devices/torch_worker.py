@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+"""PyTorch as a device of probe-ut: CPU, CUDA, or Ascend NPU through torch_npu.
+
+    probe-ut -api_info dump.json --backend "worker:python3 torch_worker.py [--device cpu|cuda|npu]"
+
+Needs stock PyTorch 1.11 or later and nothing else. Speaks the worker protocol (docs/worker-
+protocol.md): reads one request per line, rebuilds the call from JSON and shared memory, runs it
+and its backward with the given cotangents, writes the results to shared memory.
+
+What a call is, where the dump leaves it open:
+  - Functional.x is torch.nn.functional.x, Tensor.x the method, Torch.x torch.x. The dump drops
+    the module of torch.linalg, so what torch does not have, or does not take these arguments, is
+    looked up there.
+  - An in-place API is a function: the tensor it returns (or, like __setitem__, alters) is output
+    0, and gradients are those with respect to the tensor as it was before.
+  - Tuples became lists. An index that is a list is taken as the tuple it most likely was; where
+    the recorded output shape says otherwise, as a list.
+An exception in PyTorch means that the device cannot run this call: the row is skipped with the
+exception's text. An accelerator whose context is lost says so and asks to be restarted.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import mmap
+import os
+import signal
+import sys
+import warnings
+import zlib
+
+import torch
+
+PROTOCOL = 1
+ALIGNMENT = 64
+
+# What the texts of lost contexts have in common. After one of these every call would fail.
+LOST_CONTEXT = ("CUDA error", "device-side assert", "CUBLAS_STATUS_EXECUTION_FAILED",
+                "ACL stream synchronize failed", "NPU error", "NPU function error", "AICORE")
+
+
+class Refusal(Exception):
+    """The call cannot be made; the text is for the user."""
+
+
+# --- the accelerator ----------------------------------------------------------------------------
+
+
+class Device:
+    """Where calls run."""
+
+    def __init__(self, kind, index, jit_compile):
+        if kind is None:
+            kind = self.best_kind()
+        self.kind = kind
+        if kind == "npu":
+            import torch_npu  # noqa: F401  registers torch.npu
+
+            torch.npu.set_device(index)
+            torch.npu.set_compile_mode(jit_compile=jit_compile)
+        elif kind == "cuda":
+            torch.cuda.set_device(index)
+        else:
+            # Several workers share the cores, and one thread sums in one order.
+            torch.set_num_threads(1)
+        self.torch = torch.device("cpu") if kind == "cpu" else torch.device(kind, index)
+
+    @staticmethod
+    def best_kind():
+        try:
+            import torch_npu  # noqa: F401
+
+            if torch.npu.is_available():
+                return "npu"
+        except ImportError:
+            pass
+        return "cuda" if torch.cuda.is_available() else "cpu"
+
+    def synchronize(self):
+        """Errors of asynchronous kernels show now, in the call that caused them."""
+        if self.kind == "cuda":
+            torch.cuda.synchronize()
+        elif self.kind == "npu":
+            torch.npu.synchronize()
+
+    def seed(self, name):
+        seed = zlib.crc32(name.encode())
+        torch.manual_seed(seed)
+        if self.kind == "npu":
+            torch.npu.manual_seed(seed)
+
+    def autocast(self, dtype):
+        if dtype is None:
+            return contextlib.nullcontext()
+        if self.kind == "npu":
+            return torch.npu.amp.autocast(dtype=dtype)
+        return torch.autocast(self.kind, dtype=dtype)
+
+    def describe(self):
+        name = {"cuda": lambda: " " + torch.cuda.get_device_name(),
+                "npu": lambda: " " + torch.npu.get_device_name()}.get(self.kind, lambda: "")()
+        return f"PyTorch {torch.__version__} {self.kind}{name}"
+
+
+# --- shared memory --------------------------------------------------------------------------------
+
+
+class Memory:
+    """The file that both sides map. It only ever grows."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDWR)
+        self.map = None
+        self.size = 0
+        self.next = 0
+
+    def at_least(self, size):
+        length = os.fstat(self.file).st_size
+        if length < size:
+            os.ftruncate(self.file, size)
+            length = size
+        if length != self.size:
+            self.map = mmap.mmap(self.file, length)
+            self.size = length
+
+    def read(self, dtype, shape, offset):
+        """A tensor of its own with the elements that lie at `offset`."""
+        count = math.prod(shape)
+        if count == 0:
+            return torch.empty(shape, dtype=dtype)
+        self.at_least(offset)
+        return torch.frombuffer(self.map, dtype=dtype, count=count, offset=offset).clone().reshape(shape)
+
+    def write(self, tensor):
+        """Put the elements into the free part; where they are."""
+        offset = self.next
+        size = tensor.numel() * tensor.element_size()
+        self.next = (offset + size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        if size:
+            self.at_least(self.next)
+            place = torch.frombuffer(self.map, dtype=tensor.dtype, count=tensor.numel(), offset=offset)
+            place.copy_(tensor.reshape(-1))
+        return offset
+
+
+# --- values ----------------------------------------------------------------------------------------
+
+
+def dtype_of(name):
+    dtype = getattr(torch, name.split(".")[-1], None)
+    if not isinstance(dtype, torch.dtype):
+        raise Refusal(f"PyTorch {torch.__version__} has no dtype {name}")
+    return dtype
+
+
+class Arguments:
+    """The values of one call. `leaves` are its tensors, depth-first; an entry is (leaf, asked for a
+    gradient)."""
+
+    def __init__(self, memory, device, gradients):
+        self.memory = memory
+        self.device = device
+        self.gradients = gradients
+        self.leaves = []
+
+    def tensor(self, record):
+        data = self.memory.read(dtype_of(record["dtype"]), record["shape"], record["offset"])
+        leaf = data.to(self.device.torch)
+        wanted = record.get("requires_grad", False) and (leaf.is_floating_point() or leaf.is_complex())
+        self.leaves.append((leaf, wanted))
+        if not (wanted and self.gradients):
+            return leaf
+        leaf.requires_grad_(True)
+        # In-place APIs are not legal on leaves that require grad; a copy of one is no leaf.
+        return leaf.clone()
+
+    def value(self, v):
+        if isinstance(v, list):
+            return [self.value(item) for item in v]
+        if not isinstance(v, dict):
+            return v
+        ((kind, content),) = v.items()
+        if kind == "tensor":
+            return self.tensor(content)
+        if kind == "dict":
+            return {key: self.value(item) for key, item in content.items()}
+        if kind == "int":
+            return int(content)
+        if kind == "float":
+            return float(content)
+        if kind == "slice":
+            return slice(*content)
+        if kind == "ellipsis":
+            return Ellipsis
+        if kind == "size":
+            return torch.Size(content)
+        if kind == "dtype":
+            return dtype_of(content)
+        if kind == "device":
+            return self.device.torch
+        if kind == "memory_format":
+            return getattr(torch, content, None)
+        raise Refusal(f"this worker does not know the value {kind}")
+
+
+def plain(memory, value):
+    """An output as JSON."""
+    if isinstance(value, torch.Tensor):
+        tensor = value.detach()
+        if tensor.is_sparse:
+            tensor = tensor.to_dense()
+        tensor = tensor.resolve_conj().resolve_neg().to("cpu").contiguous()
+        if tensor.is_quantized:
+            raise Refusal("quantized outputs cannot be compared")
+        return {"tensor": {"dtype": str(tensor.dtype), "shape": list(tensor.shape),
+                           "offset": memory.write(tensor)}}
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 2**53 else {"int": str(value)}
+    if isinstance(value, float):
+        return {"float": repr(value)}
+    if isinstance(value, torch.dtype):
+        return {"dtype": str(value)}
+    return str(value)
+
+
+def flatten(value):
+    """Outputs, nested ones depth-first."""
+    if isinstance(value, (list, tuple)):
+        return [leaf for item in value for leaf in flatten(item)]
+    if isinstance(value, dict):
+        return [leaf for item in value.values() for leaf in flatten(item)]
+    return [value]
+
+
+# --- functions -----------------------------------------------------------------------------------------
+
+
+def namespaces(kind):
+    if kind == "Functional":
+        return [torch.nn.functional]
+    if kind == "Tensor":
+        return [torch.Tensor]
+    if kind == "Torch":
+        return [torch, torch.linalg, torch.special, torch.fft]
+    if kind == "VF":
+        return [torch._VF]
+    if kind == "Aten":
+        return [torch.ops.aten]
+    if kind == "NPU":
+        import torch_npu
+
+        return [torch_npu]
+    raise Refusal(f"this worker does not run {kind} APIs")
+
+
+def functions(kind, name):
+    """Candidates in the order in which they are tried."""
+    found = []
+    for space in namespaces(kind):
+        function = space
+        for part in name.split("."):
+            function = getattr(function, part, None)
+        if callable(function):
+            found.append(function)
+        elif function is not None and kind == "Tensor":
+            found.append(lambda self, name=name: getattr(self, name))  # an attribute like T
+    if not found:
+        raise Refusal(f"PyTorch {torch.__version__} has no {kind}.{name}")
+    return found
+
+
+def indices(index, recorded):
+    """What a recorded index may have been: tuples and lists look alike in a dump."""
+    if not isinstance(index, list):
+        return [index]
+    special = (slice, type(None), type(Ellipsis), list, torch.Tensor)
+    if any(isinstance(item, special) for item in index):
+        return [tuple(index), index]
+    return [index, tuple(index)] if recorded is None else [tuple(index), index]
+
+
+def subscript(self, index, value, recorded, assign):
+    """self[index], or with `assign` self[index] = value. Which reading of the index is right shows
+    in the shape: of the recorded output, or of the value that has to fit."""
+    failure = None
+    for candidate in indices(index, recorded):
+        try:
+            probe = self.detach()[candidate]
+        except (IndexError, TypeError, ValueError) as error:
+            failure = error
+            continue
+        if assign:
+            try:
+                if isinstance(value, torch.Tensor):
+                    torch.broadcast_shapes(probe.shape, value.shape)
+                self[candidate] = value
+                return self
+            except RuntimeError as error:
+                failure = error
+                continue
+        if recorded is None or list(probe.shape) == recorded["shape"]:
+            return self[candidate]
+        failure = failure or Refusal(f"the index gives shape {list(probe.shape)}, recorded was "
+                                     f"{recorded['shape']}")
+    raise failure
+
+
+def call(request, args, kwargs):
+    kind, name = request["type"], request["name"]
+    if kind == "Tensor" and name in ("__getitem__", "__setitem__") and len(args) >= 2:
+        recorded = next(iter(request.get("recorded") or []), None)
+        assign = name == "__setitem__"
+        return subscript(args[0], args[1], args[2] if assign else None, recorded, assign)
+    failure = None
+    for function in functions(kind, name):
+        try:
+            result = function(*args, **kwargs)
+        except (TypeError, AttributeError) as error:  # not its arguments: perhaps torch.linalg's
+            failure = failure or error
+            continue
+        except RuntimeError as error:
+            if "deprecated" not in str(error) and "was removed" not in str(error):
+                raise
+            failure = failure or error
+            continue
+        # A method that alters its tensor and returns nothing.
+        if result is None and name.endswith("_") and args and isinstance(args[0], torch.Tensor):
+            return args[0]
+        return result
+    raise failure
+
+
+# --- requests --------------------------------------------------------------------------------------------
+
+
+def backward(outputs, cotangents, leaves):
+    """Gradients of all leaves, None where there is none."""
+    roots, seeds = [], []
+    for index, output in enumerate(outputs):
+        if not isinstance(output, torch.Tensor) or not output.requires_grad:
+            continue
+        seed = cotangents[index] if index < len(cotangents) else None
+        if seed is None:
+            seed = torch.zeros_like(output)
+        if seed.shape != output.shape:
+            raise Refusal(f"the cotangent of output {index} has shape {list(seed.shape)}, the output "
+                          f"{list(output.shape)}")
+        roots.append(output)
+        seeds.append(seed.detach().to(output.dtype))
+    wanted = [leaf for leaf, is_wanted in leaves if is_wanted]
+    if not roots or not wanted:
+        raise Refusal("no output depends on an argument that requires a gradient")
+    found = iter(torch.autograd.grad(roots, wanted, seeds, allow_unused=True))
+    return [next(found) if is_wanted else None for _, is_wanted in leaves]
+
+
+def is_lost(error):
+    text = str(error)
+    return isinstance(error, RuntimeError) and any(words in text for words in LOST_CONTEXT)
+
+
+def describe(error):
+    if isinstance(error, Refusal):
+        return str(error)
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def refusal(error):
+    """What a failure becomes in the reply."""
+    if is_lost(error):
+        return {"error": "device: " + describe(error), "restart": True}
+    return {"skip": describe(error)}
+
+
+def run(request, memory, device):
+    reply = {"run": request["run"]}
+    gradients = request["gradients"]
+    memory.next = request["free"]
+    device.seed(request["api"])
+    try:
+        arguments = Arguments(memory, device, gradients)
+        args = [arguments.value(v) for v in request["args"]]
+        kwargs = {key: arguments.value(v) for key, v in request["kwargs"].items()}
+        dtype = dtype_of(request["autocast"]) if request["autocast"] else None
+        with torch.set_grad_enabled(gradients), device.autocast(dtype):
+            outputs = flatten(call(request, args, kwargs))
+        device.synchronize()
+        reply["outputs"] = [plain(memory, output) for output in outputs]
+    except Exception as error:  # whatever PyTorch raises is this call's matter
+        return {**refusal(error), "run": request["run"]}
+    if not gradients:
+        return reply
+    try:
+        seeds = Arguments(memory, device, False)
+        found = backward(outputs, [seeds.value(v) for v in request["cotangents"]], arguments.leaves)
+        device.synchronize()
+        reply["gradients"] = [plain(memory, gradient) for gradient in found]
+    except Exception as error:
+        if is_lost(error):
+            return {**refusal(error), "run": request["run"]}
+        reply["backward"] = {"skip": describe(error)}
+    return reply
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--device", choices=("cpu", "cuda", "npu"),
+                        help="what to run on; by default an NPU, else a GPU, else the CPU")
+    options = parser.parse_args()
+
+    # What a library prints must not get between the lines of the protocol.
+    answers = os.fdopen(os.dup(1), "w", buffering=1 << 16)
+    os.dup2(2, 1)
+    # The program decides what an interrupt means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    warnings.simplefilter("ignore")
+
+    def answer(message):
+        answers.write(json.dumps(message, allow_nan=False) + "\n")
+        answers.flush()
+
+    memory = device = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "hello" in request:
+            try:
+                device = Device(options.device, request["device"], request["jit_compile"])
+                memory = Memory(request["memory"])
+                answer({"protocol": PROTOCOL, "name": device.describe()})
+            except Exception as error:
+                answer({"protocol": PROTOCOL, "error": describe(error)})
+        else:
+            answer(run(request, memory, device))
+
+
+if __name__ == "__main__":
+    main()

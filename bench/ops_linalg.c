@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/compose.h"
+#include "bench/gradient.h"
 #include "bench/matrix.h"
 
 /* x as (batch, rows, columns) of its last two dimensions. */
@@ -82,29 +83,33 @@ static void solve(struct call *call)
     if (call->op->detail) return_info(call, a);
 }
 
-/* The triangle that is read. A factor that is triangular already is taken as it is: PyTorch's
- * gradient then has both triangles. */
-static struct node *triangle_of(struct graph *g, struct node *a, bool upper)
+/* PyTorch's gradient of A = L L^T: (G + G^T) L with L as it was given, both triangles. */
+static void product_gradient(struct graph *g, struct node *node, struct node *cotangent, const void *parameters)
 {
-    const double *value = node_values(g, a);
-    if (graph_failed(g)) return a;
-    size_t n = (size_t)a->shape[2];
-    for (size_t i = 0; i < a->n; i++) {
-        size_t row = i / n % (size_t)a->shape[1], column = i % n;
-        if (value[i] != 0 && (upper ? row > column : column > row)) return node_triangle(g, a, upper ? 1 : -1, 0);
-    }
-    return a;
+    struct node *l = node->inputs[1];
+    struct node *both = node_add(g, cotangent, node_transpose(g, cotangent, 1, 2));
+    bool upper = *(const bool *)parameters;
+    graph_accumulate(g, l, upper ? node_matmul(g, l, false, both, false) : node_matmul(g, both, false, l, false));
 }
 
-/* (A A^T)^-1 B from a triangle: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+/* The matrix whose triangular factor is given: L L^T, or U^T U. Only the triangle is read. */
+static struct node *factored(struct graph *g, struct node *factor, bool upper)
+{
+    bool *parameters = graph_allocate(g, 1, sizeof *parameters);
+    if (!parameters) return factor;
+    *parameters = upper;
+    struct node *t = node_triangle(g, factor, upper ? 1 : -1, 0);
+    struct node *a = node_matmul(g, t, upper, t, !upper);
+    return node_stated_gradient(g, a, 1, &factor, product_gradient, parameters);
+}
+
+/* (L L^T)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
 static void cholesky_solve(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
-    struct node *l = triangle_of(g, as_batch(call, factor), upper);
-    struct node *inverse_factor = node_inverse(g, l);
-    struct node *full = node_matmul(g, inverse_factor, !upper, inverse_factor, upper);
+    struct node *full = node_inverse(g, factored(g, as_batch(call, factor), upper));
     full = with_leading(g, full, factor);
     call_return_typed(call, call->op->detail ? full : compose_matmul(g, full, call_tensor(call, "input")), factor->dtype);
 }

@@ -54,7 +54,7 @@ struct node *node_magnitude(struct graph *graph, struct node *x)
     if (!x->imaginary) return node_apply(graph, "abs", x);
     struct parts p = parts_of(graph, x);
     struct node *y = node_apply2(graph, "hypot", p.re, p.im);
-    return node_with_gradient(graph, y, 2, (struct node *[]){ p.re, p.im }, magnitude_backward,
+    return node_stated_gradient(graph, y, 2, (struct node *[]){ p.re, p.im }, magnitude_backward,
                               NULL);
 }
 
@@ -77,7 +77,7 @@ struct node *node_angle(struct graph *graph, struct node *x)
     if (x->imaginary) {
         struct parts p = parts_of(graph, x);
         struct node *y = node_apply2(graph, "atan2", p.im, p.re);
-        return node_with_gradient(graph, y, 2, (struct node *[]){ p.re, p.im }, angle_backward,
+        return node_stated_gradient(graph, y, 2, (struct node *[]){ p.re, p.im }, angle_backward,
                                   NULL);
     }
     x = node_to_real(graph, x);

@@ -22,7 +22,7 @@ static void stated_pull(struct pull *pull, void *ball, struct node *node, size_t
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,
                                                    stated_pull };
 
-struct node *node_with_gradient(struct graph *graph, struct node *value, int count,
+struct node *node_stated_gradient(struct graph *graph, struct node *value, int count,
                                 struct node *const *inputs, gradient_function *backward,
                                 const void *parameters)
 {
@@ -61,7 +61,7 @@ static void flat_backward(struct graph *graph, struct node *node, struct node *c
 
 struct node *node_flat(struct graph *graph, struct node *value, struct node *x)
 {
-    return node_with_gradient(graph, value, 1, &x, flat_backward, NULL);
+    return node_stated_gradient(graph, value, 1, &x, flat_backward, NULL);
 }
 
 void gradient_pass(struct graph *graph, struct node *x, struct node *cotangent,

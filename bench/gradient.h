@@ -1,7 +1,7 @@
 /* Values whose gradient is stated rather than derived.
  *
  * PyTorch fixes a derivative at kinks, ties and removable singularities where the composition
- * that gives the value would choose another (or lose accuracy). node_with_gradient keeps the
+ * that gives the value would choose another (or lose accuracy). node_stated_gradient keeps the
  * value and replaces the gradient.
  */
 #ifndef PROBE_BENCH_GRADIENT_H
@@ -10,14 +10,14 @@
 #include "bench/graph.h"
 
 /* Pass `cotangent` on to node->inputs[1 ..] (graph_accumulate; the shapes are the inputs' own:
- * sum what was broadcast). `parameters` are those given to node_with_gradient. */
+ * sum what was broadcast). `parameters` are those given to node_stated_gradient. */
 typedef void gradient_function(struct graph *graph, struct node *node, struct node *cotangent,
                                const void *parameters);
 
 enum { GRADIENT_MOST_INPUTS = 4 };
 
 /* The real node `value`, differentiable with respect to `inputs` by `backward` only. */
-struct node *node_with_gradient(struct graph *graph, struct node *value, int count,
+struct node *node_stated_gradient(struct graph *graph, struct node *value, int count,
                                 struct node *const *inputs, gradient_function *backward,
                                 const void *parameters);
 

@@ -240,7 +240,7 @@ static void extremum(struct call *call)
     struct node *first = node_compare(g, most ? COMPARE_GE : COMPARE_LE, a, b);
     first = node_or(g, first, node_isnan(g, call->op->text ? b : a));
     struct node *y = node_select(g, first, a, b);
-    y = node_with_gradient(g, y, 2, (struct node *[]){ a, b }, extremum_backward, call);
+    y = node_stated_gradient(g, y, 2, (struct node *[]){ a, b }, extremum_backward, call);
     call_return_typed(call, y, o.dtype);
 }
 

@@ -181,7 +181,7 @@ static void logit(struct call *call)
     struct node *y = node_subtract(g, node_apply(g, "log", z),
                                    node_apply(g, "log1p", node_negate(g, z)));
     y = node_select(g, node_compare(g, COMPARE_EQ, z, one), node_scalar(g, INFINITY), y);
-    call_return_typed(call, node_with_gradient(g, y, 1, &x, logit_backward, eps), dtype);
+    call_return_typed(call, node_stated_gradient(g, y, 1, &x, logit_backward, eps), dtype);
 }
 
 /* ---- gamma functions ----------------------------------------------------------------------------------------- */

@@ -175,6 +175,110 @@ static void cross_entropy(struct call *call)
     call_return_typed(call, loss, c.x->dtype);
 }
 
+/* ---- margins over classes ------------------------------------------------------------------- */
+
+/* Rows (samples) and columns (classes) of an input (C) or (N, C). */
+static bool matrix_input(struct call *call, struct node **x, int64_t *rows, int64_t *columns)
+{
+    *x = node_to_real(call->graph, call_tensor(call, "input"));
+    if (graph_failed(call->graph)) return false;
+    if ((*x)->rank != 1 && (*x)->rank != 2) {
+        call_fail(call, "the input must be a vector or a matrix of scores");
+        return false;
+    }
+    *rows = (*x)->rank == 2 ? (*x)->shape[0] : 1;
+    *columns = (*x)->shape[(*x)->rank - 1];
+    return true;
+}
+
+static void return_per_row(struct call *call, const struct node *x, struct node *loss)
+{
+    if (x->rank == 1) loss = node_reshape(call->graph, loss, 0, NULL);
+    call_return_typed(call, loss_reduced(call, loss), x->dtype);
+}
+
+/* sum over j != y of max(0, margin - x_y + x_j)^p w_y / C; p is 1 or 2. */
+static void multi_margin_loss(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x, *target = call_tensor(call, "target"), *zero = node_scalar(g, 0);
+    struct node *weight = call_optional_tensor(call, "weight");
+    int64_t rows, columns;
+    if (!matrix_input(call, &x, &rows, &columns)) return;
+    int64_t shape[2] = { rows, columns }, column[2] = { rows, 1 };
+    struct node *y = node_reshape(g, node_cast(g, target, DT_I64), 2, column);
+    struct node *matrix = node_reshape(g, x, 2, shape);
+    struct node *own = node_take_along(g, matrix, 1, y);
+    struct node *class = node_new_integer(g, DT_I64, 1, &columns);
+    if (graph_failed(g)) return;
+    for (int64_t k = 0; k < columns; k++) class->integer[k] = k;
+    struct node *z = node_add(g, node_subtract(g, node_scalar(g, call_real(call, "margin")), own), matrix);
+    struct node *counts = node_and(g, node_compare(g, COMPARE_GT, z, zero),
+                                   node_compare(g, COMPARE_NE, class, y));
+    if (call_int(call, "p") == 2) z = node_apply(g, "square", z);
+    struct node *loss = node_select(g, counts, z, zero);
+    if (weight) loss = node_multiply(g, loss, node_reshape(g, node_take_along(g, weight, 0, node_reshape(g, y, 1, &rows)), 2, column));
+    loss = node_divide(g, node_sum(g, loss, 2, false), node_scalar(g, (double)columns));
+    return_per_row(call, x, loss);
+}
+
+/* The (target, other) pairs of one row: `list` has the targets, ended by -1. */
+static size_t margin_pairs(int64_t *own, int64_t *other, int64_t *row_of, const int64_t *list,
+                           int64_t row, int64_t columns, char *is_target)
+{
+    size_t count = 0;
+    int64_t targets = 0;
+    memset(is_target, 0, (size_t)columns);
+    while (targets < columns && list[targets] >= 0) is_target[list[targets++]] = 1;
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t k = 0; k < columns; k++) {
+            if (is_target[k]) continue;
+            if (own) {
+                own[count] = row * columns + list[t];
+                other[count] = row * columns + k;
+                row_of[count] = row;
+            }
+            count++;
+        }
+    return count;
+}
+
+/* sum over targets y and other classes k of max(0, 1 - (x_y - x_k)) / C */
+static void multilabel_margin_loss(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x, *target = call_tensor(call, "target"), *zero = node_scalar(g, 0);
+    int64_t rows, columns, *maps[3] = { NULL };
+    size_t pairs = 0;
+    if (!matrix_input(call, &x, &rows, &columns)) return;
+    char *is_target = graph_allocate(g, (size_t)columns + 1, 1);
+    if (graph_failed(g)) return;
+    if (!target->integer || target->n != x->n) {
+        call_fail(call, "the target must have the shape of the input");
+        return;
+    }
+    for (size_t i = 0; i < target->n; i++)
+        if (target->integer[i] < -1 || target->integer[i] >= columns) {
+            call_fail(call, "target %lld is no class", (long long)target->integer[i]);
+            return;
+        }
+    for (int64_t r = 0; r < rows; r++)
+        pairs += margin_pairs(NULL, NULL, NULL, target->integer + r * columns, r, columns, is_target);
+    for (int k = 0; k < 3; k++) maps[k] = graph_allocate(g, pairs, sizeof *maps[k]);
+    if (graph_failed(g)) return;
+    pairs = 0;
+    for (int64_t r = 0; r < rows; r++)
+        pairs += margin_pairs(maps[0] + pairs, maps[1] + pairs, maps[2] + pairs,
+                              target->integer + r * columns, r, columns, is_target);
+    int64_t count = (int64_t)pairs;
+    struct node *z = node_subtract(g, node_gather(g, x, 1, &count, maps[1], 0),
+                                   node_gather(g, x, 1, &count, maps[0], 0));
+    z = node_offset(g, z, 1);
+    z = node_select(g, node_compare(g, COMPARE_GT, z, zero), z, zero);
+    struct node *loss = node_scatter_add(g, z, 1, &rows, maps[2]);
+    return_per_row(call, x, node_divide(g, loss, node_scalar(g, (double)columns)));
+}
+
 /* clang-format off */
 #define LEGACY ", bool? size_average=None"
 const struct op ops_loss_class[] = {
@@ -182,6 +286,8 @@ const struct op ops_loss_class[] = {
     { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
     { "cross_entropy", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
     { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+    { "multi_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None" LEGACY ", bool? reduce=None, str reduction='mean')", multi_margin_loss, OP_ONE_NODE, 0, NULL },
+    { "multilabel_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target" LEGACY ", bool? reduce=None, str reduction='mean')", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(loss_class);

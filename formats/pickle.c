@@ -94,8 +94,8 @@ static bool pop_mark(struct machine *m, struct pickle_value **items, size_t *cou
 {
     if (!m->mark_count) return fail(m, "it uses a mark that is not there");
     size_t height = m->marks[--m->mark_count];
-    *items = m->stack.items + height;
     *count = m->stack.count - height;
+    *items = *count ? m->stack.items + height : NULL;
     m->stack.count = height;
     return true;
 }

@@ -9,6 +9,7 @@
 #include "runner/environment.h"
 #include "runner/ops_command.h"
 #include "runner/option_text.h"
+#include "runner/plugin_command.h"
 #include "runner/run_options.h"
 
 /* The first one is meant when no word is given. */
@@ -17,6 +18,7 @@ static const struct command *const commands[] = {
     &compare_command,
     &diff_command,
     &ops_command,
+    &plugin_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 

@@ -1,0 +1,212 @@
+#include "runner/plugin_command.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runner/devices/plugin.h"
+#include "runner/devices/plugin_bind.h"
+#include "runner/plugin_smoke.h"
+
+struct plugin_options {
+    double case_timeout_s;
+    bool in_process;
+    struct operands words;
+};
+
+/* --- symbols --------------------------------------------------------------------------------------- */
+
+struct tally {
+    size_t symbols, missing, ran, skipped, failed;
+};
+
+/* Is the function there? The same function is asked for again by every step that calls it. */
+static void check_symbol(struct tally *tally, struct plugin *plugin, size_t library,
+                         const char *symbol, const cJSON *node)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    struct status st = plugin_probe_symbol(plugin, library, symbol);
+    tally->symbols++;
+    if (!st.code) return;
+    tally->missing++;
+    struct status fault = json_fault(&m->file, node, "library %s: %s", m->libraries[library].name,
+                                     st.text);
+    printf("%s\n", fault.text);
+}
+
+static void check_steps(struct tally *tally, struct plugin *plugin,
+                        const struct manifest_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct manifest_step *s = &steps->items[i];
+        if (s->kind != STEP_CALL) continue;
+        check_symbol(tally, plugin, s->library, s->symbol, s->node);
+        if (s->explain) check_symbol(tally, plugin, s->explain_library, s->explain, s->node);
+    }
+}
+
+static void check_symbols(struct tally *tally, struct plugin *plugin)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    check_steps(tally, plugin, &m->session_open);
+    check_steps(tally, plugin, &m->session_close);
+    for (size_t i = 0; i < m->n_wrappers; i++) {
+        check_steps(tally, plugin, &m->wrappers[i].before);
+        check_steps(tally, plugin, &m->wrappers[i].after);
+        check_steps(tally, plugin, &m->wrappers[i].after_output);
+    }
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        check_steps(tally, plugin, &m->kernels[i].forward.steps);
+        check_steps(tally, plugin, &m->kernels[i].backward.steps);
+    }
+}
+
+/* --- smoke calls ----------------------------------------------------------------------------------- */
+
+/* Elements that are NaN: what a kernel does not write stays NaN, and the smoke inputs give no
+ * reason for others. */
+static size_t count_nan(const struct value *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < list->list.count; i++) {
+        const struct value *v = &list->list.items[i];
+        if (v->kind != VALUE_TENSOR || !dtype_is_float(v->tensor.tensor->dtype)) continue;
+        const struct tensor *t = v->tensor.tensor;
+        size_t n = tensor_elements(t), width = dtype_info(t->dtype)->bytes;
+        for (size_t k = 0; k < n; k++) {
+            double x;
+            dtype_to_double(&x, (const unsigned char *)t->data + k * width, t->dtype, 1);
+            if (isnan(x)) count++;
+        }
+    }
+    return count;
+}
+
+/* Cotangents of ones for the outputs of a first run. */
+static struct status make_cotangents(struct api_case *c, struct arena *arena,
+                                     const struct value *outputs)
+{
+    size_t count = outputs->list.count;
+    c->cotangents.list.items = arena_allocate_zeroed(arena, count, sizeof(struct value));
+    if (!c->cotangents.list.items) return status_no_memory(count * sizeof(struct value));
+    c->cotangents.list.count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct tensor *from = outputs->list.items[i].tensor.tensor;
+        struct tensor *ones = arena_allocate(arena, sizeof *ones);
+        if (!ones) return status_no_memory(sizeof *ones);
+        TRY(tensor_create(ones, arena, from->dtype, from->rank, from->shape));
+        double one[2] = { 1, 0 };
+        for (size_t k = 0; k < tensor_elements(ones); k++)
+            dtype_from_double((unsigned char *)ones->data + k * dtype_info(ones->dtype)->bytes,
+                              ones->dtype, one, 1);
+        c->cotangents.list.items[i] =
+            (struct value){ .kind = VALUE_TENSOR, .tensor = { .tensor = ones } };
+    }
+    return status_ok();
+}
+
+static struct status run_smoke(size_t *n_nan, struct arena *arena, struct plugin *plugin,
+                               const struct manifest_kernel *kernel)
+{
+    struct api_case c;
+    struct device_result result;
+    TRY(smoke_case(&c, arena, plugin_manifest(plugin), kernel));
+    TRY(plugin_run(plugin, &result, arena, &c, false));
+    *n_nan = count_nan(&result.outputs);
+    if (!kernel->has_backward) return status_ok();
+    TRY(make_cotangents(&c, arena, &result.outputs));
+    TRY(plugin_run(plugin, &result, arena, &c, true));
+    if (result.backward.code) return status_within(result.backward, "backward");
+    *n_nan += count_nan(&result.gradients);
+    return status_ok();
+}
+
+static void check_kernel(struct tally *tally, struct arena *arena, struct plugin *plugin,
+                         const struct manifest_kernel *kernel)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    size_t n_nan = 0;
+    struct status st = run_smoke(&n_nan, arena, plugin, kernel);
+    char what[240];
+
+    if (!st.code && n_nan)
+        st = status_error(STATUS_DEVICE, "%zu elements are NaN or were not written", n_nan);
+    if (!st.code) {
+        tally->ran++;
+        (void)snprintf(what, sizeof what, "runs%s", kernel->has_backward ? ", backward too" : "");
+    } else if (st.code == STATUS_SKIP) {
+        tally->skipped++;
+        (void)snprintf(what, sizeof what, "not run: %.220s", st.text);
+    } else {
+        tally->failed++;
+        (void)snprintf(what, sizeof what, "FAILS: %.220s", st.text);
+    }
+    printf("  line %-5d %-28s %-24s %s\n", json_line(&m->file, kernel->node), kernel->apis[0],
+           kernel->forward.steps.items[0].symbol ? kernel->forward.steps.items[0].symbol : "-",
+           what);
+}
+
+static struct status check_manifest(int *exit_status, const char *path,
+                                    const struct plugin_options *options)
+{
+    struct plugin *plugin;
+    struct arena arena = { 0 };
+    struct tally tally = { 0 };
+    const struct device_options device = { .case_timeout_s = options->case_timeout_s,
+                                           .in_process = options->in_process };
+    TRY(plugin_open(&plugin, path, &device));
+    const struct manifest *m = plugin_manifest(plugin);
+    printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
+    check_symbols(&tally, plugin);
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        check_kernel(&tally, &arena, plugin, &m->kernels[i]);
+        arena_reset(&arena);
+    }
+    printf("%zu calls of functions, %zu missing; %zu kernels run, %zu fail, %zu were not run\n",
+           tally.symbols, tally.missing, tally.ran, tally.failed, tally.skipped);
+    *exit_status = tally.missing || tally.failed ? 1 : 0;
+    arena_release(&arena);
+    plugin_close(plugin);
+    return status_ok();
+}
+
+/* --- the command ------------------------------------------------------------------------------------ */
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct plugin_options *options = values;
+    if (strcmp(options->words.items[0], "check"))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "unknown word '%s' after 'plugin', the nearest is 'check'",
+                            options->words.items[0]);
+    return check_manifest(exit_status, options->words.items[1], options);
+}
+
+static const struct option_row rows[] = {
+    { { "case_timeout" }, OPTION_SECONDS, offsetof(struct plugin_options, case_timeout_s),
+      "SECONDS", .minimum = 0, .maximum = 1000000,
+      .help = "Longest time a kernel may take, 60 by default; 0 for no limit." },
+    { { "in_process" }, OPTION_FLAG, offsetof(struct plugin_options, in_process),
+      .help = "Run kernels inside this process, for a debugger." },
+    { .names = { NULL } },
+};
+
+static const struct plugin_options defaults = { .case_timeout_s = 60 };
+
+const struct command plugin_command = {
+    .word = "plugin",
+    .summary = "check the manifest of a kernel library",
+    .text = "plugin check FILE.json reads a manifest, loads its libraries in a process of their "
+            "own, looks up every function it names, and makes one small call of every kernel, "
+            "forward and backward. Faults of the manifest are named with file, line and key. The "
+            "exit status is 1 when a function is missing or a kernel fails.",
+    .options = rows,
+    .operands = "check FILE.json",
+    .operands_minimum = 2,
+    .operands_maximum = 2,
+    .operands_offset = offsetof(struct plugin_options, words),
+    .bytes = sizeof(struct plugin_options),
+    .defaults = &defaults,
+    .run = run,
+};

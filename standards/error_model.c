@@ -60,7 +60,9 @@ static struct allowance allowance_at(const struct model *model, size_t i)
     if (want->honest) {
         a.reach = want->honest[i];
         a.spread = want->honest_rms ? want->honest_rms[i] : a.reach / 4;
-        if (want->honest_rms) a.reach = fmin(a.reach, reach_in_rms * a.spread);
+        /* A value that is not exact before its last rounding has seen one rounding at least. */
+        a.spread = fmax(a.spread, fmin(a.reach, unit_of(model->compute, want->hi[i]) / 2));
+        a.reach = fmin(a.reach, reach_in_rms * a.spread);
     } else {
         a.reach = model->fallback.ulp * unit_of(model->compute, want->hi[i]) +
                   model->fallback.scale * model->scale_ulp;
@@ -151,12 +153,14 @@ static void measure_statistics(struct model_findings *out, struct sums *sums,
     out->expected_flips += fmin(1, chance);
 }
 
-/* Does the reference's own bound decide about the element? */
+/* Is an element within its interval only because of the reference's own bound? A certified bound
+ * can hide a thousandth of a unit at most, and is left alone. */
 static bool rests_on_bound(const struct model *model, double want, double rest, double got,
                            double reach, size_t i)
 {
     double bound = reference_bound(model->want, i);
-    return bound > 0 && !is_within(model, want, rest, got, fmax(reach - bound, 0));
+    return model->want->state == REFERENCE_BOUNDED && bound > 0 &&
+           !is_within(model, want, rest, got, fmax(reach - bound, 0));
 }
 
 /* Returns whether a better reference could change what was found. */
@@ -181,7 +185,7 @@ static bool measure_element(struct model_findings *out, struct sums *sums,
     double error = (got - want) - rest, unit = unit_at(model, want);
     bool within = fabs(error) < unit / 2 || fabs(error) <= a.reach ||
                   is_within(model, want, rest, got, a.reach);
-    bool uncertain = !(fabs(error) < unit / 2) &&
+    bool uncertain = within && !(fabs(error) < unit / 2) &&
                      rests_on_bound(model, want, rest, got, a.reach, i);
     if (kinds_differ(want, got, within)) {
         out->beyond++;

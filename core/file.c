@@ -55,8 +55,7 @@ static struct status failed(const char *what, const char *path)
                         strerror(reason));
 }
 
-/* ---- names ------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -112,8 +111,7 @@ bool file_exists(const char *path)
     return lstat(path, &info) == 0;
 }
 
-/* ---- opening ----------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------- */
 
 /* Hand `fd` over to a struct file. */
 static struct status file_take(struct file *out, int fd, const char *path)
@@ -359,8 +357,7 @@ struct status file_open_read_in(struct file *out, const struct file *directory,
     return status;
 }
 
-/* ---- reading ----------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------- */
 
 struct status file_size(uint64_t *bytes, const struct file *file)
 {
@@ -466,8 +463,7 @@ void file_map_forget(const struct file_map *map, size_t from, size_t to)
     (void)madvise((void *)((uintptr_t)map->data + from), to - from, MADV_DONTNEED);
 }
 
-/* ---- writing ----------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------- */
 
 struct status file_create(struct file *out, const char *path)
 {

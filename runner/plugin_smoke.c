@@ -217,22 +217,25 @@ static bool is_chosen(const struct manifest *manifest, const struct manifest_ker
     return chosen;
 }
 
-struct status smoke_case(struct api_case *out, struct arena *arena,
-                         const struct manifest *manifest, const struct manifest_kernel *kernel)
+static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I32, DT_BOOL };
+
+size_t smoke_attempts(const struct manifest_kernel *kernel)
 {
-    static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I32, DT_BOOL };
-    if (kernel->smoke) {
-        TRY(start_case(out, arena, kernel));
-        TRY(described_case(out, arena, manifest, kernel));
-        if (is_chosen(manifest, kernel, out, arena)) return status_ok();
-        return status_error(STATUS_SKIP, "its \"smoke\" is a call that this kernel does not serve");
-    }
-    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++)
-        for (int rank = 1; rank <= RANK_MOST; rank++) {
-            TRY(start_case(out, arena, kernel));
-            TRY(made_up_case(out, arena, kernel, dtypes[d], rank));
-            if (is_chosen(manifest, kernel, out, arena)) return status_ok();
-        }
-    return status_error(STATUS_SKIP, "give it a \"smoke\": no tensors of extent %d fulfil its "
-                                     "condition", EXTENT);
+    return kernel->smoke ? 1 : RANK_MOST * sizeof dtypes / sizeof *dtypes;
+}
+
+struct status smoke_case(struct api_case *out, struct arena *arena,
+                         const struct manifest *manifest, const struct manifest_kernel *kernel,
+                         size_t attempt)
+{
+    TRY(start_case(out, arena, kernel));
+    if (kernel->smoke) TRY(described_case(out, arena, manifest, kernel));
+    else
+        TRY(made_up_case(out, arena, kernel, dtypes[attempt / RANK_MOST],
+                         (int)(attempt % RANK_MOST) + 1));
+    if (is_chosen(manifest, kernel, out, arena)) return status_ok();
+    return kernel->smoke
+               ? status_error(STATUS_SKIP, "its \"smoke\" is a call that this kernel does not serve")
+               : status_error(STATUS_SKIP, "give it a \"smoke\": no tensors of extent %d fulfil its "
+                                           "condition", EXTENT);
 }

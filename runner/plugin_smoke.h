@@ -5,13 +5,14 @@
 #include "core/case.h"
 #include "runner/devices/plugin_manifest.h"
 
-/* The call that the kernel's "smoke" describes or, when it has none, one of tensors of extent 4 in
- * the first dtype and rank that the kernel's condition accepts. Tensors hold values between 0.1
- * and 0.9 (integers 0 to 3) and require gradients when the kernel has a backward.
- *
- *   returns  STATUS_SKIP, and what is missing, when there is no such call
- */
+/* How many calls there are to try for a kernel: the one that its "smoke" describes, or made up
+ * ones of tensors of extent 4, by dtype and rank. Tensors hold values between 0.1 and 0.9
+ * (integers 0 to 3) and require gradients. */
+size_t smoke_attempts(const struct manifest_kernel *kernel);
+
+/* The call number `attempt`. STATUS_SKIP, and why, when it is no call of this kernel. */
 struct status smoke_case(struct api_case *out, struct arena *arena,
-                         const struct manifest *manifest, const struct manifest_kernel *kernel);
+                         const struct manifest *manifest, const struct manifest_kernel *kernel,
+                         size_t attempt);
 
 #endif

@@ -17,6 +17,13 @@ enum {
     FORGET_BYTES = 4 << 20, /* scanned pages are given back in steps of this */
 };
 
+/* A place of the table of names. Part of the hash stands beside the call, because looking at
+ * the name itself costs a cache miss. */
+struct slot {
+    uint32_t call_plus_one; /* 0: free */
+    uint32_t hash;
+};
+
 /* What the index scan needs beside the dump itself. */
 struct indexing {
     struct dump *dump;
@@ -29,8 +36,7 @@ struct indexing {
     size_t call_room;
     size_t names_used, names_room;
 
-    /* Open addressing: 0 = free, otherwise the number of a call plus one. */
-    uint32_t *table;
+    struct slot *table; /* of names, open addressing */
     size_t table_size;
     uint64_t key; /* random, so that nobody can prepare names that collide */
 
@@ -118,13 +124,15 @@ static uint64_t hash_name(const struct indexing *ix, const char *name)
 }
 
 /* The slot of a name: that of its call, or the free one where it belongs. */
-static uint32_t *table_slot(struct indexing *ix, const char *name)
+static struct slot *table_slot(struct indexing *ix, const char *name, uint64_t hash)
 {
     size_t mask = ix->table_size - 1;
-    for (size_t i = hash_name(ix, name) & mask;; i = (i + 1) & mask) {
-        uint32_t *slot = &ix->table[i];
-        if (!*slot) return slot;
-        if (!strcmp(ix->dump->names + ix->dump->calls[*slot - 1].name, name)) return slot;
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+        struct slot *slot = &ix->table[i];
+        if (!slot->call_plus_one) return slot;
+        if (slot->hash != (uint32_t)(hash >> 32)) continue;
+        const struct dump_call *call = &ix->dump->calls[slot->call_plus_one - 1];
+        if (!strcmp(ix->dump->names + call->name, name)) return slot;
     }
 }
 
@@ -135,13 +143,16 @@ static struct status table_grow(struct indexing *ix)
 
     if (ix->table && count + 1 <= ix->table_size / 2) return status_ok();
     size_t size = ix->table ? ix->table_size * 2 : 256;
-    uint32_t *table = memory_allocate_zeroed(size, sizeof *table);
+    struct slot *table = memory_allocate_zeroed(size, sizeof *table);
     if (!table) return status_no_memory(size * sizeof *table);
     memory_release(ix->table);
     ix->table = table;
     ix->table_size = size;
-    for (size_t i = 0; i < count; i++)
-        *table_slot(ix, ix->dump->names + ix->dump->calls[i].name) = (uint32_t)i + 1;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = ix->dump->names + ix->dump->calls[i].name;
+        uint64_t hash = hash_name(ix, name);
+        *table_slot(ix, name, hash) = (struct slot){ (uint32_t)i + 1, (uint32_t)(hash >> 32) };
+    }
     return status_ok();
 }
 
@@ -216,15 +227,16 @@ static struct status note_forward(struct indexing *ix, struct dump_span span, co
     size_t bytes = strlen(ix->decoded) + 1;
 
     TRY(table_grow(ix));
-    uint32_t *slot = table_slot(ix, ix->decoded);
-    if (*slot) return bad(ix, at, "a second forward entry of the same name");
+    uint64_t hash = hash_name(ix, ix->decoded);
+    struct slot *slot = table_slot(ix, ix->decoded, hash);
+    if (slot->call_plus_one) return bad(ix, at, "a second forward entry of the same name");
     if (dump->count >= UINT32_MAX - 1) return bad(ix, at, "more than 2^32 calls");
     TRY(make_room((void **)&dump->calls, &ix->call_room, dump->count, 1, sizeof *dump->calls));
     TRY(make_room((void **)&dump->names, &ix->names_room, ix->names_used, bytes, 1));
     memcpy(dump->names + ix->names_used, ix->decoded, bytes);
     dump->calls[dump->count] = (struct dump_call){ .name = ix->names_used, .forward = span };
     ix->names_used += bytes;
-    *slot = (uint32_t)++dump->count;
+    *slot = (struct slot){ (uint32_t)++dump->count, (uint32_t)(hash >> 32) };
     return status_ok();
 }
 
@@ -232,9 +244,9 @@ static struct status note_backward(struct indexing *ix, const struct json_slice 
                                    struct dump_span span, bool may_wait)
 {
     TRY(table_grow(ix));
-    uint32_t slot = *table_slot(ix, ix->decoded);
-    if (!slot) return may_wait ? note_waiting(ix, key, span) : status_ok();
-    struct dump_call *call = &ix->dump->calls[slot - 1];
+    const struct slot *slot = table_slot(ix, ix->decoded, hash_name(ix, ix->decoded));
+    if (!slot->call_plus_one) return may_wait ? note_waiting(ix, key, span) : status_ok();
+    struct dump_call *call = &ix->dump->calls[slot->call_plus_one - 1];
     if (call->backward.bytes)
         return bad(ix, key->text, "a second backward entry of the same name");
     call->backward = span;

@@ -90,27 +90,23 @@ static double round_to(enum dtype dtype, double x)
     return x;
 }
 
-/* Is `got` a rounding of some number within `reach` of want? */
+/* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
+static bool is_overflow(const struct model *model, double want, double got)
+{
+    return isnan(got) || got == copysign(INFINITY, want) || got == copysign(model->largest, want);
+}
+
+/* Is `got` a rounding of some number within `reach` of want + rest? */
 static bool is_within(const struct model *model, double want, double rest, double got,
                       double reach)
 {
-    /* The outer sums may round inwards by less than the last bit of a double. */
-    double low = nextafter((want + rest) - reach, -INFINITY);
-    double high = nextafter((want + rest) + reach, INFINITY);
-    double from, to;
+    /* The sums may round inwards by less than the last bit of a double. */
+    double low = reach == 0 ? want : nextafter((want + rest) - reach, -INFINITY);
+    double high = reach == 0 ? want : nextafter((want + rest) + reach, INFINITY);
 
-    if (reach == 0) {
-        from = to = round_to(model->dtype, want);
-    } else {
-        from = round_to(model->dtype, low);
-        to = round_to(model->dtype, high);
-    }
-    if (model->saturates) {
-        /* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
-        if (fabs(high) > model->largest || fabs(low) > model->largest)
-            return isnan(got) || isinf(got) || fabs(got) == model->largest;
-    }
-    return got >= from && got <= to;
+    if (model->saturates && fmax(high, -low) > model->largest && is_overflow(model, want, got))
+        return true;
+    return got >= round_to(model->dtype, low) && got <= round_to(model->dtype, high);
 }
 
 struct sums {
@@ -172,9 +168,8 @@ static bool measure_element(struct model_findings *out, struct sums *sums,
     dtype_to_double(&got, model->got + i * model->bytes, model->dtype, 1);
     if (isnan(want) || isinf(want)) {
         bool same = isnan(want) ? isnan(got)
-                    : model->saturates
-                        ? is_within(model, want, 0, got, 0) || isnan(got)
-                        : got == want;
+                                : got == want ||
+                                      (model->saturates && is_overflow(model, want, got));
         if (same) return false;
         out->beyond++;
         out->kinds++;

@@ -48,11 +48,13 @@ struct file_shown_name file_shown(const char *path)
 static struct status failed(const char *what, const char *path)
 {
     int reason = errno;
+    char text[128];
+
     if (reason == ENOMEM)
         return status_error(STATUS_NO_MEMORY, "cannot %s '%s': out of memory", what,
                             file_shown(path).text);
     return status_error(STATUS_IO, "cannot %s '%s': %s", what, file_shown(path).text,
-                        strerror(reason));
+                        strerror_r(reason, text, sizeof text));
 }
 
 /* ---- names ----------------------------------------------------------------------------- */

@@ -30,14 +30,18 @@ static bool parse_value(struct parser *p, struct value *out);
 
 /* ---- lists that grow -------------------------------------------------------------------- */
 
-/* Room for one more item (and key): doubled in the arena, which keeps the outgrown ones. */
-static bool grow(struct parser *p, struct value *list, size_t *room, bool keys)
+/* The place of the next item of a list (with its key): doubled in the arena, which keeps the
+ * outgrown ones. The item counts when the caller has filled it. NULL when there is no memory. */
+static struct value *next_item(struct parser *p, struct value *list, size_t *room, bool keys)
 {
-    if (list->list.count < *room) return true;
+    if (list->list.count < *room) return &list->list.items[list->list.count];
     size_t wanted = *room ? 2 * *room : 4;
     struct value *items = arena_allocate_array(p->arena, wanted, sizeof *items);
     const char **names = keys ? arena_allocate_array(p->arena, wanted, sizeof *names) : NULL;
-    if (!items || (keys && !names)) return out_of_memory(p);
+    if (!items || (keys && !names)) {
+        out_of_memory(p);
+        return NULL;
+    }
     if (list->list.count) {
         memcpy(items, list->list.items, list->list.count * sizeof *items);
         if (keys) memcpy(names, list->list.keys, list->list.count * sizeof *names);
@@ -45,7 +49,7 @@ static bool grow(struct parser *p, struct value *list, size_t *room, bool keys)
     list->list.items = items;
     list->list.keys = names;
     *room = wanted;
-    return true;
+    return &items[list->list.count];
 }
 
 static bool parse_list(struct parser *p, struct value *out)
@@ -55,8 +59,8 @@ static bool parse_list(struct parser *p, struct value *out)
 
     if (!json_enter_array(&p->json)) return false;
     while (json_array_next(&p->json)) {
-        if (!grow(p, &list, &room, false)) return false;
-        if (!parse_value(p, &list.list.items[list.list.count])) return false;
+        struct value *item = next_item(p, &list, &room, false);
+        if (!item || !parse_value(p, item)) return false;
         list.list.count++;
     }
     *out = list;
@@ -92,8 +96,8 @@ static bool parse_dict(struct parser *p, struct value *out)
         if (value_find(&dict, name)) return json_fail(&p->json, key.text, "a duplicate key");
         if (dict.list.count == DICT_KEYS)
             return json_fail(&p->json, key.text, "a dict with more than 4096 keys");
-        if (!grow(p, &dict, &room, true)) return false;
-        if (!parse_value(p, &dict.list.items[dict.list.count])) return false;
+        struct value *item = next_item(p, &dict, &room, true);
+        if (!item || !parse_value(p, item)) return false;
         dict.list.keys[dict.list.count++] = name;
     }
     *out = dict;

@@ -21,12 +21,13 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return mix(hash, 256);
 }
 
-static uint64_t mix_double(uint64_t hash, double x)
+/* What makes floats equal here: their bits, and all NaNs are one. */
+static uint64_t float_bits(double x)
 {
     uint64_t bits;
-    if (isnan(x)) x = NAN; /* one hash for all NaNs, which count as equal below */
+    if (isnan(x)) x = NAN;
     memcpy(&bits, &x, sizeof bits);
-    return mix(hash, bits);
+    return bits;
 }
 
 static uint64_t mix_record(uint64_t hash, const struct tensor_record *r)
@@ -43,7 +44,7 @@ static uint64_t mix_value(uint64_t hash, const struct value *v)
     switch (v->kind) {
     case VALUE_BOOL: return mix(hash, v->boolean);
     case VALUE_INT: return mix(hash, (uint64_t)v->integer);
-    case VALUE_FLOAT: return mix_double(hash, v->real);
+    case VALUE_FLOAT: return mix(hash, float_bits(v->real));
     case VALUE_DTYPE: return mix(hash, (uint64_t)v->dtype);
     case VALUE_TENSOR: return mix_record(hash, v->tensor.record);
     case VALUE_STRING:
@@ -78,9 +79,7 @@ static bool same_value(const struct value *a, const struct value *b)
     switch (a->kind) {
     case VALUE_BOOL: return a->boolean == b->boolean;
     case VALUE_INT: return a->integer == b->integer;
-    case VALUE_FLOAT:
-        return (isnan(a->real) && isnan(b->real)) ||
-               !memcmp(&a->real, &b->real, sizeof a->real);
+    case VALUE_FLOAT: return float_bits(a->real) == float_bits(b->real);
     case VALUE_DTYPE: return a->dtype == b->dtype;
     case VALUE_TENSOR: return same_record(a->tensor.record, b->tensor.record);
     case VALUE_STRING:

@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "core/file.h"
+#include "core/memory.h"
 #include "elements.h"
 #include "formats/dump.h"
 #include "formats/npy.h"
@@ -345,6 +347,93 @@ START_TEST(big_files_are_mapped)
 }
 END_TEST
 
+static enum file_operation faulty;
+static int operations_left;
+
+static int fail_operation(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == faulty && operations_left-- == 0 ? 5 /* EIO */ : 0;
+}
+
+/* Every system call of a load fails once: the call is skipped, with the reason; a small file is
+ * read, a big one mapped. */
+START_TEST(failing_system_calls_skip)
+{
+    static const enum file_operation operations[] = { FILE_OPEN, FILE_STAT, FILE_MAP, FILE_READ };
+    static const int64_t shapes[2] = { 6, 100000 };
+    struct tensor t;
+    struct api_case c;
+
+    make_data_directory();
+    for (int big = 0; big < 2; big++) {
+        char name[32], fields[64], shape[32];
+        snprintf(name, sizeof name, "dump_tensor_data/%d.pt", big);
+        snprintf(fields, sizeof fields, "\"data_name\": \"%d.pt\"", big);
+        snprintf(shape, sizeof shape, "[%d]", (int)shapes[big]);
+        write_tensor(name, DT_F32, 1, &shapes[big]);
+        make_dump("\"x\"", "torch.float32", shape, fields);
+        ck_assert_int_eq(dump_read_case(&c, &arena, dump, 0).code, STATUS_OK);
+        const struct tensor_record *record = c.args.list.items[0].tensor.record;
+        int failures = 0;
+        for (int o = 0; o < 4; o++) {
+            for (int n = 0;; n++) {
+                faulty = operations[o];
+                operations_left = n;
+                file_fault = fail_operation;
+                struct status status = dump_load_tensor(&t, &arena, dump, record);
+                file_fault = NULL;
+                if (operations_left >= 0) {
+                    ck_assert_int_eq(status.code, STATUS_OK);
+                    break;
+                }
+                ck_assert_int_eq(status.code, STATUS_SKIP);
+                ck_assert_ptr_nonnull(strstr(status.text, "Input/output error"));
+                failures++;
+            }
+        }
+        ck_assert_int_ge(failures, 4);
+    }
+}
+END_TEST
+
+static int fail_allocation(size_t bytes)
+{
+    (void)bytes;
+    return operations_left-- == 0;
+}
+
+START_TEST(failing_allocations_are_no_skip)
+{
+    static const int64_t shape[] = { 100000 };
+    struct tensor t;
+    struct api_case c;
+
+    make_data_directory();
+    write_tensor("dump_tensor_data/a.pt", DT_F32, 1, shape);
+    make_dump("\"x\"", "torch.float32", "[100000]", "\"data_name\": \"a.pt\"");
+    ck_assert_int_eq(dump_read_case(&c, &arena, dump, 0).code, STATUS_OK);
+    const struct tensor_record *record = c.args.list.items[0].tensor.record;
+    int failures = 0;
+    for (int n = 0;; n++) {
+        struct arena own = { 0 };
+        operations_left = n;
+        memory_fault = fail_allocation;
+        struct status status = dump_load_tensor(&t, &own, dump, record);
+        memory_fault = NULL;
+        dump_release_tensors(dump, &own);
+        arena_release(&own);
+        if (operations_left >= 0) {
+            ck_assert_int_eq(status.code, STATUS_OK);
+            break;
+        }
+        ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+        failures++;
+    }
+    ck_assert_int_ge(failures, 2);
+}
+END_TEST
+
 /* Several threads load and release at once (for TSan). */
 static void *load_many(void *context)
 {
@@ -395,6 +484,8 @@ int main(void)
     tcase_add_test(tests, names_do_not_leave_the_directory);
     tcase_add_test(tests, damaged_files_skip);
     tcase_add_test(tests, big_files_are_mapped);
+    tcase_add_test(tests, failing_system_calls_skip);
+    tcase_add_test(tests, failing_allocations_are_no_skip);
     tcase_add_test(tests, threads_share_a_dump);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

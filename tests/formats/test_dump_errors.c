@@ -276,6 +276,31 @@ START_TEST(every_failing_allocation)
 }
 END_TEST
 
+/* The arena of a case is full at any place: STATUS_NO_MEMORY, or the case. */
+START_TEST(every_size_of_arena)
+{
+    static const char entry[] =
+        "{\"data\": {\"Torch.f.0.forward\": {\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": "
+        "\"torch.float32\", \"shape\": [2], \"data_name\": \"a\", \"md5\": \"b\"}, {\"type\": "
+        "\"torch.device\", \"value\": 1}, {\"type\": \"x\"}, {\"typ\\u0065\": \"\\u0078\"}, {\"type\": "
+        "\"\\u0069nt\", \"value\": 1}, [1, 2, 3, 4, 5], \"s\"], \"input_kwargs\": {\"a\": 1, \"b\": 2, "
+        "\"c\": 3, \"d\": 4, \"e\": {\"type\": \"str\", \"value\": \"v\"}}, \"output\": {}}}}";
+    struct dump *dump;
+    struct api_case c;
+    ck_assert_int_eq(dump_open(&dump, scratch_text(&scratch, "dump.json", entry)).code, STATUS_OK);
+    struct status status = { .code = STATUS_NO_MEMORY };
+    for (size_t limit = 64; status.code; limit += 64) {
+        struct arena arena = { .limit_bytes = limit };
+        status = dump_read_case(&c, &arena, dump, 0);
+        ck_assert_msg(status.code == STATUS_OK || status.code == STATUS_NO_MEMORY, "%zu: %s",
+                      limit, status.text);
+        arena_release(&arena);
+        ck_assert_uint_lt(limit, 1 << 16);
+    }
+    dump_close(dump);
+}
+END_TEST
+
 static enum file_operation faulty;
 static int operations_left;
 
@@ -322,6 +347,7 @@ int main(void)
     tcase_add_test(tests, huge_strings);
     tcase_add_test(tests, strange_files);
     tcase_add_test(tests, every_failing_allocation);
+    tcase_add_test(tests, every_size_of_arena);
     tcase_add_test(tests, every_failing_file_operation);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -21,7 +21,7 @@ static const struct conversion {
     { "histc", DT_I8, DT_F32, true },
 };
 
-/* APIs whose float32 tensors are rounded to HF32, the 19-bit format of the matrix unit. */
+/* APIs whose float32 tensors are rounded to HF32, the format of the matrix unit. */
 static const char *const hf32_apis[] = { "conv1d", "conv2d" };
 
 #define COUNT(ARRAY) (sizeof(ARRAY) / sizeof *(ARRAY))
@@ -220,7 +220,7 @@ static struct status make_input(struct generation *generation, struct input *inp
 
 /* ---- HF32 --------------------------------------------------------------------------- */
 
-/* Keep 11 significand bits, rounding half up in magnitude. */
+/* Keep 11 of the 23 fraction bits, rounding half up in magnitude. */
 static void round_to_hf32(uint32_t *out, const uint32_t *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) out[i] = ((in[i] >> 11) + 1) >> 1 << 12;
@@ -254,8 +254,7 @@ static struct status apply_hf32(struct generation *generation)
         any = true;
     }
     if (any)
-        generation_note(generation,
-                        "float32 tensors rounded to HF32 (11 significand bits)");
+        generation_note(generation, "float32 tensors rounded to HF32 (11 fraction bits)");
     return status_ok();
 }
 

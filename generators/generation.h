@@ -65,7 +65,8 @@ struct status rules_apply(struct generation *generation);
  * the last. */
 const char *rules_api(size_t i, const char **parameters);
 
-/* Bytes that rules may allocate for tensors larger than recorded. */
+/* Bytes that rules may allocate beside the recorded tensors; SIZE_MAX when a shape
+ * overflows. */
 size_t rules_extra_bytes(const struct api_case *c);
 
 #endif

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/checked.h"
+
 /* ---- the table ---------------------------------------------------------------------- */
 
 /* The rules of a row, in the order in which they run. */
@@ -410,12 +412,30 @@ const char *rules_api(size_t i, const char **parameters)
     return rows[i].api;
 }
 
+/* The largest scratch memory of any rule, for an element of its subject (struct keyed of
+ * rules_value.c). */
+enum { SCRATCH_BYTES = 24, COMPRESSED_MASK_BYTES = 2048 * 2048 };
+
 size_t rules_extra_bytes(const struct api_case *c)
 {
+    struct api_case copy = *c;
+    struct generation generation = { .api_case = &copy };
     const struct rule_row *row = row_of(c);
-    size_t bytes = 0;
+    size_t total = 0, n, bytes;
 
-    for (size_t i = 0; row && i < MAX_RULES && row->rules[i].apply; i++)
-        if (row->rules[i].apply == rule_triangular_mask) bytes += 2048 * 2048;
-    return bytes;
+    if (!row) return 0;
+    generation.parameters = row->parameters;
+    for (size_t i = 0; i < MAX_RULES && row->rules[i].apply; i++) {
+        const struct value *subject =
+            generation_argument(&generation, row->rules[i].subject);
+        if (row->rules[i].apply == rule_triangular_mask) total += COMPRESSED_MASK_BYTES;
+        if (row->rules[i].apply == rule_domain || !subject ||
+            subject->kind != VALUE_TENSOR || !subject->tensor.record)
+            continue;
+        const struct tensor_record *record = subject->tensor.record;
+        if (!shape_elements(&n, record->rank, record->shape) ||
+            !size_multiply(&bytes, n, SCRATCH_BYTES) || !size_add(&total, total, bytes))
+            return SIZE_MAX;
+    }
+    return total;
 }

@@ -111,7 +111,7 @@ BUILDER struct value full_slice(struct built_case *b)
 BUILDER struct value list(struct built_case *b, size_t count, const struct value *items)
 {
     struct value *copy = arena_allocate_array(&b->arena, count, sizeof *copy);
-    memcpy(copy, items, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++) copy[i] = items[i];
     return (struct value){ .kind = VALUE_LIST, .list = { copy, NULL, count } };
 }
 

@@ -144,6 +144,35 @@ START_TEST(reals_are_centers_of_cells)
 }
 END_TEST
 
+/* The outermost words stay inside intervals whose center and half width are rounded. */
+START_TEST(reals_do_not_leave_the_interval)
+{
+    const uint32_t words[] = { 0, 0, 0xffffffff, 0xffffffff };
+    struct philox draws = philox_open(21, 0);
+    int below = 0;
+
+    for (int k = 0; k < 20000; k++) {
+        /* A few units in the last place wide. */
+        double lo = 1 + (double)philox_below(&draws, (uint64_t)1 << 52) * 0x1p-52;
+        double hi = lo + (double)philox_below(&draws, 7) * 0x1p-52;
+        struct interval interval = interval_between(lo, hi);
+        below += interval.center - interval.half_width < lo;
+        for (size_t v = 0; lanes_variant(v); v++) {
+            double got[4];
+            lanes_variant(v)->reals(got, words, 4, &interval);
+            for (int i = 0; i < 4; i++)
+                if (got[i] < lo || got[i] > hi)
+                    ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
+            lanes_variant(v)->fine_reals(got, words, 2, &interval);
+            for (int i = 0; i < 2; i++)
+                if (got[i] < lo || got[i] > hi)
+                    ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
+        }
+    }
+    ck_assert_int_gt(below, 10); /* so the test can fail */
+}
+END_TEST
+
 /* 52 bits: the lowest cell starts at lo, the highest ends at hi. */
 START_TEST(fine_reals_reach_both_ends)
 {
@@ -188,6 +217,7 @@ int main(void)
     tcase_add_test(tests, variants_give_the_same_bits);
     tcase_add_loop_test(tests, encode_rounds_as_core_does, 0, 6);
     tcase_add_test(tests, reals_are_centers_of_cells);
+    tcase_add_test(tests, reals_do_not_leave_the_interval);
     tcase_add_test(tests, fine_reals_reach_both_ends);
     tcase_add_test(tests, integers_divide_the_words_evenly);
     return run_tests("lanes", tests);

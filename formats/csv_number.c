@@ -108,15 +108,15 @@ struct status csv_append_fixed(struct csv_buffer *buffer, double value, int deci
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
-/* Digits, perhaps a point and more digits, perhaps a minus before them: what nearly all cells
- * are. */
+/* Digits, perhaps a point and more digits, perhaps a minus before them, no needless zeros in
+ * front: what nearly all cells are, and what JSON calls a number. */
 static bool is_plain_decimal(struct csv_text text)
 {
     const char *at = text.bytes, *end = at + text.length;
     if (at < end && *at == '-') at++;
     const char *digits = at;
     while (at < end && *at >= '0' && *at <= '9') at++;
-    if (at == digits) return false;
+    if (at == digits || (*digits == '0' && at - digits > 1)) return false;
     if (at == end) return true;
     if (*at++ != '.') return false;
     digits = at;

@@ -484,7 +484,8 @@ START_TEST(reads_numbers_as_strtod)
     static const char *const texts[] = { "0", "-0.0", "0.00000000000000", "1132.60594634612403",
                                          "0.99999999999503", "+1.5", ".5", "5.", "1e-7", "-2E+05",
                                          " 3.25 ", "123456789012345678901234567890.5", "inf",
-                                         "-Infinity", "4.9e-324", "1e999" };
+                                         "-Infinity", "4.9e-324", "1e999", "000.000000000000",
+                                         "007", "-00.5" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         double value = 7;
         ck_assert_msg(csv_read_number(&value, (struct csv_text){ texts[i], strlen(texts[i]) }),

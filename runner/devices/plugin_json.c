@@ -84,8 +84,24 @@ static bool walk_value(struct walk *walk, const cJSON *node)
     return false;
 }
 
+/* The node of the original at the place that `node` has in its copy. */
+static const cJSON *find_original(const cJSON *copy, const cJSON *original, const cJSON *node)
+{
+    if (copy == node) return original;
+    for (copy = copy->child, original = original->child; copy && original;
+         copy = copy->next, original = original->next) {
+        const cJSON *found = find_original(copy, original, node);
+        if (found) return found;
+    }
+    return NULL;
+}
+
 static struct walk locate(const struct json_file *file, const cJSON *node)
 {
+    for (const struct json_copy *c = file->copies; c; c = c->next) {
+        const cJSON *original = find_original(c->copy, c->original, node);
+        if (original) node = original;
+    }
     struct walk walk = { .at = file->text,
                          .end = file->text + file->bytes,
                          .line = 1,
@@ -162,10 +178,83 @@ struct status json_file_open(struct json_file *out, const char *path)
 
 void json_file_close(struct json_file *file)
 {
+    for (struct json_copy *c = file->copies, *next; c; c = next) {
+        next = c->next;
+        cJSON_Delete(c->copy);
+        memory_release(c);
+    }
     cJSON_Delete(file->root);
     memory_release(file->text);
     memory_release(file->path);
     memset(file, 0, sizeof *file);
+}
+
+/* --- copies --------------------------------------------------------------------------------- */
+
+/* `text` with its "{key}"s replaced, to be freed with cJSON_free; NULL when there is no memory or,
+ * with *unknown set, no such word. */
+static char *replace_words(const char *text, const cJSON *words, const char **unknown)
+{
+    size_t room = strlen(text) + 1, used = 0;
+    for (const char *p = text; (p = strchr(p, '{')); p++)
+        for (const cJSON *w = words->child; w; w = w->next)
+            room += strlen(w->valuestring);
+    char *out = cJSON_malloc(room);
+    while (out && *text) {
+        size_t length = *text == '{' ? strcspn(text, "}") : 0;
+        if (!length) {
+            out[used++] = *text++;
+            continue;
+        }
+        const cJSON *w = words->child;
+        while (w && (strlen(w->string) != length - 1 || strncmp(w->string, text + 1, length - 1)))
+            w = w->next;
+        if (!w || !text[length]) {
+            *unknown = text;
+            cJSON_free(out);
+            return NULL;
+        }
+        size_t bytes = strlen(w->valuestring);
+        memcpy(out + used, w->valuestring, bytes);
+        used += bytes;
+        text += length + 1;
+    }
+    if (out) out[used] = '\0';
+    return out;
+}
+
+static struct status replace_everywhere(const struct json_file *file, cJSON *node,
+                                        const cJSON *words)
+{
+    const char *unknown = NULL;
+    if (cJSON_IsString(node) && strchr(node->valuestring, '{')) {
+        char *text = replace_words(node->valuestring, words, &unknown);
+        if (!text && unknown)
+            return json_fault(file, node, "there is no word for \"%.40s\"", unknown);
+        if (!text) return status_no_memory(0);
+        cJSON_free(node->valuestring);
+        node->valuestring = text;
+    }
+    for (cJSON *child = node->child; child; child = child->next)
+        TRY(replace_everywhere(file, child, words));
+    return status_ok();
+}
+
+struct status json_copy_with(const cJSON **out, struct json_file *file, const cJSON *original,
+                             const cJSON *words)
+{
+    struct json_copy *entry = memory_allocate_zeroed(1, sizeof *entry);
+    if (!entry) return status_no_memory(sizeof *entry);
+    entry->original = original;
+    entry->copy = cJSON_Duplicate(original, true);
+    if (!entry->copy) {
+        memory_release(entry);
+        return status_no_memory(0);
+    }
+    entry->next = file->copies;
+    file->copies = entry;
+    *out = entry->copy;
+    return replace_everywhere(file, entry->copy, words);
 }
 
 /* --- keys ----------------------------------------------------------------------------------- */

@@ -13,11 +13,19 @@
 
 #include "core/status.h"
 
+/* A changed copy of a part of the tree. Faults in the copy are located in the original. */
+struct json_copy {
+    cJSON *copy;
+    const cJSON *original;
+    struct json_copy *next;
+};
+
 struct json_file {
     char *path; /* as the user typed it */
     char *text;
     size_t bytes;
     cJSON *root;
+    struct json_copy *copies; /* owned */
 };
 
 /* Read and parse. STATUS_BAD_INPUT with file and line when it is not JSON. */
@@ -36,6 +44,14 @@ struct status json_fault(const struct json_file *file, const cJSON *node, const 
 
 /* The line of a value, from 1. */
 int json_line(const struct json_file *file, const cJSON *node);
+
+/* Copy a part of the tree, replacing "{key}" in every string value by the string that `words` has
+ * under that key. Owned by the file.
+ *
+ *   errors  STATUS_BAD_INPUT: "{key}" without such a word
+ */
+struct status json_copy_with(const cJSON **out, struct json_file *file, const cJSON *original,
+                             const cJSON *words);
 
 /* A key that an object may have. */
 struct json_key {

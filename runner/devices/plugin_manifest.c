@@ -363,7 +363,8 @@ static struct status read_function(struct manifest_function *f, struct manifest 
 static const struct json_key kernel_keys[] = {
     { "apis", LIST, true },       { "parameters", LIST, true }, { "when", TEXT, false },
     { "let", OBJECT, false },     { "outputs", LIST, true },    { "steps", LIST, true },
-    { "backward", OBJECT, false }, { "smoke", OBJECT, false },  { NULL, 0, false },
+    { "backward", OBJECT, false }, { "smoke", OBJECT, false },  { "each", LIST, false },
+    { NULL, 0, false },
 };
 
 static const struct json_key backward_keys[] = {
@@ -429,6 +430,48 @@ static struct status read_kernel(struct manifest_kernel *k, struct manifest *m, 
     TRY(read_optional(&k->backward.when, m, backward, "when"));
     k->has_backward = true;
     return read_function(&k->backward, m, backward, "gradients");
+}
+
+/* A kernel with "each" stands for several: one for every object of words in that list. */
+static size_t count_kernels(const cJSON *kernels)
+{
+    const cJSON *child;
+    size_t count = 0;
+    cJSON_ArrayForEach(child, kernels)
+    {
+        const cJSON *each = json_get(child, "each");
+        count += each ? (size_t)cJSON_GetArraySize(each) : 1;
+    }
+    return count;
+}
+
+static struct status read_each(struct manifest *m, const cJSON *node, const cJSON *each)
+{
+    const cJSON *words, *word, *copy;
+    if (!cJSON_IsArray(each) || !each->child)
+        return json_fault(&m->file, each, "a list of objects with words is expected");
+    cJSON_ArrayForEach(words, each)
+    {
+        if (!cJSON_IsObject(words)) return json_fault(&m->file, words, "an object is expected");
+        cJSON_ArrayForEach(word, words)
+            if (!cJSON_IsString(word)) return json_fault(&m->file, word, "a string is expected");
+        TRY(json_copy_with(&copy, &m->file, node, words));
+        TRY(read_kernel(&m->kernels[m->n_kernels++], m, copy));
+    }
+    return status_ok();
+}
+
+static struct status read_kernels(struct manifest *m, const cJSON *kernels)
+{
+    const cJSON *child;
+    size_t count = count_kernels(kernels);
+    ROOM(m->kernels, count);
+    cJSON_ArrayForEach(child, kernels)
+    {
+        const cJSON *each = json_get(child, "each");
+        TRY(each ? read_each(m, child, each) : read_kernel(&m->kernels[m->n_kernels++], m, child));
+    }
+    return status_ok();
 }
 
 /* --- the whole ---------------------------------------------------------------------------------- */
@@ -521,7 +564,7 @@ static struct status read_wrappers(struct manifest *m, const cJSON *node)
 
 static struct status read_manifest(struct manifest *m)
 {
-    const cJSON *root = m->file.root, *session, *kernels, *child;
+    const cJSON *root = m->file.root, *session;
     TRY(json_check_keys(&m->file, root, manifest_keys));
     if (json_get(root, "plugin")->valuedouble != 1)
         return json_fault(&m->file, json_get(root, "plugin"),
@@ -537,10 +580,7 @@ static struct status read_manifest(struct manifest *m)
         TRY(read_steps(&m->session_open, m, json_get(session, "open")));
         TRY(read_steps(&m->session_close, m, json_get(session, "close")));
     }
-    kernels = json_get(root, "kernels");
-    ROOM(m->kernels, (size_t)cJSON_GetArraySize(kernels));
-    cJSON_ArrayForEach(child, kernels) TRY(read_kernel(&m->kernels[m->n_kernels++], m, child));
-    return status_ok();
+    return read_kernels(m, json_get(root, "kernels"));
 }
 
 static struct status finish(struct manifest *out)

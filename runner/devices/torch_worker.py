@@ -93,9 +93,13 @@ class Device:
     def autocast(self, dtype):
         if dtype is None:
             return contextlib.nullcontext()
-        if self.kind == "npu":
-            return torch.npu.amp.autocast(dtype=dtype)
-        return torch.autocast(self.kind, dtype=dtype)
+        try:
+            if self.kind == "npu":
+                return torch.npu.amp.autocast(dtype=dtype)
+            return torch.autocast(self.kind, dtype=dtype)
+        except RuntimeError:
+            # The CPU of older versions autocasts to bfloat16 only.
+            return contextlib.nullcontext()
 
     def describe(self):
         name = {"cuda": lambda: " " + torch.cuda.get_device_name(),

@@ -61,6 +61,29 @@ START_TEST(the_sound_one_is_read)
 }
 END_TEST
 
+/* "each" makes several kernels of one; a fault in a copy is located in the text. */
+START_TEST(each_makes_several)
+{
+    struct manifest m;
+    const char *api = "\"each\": [ { \"f\": \"exp\" }, { \"f\": \"log\" } ], "
+                      "\"apis\": [\"Torch.{f}\", \"Tensor.{f}_\"],";
+    struct status st = parse(&m, 6, api);
+    ck_assert_msg(!st.code, "%s", st.text);
+    ck_assert_uint_eq(m.n_kernels, 2);
+    ck_assert(manifest_serves(&m.kernels[0], "Torch", "exp"));
+    ck_assert(manifest_serves(&m.kernels[1], "Tensor", "log_"));
+    ck_assert(!manifest_serves(&m.kernels[1], "Torch", "exp"));
+    ck_assert_int_eq(json_line(&m.file, m.kernels[1].forward.steps.items[0].node), 12);
+    manifest_close(&m);
+    st = parse(&m, 6, "\"each\": [ { \"f\": \"exp\" } ], \"apis\": [\"Torch.{g}\"],");
+    ck_assert_str_eq(st.text,
+                     "dir/a.json:6: kernels[0].apis[0]: there is no word for \"{g}\"");
+    st = parse(&m, 6, "\"each\": [ { \"f\": \"exp\" } ], \"apis\": [\"{f}\"],");
+    ck_assert_str_eq(st.text, "dir/a.json:6: kernels[0].apis[0]: an API is written "
+                              "\"Torch.matmul\" or \"*.matmul\"");
+}
+END_TEST
+
 static const struct {
     int line;
     const char *replacement, *message;
@@ -175,7 +198,7 @@ START_TEST(the_schema_knows_every_key)
     static const char *const keys[] = {
         "plugin", "name", "libraries", "environment", "enums", "wrappers", "session", "kernels",
         "open", "close", "value", "before", "after", "after_output", "apis", "parameters", "when",
-        "let", "outputs", "steps", "backward", "smoke", "gradients", "shape", "dtype", "returns",
+        "let", "outputs", "steps", "backward", "smoke", "each", "gradients", "shape", "dtype", "returns",
         "initial", "axes", "of", "call", "library", "arguments", "loop", "allocate", "bytes",
         "type", "ok", "into", "element", "explain", "data", "data_list", "element_address", "list",
         "enum", "string", "slot", "out", "wrap", "null", "key", "cast", "broadcast", "i8", "u8",
@@ -198,6 +221,7 @@ int main(void)
     TCase *tests = tcase_create("plugin_manifest");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_sound_one_is_read);
+    tcase_add_test(tests, each_makes_several);
     tcase_add_loop_test(tests, faults_name_file_line_and_key, 0, sizeof faults / sizeof *faults);
     tcase_add_test(tests, damaged_texts_do_no_harm);
     tcase_add_test(tests, the_schema_knows_every_key);

@@ -1,5 +1,6 @@
 /* .pt files: those torch.save wrote in both containers, and those written here. */
 #include <check.h>
+#include <sys/mman.h>
 
 #include "core/memory.h"
 #include "elements.h"
@@ -296,6 +297,43 @@ START_TEST(writes_scalars_empties_and_views)
 }
 END_TEST
 
+/* With PROBE_LONG in the environment: a tensor beyond 2 GiB, whose sizes and offsets need ZIP64
+ * fields, is written and read back (and loaded by torch, if there is one). */
+START_TEST(tensors_beyond_two_gibibytes)
+{
+    static const int64_t shape[] = { (INT64_C(1) << 31) + 5 };
+    const char *python = getenv("PROBE_TORCH_PYTHON");
+    struct scratch dir = scratch_make();
+    struct tensor t = { 0 }, back;
+    struct file_map map;
+    char command[1024];
+
+    if (getenv("PROBE_LONG")) {
+        size_t bytes = (size_t)shape[0];
+        char *zeros = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        ck_assert_ptr_ne(zeros, MAP_FAILED);
+        zeros[bytes - 1] = 7;
+        tensor_wrap(&t, zeros, DT_I8, 1, shape);
+        const char *path = scratch_path(&dir, "big.pt");
+        ck_assert_int_eq(pt_write(path, &t, &arena).code, STATUS_OK);
+        struct status status = tensor_file_read(&back, &map, &arena, path, false);
+        ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+        check_shape(&back, 1, shape);
+        ck_assert_int_eq(((char *)back.data)[bytes - 1], 7);
+        file_unmap(&map);
+        munmap(zeros, bytes);
+        if (python) {
+            snprintf(command, sizeof command,
+                     "%s -c \"import torch; t = torch.load('%s'); assert t.shape == "
+                     "(2 ** 31 + 5,) and t[-1] == 7\"", python, path);
+            ck_assert_int_eq(system(command), 0);
+        }
+    }
+    scratch_remove(&dir);
+}
+END_TEST
+
 /* With PROBE_TORCH_PYTHON=/usr/bin/python3 (a Python with torch) in the environment: torch.load
  * reads what is written, with the same elements. */
 START_TEST(torch_loads_what_is_written)
@@ -351,6 +389,7 @@ int main(void)
     tcase_add_loop_test(tests, memory_may_run_out, 0, 2);
     tcase_add_loop_test(tests, written_files_are_read_back, 0, COUNT(types) + 2);
     tcase_add_test(tests, writes_scalars_empties_and_views);
+    tcase_add_test(tests, tensors_beyond_two_gibibytes);
     tcase_add_test(tests, torch_loads_what_is_written);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

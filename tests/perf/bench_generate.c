@@ -1,12 +1,8 @@
-/* How fast inputs are generated: GB/s of Philox words per instruction set, ns an element and
- * GB/s of tensors per dtype, on one core, into memory that is already mapped.
+/* How fast inputs are generated: GB/s of Philox words per instruction set, ns an element
+ * and GB/s of tensors per dtype, on one core, into memory that is already mapped.
  *
- * Build and run from the source folder:
- *
- *   cmake --preset release && cmake --build --preset release --target probe-generators
- *   cc -O2 -D_GNU_SOURCE -I. tests/perf/bench_generate.c build/release/libprobe-generators.a \
- *      build/release/libprobe-core.a -lpthread -lm -o /tmp/bench_generate
- *   /tmp/bench_generate [MILLIONS OF ELEMENTS]
+ *   cmake --preset release && cmake --build build/release --target perf
+ *   build/release/tests/perf/bench_generate [MILLIONS OF ELEMENTS]
  */
 #include <stdio.h>
 #include <stdlib.h>

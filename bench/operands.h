@@ -18,6 +18,10 @@ struct operands two_operands(struct call *call, const char *first, const char *s
 /* The same for functions that make floats of integers. */
 struct operands two_float_operands(struct call *call, const char *first, const char *second);
 
+/* Return the larger (`most`) or smaller of the operands, element by element. NaN wins unless it is
+ * to be ignored. */
+void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan);
+
 /* x as a kernel of `dtype` holds it: integers and weak numbers rounded to it, tensors of another
  * float dtype untouched (their promotion is exact). For comparisons, which see the rounding. */
 struct node *node_as_compared(struct graph *graph, struct node *x, enum dtype dtype);

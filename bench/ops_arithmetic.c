@@ -203,45 +203,55 @@ static void scale_by_power(struct call *call)
 
 /* ---- extrema ----------------------------------------------------------------------------------------- */
 
+struct choice {
+    bool most, ignores_nan;
+};
+
 /* Of two equal values each takes half the cotangent; fmax and fmin give the first all of it. */
 static void extremum_backward(struct graph *g, struct node *node, struct node *cotangent,
                               const void *parameters)
 {
+    const struct choice *choice = parameters;
     struct node *a = node->inputs[1], *b = node->inputs[2];
     struct node *one = node_scalar(g, 1), *zero = node_scalar(g, 0), *half = node_scalar(g, 0.5);
-    const struct call *call = parameters;
-    bool ignores_nan = call->op->text != NULL;
-    enum comparison wins = call->op->detail > 0 ? COMPARE_GT : COMPARE_LT;
-    struct node *tie = ignores_nan ? one : half;
-    struct node *first = node_compare(g, wins, a, b), *equal = node_compare(g, COMPARE_EQ, a, b);
-    if (ignores_nan) first = node_or(g, first, node_isnan(g, b));
+    struct node *tie = choice->ignores_nan ? one : half;
+    struct node *first = node_compare(g, choice->most ? COMPARE_GT : COMPARE_LT, a, b);
+    struct node *equal = node_compare(g, COMPARE_EQ, a, b);
+    if (choice->ignores_nan) first = node_or(g, first, node_isnan(g, b));
     struct node *share = node_select(g, first, one, node_select(g, equal, tie, zero));
-    if (!ignores_nan) { /* a NaN on either side passes the cotangent to both */
+    struct node *rest = node_subtract(g, one, share);
+    if (!choice->ignores_nan) { /* a NaN on either side passes the cotangent to both */
         struct node *nan = node_or(g, node_isnan(g, a), node_isnan(g, b));
-        gradient_pass(g, a, cotangent, node_select(g, nan, one, share));
-        gradient_pass(g, b, cotangent, node_select(g, nan, one, node_subtract(g, one, share)));
-        return;
+        share = node_select(g, nan, one, share);
+        rest = node_select(g, nan, one, rest);
     }
     gradient_pass(g, a, cotangent, share);
-    gradient_pass(g, b, cotangent, node_subtract(g, one, share));
+    gradient_pass(g, b, cotangent, rest);
+}
+
+void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan)
+{
+    struct graph *g = call->graph;
+    if (o->integral) {
+        call_return(call, node_integer_binary(g, o->dtype, most ? larger : smaller, o->a, o->b));
+        return;
+    }
+    struct choice *choice = graph_allocate(g, 1, sizeof *choice);
+    if (!choice) return;
+    *choice = (struct choice){ most, ignores_nan };
+    struct node *a = node_to_real(g, o->a), *b = node_to_real(g, o->b);
+    struct node *first = node_compare(g, most ? COMPARE_GE : COMPARE_LE, a, b);
+    first = node_or(g, first, node_isnan(g, ignores_nan ? b : a));
+    struct node *y = node_select(g, first, a, b);
+    y = node_stated_gradient(g, y, 2, (struct node *[]){ a, b }, extremum_backward, choice);
+    call_return_typed(call, y, o->dtype);
 }
 
 /* maximum, minimum: NaN wins. fmax, fmin (text): NaN loses. detail: the sign. */
 static void extremum(struct call *call)
 {
-    struct graph *g = call->graph;
     struct operands o = two_operands(call, "input", "other");
-    bool most = call->op->detail > 0;
-    if (o.integral) {
-        call_return(call, node_integer_binary(g, o.dtype, most ? larger : smaller, o.a, o.b));
-        return;
-    }
-    struct node *a = node_to_real(g, o.a), *b = node_to_real(g, o.b);
-    struct node *first = node_compare(g, most ? COMPARE_GE : COMPARE_LE, a, b);
-    first = node_or(g, first, node_isnan(g, call->op->text ? b : a));
-    struct node *y = node_select(g, first, a, b);
-    y = node_stated_gradient(g, y, 2, (struct node *[]){ a, b }, extremum_backward, call);
-    call_return_typed(call, y, o.dtype);
+    call_return_larger(call, &o, call->op->detail > 0, call->op->text != NULL);
 }
 
 /* 0 below, 1 above, `values` at zero; NaN counts as not above. */

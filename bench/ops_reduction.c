@@ -1,35 +1,33 @@
-/* Sums, means, products, moments and norms over dimensions. */
+/* Sums, means, products, moments, truth and counts over dimensions. */
+#include "bench/reduction.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "bench/complex_functions.h"
 #include "bench/gradient.h"
-#include "bench/operands.h"
+#include "bench/softmax.h"
 
-/* Tensor, dimensions and keepdim of a reduction. */
-struct reduced {
-    struct node *x;
-    uint32_t dims;
-    bool keepdim;
-    double count; /* elements behind one result */
-};
-
-static double count_over(const struct node *x, uint32_t dims)
+struct reduced reduced_argument(struct call *call)
 {
-    double count = 1;
-    for (int d = 0; d < x->rank; d++)
-        if (dims >> d & 1) count *= (double)x->shape[d];
-    return count;
-}
-
-static struct reduced reduced_argument(struct call *call)
-{
-    struct reduced r = { call_tensor(call, "input"), 0, false, 0 };
-    r.dims = call_dims(call, "dim", r.x->rank);
+    struct reduced r = { call_tensor(call, "input"), 0, false, 1 };
+    r.dims = call_dims(call, "dim", r.x->rank) & all_dims(r.x);
     r.keepdim = call_bool(call, "keepdim");
-    r.count = count_over(r.x, r.dims);
+    for (int d = 0; d < r.x->rank; d++)
+        if (r.dims >> d & 1) r.count *= (double)r.x->shape[d];
     return r;
 }
+
+struct node *reduced_shape(struct graph *graph, struct node *y, const struct reduced *r)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (r->keepdim || graph_failed(graph)) return y;
+    for (int d = 0; d < y->rank; d++)
+        if (!(r->dims >> d & 1)) shape[rank++] = y->shape[d];
+    return node_reshape(graph, y, rank, shape);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------- */
 
 /* Sums and products of integers are int64 unless a dtype is given. */
 static enum dtype sum_dtype(struct call *call, const struct node *x)
@@ -46,10 +44,21 @@ static void sum(struct call *call)
     call_return_typed(call, node_sum(call->graph, x, r.dims, r.keepdim), dtype);
 }
 
+static void product(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *x = node_cast(call->graph, r.x, dtype);
+    if (x->imaginary) {
+        call_fail(call, "products of complex numbers are not in the catalogue");
+        return;
+    }
+    call_return_typed(call, node_product(call->graph, x, r.dims, r.keepdim), dtype);
+}
+
 static struct node *without_nan(struct graph *g, struct node *x)
 {
-    if (x->integer) return x;
-    return node_select(g, node_isnan(g, x), node_scalar(g, 0), x);
+    return x->integer ? x : node_select(g, node_isnan(g, x), node_scalar(g, 0), x);
 }
 
 static void nansum(struct call *call)
@@ -70,12 +79,202 @@ static void mean(struct call *call)
     call_return_typed(call, node_mean(call->graph, x, r.dims, r.keepdim), dtype);
 }
 
+static void nanmean(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *count = node_to_real(g, node_not(g, node_isnan(g, r.x)));
+    struct node *total = node_sum(g, without_nan(g, r.x), r.dims, r.keepdim);
+    call_return_typed(call, node_divide(g, total, node_sum(g, count, r.dims, r.keepdim)), dtype);
+}
+
+/* The vjp of broadcasting as an API. */
+static void sum_to_size(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
+    bool fits = rank <= x->rank;
+    for (int d = 0; d < rank && fits; d++) {
+        int64_t extent = x->shape[d + x->rank - rank];
+        fits = shape[d] == 1 || shape[d] == extent;
+    }
+    if (!fits) {
+        call_fail(call, "the input does not broadcast from that size");
+        return;
+    }
+    call_return(call, node_sum_to_shape(call->graph, x, rank, shape));
+}
+
+static void trace(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    if (graph_failed(g)) return;
+    if (x->rank != 2) {
+        call_fail(call, "trace takes a matrix");
+        return;
+    }
+    int64_t count = x->shape[0] < x->shape[1] ? x->shape[0] : x->shape[1], stride = x->shape[1] + 1;
+    struct node *y = node_sum(g, node_view(g, x, 1, &count, &stride, 0), 1, false);
+    call_return_typed(call, y, x->integer ? DT_I64 : x->dtype);
+}
+
+/* ---- logsumexp -------------------------------------------------------------------------------- */
+
+static void logsumexp(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = call_float_type(call, &r.x, 1);
+    int order[TENSOR_MAX_RANK], kept = 0, at;
+    int64_t shape[TENSOR_MAX_RANK];
+    if (graph_failed(g)) return;
+    struct node *x = node_to_real(g, r.x);
+    /* The reduced dimensions last, then as one. */
+    for (int d = 0; d < x->rank; d++)
+        if (!(r.dims >> d & 1)) order[kept++] = d;
+    at = kept;
+    for (int d = 0; d < x->rank; d++)
+        if (r.dims >> d & 1) order[at++] = d;
+    for (int d = 0; d < kept; d++) shape[d] = x->shape[order[d]];
+    shape[kept] = (int64_t)r.count;
+    struct node *lines = node_reshape(g, node_permute(g, x, order), kept + 1, shape);
+    struct node *y = node_logsumexp(g, lines, kept);
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++)
+        if (r.dims >> d & 1) shape[d] = 1;
+    y = reduced_shape(g, node_reshape(g, y, x->rank, shape), &r);
+    call_return_typed(call, y, dtype);
+}
+
+/* ---- moments ------------------------------------------------------------------------------------ */
+
+struct moments {
+    struct reduced r;
+    double divisor;
+};
+
+/* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, *, correction, keepdim): a bool in
+ * the place of dim is unbiased. */
+static bool moment_arguments(struct call *call, struct moments *m)
+{
+    const struct value *dim = call_value(call, "dim"), *unbiased = call_value(call, "unbiased");
+    double correction = 1;
+    m->r = (struct reduced){ node_to_real(call->graph, call_tensor(call, "input")), 0, false, 1 };
+    if (dim->kind == VALUE_BOOL) {
+        correction = dim->boolean ? 1 : 0;
+        m->r.dims = all_dims(m->r.x);
+    } else {
+        m->r.dims = call_dims(call, "dim", m->r.x->rank) & all_dims(m->r.x);
+    }
+    if (unbiased->kind != VALUE_NONE) correction = call_real(call, "unbiased") != 0;
+    if (!call_is_none(call, "correction")) correction = call_real(call, "correction");
+    m->r.keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < m->r.x->rank; d++)
+        if (m->r.dims >> d & 1) m->r.count *= (double)m->r.x->shape[d];
+    m->divisor = fmax(m->r.count - correction, 0);
+    return !graph_failed(call->graph);
+}
+
+/* 2 (x - mean) c / divisor: the mean's own share sums to nothing. */
+static void variance_backward(struct graph *g, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct moments *m = parameters;
+    struct node *scale = node_divide(g, node_scale(g, cotangent, 2), node_scalar(g, m->divisor));
+    for (int k = 1; k < node->input_count; k++) {
+        struct node *x = node->inputs[k];
+        if (!x->tracked) continue;
+        gradient_pass(g, x, scale, node_subtract(g, x, node_mean(g, x, m->r.dims, true)));
+    }
+}
+
+/* The sum of squared deviations of one real component over the divisor, dims kept. */
+static struct node *variance_of(struct graph *g, struct node *x, const struct moments *m)
+{
+    struct node *d = node_subtract(g, x, node_mean(g, x, m->r.dims, true));
+    struct node *total = node_sum(g, node_apply(g, "square", d), m->r.dims, true);
+    struct node *y = node_divide(g, total, node_scalar(g, m->divisor));
+    return node_stated_gradient(g, y, 1, &x, variance_backward, m);
+}
+
+/* c / (2 y), and 0 where y is 0. */
+static void root_backward(struct graph *g, struct node *node, struct node *cotangent,
+                          const void *parameters)
+{
+    struct node *zero = node_scalar(g, 0);
+    struct node *slope = node_divide(g, node_scalar(g, 0.5), node);
+    (void)parameters;
+    gradient_pass(g, node->inputs[1], cotangent,
+                  node_select(g, node_compare(g, COMPARE_EQ, node, zero), zero, slope));
+}
+
+enum { VARIANCE, DEVIATION, WITH_MEAN = 2 };
+
+/* var, std, var_mean, std_mean. detail: the enumeration above. */
+static void moments(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct moments *m = graph_allocate(g, 1, sizeof *m);
+    if (!m || !moment_arguments(call, m)) return;
+    struct node *x = m->r.x;
+    struct node *y = variance_of(g, node_real_part(g, x), m);
+    if (x->imaginary) y = node_add(g, y, variance_of(g, node_imaginary_part(g, x), m));
+    if (call->op->detail & DEVIATION) {
+        struct node *variance = y;
+        y = node_apply(g, "sqrt", variance);
+        y = node_stated_gradient(g, y, 1, &variance, root_backward, NULL);
+    }
+    enum dtype real = x->imaginary ? x->dtype == DT_C128 ? DT_F64 : DT_F32 : x->dtype;
+    call_return_typed(call, reduced_shape(g, y, &m->r), real);
+    if (call->op->detail & WITH_MEAN)
+        call_return_typed(call, node_mean(g, x, m->r.dims, m->r.keepdim), x->dtype);
+}
+
+/* ---- truth and counts ----------------------------------------------------------------------------- */
+
+/* any (detail 0) and all (1), as sums of bools; of uint8 they are uint8. */
+static void truth(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct reduced r = reduced_argument(call);
+    struct node *flag = node_to_integer(g, r.x, DT_BOOL);
+    if (call->op->detail) flag = node_not(g, flag);
+    struct node *count = node_sum(g, flag, r.dims, r.keepdim);
+    struct node *y = node_to_integer(g, count, DT_BOOL);
+    if (call->op->detail) y = node_not(g, y);
+    call_return_typed(call, y, r.x->dtype == DT_U8 ? DT_U8 : DT_BOOL);
+}
+
+static void count_nonzero(struct call *call)
+{
+    struct graph *g = call->graph;
+    struct node *x = call_tensor(call, "input");
+    uint32_t dims = call_dims(call, "dim", x->rank);
+    call_return(call, node_sum(g, node_to_integer(g, x, DT_BOOL), dims & all_dims(x), false));
+}
+
 /* clang-format off */
 #define DIMS "(Tensor input, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+#define MOMENTS "(Tensor input, Any dim=None, Any unbiased=None, bool keepdim=False, *, Any correction=None)"
 const struct op ops_reduction[] = {
     { "sum", TENSOR | TORCH, DIMS, sum, OP_ONE_NODE, 0, NULL },
     { "nansum", TENSOR | TORCH, DIMS, nansum, OP_ONE_NODE, 0, NULL },
     { "mean", TENSOR | TORCH, DIMS, mean, OP_ONE_NODE, 0, NULL },
+    { "nanmean", TENSOR | TORCH, DIMS, nanmean, 0, 0, NULL },
+    { "prod", TENSOR | TORCH, "(Tensor input, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", product, OP_ONE_NODE, 0, NULL },
+    { "logsumexp", TENSOR | TORCH, "(Tensor input, int[] dim, bool keepdim=False)", logsumexp, OP_ONE_NODE, 0, NULL },
+    { "sum_to_size", TENSOR, "(Tensor input, *int[] size)", sum_to_size, 0, 0, NULL },
+    { "trace", TENSOR | TORCH, "(Tensor input)", trace, OP_ONE_NODE, 0, NULL },
+    { "var", TENSOR | TORCH, MOMENTS, moments, OP_ONE_NODE, VARIANCE, NULL },
+    { "std", TENSOR | TORCH, MOMENTS, moments, OP_ONE_NODE, DEVIATION, NULL },
+    { "var_mean", TORCH, MOMENTS, moments, OP_ONE_NODE, VARIANCE | WITH_MEAN, NULL },
+    { "std_mean", TORCH, MOMENTS, moments, OP_ONE_NODE, DEVIATION | WITH_MEAN, NULL },
+    { "any", TENSOR | TORCH, "(Tensor input, int[]? dim=None, bool keepdim=False)", truth, OP_NO_GRADIENT, 0, NULL },
+    { "all", TENSOR | TORCH, "(Tensor input, int[]? dim=None, bool keepdim=False)", truth, OP_NO_GRADIENT, 1, NULL },
+    { "count_nonzero", TENSOR | TORCH, "(Tensor input, int[]? dim=None)", count_nonzero, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(reduction);

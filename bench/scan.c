@@ -1,0 +1,319 @@
+/* Scans: values by the plain recurrence with a running bound, gradients in closed form. */
+#include "bench/scan.h"
+
+#include <math.h>
+#include <sleef.h>
+#include <string.h>
+
+#include "bench/pull.h"
+
+/* The lines along a dimension: element k of line l is at first(l) + k * inner. */
+struct lines {
+    int dim;
+    size_t count, extent, inner;
+};
+
+static const struct lines *lines_of(struct graph *graph, const struct node *x, int dim)
+{
+    struct lines *l = graph_allocate(graph, 1, sizeof *l);
+    if (!l) return NULL;
+    *l = (struct lines){ dim, 0, x->rank ? (size_t)x->shape[dim] : 1, 1 };
+    for (int d = dim + 1; d < x->rank; d++) l->inner *= (size_t)x->shape[d];
+    l->count = l->extent ? x->n / l->extent : 0;
+    return l;
+}
+
+static size_t first_of(const struct lines *l, size_t line)
+{
+    return line / l->inner * l->extent * l->inner + line % l->inner;
+}
+
+static size_t position_of(const struct lines *l, size_t i)
+{
+    return i / l->inner % l->extent;
+}
+
+static double rounded(const struct graph *graph, double x)
+{
+    return graph_is_single(graph) ? (float)x : x;
+}
+
+/* How many roundings a library function costs a kernel; ours are good to one ulp. */
+static double function_cost(const struct graph *graph)
+{
+    return !graph_is_model(graph) ? 2 : graph->arithmetic == BENCH_MODEL_TYPICAL ? 2 : 8;
+}
+
+static void set_error(struct node *node, size_t at, double bound)
+{
+    if (!node->error) return;
+    node->error[at] = !isfinite(node->value[at]) ? 0 : bound >= 0 ? bound * (1 + 0x1p-40) : INFINITY;
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+static void product_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    size_t at = position_of(l, i), first = i - at * l->inner;
+    arb_t factor;
+    arb_init(factor);
+    arb_one(ball);
+    for (size_t k = 0; k <= at && pull->work <= pull->limit; k++) {
+        pull_element(pull, factor, node->inputs[0], first + k * l->inner);
+        arb_mul(ball, ball, factor, pull->precision);
+    }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(factor);
+}
+
+/* In each line: -1 before the first zero, 0 at it, 1 behind. False when there is no zero. */
+static bool sides_of_zeros(struct graph *graph, struct node *x, const struct lines *l,
+                           struct node **sides)
+{
+    bool any = false;
+    *sides = node_new_integer(graph, DT_I64, x->rank, x->shape);
+    if (graph_failed(graph)) return false;
+    for (size_t line = 0; line < l->count; line++) {
+        int64_t side = -1;
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            if (side == 0) side = 1;
+            if (side < 0 && x->value[at] == 0) side = 0;
+            any = any || side == 0;
+            (*sides)->integer[at] = side;
+        }
+    }
+    return any;
+}
+
+/* Before the first zero of a line: sum over i >= k of c_i y_i, over x_k. At it: the same sum of
+ * products that leave it out. Behind: 0. */
+static void product_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0], *sides;
+    struct node *sum = node_cumulative_sum(graph, node_multiply(graph, cotangent, node), l->dim, true);
+    struct node *gradient = node_divide(graph, sum, x), *zero = node_scalar(graph, 0);
+    if (sides_of_zeros(graph, x, l, &sides)) {
+        struct node *origin = node_integer_constant(graph, DT_I64, 0, 0, NULL);
+        struct node *at_zero = node_compare(graph, COMPARE_EQ, sides, origin);
+        struct node *before = node_compare(graph, COMPARE_LT, sides, origin);
+        struct node *without = node_select(graph, at_zero, node_scalar(graph, 1), x);
+        struct node *products = node_cumulative_product(graph, without, l->dim);
+        struct node *others = node_cumulative_sum(graph, node_multiply(graph, cotangent, products),
+                                                  l->dim, true);
+        gradient = node_select(graph, before, gradient, node_select(graph, at_zero, others, zero));
+    }
+    graph_accumulate(graph, x, gradient);
+}
+
+static const struct primitive product_primitive = { "a cumulative product", product_backward,
+                                                    product_pull };
+
+struct node *node_cumulative_product(struct graph *graph, struct node *x, int dim)
+{
+    if (x->imaginary) {
+        graph_fail(graph, STATUS_SKIP, "cumulative products of complex numbers are not supported");
+        return x;
+    }
+    const struct lines *l = lines_of(graph, x, dim);
+    if (graph_failed(graph)) return x;
+    if (x->integer) {
+        struct node *node = node_new_integer(graph, DT_I64, x->rank, x->shape);
+        for (size_t line = 0; line < l->count && !graph_failed(graph); line++) {
+            uint64_t product = 1;
+            for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner)
+                node->integer[at] = (int64_t)(product *= (uint64_t)x->integer[at]);
+        }
+        return node;
+    }
+    (void)node_values(graph, x);
+    struct node *node = node_new(graph, &product_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    (void)node_need_errors(graph, node);
+    for (size_t line = 0; line < l->count && !graph_failed(graph); line++) {
+        double product = 1, error = 0;
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            double v = x->value[at], next = rounded(graph, product * v);
+            if (node->error) {
+                double e = node_error(x, at);
+                error = error * (fabs(v) + e) + fabs(product) * e +
+                        (k ? graph->unit * fabs(next) + graph->tiny : 0);
+            }
+            product = next;
+            node->value[at] = product;
+            set_error(node, at, error);
+        }
+    }
+    return node;
+}
+
+/* ---- logarithms of sums of exponentials ---------------------------------------------------------- */
+
+static void logsumexp_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    size_t at = position_of(l, i), first = i - at * l->inner, top = first;
+    arb_t largest, term;
+    arb_init(largest);
+    arb_init(term);
+    for (size_t k = 1; k <= at; k++)
+        if (x->value[first + k * l->inner] > x->value[top]) top = first + k * l->inner;
+    pull_element(pull, largest, x, top);
+    arb_zero(ball);
+    for (size_t k = 0; k <= at && pull->work <= pull->limit; k++) {
+        size_t j = first + k * l->inner;
+        if (x->value[j] == -INFINITY) continue;
+        pull_element(pull, term, x, j);
+        arb_sub(term, term, largest, pull->precision);
+        arb_exp(term, term, pull->precision);
+        arb_add(ball, ball, term, pull->precision);
+    }
+    arb_log(ball, ball, pull->precision);
+    arb_add(ball, ball, largest, pull->precision);
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(largest);
+    arb_clear(term);
+}
+
+/* dx_k = sum over i >= k of c_i exp(x_k - y_i), by the recurrence from the end
+ * T_k = c_k + exp(y_k - y_{k+1}) T_{k+1} (y does not fall, so no factor exceeds 1) and
+ * dx_k = exp(x_k - y_k) T_k. inputs: x, y, c. */
+static void shares_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    arb_t x, term, c;
+    arb_init(x);
+    arb_init(term);
+    arb_init(c);
+    pull_element(pull, x, node->inputs[0], i);
+    arb_zero(ball);
+    for (size_t k = position_of(l, i), at = i; k < l->extent; k++, at += l->inner) {
+        pull_element(pull, term, node->inputs[1], at);
+        pull_element(pull, c, node->inputs[2], at);
+        arb_sub(term, x, term, pull->precision);
+        arb_exp(term, term, pull->precision);
+        arb_addmul(ball, term, c, pull->precision);
+    }
+    arb_clear(x);
+    arb_clear(term);
+    arb_clear(c);
+}
+
+static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_pull };
+
+/* exp(d) for d <= 0 and its absolute error when d is off by e. */
+static double exponential(const struct graph *graph, double *error, double d, double e)
+{
+    double y = rounded(graph, Sleef_exp_u10(rounded(graph, d)));
+    double argument = e + graph->unit * fabs(d);
+    *error = y * (function_cost(graph) * graph->unit +
+                  (argument < 0.5 ? 1.3 * argument : INFINITY)) + graph->tiny;
+    return y;
+}
+
+static void logsumexp_backward(struct graph *graph, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    (void)node_values(graph, cotangent);
+    struct node *out = node_new(graph, &shares_primitive, x->dtype, x->rank, x->shape, 3,
+                                (struct node *[]){ x, node, cotangent }, l);
+    bool certify = node_need_errors(graph, out);
+    for (size_t line = 0; line < l->count && !graph_failed(graph); line++) {
+        double total = 0, total_error = 0, factor_error, share_error, above = 0, above_error = 0;
+        for (size_t k = l->extent; k-- > 0;) {
+            size_t at = first_of(l, line) + k * l->inner;
+            double y = node->value[at], ey = certify ? node_error(node, at) : 0;
+            double ex = certify ? node_error(x, at) : 0, ec = certify ? node_error(cotangent, at) : 0;
+            double factor = k + 1 < l->extent
+                                ? exponential(graph, &factor_error, y - above, ey + above_error)
+                                : (factor_error = 0);
+            total_error = factor * total_error + fabs(total) * factor_error + ec;
+            total = rounded(graph, cotangent->value[at] + rounded(graph, factor * total));
+            total_error += 2 * graph->unit * (fabs(total) + fabs(cotangent->value[at]));
+            double share = exponential(graph, &share_error, x->value[at] - y, ex + ey);
+            out->value[at] = rounded(graph, share * total);
+            set_error(out, at, share * total_error + share_error * (fabs(total) + total_error) +
+                                   graph->unit * fabs(out->value[at]) + graph->tiny);
+            above = y;
+            above_error = ey;
+        }
+    }
+    graph_accumulate(graph, x, out);
+}
+
+static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", logsumexp_backward,
+                                                      logsumexp_pull };
+
+/* The state of a line: y = m + log(sum), sum >= 1 of exp(x_j - m), relative error of sum. */
+struct running {
+    double m, sum, relative, input;
+};
+
+static void add_term(const struct graph *graph, struct running *r, double x, double e)
+{
+    double d = -fabs(x - r->m), other, scaled = exponential(graph, &other, d, 0);
+    if (e > r->input) r->input = e;
+    if (x > r->m) { /* the old sum shrinks, the new term is 1 */
+        double shrunk = r->sum * scaled;
+        r->relative = (shrunk * r->relative + r->sum * other) / (1 + shrunk) + 2 * graph->unit;
+        r->sum = rounded(graph, shrunk + 1);
+        r->m = x;
+    } else {
+        r->relative = (r->sum * r->relative + other) / (r->sum + scaled) + graph->unit;
+        r->sum = rounded(graph, r->sum + scaled);
+    }
+}
+
+struct node *node_cumulative_logsumexp(struct graph *graph, struct node *x, int dim)
+{
+    x = node_to_real(graph, x);
+    if (x->imaginary) graph_fail(graph, STATUS_SKIP, "logcumsumexp of complex numbers");
+    const struct lines *l = lines_of(graph, x, dim);
+    (void)node_values(graph, x);
+    struct node *node = node_new(graph, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    (void)node_need_errors(graph, node);
+    for (size_t line = 0; !graph_failed(graph) && line < l->count; line++) {
+        struct running r = { -INFINITY, 0, 0, 0 };
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            double v = x->value[at];
+            if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0 };
+            else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
+                r = (struct running){ fmax(v, r.m), 1, 0, node->error ? node_error(x, at) : 0 };
+            else if (v > -INFINITY)
+                add_term(graph, &r, v, node->error ? node_error(x, at) : 0);
+            double log = rounded(graph, Sleef_log_u10(r.sum));
+            node->value[at] = isfinite(r.m) ? rounded(graph, r.m + log) : r.m;
+            set_error(node, at, r.input + 1.01 * r.relative + function_cost(graph) * graph->unit * log +
+                                    graph->unit * fabs(node->value[at]) + graph->tiny);
+        }
+    }
+    return node;
+}
+
+/* ---- extrema ---------------------------------------------------------------------------------------- */
+
+static bool takes_over(const struct node *x, size_t at, size_t best, int sign)
+{
+    if (x->integer)
+        return sign > 0 ? x->integer[at] >= x->integer[best] : x->integer[at] <= x->integer[best];
+    double new = x->value[at], old = x->value[best];
+    if (isnan(new)) return true;
+    return !isnan(old) && (sign > 0 ? new >= old : new <= old);
+}
+
+struct node *node_cumulative_arg_extremum(struct graph *graph, struct node *x, int dim, int sign)
+{
+    const struct lines *l = lines_of(graph, x, dim);
+    struct node *index = node_new_integer(graph, DT_I64, x->rank, x->shape);
+    if (!x->integer) (void)node_values(graph, x);
+    for (size_t line = 0; !graph_failed(graph) && line < l->count; line++) {
+        size_t first = first_of(l, line), best = 0;
+        for (size_t k = 0; k < l->extent; k++) {
+            if (takes_over(x, first + k * l->inner, first + best * l->inner, sign)) best = k;
+            index->integer[first + k * l->inner] = (int64_t)best;
+        }
+    }
+    return index;
+}

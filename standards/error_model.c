@@ -104,8 +104,11 @@ static bool is_within(const struct model *model, double want, double rest, doubl
     double low = reach == 0 ? want : nextafter((want + rest) - reach, -INFINITY);
     double high = reach == 0 ? want : nextafter((want + rest) + reach, INFINITY);
 
-    if (model->saturates && fmax(high, -low) > model->largest && is_overflow(model, want, got))
-        return true;
+    if (model->saturates) {
+        if (fmax(high, -low) > model->largest && is_overflow(model, want, got)) return true;
+        low = fmin(fmax(low, -model->largest), model->largest);
+        high = fmin(fmax(high, -model->largest), model->largest);
+    }
     return got >= round_to(model->dtype, low) && got <= round_to(model->dtype, high);
 }
 

@@ -277,6 +277,24 @@ START_TEST(senseless_arguments_skip_the_call)
 }
 END_TEST
 
+/* A dict is bounded, because its keys are compared with each other. */
+START_TEST(dicts_have_at_most_4096_keys)
+{
+    for (int keys = 4096; keys <= 4097; keys++) {
+        char *json = malloc(64 * 4097);
+        size_t used = (size_t)sprintf(json, "{");
+        for (int i = 0; i < keys; i++)
+            used += (size_t)sprintf(json + used, "%s\"k%d\": %d", i ? ", " : "", i, i);
+        sprintf(json + used, "}");
+        struct value v;
+        struct status status = read_argument(&v, json);
+        ck_assert_int_eq(status.code, keys == 4096 ? STATUS_OK : STATUS_SKIP);
+        if (!status.code) ck_assert_int_eq(value_find(&v, "k4095")->integer, 4095);
+        free(json);
+    }
+}
+END_TEST
+
 /* 400 levels of lists are read, as the peer does; deeper ones end the reading at opening. */
 START_TEST(arguments_nest_400_deep)
 {
@@ -489,11 +507,16 @@ START_TEST(duplicates_are_found_by_structure)
         /* 10, 11: cannot be understood, so both stay */
         "\"Torch.h.0.forward\": {\"input_args\": [99999999999999999999]}",
         "\"Torch.h.1.forward\": {\"input_args\": [99999999999999999999]}",
-        /* 12: true is not 1 */
+        /* 12, 13: dtypes compare by value */
+        "\"Torch.t.0.forward\": {\"input_args\": [{\"type\": \"torch.dtype\", \"value\": "
+        "\"torch.int8\"}]}",
+        "\"Torch.t.1.forward\": {\"input_args\": [{\"type\": \"torch.dtype\", \"value\": "
+        "\"torch.int8\"}]}",
+        /* 14: true is not 1 */
         "\"Torch.f.8.forward\": {\"input_args\": [" TENSOR_TEXT("2, 3", "1", "\"a\": 0")
             ", true]}",
     };
-    static const bool expected[] = { 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1 };
+    static const bool expected[] = { 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1 };
     enum { N = sizeof expected / sizeof *expected };
     char text[8192] = "";
     bool keep[N];
@@ -524,6 +547,7 @@ int main(void)
     tcase_add_test(made, dicts_and_unsupported_objects);
     tcase_add_test(made, tensors_with_all_fields);
     tcase_add_loop_test(made, senseless_arguments_skip_the_call, 0, COUNT(senseless));
+    tcase_add_test(made, dicts_have_at_most_4096_keys);
     tcase_add_test(made, arguments_nest_400_deep);
     tcase_add_test(made, both_spellings_and_missing_keys);
     tcase_add_loop_test(made, names_are_split, 0, COUNT(names));

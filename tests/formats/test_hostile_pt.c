@@ -78,6 +78,13 @@ static const struct {
              "\x93\x94((\x8c\7storage\x94\x8c\5torch\x94\x8c\x0c" "FloatStorage\x94\x93\x94\x8c\1"
              "0\x94\x8c\3cpu\x94K\6t\x94QK\0K\6\x85\x94K\1\x85\x94\x89\x8c\x0b" "collections"
              "\x94\x8c\x0bOrderedDict\x94\x93\x94)R\x94t\x94R\x94."), NULL },
+    /* a torch.Size, and instructions that a tensor does not need but may have */
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0ctorch\nSize\nK\6\x85\x85RK\1"
+             "\x85" HOOKS "tR."), NULL },
+    { PICKLE(PROTO "G\x40\0\0\0\0\0\0\0" "0(NN1K\1" "0N20" "0" REBUILD "(" STORAGE(
+             "FloatStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS "tR."), NULL },
+    { PICKLE(PROTO "G\x40\0."), "ends in the middle" },
+    { PICKLE(PROTO "ctorch\nSize\n)R."), "not made of a tuple" },
     /* code: os.system, builtins, eval, getattr, and by every instruction that calls */
     { PICKLE(PROTO "cos\nsystem\nX\x10\0\0\0touch /tmp/owned\x85R."), "it asks for os.system" },
     { PICKLE(PROTO "cposix\nsystem\nX\2\0\0\0id\x85R."), "it asks for posix.system" },
@@ -136,6 +143,8 @@ static const struct {
       "its storage has another size" },
     { PICKLE(PROTO REBUILD "(" STORAGE("DoubleStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS "tR."),
       "its storage has another size" },
+    { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" STORAGE("FloatStorage", "\6")
+             "K\0K\6\x85K\1\x85" HOOKS "NtR."), "a tensor has no known dtype" },
     { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") STORAGE("FloatStorage", "\5")
              "tR."), "described twice, and differently" },
     { PICKLE(PROTO REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX\5\0\0\0../..X\3\0\0\0cpuK"
@@ -341,6 +350,9 @@ static const struct {
       { { GOOD_PICKLE }, { GOOD_DATA, .deflate = 1, .claimed_bytes = UINT64_C(1) << 40,
                            .descriptor = 1, .zip64 = 1 } },
       { .count = 2 }, "its storage has another size" },
+    { "a zip64 field that is not there",
+      { { GOOD_PICKLE }, { GOOD_DATA, .claimed_bytes = 0xffffffff, .claimed_packed = 24 } },
+      { .count = 2 }, "a ZIP64 field is missing" },
     { "stored bytes called deflated", { { GOOD_PICKLE, .method = 8 }, { GOOD_DATA } },
       { .count = 2 }, "cannot be inflated" },
     { "more entries than the directory has", { { GOOD_PICKLE }, { GOOD_DATA } },

@@ -61,6 +61,22 @@ static struct status bad(const struct indexing *ix, const char *at, const char *
     return json_status(&json, ix->name, STATUS_BAD_INPUT);
 }
 
+/* The same for the name of an entry, which is shown with it. */
+static struct status bad_name(const struct indexing *ix, const struct json_slice *key,
+                              const char *problem)
+{
+    enum { SHOWN = 100 };
+    char text[256], name[SHOWN + 1];
+    size_t bytes = key->bytes < SHOWN ? key->bytes : SHOWN;
+
+    while (bytes && bytes < key->bytes && (key->text[bytes] & 0xc0) == 0x80) bytes--;
+    memcpy(name, key->text, bytes);
+    name[bytes] = '\0';
+    (void)snprintf(text, sizeof text, "the entry '%s%s' %s", name,
+                   bytes < key->bytes ? "..." : "", problem);
+    return bad(ix, key->text, text);
+}
+
 /* ---- digest ----------------------------------------------------------------------------- */
 
 /* FNV-1a over little-endian 64-bit words in four lanes (a byte at a time it would take longer
@@ -183,16 +199,16 @@ static const char *name_problem(const char *name, size_t bytes)
     static const char *const starters[] = { "+", "-", "=", "%", "@", "\uff0b",
                                             "\uff0d", "\uff1d", "\uff05", "\uff20" };
 
-    if (strlen(name) != bytes) return "an entry name with a NUL character";
+    if (strlen(name) != bytes) return "has a NUL character in its name";
     for (size_t i = 0; i < bytes; i++)
         if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return "an entry name with a control character";
+            return "has a control character in its name";
     for (const char *at = name; at; at = strchr(at, ';')) {
         at += *at == ';';
         for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
             if (!strncmp(at, starters[i], strlen(starters[i])))
-                return "an entry name that a spreadsheet would take for a formula (+ - = % @ at "
-                       "its start or behind ';')";
+                return "would be a formula in a spreadsheet (+ - = % @ at its start or behind "
+                       "';')";
     }
     return NULL;
 }
@@ -221,7 +237,8 @@ static struct status note_waiting(struct indexing *ix, const struct json_slice *
     return status_ok();
 }
 
-static struct status note_forward(struct indexing *ix, struct dump_span span, const char *at)
+static struct status note_forward(struct indexing *ix, const struct json_slice *key,
+                                  struct dump_span span)
 {
     struct dump *dump = ix->dump;
     size_t bytes = strlen(ix->decoded) + 1;
@@ -229,8 +246,8 @@ static struct status note_forward(struct indexing *ix, struct dump_span span, co
     TRY(table_grow(ix));
     uint64_t hash = hash_name(ix, ix->decoded);
     struct slot *slot = table_slot(ix, ix->decoded, hash);
-    if (slot->call_plus_one) return bad(ix, at, "a second forward entry of the same name");
-    if (dump->count >= UINT32_MAX - 1) return bad(ix, at, "more than 2^32 calls");
+    if (slot->call_plus_one) return bad_name(ix, key, "stands there twice");
+    if (dump->count >= UINT32_MAX - 1) return bad_name(ix, key, "is one of more than 2^32");
     TRY(make_room((void **)&dump->calls, &ix->call_room, dump->count, 1, sizeof *dump->calls));
     TRY(make_room((void **)&dump->names, &ix->names_room, ix->names_used, bytes, 1));
     memcpy(dump->names + ix->names_used, ix->decoded, bytes);
@@ -248,7 +265,7 @@ static struct status note_backward(struct indexing *ix, const struct json_slice 
     if (!slot->call_plus_one) return may_wait ? note_waiting(ix, key, span) : status_ok();
     struct dump_call *call = &ix->dump->calls[slot->call_plus_one - 1];
     if (call->backward.bytes)
-        return bad(ix, key->text, "a second backward entry of the same name");
+        return bad_name(ix, key, "stands there twice");
     call->backward = span;
     return status_ok();
 }
@@ -257,11 +274,11 @@ static struct status note_backward(struct indexing *ix, const struct json_slice 
 static struct status decode_name(struct indexing *ix, const struct json_slice *key)
 {
     if (key->bytes > NAME_LIMIT)
-        return bad(ix, key->text, "an entry name longer than 1024 bytes");
+        return bad_name(ix, key, "has a name longer than 1024 bytes");
     size_t bytes = json_slice_decode_into(ix->decoded, key);
     ix->decoded[bytes] = '\0';
     const char *problem = name_problem(ix->decoded, bytes);
-    return problem ? bad(ix, key->text, problem) : status_ok();
+    return problem ? bad_name(ix, key, problem) : status_ok();
 }
 
 /* One entry of `data`. Entries of modules (L0 and mix dumps) are not API calls. */
@@ -283,12 +300,11 @@ static struct status index_entry(struct indexing *ix, const struct json_slice *k
     }
     switch (cut_direction(ix->decoded)) {
     case DIRECTION_FORWARD:
-        return note_forward(ix, span, key->text);
+        return note_forward(ix, key, span);
     case DIRECTION_BACKWARD:
         return note_backward(ix, key, span, true);
     default:
-        return bad(ix, key->text,
-                   "an entry name that ends with neither '.forward' nor '.backward'");
+        return bad_name(ix, key, "ends with neither '.forward' nor '.backward'");
     }
 }
 

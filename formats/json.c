@@ -44,7 +44,7 @@ void json_describe_problem(char *text, size_t bytes, const struct json *json)
 struct status json_status(const struct json *json, const char *name, enum status_code code)
 {
     struct json_place place;
-    char problem[160];
+    char problem[320];
 
     if (!json->problem) return status_ok();
     json_describe_problem(problem, sizeof problem, json);

@@ -58,20 +58,20 @@ static const struct {
       "dump.json: line 3, column 24, at data[\"Torch.f.0.forward\"]: expected an object (the "
       "entry's arguments), found '['" },
     { "{\"data\": {\"Torch.f.0\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that ends with neither '.forward' nor "
+      "dump.json: line 1, column 12, at data: the entry 'Torch.f.0' ends with neither '.forward' nor "
       "'.backward'" },
     { "{\"data\": {\"Torch.f.forward.0\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that ends with neither '.forward' nor "
+      "dump.json: line 1, column 12, at data: the entry 'Torch.f.forward.0' ends with neither '.forward' nor "
       "'.backward'" },
     { "{\"data\": {\"Torch.forward_x\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that ends with neither '.forward' nor "
+      "dump.json: line 1, column 12, at data: the entry 'Torch.forward_x' ends with neither '.forward' nor "
       "'.backward'" },
     { "{\"data\": {" ENTRY ",\n " ENTRY "}}",
-      "dump.json: line 2, column 3, at data: a second forward entry of the same name" },
+      "dump.json: line 2, column 3, at data: the entry 'Torch.f.0.forward' stands there twice" },
     { "{\"data\": {" ENTRY ",\"Torch.f.0.backward\": {},\n\"Torch.f.0.backward\": {}}}",
-      "dump.json: line 2, column 2, at data: a second backward entry of the same name" },
+      "dump.json: line 2, column 2, at data: the entry 'Torch.f.0.backward' stands there twice" },
     { "{\"data\": {\"Torch.f.0.backward\": {},\"Torch.f.0.backward\": {}," ENTRY "}}",
-      "dump.json: line 1, column 37, at data: a second backward entry of the same name" },
+      "dump.json: line 1, column 37, at data: the entry 'Torch.f.0.backward' stands there twice" },
     { "{\"data\": {" ENTRY "}, \"data\": {}}",
       "dump.json: line 1, column 38, at the top level: a duplicate key" },
     { "{\"task\": 1, \"task\": 2}",
@@ -90,18 +90,20 @@ static const struct {
     { "{\"data\": {" ENTRY ", \"Torch.g.0.forward\": {\"a\": \"\xff\"}}}",
       "dump.json: line 1, column 64, at data[\"Torch.g.0.forward\"].a: bytes that are not UTF-8" },
     { "{\"data\": {\"=1+1.f.0.forward\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that a spreadsheet would take for a "
-      "formula (+ - = % @ at its start or behind ';')" },
+      "dump.json: line 1, column 12, at data: the entry '=1+1.f.0.forward' would be a formula in a "
+      "spreadsheet (+ - = % @ at its start or behind ';')" },
     { "{\"data\": {\"Torch.f;\\u002bx.0.forward\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that a spreadsheet would take for a "
-      "formula (+ - = % @ at its start or behind ';')" },
+      "dump.json: line 1, column 12, at data: the entry 'Torch.f;\\u002bx.0.forward' would be a formula in a "
+      "spreadsheet (+ - = % @ at its start or behind ';')" },
     { "{\"data\": {\"\xef\xbc\x9d" "f.0.forward\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name that a spreadsheet would take for a "
-      "formula (+ - = % @ at its start or behind ';')" },
+      "dump.json: line 1, column 12, at data: the entry '\xef\xbc\x9d" "f.0.forward' would be a formula in a "
+      "spreadsheet (+ - = % @ at its start or behind ';')" },
     { "{\"data\": {\"Torch.a\\nb.0.forward\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name with a control character" },
+      "dump.json: line 1, column 12, at data: the entry 'Torch.a\\nb.0.forward' has a control "
+      "character in its name" },
     { "{\"data\": {\"Torch.a\\u0000b.0.forward\": {}}}",
-      "dump.json: line 1, column 12, at data: an entry name with a NUL character" },
+      "dump.json: line 1, column 12, at data: the entry 'Torch.a\\u0000b.0.forward' has a NUL "
+      "character in its name" },
 };
 
 START_TEST(messages_name_the_place)
@@ -163,8 +165,10 @@ START_TEST(overlong_names)
     char text[2048] = "{\"data\": {\"";
     memset(text + strlen(text), 'a', 1025 - 10);
     strcat(text, ".0.forward\": {}}}");
-    ck_assert_str_eq(open_bad(text, strlen(text)).text,
-                     "dump.json: line 1, column 12, at data: an entry name longer than 1024 bytes");
+    struct status status = open_bad(text, strlen(text));
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(status.text, "line 1, column 12, at data: the entry 'aaaaaaa"));
+    ck_assert_ptr_nonnull(strstr(status.text, "aaa...' has a name longer than 1024 bytes"));
 }
 END_TEST
 

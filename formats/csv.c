@@ -11,7 +11,7 @@
 /* Room for `bytes` more bytes. */
 static struct status reserve(struct csv_buffer *buffer, size_t bytes)
 {
-    size_t needed, capacity = buffer->capacity ? buffer->capacity : 4096;
+    size_t needed, capacity = buffer->capacity ? buffer->capacity : 256;
     if (!size_add(&needed, buffer->length, bytes)) return status_no_memory(0);
     if (needed <= buffer->capacity) return status_ok();
     while (capacity < needed) {
@@ -24,12 +24,17 @@ static struct status reserve(struct csv_buffer *buffer, size_t bytes)
     return status_ok();
 }
 
+struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length)
+{
+    TRY(reserve(buffer, length));
+    if (length) memcpy(buffer->data + buffer->length, bytes, length);
+    buffer->length += length;
+    return status_ok();
+}
+
 struct status csv_append_mark(struct csv_buffer *buffer)
 {
-    TRY(reserve(buffer, 3));
-    memcpy(buffer->data + buffer->length, "\xef\xbb\xbf", 3);
-    buffer->length += 3;
-    return status_ok();
+    return csv_append_bytes(buffer, "\xef\xbb\xbf", 3);
 }
 
 /* Does the text begin with a character that makes a spreadsheet compute? The full-width forms

@@ -34,6 +34,9 @@ struct csv_buffer {
 /* The byte order mark: what a file begins with. */
 struct status csv_append_mark(struct csv_buffer *buffer);
 
+/* Bytes as they are: for text that is no CSV but grows in the same way. */
+struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length);
+
 /* One cell of `length` bytes and a comma. The text is quoted where needed. When it starts with
  * one of + - = % @ or their full-width forms, or has one of them right behind a semicolon, it
  * gets an apostrophe at its start and behind each such semicolon, unless it is a number. */

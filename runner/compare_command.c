@@ -7,11 +7,12 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "runner/ci_reports.h"
 #include "runner/compare.h"
 #include "standards/three_way.h"
 
 struct compare_options {
-    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on;
+    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline;
     bool trust_files;
 };
 
@@ -124,9 +125,8 @@ static void print_counts(const struct compare_counts *counts)
 
 static bool has_failures(const struct compare_counts *counts, const char *fail_on)
 {
-    if (!fail_on) return false;
     uint64_t failures = counts->verdicts[0][VERDICT_ERROR] + counts->verdicts[1][VERDICT_ERROR];
-    if (strcmp(fail_on, "warning") == 0)
+    if (fail_on && strcmp(fail_on, "warning") == 0)
         failures += counts->verdicts[0][VERDICT_WARNING] + counts->verdicts[1][VERDICT_WARNING];
     return failures != 0;
 }
@@ -158,6 +158,19 @@ static struct status compare_into(struct output_files *files, struct compare_cou
     return status;
 }
 
+static struct status report(int *exit_status, const struct compare_options *options,
+                            const struct compare_counts *counts, const char *details_path)
+{
+    struct ci_options ci = { .junit = options->junit,
+                             .baseline = options->baseline,
+                             .fail_on = options->fail_on,
+                             .trust_files = options->trust_files };
+    warn_about_rows(options, counts);
+    print_counts(counts);
+    return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare",
+                     has_failures(counts, options->fail_on));
+}
+
 static struct status run(int *exit_status, const void *values)
 {
     const struct compare_options *options = values;
@@ -176,16 +189,16 @@ static struct status run(int *exit_status, const void *values)
                                            .rules = rules,
                                            .precision = PRECISION };
         status = compare_into(&files, &counts, &request);
-        if (status.code) discard_files(&files);
-        else close_files(&files);
+        if (status.code) {
+            discard_files(&files);
+        } else {
+            /* The files stay when a report about them cannot be made. */
+            status = report(exit_status, options, &counts, files.details_path);
+            close_files(&files);
+        }
     }
     three_way_rules_release(rules);
-    if (status.code) return status;
-
-    warn_about_rows(options, &counts);
-    print_counts(&counts);
-    *exit_status = has_failures(&counts, options->fail_on) ? 1 : 0;
-    return status_ok();
+    return status;
 }
 
 static const char *const *verdict_choices(void)
@@ -212,6 +225,12 @@ static const struct option_row rows[] = {
     { { "fail_on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when an API has this verdict or a worse one. Without it "
               "verdicts do not change the exit status." },
+    { { "junit" }, OPTION_FILE, AT(junit), "FILE",
+      .help = "Write a JUnit report: a test case per API and direction. An older report of this "
+              "name is replaced." },
+    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
+      .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
+              "there or fixed, and exit with status 1 only for new ones." },
     { { "trust_files" }, OPTION_FLAG, AT(trust_files),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },

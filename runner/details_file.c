@@ -20,18 +20,22 @@ static void normalize(char *out, size_t bytes, const char *text, size_t length)
 
 enum { HEADER_BYTES = 128 };
 
+size_t details_find_column(const struct csv_row *header, const char *name)
+{
+    char wanted[HEADER_BYTES], found[HEADER_BYTES];
+    normalize(wanted, sizeof wanted, name, strlen(name));
+    for (size_t i = 0; i < header->count; i++) {
+        normalize(found, sizeof found, header->cells[i].bytes, header->cells[i].length);
+        if (strcmp(found, wanted) == 0) return i;
+    }
+    return SIZE_MAX;
+}
+
 static void find_columns(struct details_file *details, const struct csv_row *header)
 {
     details->columns = header->count;
-    for (size_t column = 0; column < COLUMN_COUNT; column++) {
-        char wanted[HEADER_BYTES], found[HEADER_BYTES];
-        normalize(wanted, sizeof wanted, details_headers[column], strlen(details_headers[column]));
-        details->places[column] = SIZE_MAX;
-        for (size_t i = 0; i < header->count && details->places[column] == SIZE_MAX; i++) {
-            normalize(found, sizeof found, header->cells[i].bytes, header->cells[i].length);
-            if (strcmp(found, wanted) == 0) details->places[column] = i;
-        }
-    }
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        details->places[column] = details_find_column(header, details_headers[column]);
 }
 
 static struct status check_columns(const struct details_file *details,

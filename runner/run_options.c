@@ -71,6 +71,12 @@ static const struct option_row rows[] = {
     { { "fail_on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when a call has this verdict or a worse one. Without it "
               "verdicts do not change the exit status." },
+    { { "junit" }, OPTION_FILE, AT(junit), "FILE",
+      .help = "Write a JUnit report: a test case per call and direction. An older report of this "
+              "name is replaced." },
+    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
+      .help = "The accuracy_checking_details CSV of an earlier run: say which failures are new, "
+              "still there or fixed, and exit with status 1 only for new ones." },
     { { "timings" }, OPTION_FILE, AT(timings), "FILE",
       .help = "Write the seconds that each call took in reference, device and comparison to a "
               "new CSV file." },

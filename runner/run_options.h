@@ -20,6 +20,8 @@ struct run_options {
     const char *profile;     /* NULL: the default one */
     const char *thresholds;  /* a user's limits, or NULL */
     const char *fail_on;     /* "error", "warning" or NULL */
+    const char *junit;       /* file, or NULL */
+    const char *baseline;    /* earlier details file, or NULL */
     const char *timings;     /* file, or NULL */
     double case_timeout_s;
     const char *isolate;     /* "process" or "none" */

@@ -11,6 +11,7 @@
 
 #include "core/memory.h"
 #include "runner/check.h"
+#include "runner/ci_reports.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
 #include "runner/interrupts.h"
@@ -426,11 +427,22 @@ static struct status run_open(struct run *run)
     return open_files(run);
 }
 
-static struct status run_finish(struct run *run)
+static struct status report_to_ci(int *exit_status, const struct run *run)
+{
+    const struct run_options *options = run->options;
+    bool warnings = options->fail_on && !strcmp(options->fail_on, "warning");
+    struct ci_options ci = { .junit = options->junit, .baseline = options->baseline,
+                             .fail_on = options->fail_on, .trust_files = options->trust_files };
+    return ci_report(exit_status, &ci, run->files.details_path, "probe-ut run_ut",
+                     summary_has_failures(&run->summary, warnings));
+}
+
+static struct status run_finish(int *exit_status, struct run *run)
 {
     TRY(result_files_sync(&run->files));
     TRY(file_close(&run->timings));
     report(run);
+    TRY(report_to_ci(exit_status, run));
     if (run->summary.internal_errors)
         return status_error(STATUS_INTERNAL,
                             "%zu calls met an internal error, which is a fault of this program; "
@@ -469,14 +481,9 @@ struct status run_checks(int *exit_status, const void *options)
                        .started_s = now_s() };
     struct status status = run_open(&run);
     if (!status.code) status = check_all(&run);
-    if (!status.code) status = run_finish(&run);
+    if (!status.code) status = run_finish(exit_status, &run);
     else if (status.code == STATUS_INTERRUPTED && run.files.result.fd >= 0)
         (void)result_files_sync(&run.files);
-    if (!status.code) {
-        const char *fail_on = run.options->fail_on;
-        bool warnings = fail_on && !strcmp(fail_on, "warning");
-        *exit_status = fail_on && summary_has_failures(&run.summary, warnings) ? 1 : 0;
-    }
     /* Threads that are still at work use everything here; the process is about to end. */
     if (!run.threads_left) run_close(&run);
     return status;

@@ -17,24 +17,37 @@ struct generate_options {
                            (the `recorded` backend, whose outputs belong to those bits) */
 };
 
-/* What was done to the inputs beyond the plain rules, for the evidence; one line each. */
+/* What was done to the inputs beyond the plain rules, for the evidence; one line each, in
+ * the arena of the case. When there are more than fit, the last line says so. */
 struct generate_notes {
     const char *lines[16];
     size_t count;
 };
 
-/* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`. STATUS_SKIP
- * with the reason when an input cannot be made. */
+/* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`.
+ *
+ *   notes    set on every return; may be NULL
+ *   arena    owns the elements that are drawn or altered; loaded ones stay in the file's
+ * mapping, with the strides they were stored with, and must not be written dump     where
+ * stored tensors are looked up; NULL draws all errors   STATUS_SKIP with the argument and
+ * the reason when an input cannot be made (no statistics, a dtype that is not supported, a
+ * file that is missing) threads  safe, each call with its own arena
+ *
+ * Unless a note says otherwise, elements lie in the recorded [Min, Max], which both occur;
+ * NaN and infinities of the record are placed once (range.h); arguments are legal for their
+ * API (rules.h). Equal inputs give equal bits on every host. */
 struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
                               struct arena *arena, const struct dump *dump,
                               const struct generate_options *options);
 
 /* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others
- * stay NULL. */
+ * stay NULL. A file that cannot be used does not keep the others from being loaded; the
+ * first such failure is returned. */
 struct status generate_load_recorded(struct api_case *c, struct arena *arena,
                                      const struct dump *dump);
 
-/* Bytes that the inputs of `c` will take. SIZE_MAX when a shape overflows. */
+/* Bytes that the inputs of `c` will take, scratch memory of the rules included. SIZE_MAX
+ * when a shape overflows. */
 size_t generate_input_bytes(const struct api_case *c);
 
 #endif

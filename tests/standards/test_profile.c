@@ -1,0 +1,378 @@
+/* Profiles: what the built-in ones say, what a user's file may change, and what it may not. */
+#include "standards/profile.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "standards/json_source.h"
+
+static char path[64];
+
+static const char *file_with(const char *text)
+{
+    FILE *file;
+    snprintf(path, sizeof path, "profile_test_%d.json", (int)getpid());
+    file = fopen(path, "w");
+    fputs(text, file);
+    fclose(file);
+    chmod(path, 0640);
+    return path;
+}
+
+static struct profile *load(const char *name, const char *override)
+{
+    struct profile *profile = NULL;
+    struct status status = profile_load(&profile, name, override ? file_with(override) : NULL);
+    if (override) remove(path);
+    ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+    return profile;
+}
+
+START_TEST(every_built_in_profile_loads)
+{
+    const char *const *name = profile_names();
+    ck_assert_str_eq(name[0], "doc");
+    for (; *name; name++) {
+        struct profile *profile = load(*name, NULL);
+        ck_assert_str_eq(profile_name(profile), *name);
+        profile_release(profile);
+    }
+    ck_assert_int_eq(name - profile_names(), 4);
+    profile_release(NULL);
+}
+END_TEST
+
+START_TEST(unknown_profile)
+{
+    struct profile *profile = NULL;
+    struct status status = profile_load(&profile, "dox", NULL);
+    ck_assert_int_eq(status.code, STATUS_BAD_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(status.text, "\"dox\""));
+    ck_assert_ptr_null(profile);
+}
+END_TEST
+
+/* Thresholds of precheck 5.8, by profile and dtype. */
+static const struct {
+    const char *profile;
+    enum limit limit;
+    enum dtype dtype;
+    double value;
+} thresholds[] = {
+    { "doc", LIMIT_SMALL_VALUE, DT_F32, 1e-6 },
+    { "doc", LIMIT_SMALL_VALUE, DT_C64, 1e-6 },
+    { "doc", LIMIT_SMALL_VALUE, DT_F16, 1e-3 },
+    { "doc", LIMIT_SMALL_VALUE, DT_BF16, 1e-3 },
+    { "doc", LIMIT_ABSOLUTE_SMALL_VALUE_ATOL, DT_F32, 1e-9 },
+    { "doc", LIMIT_ABSOLUTE_SMALL_VALUE_ATOL, DT_BF16, 1e-5 },
+    { "doc", LIMIT_BENCHMARK_SMALL_VALUE_ATOL, DT_F16, 1e-5 },
+    { "doc", LIMIT_RELATIVE_TOLERANCE, DT_F32, 1e-6 },
+    { "doc", LIMIT_RELATIVE_TOLERANCE, DT_F16, 1e-3 },
+    { "doc", LIMIT_RELATIVE_TOLERANCE, DT_BF16, 4e-3 },
+    { "doc", LIMIT_ULP_COUNTED, DT_F32, 32 },
+    { "doc", LIMIT_ULP_COUNTED, DT_BF16, 1 },
+    { "v2", LIMIT_SMALL_VALUE, DT_F32, 0x1p-20 },
+    { "v2", LIMIT_SMALL_VALUE, DT_F16, 0x1p-10 },
+    { "v2", LIMIT_ABSOLUTE_SMALL_VALUE_ATOL, DT_F32, 0x1p-30 },
+    { "v2", LIMIT_ABSOLUTE_SMALL_VALUE_ATOL, DT_F16, 0x1p-16 },
+    { "v2", LIMIT_ABSOLUTE_SMALL_VALUE_ATOL, DT_BF16, 1e-16 },
+    { "v2", LIMIT_BENCHMARK_SMALL_VALUE_ATOL, DT_F16, 1e-16 },
+    { "v2", LIMIT_BENCHMARK_SMALL_VALUE_ATOL, DT_F32, 0x1p-30 },
+    { "v2", LIMIT_RELATIVE_TOLERANCE, DT_BF16, 0x1p-8 },
+    { "v2", LIMIT_ACCUMULATIVE_BOUND, DT_F16, 0x1p-8 },
+    { "v2", LIMIT_ACCUMULATIVE_BOUND, DT_BF16, 0x1p-7 },
+    { "v2", LIMIT_ACCUMULATIVE_BOUND, DT_F32, 0x1p-11 },
+    { "v2", LIMIT_ACCUMULATIVE_SMALL_VALUE, DT_F32, 1 },
+    { "v3", LIMIT_SMALL_VALUE, DT_F64, 0x1p-20 },
+    { "v3", LIMIT_INTEGER_MAX_ABS_ERROR, DT_I8, 1 },
+    { "v2", LIMIT_INTEGER_MAX_ABS_ERROR, DT_I8, 0 },
+    { "doc", LIMIT_COSINE, DT_F32, 0.99 },
+    { "v3", LIMIT_MAX_ABS_ERROR, DT_F32, 0.001 },
+    { "doc", LIMIT_HUNDREDTH, DT_F16, 0.01 },
+    { "doc", LIMIT_THOUSANDTH, DT_F16, 0.001 },
+    { "doc", LIMIT_TEN_THOUSANDTH, DT_F32, 0.0001 },
+    { "doc", LIMIT_FLOAT8_PROPORTION, DT_F8E4M3, 0.001 },
+    { "strict", LIMIT_MODEL_WORST, DT_F32, 1 },
+};
+
+START_TEST(thresholds_of_the_profiles)
+{
+    struct profile *profile = load(thresholds[_i].profile, NULL);
+    ck_assert_double_eq(
+        profile_limit(profile, thresholds[_i].limit, "softmax", thresholds[_i].dtype),
+        thresholds[_i].value);
+    ck_assert(!profile_is_overridden(profile, "softmax", thresholds[_i].dtype));
+    profile_release(profile);
+}
+END_TEST
+
+static const struct {
+    const char *profile, *api;
+    enum dtype output, input;
+    enum standard standard;
+} selections[] = {
+    { "doc", "softmax", DT_F32, DT_F32, STANDARD_BENCHMARK },
+    { "doc", "mul", DT_F32, DT_F32, STANDARD_ABSOLUTE },
+    { "doc", "rsub", DT_BF16, DT_BF16, STANDARD_ABSOLUTE },
+    { "doc", "relu", DT_F16, DT_F16, STANDARD_BINARY },
+    { "doc", "histc", DT_F32, DT_F32, STANDARD_BENCHMARK },
+    { "v2", "histc", DT_F32, DT_F32, STANDARD_BINARY },
+    { "doc", "matmul", DT_C64, DT_C64, STANDARD_ULP },
+    { "doc", "softmax", DT_F8E4M3, DT_F16, STANDARD_ULP },
+    { "v2", "matmul", DT_F16, DT_F16, STANDARD_ULP },
+    { "v2", "matmul", DT_F16, DT_F8E5M2, STANDARD_ABSOLUTE },
+    { "v2", "relu", DT_F8E5M2, DT_F8E5M2, STANDARD_ULP },
+    { "v2", "conv2d", DT_F32, DT_F32, STANDARD_THOUSANDTH },
+    { "doc", "conv2d", DT_F32, DT_F32, STANDARD_BENCHMARK },
+    { "v2", "test_api", DT_F32, DT_F32, STANDARD_ACCUMULATIVE },
+    { "doc", "test_api", DT_F32, DT_F32, STANDARD_BENCHMARK },
+    { "v3", "relu", DT_F32, DT_F32, STANDARD_BENCHMARK },
+    { "v3", "relu", DT_F64, DT_F64, STANDARD_BENCHMARK },
+    { "v3", "relu", DT_F32, DT_F8E4M3, STANDARD_ABSOLUTE },
+    { "v2", "relu", DT_F64, DT_F64, STANDARD_NONE },
+};
+
+START_TEST(selection_of_the_standard)
+{
+    struct profile *profile = load(selections[_i].profile, NULL);
+    struct profile_selection selection = profile_select(
+        profile, selections[_i].api, selections[_i].output, selections[_i].input);
+    ck_assert_str_eq(standard_name(selection.standard), standard_name(selections[_i].standard));
+    ck_assert_int_eq(selection.supported, selections[_i].standard != STANDARD_NONE);
+    ck_assert_int_eq(selection.also_thousandth, !strcmp(selections[_i].api, "conv2d") &&
+                                                    !strcmp(selections[_i].profile, "doc"));
+    profile_release(profile);
+}
+END_TEST
+
+START_TEST(integers_by_distance)
+{
+    struct profile *v3 = load("v3", NULL), *doc = load("doc", NULL);
+    ck_assert(profile_select(v3, "npu_dynamic_quant", DT_I8, DT_F16).integer_by_distance);
+    ck_assert(!profile_select(v3, "sort", DT_I8, DT_F16).integer_by_distance);
+    ck_assert(!profile_select(doc, "npu_dynamic_quant", DT_I8, DT_F16).integer_by_distance);
+    profile_release(v3);
+    profile_release(doc);
+}
+END_TEST
+
+START_TEST(lists_of_exact_operations)
+{
+    struct profile *strict = load("strict", NULL), *doc = load("doc", NULL);
+    ck_assert(profile_is_exact(strict, "embedding"));
+    ck_assert(!profile_is_exact(strict, "softmax"));
+    ck_assert(!profile_is_exact(doc, "embedding"));
+    profile_release(strict);
+    profile_release(doc);
+}
+END_TEST
+
+/* The last rule that matches wins; APIs and dtypes that it does not name keep their limits. */
+START_TEST(overrides_by_api_and_dtype)
+{
+    struct profile *profile = load(
+        "doc", "{ \"$schema\": \"x\", \"about\": \"a\", \"overrides\": [\n"
+               "  { \"api\": [\"matmul\", \"mm\"], \"dtype\": \"torch.bfloat16\",\n"
+               "    \"limits\": { \"max_abs_error\": 0.25, \"cosine\": 0.9 } },\n"
+               "  { \"api\": \"mm\", \"limits\": { \"cosine\": 0.8,\n"
+               "    \"hundredth\": { \"torch.float16\": 0.5, \"default\": 0.125 } } },\n"
+               "  { \"about\": \"b\", \"limits\": { \"thousandth\": null } },\n"
+               "  { \"api\": \"relu\", \"dtype\": [\"torch.float16\", \"torch.float32\"],\n"
+               "    \"standard\": \"ulp\", \"three_way\": {} } ] }");
+    ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "mm", DT_BF16), 0.25);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "mm", DT_F16), 0.001);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "bmm", DT_BF16), 0.001);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_COSINE, "matmul", DT_BF16), 0.9);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_COSINE, "mm", DT_BF16), 0.8);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_HUNDREDTH, "mm", DT_F16), 0.5);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_HUNDREDTH, "mm", DT_F32), 0.125);
+    ck_assert_double_eq(profile_limit(profile, LIMIT_THOUSANDTH, "abs", DT_F32), INFINITY);
+    ck_assert(profile_is_overridden(profile, "matmul", DT_BF16));
+    ck_assert(profile_is_overridden(profile, "abs", DT_C64));
+    ck_assert_int_eq(profile_select(profile, "relu", DT_F16, DT_F16).standard, STANDARD_ULP);
+    ck_assert_int_eq(profile_select(profile, "relu", DT_BF16, DT_F16).standard, STANDARD_BINARY);
+    profile_release(profile);
+}
+END_TEST
+
+START_TEST(a_standard_for_every_api)
+{
+    struct profile *profile =
+        load("v2", "{ \"overrides\": [ { \"standard\": \"benchmark\" } ] }");
+    ck_assert_int_eq(profile_select(profile, "relu", DT_F16, DT_F16).standard, STANDARD_BENCHMARK);
+    ck_assert(!profile_is_overridden(profile, "relu", DT_F16));
+    profile_release(profile);
+    profile = load("v2", "{}");
+    profile_release(profile);
+    profile = load("v2", "{ \"overrides\": [ {\"api\": \"relu\", \"dtype\": \"torch.float16\","
+                         "\"limits\": {\"cosine\": 1} } ] }");
+    ck_assert(!profile_is_overridden(profile, "abs", DT_F16));
+    ck_assert(!profile_is_overridden(profile, "relu", DT_F32));
+    profile_release(profile);
+}
+END_TEST
+
+/* Faults in a user's file: each names its line and what is wrong. */
+static const struct {
+    const char *text, *fragment;
+    int line;
+} faults[] = {
+    { "{ \"overrides\": [\n{ \"api\": \"mm\",\n \"limits\": { \"cosin\": 1 } } ] }",
+      "unknown key \"cosin\"; the nearest is \"cosine\"", 3 },
+    { "{ \"overides\": [] }", "unknown key \"overides\"; the nearest is \"overrides\"", 1 },
+    { "{ \"overrides\": [\n\n{ \"apis\": \"mm\" } ] }", "the nearest is \"api\"", 3 },
+    { "{ \"overrides\": {} }", "must be an array", 1 },
+    { "[]", "expected an object with \"overrides\"", 1 },
+    { "{ \"overrides\": [\n 5 ] }", "expected an object with \"api\"", 2 },
+    { "{ \"overrides\": [ { \"limits\":\n 5 } ] }", "expected an object of limits", 1 },
+    { "{ \"overrides\": [ {\n \"limits\": { \"cosine\": \"x\" } } ] }", "expected a number", 2 },
+    { "{ \"overrides\": [ {\n \"limits\": { \"cosine\": -1 } } ] }", "expected a number", 2 },
+    { "{ \"overrides\": [ { \"limits\": {\n \"cosine\": { \"default\": [] } } } ] }",
+      "expected a number", 2 },
+    { "{ \"overrides\": [ { \"limits\": { \"cosine\": {\n\"torch.float31\": 1 } } } ] }",
+      "\"torch.float31\" is no dtype", 2 },
+    { "{ \"overrides\": [ { \"limits\": { \"cosine\": {\n\"torch.float32\": true } } } ] }",
+      "expected a number", 2 },
+    { "{ \"overrides\": [ { \"dtype\": \"float33\" } ] }", "\"float33\" is no dtype", 1 },
+    { "{ \"overrides\": [ { \"dtype\": [\"torch.float32\",\n 7] } ] }", "expected a string", 2 },
+    { "{ \"overrides\": [ { \"api\": [] } ] }", "at least one API name", 1 },
+    { "{ \"overrides\": [ { \"api\": [\"a\",\n null] } ] }", "expected a string", 2 },
+    { "{ \"overrides\": [ { \"api\": \"a\",\n \"api\": \"b\" } ] }", "is given twice", 2 },
+    { "{ \"overrides\": [ { \"standard\":\n \"ulps\" } ] }", "\"ulps\" is no standard", 1 },
+    { "{ \"overrides\": [ { \"standard\": 4 } ] }", "expected a string", 1 },
+    { "{ \"overrides\": [\n{ \"api\" \"mm\" } ] }", "line 2, column 9: not valid JSON", 2 },
+    { "{ \"overrides\": [] } x", "not valid JSON", 1 },
+    { "", "not valid JSON", 1 },
+};
+
+START_TEST(faults_name_line_and_key)
+{
+    struct profile *profile = NULL;
+    char place[32];
+    struct status status = profile_load(&profile, "doc", file_with(faults[_i].text));
+    remove(path);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    snprintf(place, sizeof place, ", line %d", faults[_i].line);
+    ck_assert_msg(strstr(status.text, place) && strstr(status.text, path), "%s", status.text);
+    ck_assert_msg(strstr(status.text, faults[_i].fragment), "%s", status.text);
+    ck_assert_ptr_null(profile);
+}
+END_TEST
+
+START_TEST(a_file_that_is_not_there)
+{
+    struct profile *profile = NULL;
+    struct status status = profile_load(&profile, "doc", "no/such/file.json");
+    ck_assert_int_ne(status.code, STATUS_OK);
+    ck_assert_ptr_nonnull(strstr(status.text, "no/such/file.json"));
+}
+END_TEST
+
+/* Lines of every value of a text with strings that contain syntax. */
+START_TEST(lines_of_values)
+{
+    const char text[] = "{\n \"a\": [1,\n 2, \"x\\\"]}\" ],\n \"b\\\"\": { \"c\":\n null,\n"
+                        " \"d\": true }\n}";
+    struct json_source source;
+    ck_assert_int_eq(json_source_parse(&source, "t", text, sizeof text - 1).code, STATUS_OK);
+    const cJSON *a = cJSON_GetObjectItem(source.root, "a");
+    const cJSON *b = a->next;
+    ck_assert_uint_eq(json_source_line(&source, source.root), 1);
+    ck_assert_uint_eq(json_source_line(&source, a), 2);
+    ck_assert_uint_eq(json_source_line(&source, a->child), 2);
+    ck_assert_uint_eq(json_source_line(&source, a->child->next), 3);
+    ck_assert_uint_eq(json_source_line(&source, a->child->next->next), 3);
+    ck_assert_uint_eq(json_source_line(&source, b), 4);
+    ck_assert_uint_eq(json_source_line(&source, b->child), 4);
+    ck_assert_uint_eq(json_source_line(&source, b->child->next), 6);
+    cJSON stranger = { 0 };
+    ck_assert_uint_eq(json_source_line(&source, &stranger), 7);
+    cJSON_Delete(source.root);
+}
+END_TEST
+
+/* A key too long to compare is still refused. */
+START_TEST(long_keys)
+{
+    char text[400], key[201];
+    memset(key, 'k', 200);
+    key[200] = '\0';
+    snprintf(text, sizeof text, "{ \"%s\": 1 }", key);
+    struct json_source source;
+    const char *const keys[] = { "a", "b", NULL }, *const exact[] = { key, NULL };
+    ck_assert_int_eq(json_source_parse(&source, "t", text, strlen(text)).code, STATUS_OK);
+    ck_assert_int_eq(json_source_check_keys(&source, source.root, keys).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code, STATUS_OK);
+    cJSON_Delete(source.root);
+    ck_assert_int_eq(json_source_parse(&source, "t", "{ \"kk\": 1 }", 11).code, STATUS_OK);
+    ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code,
+                     STATUS_BAD_INPUT);
+    cJSON_Delete(source.root);
+}
+END_TEST
+
+/* ---- every allocation fails once ----------------------------------------------------------- */
+
+static long allocations_left;
+
+static int fail_when_out(size_t bytes)
+{
+    (void)bytes;
+    return allocations_left-- <= 0;
+}
+
+START_TEST(memory_may_run_out_anywhere)
+{
+    struct profile *profile = NULL;
+    const char *file = file_with(
+        "{ \"overrides\": [ { \"api\": [\"mm\", \"bmm\"], \"standard\": \"ulp\","
+        " \"limits\": { \"cosine\": { \"default\": 1, \"torch.float16\": 2 } } } ] }");
+    for (long n = 0;; n++) {
+        ck_assert_int_lt(n, 5000);
+        profile = NULL;
+        allocations_left = n;
+        memory_fault = fail_when_out;
+        struct status status = profile_load(&profile, _i ? "v3" : "strict", file);
+        memory_fault = NULL;
+        if (status.code == STATUS_OK) break;
+        ck_assert_msg(status.code == STATUS_NO_MEMORY || status.code == STATUS_IO, "%s",
+                      status.text);
+        ck_assert_ptr_null(profile);
+    }
+    ck_assert_double_eq(profile_limit(profile, LIMIT_COSINE, "bmm", DT_F16), 2);
+    profile_release(profile);
+    remove(path);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("profile");
+    TCase *tcase = tcase_create("profile");
+#define COUNT(table) (int)(sizeof table / sizeof table[0])
+    tcase_add_test(tcase, every_built_in_profile_loads);
+    tcase_add_test(tcase, unknown_profile);
+    tcase_add_loop_test(tcase, thresholds_of_the_profiles, 0, COUNT(thresholds));
+    tcase_add_loop_test(tcase, selection_of_the_standard, 0, COUNT(selections));
+    tcase_add_test(tcase, integers_by_distance);
+    tcase_add_test(tcase, lists_of_exact_operations);
+    tcase_add_test(tcase, overrides_by_api_and_dtype);
+    tcase_add_test(tcase, a_standard_for_every_api);
+    tcase_add_loop_test(tcase, faults_name_line_and_key, 0, COUNT(faults));
+    tcase_add_test(tcase, a_file_that_is_not_there);
+    tcase_add_test(tcase, lines_of_values);
+    tcase_add_test(tcase, long_keys);
+    tcase_add_loop_test(tcase, memory_may_run_out_anywhere, 0, 2);
+    suite_add_tcase(suite, tcase);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed != 0;
+}

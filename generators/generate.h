@@ -27,11 +27,12 @@ struct generate_notes {
 /* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`.
  *
  *   notes    set on every return; may be NULL
- *   arena    owns the elements that are drawn or altered; loaded ones stay in the file's
- * mapping, with the strides they were stored with, and must not be written dump     where
- * stored tensors are looked up; NULL draws all errors   STATUS_SKIP with the argument and
- * the reason when an input cannot be made (no statistics, a dtype that is not supported, a
- * file that is missing) threads  safe, each call with its own arena
+ *   arena    owns what is drawn or altered; loaded elements stay in the mapping of their
+ *            file, with the strides they were stored with, and must not be written
+ *   dump     where stored tensors are looked up; NULL draws all
+ *   errors   STATUS_SKIP with the argument and the reason when an input cannot be made
+ *            (no statistics, a dtype that is not supported, a file that is missing)
+ *   threads  safe, each call with its own arena
  *
  * Unless a note says otherwise, elements lie in the recorded [Min, Max], which both occur;
  * NaN and infinities of the record are placed once (range.h); arguments are legal for their

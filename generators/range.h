@@ -4,13 +4,13 @@
  * The rules follow msprobe's generator (uniform between Min and Max, first element Min,
  * last element Max), with three differences that keep a test from becoming empty:
  *   - an infinity or NaN in the record is placed once; the rest is drawn from a finite
- * range. The old dumps give that range (Max_except_inf_nan, Min_except_inf_nan). Else the
- * finite bound is taken as one end, and the other end lies max(1, 2 |bound|) from it; with
- * no finite bound Norm gives the root mean square r and the range is mean +- sqrt(3) r;
- * with nothing at all it is [-1, 1];
+ *     range. Old dumps give that range (Max_except_inf_nan, Min_except_inf_nan). Else the
+ *     finite bound is one end, and the other end lies max(1, 2 |bound|) from it; with no
+ *     finite bound Norm gives the root mean square r and the range is mean +- sqrt(3) r;
+ *     with nothing at all it is [-1, 1];
  *   - hi - lo is never formed, so a range of the whole dtype does not overflow;
  *   - bounds are moved inward to values of the dtype, so that no element, once rounded,
- * lies outside the recorded range.
+ *     lies outside the recorded range.
  */
 #ifndef PROBE_GENERATORS_RANGE_H
 #define PROBE_GENERATORS_RANGE_H
@@ -24,8 +24,7 @@ struct range {
     /* Integer types and bool. */
     int64_t integer_lo, integer_hi;
 
-    /* The recorded tensor held one value only, an infinity or NaN: so does the generated.
-     */
+    /* The recorded tensor held one infinity or NaN only: so does the generated one. */
     bool constant;
     double constant_value;
     /* Put in place after the draw; the first and last element are lo and hi otherwise. */
@@ -37,8 +36,7 @@ struct range {
 };
 
 /* The range of a tensor of `n` elements recorded as `record`, generated as `dtype` (which
- * may differ from the recorded one). STATUS_SKIP when the record has no usable Max and Min.
- */
+ * may differ from the recorded one). STATUS_SKIP when the record lacks Max or Min. */
 struct status range_of_record(struct range *out, const struct tensor_record *record,
                               enum dtype dtype, size_t n);
 

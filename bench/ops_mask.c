@@ -106,7 +106,6 @@ const struct op ops_mask[] = {
     { "masked_scatter", TENSOR | TORCH | ATEN, "(Tensor input, Tensor mask, Tensor source)", masked_scatter, OP_ONE_NODE, 0, NULL },
     { "nonzero|argwhere", TENSOR | TORCH | ATEN, "(Tensor input, *, bool as_tuple=False)", nonzero, OP_NO_GRADIENT, 0, "input" },
     { "nonzero_numpy", TENSOR | TORCH | ATEN, "(Tensor input)", nonzero, OP_NO_GRADIENT, 1, "input" },
-    { "where", TORCH | ATEN, "(Tensor condition)", nonzero, OP_NO_GRADIENT, 1, "condition" },
 };
 /* clang-format on */
 OP_TABLE_END(mask);

@@ -17,8 +17,9 @@ struct bench {
     struct bench *models[2]; /* of a kernel's errors, worst and typical; NULL without */
 };
 
-/* How many element evaluations in balls (about 0.2 us each) an output may cost. */
-enum { REFINE_BUDGET = 300000 };
+/* How many element evaluations in balls (about 0.2 us each) an output may cost: right after its
+ * evaluation, and when a verdict depends on it. */
+enum { EAGER_BUDGET = 20000, REFINE_BUDGET = 300000 };
 
 static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
 
@@ -136,74 +137,104 @@ static struct status own_arrays(struct reference *r, struct arena *arena)
     return status_ok();
 }
 
-static struct status refine(struct reference *r, size_t count, const size_t *components,
-                            double wanted_ulp)
+static struct status refine_within(struct reference *r, size_t count, const size_t *components,
+                                   double wanted_ulp, size_t budget)
 {
     const struct refine_context *context = r->refine_context;
     size_t stride = context->im ? 2 : 1;
     struct pull_target target = { r->hi, r->lo, r->error, stride, 0 };
     if (!context->im) {
-        pull_refine(&target, context->re, count, components, r->dtype, wanted_ulp, REFINE_BUDGET);
+        pull_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
     }
     for (size_t k = 0; k < count; k++) { /* complex: one component at a time */
         size_t element = components[k] / 2;
         target.offset = components[k] % 2;
         pull_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
-                    wanted_ulp, REFINE_BUDGET);
+                    wanted_ulp, budget);
     }
     return status_ok();
 }
 
+static struct status refine(struct reference *r, size_t count, const size_t *components,
+                            double wanted_ulp)
+{
+    return refine_within(r, count, components, wanted_ulp, REFINE_BUDGET);
+}
+
 #define WANTED_ULP 0x1p-10
 
-static bool is_certified(const struct reference *r, size_t i)
+/* The test on a bound, with the constants of the dtype at hand. */
+struct certificate {
+    double relative, least, beyond;
+    const struct dtype_info *info;
+};
+
+static struct certificate certificate_of(const struct reference *r)
 {
-    double bound = reference_bound(r, i);
-    if (bound == 0) return true;
     const struct dtype_info *info = dtype_info(r->dtype);
     /* ulp(y) >= 2^-p |y|, and never below that of the subnormals. */
-    double quick = ldexp(fabs(r->hi[i]), -info->significand_bits);
-    double least = ldexp(1, info->exponent_min - info->significand_bits + 1);
-    if (bound <= WANTED_ULP * (quick > least ? quick : least)) return true;
+    return (struct certificate){ WANTED_ULP * ldexp(1, -info->significand_bits),
+                                 WANTED_ULP * ldexp(1, info->exponent_min - info->significand_bits + 1),
+                                 info->largest * (1 + 0x1p-8), info };
+}
+
+static inline bool passes_quickly(const struct certificate *c, double value, double bound)
+{
+    return bound <= c->relative * fabs(value) || bound <= c->least;
+}
+
+static bool is_certified(const struct certificate *c, const struct reference *r, size_t i)
+{
+    double bound = reference_bound(r, i);
+    if (passes_quickly(c, r->hi[i], bound)) return true;
     /* Beyond the range of the dtype every device value is the same infinity. */
-    if (fabs(r->hi[i]) - bound > info->largest * (1 + 0x1p-8)) return true;
+    if (fabs(r->hi[i]) - bound > c->beyond) return true;
     return bound <= WANTED_ULP * dtype_ulp(r->dtype, r->hi[i]);
+}
+
+/* Components that are not certified; *exact tells whether every bound is 0. */
+static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r)
+{
+    size_t open = 0, inexact = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        double bound = r->error ? r->error[i] : reference_bound(r, i);
+        inexact += bound > 0;
+        if (!passes_quickly(c, r->hi[i], bound)) open += !is_certified(c, r, i);
+    }
+    *exact = !inexact;
+    return open;
 }
 
 /* Find what is not certified, recompute it within the budget, and say what is left. */
 static struct status certify(struct reference *r, struct arena *arena)
 {
-    const struct dtype_info *info = dtype_info(r->dtype);
-    size_t open = 0;
+    struct certificate c = certificate_of(r);
+    bool exact;
 
     r->state = REFERENCE_EXACT;
     if (r->integer) return status_ok();
     if (!r->error) {
         if (r->relative == 0 && r->absolute == 0) return status_ok();
         r->state = REFERENCE_CERTIFIED;
-        if (r->relative <= WANTED_ULP * ldexp(1, -info->significand_bits) &&
-            r->absolute <= WANTED_ULP * ldexp(1, info->exponent_min - info->significand_bits + 1))
-            return status_ok();
+        if (r->relative <= c.relative && r->absolute <= c.least) return status_ok();
     }
-    for (size_t i = 0; i < r->n; i++) {
-        if (r->state == REFERENCE_EXACT && reference_bound(r, i) > 0) r->state = REFERENCE_CERTIFIED;
-        open += !is_certified(r, i);
-    }
+    size_t open = count_open(&exact, &c, r);
+    r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
     size_t *list = arena_allocate_array(arena, open, sizeof *list);
     if (!list) return status_no_memory(open * sizeof *list);
     size_t count = 0;
     for (size_t i = 0; i < r->n; i++)
-        if (!is_certified(r, i)) list[count++] = i;
-    if (dtype_info(r->dtype)->significand_bits == 53) {
+        if (!is_certified(&c, r, i)) list[count++] = i;
+    if (c.info->significand_bits == 53) {
         r->lo = arena_allocate_zeroed(arena, r->n, sizeof *r->lo);
         if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
     }
     TRY(own_arrays(r, arena));
-    TRY(refine(r, count, list, WANTED_ULP));
+    TRY(refine_within(r, count, list, WANTED_ULP, EAGER_BUDGET));
     for (size_t k = 0; k < count; k++)
-        if (!is_certified(r, list[k])) r->state = REFERENCE_BOUNDED;
+        if (!is_certified(&c, r, list[k])) r->state = REFERENCE_BOUNDED;
     return status_ok();
 }
 

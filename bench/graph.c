@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/movement.h"
 #include "bench/pull.h"
 #include "core/checked.h"
 
@@ -229,6 +230,11 @@ static void alias_pull(struct pull *pull, void *ball, struct node *node, size_t 
 }
 
 static const struct primitive alias = { "alias", alias_backward, alias_pull };
+
+struct node *node_same_elements(struct node *node)
+{
+    return node->primitive == &alias || node_is_reshape(node) ? node->inputs[0] : NULL;
+}
 
 /* A node that shares the elements of x. */
 static struct node *node_alias(struct graph *graph, struct node *x, enum dtype dtype)

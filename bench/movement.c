@@ -65,6 +65,11 @@ static void same_element_pull(struct pull *pull, void *ball, struct node *node, 
 static const struct primitive reshape_primitive = { "reshape", reshape_backward,
                                                     same_element_pull };
 
+bool node_is_reshape(const struct node *node)
+{
+    return node->primitive == &reshape_primitive;
+}
+
 struct node *node_reshape(struct graph *graph, struct node *x, int rank, const int64_t *shape)
 {
     int64_t full[TENSOR_MAX_RANK];

@@ -244,6 +244,7 @@ static const struct primitive binary_primitive = { "a function of two", binary_b
 
 struct binary_context {
     const struct binary_function *f;
+    char operation;      /* + - * / or 0 for any other function */
     double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
     const struct node *a, *b;
     struct node *out;
@@ -305,40 +306,150 @@ static void multiply_row(void *context, size_t out, size_t count, const size_t *
     BINARY_LOOP(x * y);
 }
 
+static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
+                         const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
+    double *restrict z = c->out->value + out;
+    BINARY_LOOP(x / y);
+}
+
+/* ---- bounds of binary functions ------------------------------------------------------------- */
+
+enum { BOUND_BLOCK = 512 };
+
+/* Values and bounds of `count` elements of an operand as arrays: in place where they are, in the
+ * buffers where a step of 0 repeats one or the bound has the uniform form. */
+struct operand_block {
+    const double *value, *error;
+    double values[BOUND_BLOCK], errors[BOUND_BLOCK];
+};
+
+static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step, size_t count)
+{
+    if (step) {
+        block->value = x->value + at;
+        block->error = x->error ? x->error + at : block->errors;
+        if (x->error) return;
+        for (size_t i = 0; i < count; i++) {
+            double magnitude = fabs(block->value[i]);
+            double bound = x->relative * magnitude + x->absolute;
+            block->errors[i] = magnitude < INFINITY ? bound : 0;
+        }
+        return;
+    }
+    double value = x->value[at], error = node_error(x, at);
+    for (size_t i = 0; i < count; i++) {
+        block->values[i] = value;
+        block->errors[i] = error;
+    }
+    block->value = block->values;
+    block->error = block->errors;
+}
+
+/* The four operations inline (the formulas of functions_binary.c), others through their row. */
+#define BOUND_LOOP(EXPRESSION)                                                              \
+    for (size_t i = 0; i < count; i++) {                                                    \
+        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);                  \
+        (void)x, (void)v;                                                                   \
+        double bound = (EXPRESSION) * (1 + 0x1p-40) + c->kernel * y + c->tiny;              \
+        out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;                        \
+    }
+
+static void bound_block(const struct binary_context *c, size_t at, size_t count, const double *restrict a,
+                        const double *restrict ea, const double *restrict b, const double *restrict eb)
+{
+    const double *restrict z = c->out->value + at;
+    double *restrict out = c->out->error + at;
+    const double u = UNIT_ROUNDOFF;
+    switch (c->operation) {
+    case '+':
+    case '-': BOUND_LOOP(ex + ev + u * y) break;
+    case '*': BOUND_LOOP(fabs(x) * ev + fabs(v) * ex + ex * ev + u * y + 0x1p-1074) break;
+    case '/':
+        BOUND_LOOP((ev < fabs(v) ? (ex + y * (1 + 2 * u) * ev) / (fabs(v) - ev) : INFINITY) + u * y + 0x1p-1074)
+        break;
+    default:
+        for (size_t i = 0; i < count; i++) {
+            double bound = c->f->error(a[i], ea[i], b[i], eb[i], z[i]) * (1 + 0x1p-40);
+            out[i] = tidy_bound(bound + c->kernel * fabs(z[i]) + c->tiny, z[i]);
+        }
+    }
+}
+
 static void error_row(void *context, size_t out, size_t count, const size_t *offset,
                       const int64_t *step)
 {
     const struct binary_context *c = context;
-    for (size_t i = 0; i < count; i++) {
-        size_t ia = offset[0] + (step[0] ? i : 0), ib = offset[1] + (step[1] ? i : 0);
-        double y = c->out->value[out + i];
-        double bound = c->f->error(c->a->value[ia], node_error(c->a, ia), c->b->value[ib],
-                                   node_error(c->b, ib), y);
-        c->out->error[out + i] = tidy_bound(bound * (1 + 0x1p-40) + c->kernel * fabs(y) + c->tiny, y);
+    struct operand_block a, b;
+    for (size_t start = 0; start < count; start += BOUND_BLOCK) {
+        size_t n = count - start < BOUND_BLOCK ? count - start : BOUND_BLOCK;
+        read_block(&a, c->a, offset[0] + (step[0] ? start : 0), step[0], n);
+        read_block(&b, c->b, offset[1] + (step[1] ? start : 0), step[1], n);
+        bound_block(c, out + start, n, a.value, a.error, b.value, b.error);
     }
 }
 
-/* The bound of sums and products of exact operands: one rounding. Underflowing products lose
- * at most half the smallest subnormal. */
-static bool one_rounding(const struct binary_function *f)
+/* A bound that is relative but for what underflow loses. */
+static bool is_relative(const struct node *x)
 {
-    return (!strcmp(f->name, "add") || !strcmp(f->name, "subtract") ||
-                          !strcmp(f->name, "multiply") || !strcmp(f->name, "divide"));
+    return !x->error && x->absolute <= 0x1p-1040;
 }
 
-static row_function *row_of(const struct binary_function *f)
+static bool is_moderate(const struct node *x)
 {
-    if (!strcmp(f->name, "add")) return add_row;
-    if (!strcmp(f->name, "subtract")) return subtract_row;
-    if (!strcmp(f->name, "multiply")) return multiply_row;
-    return generic_row;
+    double most = 0;
+    for (size_t i = 0; i < x->n; i++) most = fmax(most, fabs(x->value[i]));
+    return most < 0x1p100;
+}
+
+/* Products and quotients of relative bounds have a relative bound: no array is needed. What
+ * underflow loses in an operand below 2^-1040 grows by the other one, at most 2^100. */
+static bool relative_bound(struct node *node, const struct node *a, const struct node *b, char operation)
+{
+    if ((operation != '*' && operation != '/') || !is_relative(a) || !is_relative(b)) return false;
+    if (operation == '/' && (b->absolute > 0 || b->relative > 0x1p-20)) return false;
+    double sum = a->relative + b->relative + 2 * a->relative * b->relative;
+    if (a->absolute > 0 || b->absolute > 0) {
+        if (operation == '/' || !is_moderate(a) || !is_moderate(b)) return false;
+        node->absolute = 0x1p-930;
+    } else {
+        node->absolute = 0x1p-1074;
+    }
+    node->relative = (sum + (operation == '/' ? 4 * b->relative * sum : 0) + UNIT_ROUNDOFF) * (1 + 0x1p-40);
+    return true;
+}
+
+/* The basic operations, whose bound is one rounding when the operands are exact. */
+static char operation_of(const struct binary_function *f)
+{
+    static const struct {
+        const char *name;
+        char operation;
+    } basic[] = { { "add", '+' }, { "subtract", '-' }, { "multiply", '*' }, { "divide", '/' } };
+    for (size_t i = 0; i < sizeof basic / sizeof *basic; i++)
+        if (!strcmp(f->name, basic[i].name)) return basic[i].operation;
+    return 0;
+}
+
+static row_function *row_of(char operation)
+{
+    switch (operation) {
+    case '+': return add_row;
+    case '-': return subtract_row;
+    case '*': return multiply_row;
+    case '/': return divide_row;
+    default: return generic_row;
+    }
 }
 
 /* Roundings of unit |y| that a kernel's own function makes: one for sums and products, three
  * for quotients, four ulp for library functions. */
 static double kernel_roundings(const struct graph *graph, const struct binary_function *f)
 {
-    double worst = !one_rounding(f) ? 8 : !strcmp(f->name, "divide") ? 3 : 1;
+    char operation = operation_of(f);
+    double worst = !operation ? 8 : operation == '/' ? 3 : 1;
     return graph->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
 }
 
@@ -359,21 +470,38 @@ struct node *node_binary(struct graph *graph, const struct binary_function *f, s
     (void)node_values(graph, operands[1]);
     if (graph_failed(graph)) return node;
 
-    struct binary_context context = { f, 0, 0, operands[0], operands[1], node };
+    struct binary_context context = { f, operation_of(f), 0, 0, operands[0], operands[1], node };
     if (graph_is_model(graph)) {
         context.kernel = kernel_roundings(graph, f) * graph->unit;
         context.tiny = graph->tiny;
     }
-    walk_rows(&walk, node->n, row_of(f), &context);
+    walk_rows(&walk, node->n, row_of(context.operation), &context);
     node_round(graph, node);
     if (!graph_is_reference(graph)) return node;
-    if (one_rounding(f) && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
+    if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
         node->relative = graph_is_model(graph) ? context.kernel : graph->unit;
         node->absolute = graph->tiny;
+    } else if (!graph_is_model(graph) &&
+               relative_bound(node, operands[0], operands[1], context.operation)) {
+        return node;
     } else if (node_need_errors(graph, node)) {
         walk_rows(&walk, node->n, error_row, &context);
     }
     return node;
+}
+
+bool node_sum_operands(const struct node *node, size_t i, struct node **operands, size_t *elements,
+                       double *sign)
+{
+    if (node->primitive != &binary_primitive) return false;
+    const struct binary_function *f = node->parameters;
+    if (!f->linear_sign) return false;
+    *sign = f->linear_sign;
+    for (int k = 0; k < 2; k++) {
+        operands[k] = node->inputs[k];
+        elements[k] = broadcast_offset(node, node->inputs[k], i);
+    }
+    return true;
 }
 
 /* ---- arithmetic, complex spelled out in reals ---------------------------------------------- */

@@ -211,6 +211,41 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
     }
 }
 
+/* Elements of an input tensor with at most 24 significand bits. */
+static bool is_narrow(const struct node *x)
+{
+    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
+}
+
+bool node_product_pair(const struct node *node, size_t i, double *hi, double *lo, double *error, size_t *work)
+{
+    if (node->primitive != &product_primitive) return false;
+    const struct product *p = node->parameters;
+    const struct node *a = node->inputs[0], *b = node->inputs[1];
+    if (!a->value || !b->value || !node_is_exact(a) || !node_is_exact(b)) return false;
+    size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
+    const double *x = a->value + a_element(p, a, batch, row, 0);
+    const double *y = b->value + b_element(p, b, batch, 0, column);
+    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+    double sum = 0, low = 0, magnitude = 0;
+    /* Products of float32 and narrower values are exact in double. */
+    bool exact_products = is_narrow(a) && is_narrow(b);
+    for (size_t l = 0; l < p->k; l++) {
+        double u = x[l * step_x], v = y[l * step_y], product = u * v;
+        double next = sum + product, z = next - sum;
+        low += (sum - (next - z)) + (product - z);
+        if (!exact_products) low += fma(u, v, -product);
+        sum = next;
+        magnitude += fabs(product);
+    }
+    double nu = (double)(p->k + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    *hi = sum;
+    *lo = low;
+    *error = (gamma * gamma * magnitude + (double)p->k * 0x1p-1073) * (1 + 0x1p-20);
+    *work += 1 + p->k / 128;
+    return true;
+}
+
 struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* clang-format off: a table */
+/* clang-format off */
 static const struct dtype_info dtypes[DT_COUNT] = {
     /*               name                     bytes  kind          sig  emin  emax  largest, lowest */
     [DT_NONE]   = { "none",                     0, KIND_NONE,      0,     0,    0, 0, 0 },

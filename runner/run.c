@@ -26,7 +26,7 @@ enum {
     GRACE_MS = 1000,        /* how long an interrupted run waits for calls in work */
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
     SMALLEST_ARENA_KEEP = 1 << 20,
-    LARGEST_ARENA_KEEP = 256 << 20,
+    LARGEST_ARENA_KEEP = 1 << 30,
 };
 static const double sync_every_s = 2; /* most that a power failure can cost */
 

@@ -270,9 +270,11 @@ static struct status cut_files(struct result_files *files, struct resume_notes *
 }
 
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
-                           const struct call_order *order, resume_visitor *visit, void *context)
+                           const struct call_order *order, const struct resume_options *options)
 {
-    struct resume_scan scan = { .order = order, .done = done, .visit = visit, .context = context };
+    struct resume_scan scan = { .order = order, .retry_failed = options->retry_failed,
+                                .done = done, .visit = options->visit,
+                                .context = options->context };
     struct status status =
         notes->no_run_file ? resume_scan_named(&scan, &files->result, &files->details)
                            : resume_scan_ordered(&scan, &files->result, &files->details);
@@ -286,14 +288,14 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
 struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
                                   bool *done, const char *result_path,
                                   const struct run_record *record,
-                                  const struct call_order *order, bool trust_files,
-                                  resume_visitor *visit, void *context)
+                                  const struct call_order *order,
+                                  const struct resume_options *options)
 {
     struct result_files files = RESULT_FILES_NONE;
     *notes = (struct resume_notes){ .no_run_file = false };
-    struct status status = open_for_resume(&files, notes, result_path, trust_files);
-    if (!status.code) status = check_record(&files, notes, record, trust_files);
-    if (!status.code) status = go_on(&files, notes, done, order, visit, context);
+    struct status status = open_for_resume(&files, notes, result_path, options->trust_files);
+    if (!status.code) status = check_record(&files, notes, record, options->trust_files);
+    if (!status.code) status = go_on(&files, notes, done, order, options);
     if (status.code) {
         (void)result_files_close(&files);
         return status;

@@ -51,6 +51,13 @@ struct resume_notes {
 typedef void resume_visitor(void *context, size_t index, struct csv_text forward,
                             struct csv_text backward);
 
+struct resume_options {
+    bool trust_files;
+    bool retry_failed; /* go on from the first call whose device crashed or hung */
+    resume_visitor *visit; /* or NULL */
+    void *context;
+};
+
 /* New files in `directory`, which is created; a timestamp that is taken moves to the next free
  * second. The result file claims the timestamp, the run file is written next, then the headers. */
 struct status result_files_create(struct result_files *out, const char *directory,
@@ -60,15 +67,14 @@ struct status result_files_create(struct result_files *out, const char *director
  *
  *   notes   what was found; filled also when it warrants a warning only
  *   done    order->count flags, all false on entry; set for the calls that are not run again
- *   visit   called for each of them, or NULL
  *   errors  STATUS_BAD_ARGUMENT: the file name is not that of a result file, another process
  *           writes these files; STATUS_BAD_INPUT: a run that differs (names what), not such a file
  */
 struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
                                   bool *done, const char *result_path,
                                   const struct run_record *record,
-                                  const struct call_order *order, bool trust_files,
-                                  resume_visitor *visit, void *context);
+                                  const struct call_order *order,
+                                  const struct resume_options *options);
 
 /* Append the rows of one call. */
 struct status result_files_append(struct result_files *files, const struct csv_buffer *details,

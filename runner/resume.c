@@ -90,20 +90,36 @@ static bool is_result_row(const struct csv_row *row)
 
 /* ---- our own files ---------------------------------------------------------------------- */
 
-/* Move over the details rows of call `name`. *whole says whether all of them are there; *end is
- * the byte behind the last. */
-static struct status pass_group(bool *whole, uint64_t *end, struct row_source *details,
-                                const char *name)
+static bool starts_with(struct csv_text text, const char *start)
 {
-    size_t rows = 0;
+    return text.length >= strlen(start) && !memcmp(text.bytes, start, strlen(start));
+}
+
+/* A row of a call on which the device failed: an error without anything compared. The other such
+ * rows tell of missing outputs, which come again. */
+static bool is_device_failure(const struct csv_row *row)
+{
+    return csv_text_equal(row->cells[COLUMN_STATUS], "error") &&
+           csv_text_equal(row->cells[COLUMN_BENCH_DTYPE], " ") &&
+           csv_text_equal(row->cells[COLUMN_SHAPE], " ") &&
+           !starts_with(row->cells[COLUMN_MESSAGE], "The device returned ");
+}
+
+/* Move over the details rows of call `name`. *whole says whether all of them are there and none
+ * is to be done again; *end is the byte behind the last. */
+static struct status pass_group(bool *whole, uint64_t *end, struct row_source *details,
+                                const char *name, bool retry_failed)
+{
+    size_t rows = 0, failed = 0;
     while (details->more && !details->row.torn && details->row.count == COLUMN_COUNT &&
            resume_row_belongs(details->row.cells[0], name)) {
         *end = details->row.end;
         rows++;
+        failed += retry_failed && is_device_failure(&details->row);
         TRY(source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
-    *whole = rows && details->more && !details->row.torn;
+    *whole = rows && !failed && details->more && !details->row.torn;
     return status_ok();
 }
 
@@ -126,7 +142,7 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
         if (!result->more || !is_result_row(&result->row) ||
             !csv_text_equal(result->row.cells[0], name))
             break;
-        TRY(pass_group(&whole, &end, details, name));
+        TRY(pass_group(&whole, &end, details, name, scan->retry_failed));
         if (!whole) break;
         TRY(keep(&scan->details, scan->details.items[0].end, end));
         TRY(keep(&scan->result, scan->result.items[0].end, result->row.end));

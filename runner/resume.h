@@ -25,6 +25,7 @@ struct kept_bytes {
 
 struct resume_scan {
     const struct call_order *order;
+    bool retry_failed; /* stop at a call whose device failed (crashed, hung), to do it again */
     bool *done;
     size_t kept;
     struct kept_bytes result, details;

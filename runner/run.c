@@ -239,8 +239,11 @@ static void count_earlier(void *context, size_t index, struct csv_text forward,
 static struct status resume_files(struct run *run)
 {
     const struct run_options *o = run->options;
+    const struct resume_options options = { .trust_files = o->trust_files,
+                                            .retry_failed = o->retry_crashed,
+                                            .visit = count_earlier, .context = run };
     TRY(result_files_resume(&run->files, &run->resumed, run->done, o->result_csv_path,
-                            &run->record, &run->order, o->trust_files, count_earlier, run));
+                            &run->record, &run->order, &options));
     if (run->resumed.no_run_file)
         fprintf(stderr,
                 "probe-ut: warning: there is no %s, so nothing tells whether these files are of "

@@ -125,7 +125,7 @@ static struct status resume(struct fixture *f, const struct whole *whole,
 {
     memset(done, 0, N_CALLS * sizeof *done);
     return result_files_resume(files, notes, done, whole->result_path, &f->record, &f->order,
-                               false, NULL, NULL);
+                               &(struct resume_options){ 0 });
 }
 
 /* Cut the files to these lengths, go on, and expect the whole bytes. */
@@ -245,6 +245,38 @@ START_TEST(other_run_is_refused_by_name)
 }
 END_TEST
 
+/* With retry_failed the run goes back to the first call on which the device failed. */
+START_TEST(crashed_calls_are_repeated_on_demand)
+{
+    struct fixture f = setup();
+    struct whole whole = undisturbed(&f);
+    struct resume_notes notes;
+    struct result_files files;
+    bool done[N_CALLS];
+    /* Call 1 has two rows; its second becomes that of a crash, of the same length. */
+    char *row = strstr(whole.details, "Torch.add.01.forward.output.1");
+    char *cell = strstr(row, ",pass,fine");
+    memmove(cell + 1, "error,dev?", 9);
+    memcpy(row, "Torch.add.01.forward.output.1", 29);
+    write_file(whole.details_path, whole.details, whole.details_bytes);
+    ck_assert_int_eq(resume(&f, &whole, &notes, &files, done).code, 0);
+    ck_assert_uint_eq(notes.kept, N_CALLS - 1);
+    append_calls(&files, done);
+    ck_assert_int_eq(result_files_close(&files).code, 0);
+
+    memset(done, 0, sizeof done);
+    const struct resume_options options = { .retry_failed = true };
+    struct status status = result_files_resume(&files, &notes, done, whole.result_path, &f.record,
+                                               &f.order, &options);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_uint_eq(notes.kept, 1);
+    ck_assert(done[0] && !done[1]);
+    ck_assert_int_eq(result_files_close(&files).code, 0);
+    whole_free(&whole);
+    teardown(&f);
+}
+END_TEST
+
 /* A second process is kept away while the files are open. */
 START_TEST(lock_keeps_others_away)
 {
@@ -287,12 +319,13 @@ START_TEST(names_and_modes)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         memset(done, 0, sizeof done);
         struct status status = result_files_resume(&files, &notes, done, in(&f.w, bad[i]),
-                                                   &f.record, &f.order, false, NULL, NULL);
+                                                   &f.record, &f.order,
+                                                   &(struct resume_options){ 0 });
         ck_assert_msg(status.code == STATUS_BAD_ARGUMENT, "%s: %s", bad[i], status.text);
     }
     struct status status = result_files_resume(
         &files, &notes, done, in(&f.w, "accuracy_checking_result_20240102030405.csv"), &f.record,
-        &f.order, false, NULL, NULL);
+        &f.order, &(struct resume_options){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     whole_free(&whole);
     teardown(&f);
@@ -380,7 +413,7 @@ START_TEST(foreign_files_keep_what_has_all_rows)
     struct result_files files;
     bool done[N_CALLS] = { 0 };
     struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               false, NULL, NULL);
+                                               &(struct resume_options){ 0 });
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert(notes.no_run_file);
     static const bool kept[N_CALLS] = { true, false, true, false, false, true };
@@ -420,13 +453,13 @@ START_TEST(foreign_files_of_another_dump_are_refused)
     struct result_files files;
     bool done[N_CALLS] = { 0 };
     struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               false, NULL, NULL);
+                                               &(struct resume_options){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "Torch.sub.0"));
 
     write_text(path, "time,value\r\n1,2\r\n");
-    status = result_files_resume(&files, &notes, done, path, &f.record, &f.order, false, NULL,
-                                 NULL);
+    status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
+                                 &(struct resume_options){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "header"));
     teardown(&f);
@@ -442,6 +475,7 @@ int main(void)
     tcase_add_test(tests, whole_groups_are_kept);
     tcase_add_test(tests, missing_files_are_made_again);
     tcase_add_test(tests, other_run_is_refused_by_name);
+    tcase_add_test(tests, crashed_calls_are_repeated_on_demand);
     tcase_add_test(tests, lock_keeps_others_away);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, foreign_files_are_not_touched);

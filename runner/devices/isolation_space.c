@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* PAGE is a multiple of every page size in use (4 KB on x86-64, up to 64 KB on aarch64), so the
  * layout is one constant for all hosts. */
@@ -26,7 +27,15 @@
 #define MARGIN ((uint64_t)256)
 #define ALIGNMENT ((uint64_t)64)
 
-enum { PATTERN = 0xc5, UNWRITTEN = 0xff };
+enum { PATTERN = 0xc5 };
+
+static void fill_unwritten(unsigned char *data, uint64_t bytes)
+{
+    const wchar_t word = (wchar_t)(SPACE_UNWRITTEN << 16 | SPACE_UNWRITTEN);
+    _Static_assert(sizeof word == 4, "a wide character has 32 bits");
+    (void)wmemset((wchar_t *)(void *)data, word, bytes / sizeof word);
+    memcpy(data + bytes / sizeof word * sizeof word, &word, bytes % sizeof word);
+}
 
 /* The regions share the file evenly after the requests. */
 static uint64_t outputs_start(uint64_t file_bytes)
@@ -140,7 +149,7 @@ struct status space_place(struct space *space, struct space_buffer **out, enum s
     if (role == SPACE_OUTPUT) {
         unsigned char *data = space->base + buffer->offset;
         memset(data - MARGIN, PATTERN, MARGIN);
-        memset(data, UNWRITTEN, bytes);
+        fill_unwritten(data, bytes);
         memset(data + bytes, PATTERN, end - buffer->offset - bytes);
     }
     *out = buffer;

@@ -82,8 +82,11 @@ void space_begin(struct space *space, uint64_t keep_bytes);
 /* Room for read-only request data; 16-byte aligned. The result is an offset. */
 struct status space_request(struct space *space, uint64_t *offset, uint64_t bytes);
 
-/* Room for a buffer, aligned to 64 bytes. An output is filled with 0xff, which is NaN in every
- * floating format, so that what a kernel forgets to write shows. */
+/* Outputs start filled with this 16-bit pattern. It is a NaN in all floating formats of 16, 32 and
+ * 64 bits, and not one that arithmetic makes: what a kernel forgets to write shows. */
+#define SPACE_UNWRITTEN 0x7ffbu
+
+/* Room for a buffer, aligned to 64 bytes. */
 struct status space_place(struct space *space, struct space_buffer **out, enum space_role role,
                           const char *label, uint64_t bytes);
 

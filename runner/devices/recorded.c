@@ -141,6 +141,34 @@ static bool deal_gradients(struct value *dealt, const struct argument_list *argu
     return next == recorded->list.count;
 }
 
+/* A linear of a matrix with a bias runs as addmm(bias, input, weight transposed), one node, whose
+ * recorded gradients come in that order. */
+static bool deal_addmm(struct value *dealt, struct arena *arena, const struct api_case *c,
+                       const struct argument_list *arguments, const struct value *recorded)
+{
+    if (strcmp(c->api, "linear") != 0 || arguments->count != 3 || recorded->list.count != 3) return false;
+    const struct value *bias = &recorded->list.items[0], *input = &recorded->list.items[1],
+                       *weight = &recorded->list.items[2];
+    for (int i = 0; i < 3; i++)
+        if (recorded->list.items[i].kind != VALUE_TENSOR || !recorded->list.items[i].tensor.tensor) return false;
+    if (arguments->records[0]->rank != 2 || !same_shape(bias->tensor.record, arguments->records[2]) ||
+        !same_shape(input->tensor.record, arguments->records[0]) || weight->tensor.record->rank != 2)
+        return false;
+    struct tensor *turned = arena_allocate(arena, sizeof *turned);
+    if (!turned) return false;
+    *turned = *weight->tensor.tensor;
+    for (int d = 0; d < 2; d++) {
+        turned->shape[d] = weight->tensor.tensor->shape[1 - d];
+        turned->stride[d] = weight->tensor.tensor->stride[1 - d];
+        if (turned->shape[d] != arguments->records[1]->shape[d]) return false;
+    }
+    dealt[0] = *input;
+    dealt[1] = *weight;
+    dealt[1].tensor.tensor = turned;
+    dealt[2] = *bias;
+    return true;
+}
+
 static struct status take_gradients(struct value *out, struct arena *arena,
                                     const struct api_case *c)
 {
@@ -150,13 +178,17 @@ static struct status take_gradients(struct value *out, struct arena *arena,
     TRY(flat_list(&recorded, arena, &c->gradients));
     if (!recorded.list.count)
         return status_error(STATUS_SKIP, "The dump has no recorded gradients of this call.");
+    TRY(tensor_arguments(&arguments, arena, c));
+    struct value *dealt = arena_allocate_zeroed(arena, arguments.count, sizeof *dealt);
+    if (!dealt) return status_no_memory(arguments.count * sizeof *dealt);
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.items = dealt;
+    out->list.count = arguments.count;
+    if (!c->gradients_of_arguments && deal_addmm(dealt, arena, c, &arguments, &recorded)) return status_ok();
     if (!c->gradients_of_arguments && !bench_is_one_autograd_node(c))
         return status_error(STATUS_SKIP,
                             "PyTorch runs this call as several autograd nodes, so the recorded "
                             "gradients may be those of the last node and not of the arguments.");
-    TRY(tensor_arguments(&arguments, arena, c));
-    struct value *dealt = arena_allocate_zeroed(arena, arguments.count, sizeof *dealt);
-    if (!dealt) return status_no_memory(arguments.count * sizeof *dealt);
     struct value present;
     TRY(without_nulls(&present, arena, &recorded));
     if (!deal_gradients(dealt, &arguments, &recorded, false) &&
@@ -165,9 +197,6 @@ static struct status take_gradients(struct value *out, struct arena *arena,
         return status_error(STATUS_SKIP,
                             "The recorded gradients do not match the tensor arguments in number "
                             "and shape, so they are not those of the arguments.");
-    *out = (struct value){ .kind = VALUE_LIST };
-    out->list.items = dealt;
-    out->list.count = arguments.count;
     return check_stored(out, "gradient");
 }
 

@@ -222,7 +222,7 @@ static const struct option_row rows[] = {
     { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
       .help = "A JSON file with rules of your own over those of the profile, in the form of "
               "config/three_way.json." },
-    { { "fail_on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when an API has this verdict or a worse one. Without it "
               "verdicts do not change the exit status." },
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
@@ -231,7 +231,7 @@ static const struct option_row rows[] = {
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
               "there or fixed, and exit with status 1 only for new ones." },
-    { { "trust_files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },
     { .names = { NULL } },

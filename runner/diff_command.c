@@ -336,9 +336,9 @@ static const struct option_row rows[] = {
     { { "json" }, OPTION_FLAG, AT(json),
       .help = "Print one JSON object: the columns of a details file with the texts of their "
               "cells, and the evidence." },
-    { { "fail_on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 for this verdict or a worse one." },
-    { { "trust_files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },
     { .names = { NULL } },

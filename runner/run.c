@@ -278,6 +278,9 @@ static struct status open_files(struct run *run)
     }
     if (o->result_csv_path) TRY(resume_files(run));
     else TRY(result_files_create(&run->files, o->out_path, &run->record));
+    /* Said first: whoever has to kill a run needs the name for -csv_path. */
+    printf("results: %s\n", run->files.result_path);
+    (void)fflush(stdout);
     TRY(list_pending(run));
     if (!o->save_error_data) return status_ok();
     const char *base = run->lists.error_data_path ? run->lists.error_data_path : ".";

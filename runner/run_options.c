@@ -55,10 +55,15 @@ static const struct option_row rows[] = {
               "API names such as conv2d or linalg.inv), error_data_path, precision (decimals of "
               "printed numbers, 0 to 20)." },
     { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = device_names,
-      .help = "What is tested. cpu: every op in its own dtype on this machine, the way an "
-              "accelerator computes it. recorded: the outputs stored in a real-data dump." },
+      .help = "What is tested. cpu (default): every op in its own dtype on this machine, the way "
+              "an accelerator computes it. recorded: the outputs stored in a real-data dump. "
+              "plugin:FILE.json: kernels of a shared library, called as the manifest says. "
+              "worker:COMMAND: a process that speaks the worker protocol, PyTorch for "
+              "instance." },
     { { "profile" }, OPTION_CHOICE, AT(profile), "NAME", .choices = profile_names,
-      .help = "The rules of the verdicts." },
+      .help = "The rules of the verdicts. doc (default): those of the documents of msprobe 1.0.4. "
+              "v2, v3: those of its later versions. strict: limits from the rounding errors "
+              "that the op may have on its actual data." },
     { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
       .help = "A JSON file with limits of your own per API and dtype, over those of the "
               "profile." },
@@ -68,7 +73,7 @@ static const struct option_row rows[] = {
     { { "memory" }, OPTION_BYTES, AT(memory_bytes), "BYTES",
       .help = "Memory for all calls in work together, for example 4G; 60 % of what is free by "
               "default. A call that needs more alone is skipped with the number of bytes." },
-    { { "fail_on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when a call has this verdict or a worse one. Without it "
               "verdicts do not change the exit status." },
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
@@ -80,22 +85,22 @@ static const struct option_row rows[] = {
     { { "timings" }, OPTION_FILE, AT(timings), "FILE",
       .help = "Write the seconds that each call took in reference, device and comparison to a "
               "new CSV file." },
-    { { "case_timeout" }, OPTION_SECONDS, AT(case_timeout_s), "SECONDS", .minimum = 0,
+    { { "case-timeout" }, OPTION_SECONDS, AT(case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
       .help = "Longest time a kernel or worker may take for a call, 60 by default; 0 for no "
               "limit. The backends cpu and recorded have none." },
     { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_choices,
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
               "row, or for speed inside this one." },
-    { { "retry_crashed" }, OPTION_FLAG, AT(retry_crashed),
+    { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
       .help = "When going on with a run, go back to the first call whose kernel crashed or hung "
               "and repeat everything from there; otherwise such a call keeps its error row." },
     { { "j", "jit_compile" }, OPTION_FLAG, AT(jit_compile),
       .help = "Handed to the device: let an NPU compile operators just in time." },
-    { { "no_progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
+    { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
     { { "color" }, OPTION_CHOICE, AT(color), "WHEN", .choices = color_choices,
       .help = "Colors in the summary; auto: on a terminal." },
-    { { "trust_files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
       .help = "Read files that are symbolic links, belong to somebody else, can be written by "
               "everybody or are larger than their kind should be." },
     { .names = { NULL } },

@@ -1,7 +1,12 @@
+/* Opening a dump: one scan that validates the whole text and notes where entries are.
+ *
+ * The scan walks over a mapping whose pages are given back behind it, so that a dump of any size
+ * takes the memory of its index: for each call its name and 40 bytes. Dumps of a training step
+ * have a few hundred to some hundred thousand calls at 0.3 to 3 KB of text each.
+ */
 #include "formats/dump.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -44,7 +49,6 @@ struct indexing {
     struct waiting {
         struct json_slice name;
         struct dump_span span;
-        const char *at;
     } *waiting;
     size_t waiting_count, waiting_room;
 
@@ -172,21 +176,20 @@ static struct status table_grow(struct indexing *ix)
     return status_ok();
 }
 
-/* Make room for `more` elements behind `used`, growing by half so that little lies idle. */
-static struct status make_room(void **array, size_t *room, size_t used, size_t more, size_t size)
+/* `array` with room for `more` elements behind `used`, moved when it must grow, by half so that
+ * little lies idle. NULL, and `array` stays, when there is no memory. */
+static void *make_room(void *array, size_t *room, size_t used, size_t more, size_t size)
 {
     size_t bytes;
 
-    if (used + more <= *room) return status_ok();
+    if (used + more <= *room) return array;
     size_t wanted = *room + *room / 2;
     if (wanted < used + more) wanted = used + more;
     if (wanted < 64) wanted = 64;
-    if (!size_multiply(&bytes, wanted, size)) return status_no_memory(0);
-    void *grown = memory_resize(*array, bytes);
-    if (!grown) return status_no_memory(bytes);
-    *array = grown;
-    *room = wanted;
-    return status_ok();
+    if (!size_multiply(&bytes, wanted, size)) return NULL;
+    void *grown = memory_resize(array, bytes);
+    if (grown) *room = wanted;
+    return grown;
 }
 
 /* ---- entries ---------------------------------------------------------------------------- */
@@ -231,9 +234,11 @@ static enum direction cut_direction(char *name)
 static struct status note_waiting(struct indexing *ix, const struct json_slice *key,
                                   struct dump_span span)
 {
-    TRY(make_room((void **)&ix->waiting, &ix->waiting_room, ix->waiting_count, 1,
-                  sizeof *ix->waiting));
-    ix->waiting[ix->waiting_count++] = (struct waiting){ *key, span, key->text };
+    struct waiting *waiting = make_room(ix->waiting, &ix->waiting_room, ix->waiting_count, 1,
+                                        sizeof *waiting);
+    if (!waiting) return status_no_memory(0);
+    ix->waiting = waiting;
+    waiting[ix->waiting_count++] = (struct waiting){ *key, span };
     return status_ok();
 }
 
@@ -248,10 +253,14 @@ static struct status note_forward(struct indexing *ix, const struct json_slice *
     struct slot *slot = table_slot(ix, ix->decoded, hash);
     if (slot->call_plus_one) return bad_name(ix, key, "stands there twice");
     if (dump->count >= UINT32_MAX - 1) return bad_name(ix, key, "is one of more than 2^32");
-    TRY(make_room((void **)&dump->calls, &ix->call_room, dump->count, 1, sizeof *dump->calls));
-    TRY(make_room((void **)&dump->names, &ix->names_room, ix->names_used, bytes, 1));
-    memcpy(dump->names + ix->names_used, ix->decoded, bytes);
-    dump->calls[dump->count] = (struct dump_call){ .name = ix->names_used, .forward = span };
+    struct dump_call *calls = make_room(dump->calls, &ix->call_room, dump->count, 1,
+                                        sizeof *calls);
+    if (calls) dump->calls = calls;
+    char *names = make_room(dump->names, &ix->names_room, ix->names_used, bytes, 1);
+    if (names) dump->names = names;
+    if (!calls || !names) return status_no_memory(0);
+    memcpy(names + ix->names_used, ix->decoded, bytes);
+    calls[dump->count] = (struct dump_call){ .name = ix->names_used, .forward = span };
     ix->names_used += bytes;
     *slot = (struct slot){ (uint32_t)++dump->count, (uint32_t)(hash >> 32) };
     return status_ok();

@@ -1,3 +1,8 @@
+/* The grammar, twice: as functions that a caller walks with, and as one loop (json_skip) for text
+ * that is only validated. Both stand on the same scans of tokens. Indentation and strings are
+ * read eight bytes at a time as a word, without vector instructions: dumps are half white space
+ * and short keys, and 8 bytes is about the length of both.
+ */
 #include "formats/json.h"
 #include "formats/json_words.h"
 

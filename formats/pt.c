@@ -1,3 +1,8 @@
+/* What the names in a tensor's pickle mean, and where the two containers keep the bytes.
+ *
+ * The pickle makes a view (storage, offset, sizes, strides); only when it has been read, and is
+ * one view, are the bytes of its storage looked for and the view checked against them.
+ */
 #include "formats/pt.h"
 
 #include <stdio.h>

@@ -110,8 +110,8 @@ static double second_order(size_t n)
 }
 
 /* One output of one line, `step` elements between neighbours. */
-static void certified_element(struct node *node, const struct node *x, const struct taps *taps,
-                              size_t out, size_t line, size_t step, size_t o)
+static void certified_element(const struct graph *graph, struct node *node, const struct node *x,
+                              const struct taps *taps, size_t out, size_t line, size_t step, size_t o)
 {
     double sum = 0, low = 0, magnitude = 0, carried = 0;
     size_t n = taps->first[o + 1] - taps->first[o];
@@ -125,11 +125,15 @@ static void certified_element(struct node *node, const struct node *x, const str
         sum = s;
         magnitude += fabs(p);
         if (taps->weight_error > 0) carried += taps->weight_error * fabs(x->value[at]);
+        /* A kernel forms a weight from a source coordinate that it rounds. */
+        if (taps->weight && graph_is_model(graph))
+            carried += graph->unit * (2 + (double)taps->index[t]) * fabs(x->value[at]);
         if (inexact) carried += (fabs(w) + taps->weight_error) * node_error(x, at);
     }
     double total = isfinite(sum) ? sum + low : sum;
     double bound = n > 1 ? UNIT_ROUNDOFF * fabs(total) + second_order(n + 2) * magnitude : 0;
     if (taps->weight) bound += UNIT_ROUNDOFF * magnitude + (double)n * 0x1p-1074;
+    if (graph_is_model(graph)) bound += graph_sum_growth(graph, n) * graph->unit * magnitude;
     bound = (bound + carried) * (1 + 0x1p-20);
     node->value[out] = total;
     node->error[out] = !isfinite(total) ? 0 : bound >= 0 ? bound : INFINITY;
@@ -158,7 +162,7 @@ static void evaluate(struct graph *graph, struct node *node, const struct node *
         for (size_t o = 0; o < taps->outputs; o++)
             for (size_t j = 0; j < inner; j++) {
                 size_t out = (a * taps->outputs + o) * inner + j, line = a * taps->inputs * inner + j;
-                if (certify) certified_element(node, x, taps, out, line, inner, o);
+                if (certify) certified_element(graph, node, x, taps, out, line, inner, o);
                 else node->value[out] = native_element(x, taps, line, inner, o, single);
             }
 }

@@ -9,10 +9,10 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config
        libffi-dev libopenblas-dev libmpfr-dev libflint-dev libflint-arb-dev libsleef-dev
-       libcjson-dev libcsv-dev zlib1g-dev"
+       libcjson-dev zlib1g-dev"
 # Oracles and tools of the tests: known-answer generator, other implementations of the same
 # operators, memory checker.
-tests="check librandom123-dev libdnnl-dev python3-torch python3-numpy valgrind"
+tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy valgrind"
 
 packages=$build
 [ "${1:-}" = "--tests" ] && packages="$build $tests"

@@ -34,4 +34,7 @@ bool op_find(struct op_match *match, const char *type, const char *api, const st
 /* Group bit of a type of the dump; 0 when nothing of that type can be run. */
 unsigned op_group(const char *type);
 
+/* The call that a bench has evaluated; tests look into its graph. */
+struct call *bench_call(struct bench *bench);
+
 #endif

@@ -57,6 +57,24 @@ static void memo_clear(struct pull_memo *memo)
     memset(memo, 0, sizeof *memo);
 }
 
+struct pull *pull_open(slong precision, size_t limit)
+{
+    struct {
+        struct pull pull;
+        struct pull_memo memo;
+    } *own = memory_allocate_zeroed(1, sizeof *own);
+    if (!own) return NULL;
+    own->pull = (struct pull){ precision, &own->memo, 0, limit };
+    return &own->pull;
+}
+
+void pull_close(struct pull *pull)
+{
+    if (!pull) return;
+    memo_clear(pull->memo);
+    memory_release(pull);
+}
+
 void pull_element(struct pull *pull, void *ball, struct node *node, size_t i)
 {
     if (node->integer) {

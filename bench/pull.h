@@ -19,6 +19,10 @@ struct pull {
     size_t limit; /* give up (an unbounded ball) beyond this many */
 };
 
+/* A pull of its own, on the heap; NULL without memory. */
+struct pull *pull_open(slong precision, size_t limit);
+void pull_close(struct pull *pull);
+
 /* `ball` is an arb_ptr; void so that graph.h need not know Arb. */
 void pull_element(struct pull *pull, void *ball, struct node *node, size_t i);
 

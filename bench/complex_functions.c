@@ -85,7 +85,7 @@ struct node *node_angle(struct graph *graph, struct node *x)
     struct node *y = node_select(graph, node_compare(graph, COMPARE_LT, x, zero), pi, zero);
     struct node *sane = node_compare(graph, COMPARE_EQ, x, x); /* NaN stays */
     y = node_select(graph, sane, y, node_detach(graph, x));
-    return node_flat(graph, y, x);
+    return node_flat(graph, y, 1, &x);
 }
 
 struct node *node_conjugate(struct graph *graph, struct node *x)

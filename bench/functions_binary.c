@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include <acb.h>
-#include <arb_fpwrap.h>
 #include <arb_hypgeom.h>
 #include <sleef.h>
 
@@ -63,6 +62,32 @@ static double value_xlogy(double a, double b)
     return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
+/* Values from balls, as in functions_unary.c. */
+typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
+
+static double from_balls(ball_function2 *ball, double a, double b)
+{
+    arb_t u, v, out;
+    double y = NAN;
+    arb_init(u);
+    arb_init(v);
+    arb_init(out);
+    arb_set_d(u, a);
+    arb_set_d(v, b);
+    for (slong precision = 80; precision <= 10240 && isnan(y); precision *= 2) {
+        ball(out, u, v, precision);
+        if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
+    }
+    arb_clear(u);
+    arb_clear(v);
+    arb_clear(out);
+    return y;
+}
+
+static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p);
+static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p);
+static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p);
+
 /* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the
  * ends of the domain; inside, certified by Arb. */
 static double gamma_limit(double s, double x, bool upper)
@@ -74,26 +99,23 @@ static double gamma_limit(double s, double x, bool upper)
 }
 static double value_igamma(double s, double x)
 {
-    double y;
     if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, false);
-    return arb_fpwrap_double_gamma_lower(&y, s, x, 1, 0) == FPWRAP_SUCCESS ? y : NAN;
+    return from_balls(ball_igamma, s, x);
 }
 static double value_igammac(double s, double x)
 {
-    double y;
     if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, true);
-    return arb_fpwrap_double_gamma_upper(&y, s, x, 1, 0) == FPWRAP_SUCCESS ? y : NAN;
+    return from_balls(ball_igammac, s, x);
 }
 
 /* The n-th derivative of digamma at x; n = 0 is digamma itself. */
 static double value_polygamma(double n, double x)
 {
-    double y;
     if (n == 0) return unary_find("digamma")->scalar(x);
     if (isnan(x) || x == -INFINITY) return NAN;
     if (x == INFINITY) return 0;
     if (x <= 0 && x == floor(x)) return fmod(n, 2) == 1 ? INFINITY : NAN;
-    return arb_fpwrap_double_polygamma(&y, n, x, 0) == FPWRAP_SUCCESS ? y : NAN;
+    return from_balls(ball_polygamma, n, x);
 }
 
 static double error_sum(double a, double ea, double b, double eb, double y)
@@ -383,7 +405,7 @@ PARTIALS(d_fmod)
 PARTIALS(d_remainder)
 {
     if (da) *da = constant_like(g, y, 1);
-    if (db) *db = node_negate(g, node_apply(g, "floor", node_divide(g, a, b)));
+    if (db) *db = node_negate(g, node_apply2(g, "floor_divide", a, b));
 }
 
 /* d/da copysign(a, b) is +-1 by whether the signs agree, 0 at a = 0; flat in b. */

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include <arb_fpwrap.h>
 #include <arb_hypgeom.h>
 #include <sleef.h>
 
@@ -19,7 +18,7 @@
 /* ---- values ----------------------------------------------------------------------------- */
 
 static double value_abs(double x) { return fabs(x); }
-static double value_sign(double x) { return isnan(x) ? x : (x > 0) - (x < 0); }
+static double value_sign(double x) { return (x > 0) - (x < 0); } /* 0 for NaN, as PyTorch's */
 static double value_floor(double x) { return floor(x); }
 static double value_ceil(double x) { return ceil(x); }
 static double value_round(double x) { return rint(x); }
@@ -37,19 +36,29 @@ static double value_times_pi(double x) { return x * M_PI; }
 static double value_deg2rad(double x) { return x * 0x1.1df46a2529d39p-6; }
 static double value_rad2deg(double x) { return x * 0x1.ca5dc1a63c1f8p+5; }
 
-/* Certified to the last place by Arb itself (arb_fpwrap), for functions without a library of
- * proven accuracy; they cost microseconds. A function that Arb gives up on has no value. */
-#define WRAPPED(NAME, CALL)                                                                 \
-    static double NAME(double x)                                                            \
-    {                                                                                       \
-        double y;                                                                           \
-        return CALL == FPWRAP_SUCCESS ? y : NAN;                                            \
+/* Values from balls, for functions without a library of proven accuracy: the precision grows until
+ * the ball rounds to within an ulp. They cost microseconds. */
+typedef void ball_function(arb_t y, const arb_t x, slong precision);
+
+static double from_balls(ball_function *ball, double x)
+{
+    arb_t in, out;
+    double y = NAN;
+    arb_init(in);
+    arb_init(out);
+    arb_set_d(in, x);
+    for (slong precision = 80; precision <= 10240 && isnan(y); precision *= 2) {
+        ball(out, in, precision);
+        if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
     }
-WRAPPED(wrapped_erfinv, arb_fpwrap_double_erfinv(&y, x, 0))
-WRAPPED(wrapped_lgamma, arb_fpwrap_double_lgamma(&y, x, 0))
-WRAPPED(wrapped_digamma, arb_fpwrap_double_digamma(&y, x, 0))
-WRAPPED(wrapped_i0, arb_fpwrap_double_bessel_i(&y, 0, x, 0))
-WRAPPED(wrapped_i1, arb_fpwrap_double_bessel_i(&y, 1, x, 0))
+    arb_clear(in);
+    arb_clear(out);
+    return y;
+}
+
+static void ball_lgamma(arb_t y, const arb_t x, slong p);
+static void ball_i0(arb_t y, const arb_t x, slong p);
+static void ball_i1(arb_t y, const arb_t x, slong p);
 
 static double value_sigmoid(double x)
 {
@@ -89,25 +98,34 @@ static double value_gelu(double x)
 
 static double value_erfinv(double x)
 {
-    return fabs(x) < 1 ? wrapped_erfinv(x) : fabs(x) == 1 ? copysign(INFINITY, x) : NAN;
+    if (x == 0) return x;
+    return fabs(x) < 1 ? from_balls(arb_hypgeom_erfinv, x) : fabs(x) == 1 ? copysign(INFINITY, x) : NAN;
 }
 
 /* SLEEF's function keeps its bound for positive arguments only. */
 static double value_lgamma(double x)
 {
     if (x > 0 || isnan(x)) return Sleef_lgamma_u10(x);
-    return isinf(x) || x == floor(x) ? INFINITY : wrapped_lgamma(x);
+    return isinf(x) || x == floor(x) ? INFINITY : from_balls(ball_lgamma, x);
 }
 
 static double value_digamma(double x)
 {
     if (isinf(x)) return x > 0 ? x : NAN;
     if (x == 0) return copysign(INFINITY, -x);
-    return isnan(x) || (x < 0 && x == floor(x)) ? NAN : wrapped_digamma(x);
+    return isnan(x) || (x < 0 && x == floor(x)) ? NAN : from_balls(arb_digamma, x);
 }
 
-static double value_i0(double x) { return fabs(x) > 720 ? INFINITY : wrapped_i0(x); }
-static double value_i1(double x) { return fabs(x) > 720 ? copysign(INFINITY, x) : wrapped_i1(x); }
+static double value_i0(double x)
+{
+    return isnan(x) ? x : fabs(x) > 720 ? INFINITY : from_balls(ball_i0, x);
+}
+
+static double value_i1(double x)
+{
+    if (x == 0 || isnan(x)) return x;
+    return fabs(x) > 720 ? copysign(INFINITY, x) : from_balls(ball_i1, x);
+}
 
 /* sin(pi x) / (pi x): 0.51 ulp of the numerator, 2 u of the denominator. */
 static double value_sinc(double x)

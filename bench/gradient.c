@@ -54,14 +54,17 @@ struct node *node_stated_gradient(struct graph *graph, struct node *value, int c
 static void flat_backward(struct graph *graph, struct node *node, struct node *cotangent,
                           const void *parameters)
 {
-    struct node *x = node->inputs[1];
     (void)cotangent, (void)parameters;
-    graph_accumulate(graph, x, node_constant(graph, DT_NONE, 0, x->rank, x->shape));
+    for (int k = 1; k < node->input_count; k++) {
+        struct node *x = node->inputs[k];
+        graph_accumulate(graph, x, node_constant(graph, DT_NONE, 0, x->rank, x->shape));
+    }
 }
 
-struct node *node_flat(struct graph *graph, struct node *value, struct node *x)
+struct node *node_flat(struct graph *graph, struct node *value, int count,
+                       struct node *const *inputs)
 {
-    return node_stated_gradient(graph, value, 1, &x, flat_backward, NULL);
+    return node_stated_gradient(graph, value, count, inputs, flat_backward, NULL);
 }
 
 void gradient_pass(struct graph *graph, struct node *x, struct node *cotangent,

@@ -14,15 +14,14 @@
 typedef void gradient_function(struct graph *graph, struct node *node, struct node *cotangent,
                                const void *parameters);
 
-enum { GRADIENT_MOST_INPUTS = 4 };
-
 /* The real node `value`, differentiable with respect to `inputs` by `backward` only. */
 struct node *node_stated_gradient(struct graph *graph, struct node *value, int count,
                                 struct node *const *inputs, gradient_function *backward,
                                 const void *parameters);
 
-/* The same value with a zero gradient (not none) toward `x`. */
-struct node *node_flat(struct graph *graph, struct node *value, struct node *x);
+/* The same value with a zero gradient (not none) toward `inputs`. */
+struct node *node_flat(struct graph *graph, struct node *value, int count,
+                       struct node *const *inputs);
 
 /* Add cotangent * factor to x, summed to x's shape when x was broadcast. */
 void gradient_pass(struct graph *graph, struct node *x, struct node *cotangent,

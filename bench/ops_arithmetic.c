@@ -142,7 +142,8 @@ static void divide_rounded(struct call *call, bool down)
     }
     struct node *y = down ? node_apply2(g, "floor_divide", o.a, o.b)
                           : node_apply(g, "trunc", node_divide(g, o.a, o.b));
-    call_return_typed(call, y, o.dtype);
+    struct node *inputs[2] = { node_to_real(g, o.a), node_to_real(g, o.b) };
+    call_return_typed(call, node_flat(g, y, 2, inputs), o.dtype);
 }
 
 static void divide(struct call *call)

@@ -112,8 +112,9 @@ struct node *node_vector_norm(struct graph *graph, struct node *x, double p, uin
     else if (p == 0) {
         struct node *nonzero = node_compare(graph, COMPARE_NE, node_magnitude(graph, x),
                                             node_scalar(graph, 0));
+        struct node *real = node_real_part(graph, x);
         struct node *flag = node_with_dtype(graph, node_to_real(graph, nonzero), x->dtype);
-        y = node_sum(graph, node_flat(graph, flag, node_real_part(graph, x)), dims, true);
+        y = node_sum(graph, node_flat(graph, flag, 1, &real), dims, true);
     } else
         y = power_norm(graph, x, p, dims);
     return squeezed(graph, y, dims, keepdim);

@@ -210,6 +210,14 @@ static struct status append_string(struct csv_buffer *text, const char *string)
     return csv_append_cell(text, string, strlen(string));
 }
 
+/* Most cells are blank, in long runs: `count` of them at once. */
+static struct status append_blanks(struct csv_buffer *text, size_t count)
+{
+    static const char blanks[] = " , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , , ,";
+    _Static_assert(sizeof blanks > 2 * THREE_WAY_COLUMNS, "a row's blanks fit");
+    return csv_append_bytes(text, blanks, 2 * count);
+}
+
 static struct status append_cell(struct compare_table *t, const struct three_way_cell *cell,
                                  const struct details_row *row)
 {
@@ -222,7 +230,24 @@ static struct status append_cell(struct compare_table *t, const struct three_way
     }
     case CELL_BLANK: break;
     }
-    return csv_append_cell(&t->text, " ", 1);
+    return append_blanks(&t->text, 1);
+}
+
+/* The cells between the name and the verdict. */
+static struct status append_cells(struct compare_table *t, const struct three_way_verdict *verdict,
+                                  const struct details_row *row)
+{
+    size_t blanks = 0;
+    for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++) {
+        if (verdict->cells[column].kind == CELL_BLANK) {
+            blanks++;
+            continue;
+        }
+        if (blanks) TRY(append_blanks(&t->text, blanks));
+        blanks = 0;
+        TRY(append_cell(t, &verdict->cells[column], row));
+    }
+    return append_blanks(&t->text, blanks);
 }
 
 static struct csv_text message_of(const struct three_way_verdict *verdict,
@@ -240,8 +265,7 @@ static struct status append_details(struct compare_table *t, struct csv_text nam
     struct csv_text message = message_of(verdict, row);
 
     TRY(csv_append_cell(&t->text, name.bytes, name.length));
-    for (size_t column = THREE_WAY_NAME + 1; column < THREE_WAY_STATUS; column++)
-        TRY(append_cell(t, &verdict->cells[column], row));
+    TRY(append_cells(t, verdict, row));
     TRY(append_string(&t->text, verdict_name(verdict->verdict)));
     TRY(append_string(&t->text, verdict->algorithm));
     TRY(csv_append_cell(&t->text, message.bytes, message.length));

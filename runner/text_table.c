@@ -11,6 +11,13 @@ struct text_entry {
     uint32_t length;
 };
 
+/* Half of the hash stands in the slot, so that a walk along the slots does not touch the entries,
+ * each of which would be a miss of the cache. */
+struct text_slot {
+    uint32_t number; /* of the entry + 1; 0 when free */
+    uint32_t tag;
+};
+
 enum { FIRST_ENTRIES = 1024, CHUNK_BYTES = 1 << 20 };
 
 __extension__ typedef unsigned __int128 wide;
@@ -75,15 +82,17 @@ static uint32_t find_slot(const struct text_table *table, uint64_t hash, const c
 {
     uint32_t slot = (uint32_t)hash & table->mask;
     for (;; slot = (slot + 1) & table->mask) {
-        if (!table->slots[slot]) return slot;
-        if (is_entry(table, table->slots[slot] - 1, hash, text, length)) return slot;
+        const struct text_slot *at = &table->slots[slot];
+        if (!at->number) return slot;
+        if (at->tag == hash >> 32 && is_entry(table, at->number - 1, hash, text, length))
+            return slot;
     }
 }
 
 uint32_t text_table_find(const struct text_table *table, const char *text, size_t length)
 {
     uint32_t slot = find_slot(table, hash_text(table, text, length), text, length);
-    return table->slots[slot] - 1; /* TEXT_NONE for a free slot */
+    return table->slots[slot].number - 1; /* TEXT_NONE for a free slot */
 }
 
 /* Twice the entries. Slots stay at most half full. */
@@ -93,7 +102,7 @@ static struct status grow(struct text_table *table)
         return status_error(STATUS_BAD_INPUT, "there are more than %u different texts",
                             table->capacity);
     uint32_t capacity = table->capacity * 2, mask = capacity * 2 - 1;
-    uint32_t *slots = memory_allocate_zeroed((size_t)mask + 1, sizeof *slots);
+    struct text_slot *slots = memory_allocate_zeroed((size_t)mask + 1, sizeof *slots);
     struct text_entry *entries =
         slots ? memory_resize(table->entries, capacity * sizeof *entries) : NULL;
     if (!entries) {
@@ -102,8 +111,8 @@ static struct status grow(struct text_table *table)
     }
     for (uint32_t i = 0; i < table->count; i++) {
         uint32_t slot = (uint32_t)entries[i].hash & mask;
-        while (slots[slot]) slot = (slot + 1) & mask;
-        slots[slot] = i + 1;
+        while (slots[slot].number) slot = (slot + 1) & mask;
+        slots[slot] = (struct text_slot){ i + 1, (uint32_t)(entries[i].hash >> 32) };
     }
     memory_release(table->slots);
     table->slots = slots;
@@ -145,9 +154,10 @@ struct status text_table_add(uint32_t *number, bool *added, struct text_table *t
         return status_ok();
     }
     uint32_t slot = find_slot(table, hash, text, length);
-    if (added) *added = !table->slots[slot];
-    if (table->slots[slot]) {
-        *number = table->last = table->slots[slot] - 1;
+    uint32_t known = table->slots[slot].number;
+    if (added) *added = !known;
+    if (known) {
+        *number = table->last = known - 1;
         return status_ok();
     }
     if (length > UINT32_MAX / 2)
@@ -160,7 +170,7 @@ struct status text_table_add(uint32_t *number, bool *added, struct text_table *t
     if (!copy) return status_no_memory(length);
     table->entries[table->count] = (struct text_entry){ hash, copy, (uint32_t)length };
     *number = table->last = table->count++;
-    table->slots[slot] = table->count;
+    table->slots[slot] = (struct text_slot){ table->count, (uint32_t)(hash >> 32) };
     return status_ok();
 }
 

@@ -15,11 +15,12 @@
 #define TEXT_NONE UINT32_MAX
 
 struct text_entry;
+struct text_slot;
 
 /* Start with text_table_create, end with text_table_release. */
 struct text_table {
     struct text_entry *entries;
-    uint32_t *slots; /* number of the entry + 1, 0 when free */
+    struct text_slot *slots;
     uint32_t count, capacity;
     uint32_t mask; /* slots - 1 */
     uint32_t last; /* entry met last */

@@ -168,10 +168,8 @@ static void meshgrid(struct call *call)
         parts[1] = first;
     }
     grids(call, parts, count);
-    for (int k = 0; k < count && !graph_failed(call->graph); k++) {
-        struct node *grid = parts[swap && k < 2 ? 1 - k : k];
-        call_return(call, swap ? node_transpose(call->graph, grid, 0, 1) : grid);
-    }
+    for (int k = 0; k < count && !graph_failed(call->graph); k++)
+        call_return(call, parts[swap && k < 2 ? 1 - k : k]);
 }
 
 static void cartesian_prod(struct call *call)

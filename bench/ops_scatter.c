@@ -107,7 +107,8 @@ static struct node *product(struct call *call, const struct meeting *m)
     return node_reshape(g, node_product(g, factors, 2, false), m->x->rank, m->x->shape);
 }
 
-/* The extremum of each place; NaN wins. Its gradient is shared by all that equal it. */
+/* The extremum of each place; NaN wins. Its gradient is shared by all that equal it, where PyTorch
+ * counts self's element too when it equals the extremum without being included. */
 static struct node *extremum(struct call *call, const struct meeting *m, int sign)
 {
     struct graph *g = call->graph;
@@ -125,8 +126,10 @@ static struct node *extremum(struct call *call, const struct meeting *m, int sig
     double *equal = graph_allocate(g, m->x->n, sizeof *equal);
     if (!equal) return m->x;
     memset(equal, 0, m->x->n * sizeof *equal);
-    for (size_t i = 0; i < m->list->n; i++)
-        if (m->map[i] >= 0 && v[i] == v[best[m->map[i]]]) equal[m->map[i]]++;
+    for (size_t i = 0; i < m->list->n; i++) {
+        int64_t place = m->map[i] >= 0 ? m->map[i] : (int64_t)i;
+        if (v[i] == v[best[place]]) equal[place]++;
+    }
     for (size_t i = 0; i < m->list->n; i++) {
         bool ties_here = m->map[i] >= 0 && v[i] == v[best[m->map[i]]];
         share->value[i] = ties_here;

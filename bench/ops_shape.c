@@ -110,11 +110,14 @@ static void atleast(struct call *call)
 
 /* ---- order of dimensions ---------------------------------------------------------------------- */
 
+/* text: the dimensions are called axis0 and axis1. */
 static void transpose(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return(call, node_transpose(call->graph, x, call_dim(call, "dim0", x->rank),
-                                     call_dim(call, "dim1", x->rank)));
+    bool axes = call->op->text != NULL;
+    int first = call_dim(call, axes ? "axis0" : "dim0", x->rank);
+    int second = call_dim(call, axes ? "axis1" : "dim1", x->rank);
+    call_return(call, node_transpose(call->graph, x, first, second));
 }
 
 /* t: the transpose of a matrix; vectors and scalars stay. */
@@ -389,7 +392,7 @@ const struct op ops_shape[] = {
     { "detach|detach_copy", TENSOR | TORCH | ATEN, "(Tensor input)", detach, OP_NO_GRADIENT, 0, NULL },
 
     { "transpose", TENSOR | TORCH | ATEN, "(Tensor input, int dim0, int dim1)", transpose, OP_ONE_NODE, 0, NULL },
-    { "swapaxes", TENSOR | TORCH, "(Tensor input, int dim0, int dim1)", transpose, OP_ONE_NODE, 0, NULL },
+    { "swapaxes", TENSOR | TORCH, "(Tensor input, int axis0, int axis1)", transpose, OP_ONE_NODE, 0, "axes" },
     { "swapdims", TENSOR | TORCH, "(Tensor input, int dim0, int dim1)", transpose, OP_ONE_NODE, 0, NULL },
     { "t", TENSOR | TORCH | ATEN, "(Tensor input)", matrix_transpose, OP_ONE_NODE, 0, NULL },
     { "adjoint", TENSOR | TORCH, "(Tensor input)", adjoint, OP_ONE_NODE, 0, NULL },

@@ -7,6 +7,7 @@
  * `bench-goldens NAME` runs only records whose API contains NAME and prints each disagreement.
  */
 #include <check.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,21 +188,34 @@ static void check_golden(struct tally *tally, struct golden *golden, struct aren
     check_native(tally, golden, arena);
 }
 
-START_TEST(every_golden_agrees)
+static void check_folder(struct tally *tally, const char *folder)
 {
-    struct golden_file *file = golden_open(PROBE_TEST_DATA "/goldens");
+    struct golden_file *file = golden_open(folder);
     struct arena arena = { 0 };
-    struct tally tally = { 0 };
     static struct golden golden;
 
-    ck_assert_ptr_nonnull(file);
+    ck_assert_msg(file != NULL, "%s cannot be read", folder);
     while (golden_next(file, &golden, &arena)) {
         if (!filter || strstr(golden.api, filter) || !strcmp(golden.family, filter))
-            check_golden(&tally, &golden, &arena);
+            check_golden(tally, &golden, &arena);
         arena_reset(&arena);
     }
     golden_close(file);
     arena_release(&arena);
+}
+
+/* Every folder tests/data/goldens* that has an index. */
+START_TEST(every_golden_agrees)
+{
+    struct tally tally = { 0 };
+    glob_t folders;
+
+    ck_assert_int_eq(glob(PROBE_TEST_DATA "/goldens*/index.jsonl", 0, NULL, &folders), 0);
+    for (size_t i = 0; i < folders.gl_pathc; i++) {
+        *strrchr(folders.gl_pathv[i], '/') = '\0';
+        check_folder(&tally, folders.gl_pathv[i]);
+    }
+    globfree(&folders);
     printf("%zu goldens: %zu not in the catalogue, %zu forward and %zu backward disagree, %zu "
            "without backward, %zu native far\n", tally.records, tally.missing, tally.bad_forward,
            tally.bad_backward, tally.no_backward, tally.bad_native);

@@ -73,6 +73,7 @@ class Goldens:
         if native and native_outputs is None:
             raise RuntimeError(f"{api} does not run natively")
         leaves = []
+        in_place = api.rstrip("_") != api or api.startswith("Tensor.__i") or "inplace" in kwargs
 
         def raised(t, frozen=False):
             wide = t.detach().clone()

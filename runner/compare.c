@@ -6,16 +6,9 @@
 #include "core/memory.h"
 #include "runner/details_file.h"
 
-/* The numbers of the GPU that any standard looks at. */
-static const enum three_way_metric gpu_metrics[] = {
-    METRIC_SMALL_VALUE,   METRIC_RMSE,    METRIC_MAX_RELATIVE,  METRIC_MEAN_RELATIVE,
-    METRIC_BALANCE,       METRIC_MEAN_ULP, METRIC_ULP_PROPORTION,
-};
-enum { GPU_METRICS = sizeof gpu_metrics / sizeof *gpu_metrics };
-
 /* One row name, met in either file. */
 struct known_row {
-    double metric[GPU_METRICS];
+    double metric[THREE_WAY_METRICS]; /* of the GPU row */
     uint32_t message; /* of a GPU row without numbers, in `messages`; TEXT_NONE otherwise */
     uint16_t present; /* bits by three_way_metric */
     uint8_t status;   /* enum verdict, of the GPU row */
@@ -70,7 +63,7 @@ static const enum details_column metric_columns[THREE_WAY_METRICS] = {
 
 /* ---- growing arrays --------------------------------------------------------------------- */
 
-/* Room for an item at `index`, new ones zeroed. */
+/* Room for an item at `index`. New ones are not set, so that memory is touched as it is used. */
 static struct status make_room(void *items, size_t *capacity, size_t index, size_t bytes)
 {
     if (index < *capacity) return status_ok();
@@ -80,7 +73,6 @@ static struct status make_room(void *items, size_t *capacity, size_t index, size
     memcpy(&block, items, sizeof block);
     block = memory_resize(block, larger * bytes);
     if (!block) return status_no_memory(larger * bytes);
-    memset((char *)block + *capacity * bytes, 0, (larger - *capacity) * bytes);
     memcpy(items, &block, sizeof block);
     *capacity = larger;
     return status_ok();
@@ -95,7 +87,7 @@ static struct status find_row(struct known_row **out, struct compare_table *t,
     TRY(text_table_add(&number, &added, &t->names, name.bytes, name.length));
     TRY(make_room(&t->rows, &t->row_capacity, number, sizeof *t->rows));
     *out = &t->rows[number];
-    if (added) (*out)->message = TEXT_NONE;
+    if (added) **out = (struct known_row){ .message = TEXT_NONE };
     return status_ok();
 }
 
@@ -156,11 +148,9 @@ static struct status keep_gpu_row(struct compare_table *t, const struct details_
         known->repeated = true;
         return status_ok();
     }
-    for (size_t i = 0; i < GPU_METRICS && !row->overlong; i++) {
-        read_metric(&side, gpu_metrics[i], row->cells[metric_columns[gpu_metrics[i]]],
-                    empty_is_nan);
-        known->metric[i] = side.metric[gpu_metrics[i]];
-    }
+    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS && !row->overlong; m++)
+        read_metric(&side, m, row->cells[metric_columns[m]], empty_is_nan);
+    memcpy(known->metric, side.metric, sizeof known->metric);
     known->in_gpu = true;
     known->present = (uint16_t)side.present;
     known->status = (uint8_t)details_verdict(row->cells[COLUMN_STATUS]);
@@ -192,7 +182,7 @@ static void gpu_side(struct three_way_side *out, const struct known_row *known)
 {
     *out = (struct three_way_side){ .status = (enum verdict)known->status,
                                     .present = known->present };
-    for (size_t i = 0; i < GPU_METRICS; i++) out->metric[gpu_metrics[i]] = known->metric[i];
+    memcpy(out->metric, known->metric, sizeof out->metric);
 }
 
 /* ---- writing details -------------------------------------------------------------------- */
@@ -283,8 +273,8 @@ static struct status find_api(struct api_result **out, uint32_t *number, struct 
     TRY(make_room(&t->api_results, &t->api_capacity, *number, sizeof *t->api_results));
     *out = &t->api_results[*number];
     if (!added) return status_ok();
-    (*out)->message = TEXT_NONE;
-    (*out)->is_topk = csv_text_equal(name->api, "topk");
+    **out = (struct api_result){ .message = TEXT_NONE,
+                                 .is_topk = csv_text_equal(name->api, "topk") };
     return add_place(t, (struct result_place){ .number = *number, .message = TEXT_NONE });
 }
 

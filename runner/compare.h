@@ -1,7 +1,7 @@
 /* Comparing two details files: the NPU's rows are joined with the GPU's by name, every pair is
  * judged, and the verdicts are collected by API.
  *
- * The GPU's file is read first, into a table of 64 bytes a row; the NPU's file then streams past
+ * The GPU's file is read first, into a table of some 200 bytes a row; the NPU's file then streams past
  * it, and its rows are written as they are judged, in the order of that file. Rows without a
  * partner and repeated names become SKIP rows with a reason; they have no part in the verdict of
  * an API that has other rows. Time and memory are linear in the rows.

@@ -589,6 +589,22 @@ static void set_thresholds(struct three_way_thresholds *out, const struct three_
 /* The first stage has judged the NPU's errors against what rounding explains, so the second
  * device cannot acquit it alone: it can show that both fail alike, which points at the
  * reference, or that an accepted error is larger than another device's. */
+
+/* Is the NPU clearly worse than the GPU in one of the standard's numbers? Twice as bad is no
+ * matter of rounding; without the GPU's number the NPU has no excuse. */
+static bool clearly_worse(const struct three_way_row *row, const struct comparison_info *standard)
+{
+    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) {
+        double npu = row->npu.metric[m], gpu = row->gpu->metric[m];
+        if (!(standard->npu & BIT(m)) || m == METRIC_BALANCE) continue;
+        if (!(row->gpu->present & BIT(m))) return true;
+        if (m == METRIC_THOUSANDTH) npu = 1 - npu, gpu = 1 - gpu; /* a share that is right */
+        bool same = npu == gpu || (isnan(npu) && isnan(gpu));
+        if (!same && !(npu <= 2 * gpu)) return true;
+    }
+    return false;
+}
+
 static enum verdict weigh_first_stage(struct three_way_verdict *out,
                                       const struct three_way_row *row,
                                       const struct comparison_info *standard, enum verdict compared)
@@ -597,14 +613,19 @@ static enum verdict weigh_first_stage(struct three_way_verdict *out,
 
     if (npu == VERDICT_BLANK || npu == VERDICT_SKIP) return compared;
     if (npu == VERDICT_ERROR) {
-        if (row->gpu->status != VERDICT_ERROR || compared == VERDICT_ERROR) {
+        if (row->gpu->status != VERDICT_ERROR || clearly_worse(row, standard)) {
             add_line(out, "The NPU run's own verdict is error.");
             return VERDICT_ERROR;
         }
-        add_line(out, "Both runs fail the first stage, the NPU not worse than the GPU.");
+        add_line(out, "Both runs fail the first stage, the NPU not clearly worse than the GPU.");
         return VERDICT_WARNING;
     }
-    if (standard->relative && compared == VERDICT_ERROR) return worse(npu, VERDICT_WARNING);
+    if (compared != VERDICT_ERROR) return npu;
+    if (standard->relative) {
+        add_line(out, "The NPU run accepts it, but it is larger than the GPU's.");
+        return worse(npu, VERDICT_WARNING);
+    }
+    add_line(out, "The NPU run accepts it: rounding explains it.");
     return npu;
 }
 

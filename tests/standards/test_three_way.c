@@ -790,6 +790,8 @@ START_TEST(strict_trusts_accepted_rounding)
     struct three_way_verdict v = judge_under("strict", f);
     ck_assert_int_eq(v.verdict, VERDICT_PASS);
     ck_assert_int_eq(cell_verdict(&v, THREE_WAY_BINARY_STATUS), VERDICT_ERROR);
+    ck_assert_str_eq(v.message, "ERROR: 二进制一致错误率超过阈值\n"
+                                "The NPU run accepts it: rounding explains it.\n");
 
     f = absolute_row("mul", 0, 0.5, 0);
     f.row.npu.status = VERDICT_ERROR;
@@ -802,13 +804,54 @@ START_TEST(strict_trusts_accepted_rounding)
     f.row.npu.status = f.gpu.status = VERDICT_ERROR;
     v = judge_under("strict", f);
     ck_assert_str_eq(v.message,
-                     "Both runs fail the first stage, the NPU not worse than the GPU.\n");
+                     "Both runs fail the first stage, the NPU not clearly worse than the GPU.\n");
 }
 END_TEST
 
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* A message that does not fit is cut between characters. */
+START_TEST(strict_excuses_equal_failures)
+{
+    static const struct {
+        const char *api;
+        enum three_way_metric metric;
+        double npu, gpu;
+        bool gpu_present;
+        enum verdict expected;
+    } cases[] = {
+        { "pad", METRIC_BINARY, 0.5, 0.25, true, VERDICT_WARNING },
+        { "pad", METRIC_BINARY, 0x1.0000000000001p-1, 0.25, true, VERDICT_ERROR },
+        { "pad", METRIC_BINARY, 0.5, 0, true, VERDICT_ERROR },
+        { "pad", METRIC_BINARY, 0, 0, true, VERDICT_WARNING },
+        { "pad", METRIC_BINARY, NAN, NAN, true, VERDICT_WARNING },
+        { "pad", METRIC_BINARY, NAN, 1, true, VERDICT_ERROR },
+        { "pad", METRIC_BINARY, 1, NAN, true, VERDICT_ERROR },
+        { "pad", METRIC_BINARY, INFINITY, INFINITY, true, VERDICT_WARNING },
+        { "pad", METRIC_BINARY, 0.5, 0.5, false, VERDICT_ERROR },
+        { "conv2d", METRIC_THOUSANDTH, 0.5, 0.75, true, VERDICT_WARNING },
+        { "conv2d", METRIC_THOUSANDTH, 0.25, 0.75, true, VERDICT_ERROR },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture f = blank_row(cases[i].api, "torch.float32");
+        set_both(&f, cases[i].metric, cases[i].npu, cases[i].gpu);
+        if (!cases[i].gpu_present) f.gpu.present = 0;
+        f.row.npu.status = f.gpu.status = VERDICT_ERROR;
+        struct three_way_verdict v = judge_under("strict", f);
+        ck_assert_msg(v.verdict == cases[i].expected, "case %zu: %s", i, verdict_name(v.verdict));
+    }
+    /* ULP: equal failures of both; the error balance is no failure */
+    struct fixture f = ulp_row("torch.float32", 1000, 0.9, 0.9);
+    set_both(&f, METRIC_MEAN_ULP, 1000, 1000);
+    f.row.npu.status = f.gpu.status = VERDICT_ERROR;
+    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_WARNING);
+    f = benchmark_row("torch.float32");
+    set_both(&f, METRIC_BALANCE, 1, 0.001);
+    f.row.npu.status = f.gpu.status = VERDICT_ERROR;
+    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_WARNING);
+}
+END_TEST
+
 START_TEST(long_messages_are_cut)
 {
     char text[2048];
@@ -887,6 +930,7 @@ int main(void)
     tcase_add_test(tests, verdict_of_the_first_stage);
     tcase_add_test(tests, strict_weighs_the_first_stage);
     tcase_add_test(tests, strict_trusts_accepted_rounding);
+    tcase_add_test(tests, strict_excuses_equal_failures);
     tcase_add_test(tests, long_messages_are_cut);
     tcase_add_test(tests, long_message_of_stray_bytes);
     tcase_add_test(tests, skip_has_no_cells);

@@ -1,0 +1,215 @@
+/* Every value against balls: for each sample, each node of the graph of its forward and backward.
+ *
+ * The value of a node carries a bound on its error; the same element pulled through the graph in
+ * ball arithmetic encloses the exact value. Both proofs are independent, so the two must meet:
+ * |value - midpoint| <= bound + radius, and a value that is not finite must have a ball that is
+ * not either (or lies beyond the range of double). Then the outputs and gradients as references:
+ * recomputed to 2^-20 ulp they must still meet the first enclosure.
+ *
+ * `bench-refinement NAME` runs the samples whose API contains NAME.
+ */
+#include <check.h>
+#include <arb.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/pull.h"
+#include "bench/samples.h"
+
+static const char *filter;
+
+enum { PRECISION = 192, MOST_ELEMENTS = 48, WORK = 60000, MOST_COMPLAINTS = 60 };
+
+struct tally {
+    size_t samples, nodes, elements, vague, references, wrong, failed;
+};
+
+/* How far beyond its bound a value is, in units of the bound; 0 within; NaN when the ball says nothing. */
+static double excess(const arb_t ball, double value, double bound)
+{
+    arb_t distance;
+    arf_t slack;
+    double result;
+
+    if (isinf(bound)) return 0; /* nothing is claimed */
+    if (!arb_is_finite(ball)) return NAN;
+    if (!isfinite(value)) { /* fine where the exact value is beyond double */
+        arb_init(distance);
+        arb_abs(distance, ball);
+        arb_set_d(distance, 0);
+        result = arf_cmpabs_2exp_si(arb_midref(ball), 1023) >= 0 ? 0 : INFINITY;
+        arb_clear(distance);
+        return result;
+    }
+    arb_init(distance);
+    arf_init(slack);
+    arb_set_d(distance, value);
+    arb_sub(distance, ball, distance, ARF_PREC_EXACT);
+    arb_abs(distance, distance);
+    arb_get_lbound_arf(slack, distance, 53);
+    result = arf_get_d(slack, ARF_RND_FLOOR);
+    result = result <= bound ? 0 : bound > 0 ? result / bound : INFINITY;
+    arb_clear(distance);
+    arf_clear(slack);
+    return result;
+}
+
+static void complain(struct tally *tally, const struct sample *sample, const char *what, size_t i,
+                     double value, double bound, const arb_t ball)
+{
+    if (tally->wrong++ >= MOST_COMPLAINTS) return;
+    char *text = arb_get_str(ball, 25, ARB_STR_MORE);
+    fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, exact %s\n", sample->place, what, i, value, bound, text);
+    flint_free(text);
+}
+
+/* The primitive, or the function that a pointwise one applies. */
+static const char *node_name(const struct node *node)
+{
+    const char *name = node->primitive->name;
+    if (!strcmp(name, "a function")) return ((const struct unary_function *)node->parameters)->name;
+    if (!strcmp(name, "a function of two")) return ((const struct binary_function *)node->parameters)->name;
+    return name;
+}
+
+/* Some elements of a node: the first ones, and others spread over it. */
+static void check_node(struct tally *tally, struct pull *pull, const struct sample *sample,
+                       struct node *node)
+{
+    arb_t ball;
+    size_t count = node->n < MOST_ELEMENTS ? node->n : MOST_ELEMENTS;
+    arb_init(ball);
+    tally->nodes++;
+    for (size_t k = 0; k < count && pull->work < pull->limit; k++) {
+        size_t i = node->n <= MOST_ELEMENTS || k < count / 2 ? k : k * (node->n / MOST_ELEMENTS);
+        /* A value that is not finite is a statement that balls take over: nothing to compare. */
+        if (!isfinite(node->value[i])) continue;
+        pull_element(pull, ball, node, i);
+        double beyond = excess(ball, node->value[i], node_error(node, i));
+        tally->elements++;
+        if (isnan(beyond)) tally->vague++;
+        if (isnan(beyond) && getenv("VAGUE")) fprintf(stderr, "vague %s %s\n", node_name(node), sample->place);
+        if (beyond > 0) {
+            complain(tally, sample, node_name(node), i, node->value[i], node_error(node, i), ball);
+            break;
+        }
+    }
+    arb_clear(ball);
+}
+
+/* All nodes of the graph, oldest first, so that the first complaint is the cause. */
+static void check_graph(struct tally *tally, const struct sample *sample, struct graph *graph)
+{
+    size_t count = 0;
+    for (struct node *node = graph->newest; node; node = node->older) count++;
+    struct node **nodes = malloc((count + 1) * sizeof *nodes);
+    size_t at = count;
+    for (struct node *node = graph->newest; node; node = node->older) nodes[--at] = node;
+    struct pull *pull = pull_open(PRECISION, WORK);
+    size_t wrong = tally->wrong;
+    for (at = 0; at < count && tally->wrong == wrong; at++) {
+        struct node *node = nodes[at];
+        if (node->primitive && node->value && !node->integer) check_node(tally, pull, sample, node);
+    }
+    pull_close(pull);
+    free(nodes);
+}
+
+/* Refine all components; old and new enclosures must share a point. */
+static void check_reference(struct tally *tally, const struct sample *sample, const char *what,
+                            struct reference *r, struct arena *arena)
+{
+    if (r->integer || !r->refine || !r->n) return;
+    tally->references++;
+    size_t n = r->n < 4 * MOST_ELEMENTS ? r->n : 4 * MOST_ELEMENTS;
+    double *hi = arena_allocate_array(arena, n, sizeof *hi), *bound = arena_allocate_array(arena, n, sizeof *hi);
+    size_t *all = arena_allocate_array(arena, n, sizeof *all);
+    for (size_t i = 0; i < n; i++) {
+        all[i] = i;
+        hi[i] = r->hi[i];
+        bound[i] = reference_bound(r, i) + (r->lo ? fabs(r->lo[i]) : 0);
+    }
+    if (!r->error) { /* refinement writes to an array */
+        double *error = arena_allocate_array(arena, r->n, sizeof *error);
+        for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
+        r->error = error;
+    }
+    if (r->refine(r, n, all, 0x1p-20).code) return;
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(hi[i])) continue;
+        double moved = fabs(r->hi[i] - hi[i]);
+        if (moved <= (bound[i] + reference_bound(r, i) + (r->lo ? fabs(r->lo[i]) : 0)) * (1 + 0x1p-40)) continue;
+        if (tally->wrong++ < MOST_COMPLAINTS)
+            fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, refined %.17g +- %.3g\n", sample->place, what,
+                    i, hi[i], bound[i], r->hi[i], reference_bound(r, i));
+        return;
+    }
+}
+
+static void check_sample(void *context, struct sample *sample, struct arena *arena)
+{
+    struct tally *tally = context;
+    struct bench *bench;
+    struct bench_output *gradients = NULL;
+    size_t count = 0;
+    char what[64];
+
+    struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
+    if (st.code) {
+        tally->failed++;
+        return; /* the goldens' and the catalogue's tests complain */
+    }
+    tally->samples++;
+    const struct op *op = bench_call(bench)->op;
+    if (!sample->golden && !(op->flags & (OP_NO_GRADIENT | OP_RANDOM))) {
+        struct numbers numbers = { 1 };
+        sample_cotangents(&sample->c.cotangents, bench, arena, &numbers);
+        sample->c.has_backward = true;
+    }
+    if (sample->c.has_backward && bench_backward(&gradients, &count, bench, &sample->c.cotangents).code)
+        count = 0;
+    check_graph(tally, sample, bench_call(bench)->graph);
+    for (size_t k = 0; k < bench_output_count(bench); k++) {
+        if (bench_output(bench, k)->kind != BENCH_OUTPUT_TENSOR) continue;
+        snprintf(what, sizeof what, "output %zu", k);
+        check_reference(tally, sample, what, &bench_output(bench, k)->reference, arena);
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (gradients[k].kind != BENCH_OUTPUT_TENSOR) continue;
+        snprintf(what, sizeof what, "gradient %zu", k);
+        check_reference(tally, sample, what, &gradients[k].reference, arena);
+    }
+}
+
+START_TEST(values_lie_within_their_bounds_of_balls)
+{
+    struct tally tally = { 0 };
+    samples_each(filter, check_sample, &tally);
+    flint_cleanup();
+    printf("%zu samples (%zu could not run): %zu elements of %zu nodes against balls, %zu undecided; "
+           "%zu references refined; %zu wrong\n", tally.samples, tally.failed, tally.elements, tally.nodes,
+           tally.vague, tally.references, tally.wrong);
+    ck_assert_uint_gt(tally.samples, 0);
+    ck_assert_uint_eq(tally.wrong, 0);
+    /* What neither proof decides must stay rare. */
+    ck_assert_uint_le(tally.vague * 100, tally.elements);
+}
+END_TEST
+
+int main(int count, char **arguments)
+{
+    filter = count > 1 ? arguments[1] : NULL;
+    Suite *suite = suite_create("refinement");
+    TCase *tests = tcase_create("refinement");
+    tcase_set_timeout(tests, 600);
+    tcase_add_test(tests, values_lie_within_their_bounds_of_balls);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -262,7 +262,7 @@ static double residual_norm(const struct graph *g, const struct node *a, const d
             }
             row += fabs(sum) + gamma * slack * 1.01;
         }
-        worst = fmax(worst, row);
+        if (!(row <= worst)) worst = row < INFINITY ? row : INFINITY; /* inf * 0 of an unknown element */
     }
     return worst * 1.01;
 }

@@ -235,6 +235,11 @@ static void binary_pull(struct pull *pull, void *ball, struct node *node, size_t
     pull_element(pull, a, node->inputs[0], broadcast_offset(node, node->inputs[0], i));
     pull_element(pull, b, node->inputs[1], broadcast_offset(node, node->inputs[1], i));
     f->ball(ball, a, b, pull->precision);
+    /* A ball has no -0. Where an operand is -0 and chooses a side of a cut (atan2), the double
+     * value of the exact operands has the right sign. */
+    if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_exact(a) && arb_is_exact(b) &&
+        arb_is_nonzero(ball) && arb_is_negative(ball) != (node->value[i] < 0))
+        arb_neg(ball, ball);
     arb_clear(a);
     arb_clear(b);
 }

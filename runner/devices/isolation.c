@@ -146,16 +146,9 @@ static struct status diagnose_signal(const struct isolation *isolation, int sign
     if (spoke && diagnose_fence(&st, isolation, place)) return st;
     if (spoke && is_stack_overflow(header))
         return status_error(STATUS_DEVICE, "device overflowed its stack%s", place);
-    if (spoke && (signal == SIGSEGV || signal == SIGBUS)) {
-        if (limit && header->fault_address < 4096)
-            return status_error(STATUS_DEVICE,
-                                "device crashed: %s%s at address %#llx (a null pointer; an "
-                                "allocation beyond the limit of %.2f GB gives one)%s",
-                                name, place, (unsigned long long)header->fault_address,
-                                (double)limit / 1e9, tail);
+    if (spoke && (signal == SIGSEGV || signal == SIGBUS))
         return status_error(STATUS_DEVICE, "device crashed: %s%s at address %#llx%s", name, place,
                             (unsigned long long)header->fault_address, tail);
-    }
     if (signal == SIGKILL)
         return status_error(STATUS_DEVICE,
                             "device was killed%s: by the system for want of memory, or it closed "

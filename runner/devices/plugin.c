@@ -19,10 +19,13 @@ struct plugin {
     struct binding binding; /* large, so it is kept */
 };
 
-/* A kernel that allocates without end should fail before the machine does. */
-static uint64_t default_memory_limit(void)
+/* A kernel that allocates without end should fail before the machine does, so without a limit of
+ * the user's or the manifest's it is half of the machine's memory. */
+static uint64_t memory_limit(const struct manifest *manifest, const struct device_options *options)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (options->memory_limit_bytes) return options->memory_limit_bytes;
+    if (manifest->memory_limit > 0) return (uint64_t)manifest->memory_limit;
     return pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : 0;
 }
 
@@ -32,8 +35,7 @@ static struct status start(struct plugin *plugin, const struct device_options *o
     struct isolation_options isolation = {
         .in_process = options->in_process,
         .timeout_s = options->case_timeout_s,
-        .memory_limit = options->memory_limit_bytes ? options->memory_limit_bytes
-                                                    : default_memory_limit(),
+        .memory_limit = memory_limit(&plugin->manifest, options),
         .handler = plugin_call,
         .finish = plugin_call_finish,
     };

@@ -479,7 +479,8 @@ static struct status read_kernels(struct manifest *m, const cJSON *kernels)
 static const struct json_key manifest_keys[] = {
     { "plugin", NUMBER, true },       { "name", TEXT, false },     { "libraries", OBJECT, true },
     { "environment", OBJECT, false }, { "enums", OBJECT, false },  { "wrappers", OBJECT, false },
-    { "session", OBJECT, false },     { "kernels", LIST, true },   { NULL, 0, false },
+    { "session", OBJECT, false },     { "kernels", LIST, true },   { "memory_limit", NUMBER, false },
+    { NULL, 0, false },
 };
 
 static const struct json_key session_keys[] = {
@@ -572,6 +573,10 @@ static struct status read_manifest(struct manifest *m)
     m->title = json_get_string(root, "name", m->file.path);
     TRY(read_libraries(m, json_get(root, "libraries")));
     TRY(read_environment(m, json_get(root, "environment")));
+    const cJSON *memory = json_get(root, "memory_limit");
+    if (memory && !(memory->valuedouble >= 1 << 20 && memory->valuedouble < 0x1p53))
+        return json_fault(&m->file, memory, "a number of bytes of at least 1048576 is expected");
+    m->memory_limit = memory ? memory->valuedouble : 0;
     TRY(read_enums(m, json_get(root, "enums")));
     TRY(read_wrappers(m, json_get(root, "wrappers")));
     session = json_get(root, "session");

@@ -140,6 +140,7 @@ struct manifest {
     struct manifest_library *libraries;
     size_t n_libraries;
     const cJSON *environment; /* name -> string, or NULL */
+    double memory_limit;      /* bytes of private memory for a kernel process; 0: not given */
     struct manifest_enum *enums;
     size_t n_enums;
     struct manifest_wrapper *wrappers;

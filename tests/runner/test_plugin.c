@@ -23,8 +23,8 @@ static void open_device(void)
     char backend[1000];
     manifest_path(backend, sizeof backend, "plugin:");
     struct device_options options = { .backend = backend,
-                                      .case_timeout_s = 0.5,
-                                      .memory_limit_bytes = 256 << 20 };
+                                      .case_timeout_s = 1,
+                                      .memory_limit_bytes = 64 << 20 };
     const struct device_class *class = device_find(backend);
     ck_assert_ptr_nonnull(class);
     struct status st = class->open(&device, &options);
@@ -369,11 +369,11 @@ static const struct {
     const char *api, *text;
 } misdeeds[] = {
     { "crash", "device crashed: SIGSEGV in crash at address 0x8" },
-    { "hang", "device hung for 0.5 s in hang" },
+    { "hang", "device hung for 1 s in hang" },
     { "overrun", "device wrote past output 0 in overrun (at byte 24 of 24)" },
     { "scribble", "device modified input 1 in scribble" },
     { "quit", "device exited with status 9 in quit" },
-    { "hog", "device ran out of memory (limit 0.27 GB) in hog" },
+    { "hog", "device ran out of memory (limit 0.07 GB) in hog" },
     { "complain",
       "device crashed: SIGABRT in complain: kernel: tile size 0 is not possible" },
 };

@@ -99,7 +99,7 @@ static const struct {
     { 2, "\"libraries\": [],", "dir/a.json:2: libraries: an object is expected" },
     { 2, "\"librarys\": {},",
       "dir/a.json:2: librarys: no such key; known here: plugin, name, libraries, environment, "
-      "enums, wrappers, session, kernels" },
+      "enums, wrappers, session, kernels, memory_limit" },
     { 3, "\"enums\": { \"mode\": { \"sum\": \"1\" } },",
       "dir/a.json:3: enums.mode.sum: a number is expected" },
     { 4, "\"wrappers\": { \"w\": { \"before\": [] } },",
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(the_schema_knows_every_key)
 {
     static const char *const keys[] = {
-        "plugin", "name", "libraries", "environment", "enums", "wrappers", "session", "kernels",
+        "plugin", "name", "libraries", "environment", "memory_limit", "enums", "wrappers", "session", "kernels",
         "open", "close", "value", "before", "after", "after_output", "apis", "parameters", "when",
         "let", "outputs", "steps", "backward", "smoke", "each", "gradients", "shape", "dtype", "returns",
         "initial", "axes", "of", "call", "library", "arguments", "loop", "allocate", "bytes",

@@ -222,6 +222,10 @@ static double error_wrapped(double a, double ea, double b, double eb, double y)
 
 static void ball_floor_divide(arb_t y, const arb_t a, const arb_t b, slong p)
 {
+    if (!arb_is_finite(b)) { /* the quotient is 0 from one side */
+        arb_set_si(y, arb_is_zero(a) || arb_is_negative(a) == arb_is_negative(b) ? 0 : -1);
+        return;
+    }
     arb_div(y, a, b, p + 1100);
     arb_floor(y, y, p);
 }

@@ -71,14 +71,16 @@ static void hardsigmoid(struct call *call)
                                   node_scalar(g, 1), y));
 }
 
-/* x (x + 3) / 6 between -3 and 3, both included. */
+/* x (x + 3) / 6 between -3, included, and 3. x times 0 below makes NaN of -infinity. */
 static void hardswish(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = input_of(call);
+    struct node *x = input_of(call), *zero = node_scalar(g, 0);
     struct node *y = node_divide(g, node_multiply(g, x, node_offset(g, x, 3)), node_scalar(g, 6));
-    y = node_select(g, node_compare(g, COMPARE_LT, x, node_scalar(g, -3)), node_scalar(g, 0), y);
-    call_return(call, node_select(g, node_compare(g, COMPARE_GT, x, node_scalar(g, 3)), x, y));
+    struct node *endless = node_compare(g, COMPARE_EQ, x, node_scalar(g, -INFINITY));
+    struct node *below = node_select(g, endless, node_scalar(g, NAN), zero);
+    y = node_select(g, node_compare(g, COMPARE_LT, x, node_scalar(g, -3)), below, y);
+    call_return(call, node_select(g, node_compare(g, COMPARE_GE, x, node_scalar(g, 3)), x, y));
 }
 
 static struct node *leaky(struct graph *g, struct node *x, double slope)

@@ -160,19 +160,20 @@ static void renorm(struct call *call)
     call_return_typed(call, node_multiply(g, x, scale), x->dtype);
 }
 
-static void through_backward(struct graph *g, struct node *node, struct node *cotangent,
+/* x c / (the floored norm): PyTorch differentiates the norm as if the floored one were it. */
+static void floored_backward(struct graph *g, struct node *node, struct node *cotangent,
                              const void *parameters)
 {
+    struct node *x = node->inputs[1];
     (void)parameters;
-    gradient_pass(g, node->inputs[1], cotangent, NULL);
+    gradient_pass(g, x, node_divide(g, cotangent, node), x);
 }
 
-/* x / norm with the norm at least eps; the cotangent ignores that floor. */
+/* x / norm with the norm at least eps. */
 static struct node *direction(struct graph *g, struct node *x, int dim, struct node *eps)
 {
-    struct node *norm = node_vector_norm(g, x, 2, 1u << dim, true);
-    struct node *least = floored(g, norm, eps);
-    norm = node_stated_gradient(g, least, 1, &norm, through_backward, NULL);
+    struct node *norm = floored(g, node_vector_norm(g, x, 2, 1u << dim, true), eps);
+    norm = node_stated_gradient(g, norm, 1, &x, floored_backward, NULL);
     return node_divide(g, x, norm);
 }
 

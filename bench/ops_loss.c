@@ -88,11 +88,11 @@ static void smooth_loss(struct call *call)
 
 /* ---- binary cross entropy -------------------------------------------------------------------------- */
 
-/* PyTorch's: (x - t) / max(x (1 - x), 1e-12) toward x, log(1 - x) - log(x) toward t. */
+/* PyTorch's: (x - t) / max(x (1 - x), float32's 1e-12) toward x, log(1 - x) - log(x) toward t. */
 static void binary_backward(struct graph *g, struct node *node, struct node *cotangent,
                             const void *parameters)
 {
-    struct node *x = node->inputs[1], *t = node->inputs[2], *least = node_scalar(g, 1e-12);
+    struct node *x = node->inputs[1], *t = node->inputs[2], *least = node_scalar(g, (double)1e-12f);
     (void)parameters;
     if (x->tracked) {
         struct node *spread = node_multiply(g, x, one_less(g, x));

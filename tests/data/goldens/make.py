@@ -73,7 +73,7 @@ class Goldens:
         if native and native_outputs is None:
             raise RuntimeError(f"{api} does not run natively")
         leaves = []
-        in_place = api.rstrip("_") != api or api.startswith("Tensor.__i") or "inplace" in kwargs
+        in_place = api.endswith("_") and not api.endswith("__") or api.startswith("Tensor.__i") or "inplace" in kwargs
 
         def raised(t, frozen=False):
             wide = t.detach().clone()
@@ -83,7 +83,7 @@ class Goldens:
             if tracked:
                 wide.requires_grad_()
             leaves.append(wide)
-            return wide.clone() if tracked and api.endswith("_") else wide
+            return wide.clone() if tracked and in_place else wide
 
         try:
             result = self.call(api, *kept, raised)

@@ -166,7 +166,24 @@ static double function_ulps(const struct graph *graph, double ours)
     return graph->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
 
-struct node *node_unary(struct graph *graph, const struct unary_function *f, struct node *x)
+/* In the model of a float kernel: a value beyond float's range is infinite there, and nothing is
+ * known of what is made of it. */
+static void model_overflows(struct graph *graph, struct node *node)
+{
+    size_t i = 0;
+    if (!graph_is_model(graph) || graph->wide || graph_failed(graph)) return;
+    while (i < node->n && !(fabs(node->value[i]) > dtype_info(DT_F32)->largest)) i++;
+    if (i == node->n) return;
+    bool uniform = !node->error;
+    if (!node_need_errors(graph, node)) return;
+    for (i = 0; i < node->n; i++) {
+        double magnitude = fabs(node->value[i]);
+        if (magnitude > dtype_info(DT_F32)->largest && isfinite(magnitude)) node->error[i] = INFINITY;
+        else if (uniform) node->error[i] = isfinite(magnitude) ? node->relative * magnitude + node->absolute : 0;
+    }
+}
+
+static struct node *evaluate_unary(struct graph *graph, const struct unary_function *f, struct node *x)
 {
     x = node_to_real(graph, x);
     const double *in = node_values(graph, x);
@@ -194,6 +211,13 @@ struct node *node_unary(struct graph *graph, const struct unary_function *f, str
         if (e > 0) bound = (bound + (f->slope ? f->slope(in[i], e) * e : INFINITY)) * (1 + 0x1p-40);
         node->error[i] = tidy_bound(bound, out[i]);
     }
+    return node;
+}
+
+struct node *node_unary(struct graph *graph, const struct unary_function *f, struct node *x)
+{
+    struct node *node = evaluate_unary(graph, f, x);
+    model_overflows(graph, node);
     return node;
 }
 
@@ -458,7 +482,7 @@ static double kernel_roundings(const struct graph *graph, const struct binary_fu
     return graph->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
 }
 
-struct node *node_binary(struct graph *graph, const struct binary_function *f, struct node *a,
+static struct node *evaluate_binary(struct graph *graph, const struct binary_function *f, struct node *a,
                          struct node *b)
 {
     struct node *operands[2] = { node_to_real(graph, a), node_to_real(graph, b) };
@@ -492,6 +516,14 @@ struct node *node_binary(struct graph *graph, const struct binary_function *f, s
     } else if (node_need_errors(graph, node)) {
         walk_rows(&walk, node->n, error_row, &context);
     }
+    return node;
+}
+
+struct node *node_binary(struct graph *graph, const struct binary_function *f, struct node *a,
+                         struct node *b)
+{
+    struct node *node = evaluate_binary(graph, f, a, b);
+    model_overflows(graph, node);
     return node;
 }
 

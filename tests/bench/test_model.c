@@ -1,0 +1,136 @@
+/* The model of an honest kernel against a kernel: BENCH_NATIVE computes as a device does, and what
+ * it returns must lie within `honest` of the exact value, its last rounding apart.
+ *
+ *   |native - exact| <= honest + rounding to the dtype (half an ulp of what was rounded)
+ *
+ * for every output and gradient of every sample. `honest_rms` is no bound; its property is
+ * statistical: over all elements of an API the root mean square of error / honest_rms stays below 1.5.
+ *
+ * `bench-model NAME` runs the samples whose API contains NAME.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/samples.h"
+
+static const char *filter;
+
+enum { MOST_COMPLAINTS = 400 };
+
+struct tally {
+    size_t samples, tensors, elements, wrong, without;
+    double ratio_squares; /* of (error beyond the rounding) / honest_rms */
+    size_t ratios;
+};
+
+/* Half an ulp of the dtype at a value off by at most `slack`, and the first ulps of an overflow. */
+static double rounding_of(enum dtype dtype, double value, double slack)
+{
+    double magnitude = fabs(value) + slack;
+    const struct dtype_info *info = dtype_info(dtype);
+    if (magnitude > info->largest) magnitude = info->largest;
+    return dtype_ulp(dtype, magnitude) / 2 * (1 + 0x1p-20);
+}
+
+static void check_tensor(struct tally *tally, const struct sample *sample, const char *what,
+                         const struct reference *r, const struct value *native, struct arena *arena)
+{
+    if (r->integer || native->kind != VALUE_TENSOR) return;
+    if (!r->honest || !r->honest_rms) {
+        tally->without++;
+        return;
+    }
+    struct tensor dense;
+    ck_assert_int_eq(tensor_densify(&dense, arena, native->tensor.tensor).code, 0);
+    size_t n = tensor_elements(&dense) * (dtype_is_complex(dense.dtype) ? 2 : 1);
+    double *got = arena_allocate_array(arena, n, sizeof *got);
+    dtype_to_double(got, dense.data, dense.dtype, tensor_elements(&dense));
+    ck_assert_uint_eq(n, r->n);
+    tally->tensors++;
+    for (size_t i = 0; i < n; i++) {
+        double want = r->hi[i], error = fabs(got[i] - want);
+        if (!isfinite(want) || fabs(want) + r->honest[i] > dtype_info(r->dtype)->largest) continue;
+        double rounding = rounding_of(r->dtype, want, r->honest[i]);
+        double allowed = (r->honest[i] + rounding) * (1 + 0x1p-20) + reference_bound(r, i);
+        tally->elements++;
+        if (r->honest_rms[i] > 0 && isfinite(error)) {
+            double own = fmax(error - rounding - reference_bound(r, i), 0);
+            tally->ratio_squares += own / r->honest_rms[i] * (own / r->honest_rms[i]);
+            tally->ratios++;
+        }
+        if (error <= allowed) continue;
+        if (tally->wrong++ < MOST_COMPLAINTS)
+            fprintf(stderr, "%-44s %s[%zu] native %.9g, exact %.9g: off by %.3g, honest %.3g + rounding %.3g\n",
+                    sample->place, what, i, got[i], want, error, r->honest[i], rounding);
+        return;
+    }
+}
+
+static void check_sample(void *context, struct sample *sample, struct arena *arena)
+{
+    struct tally *tally = context;
+    struct bench *reference, *native;
+    struct value outputs, slopes;
+    struct bench_output *gradients;
+    size_t count;
+    char what[64];
+
+    if (bench_open(&reference, &sample->c, arena, BENCH_REFERENCE).code ||
+        bench_model(reference).code || bench_open(&native, &sample->c, arena, BENCH_NATIVE).code ||
+        bench_native_outputs(&outputs, native).code || bench_settle(reference, &outputs).code)
+        return; /* the goldens' and the catalogue's tests complain */
+    const struct op *op = bench_call(reference)->op;
+    if (op->flags & OP_RANDOM) return;
+    tally->samples++;
+    for (size_t k = 0; k < bench_output_count(reference); k++) {
+        if (bench_output(reference, k)->kind != BENCH_OUTPUT_TENSOR) continue;
+        snprintf(what, sizeof what, "output %zu", k);
+        check_tensor(tally, sample, what, &bench_output(reference, k)->reference, &outputs.list.items[k], arena);
+    }
+    if (!sample->golden && !(op->flags & OP_NO_GRADIENT)) {
+        struct numbers numbers = { 1 };
+        sample_cotangents(&sample->c.cotangents, reference, arena, &numbers);
+        sample->c.has_backward = true;
+    }
+    if (!sample->c.has_backward ||
+        bench_backward(&gradients, &count, reference, &sample->c.cotangents).code ||
+        bench_native_gradients(&slopes, native, &sample->c.cotangents).code)
+        return;
+    for (size_t k = 0; k < count; k++) {
+        if (gradients[k].kind != BENCH_OUTPUT_TENSOR) continue;
+        snprintf(what, sizeof what, "gradient %zu", k);
+        check_tensor(tally, sample, what, &gradients[k].reference, &slopes.list.items[k], arena);
+    }
+}
+
+START_TEST(native_results_lie_within_the_model)
+{
+    struct tally tally = { 0 };
+    samples_each(filter, check_sample, &tally);
+    double rms = tally.ratios ? sqrt(tally.ratio_squares / (double)tally.ratios) : 0;
+    printf("%zu samples: %zu elements of %zu tensors, %zu beyond the model, %zu tensors without one; error "
+           "/ honest_rms has root mean square %.2f\n", tally.samples, tally.elements, tally.tensors,
+           tally.wrong, tally.without, rms);
+    ck_assert_uint_gt(tally.samples, 0);
+    ck_assert_uint_eq(tally.wrong, 0);
+}
+END_TEST
+
+int main(int count, char **arguments)
+{
+    filter = count > 1 ? arguments[1] : NULL;
+    Suite *suite = suite_create("model");
+    TCase *tests = tcase_create("model");
+    tcase_set_timeout(tests, 600);
+    tcase_add_test(tests, native_results_lie_within_the_model);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -183,6 +183,18 @@ static void read_outputs(struct golden_file *file, struct golden *out, const cJS
     }
 }
 
+struct dtype_list {
+    enum dtype dtype[GOLDEN_MOST];
+    size_t count;
+};
+
+static bool note_dtype(struct value *tensor, void *context)
+{
+    struct dtype_list *list = context;
+    list->dtype[list->count++] = tensor->tensor.record ? tensor->tensor.record->dtype : DT_NONE;
+    return list->count < GOLDEN_MOST;
+}
+
 bool golden_next(struct golden_file *file, struct golden *out, struct arena *arena)
 {
     if (getline(&file->line, &file->capacity, file->index) < 2) return false;
@@ -223,13 +235,21 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
             v->tensor.tensor = read_tensor(file, cJSON_GetObjectItem(item, "file"), DT_NONE, arena);
         }
     }
+    /* Native gradients are rounded to the dtype of their argument. */
+    const cJSON *precision = cJSON_GetObjectItem(json, "precision");
+    bool native = cJSON_IsString(precision) && !strcmp(precision->valuestring, "native");
+    struct dtype_list dtypes = { 0 };
+    (void)value_each_tensor(&out->c.args, note_dtype, &dtypes);
+    (void)value_each_tensor(&out->c.kwargs, note_dtype, &dtypes);
     out->gradient_count = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(json, "grad_input"))
     {
         const cJSON *place = cJSON_GetObjectItem(item, "file");
         struct golden_tensor *t = &out->gradients[cJSON_GetObjectItem(item, "tensor_index")->valueint];
         if (!cJSON_IsArray(place)) continue;
-        t->present = t->is_float64 = true;
+        t->present = true;
+        t->is_float64 = !native;
+        t->dtype = native ? dtypes.dtype[cJSON_GetObjectItem(item, "tensor_index")->valueint] : DT_NONE;
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
     cJSON_Delete(json);

@@ -19,6 +19,7 @@ struct golden_tensor {
 struct golden {
     char api[128];
     char family[32];
+    bool is_public; /* set by the caller: of the folder tests/data/goldens */
     struct api_case c;
     size_t output_count;
     struct golden_tensor outputs[GOLDEN_MOST];

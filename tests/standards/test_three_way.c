@@ -794,6 +794,27 @@ START_TEST(strict_trusts_accepted_rounding)
                                 "The NPU run accepts it: rounding explains it.\n");
 
     f = absolute_row("mul", 0, 0.5, 0);
+    f.row.npu.status = VERDICT_PASS;
+    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
+    f.row.api = "test_api";
+    set(&f.row.npu, METRIC_BALANCE, 1);
+    v = judge_under("strict", f);
+    ck_assert_str_eq(v.algorithm, "累积误差比对法");
+    ck_assert_int_eq(v.verdict, VERDICT_PASS);
+    f = blank_row("conv2d", "torch.float32");
+    set(&f.row.npu, METRIC_THOUSANDTH, 0.5);
+    f.row.npu.status = VERDICT_PASS;
+    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
+
+    /* the ULP standard does look at the GPU */
+    f = ulp_row("torch.float32", 1000, 0.9, 0.1);
+    f.row.npu.status = f.gpu.status = VERDICT_PASS;
+    v = judge_under("strict", f);
+    ck_assert_int_eq(v.verdict, VERDICT_WARNING);
+    ck_assert_str_eq(v.message, "ERROR: ULP误差不满足标准\n"
+                                "The NPU run accepts it, but it is larger than the GPU's.\n");
+
+    f = absolute_row("mul", 0, 0.5, 0);
     f.row.npu.status = VERDICT_ERROR;
     f.gpu.status = VERDICT_PASS;
     v = judge_under("strict", f);

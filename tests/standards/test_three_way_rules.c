@@ -150,6 +150,17 @@ START_TEST(overrides_of_every_threshold)
 END_TEST
 
 /* The standard of an API can be set, with the words that a run's overrides use. */
+/* 0 is a limit like any other: only an error of 0 keeps it. */
+START_TEST(a_limit_may_be_zero)
+{
+    struct three_way_rules *rules = load(
+        "v2", "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 0}}}}}]}");
+    ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 0), VERDICT_PASS);
+    ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 0x1p-1000), VERDICT_ERROR);
+    three_way_rules_release(rules);
+}
+END_TEST
+
 START_TEST(overrides_choose_the_standard)
 {
     static const struct {
@@ -370,6 +381,7 @@ int main(void)
     tcase_add_test(tests, override_for_an_api_and_a_dtype);
     tcase_add_test(tests, overrides_add_up);
     tcase_add_test(tests, overrides_of_every_threshold);
+    tcase_add_test(tests, a_limit_may_be_zero);
     tcase_add_test(tests, overrides_choose_the_standard);
     tcase_add_loop_test(tests, faults_name_line_and_key, 0, (int)(sizeof faults / sizeof *faults));
     tcase_add_loop_test(tests, faults_of_built_in_files, 0,

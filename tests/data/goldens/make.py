@@ -73,7 +73,7 @@ class Goldens:
         if native and native_outputs is None:
             raise RuntimeError(f"{api} does not run natively")
         leaves = []
-        in_place = api.endswith("_") and not api.endswith("__") or api.startswith("Tensor.__i") or "inplace" in kwargs
+        in_place = api.endswith("_") and not api.endswith("__") or api.startswith("Tensor.__i") or api.endswith("__setitem__") or "inplace" in kwargs
 
         def raised(t, frozen=False):
             wide = t.detach().clone()

@@ -146,7 +146,7 @@ for reduce in ("prod", "mean", "amax", "amin"):
 # Scatters into a view.
 call("Torch.select_scatter", x(3, 4), x(4), 0, -1)
 call("Torch.slice_scatter", x(5, 3), x(2, 3), start=1, end=5, step=2)
-call("Tensor.slice_scatter", x(3, 5), x(3, 2), 1, 3)
+call("Tensor.slice_scatter", x(3, 5), x(3, 2), 1, start=3, end=5, step=1)
 # PyTorch 1.13 leaves parts of this gradient uninitialised.
 call("Torch.as_strided_scatter", x(9, grad=False), x(2, 2, grad=False), (2, 2), (1, 2), 1)
 
@@ -238,4 +238,9 @@ call("Torch.histc", torch.tensor([1.0, 1.0]), 4)
 call("Torch.histogram", x(50, grad=False), 6)
 call("Torch.histogram", x(20, grad=False), bins=4, range=(-1.0, 1.5), density=True)
 call("Torch.histogram", x(20, grad=False), torch.tensor([-1.0, 0.0, 0.25, 2.0]), weight=x(20, grad=False).detach())
+points = x(30, 2, grad=False)
+call("Torch.histogramdd", points, (3, 2))
+call("Torch.histogramdd", points, bins=2, range=(-1.0, 1.0, 0.0, 2.0), density=True)
+call("Torch.histogramdd", points, (torch.tensor([-1.0, 0.0, 2.0]), torch.tensor([-2.0, 0.5, 1.0, 3.0])),
+     weight=x(30, grad=False))
 book.save()

@@ -79,6 +79,14 @@ call(F + "max_unpool2d", x(1, 2, 2, 3), positions, 2)
 call(F + "max_unpool2d", x(1, 2, 2, 3), positions, 2, 2, 0, (1, 2, 5, 6))
 call(F + "max_unpool3d", x(1, 1, 2, 2, 2), torch.tensor([0, 3, 9, 15, 33, 40, 50, 63]).view(1, 1, 2, 2, 2), 2)
 
+# Fractional windows, with given samples.
+for ratio in ({"output_size": (3, 2)}, {"output_ratio": (0.5, 0.7)}, {"output_size": 1}):
+    call(F + "fractional_max_pool2d", x(1, 2, 6, 7), 2, _random_samples=fixed(book.uniform(1, 2, 2)), **ratio)
+call(F + "fractional_max_pool2d_with_indices", x(1, 1, 9, 8), (2, 3), 4, _random_samples=fixed(book.uniform(1, 1, 2)))
+call(F + "fractional_max_pool3d", x(1, 2, 5, 6, 7), 2, (2, 3, 4), _random_samples=fixed(book.uniform(1, 2, 3)))
+call(F + "fractional_max_pool3d_with_indices", x(2, 4, 4, 5), (1, 2, 3), 2,
+     _random_samples=fixed(book.uniform(1, 2, 3)))
+
 # Interpolation.
 sizes = {3: ([3], [11], [5]), 4: ([3, 8], [10, 4], [5, 7]), 5: ([2, 7, 3], [6, 3, 8], [4, 5, 3])}
 inputs = {3: (1, 2, 5), 4: (1, 2, 5, 7), 5: (1, 1, 4, 5, 3)}

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "formats/pt_write.h"
+#include "formats/pt.h"
 
 /* Where the files of one argument list go, and how many leaves it has had. */
 struct series {

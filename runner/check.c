@@ -1,5 +1,6 @@
 #include "runner/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include "core/memory.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
+#include "runner/evidence.h"
 #include "runner/precision.h"
 
 /* A call on its way. Everything but the outcome lives in the worker's arena. */
@@ -26,6 +28,7 @@ struct check {
     struct case_outcome *out;
     size_t rows[2];           /* forward and backward rows so far */
     char *first_message[2];   /* of the first row of each direction, for the result row */
+    double rounding; /* of the row being added: its error over what rounding explains, or -1 */
     bool holds_slot, stopped;
     struct timespec since;
 };
@@ -68,6 +71,8 @@ static struct status add_row(struct check *k, bool backward, const struct judged
 {
     enum verdict *verdict = backward ? &k->out->backward : &k->out->forward;
     TRY(csv_append_row(&k->out->details, judged->cells, COLUMN_COUNT));
+    TRY(evidence_append(&k->out->evidence, judged, k->setup->repeat, k->c.full_name,
+                        k->rows[0] + k->rows[1] ? NULL : &k->input_notes, k->rounding));
     TRY(add_note(k->out, judged));
     *verdict = worse_verdict(*verdict, judged->verdict);
     if (!k->rows[backward]++) {
@@ -127,6 +132,30 @@ static struct status random_wanted(struct wanted *want, struct arena *arena,
     return status_ok();
 }
 
+/* How far the worst element of a forward row that is not a pass lies beyond what the rounding of
+ * an honest kernel explains. The model is made when the first such row needs it. */
+static struct status explain(struct check *k, bool backward, const struct judged *judged,
+                             struct bench_output *output, const struct value *got)
+{
+    bool asks = !backward && output->kind == BENCH_OUTPUT_TENSOR && !output->reference.integer &&
+                (judged->verdict == VERDICT_WARNING || judged->verdict == VERDICT_ERROR);
+    if (!asks || !judged->has_metrics || got->kind != VALUE_TENSOR) return status_ok();
+    if (!output->reference.honest) TRY(bench_model(k->bench));
+    const struct reference *r = &output->reference;
+    struct tensor dense;
+    double *values = arena_allocate_array(k->arena, r->n, sizeof *values);
+    if (!r->honest || !values || tensor_elements(got->tensor.tensor) > r->n) return status_ok();
+    TRY(tensor_densify(&dense, k->arena, got->tensor.tensor));
+    dtype_to_double(values, dense.data, dense.dtype, tensor_elements(&dense));
+    k->rounding = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        double allowed = r->honest[i] + 0.5 * dtype_ulp(r->dtype, r->hi[i]) + reference_bound(r, i);
+        double quotient = fabs(values[i] - r->hi[i]) / allowed;
+        if (quotient > k->rounding && quotient < INFINITY) k->rounding = quotient;
+    }
+    return status_ok();
+}
+
 /* One output or gradient against its reference. */
 static struct status judge_row(struct check *k, bool backward, struct bench_output *output,
                                const struct value *got)
@@ -150,7 +179,10 @@ static struct status judge_row(struct check *k, bool backward, struct bench_outp
     }
     struct judge_request request = request_of(k, backward, returned);
     TRY(judge_output(&judged, k->arena, &request, &want, got));
-    return add_row(k, backward, &judged);
+    TRY(explain(k, backward, &judged, output, got));
+    struct status status = add_row(k, backward, &judged);
+    k->rounding = -1;
+    return status;
 }
 
 /* ---- times ------------------------------------------------------------------------------ */
@@ -417,7 +449,8 @@ static struct status check_position(struct check *k, size_t position)
 bool case_check(struct case_outcome *out, struct check_worker *worker, size_t position)
 {
     struct check k = {
-        .setup = worker->setup, .worker = worker, .arena = &worker->arena, .out = out
+        .setup = worker->setup, .worker = worker, .arena = &worker->arena, .out = out,
+        .rounding = -1,
     };
     case_outcome_clear(out);
     worker->arena.limit_bytes = 0;
@@ -442,6 +475,7 @@ void case_outcome_clear(struct case_outcome *outcome)
     release_notes(outcome);
     csv_buffer_clear(&outcome->details);
     csv_buffer_clear(&outcome->result);
+    csv_buffer_clear(&outcome->evidence);
     outcome->fatal = status_ok();
     outcome->internal_error = false;
     outcome->forward = outcome->backward = VERDICT_BLANK;
@@ -454,5 +488,6 @@ void case_outcome_release(struct case_outcome *outcome)
     memory_release(outcome->notes);
     csv_buffer_release(&outcome->details);
     csv_buffer_release(&outcome->result);
+    csv_buffer_release(&outcome->evidence);
     *outcome = (struct case_outcome){ .n_notes = 0 };
 }

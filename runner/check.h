@@ -34,6 +34,7 @@ struct check_setup {
     struct memory_budget *budget;
     sem_t *compute_slots; /* one per core: more threads than that only wait for devices */
     bool save_timings;
+    const char *repeat; /* the command that repeats one call, up to its name */
 };
 
 struct workers;
@@ -59,7 +60,7 @@ struct row_note {
 struct case_outcome {
     struct status fatal; /* not OK: the run cannot go on */
     bool internal_error; /* a promise of ours was broken: a SKIP row, and exit status 4 */
-    struct csv_buffer details, result;
+    struct csv_buffer details, result, evidence;
     enum verdict forward, backward;
     struct row_note *notes;
     size_t n_notes, notes_capacity;

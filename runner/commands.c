@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "runner/case_command.h"
 #include "runner/compare_command.h"
 #include "runner/diff_command.h"
 #include "runner/environment.h"
@@ -17,6 +18,7 @@ static const struct command *const commands[] = {
     &run_command,
     &compare_command,
     &diff_command,
+    &case_command,
     &ops_command,
     &plugin_command,
 };

@@ -4,12 +4,16 @@
 #include <float.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <cjson/cJSON.h>
 #include <flint/flint.h>
 #include <mpfr.h>
+
+#include "core/memory.h"
 
 /* From OpenBLAS; its header would bring the whole of CBLAS and LAPACK along. */
 void openblas_set_num_threads(int threads);
@@ -24,6 +28,10 @@ void environment_prepare(char *const *arguments)
      * instead of growing a heap that never shrinks. */
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     (void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    cJSON_InitHooks(&(cJSON_Hooks){ .malloc_fn = memory_allocate, .free_fn = memory_release });
+    /* A reader that went away and a file that may not grow are errors of the write. */
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN);
     if (openblas_get_parallel() == BLAS_OPENMP) {
         const char *threads = getenv("OMP_NUM_THREADS");
         if (!threads || strcmp(threads, "1")) {

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/memory.h"
+#include "runner/evidence.h"
 #include "runner/resume.h"
 #include "standards/judge.h"
 
@@ -39,8 +40,9 @@ static void free_names(struct result_files *files)
 {
     memory_release(files->result_path);
     memory_release(files->details_path);
+    memory_release(files->evidence_path);
     memory_release(files->run_path);
-    files->result_path = files->details_path = files->run_path = NULL;
+    files->result_path = files->details_path = files->evidence_path = files->run_path = NULL;
 }
 
 static struct status make_names(struct result_files *files, const char *directory,
@@ -51,8 +53,10 @@ static struct status make_names(struct result_files *files, const char *director
     files->timestamp[TIMESTAMP_DIGITS] = '\0';
     files->result_path = join_name(directory, "result", files->timestamp, ".csv");
     files->details_path = join_name(directory, "details", files->timestamp, ".csv");
+    files->evidence_path = join_name(directory, "evidence", files->timestamp, ".jsonl");
     files->run_path = join_name(directory, "run", files->timestamp, ".json");
-    if (files->result_path && files->details_path && files->run_path) return status_ok();
+    if (files->result_path && files->details_path && files->evidence_path && files->run_path)
+        return status_ok();
     return status_no_memory(0);
 }
 
@@ -88,7 +92,8 @@ static struct status claim(struct result_files *files, bool *taken)
         return status;
     }
     status = file_create(&files->details, files->details_path);
-    *taken = status.code ? file_already_exists(status) : file_exists(files->run_path);
+    *taken = status.code ? file_already_exists(status)
+                         : file_exists(files->run_path) || file_exists(files->evidence_path);
     if (!*taken && !status.code) return file_lock(&files->result);
     if (!status.code) {
         (void)file_close(&files->details);
@@ -125,6 +130,7 @@ struct status result_files_create(struct result_files *out, const char *director
     struct status status = file_make_directories(directory);
     if (!status.code) status = claim_timestamp(&files, directory);
     if (!status.code) status = run_record_write(record, files.run_path);
+    if (!status.code) status = file_create(&files.evidence, files.evidence_path);
     if (!status.code) status = write_headers(&files);
     if (status.code) {
         (void)result_files_close(&files);
@@ -167,6 +173,9 @@ static struct status open_for_resume(struct result_files *files, struct resume_n
     TRY(derive_names(files, result_path));
     TRY(file_open_append(&files->result, files->result_path, trust_files));
     TRY(file_lock(&files->result));
+    TRY(file_exists(files->evidence_path)
+            ? file_open_append(&files->evidence, files->evidence_path, trust_files)
+            : file_create(&files->evidence, files->evidence_path));
     notes->details_were_missing = !file_exists(files->details_path);
     if (notes->details_were_missing) return file_create(&files->details, files->details_path);
     return file_open_append(&files->details, files->details_path, trust_files);
@@ -269,6 +278,18 @@ static struct status cut_files(struct result_files *files, struct resume_notes *
     return status;
 }
 
+/* The evidence last: what of it belongs to calls that stay. */
+static struct status cut_evidence(struct result_files *files, struct resume_notes *notes,
+                                  const struct resume_scan *scan)
+{
+    uint64_t size, stays;
+    TRY(file_size(&size, &files->evidence));
+    TRY(evidence_kept(&stays, &files->evidence, scan->order, notes->no_run_file ? 0 : scan->kept));
+    if (size == stays) return status_ok();
+    notes->cut_bytes += (size_t)(size - stays);
+    return file_truncate(&files->evidence, stays);
+}
+
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
                            const struct call_order *order, const struct resume_options *options)
 {
@@ -279,6 +300,7 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
         notes->no_run_file ? resume_scan_named(&scan, &files->result, &files->details)
                            : resume_scan_ordered(&scan, &files->result, &files->details);
     if (!status.code) status = cut_files(files, notes, &scan);
+    if (!status.code) status = cut_evidence(files, notes, &scan);
     notes->kept = scan.kept;
     memory_release(scan.result.items);
     memory_release(scan.details.items);
@@ -306,15 +328,18 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-struct status result_files_append(struct result_files *files, const struct csv_buffer *details,
+struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
+                                  const struct csv_buffer *details,
                                   const struct csv_buffer *result)
 {
+    TRY(file_write_all(&files->evidence, evidence->data, evidence->length));
     TRY(file_write_all(&files->details, details->data, details->length));
     return file_write_all(&files->result, result->data, result->length);
 }
 
 struct status result_files_sync(struct result_files *files)
 {
+    TRY(file_sync(&files->evidence));
     TRY(file_sync(&files->details));
     return file_sync(&files->result);
 }
@@ -322,6 +347,8 @@ struct status result_files_sync(struct result_files *files)
 struct status result_files_close(struct result_files *files)
 {
     struct status details = file_close(&files->details);
+    struct status evidence = file_close(&files->evidence);
+    if (!details.code) details = evidence;
     struct status result = file_close(&files->result);
     (void)file_close(&files->replaced);
     free_names(files);

@@ -1,8 +1,8 @@
-/* The files of a run: accuracy_checking_result_{ts}.csv, accuracy_checking_details_{ts}.csv and
- * accuracy_checking_run_{ts}.json, with ts = local time as YYYYmmddHHMMSS.
+/* The files of a run: accuracy_checking_result_{ts}.csv, accuracy_checking_details_{ts}.csv,
+ * accuracy_checking_evidence_{ts}.jsonl and accuracy_checking_run_{ts}.json, with ts = local time as YYYYmmddHHMMSS.
  *
- * Rows stand in dump order. All details rows of a call are one append, its result row is the
- * next: a call counts as done when its result row is whole and its details rows are. A process
+ * Rows stand in dump order. The evidence of a call is one append, all its details rows are the
+ * next, its result row comes last: a call counts as done when its result row is whole and its details rows are. A process
  * may die at any byte; result_files_resume cuts both files back to the calls that are done, and
  * going on from there gives the bytes of a run that never died. The file lock of the result file
  * keeps a second process away for as long as the files are open.
@@ -32,12 +32,13 @@ const char *call_order_name(const struct call_order *order, size_t i);
 
 struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];
-    char *result_path, *details_path, *run_path; /* owned */
-    struct file result, details;
+    char *result_path, *details_path, *evidence_path, *run_path; /* owned */
+    struct file result, details, evidence;
     struct file replaced; /* the result file before it was rewritten: its lock is kept too */
 };
 #define RESULT_FILES_NONE                                                                   \
-    ((struct result_files){ .result = FILE_NONE, .details = FILE_NONE, .replaced = FILE_NONE })
+    ((struct result_files){ .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE,         \
+                            .replaced = FILE_NONE })
 
 /* What a resumed run found done. Texts of cells are lower-case verdicts as in the file. */
 struct resume_notes {
@@ -77,7 +78,8 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
                                   const struct resume_options *options);
 
 /* Append the rows of one call. */
-struct status result_files_append(struct result_files *files, const struct csv_buffer *details,
+struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
+                                  const struct csv_buffer *details,
                                   const struct csv_buffer *result);
 
 /* Make what was appended durable, details before result. */

@@ -14,9 +14,11 @@
 #include "runner/ci_reports.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
+#include "runner/evidence.h"
 #include "runner/interrupts.h"
 #include "runner/progress.h"
 #include "runner/result_files.h"
+#include "runner/resume.h"
 #include "runner/run_options.h"
 #include "runner/summary.h"
 #include "runner/workers.h"
@@ -48,6 +50,7 @@ struct run {
     sem_t compute_slots;
     bool has_gates; /* budget and slots exist */
     struct error_data error_data;
+    char *repeat; /* owned */
     struct check_setup setup;
     struct check_worker *workers;
     size_t n_workers; /* with an open device */
@@ -224,6 +227,7 @@ static void set_up_checks(struct run *run)
     run->setup.budget = &run->budget;
     run->setup.compute_slots = &run->compute_slots;
     run->setup.save_timings = run->options->timings != NULL;
+    run->setup.repeat = run->repeat;
 }
 
 /* ---- files ------------------------------------------------------------------------------ */
@@ -310,7 +314,7 @@ static struct status write_timings(struct run *run, const struct case_outcome *o
 static struct status commit(struct run *run, const struct case_outcome *outcome)
 {
     if (outcome->fatal.code) return outcome->fatal;
-    TRY(result_files_append(&run->files, &outcome->details, &outcome->result));
+    TRY(result_files_append(&run->files, &outcome->evidence, &outcome->details, &outcome->result));
     TRY(summary_add(&run->summary, outcome));
     progress_count(&run->progress, outcome->forward == VERDICT_ERROR ||
                                        outcome->backward == VERDICT_ERROR);
@@ -326,11 +330,12 @@ static struct status sync_now_and_then(struct run *run, double now)
     return result_files_sync(&run->files);
 }
 
-static struct status interrupted(const struct run *run)
+/* The reason why a run ended early, and how to go on. */
+static struct status ended_early(const struct run *run, enum status_code code, const char *why)
 {
-    return status_error(STATUS_INTERRUPTED,
-                        "interrupted with %zu of %zu calls done; to go on, give the same options "
-                        "and -csv_path %s", run->summary.calls, run->order.count,
+    return status_error(code,
+                        "%s, with %zu of %zu calls done; to go on, give the same options and "
+                        "-csv_path %s", why, run->summary.calls, run->order.count,
                         run->files.result_path);
 }
 
@@ -347,7 +352,7 @@ static struct status commit_all(struct run *run)
             workers_commit(run->threads);
             signalled = interrupts_take(&run->interrupts);
         }
-        if (signalled) return interrupted(run);
+        if (signalled) return ended_early(run, STATUS_INTERRUPTED, "interrupted");
         double now = now_s();
         progress_show(&run->progress, now);
         TRY(sync_now_and_then(run, now));
@@ -390,6 +395,8 @@ static struct status check_all(struct run *run)
     TRY(workers_start(run->threads, run->workers, n, run->pending, run->n_pending));
     struct status status = commit_all(run);
     progress_end(&run->progress);
+    if (status.code && status.code != STATUS_INTERRUPTED)
+        status = ended_early(run, status.code, status.text);
     return stop_threads(run, status);
 }
 
@@ -403,8 +410,8 @@ static bool wants_color(const struct run_options *options)
 
 static void print_files(const struct run *run)
 {
-    printf("\nfiles\n  %s\n  %s\n  %s\n", run->files.result_path, run->files.details_path,
-           run->files.run_path);
+    printf("\nfiles\n  %s\n  %s\n  %s\n  %s\n", run->files.result_path, run->files.details_path,
+           run->files.evidence_path, run->files.run_path);
     if (run->setup.error_data && file_exists(run->error_data.directory))
         printf("  %s\n", run->error_data.directory);
     if (run->options->timings) printf("  %s\n", run->options->timings);
@@ -429,6 +436,7 @@ static struct status run_open(struct run *run)
     TRY(open_inputs(run));
     TRY(open_devices(run));
     TRY(set_budget(run));
+    TRY(evidence_repeat_command(&run->repeat, run->options));
     set_up_checks(run);
     return open_files(run);
 }
@@ -473,6 +481,7 @@ static void run_close(struct run *run)
     (void)result_files_close(&run->files);
     memory_release(run->done);
     memory_release(run->pending);
+    memory_release(run->repeat);
     memory_release(run->order.positions);
     run_record_release(&run->record);
     if (run->dump) dump_close(run->dump);
@@ -492,5 +501,43 @@ struct status run_checks(int *exit_status, const void *options)
         (void)result_files_sync(&run.files);
     /* Threads that are still at work use everything here; the process is about to end. */
     if (!run.threads_left) run_close(&run);
+    return status;
+}
+
+/* ---- one call ------------------------------------------------------------------------------- */
+
+/* Position of the call whose name this is, or which a row of this name belongs to. */
+static struct status find_call(size_t *position, const struct run *run, const char *name)
+{
+    struct csv_text cell = { name, strlen(name) };
+    for (size_t i = 0; i < run->order.count; i++) {
+        const char *call = call_order_name(&run->order, i);
+        if (strcmp(call, name) != 0 && !resume_row_belongs(cell, call)) continue;
+        *position = run->order.positions[i];
+        return status_ok();
+    }
+    return status_error(STATUS_BAD_ARGUMENT, "%s has no call '%s'", run->options->api_info, name);
+}
+
+static struct status check_one(struct case_outcome *out, struct run *run, const char *name)
+{
+    size_t position = 0;
+    TRY(open_inputs(run));
+    TRY(find_call(&position, run, name));
+    TRY(open_devices(run));
+    TRY(set_budget(run));
+    TRY(evidence_repeat_command(&run->repeat, run->options));
+    set_up_checks(run);
+    if (!case_check(out, &run->workers[0], position))
+        return status_error(STATUS_INTERNAL, "the check of %s was stopped", name);
+    return out->fatal;
+}
+
+struct status run_one_call(struct case_outcome *out, const struct run_options *options,
+                           const char *name)
+{
+    struct run run = { .options = options, .files = RESULT_FILES_NONE, .timings = FILE_NONE };
+    struct status status = check_one(out, &run, name);
+    run_close(&run);
     return status;
 }

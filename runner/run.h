@@ -3,6 +3,7 @@
 #define PROBE_RUNNER_RUN_H
 
 #include "core/status.h"
+#include "runner/check.h"
 
 /* Run with a struct run_options. *exit_status is 0, or 1 when --fail-on says so.
  *
@@ -10,5 +11,12 @@
  *           the process has to end at once
  */
 struct status run_checks(int *exit_status, const void *options);
+
+struct run_options;
+
+/* Check the one call of this name (or of which this is a row) as a run with these options would,
+ * and write no files. */
+struct status run_one_call(struct case_outcome *out, const struct run_options *options,
+                           const char *name);
 
 #endif

@@ -38,7 +38,7 @@ struct storm {
     int n_extra;
     char directory[256];
     uint64_t seed;
-    struct text result, details; /* of the undisturbed run */
+    struct text result, details, evidence; /* of the undisturbed run */
     double whole_s;
     size_t calls, killed, killed_again, rows_kept, rows_redone;
 };
@@ -142,7 +142,7 @@ static bool find_file(char *path, const struct storm *storm, const char *out, co
 {
     glob_t found;
     char pattern[PATH_BYTES];
-    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*.csv", out, kind);
+    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*[lv]", out, kind);
     int error = glob(pattern, 0, NULL, &found);
     if (error == GLOB_NOMATCH) return false;
     if (error || found.gl_pathc != 1) fail(storm, "more than one file matches", pattern);
@@ -209,9 +209,9 @@ static size_t check_remains(const struct storm *storm, const char *out)
 
 static void compare(const struct storm *storm, const char *out)
 {
-    static const char *const kinds[] = { "result", "details" };
-    const struct text *whole[] = { &storm->result, &storm->details };
-    for (int i = 0; i < 2; i++) {
+    static const char *const kinds[] = { "result", "details", "evidence" };
+    const struct text *whole[] = { &storm->result, &storm->details, &storm->evidence };
+    for (int i = 0; i < 3; i++) {
         char path[PATH_BYTES];
         if (!find_file(path, storm, out, kinds[i])) fail(storm, "no file:", kinds[i]);
         struct text text = read_text(path);
@@ -255,6 +255,8 @@ static void run_undisturbed(struct storm *storm)
     storm->result = read_text(path);
     if (!find_file(path, storm, out, "details")) fail(storm, "no details in", out);
     storm->details = read_text(path);
+    if (!find_file(path, storm, out, "evidence")) fail(storm, "no evidence in", out);
+    storm->evidence = read_text(path);
     storm->calls = whole_rows(&storm->result, &end);
 }
 
@@ -352,5 +354,6 @@ int main(int argc, char **argv)
            storm.rows_redone, (unsigned long long)storm.seed);
     free(storm.result.bytes);
     free(storm.details.bytes);
+    free(storm.evidence.bytes);
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "runner/commands.h"
+#include "runner/environment.h"
 #include "runner/dumps.h"
 
 /* ---- the hooks -------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ static struct status go_on(const char *path, int *exit_status)
 static const char *find(const char *directory, const char *kind)
 {
     char pattern[128];
-    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*.csv", directory, kind);
+    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*[lv]", directory, kind);
     if (!count_matches(&place, pattern)) return NULL;
     return only_match(&place, pattern);
 }
@@ -85,8 +86,8 @@ static bool same_files(const char *a, const char *b)
 
 static void check_whole(const char *directory, long at)
 {
-    static const char *const kinds[] = { "result", "details" };
-    for (int i = 0; i < 2; i++) {
+    static const char *const kinds[] = { "result", "details", "evidence" };
+    for (int i = 0; i < 3; i++) {
         char *text = read_file(find(directory, kinds[i]), NULL);
         ck_assert_msg(same_files(find("whole", kinds[i]), find(directory, kinds[i])),
                       "the %s file differs after failure %ld:\n%s", kinds[i], at, text);
@@ -161,8 +162,10 @@ START_TEST(every_file_operation_fails_once)
 }
 END_TEST
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argc;
+    environment_prepare(argv); /* the JSON library allocates through core from here on */
     Suite *suite = suite_create("faults");
     TCase *tests = tcase_create("faults");
     tcase_set_timeout(tests, 600);

@@ -56,10 +56,13 @@ static void teardown(struct fixture *f)
 
 /* The rows of call i: i % 3 forward rows and a backward row for even i; messages with line
  * ends, commas and quotes. */
-static void rows_of(size_t i, struct csv_buffer *details, struct csv_buffer *result)
+static void rows_of(size_t i, struct csv_buffer *evidence, struct csv_buffer *details,
+                    struct csv_buffer *result)
 {
     const char *cells[COLUMN_COUNT];
     char name[128];
+    char line[192];
+    csv_buffer_clear(evidence);
     csv_buffer_clear(details);
     csv_buffer_clear(result);
     size_t forward = 1 + i % 3;
@@ -72,6 +75,8 @@ static void rows_of(size_t i, struct csv_buffer *details, struct csv_buffer *res
         cells[COLUMN_STATUS] = "pass";
         cells[COLUMN_MESSAGE] = i == 3 ? "a \"quoted\",\nsecond line\r\n" : "fine";
         ck_assert_int_eq(csv_append_row(details, cells, COLUMN_COUNT).code, 0);
+        snprintf(line, sizeof line, "{\"name\":\"%s\",\"verdict\":\"pass\"}\n", name);
+        ck_assert_int_eq(csv_append_bytes(evidence, line, strlen(line)).code, 0);
     }
     const char *row[4] = { names[i], i == 4 ? "error" : "pass", i % 2 ? " " : "pass", "why,\nso" };
     ck_assert_int_eq(csv_append_row(result, row, i == 3 ? 4 : 3).code, 0);
@@ -79,21 +84,22 @@ static void rows_of(size_t i, struct csv_buffer *details, struct csv_buffer *res
 
 static void append_calls(struct result_files *files, const bool *done)
 {
-    struct csv_buffer details = { 0 }, result = { 0 };
+    struct csv_buffer evidence = { 0 }, details = { 0 }, result = { 0 };
     for (size_t i = 0; i < N_CALLS; i++) {
         if (done && done[i]) continue;
-        rows_of(i, &details, &result);
-        ck_assert_int_eq(result_files_append(files, &details, &result).code, 0);
+        rows_of(i, &evidence, &details, &result);
+        ck_assert_int_eq(result_files_append(files, &evidence, &details, &result).code, 0);
     }
+    csv_buffer_release(&evidence);
     csv_buffer_release(&details);
     csv_buffer_release(&result);
 }
 
 /* Paths and bytes of an undisturbed run. */
 struct whole {
-    char result_path[512], details_path[512], run_path[512];
-    char *result, *details, *run;
-    size_t result_bytes, details_bytes, run_bytes;
+    char result_path[512], details_path[512], evidence_path[512], run_path[512];
+    char *result, *details, *evidence, *run;
+    size_t result_bytes, details_bytes, evidence_bytes, run_bytes;
 };
 
 static struct whole undisturbed(struct fixture *f)
@@ -105,10 +111,12 @@ static struct whole undisturbed(struct fixture *f)
     append_calls(&files, NULL);
     snprintf(whole.result_path, sizeof whole.result_path, "%s", files.result_path);
     snprintf(whole.details_path, sizeof whole.details_path, "%s", files.details_path);
+    snprintf(whole.evidence_path, sizeof whole.evidence_path, "%s", files.evidence_path);
     snprintf(whole.run_path, sizeof whole.run_path, "%s", files.run_path);
     ck_assert_int_eq(result_files_close(&files).code, 0);
     whole.result = read_file(whole.result_path, &whole.result_bytes);
     whole.details = read_file(whole.details_path, &whole.details_bytes);
+    whole.evidence = read_file(whole.evidence_path, &whole.evidence_bytes);
     whole.run = read_file(whole.run_path, &whole.run_bytes);
     return whole;
 }
@@ -117,6 +125,7 @@ static void whole_free(struct whole *whole)
 {
     free(whole->result);
     free(whole->details);
+    free(whole->evidence);
     free(whole->run);
 }
 
@@ -129,14 +138,15 @@ static struct status resume(struct fixture *f, const struct whole *whole,
 }
 
 /* Cut the files to these lengths, go on, and expect the whole bytes. */
-static size_t resume_after_cut(struct fixture *f, const struct whole *whole, size_t result_bytes,
-                               size_t details_bytes)
+static size_t resume_after_cuts(struct fixture *f, const struct whole *whole, size_t result_bytes,
+                                size_t details_bytes, size_t evidence_bytes)
 {
     struct resume_notes notes;
     struct result_files files;
     bool done[N_CALLS];
     write_file(whole->result_path, whole->result, result_bytes);
     write_file(whole->details_path, whole->details, details_bytes);
+    write_file(whole->evidence_path, whole->evidence, evidence_bytes);
     struct status status = resume(f, whole, &notes, &files, done);
     ck_assert_msg(!status.code, "cut to %zu and %zu: %s", result_bytes, details_bytes, status.text);
     append_calls(&files, done);
@@ -151,7 +161,19 @@ static size_t resume_after_cut(struct fixture *f, const struct whole *whole, siz
     ck_assert_msg(length == whole->details_bytes && !memcmp(bytes, whole->details, length),
                   "cut to %zu and %zu: details differ", result_bytes, details_bytes);
     free(bytes);
+    bytes = read_file(whole->evidence_path, &length);
+    ck_assert_msg(length == whole->evidence_bytes && !memcmp(bytes, whole->evidence, length),
+                  "cut to %zu, %zu and %zu: evidence differs", result_bytes, details_bytes,
+                  evidence_bytes);
+    free(bytes);
     return notes.kept;
+}
+
+/* The evidence of a call is written before its rows: as a rule it is all there. */
+static size_t resume_after_cut(struct fixture *f, const struct whole *whole, size_t result_bytes,
+                               size_t details_bytes)
+{
+    return resume_after_cuts(f, whole, result_bytes, details_bytes, whole->evidence_bytes);
 }
 
 /* Either file cut at every byte, the other whole; and both cut, on a grid. */
@@ -165,6 +187,8 @@ START_TEST(every_cut_ends_in_the_same_bytes)
         resume_after_cut(&f, &whole, cut, whole.details_bytes);
     for (size_t a = 0; a <= whole.result_bytes; a += 7)
         for (size_t b = 0; b <= whole.details_bytes; b += 23) resume_after_cut(&f, &whole, a, b);
+    for (size_t cut = 0; cut <= whole.evidence_bytes; cut++)
+        resume_after_cuts(&f, &whole, 0, 0, cut);
     whole_free(&whole);
     teardown(&f);
 }

@@ -1,0 +1,45 @@
+/* The evidence of a run: accuracy_checking_evidence_{ts}.jsonl, one JSON object per details row
+ * and line, in the order of the rows.
+ *
+ *     {"name": "Torch.matmul.3.forward.output.0", "verdict": "error", "message": ..., "repeat":
+ *      "probe-ut case ... --name Torch.matmul.3", "evidence": {...}, "inputs": ["..."]}
+ *
+ * `evidence` is what judged_json_add_evidence writes; `inputs` are the notes of the generator, on
+ * the first line of a call. A line is self-contained, so that grep and jq can work on it.
+ */
+#ifndef PROBE_RUNNER_EVIDENCE_H
+#define PROBE_RUNNER_EVIDENCE_H
+
+#include <stdio.h>
+
+#include "core/file.h"
+#include "formats/csv.h"
+#include "generators/generate.h"
+#include "runner/result_files.h"
+#include "standards/judge.h"
+
+/* Append the line of a row.
+ *
+ *   repeat   the command that repeats the call, up to its name; or NULL
+ *   call     full name of the call
+ *   notes    of its inputs, or NULL on all rows but the first
+ *   rounding how much of the largest error rounding explains (error / what an honest kernel may
+ *            be off by); negative when nobody asked
+ */
+struct status evidence_append(struct csv_buffer *out, const struct judged *judged, const char *repeat,
+                              const char *call, const struct generate_notes *notes, double rounding);
+
+/* Bytes at the start of an evidence file that are whole lines of the first `kept` calls of the
+ * order. */
+struct status evidence_kept(uint64_t *bytes, const struct file *file, const struct call_order *order,
+                            size_t kept);
+
+/* The command that repeats single calls of a run: everything but the name behind "--name ".
+ * Arguments are quoted for a shell where they need it. Free with memory_release. */
+struct run_options;
+struct status evidence_repeat_command(char **out, const struct run_options *options);
+
+/* Print one line of evidence for a reader. */
+struct status evidence_print(FILE *out, const char *line, size_t length);
+
+#endif

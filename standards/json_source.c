@@ -40,11 +40,12 @@ static bool count_before(const cJSON *root, const cJSON *item, size_t *count)
     return false;
 }
 
+/* Behind the string that begins here, in a text that is known to be valid. */
 static const char *skip_string(const char *text)
 {
-    for (text++; *text && *text != '"'; text++)
-        if (*text == '\\' && text[1]) text++;
-    return *text ? text + 1 : text;
+    for (text++; *text != '"'; text++)
+        text += *text == '\\';
+    return text + 1;
 }
 
 static const char *skip_blanks(const char *text)
@@ -141,7 +142,7 @@ struct status json_source_check_keys(const struct json_source *source, const cJS
 {
     const cJSON *child, *other;
 
-    cJSON_ArrayForEach(child, object) {
+    for (child = object->child; child; child = child->next) {
         if (!is_among(child->string, keys))
             return json_source_fault(source, child, "unknown key \"%s\"; the nearest is \"%s\"",
                                      child->string, nearest(child->string, keys));

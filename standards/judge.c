@@ -64,7 +64,7 @@ enum verdict verdict_combine(const enum verdict *rows, size_t count)
 void row_note(struct row *row, const char *metric, double value, double limit, bool holds)
 {
     struct judged *out = row->out;
-    if (out->limit_count == JUDGED_LIMITS) return;
+    /* The longest list, that of the error model, has five. */
     out->limits[out->limit_count++] = (struct judged_limit){ metric, value, limit, holds };
     if (holds) return;
     out->deciding_metric = metric;

@@ -15,7 +15,10 @@ static struct model_fallback fallback_of(const struct row *row)
                                     row_limit(row, LIMIT_MODEL_FALLBACK_SCALE) };
 }
 
-/* One statistic of the tensor against its limit. A single element or a few have none. */
+/* Fewer elements than this have no statistics: one of them may be at its worst case by chance. */
+enum { STATISTICS_NEED = 16 };
+
+/* One statistic of the tensor against its limit. */
 static bool statistic_holds(struct row *row, const char *metric, double value, enum limit limit)
 {
     double most = row_limit(row, limit);
@@ -67,8 +70,10 @@ struct status judge_by_model(struct row *row, enum verdict *verdict, struct refe
     TRY(error_model_measure(&findings, row->arena, got, want, &fallback));
     row->out->standard = standard_name(STANDARD_ERROR_MODEL);
     bool holds = elements_hold(row, &findings);
-    holds &= statistic_holds(row, "model_rms", findings.rms, LIMIT_MODEL_RMS);
-    holds &= statistic_holds(row, "model_bias", findings.bias, LIMIT_MODEL_BIAS);
+    if (findings.statistical >= STATISTICS_NEED) {
+        holds &= statistic_holds(row, "model_rms", findings.rms, LIMIT_MODEL_RMS);
+        holds &= statistic_holds(row, "model_bias", findings.bias, LIMIT_MODEL_BIAS);
+    }
     holds &= statistic_holds(row, "model_largest", findings.largest, LIMIT_MODEL_LARGEST);
     holds &= flips_hold(row, &findings);
     if (holds)

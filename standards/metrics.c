@@ -18,30 +18,41 @@ const char *metrics_variant_name(enum metrics_variant variant)
     return variant_names[variant];
 }
 
-static pass_fold_chunks *variant_code(enum metrics_variant variant, enum dtype dtype)
+/* The definition itself, for machines without a vector form. */
+static size_t fold_scalar(struct pass *pass, size_t start, size_t count)
 {
-    switch (variant) {
-    case METRICS_AVX512: return pass_avx512(dtype);
-    case METRICS_AVX2: return pass_avx2(dtype);
-    case METRICS_NEON: return pass_neon(dtype);
-    default: return NULL;
-    }
+    for (size_t i = start; i < start + count; i++)
+        pass_fold_element(pass, i);
+    return count;
 }
+
+static pass_fold_chunks *pass_scalar(enum dtype dtype)
+{
+    (void)dtype;
+    return fold_scalar;
+}
+
+static pass_fold_chunks *(*const variants[METRICS_VARIANTS])(enum dtype) = {
+    [METRICS_BEST] = pass_scalar, [METRICS_SCALAR] = pass_scalar, [METRICS_AVX2] = pass_avx2,
+    [METRICS_AVX512] = pass_avx512, [METRICS_NEON] = pass_neon,
+};
 
 bool metrics_variant_available(enum metrics_variant variant)
 {
-    return variant == METRICS_BEST || variant == METRICS_SCALAR ||
-           variant_code(variant, DT_F32) != NULL;
+    return variants[variant](DT_F32) != NULL;
 }
 
-static pass_fold_chunks *best_code(enum dtype dtype)
+/* The code of a variant, or the best there is. */
+static pass_fold_chunks *variant_code(enum metrics_variant variant, enum dtype dtype)
 {
-    static const enum metrics_variant order[] = { METRICS_AVX512, METRICS_AVX2, METRICS_NEON };
-    for (size_t k = 0; k < sizeof order / sizeof order[0]; k++) {
-        pass_fold_chunks *code = variant_code(order[k], dtype);
-        if (code) return code;
-    }
-    return NULL;
+    static const enum metrics_variant order[] = { METRICS_NEON, METRICS_AVX512, METRICS_AVX2,
+                                                  METRICS_SCALAR };
+    pass_fold_chunks *code = NULL;
+
+    if (variant != METRICS_BEST) return variants[variant](dtype);
+    for (size_t k = 0; !code; k++)
+        code = variants[order[k]](dtype);
+    return code;
 }
 
 enum dtype metrics_component_dtype(enum dtype dtype)
@@ -128,7 +139,7 @@ static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks 
     for (size_t start = 0; start < pass->n; start += PASS_BLOCK) {
         size_t count = pass->n - start < PASS_BLOCK ? pass->n - start : PASS_BLOCK;
         memset(&pass->lanes, 0, sizeof pass->lanes);
-        size_t done = code ? code(pass, start, count) : 0;
+        size_t done = code(pass, start, count);
         for (size_t i = start + done; i < start + count; i++)
             pass_fold_element(pass, i);
         finish_block(totals, &pass->lanes);
@@ -331,8 +342,7 @@ void metrics_compute(struct metrics *out, const struct tensor *got, const struct
     struct totals totals = { 0 };
 
     *out = (struct metrics){ 0 };
-    run_pass(&totals, &pass,
-             variant == METRICS_BEST ? best_code(dtype) : variant_code(variant, dtype));
+    run_pass(&totals, &pass, variant_code(variant, dtype));
     finish(out, &pass, &totals);
 }
 

@@ -130,6 +130,7 @@ const char *metrics_variant_name(enum metrics_variant variant);
  *   got         dense, of a floating or complex dtype, as many components as want->n
  *   want        hi set (not an integer reference)
  *   parameters  the constants of the peer's formulas
+ *   variant     one that this machine has
  *   accuracy    counts are exact; sums are of doubles in a fixed order, relative error below
  *               2^-42 for sums of positive terms; maxima are those of the rounded differences
  *   threads     none shared

@@ -31,10 +31,10 @@ static double round_to(double x, enum dtype dtype)
 /* The fewest decimal digits that read back as x: "d.ddde[+-]dd". Nine always do. */
 static void shortest_scientific(char digits[32], double x, enum dtype dtype)
 {
-    for (int decimals = 0; decimals < 9; decimals++) {
-        snprintf(digits, 32, "%.*e", decimals, x);
-        if (round_to(strtod(digits, NULL), dtype) == x) return;
-    }
+    int decimals = 0;
+    do
+        snprintf(digits, 32, "%.*e", decimals++, x);
+    while (round_to(strtod(digits, NULL), dtype) != x);
 }
 
 /* Digits d.ddd times 10^exponent in positional notation, with at least one digit on each side
@@ -70,7 +70,7 @@ void number_text_shortest(char text[NUMBER_TEXT_BYTES], double x, enum dtype dty
     }
     char *exponent = strchr(scientific, 'e');
     for (const char *c = scientific; c < exponent; c++)
-        if (*c >= '0' && *c <= '9') digits[count++] = *c;
+        if (*c != '-' && *c != '.') digits[count++] = *c;
     if (x < 0) *text++ = '-';
     write_positional(text, digits, count, atoi(exponent + 1));
 }

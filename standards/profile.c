@@ -5,10 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/embedded.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "standards/json_source.h"
+#include "standards/metrics.h"
+#include "standards/profile_read.h"
 
 static const char *const names[] = { "doc", "v2", "v3", "strict", NULL };
 
@@ -282,7 +283,7 @@ static struct status read_limit(struct profile *profile, const struct json_sourc
         TRY(read_number(&value, source, fallback));
         TRY(add_assignment(profile, apis, dtypes, limit, value));
     }
-    cJSON_ArrayForEach(child, item) {
+    for (child = item->child; child; child = child->next) {
         enum dtype dtype;
         if (child == fallback) continue;
         TRY(read_dtype(&dtype, source, child, child->string));
@@ -300,7 +301,7 @@ static struct status read_limits(struct profile *profile, const struct json_sour
     if (!cJSON_IsObject(object))
         return json_source_fault(source, object, "expected an object of limits");
     TRY(json_source_check_keys(source, object, limit_names));
-    cJSON_ArrayForEach(child, object) {
+    for (child = object->child; child; child = child->next) {
         int limit = 0;
         while (strcmp(limit_names[limit], child->string))
             limit++;
@@ -365,7 +366,7 @@ static struct status read_api_list(struct api_set *out, const struct json_source
     const cJSON *without = cJSON_GetObjectItemCaseSensitive(
         cJSON_GetObjectItemCaseSensitive(source->root, "lists_without"), name);
     const cJSON *api, *left_out;
-    cJSON_ArrayForEach(api, list) {
+    for (api = list->child; api; api = api->next) {
         bool take = true;
         cJSON_ArrayForEach(left_out, without)
             if (!strcmp(left_out->valuestring, api->valuestring)) take = false;
@@ -443,6 +444,9 @@ static struct status read_switches(struct profile *profile, const struct json_so
 #undef CHOICE
     rules->complex_numbers = cJSON_IsTrue(cJSON_GetObjectItem(object, "complex"));
     TRY(read_text(&message, source, cJSON_GetObjectItem(object, "integer_message")));
+    if (!strstr(message, "%s"))
+        return json_source_fault(source, cJSON_GetObjectItem(object, "integer_message"),
+                                 "the message must contain %%s");
     profile->integer_message = memory_copy_string(message);
     if (!profile->integer_message) return status_no_memory(0);
     rules->integer_message = profile->integer_message;
@@ -474,22 +478,23 @@ static struct status read_built_in(struct profile *profile, const struct json_so
     return status_ok();
 }
 
-static struct status parse_embedded(struct json_source *out, const char *name)
+static struct status parse_embedded(struct json_source *out, const struct embedded_file *files,
+                                    const char *name)
 {
-    for (const struct embedded_file *file = config_files; file->name; file++)
-        if (!strcmp(file->name, name))
-            return json_source_parse(out, file->name, file->text, file->bytes);
+    for (; files->name; files++)
+        if (!strcmp(files->name, name))
+            return json_source_parse(out, files->name, files->text, files->bytes);
     return status_error(STATUS_INTERNAL, "the table %s is not compiled in", name);
 }
 
-static struct status load_built_in(struct profile *profile)
+static struct status load_built_in(struct profile *profile, const struct embedded_file *files)
 {
     struct json_source source, lists;
     char file[64] = "profile_";
 
     strcat(strcat(file, profile->name), ".json");
-    TRY(parse_embedded(&source, file));
-    struct status status = parse_embedded(&lists, "api_precision_standard.json");
+    TRY(parse_embedded(&source, files, file));
+    struct status status = parse_embedded(&lists, files, "api_precision_standard.json");
     if (status.code == STATUS_OK) {
         status = read_built_in(profile, &source, cJSON_GetObjectItem(lists.root, "standards"));
         cJSON_Delete(lists.root);
@@ -566,6 +571,12 @@ static struct status load_overrides(struct profile *profile, const char *path)
 
 struct status profile_load(struct profile **out, const char *name, const char *override_path)
 {
+    return profile_read(out, name, config_files, override_path);
+}
+
+struct status profile_read(struct profile **out, const char *name,
+                           const struct embedded_file *files, const char *override_path)
+{
     int known = 0;
 
     while (names[known] && strcmp(names[known], name))
@@ -577,7 +588,7 @@ struct status profile_load(struct profile **out, const char *name, const char *o
     struct profile *profile = memory_allocate_zeroed(1, sizeof *profile);
     if (!profile) return status_no_memory(sizeof *profile);
     profile->name = names[known];
-    struct status status = load_built_in(profile);
+    struct status status = load_built_in(profile, files);
     if (status.code == STATUS_OK && override_path)
         status = load_overrides(profile, override_path);
     if (status.code == STATUS_OK) *out = profile;
@@ -587,15 +598,10 @@ struct status profile_load(struct profile **out, const char *name, const char *o
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-static enum dtype part_type(enum dtype dtype)
-{
-    return dtype == DT_C64 ? DT_F32 : dtype == DT_C128 ? DT_F64 : dtype;
-}
-
 double profile_limit(const struct profile *profile, enum limit limit, const char *api,
                      enum dtype dtype)
 {
-    dtype = part_type(dtype);
+    dtype = metrics_component_dtype(dtype);
     for (size_t i = profile->assignment_count; i-- > 0;) {
         const struct assignment *item = &profile->assignments[i];
         if (item->limit == limit && item->dtypes >> dtype & 1 && api_set_has(&item->apis, api))
@@ -606,7 +612,7 @@ double profile_limit(const struct profile *profile, enum limit limit, const char
 
 bool profile_is_overridden(const struct profile *profile, const char *api, enum dtype dtype)
 {
-    dtype = part_type(dtype);
+    dtype = metrics_component_dtype(dtype);
     for (size_t i = profile->built_in_count; i < profile->assignment_count; i++)
         if (profile->assignments[i].dtypes >> dtype & 1 &&
             api_set_has(&profile->assignments[i].apis, api))
@@ -636,7 +642,7 @@ struct profile_selection profile_select(const struct profile *profile, const cha
 {
     struct profile_selection selection = { STANDARD_NONE, false, false, false };
 
-    output = part_type(output);
+    output = metrics_component_dtype(output);
     selection.integer_by_distance =
         profile->by_distance.names && api_set_has(&profile->by_distance, api);
     selection.supported = profile->standard_dtypes >> output & 1;

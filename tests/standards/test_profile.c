@@ -1,5 +1,6 @@
 /* Profiles: what the built-in ones say, what a user's file may change, and what it may not. */
 #include "standards/profile.h"
+#include "standards/profile_read.h"
 
 #include <check.h>
 #include <math.h>
@@ -305,7 +306,7 @@ START_TEST(long_keys)
     key[200] = '\0';
     snprintf(text, sizeof text, "{ \"%s\": 1 }", key);
     struct json_source source;
-    const char *const keys[] = { "a", "b", NULL }, *const exact[] = { key, NULL };
+    const char *const keys[] = { "a", "b", NULL }, *const exact[] = { "a", key, NULL };
     ck_assert_int_eq(json_source_parse(&source, "t", text, strlen(text)).code, STATUS_OK);
     ck_assert_int_eq(json_source_check_keys(&source, source.root, keys).code, STATUS_BAD_INPUT);
     ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code, STATUS_OK);
@@ -314,6 +315,126 @@ START_TEST(long_keys)
     ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code,
                      STATUS_BAD_INPUT);
     cJSON_Delete(source.root);
+}
+END_TEST
+
+/* ---- faults in a built-in table ------------------------------------------------------------ */
+
+/* The text of profile_doc.json with one piece replaced. */
+static char *doctored(const char *from, const char *to)
+{
+    const struct embedded_file *file = config_files;
+    while (strcmp(file->name, "profile_doc.json"))
+        file++;
+    const char *place = strstr(file->text, from);
+    ck_assert_msg(place, "%s", from);
+    char *text = malloc(file->bytes + strlen(to) + 1);
+    size_t before = (size_t)(place - file->text);
+    memcpy(text, file->text, before);
+    strcpy(text + before, to);
+    strcat(text, place + strlen(from));
+    return text;
+}
+
+static struct status read_doctored(struct profile **out, const char *from, const char *to)
+{
+    const struct embedded_file *lists = config_files;
+    while (strcmp(lists->name, "api_precision_standard.json"))
+        lists++;
+    char *text = doctored(from, to);
+    struct embedded_file files[] = { { "profile_doc.json", text, strlen(text) }, *lists, { 0 } };
+    struct status status = profile_read(out, "doc", files, NULL);
+    free(text);
+    return status;
+}
+
+static const struct {
+    const char *from, *to, *fragment;
+} table_faults[] = {
+    { "\"arithmetic\": \"exact\"", "\"arithmetic\": \"vague\"", "\"vague\" is no arithmetic" },
+    { "\"cosine_nan\": \"error\"", "\"cosine_nan\": 1", "expected a string" },
+    { "\"verdict\": \"chain\"", "\"verdict\": \"x\"", "\"x\" is no verdict" },
+    { "\"integers\": \"every\"", "\"integers\": \"x\"", "\"x\" is no integers" },
+    { "\"empty\": \"pass\"", "\"empty\": \"x\"", "\"x\" is no empty" },
+    { "\"integer_message\": \"", "\"integer_massage\": \"", "unknown key \"integer_massage\"" },
+    { "\"integer_message\": \"Compare algorithm is not supported for %s data", "\"integer_message\": \"Compare",
+      "must contain %s" },
+    { "\"integer_message\": \"Compare algorithm is not supported for %s data. Only judged by Error Rate.\"",
+      "\"integer_message\": 7", "expected a string" },
+    { "\"about\"", "\"abaut\"", "unknown key \"abaut\"" },
+    { "\"standard_dtypes\": [\"torch.float16\"", "\"standard_dtypes\": [\"float17\"", "is no dtype" },
+    { "{ \"list\": \"ULPStandard\"", "{ \"list\": \"UlpStandard\"", "\"UlpStandard\" is no list" },
+    { "{ \"list\": \"ULPStandard\"", "{ \"list\": 5", "expected a string" },
+    { "{ \"list\": \"ULPStandard\"", "{ \"lists\": \"ULPStandard\"", "unknown key \"lists\"" },
+    { "{ \"output\": [\"torch.float8_e4m3fn\"", "{ \"output\": [\"float9\"", "is no dtype" },
+    { "{ \"output\": [\"torch.float8_e4m3fn\"", "{ \"input\": [\"float9\"", "is no dtype" },
+    { "\"standard\": \"ulp\"", "\"standard\": \"upl\"", "\"upl\" is no standard" },
+    { "\"cosine\": 0.99,", "", "the limit \"cosine\" is missing" },
+    { "\"relative_tolerance\": { \"torch.float16\": 0.001, \"torch.bfloat16\": 0.004, \"default\": 1e-06 }",
+      "\"relative_tolerance\": { \"torch.float16\": 0.001 }", "the limit \"relative_tolerance\" is missing" },
+    { "\"verdict\": \"chain\"", "\"verdict\": \"error model\"", "the limit \"model_worst\" is missing" },
+    { "\"cosine\": 0.99,", "\"cosine\": [],", "expected a number" },
+    { "\"limits\": {", "\"exact\": [], \"limits\": {", "at least one API name" },
+    { "\"limits\": {", "\"integers_by_distance\": [5], \"limits\": {", "expected a string" },
+    { "{", "[", "not valid JSON" },
+};
+
+START_TEST(faults_in_a_table)
+{
+    struct profile *profile = NULL;
+    struct status status = read_doctored(&profile, table_faults[_i].from, table_faults[_i].to);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_msg(strstr(status.text, table_faults[_i].fragment), "%s", status.text);
+    ck_assert_ptr_null(profile);
+}
+END_TEST
+
+START_TEST(tables_that_are_missing)
+{
+    struct embedded_file none[] = { { 0 } };
+    struct profile *profile = NULL;
+    struct status status = profile_read(&profile, "doc", none, NULL);
+    ck_assert_int_eq(status.code, STATUS_INTERNAL);
+    ck_assert_ptr_nonnull(strstr(status.text, "profile_doc.json"));
+    const struct embedded_file *file = config_files;
+    while (strcmp(file->name, "profile_doc.json"))
+        file++;
+    struct embedded_file no_lists[] = { *file, { 0 } };
+    status = profile_read(&profile, "doc", no_lists, NULL);
+    ck_assert_int_eq(status.code, STATUS_INTERNAL);
+    ck_assert_ptr_nonnull(strstr(status.text, "api_precision_standard.json"));
+}
+END_TEST
+
+/* A table may leave out the order of standards: then none applies. */
+START_TEST(a_table_without_selection)
+{
+    struct profile *profile = NULL;
+    const struct embedded_file *file = config_files;
+    while (strcmp(file->name, "profile_doc.json"))
+        file++;
+    const char *begin = strstr(file->text, " \"selection\""), *end = strstr(begin, " \"limits\"");
+    char *selection = malloc((size_t)(end - begin) + 1);
+    memcpy(selection, begin, (size_t)(end - begin));
+    selection[end - begin] = '\0';
+    struct status status = read_doctored(&profile, selection, "");
+    ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+    struct profile_selection chosen = profile_select(profile, "relu", DT_F32, DT_F32);
+    ck_assert_int_eq(chosen.standard, STANDARD_NONE);
+    ck_assert(chosen.supported);
+    free(selection);
+    profile_release(profile);
+}
+END_TEST
+
+START_TEST(names_of_limits)
+{
+    ck_assert_str_eq(limit_name(LIMIT_COSINE), "cosine");
+    ck_assert_str_eq(limit_name(LIMIT_MODEL_FALLBACK_SCALE), "model_fallback_scale");
+    struct profile *profile = load("doc", NULL);
+    ck_assert(isnan(profile_limit(profile, LIMIT_MODEL_RMS, "x", DT_F32)));
+    ck_assert_double_eq(profile_limit(profile, LIMIT_SMALL_VALUE, "x", DT_C128), 1e-6);
+    profile_release(profile);
 }
 END_TEST
 
@@ -368,6 +489,10 @@ int main(void)
     tcase_add_test(tcase, a_file_that_is_not_there);
     tcase_add_test(tcase, lines_of_values);
     tcase_add_test(tcase, long_keys);
+    tcase_add_loop_test(tcase, faults_in_a_table, 0, COUNT(table_faults));
+    tcase_add_test(tcase, tables_that_are_missing);
+    tcase_add_test(tcase, a_table_without_selection);
+    tcase_add_test(tcase, names_of_limits);
     tcase_add_loop_test(tcase, memory_may_run_out_anywhere, 0, 2);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

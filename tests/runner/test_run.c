@@ -6,6 +6,7 @@
 
 #define RESULT "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"
+#define EVIDENCE "accuracy_checking_evidence_*.jsonl"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = 1 };
@@ -26,11 +27,11 @@ static char *result_text(const struct workspace *w, const char *directory)
     return read_file(only_match(w, pattern), NULL);
 }
 
-/* Both CSV files of two output directories hold the same bytes. */
+/* Rows and evidence of two output directories are the same bytes. */
 static void same_runs(const struct workspace *w, const char *a, const char *b)
 {
-    static const char *const kinds[] = { RESULT, DETAILS };
-    for (int i = 0; i < 2; i++) {
+    static const char *const kinds[] = { RESULT, DETAILS, EVIDENCE };
+    for (int i = 0; i < 3; i++) {
         char pattern_a[256], pattern_b[256];
         snprintf(pattern_a, sizeof pattern_a, "%s/%s", a, kinds[i]);
         snprintf(pattern_b, sizeof pattern_b, "%s/%s", b, kinds[i]);

@@ -1,0 +1,93 @@
+/* The evidence of whole runs: a line per details row, the same for any number of threads, and a
+ * command in it that repeats its call. */
+#include <cjson/cJSON.h>
+
+#include "runner/dumps.h"
+
+static const char dump_path[] = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
+
+static char *only_file(const struct workspace *w, const char *pattern)
+{
+    return read_file(only_match(w, pattern), NULL);
+}
+
+/* Line k of the evidence names what row k of the details names, and is JSON by itself. */
+START_TEST(every_row_has_its_line)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "-api_info", dump_path, "-o", "out", "-n", "2", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    char *details = only_file(&w, "out/accuracy_checking_details_*.csv");
+    char *evidence = only_file(&w, "out/accuracy_checking_evidence_*.jsonl");
+    char *row = strstr(details, "\r\n") + 2, *line = evidence;
+    size_t rows = 0;
+    while (*row) {
+        cJSON *json = cJSON_ParseWithLength(line, strcspn(line, "\n"));
+        ck_assert_msg(json != NULL, "line %zu is no JSON", rows);
+        const char *name = cJSON_GetObjectItem(json, "name")->valuestring;
+        ck_assert_msg(!strncmp(row, name, strlen(name)) && row[strlen(name)] == ',', "line %zu: %s", rows, name);
+        ck_assert(cJSON_IsObject(cJSON_GetObjectItem(json, "evidence")));
+        cJSON_Delete(json);
+        line += strcspn(line, "\n") + 1;
+        /* Line feeds inside quoted messages do not end a row. */
+        row = strstr(row, "\r\n") + 2;
+        rows++;
+    }
+    ck_assert_uint_gt(rows, 50);
+    ck_assert_msg(!*line, "there are more lines than rows");
+    free(details);
+    free(evidence);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* The command case prints the lines that the run wrote for the call. */
+START_TEST(a_call_can_be_repeated)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "-api_info", dump_path, "-o", "out", NULL);
+    ck_assert_int_eq(o.status, 0);
+    outcome_free(&o);
+    char *evidence = only_file(&w, "out/accuracy_checking_evidence_*.jsonl");
+    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1", "--json", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_uint_gt(strlen(o.out), 100);
+    ck_assert_msg(strstr(evidence, o.out) != NULL, "the run has other lines than:\n%s", o.out);
+    outcome_free(&o);
+    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1.forward.output.0", NULL);
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "Functional.layer_norm.1.forward.output.0: pass"));
+    ck_assert_ptr_nonnull(strstr(o.out, "error in ulp"));
+    outcome_free(&o);
+    free(evidence);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(a_call_that_is_not_there)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "case", "-api_info", dump_path, "--name", "Torch.matmul.77", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "Torch.matmul.77"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("evidence");
+    TCase *tests = tcase_create("evidence");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, every_row_has_its_line);
+    tcase_add_test(tests, a_call_can_be_repeated);
+    tcase_add_test(tests, a_call_that_is_not_there);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -196,16 +196,23 @@ static bool got_is_nonzero(const struct pass *pass, double squares)
     return squares > zero_squared / 2 && largest_got(pass) > COSINE_ZERO;
 }
 
-/* The three sums of the cosine with both sides scaled by 2^-600, for float64 values whose
- * squares overflow. Elements that do not enter the cosine are left out as in the pass. */
-static void scaled_cosine_sums(const struct pass *pass, double sums[3])
+/* A power of two that brings `largest` to about 1. */
+static double scale_to_one(double largest)
 {
-    const double scale = 0x1p-600;
+    return ldexp(1, -ilogb(largest));
+}
+
+/* The three sums of the cosine with each side scaled to its largest value, for float64 values
+ * whose squares overflow. Elements that do not enter the cosine are left out as in the pass. */
+static void scaled_cosine_sums(const struct pass *pass, double largest_want, double sums[3])
+{
+    double want_scale = scale_to_one(largest_want), got_scale = scale_to_one(largest_got(pass));
     struct total total[3] = { 0 };
+
     for (size_t i = 0; i < pass->n; i++) {
-        double want = pass->hi[i] * scale, got;
+        double want = pass->hi[i] * want_scale, got;
         dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
-        got *= scale;
+        got *= got_scale;
         if (!isfinite(want) || !isfinite(got)) continue;
         total_add(&total[0], want * want);
         total_add(&total[1], got * got);
@@ -235,7 +242,7 @@ static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
                             : want_zero           ? COSINE_WANT_ZERO
                                                   : COSINE_VALUE;
         if (peer->cosine_kind != COSINE_VALUE) return;
-        if (isinf(sums[0]) || isinf(sums[1])) scaled_cosine_sums(pass, sums);
+        if (isinf(sums[0]) || isinf(sums[1])) scaled_cosine_sums(pass, totals->max[MAX_WANT], sums);
         double cosine = sums[2] / (sqrt(sums[0]) * sqrt(sums[1]));
         peer->cosine = fmax(-1, fmin(1, cosine));
     }

@@ -551,7 +551,8 @@ START_TEST(structures)
     struct value dict = { .kind = VALUE_DICT, .list = { items, keys, 2 } };
     struct value renamed = { .kind = VALUE_DICT, .list = { items, other_keys, 2 } };
     struct value fewer = { .kind = VALUE_DICT, .list = { items, keys, 1 } };
-    struct judged judged = judge_value_pair(&longer, &shorter);
+    struct judged judged;
+    judged = judge_value_pair(&longer, &shorter);
     expect(&judged, VERDICT_ERROR, "bench and npu output structure is different.");
     judged = judge_value_pair(&longer, &longer);
     expect(&judged, VERDICT_PASS, NULL);
@@ -570,6 +571,10 @@ START_TEST(structures)
     struct value outer_a = { .kind = VALUE_LIST, .list = { &list_a, NULL, 1 } };
     struct value outer_b = { .kind = VALUE_LIST, .list = { &list_b, NULL, 1 } };
     struct value outer_c = { .kind = VALUE_LIST, .list = { &list_c, NULL, 1 } };
+    struct value tensor = { .kind = VALUE_TENSOR };
+    struct value of_tensors = { .kind = VALUE_LIST, .list = { &tensor, NULL, 1 } };
+    judged = judge_value_pair(&of_tensors, &of_tensors); /* tensors are flattened before */
+    expect(&judged, VERDICT_ERROR, NULL);
     judged = judge_value_pair(&outer_a, &outer_b);
     expect(&judged, VERDICT_ERROR, NULL);
     judged = judge_value_pair(&outer_a, &outer_c);
@@ -675,7 +680,10 @@ START_TEST(memory_may_run_out)
             struct arena little = { .limit_bytes = limit ? limit : 1 };
             struct judged judged;
             struct wanted wanted = { 0 };
-            struct value value = tensor_value(tensor_of(&arena, DT_F32, 1, shape, got));
+            struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
+            struct value value = tensor_value(tensor);
+            tensor->stride[0] = -1; /* so that it is copied */
+            tensor->data = (float *)tensor->data + 1;
             struct status status;
             if (kind == 0) wanted.reference = reference_of(&arena, DT_F32, 1, shape, want, 2);
             if (kind == 1) wanted.value = &plain_value, value = plain_value;

@@ -417,6 +417,97 @@ START_TEST(huge_float64_values)
 }
 END_TEST
 
+/* One side alone may overflow its sum of squares. */
+START_TEST(squares_of_one_side_overflow)
+{
+    double want[3] = { 1e300, 1e10, 1 }, got[3] = { 1e10, 1e10, 1 };
+    struct metrics m = measure(DT_F64, 3, want, got);
+    ck_assert_int_eq(m.peer.cosine_kind, COSINE_VALUE);
+    ck_assert_double_eq_tol(m.peer.cosine, 1e10 / sqrt(2e20 + 1), 1e-12);
+    m = measure(DT_F64, 3, got, want);
+    ck_assert_double_eq_tol(m.peer.cosine, 1e10 / sqrt(2e20 + 1), 1e-12);
+    /* Equal infinities take no part. */
+    double a[3] = { 1e300, INFINITY, NAN }, b[3] = { 2e300, INFINITY, NAN };
+    ck_assert_double_eq_tol(measure(DT_F64, 3, a, b).peer.cosine, 1, 1e-15);
+}
+END_TEST
+
+/* Whether anything of the device counts as not zero, when its sum of squares alone cannot tell. */
+START_TEST(nearly_zero_results)
+{
+    const double big = 0x1p-30;
+    double want[4] = { big, big, INFINITY, big };
+    double zeros[4] = { 0x1p-52, 0x1p-52, INFINITY, -0x1p-52 }, one[4] = { 0x1.2p-52, 0, INFINITY, 0 };
+    ck_assert_int_eq(measure(DT_F32, 4, want, zeros).peer.cosine_kind, COSINE_GOT_ZERO);
+    ck_assert_int_eq(measure(DT_F32, 4, want, one).peer.cosine_kind, COSINE_VALUE);
+}
+END_TEST
+
+/* bfloat16 counts signs against the reference rounded to float32: at exactly half a float32
+ * unit the even neighbour is the bfloat16 value, so neither sign is counted. */
+START_TEST(signs_of_bfloat16_errors)
+{
+    double want[4] = { 1 + 0x1p-24, 1 - 0x1p-25, 1 + 0x1.1p-24, 1 - 0x1.1p-25 };
+    double got[4] = { 1, 1, 1, 1 };
+    struct metrics m = measure(DT_BF16, 4, want, got);
+    ck_assert_uint_eq(m.below, 1);
+    ck_assert_uint_eq(m.above, 1);
+    ck_assert_uint_eq(m.unequal, 0);
+}
+END_TEST
+
+/* The peer's own unit for the 8-bit formats: tapered widths and a sign, by its formula. */
+START_TEST(peer_ulp_of_float8)
+{
+    static const struct {
+        double want, got, ulp;
+    } cases[] = {
+        { 1, 1.25, 2 },           { 20, 24, 1 },         { -20, -16, 1 },
+        { 300, 256, -0.34375 },   { 0, 0, 0 },           { 0.0009765625, 0.001953125, 2 },
+        { 0x1p-16, 0x1p-15, 1 },  { -0x1p-16, 0x1p-16, -32 },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        double want[1] = { cases[k].want }, got[1] = { cases[k].got };
+        int64_t shape[1] = { 1 };
+        struct arena arena = { 0 };
+        struct peer_metrics m;
+        struct status status = metrics_compute_numpy(
+            &m, tensor_of(&arena, DT_F8E5M2, 1, shape, got),
+            reference_of(&arena, DT_F8E5M2, 1, shape, want, 1), DT_F32, &parameters);
+        ck_assert_int_eq(status.code, STATUS_OK);
+        ck_assert_double_eq_tol(m.max_ulp, cases[k].ulp, 1e-6);
+        ck_assert_double_eq(m.ulp_proportion, cases[k].ulp > 1);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
+/* Non-finite positions under the peer's rule: clipped and compared, and NaN agrees with NaN. */
+START_TEST(peer_ratio_of_non_finite_positions)
+{
+    static const struct {
+        double want, got, ratio;
+    } cases[] = {
+        { NAN, NAN, 0 }, { NAN, 1, 1 }, { 1, NAN, 1 }, { INFINITY, INFINITY, 0 },
+        { 65504, INFINITY, 0 }, { 100, INFINITY, 1 }, { INFINITY, -INFINITY, 0 },
+        { 70000, 65504, 0 }, { 70000, 60000, 1 },
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        double want[2] = { cases[k].want, 1 }, got[2] = { cases[k].got, 1 };
+        int64_t shape[1] = { 2 };
+        struct arena arena = { 0 };
+        struct peer_metrics m;
+        ck_assert_int_eq(metrics_compute_numpy(&m, tensor_of(&arena, DT_F16, 1, shape, got),
+                                               reference_of(&arena, DT_F16, 1, shape, want, 2),
+                                               DT_F32, &parameters).code, STATUS_OK);
+        ck_assert_uint_eq(m.non_finite_count, 1);
+        ck_assert_msg(m.inf_nan_ratio == cases[k].ratio, "%g and %g: %g", cases[k].want,
+                      cases[k].got, m.inf_nan_ratio);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(the_widest_bound)
 {
     int64_t shape[1] = { 3 };
@@ -483,6 +574,11 @@ int main(void)
     tcase_add_test(tcase, units_in_the_last_place);
     tcase_add_test(tcase, cosine_kinds);
     tcase_add_test(tcase, huge_float64_values);
+    tcase_add_test(tcase, squares_of_one_side_overflow);
+    tcase_add_test(tcase, nearly_zero_results);
+    tcase_add_test(tcase, signs_of_bfloat16_errors);
+    tcase_add_test(tcase, peer_ulp_of_float8);
+    tcase_add_test(tcase, peer_ratio_of_non_finite_positions);
     tcase_add_test(tcase, the_widest_bound);
     tcase_add_test(tcase, integers_are_compared_exactly);
     tcase_add_test(tcase, working_types);

@@ -121,19 +121,28 @@ static struct status run_forward(struct bench *bench)
 
 struct refine_context {
     struct node *re, *im;
+    struct arena *arena;
+    bool owned; /* the reference has arrays of its own */
 };
 
 /* Values and bounds of the reference's own, which refinement writes to. The node's arrays stay
  * as they are: split into hi + lo its value alone would no longer meet its bound. */
-static struct status own_arrays(struct reference *r, struct arena *arena)
+static struct status own_arrays(struct reference *r)
 {
-    double *error = arena_allocate_array(arena, r->n, sizeof *error);
-    double *hi = arena_allocate_array(arena, r->n, sizeof *hi);
+    struct refine_context *context = r->refine_context;
+    if (context->owned) return status_ok();
+    double *error = arena_allocate_array(context->arena, r->n, sizeof *error);
+    double *hi = arena_allocate_array(context->arena, r->n, sizeof *hi);
     if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
+    if (dtype_info(r->dtype)->significand_bits == 53) {
+        r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
+        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
+    }
     for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
     memcpy(hi, r->hi, r->n * sizeof *hi);
     r->error = error;
     r->hi = hi;
+    context->owned = true;
     return status_ok();
 }
 
@@ -141,6 +150,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
                                    double wanted_ulp, size_t budget)
 {
     const struct refine_context *context = r->refine_context;
+    TRY(own_arrays(r));
     size_t stride = context->im ? 2 : 1;
     struct pull_target target = { r->hi, r->lo, r->error, stride, 0 };
     if (!context->im) {
@@ -226,16 +236,15 @@ static struct status certify(struct reference *r, struct arena *arena)
     size_t open = count_open(&exact, &c, r);
     r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
+    if (open > EAGER_BUDGET) { /* more than can be refined here: a verdict may ask for some */
+        r->state = REFERENCE_BOUNDED;
+        return status_ok();
+    }
     size_t *list = arena_allocate_array(arena, open, sizeof *list);
     if (!list) return status_no_memory(open * sizeof *list);
     size_t count = 0;
     for (size_t i = 0; i < r->n; i++)
         if (!is_certified(&c, r, i)) list[count++] = i;
-    if (c.info->significand_bits == 53) {
-        r->lo = arena_allocate_zeroed(arena, r->n, sizeof *r->lo);
-        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
-    }
-    TRY(own_arrays(r, arena));
     TRY(refine_within(r, count, list, WANTED_ULP, EAGER_BUDGET));
     for (size_t k = 0; k < count; k++)
         if (!is_certified(&c, r, list[k])) r->state = REFERENCE_BOUNDED;
@@ -275,7 +284,8 @@ static struct status to_reference(struct reference *out, struct graph *graph, st
     if (!node->integer) {
         struct refine_context *context = arena_allocate(arena, sizeof *context);
         if (!context) return status_no_memory(0);
-        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL };
+        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL, arena,
+                                            false };
         r.refine_context = context;
         r.refine = refine;
     }

@@ -168,6 +168,16 @@ static bool all_finite(const double *x, size_t n)
     return sum == 0;
 }
 
+/* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite. */
+static void exact_row_bounds(double *restrict error, const double *restrict value,
+                             const double *restrict column, double factor, double tiny, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        double bound = factor * column[j] * (1 + 0x1p-50) + tiny;
+        error[j] = fabs(value[j]) < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+    }
+}
+
 static void certify_product(struct graph *graph, struct node *node, struct node *a,
                             struct node *b, const struct product *p)
 {
@@ -196,7 +206,10 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
             line_norms(column, b->value + at_b, p->n, p->k, !p->transpose_b);
             if (!exact_b) error_norms(column_error, scratch, b, at_b, p->n, p->k, !p->transpose_b);
         }
-        for (size_t i = 0; i < p->m; i++) {
+        for (size_t i = 0; exact_a && exact_b && i < p->m; i++)
+            exact_row_bounds(error + i * p->n, value + i * p->n, column, gamma * row[i] * (1 + 0x1p-40),
+                             (double)p->k * graph->tiny * 2, p->n);
+        for (size_t i = 0; !(exact_a && exact_b) && i < p->m; i++) {
             double ra = row[i], ea = exact_a ? 0 : row_error[i];
             for (size_t j = 0; j < p->n; j++) {
                 double cb = column[j], bound = gamma * ra * cb + (double)p->k * graph->tiny;

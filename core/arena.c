@@ -42,12 +42,16 @@ static struct arena_block *block_create(size_t bytes)
     return block;
 }
 
-/* The smallest spare block that holds `bytes`, unlinked. */
+/* The smallest spare block that holds `bytes`, unlinked; none that is much larger, or small
+ * requests would use up the blocks that the next large tensor could have had. */
 static struct arena_block *spare_take(struct arena *arena, size_t bytes)
 {
     struct arena_block **best = NULL;
+    size_t most = bytes < SIZE_MAX / 4 ? 2 * bytes + ((size_t)2 << 20) : SIZE_MAX;
     for (struct arena_block **link = &arena->spare; *link; link = &(*link)->next)
-        if ((*link)->bytes >= bytes && (!best || (*link)->bytes < (*best)->bytes)) best = link;
+        if ((*link)->bytes >= bytes && (*link)->bytes <= most &&
+            (!best || (*link)->bytes < (*best)->bytes))
+            best = link;
     if (!best) return NULL;
     struct arena_block *block = *best;
     *best = block->next;

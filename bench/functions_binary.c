@@ -368,12 +368,23 @@ PARTIALS(d_divide)
     (void)a;
 }
 
+/* b - 1, without the bound of a rounding where there is none: a power of a negative number exists
+ * only for exact whole exponents. */
+static struct node *one_less(struct graph *g, struct node *b)
+{
+    struct node *less = node_offset(g, node_detach(g, b), -1);
+    const double *value = node_values(g, b);
+    bool exact = node_is_exact(b) && !graph_failed(g);
+    for (size_t i = 0; exact && i < b->n; i++) exact = less->value[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
+    return exact ? node_detach(g, less) : less;
+}
+
 /* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */
 PARTIALS(d_pow)
 {
     struct node *zero = node_scalar(g, 0);
     if (da) {
-        struct node *power = node_apply2(g, "pow", a, node_offset(g, b, -1));
+        struct node *power = node_apply2(g, "pow", a, one_less(g, b));
         *da = node_select(g, node_compare(g, COMPARE_EQ, b, zero), zero, node_multiply(g, b, power));
     }
     if (db) {

@@ -314,7 +314,7 @@ const struct op ops_activation[] = {
     { "silu", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "silu" },
     { "mish", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "mish" },
     { "logsigmoid", FUNCTIONAL, "(Tensor input)", function, OP_ONE_NODE, 0, "logsigmoid" },
-    { "rrelu", FUNCTIONAL | TORCH, "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False" PLACE, rrelu, 0, 0, NULL },
+    { "rrelu", FUNCTIONAL | TORCH, "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False" PLACE, rrelu, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(activation);

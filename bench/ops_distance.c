@@ -273,7 +273,7 @@ const struct op ops_distance[] = {
     { "pairwise_distance", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)", pairwise_distance, 0, 0, NULL },
     { "cdist", TORCH, "(Tensor x1, Tensor x2, float p=2.0, Any compute_mode=None)", cdist, OP_ONE_NODE, 0, NULL },
     { "pdist", FUNCTIONAL | TORCH, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
-    { "dist", TENSOR | TORCH, "(Tensor input, Tensor other, Scalar p=2)", dist, 0, 0, NULL },
+    { "dist", TENSOR | TORCH, "(Tensor input, Tensor other, Scalar p=2)", dist, OP_ONE_NODE, 0, NULL },
     { "normalize", FUNCTIONAL, "(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12)", normalize, 0, 0, NULL },
     { "renorm", TENSOR | TORCH, "(Tensor input, float p, int dim, float maxnorm)", renorm, OP_ONE_NODE, 0, NULL },
     { "cosine_similarity", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, 0, 0, NULL },

@@ -51,7 +51,11 @@ static void softmax_backward_data(struct call *call)
     int dim = call_dim(call, "dim", y->rank);
     enum dtype dtype = call_dtype(call, "input_dtype");
     if (graph_failed(g)) return;
-    call_return_typed(call, node_softmax_gradient(g, y, c, dim), dtype == DT_NONE ? c->dtype : dtype);
+    /* A composition: unlike a gradient it may be differentiated again. */
+    struct node *mean = node_multiply(g, c, y);
+    if (y->rank) mean = node_sum(g, mean, 1u << dim, true);
+    struct node *x = node_multiply(g, y, node_subtract(g, c, mean));
+    call_return_typed(call, x, dtype == DT_NONE ? c->dtype : dtype);
 }
 
 /* c - exp(y) sum c */

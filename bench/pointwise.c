@@ -450,6 +450,29 @@ static bool relative_bound(struct node *node, const struct node *a, const struct
     return true;
 }
 
+/* An exact number +-2^k. */
+static bool is_power_of_two(const struct node *x)
+{
+    int exponent;
+    return x->n == 1 && node_is_exact(x) && fabs(frexp(x->value[0], &exponent)) == 0.5;
+}
+
+/* Multiplying by +-2^k rounds nothing but what underflows. */
+static bool scaled_bound(struct graph *graph, struct node *node, const struct node *x,
+                         const struct node *factor)
+{
+    if (!is_power_of_two(factor) || x->n != node->n) return false;
+    double size = fabs(factor->value[0]), tiny = size < 1 ? graph->tiny : 0;
+    node->relative = x->relative;
+    node->absolute = x->absolute * size + tiny;
+    if (!x->error || !node_need_errors(graph, node)) return true;
+    for (size_t i = 0; i < node->n; i++) {
+        double bound = x->error[i] * size + tiny;
+        node->error[i] = isfinite(node->value[i]) ? bound : 0;
+    }
+    return true;
+}
+
 /* The basic operations, whose bound is one rounding when the operands are exact. */
 static char operation_of(const struct binary_function *f)
 {
@@ -507,6 +530,9 @@ static struct node *evaluate_binary(struct graph *graph, const struct binary_fun
     walk_rows(&walk, node->n, row_of(context.operation), &context);
     node_round(graph, node);
     if (!graph_is_reference(graph)) return node;
+    if (context.operation == '*' && (scaled_bound(graph, node, operands[0], operands[1]) ||
+                                     scaled_bound(graph, node, operands[1], operands[0])))
+        return node;
     if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
         node->relative = graph_is_model(graph) ? context.kernel : graph->unit;
         node->absolute = graph->tiny;

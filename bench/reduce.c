@@ -337,33 +337,68 @@ struct node *node_mean(struct graph *graph, struct node *x, uint32_t dims, bool 
 
 /* ---- product ------------------------------------------------------------------------------ */
 
-/* Product of all elements of a block but number `except` (SIZE_MAX: of all). */
-static double block_product(double *bound, struct graph *graph, const struct node *x,
-                            const struct reduction *r, size_t out, size_t except)
+/* A product as m 2^e with its relative error, so that no intermediate leaves the range of double.
+ * In BENCH_NATIVE m alone, rounded as the kernel would and free to overflow. */
+struct scaled {
+    double m, relative;
+    int64_t e;
+};
+
+static struct scaled scaled_one(void)
 {
-    double product = 1, error = 0;
-    bool single = graph_is_single(graph);
-    for (size_t k = 0; k < r->extent; k++) {
-        if (k == except) continue;
-        size_t at = input_element(r, out, k);
-        double v = x->value[at], e = bound ? node_error(x, at) : 0;
-        double next = product * v;
-        if (single) next = (float)next;
-        error = (error * (fabs(v) + e) + fabs(product) * e + graph->unit * fabs(next)) *
-                    (1 + 0x1p-50) +
-                0x1p-1074;
-        product = next;
+    return (struct scaled){ 1, 0, 0 };
+}
+
+/* p times v, which is off by at most `error`. */
+static void scaled_multiply(struct scaled *p, const struct graph *graph, double v, double error)
+{
+    if (!graph_is_reference(graph)) {
+        p->m = graph_is_single(graph) ? (float)(p->m * v) : p->m * v;
+        return;
     }
-    if (bound) *bound = !isfinite(product) ? 0 : error >= 0 ? error : INFINITY;
-    return product;
+    int shift = 0;
+    double m = p->m * v, own = error == 0 ? 0 : v != 0 ? error / fabs(v) : INFINITY;
+    p->relative += own + p->relative * own + graph->unit * (1 + p->relative + own);
+    if (m != 0 && isfinite(m)) m = frexp(m, &shift);
+    p->m = m;
+    p->e += shift;
+    if (v == 0 && error == 0) p->relative = 0;
+}
+
+static struct scaled scaled_product(const struct graph *graph, const struct scaled *a,
+                                    const struct scaled *b)
+{
+    struct scaled p = *a;
+    scaled_multiply(&p, graph, b->m, b->m == 0 ? 0 : b->relative * fabs(b->m));
+    if (b->m == 0 && b->relative > 0) p.relative = INFINITY;
+    p.e += b->e;
+    return p;
+}
+
+/* The value and, where `bound` is not NULL, its bound. */
+static double scaled_value(double *bound, const struct graph *graph, const struct scaled *p)
+{
+    int64_t e = p->e > 5000 ? 5000 : p->e < -5000 ? -5000 : p->e;
+    double y = ldexp(p->m, (int)e);
+    if (bound) {
+        double error = (p->m == 0 && p->relative == 0 ? 0 : p->relative * fabs(y) + graph->tiny) * (1 + 0x1p-40);
+        *bound = !isfinite(y) ? 0 : error >= 0 && !isinf(p->relative) ? error : INFINITY;
+    }
+    return y;
 }
 
 static void product_evaluate(struct graph *graph, struct node *node, const struct node *x,
                              const struct reduction *r)
 {
     bool certify = node_need_errors(graph, node);
-    for (size_t i = 0; i < node->n && !graph_failed(graph); i++)
-        node->value[i] = block_product(certify ? &node->error[i] : NULL, graph, x, r, i, SIZE_MAX);
+    for (size_t i = 0; i < node->n && !graph_failed(graph); i++) {
+        struct scaled p = scaled_one();
+        for (size_t k = 0; k < r->extent; k++) {
+            size_t at = input_element(r, i, k);
+            scaled_multiply(&p, graph, x->value[at], certify ? node_error(x, at) : 0);
+        }
+        node->value[i] = scaled_value(certify ? &node->error[i] : NULL, graph, &p);
+    }
 }
 
 static void pull_product(struct pull *pull, void *ball, struct node *x, const struct reduction *r,
@@ -401,11 +436,23 @@ static void product_backward(struct graph *graph, struct node *node, struct node
     struct node *x = node->inputs[0];
     struct node *others = node_new(graph, &others_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
     bool certify = node_need_errors(graph, others);
+    struct scaled *prefix = graph_allocate(graph, r->extent + 1, sizeof *prefix);
 
-    for (size_t i = 0; i < others->n && !graph_failed(graph); i++) {
-        size_t out = i / (r->extent * r->inner) * r->inner + i % r->inner;
-        others->value[i] = block_product(certify ? &others->error[i] : NULL, graph, x, r, out,
-                                         i / r->inner % r->extent);
+    /* Every element gets the product before it times the product behind it. */
+    for (size_t out = 0; out < node->n && !graph_failed(graph); out++) {
+        struct scaled suffix = scaled_one();
+        prefix[0] = scaled_one();
+        for (size_t k = 0; k < r->extent; k++) {
+            size_t at = input_element(r, out, k);
+            prefix[k + 1] = prefix[k];
+            scaled_multiply(&prefix[k + 1], graph, x->value[at], certify ? node_error(x, at) : 0);
+        }
+        for (size_t k = r->extent; k-- > 0;) {
+            size_t at = input_element(r, out, k);
+            struct scaled p = scaled_product(graph, &prefix[k], &suffix);
+            others->value[at] = scaled_value(certify ? &others->error[at] : NULL, graph, &p);
+            scaled_multiply(&suffix, graph, x->value[at], certify ? node_error(x, at) : 0);
+        }
     }
     graph_accumulate(graph, x,
                      node_multiply(graph, others,

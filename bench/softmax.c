@@ -2,27 +2,27 @@
  *
  * The sum S' over all but the largest is a node of its own, so that balls of many elements of
  * a line share it. Bounds, with u the unit roundoff and exact inputs: a difference d = x - m is
- * off by u |d|, |d| <= 746 where exp(d) > 0, so exp(d) is off by (746 + 2) u relative; sums of
- * positive terms keep that, TwoSum adds 2 u; log1p has condition number <= 1 for arguments >= 0.
+ * off by u |d|, so exp(d) is off by (|d| + 2) u relative, at most (spread + 2) u where exp(d) > 0;
+ * sums of positive terms keep that, TwoSum adds 2 u; log1p has condition number <= 1 for
+ * arguments >= 0.
  * Inputs that are off by at most e per line move every softmax by at most expm1(2 e) relative
  * and every log_softmax by at most 2 e.
  */
 #include "bench/softmax.h"
 
 #include <math.h>
-#include <sleef.h>
 #include <string.h>
 
 #include "bench/pull.h"
+#include "bench/vector_math.h"
 
 #define U UNIT_ROUNDOFF
-#define EXPONENTIAL_ERROR (748 * U)
-#define SUM_ERROR (752 * U)
 
 struct lines {
     int dim;
     size_t outer, extent, inner;
     size_t *top;   /* per line: position of the largest element, the first NaN before all */
+    double spread; /* of all lines: largest |x - m| whose exponential is not 0; at most 746 */
     double *input; /* per line: largest bound of the inputs; NULL when they are exact */
     double *total; /* per line, in a model: relative error of a kernel's sum of exponentials */
 };
@@ -40,6 +40,24 @@ static size_t line_of(const struct lines *l, size_t i)
 static size_t position_of(const struct lines *l, size_t i)
 {
     return i / l->inner % l->extent;
+}
+
+/* The lines of x along dim, and x's shape with an extent of 1 there. */
+static void lines_along(struct lines *l, const struct node *x, int dim, int64_t *shape)
+{
+    *l = (struct lines){ dim, 1, 1, 1, NULL, 0, NULL, NULL };
+    memcpy(shape, x->shape, sizeof x->shape);
+    for (int d = 0; d < x->rank; d++) {
+        size_t extent = (size_t)x->shape[d];
+        *(d < dim ? &l->outer : d == dim ? &l->extent : &l->inner) *= extent;
+    }
+    if (x->rank) shape[dim] = 1;
+}
+
+/* Relative error of S'. */
+static double sum_error(const struct lines *l)
+{
+    return (l->spread + 6) * U;
 }
 
 static double rounded(const struct graph *graph, double x)
@@ -84,30 +102,64 @@ static size_t top_of_line(const struct lines *l, const double *x, size_t line)
     return best;
 }
 
-/* S' of one line; with `out`, exp(x - m) of every element is kept there. */
-static double sum_of_others(struct graph *graph, double *out, const struct lines *l,
+/* exp(x - m) of a line's elements, `stride` apart, into `out` (one after the other). */
+static void exponentials(struct graph *graph, double *out, const double *x, size_t n, size_t stride,
+                         double m)
+{
+    bool single = graph_is_single(graph);
+    for (size_t k = 0; k < n; k++) {
+        double d = x[k * stride] - m;
+        out[k] = single ? (float)d : d;
+    }
+    vector_exp(out, out, n);
+    for (size_t k = 0; single && k < n; k++) out[k] = (float)out[k];
+}
+
+enum { LANES = 4 };
+
+/* The sum of e but for e[top], by TwoSum in lanes, or in float. */
+static double sum_but(const struct graph *graph, double *e, size_t n, size_t top)
+{
+    double sum[LANES] = { 0 }, low[LANES] = { 0 }, kept = e[top];
+    e[top] = 0;
+    if (graph_is_single(graph)) {
+        float total = 0;
+        for (size_t k = 0; k < n; k++) total += (float)e[k];
+        e[top] = kept;
+        return total;
+    }
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            double s = sum[j] + e[k + j], z = s - sum[j];
+            low[j] += (sum[j] - (s - z)) + (e[k + j] - z);
+            sum[j] = s;
+        }
+    for (size_t j = 0; k < n; k++, j++) {
+        double s = sum[j] + e[k], z = s - sum[j];
+        low[j] += (sum[j] - (s - z)) + (e[k] - z);
+        sum[j] = s;
+    }
+    e[top] = kept;
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
+}
+
+/* S' of one line. `line` is room for one; with `out`, exp(x - m) of every element is kept there. */
+static double sum_of_others(struct graph *graph, double *out, double *room, struct lines *l,
                             const double *x, size_t line)
 {
-    double m = x[element(l, line, l->top[line])], sum = 0, low = 0;
-    bool single = graph_is_single(graph);
+    size_t first = element(l, line, 0);
+    double m = x[element(l, line, l->top[line])], least = 0;
+    double *e = out && l->inner == 1 ? out + first : room;
 
-    for (size_t k = 0; k < l->extent; k++) {
-        size_t at = element(l, line, k);
-        double e = 1;
-        if (k != l->top[line]) {
-            e = Sleef_exp_u10(single ? (float)(x[at] - m) : x[at] - m);
-            if (single) {
-                e = (float)e;
-                sum = (float)(sum + e);
-            } else {
-                double s = sum + e, z = s - sum;
-                low += (sum - (s - z)) + (e - z);
-                sum = s;
-            }
-        }
-        if (out) out[at] = e;
+    exponentials(graph, e, x + first, l->extent, l->inner, m);
+    for (size_t k = 0; k < l->extent; k++) { /* spread: the least d with exp(d) > 0 */
+        double d = x[first + k * l->inner] - m;
+        if (d >= -746 && d < least) least = d;
     }
-    return sum + low;
+    if (-least > l->spread) l->spread = -least;
+    for (size_t k = 0; out && l->inner > 1 && k < l->extent; k++) out[first + k * l->inner] = e[k];
+    return sum_but(graph, e, l->extent, l->top[line]);
 }
 
 /* Relative error of exp(d) in a kernel: the rounding of d, and a library function. */
@@ -123,7 +175,7 @@ static double modelled_total(const struct graph *graph, const struct lines *l, c
 {
     double m = x->value[element(l, line, l->top[line])], sum = 0, weighted = 0;
     for (size_t k = 0; k < l->extent; k++) {
-        double d = x->value[element(l, line, k)] - m, e = Sleef_exp_u10(d);
+        double d = x->value[element(l, line, k)] - m, e = scalar_exp(d);
         if (!(e > 0)) continue;
         sum += e;
         weighted += e * modelled_exponential(graph, d);
@@ -134,7 +186,7 @@ static double modelled_total(const struct graph *graph, const struct lines *l, c
 static void set_bounds_of_sums(struct node *node, const struct lines *l)
 {
     for (size_t line = 0; line < node->n; line++) {
-        double relative = l->total ? l->total[line] : SUM_ERROR;
+        double relative = l->total ? l->total[line] : sum_error(l);
         if (l->input) relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
         node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
         if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
@@ -150,23 +202,18 @@ static struct node *sums_of_others(struct graph *graph, struct node *x, int dim,
 
     (void)node_values(graph, x);
     if (graph_failed(graph)) return x;
-    *l = (struct lines){ dim, 1, 1, 1, NULL, NULL, NULL };
-    memcpy(shape, x->shape, sizeof shape);
-    for (int d = 0; d < x->rank; d++) {
-        size_t extent = (size_t)x->shape[d];
-        *(d < dim ? &l->outer : d == dim ? &l->extent : &l->inner) *= extent;
-    }
-    if (x->rank) shape[dim] = 1;
+    lines_along(l, x, dim, shape);
     struct node *node = node_new(graph, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
     node->tracked = false; /* the users pass the gradient on to x */
     l->top = graph_allocate(graph, node->n, sizeof *l->top);
+    double *room = graph_allocate(graph, l->extent, sizeof *room);
     if (!node_is_exact(x)) l->input = graph_allocate(graph, node->n, sizeof *l->input);
     if (graph_is_model(graph)) l->total = graph_allocate(graph, node->n, sizeof *l->total);
     (void)node_need_errors(graph, node);
     if (graph_failed(graph)) return node;
     for (size_t line = 0; line < node->n; line++) {
         l->top[line] = top_of_line(l, x->value, line);
-        node->value[line] = l->extent ? sum_of_others(graph, out, l, x->value, line) : 0;
+        node->value[line] = l->extent ? sum_of_others(graph, out, room, l, x->value, line) : 0;
         if (l->total) l->total[line] = l->extent ? modelled_total(graph, l, x, line) : 0;
         if (!l->input) continue;
         l->input[line] = 0;
@@ -215,31 +262,140 @@ static void softmax_backward(struct graph *graph, struct node *node, struct node
                      node_softmax_gradient(graph, node, cotangent, l->dim));
 }
 
+/* ---- its gradient: y (c - sum c y) ---------------------------------------------------------------- */
+
+static void dot_pull(struct pull *pull, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    arb_t a, b;
+    arb_init(a);
+    arb_init(b);
+    arb_zero(ball);
+    for (size_t k = 0; k < l->extent && pull->work <= pull->limit; k++) {
+        size_t at = element(l, line, k);
+        pull_element(pull, a, node->inputs[0], at);
+        pull_element(pull, b, node->inputs[1], at);
+        arb_addmul(ball, a, b, pull->precision);
+    }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
+    arb_clear(a);
+    arb_clear(b);
+}
+
+static const struct primitive dot_primitive = { "an inner product", NULL, dot_pull };
+
+/* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
+ * kernel adds in any order). */
+static double dot_line(double *bound, const struct graph *graph, const struct node *a,
+                       const struct node *b, const struct lines *l, size_t line)
+{
+    double sum = 0, low = 0, size = 0, operands = 0;
+    bool single = graph_is_single(graph), certify = graph_is_reference(graph);
+    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+        double product = a->value[at] * b->value[at];
+        if (single) {
+            sum = (float)(sum + (float)product);
+            continue;
+        }
+        double s = sum + product, z = s - sum;
+        low += (sum - (s - z)) + (product - z);
+        sum = s;
+        if (!certify) continue;
+        double ea = node_error(a, at), eb = node_error(b, at);
+        size += fabs(product);
+        operands += ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
+    }
+    double y = isfinite(sum) ? sum + low : sum;
+    double growth = graph_is_model(graph) ? graph_sum_growth(graph, l->extent) : 2;
+    *bound = (operands + graph->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
+             (double)l->extent * graph->tiny;
+    return y;
+}
+
+static struct node *line_products(struct graph *graph, struct node *a, struct node *b,
+                                  const struct lines *l, int rank, const int64_t *shape)
+{
+    struct node *node = node_new(graph, &dot_primitive, b->dtype, rank, shape, 2,
+                                 (struct node *[]){ a, b }, l);
+    double ignored;
+    (void)node_values(graph, a);
+    (void)node_values(graph, b);
+    (void)node_need_errors(graph, node);
+    for (size_t line = 0; line < node->n && !graph_failed(graph); line++) {
+        double *bound = node->error ? &node->error[line] : &ignored;
+        node->value[line] = l->extent ? dot_line(bound, graph, a, b, l, line) : (*bound = 0);
+        if (!isfinite(node->value[line])) *bound = 0;
+        else if (!(*bound >= 0)) *bound = INFINITY;
+    }
+    return node;
+}
+
+/* inputs: y, c, the inner products; parameters: lines. */
+static void centred_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    arb_t factor;
+    arb_init(factor);
+    pull_element(pull, factor, node->inputs[2], line_of(node->parameters, i));
+    pull_element(pull, ball, node->inputs[1], i);
+    arb_sub(ball, ball, factor, pull->precision);
+    pull_element(pull, factor, node->inputs[0], i);
+    arb_mul(ball, ball, factor, pull->precision);
+    arb_clear(factor);
+}
+
+static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_pull };
+
+static void centre_line(const struct graph *graph, struct node *out, const struct node *y,
+                        const struct node *c, const struct node *mean, const struct lines *l, size_t line)
+{
+    double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = graph->unit;
+    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+        double d = rounded(graph, c->value[at] - t), v = rounded(graph, y->value[at] * d);
+        out->value[at] = v;
+        if (!out->error) continue;
+        double ed = node_error(c, at) + et + unit * fabs(d);
+        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) + unit * fabs(v);
+        bound = bound * (1 + 0x1p-40) + graph->tiny;
+        out->error[at] = !isfinite(v) ? 0 : bound >= 0 ? bound : INFINITY;
+    }
+}
+
 struct node *node_softmax_gradient(struct graph *graph, struct node *y, struct node *cotangent,
                                    int dim)
 {
-    struct node *mean = node_multiply(graph, cotangent, y);
-    if (y->rank) mean = node_sum(graph, mean, 1u << dim, true);
-    return node_multiply(graph, y, node_subtract(graph, cotangent, mean));
+    struct lines *l = graph_allocate(graph, 1, sizeof *l);
+    int64_t shape[TENSOR_MAX_RANK];
+    if (graph_failed(graph)) return y;
+    lines_along(l, y, dim, shape);
+    struct node *mean = line_products(graph, cotangent, y, l, y->rank, shape);
+    struct node *out = node_new(graph, &centred_primitive, y->dtype, y->rank, y->shape, 3,
+                                (struct node *[]){ y, cotangent, mean }, l);
+    (void)node_need_errors(graph, out);
+    out->tracked = mean->tracked = false;
+    for (size_t line = 0; line < mean->n && !graph_failed(graph) && l->extent; line++)
+        centre_line(graph, out, y, cotangent, mean, l, line);
+    return out;
 }
 
 static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_pull };
 
-/* Softmax over lines whose sums are known. `ready`: value already holds the exponentials. */
+/* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct graph *graph, struct node *node, const struct node *x,
-                      const struct node *sums, const struct lines *l, bool ready)
+                      const struct node *sums, const struct lines *l)
 {
+    bool single = graph_is_single(graph);
     for (size_t line = 0; line < sums->n; line++) {
         double m = largest(l, x, line), total = rounded(graph, 1 + sums->value[line]);
-        for (size_t k = 0; k < l->extent; k++) {
-            size_t at = element(l, line, k);
-            double e = ready ? node->value[at]
-                             : rounded(graph, Sleef_exp_u10(rounded(graph, x->value[at] - m)));
-            node->value[at] = isfinite(m) ? rounded(graph, e / total) : NAN;
-        }
+        double *value = node->value + element(l, line, 0), nan = isfinite(m) ? 0 : NAN;
+        if (single)
+            for (size_t k = 0; k < l->extent; k++)
+                value[k * l->inner] = (float)(value[k * l->inner] / total + nan);
+        else
+            for (size_t k = 0; k < l->extent; k++)
+                value[k * l->inner] = value[k * l->inner] / total + nan;
     }
     if (!graph_is_reference(graph)) return;
-    node->relative = 2 * SUM_ERROR + 8 * U;
+    node->relative = 2 * sum_error(l) + 8 * U;
     node->absolute = 4 * graph->tiny;
     if (!l->input && !l->total) return;
     double relative = node->relative, absolute = node->absolute;
@@ -263,7 +419,14 @@ static struct node *softmax_over(struct graph *graph, struct node *x, struct nod
     const struct lines *l = sums->parameters;
     struct node *node = node_new(graph, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
-    if (!graph_failed(graph)) normalise(graph, node, x, sums, l, false);
+    double *room = graph_allocate(graph, l->extent, sizeof *room);
+    if (graph_failed(graph)) return node;
+    for (size_t line = 0; line < sums->n && l->extent; line++) {
+        size_t first = element(l, line, 0);
+        exponentials(graph, room, x->value + first, l->extent, l->inner, largest(l, x, line));
+        for (size_t k = 0; k < l->extent; k++) node->value[first + k * l->inner] = room[k];
+    }
+    normalise(graph, node, x, sums, l);
     return node;
 }
 
@@ -278,7 +441,7 @@ struct node *node_softmax(struct graph *graph, struct node *x, int dim)
     if (graph_failed(graph)) return node;
     node->inputs[1] = sums;
     node->parameters = sums->parameters;
-    normalise(graph, node, x, sums, sums->parameters, true);
+    normalise(graph, node, x, sums, sums->parameters);
     return node;
 }
 
@@ -305,7 +468,7 @@ static void log_softmax_ball(struct pull *pull, arb_ptr ball, struct node *x, st
 static double log_softmax_value(const struct graph *graph, double x, double m, double others)
 {
     if (!isfinite(m)) return NAN;
-    double d = rounded(graph, x - m), log = rounded(graph, Sleef_log1p_u10(others));
+    double d = rounded(graph, x - m), log = rounded(graph, scalar_log1p(others));
     return rounded(graph, d - log);
 }
 
@@ -317,7 +480,7 @@ static double log_softmax_bound(const struct graph *graph, const struct lines *l
     double input = l->input ? 2 * l->input[line] : 0;
     if (l->total)
         return graph->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) + l->total[line] + input;
-    return (SUM_ERROR + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
+    return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
 }
 
 static void log_softmax_pull(struct pull *pull, void *ball, struct node *node, size_t i)
@@ -347,7 +510,7 @@ struct node *node_log_softmax(struct graph *graph, struct node *x, int dim)
     struct node *node = node_new(graph, &log_softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
     if (graph_is_reference(graph)) {
-        node->relative = SUM_ERROR + 4 * U;
+        node->relative = sum_error(l) + 4 * U;
         node->absolute = (double)l->extent * 0x1p-1072;
         if (l->input || l->total) (void)node_need_errors(graph, node);
     }
@@ -396,11 +559,11 @@ struct node *node_logsumexp(struct graph *graph, struct node *x, int dim)
                                  (struct node *[]){ x, sums }, l);
     (void)node_need_errors(graph, node);
     for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
-        double m = largest(l, x, line), log = rounded(graph, Sleef_log1p_u10(sums->value[line]));
+        double m = largest(l, x, line), log = rounded(graph, scalar_log1p(sums->value[line]));
         double y = isfinite(m) ? rounded(graph, m + log) : m;
         node->value[line] = y;
         if (!node->error) continue;
-        double bound = (SUM_ERROR + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072;
+        double bound = (sum_error(l) + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072;
         if (l->total) bound = l->total[line] + graph->unit * (7 * log + fabs(y));
         if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
@@ -418,7 +581,7 @@ static double residual_value(double *bound, const struct graph *graph, const str
 {
     double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
-    double relative = 2 * SUM_ERROR + 8 * U + (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
+    double relative = 2 * sum_error(l) + 8 * U + (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
     double tiny = (double)l->extent * 0x1p-1072, y;
     if (!isfinite(m)) {
         *bound = 0;
@@ -433,7 +596,7 @@ static double residual_value(double *bound, const struct graph *graph, const str
         *bound = relative * (l->total && is_target ? 1 / total + fabs(y) : fabs(y)) + tiny;
         return y;
     }
-    double p = Sleef_exp_u10(d) / total;
+    double p = scalar_exp(d) / total;
     y = is_target ? p - 1 : p;
     *bound = relative * p + (is_target ? graph->unit : 0) + tiny;
     return y;
@@ -458,6 +621,30 @@ static void residual_pull(struct pull *pull, void *ball, struct node *node, size
 static const struct primitive residual_primitive = { "a residual of softmax", NULL,
                                                      residual_pull };
 
+/* Exact inputs: all elements have one relative bound, since for the target too the difference has
+ * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
+static void uniform_residuals(struct graph *graph, struct node *out, const struct node *x,
+                              const struct node *sums, const struct node *c, const struct node *target)
+{
+    const struct lines *l = sums->parameters;
+    double *e = graph_allocate(graph, l->extent, sizeof *e), relative = 0, most = 0;
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
+        size_t first = element(l, line, 0), t = (size_t)target->integer[line];
+        double m = largest(l, x, line), factor = c->value[line];
+        double others = sums->value[line], total = rounded(graph, 1 + others);
+        exponentials(graph, e, x->value + first, l->extent, l->inner, m);
+        for (size_t k = 0; k < l->extent; k++) e[k] = rounded(graph, e[k] / total);
+        e[t] = graph_is_single(graph) ? (float)(e[t] - 1) : t == l->top[line] ? -others / total : e[t] - 1;
+        double nan = isfinite(m) ? 0 : NAN;
+        for (size_t k = 0; k < l->extent; k++)
+            out->value[first + k * l->inner] = factor == 0 ? 0 : rounded(graph, e[k] * factor) + nan;
+        if (factor != 0) relative = fmax(relative, node_error(c, line) / fabs(factor));
+        most = fmax(most, fabs(factor));
+    }
+    out->relative = (2 * sum_error(l) + 12 * U + relative) * (1 + 0x1p-20);
+    out->absolute = (1 + most) * (double)(l->extent + 2) * 0x1p-1070;
+}
+
 static void at_class_backward(struct graph *graph, struct node *node, struct node *cotangent)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
@@ -466,22 +653,28 @@ static void at_class_backward(struct graph *graph, struct node *node, struct nod
     struct node *c = node_negate(graph, cotangent);
     struct node *out = node_new(graph, &residual_primitive, x->dtype, x->rank, x->shape, 3,
                                 (struct node *[]){ x, sums, c }, target);
-    bool certify = node_need_errors(graph, out);
+    bool uniform = !l->input && !l->total;
+    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++)
+        uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
+    if (uniform) {
+        uniform_residuals(graph, out, x, sums, c, target);
+        graph_accumulate(graph, x, out);
+        return;
+    }
+    (void)node_need_errors(graph, out);
     for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
-        double factor = c->value[line], factor_error = certify ? node_error(c, line) : 0;
+        double factor = c->value[line], factor_error = node_error(c, line);
+        bool nothing = factor == 0 && factor_error == 0;
         for (size_t k = 0; k < l->extent; k++) {
             size_t at = element(l, line, k);
             double bound;
             double r = residual_value(&bound, graph, l, x, sums, line, k,
                                       target->integer[line] == (int64_t)k);
-            double y = rounded(graph, rounded(graph, r) * factor);
-            out->value[at] = factor == 0 && factor_error == 0 ? 0 : y;
-            if (!certify) continue;
+            double y = nothing ? 0 : r * factor;
+            out->value[at] = y;
             bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound +
                     graph->unit * fabs(y) + graph->tiny;
-            out->error[at] = !isfinite(y) || (factor == 0 && factor_error == 0)
-                                 ? 0
-                                 : bound * (1 + 0x1p-40);
+            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
         }
     }
     graph_accumulate(graph, x, out);

@@ -214,8 +214,7 @@ static void count_relative(struct pass *pass, const struct chunk_counts *chunk)
     if (!(chunk->max_relative > pass->parameters.relative_tolerance)) return;
     uint64_t over = count_above(pass->chunk_relative, pass->parameters.relative_tolerance);
     /* Elements taken carefully stand there as infinite. */
-    if (INFINITY > pass->parameters.relative_tolerance) over -= chunk->careful;
-    counts->relative_failed += over - chunk->small_relative_over;
+    counts->relative_failed += over - chunk->careful - chunk->small_relative_over;
 }
 
 /* Histogram of |x| over the bins (2^(b-3), 2^(b-2)] for b = 2..9, by byte counters: a lane adds
@@ -243,10 +242,11 @@ static void count_bins(uint64_t bins[8], const double *x)
     }
 }
 
+/* Of an error above half a unit. */
 static int bin_of(double ulp)
 {
     int bin = (int)((bits_of_double(ulp) - 1) >> 52) - 1020;
-    return bin < 1 ? 1 : bin >= ULP_BINS ? ULP_BINS - 1 : bin;
+    return bin < ULP_BINS ? bin : ULP_BINS - 1;
 }
 
 /* All bins but 0 and 1; returns the number of elements in them. */

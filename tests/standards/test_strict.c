@@ -632,6 +632,23 @@ START_TEST(refinement_is_limited)
 }
 END_TEST
 
+/* Elements that the model explains without the bound need no refinement, bound or not. */
+START_TEST(explained_elements_are_not_refined)
+{
+    double want[2] = { 1, 1 }, bound[2] = { 0, 0x1p-20 }, honest[2] = { 0x1p-10, 0x1p-10 };
+    double got[2] = { 1 + 0x1p-12, 1 + 0x1p-12 };
+    static const struct model_fallback unused;
+    int64_t shape[1] = { 2 };
+    struct model_findings f;
+    struct reference reference = { .dtype = DT_F32, .rank = 1, .shape = { 2 }, .n = 2, .hi = want,
+                                   .error = bound, .honest = honest, .state = REFERENCE_BOUNDED,
+                                   .refine = refine_badly };
+    struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
+    ck_assert_uint_eq(f.beyond, 0);
+}
+END_TEST
+
 /* float64: the reference is a pair, and the arithmetic is that of the output. */
 START_TEST(pairs_of_doubles)
 {
@@ -809,6 +826,7 @@ int main(void)
     tcase_add_test(tcase, zeros_of_both_signs_are_equal);
     tcase_add_test(tcase, deciding_elements_are_refined);
     tcase_add_test(tcase, refinement_is_limited);
+    tcase_add_test(tcase, explained_elements_are_not_refined);
     tcase_add_test(tcase, pairs_of_doubles);
     tcase_add_test(tcase, no_memory_to_measure);
     tcase_add_test(tcase, limits_of_the_statistics);

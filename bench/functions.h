@@ -1,8 +1,8 @@
 /* Scalar functions, one row each: value, declared error, slope, ball, derivative.
  *
- * ulps    the double value is within ulps * 2^-52 * |y| + ulps * 2^-1074 of f at the double
- *         argument (numerics: a declared bound of the library or of our formula, tested against
- *         MPFR; 1 ulp <= 2^-52 |y|)
+ * ulps    the double value is within ulps * 2^-52 * |y| + unary_underflow of f at the double
+ *         argument: a declared bound of the library or of our formula, tested against MPFR and
+ *         balls (tests/bench/test_functions.c); 1 ulp <= 2^-52 |y|. INFINITY: nothing is known.
  * slope   upper bound of |f'| on [x - e, x + e]; NULL: unknown, an inexact argument then gives
  *         an infinite bound and the element is recomputed by balls
  * ball    the same function on a ball
@@ -23,7 +23,16 @@ struct unary_function {
     double (*slope)(double x, double e);
     void (*ball)(arb_t y, const arb_t x, slong precision);
     struct node *(*derivative)(struct graph *graph, struct node *x, struct node *y);
+    bool basic; /* a root, quotient or product: what hardware computes without a library */
 };
+
+/* What underflow adds to the error, in units of the smallest subnormal: two for a library
+ * function, which may flush; more for a formula, which multiplies an underflowed part. */
+static inline double unary_underflow(const struct unary_function *f)
+{
+    if (f->ulps == 0) return 0;
+    return f->ulps > 1.5 ? f->ulps * 0x1p14 : fmax(f->ulps, 1) * 2;
+}
 
 /* Functions of two variables. error: bound on |y - f| for arguments a +- ea, b +- eb where
  * y = f(a, b) in double, its own rounding included. */

@@ -5,6 +5,14 @@
 
 #include <stddef.h>
 
+/* SLEEF's functions where they do not overflow, repaired by value_NAME where they do. */
+#define FUNCTIONS_REPAIRED(X) X(exp) X(sinh) X(cosh) X(log1p) X(acosh)
+#define DECLARE_REPAIRED(NAME)                                                              \
+    double value_##NAME(double x);                                                          \
+    void array_##NAME(double *y, const double *x, size_t n);
+FUNCTIONS_REPAIRED(DECLARE_REPAIRED)
+#undef DECLARE_REPAIRED
+
 void vector_abs(double *y, const double *x, size_t n);
 void vector_sqrt(double *y, const double *x, size_t n);
 void vector_rsqrt(double *y, const double *x, size_t n);

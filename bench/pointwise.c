@@ -157,12 +157,13 @@ static const struct primitive unary_primitive = { "a function", unary_backward, 
 
 /* The declared error of a function in units in the last place: ours, or, in a model, what a
  * kernel's may be: nothing where the function is exact; 1.5 for the roots and quotients that
- * fast hardware does not round correctly; 4 for library functions (1 in the mean), twice that
- * for those without a good formula. */
-static double function_ulps(const struct graph *graph, double ours)
+ * fast hardware does not round correctly; 4 for library functions (1 in the mean), more for those
+ * without a good formula. */
+static double function_ulps(const struct graph *graph, const struct unary_function *f)
 {
-    if (!graph_is_model(graph) || ours == 0) return ours;
-    double worst = ours <= 1.5 && ours != 1 ? 1.5 : isinf(ours) ? 16 : 4;
+    if (!graph_is_model(graph) || f->ulps == 0) return f->ulps;
+    bool basic = f->ulps <= 0.5 || !strcmp(f->name, "rsqrt");
+    double worst = basic ? 1.5 : isinf(f->ulps) ? 16 : 4;
     return graph->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
 
@@ -198,9 +199,9 @@ static struct node *evaluate_unary(struct graph *graph, const struct unary_funct
     node_round(graph, node);
     if (!graph_is_reference(graph)) return node;
 
-    double ulps = function_ulps(graph, f->ulps);
+    double ulps = function_ulps(graph, f);
     node->relative = ulps * 2 * graph->unit;
-    node->absolute = ulps * graph->tiny;
+    node->absolute = unary_underflow(f) * graph->tiny;
     if (graph_is_model(graph) && isinf(f->ulps)) node->absolute = 16 * graph->unit;
     if (node_is_exact(x)) return node;
     double relative = node->relative, absolute = node->absolute;

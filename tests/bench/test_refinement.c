@@ -47,7 +47,7 @@ static double excess(const arb_t ball, double value, double bound)
     arb_init(distance);
     arf_init(slack);
     arb_set_d(distance, value);
-    arb_sub(distance, ball, distance, ARF_PREC_EXACT);
+    arb_sub(distance, ball, distance, 320);
     arb_abs(distance, distance);
     arb_get_lbound_arf(slack, distance, 53);
     result = arf_get_d(slack, ARF_RND_FLOOR);

@@ -23,7 +23,6 @@ struct unary_function {
     double (*slope)(double x, double e);
     void (*ball)(arb_t y, const arb_t x, slong precision);
     struct node *(*derivative)(struct graph *graph, struct node *x, struct node *y);
-    bool basic; /* a root, quotient or product: what hardware computes without a library */
 };
 
 /* What underflow adds to the error, in units of the smallest subnormal: two for a library

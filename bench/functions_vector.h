@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /* SLEEF's functions where they do not overflow, repaired by value_NAME where they do. */
-#define FUNCTIONS_REPAIRED(X) X(exp) X(sinh) X(cosh) X(log1p) X(acosh)
+#define FUNCTIONS_REPAIRED(X) X(exp) X(sinh) X(cosh) X(log1p) X(asinh) X(acosh)
 #define DECLARE_REPAIRED(NAME)                                                              \
     double value_##NAME(double x);                                                          \
     void array_##NAME(double *y, const double *x, size_t n);

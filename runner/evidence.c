@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "runner/judged_json.h"
-#include "runner/resume.h"
 #include "runner/run_options.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -57,32 +56,24 @@ struct status evidence_append(struct csv_buffer *out, const struct judged *judge
 
 /* ---- going on with a run ---------------------------------------------------------------------- */
 
-/* Lines of a file, read in pieces. Only the start of a line is kept: it has the name. */
-struct line_reader {
-    const struct file *file;
-    uint64_t offset; /* of the next byte to read */
-    char chunk[65536];
-    size_t have, at;
-};
-
-/* The next whole line: *end is the offset behind it, `start` its first bytes. False at the end or
- * for a torn line. */
-static struct status next_line(bool *whole, uint64_t *end, char *start, size_t bytes, struct line_reader *reader)
+/* The next whole line: *end is the offset behind it. False at the end or for a torn line. */
+static struct status next_line(bool *whole, uint64_t *end, struct evidence_reader *reader)
 {
     size_t length = 0;
     *whole = false;
     for (;;) {
         if (reader->at == reader->have) {
-            TRY(file_read_at(&reader->have, reader->file, reader->chunk, sizeof reader->chunk, reader->offset));
+            TRY(file_read_at(&reader->have, reader->file, reader->chunk, sizeof reader->chunk,
+                             reader->offset));
             reader->at = 0;
             if (!reader->have) return status_ok();
             reader->offset += reader->have;
         }
         char c = reader->chunk[reader->at++];
         if (c == '\n') break;
-        if (length + 1 < bytes) start[length++] = c;
+        if (length + 1 < sizeof reader->start) reader->start[length++] = c;
     }
-    start[length] = '\0';
+    reader->start[length] = '\0';
     *end = reader->offset - (reader->have - reader->at);
     *whole = true;
     return status_ok();
@@ -100,29 +91,12 @@ static bool line_name(struct csv_text *name, const char *start)
     return true;
 }
 
-struct status evidence_kept(uint64_t *bytes, const struct file *file, const struct call_order *order,
-                            size_t kept)
+struct status evidence_next(struct evidence_reader *reader, bool *whole, struct csv_text *name,
+                            uint64_t *end)
 {
-    struct line_reader *reader = memory_allocate_zeroed(1, sizeof *reader);
-    char start[1024];
-    size_t call = 0;
-    struct status status = reader ? status_ok() : status_no_memory(sizeof *reader);
-
-    *bytes = 0;
-    if (reader) reader->file = file;
-    while (!status.code) {
-        struct csv_text name;
-        uint64_t end;
-        bool whole;
-        status = next_line(&whole, &end, start, sizeof start, reader);
-        if (status.code || !whole || !line_name(&name, start)) break;
-        /* A line belongs to the call at hand or, when that one is over, to the next. */
-        if (call < kept && !resume_row_belongs(name, call_order_name(order, call))) call++;
-        if (call >= kept || !resume_row_belongs(name, call_order_name(order, call))) break;
-        *bytes = end;
-    }
-    memory_release(reader);
-    return status;
+    TRY(next_line(whole, end, reader));
+    if (*whole) *whole = line_name(name, reader->start);
+    return status_ok();
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
 #ifndef PROBE_RUNNER_EVIDENCE_H
 #define PROBE_RUNNER_EVIDENCE_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "core/file.h"
@@ -29,10 +31,20 @@
 struct status evidence_append(struct csv_buffer *out, const struct judged *judged, const char *repeat,
                               const char *call, const struct generate_notes *notes, double rounding);
 
-/* Bytes at the start of an evidence file that are whole lines of the first `kept` calls of the
- * order. */
-struct status evidence_kept(uint64_t *bytes, const struct file *file, const struct call_order *order,
-                            size_t kept);
+/* Lines of an evidence file from its start, read in pieces. All zeros but `file`. */
+enum { EVIDENCE_CHUNK = 65536, EVIDENCE_NAME = 1024 };
+struct evidence_reader {
+    const struct file *file;
+    uint64_t offset; /* of the next byte to read */
+    size_t have, at;
+    char chunk[EVIDENCE_CHUNK];
+    char start[EVIDENCE_NAME]; /* first bytes of the last line: they have the name */
+};
+
+/* The row name of the next line and the byte behind it. *whole is false at the end of the file,
+ * for a torn line and for one that is no evidence. `name` is valid until the next call. */
+struct status evidence_next(struct evidence_reader *reader, bool *whole, struct csv_text *name,
+                            uint64_t *end);
 
 /* The command that repeats single calls of a run: everything but the name behind "--name ".
  * Arguments are quoted for a shell where they need it. Free with memory_release. */

@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "core/memory.h"
-#include "runner/evidence.h"
 #include "runner/resume.h"
 #include "standards/judge.h"
 
@@ -278,16 +277,15 @@ static struct status cut_files(struct result_files *files, struct resume_notes *
     return status;
 }
 
-/* The evidence last: what of it belongs to calls that stay. */
+/* The evidence last: no row needs it to be trusted while rows are still being cut. */
 static struct status cut_evidence(struct result_files *files, struct resume_notes *notes,
                                   const struct resume_scan *scan)
 {
-    uint64_t size, stays;
+    uint64_t size;
     TRY(file_size(&size, &files->evidence));
-    TRY(evidence_kept(&stays, &files->evidence, scan->order, notes->no_run_file ? 0 : scan->kept));
-    if (size == stays) return status_ok();
-    notes->cut_bytes += (size_t)(size - stays);
-    return file_truncate(&files->evidence, stays);
+    if (size == scan->evidence_end) return status_ok();
+    notes->cut_bytes += (size_t)(size - scan->evidence_end);
+    return file_truncate(&files->evidence, scan->evidence_end);
 }
 
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
@@ -298,7 +296,8 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
                                 .context = options->context };
     struct status status =
         notes->no_run_file ? resume_scan_named(&scan, &files->result, &files->details)
-                           : resume_scan_ordered(&scan, &files->result, &files->details);
+                           : resume_scan_ordered(&scan, &files->result, &files->details,
+                                                 &files->evidence);
     if (!status.code) status = cut_files(files, notes, &scan);
     if (!status.code) status = cut_evidence(files, notes, &scan);
     notes->kept = scan.kept;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "runner/evidence.h"
 #include "standards/judge.h"
 
 /* ---- kept bytes ------------------------------------------------------------------------- */
@@ -105,26 +106,50 @@ static bool is_device_failure(const struct csv_row *row)
            !starts_with(row->cells[COLUMN_MESSAGE], "The device returned ");
 }
 
-/* Move over the details rows of call `name`. *whole says whether all of them are there and none
- * is to be done again; *end is the byte behind the last. */
-static struct status pass_group(bool *whole, uint64_t *end, struct row_source *details,
-                                const char *name, bool retry_failed)
+static bool same_text(struct csv_text a, struct csv_text b)
+{
+    return a.length == b.length && !memcmp(a.bytes, b.bytes, a.length);
+}
+
+/* The next line of evidence must be that of the details row. */
+static struct status pass_evidence(bool *agrees, uint64_t *end, struct evidence_reader *evidence,
+                                   struct csv_text row_name)
+{
+    struct csv_text name;
+    TRY(evidence_next(evidence, agrees, &name, end));
+    if (*agrees) *agrees = same_text(name, row_name);
+    return status_ok();
+}
+
+/* Where the rows of a call end. */
+struct group_end {
+    uint64_t details, evidence;
+};
+
+/* Move over the details rows of call `name`. *whole says whether all of them are there, with
+ * their evidence, and none is to be done again. */
+static struct status pass_group(bool *whole, struct group_end *end, struct row_source *details,
+                                struct evidence_reader *evidence, const char *name,
+                                bool retry_failed)
 {
     size_t rows = 0, failed = 0;
+    bool agrees = true;
     while (details->more && !details->row.torn && details->row.count == COLUMN_COUNT &&
            resume_row_belongs(details->row.cells[0], name)) {
-        *end = details->row.end;
+        end->details = details->row.end;
         rows++;
         failed += retry_failed && is_device_failure(&details->row);
+        if (agrees)
+            TRY(pass_evidence(&agrees, &end->evidence, evidence, details->row.cells[0]));
         TRY(source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
-    *whole = rows && !failed && details->more && !details->row.torn;
+    *whole = rows && agrees && !failed && details->more && !details->row.torn;
     return status_ok();
 }
 
 static struct status scan_ordered(struct resume_scan *scan, struct row_source *result,
-                                  struct row_source *details)
+                                  struct row_source *details, struct evidence_reader *evidence)
 {
     bool has_result, has_details;
     TRY(take_header(&has_result, result, RESULT_COLUMNS - 1, name_spellings));
@@ -137,14 +162,15 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
 
     for (size_t i = 0; i < scan->order->count; i++) {
         const char *name = call_order_name(scan->order, i);
-        uint64_t end = 0;
+        struct group_end end = { 0, 0 };
         bool whole;
         if (!result->more || !is_result_row(&result->row) ||
             !csv_text_equal(result->row.cells[0], name))
             break;
-        TRY(pass_group(&whole, &end, details, name, scan->retry_failed));
+        TRY(pass_group(&whole, &end, details, evidence, name, scan->retry_failed));
         if (!whole) break;
-        TRY(keep(&scan->details, scan->details.items[0].end, end));
+        scan->evidence_end = end.evidence;
+        TRY(keep(&scan->details, scan->details.items[0].end, end.details));
         TRY(keep(&scan->result, scan->result.items[0].end, result->row.end));
         scan->done[i] = true;
         scan->kept++;
@@ -345,16 +371,22 @@ static struct status scan_named(struct named_scan *named, const struct file *res
 /* ---- entry points ----------------------------------------------------------------------- */
 
 struct status resume_scan_ordered(struct resume_scan *scan, const struct file *result,
-                                  const struct file *details)
+                                  const struct file *details, const struct file *evidence)
 {
     struct row_source result_rows, details_rows;
-    TRY(source_open(&result_rows, result));
-    struct status status = source_open(&details_rows, details);
+    struct evidence_reader *lines = memory_allocate_zeroed(1, sizeof *lines);
+    if (!lines) return status_no_memory(sizeof *lines);
+    lines->file = evidence;
+    struct status status = source_open(&result_rows, result);
     if (!status.code) {
-        status = scan_ordered(scan, &result_rows, &details_rows);
-        csv_close(&details_rows.reader);
+        status = source_open(&details_rows, details);
+        if (!status.code) {
+            status = scan_ordered(scan, &result_rows, &details_rows, lines);
+            csv_close(&details_rows.reader);
+        }
+        csv_close(&result_rows.reader);
     }
-    csv_close(&result_rows.reader);
+    memory_release(lines);
     return status;
 }
 

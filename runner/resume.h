@@ -29,15 +29,17 @@ struct resume_scan {
     bool *done;
     size_t kept;
     struct kept_bytes result, details;
+    uint64_t evidence_end; /* bytes of evidence that stay */
     resume_visitor *visit;
     void *context;
 };
 
-/* Scan our own files. Headers that are torn keep nothing. */
+/* Scan our own files. A call is kept when it has a line of evidence for each details row, too.
+ * Headers that are torn keep nothing. */
 struct status resume_scan_ordered(struct resume_scan *scan, const struct file *result,
-                                  const struct file *details);
+                                  const struct file *details, const struct file *evidence);
 
-/* Scan files of another writer. */
+/* Scan files of another writer, who left no evidence. */
 struct status resume_scan_named(struct resume_scan *scan, const struct file *result,
                                 const struct file *details);
 

@@ -169,7 +169,6 @@ static size_t resume_after_cuts(struct fixture *f, const struct whole *whole, si
     return notes.kept;
 }
 
-/* The evidence of a call is written before its rows: as a rule it is all there. */
 static size_t resume_after_cut(struct fixture *f, const struct whole *whole, size_t result_bytes,
                                size_t details_bytes)
 {
@@ -188,7 +187,7 @@ START_TEST(every_cut_ends_in_the_same_bytes)
     for (size_t a = 0; a <= whole.result_bytes; a += 7)
         for (size_t b = 0; b <= whole.details_bytes; b += 23) resume_after_cut(&f, &whole, a, b);
     for (size_t cut = 0; cut <= whole.evidence_bytes; cut++)
-        resume_after_cuts(&f, &whole, 0, 0, cut);
+        resume_after_cuts(&f, &whole, whole.result_bytes, whole.details_bytes, cut);
     whole_free(&whole);
     teardown(&f);
 }

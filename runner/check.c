@@ -364,6 +364,13 @@ static struct status check_within(struct check *k, size_t bytes)
 
 /* ---- rows for what went wrong ----------------------------------------------------------- */
 
+/* Everything the call has made or mapped. */
+static void forget_case(struct check *k)
+{
+    dump_release_tensors(k->setup->dump, k->arena);
+    arena_reset(k->arena);
+}
+
 static void clear_rows(struct check *k)
 {
     case_outcome_clear(k->out);
@@ -401,7 +408,7 @@ static struct status read_call(struct check *k, size_t position)
 {
     struct status status = dump_read_case(&k->c, k->arena, k->setup->dump, position);
     if (status.code != STATUS_NO_MEMORY) return status;
-    arena_reset(k->arena);
+    forget_case(k);
     return dump_read_case(&k->c, k->arena, k->setup->dump, position);
 }
 
@@ -416,11 +423,11 @@ static struct status check_admitted(struct check *k, size_t position)
 
     clear_rows(k);
     k->n_gradients = 0;
-    arena_reset(k->arena);
+    forget_case(k);
     TRY(read_call(k, position));
     status = check_within(k, limit);
     if (status.code != STATUS_NO_MEMORY) return status;
-    arena_reset(k->arena);
+    forget_case(k);
     k->arena->limit_bytes = 0;
     TRY(read_call(k, position));
     return status_error(STATUS_SKIP, "%s for this call, which had the whole budget: give more with "
@@ -455,7 +462,7 @@ bool case_check(struct case_outcome *out, struct check_worker *worker, size_t po
     case_outcome_clear(out);
     worker->arena.limit_bytes = 0;
     out->fatal = check_position(&k, position);
-    arena_reset(&worker->arena);
+    forget_case(&k);
     return !k.stopped;
 }
 

@@ -2,10 +2,10 @@
 #include "bench/scan.h"
 
 #include <math.h>
-#include <sleef.h>
 #include <string.h>
 
 #include "bench/pull.h"
+#include "bench/vector_math.h"
 
 /* The lines along a dimension: element k of line l is at first(l) + k * inner. */
 struct lines {
@@ -205,7 +205,7 @@ static const struct primitive shares_primitive = { "shares of running sums", NUL
 /* exp(d) for d <= 0 and its absolute error when d is off by e. */
 static double exponential(const struct graph *graph, double *error, double d, double e)
 {
-    double y = rounded(graph, Sleef_exp_u10(rounded(graph, d)));
+    double y = rounded(graph, scalar_exp(rounded(graph, d)));
     double argument = e + graph->unit * fabs(d);
     *error = y * (function_cost(graph) * graph->unit +
                   (argument < 0.5 ? 1.3 * argument : INFINITY)) + graph->tiny;
@@ -246,24 +246,33 @@ static void logsumexp_backward(struct graph *graph, struct node *node, struct no
 static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", logsumexp_backward,
                                                       logsumexp_pull };
 
-/* The state of a line: y = m + log(sum), sum >= 1 of exp(x_j - m), relative error of sum. */
+/* The state of a line: y = m + log(sum + low), sum of exp(x_j - m) so far, by TwoSum except in
+ * BENCH_NATIVE; `error` bounds its absolute error. */
 struct running {
-    double m, sum, relative, input;
+    double m, sum, low, error, input;
 };
 
 static void add_term(const struct graph *graph, struct running *r, double x, double e)
 {
-    double d = -fabs(x - r->m), other, scaled = exponential(graph, &other, d, 0);
+    double other, term = exponential(graph, &other, -fabs(x - r->m), 0), shrunk = 1;
     if (e > r->input) r->input = e;
     if (x > r->m) { /* the old sum shrinks, the new term is 1 */
-        double shrunk = r->sum * scaled;
-        r->relative = (shrunk * r->relative + r->sum * other) / (1 + shrunk) + 2 * graph->unit;
-        r->sum = rounded(graph, shrunk + 1);
+        shrunk = term;
+        r->error = r->error * shrunk + r->sum * other + 2 * graph->unit * r->sum * shrunk;
+        r->sum *= shrunk;
+        r->low *= shrunk;
         r->m = x;
-    } else {
-        r->relative = (r->sum * r->relative + other) / (r->sum + scaled) + graph->unit;
-        r->sum = rounded(graph, r->sum + scaled);
+        term = 1;
+        other = 0;
     }
+    double s = r->sum + term, z = s - r->sum;
+    if (graph->arithmetic == BENCH_NATIVE) {
+        r->sum = rounded(graph, s);
+        return;
+    }
+    r->low += (r->sum - (s - z)) + (term - z);
+    r->sum = s;
+    r->error += other + (graph_is_model(graph) ? graph->unit * s : 2 * UNIT_ROUNDOFF * fabs(r->low));
 }
 
 struct node *node_cumulative_logsumexp(struct graph *graph, struct node *x, int dim)
@@ -275,17 +284,18 @@ struct node *node_cumulative_logsumexp(struct graph *graph, struct node *x, int 
     struct node *node = node_new(graph, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
     (void)node_need_errors(graph, node);
     for (size_t line = 0; !graph_failed(graph) && line < l->count; line++) {
-        struct running r = { -INFINITY, 0, 0, 0 };
+        struct running r = { -INFINITY, 0, 0, 0, 0 };
         for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
             double v = x->value[at];
-            if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0 };
+            if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0, 0 };
             else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
-                r = (struct running){ fmax(v, r.m), 1, 0, node->error ? node_error(x, at) : 0 };
+                r = (struct running){ fmax(v, r.m), 1, 0, 0, node->error ? node_error(x, at) : 0 };
             else if (v > -INFINITY)
                 add_term(graph, &r, v, node->error ? node_error(x, at) : 0);
-            double log = rounded(graph, Sleef_log_u10(r.sum));
+            double sum = r.sum + r.low, log = rounded(graph, scalar_log(sum));
             node->value[at] = isfinite(r.m) ? rounded(graph, r.m + log) : r.m;
-            set_error(node, at, r.input + 1.01 * r.relative + function_cost(graph) * graph->unit * log +
+            double relative = r.error / sum + graph->unit; /* sum >= 1 - its error */
+            set_error(node, at, r.input + 1.01 * relative + function_cost(graph) * graph->unit * log +
                                     graph->unit * fabs(node->value[at]) + graph->tiny);
         }
     }

@@ -465,11 +465,15 @@ static void log_softmax_ball(struct pull *pull, arb_ptr ball, struct node *x, st
     arb_clear(top);
 }
 
-static double log_softmax_value(const struct graph *graph, double x, double m, double others)
+/* The logarithm of a line's total, less m; NaN where m is not finite. */
+static double log_total(const struct graph *graph, double m, double others)
 {
-    if (!isfinite(m)) return NAN;
-    double d = rounded(graph, x - m), log = rounded(graph, scalar_log1p(others));
-    return rounded(graph, d - log);
+    return isfinite(m) ? rounded(graph, scalar_log1p(others)) : NAN;
+}
+
+static double log_softmax_value(const struct graph *graph, double x, double m, double log)
+{
+    return rounded(graph, rounded(graph, x - m) - log);
 }
 
 /* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
@@ -514,14 +518,14 @@ struct node *node_log_softmax(struct graph *graph, struct node *x, int dim)
         node->absolute = (double)l->extent * 0x1p-1072;
         if (l->input || l->total) (void)node_need_errors(graph, node);
     }
-    for (size_t line = 0; line < sums->n && !graph_failed(graph); line++)
-        for (size_t k = 0; k < l->extent; k++) {
-            size_t at = element(l, line, k);
-            node->value[at] = log_softmax_value(graph, x->value[at], largest(l, x, line),
-                                                sums->value[line]);
-            if (node->error) node->error[at] = log_softmax_bound(
-                    graph, l, line, x->value[at] - largest(l, x, line), node->value[at]);
+    for (size_t line = 0; line < sums->n && !graph_failed(graph) && l->extent; line++) {
+        double m = largest(l, x, line), log = log_total(graph, m, sums->value[line]);
+        for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+            node->value[at] = log_softmax_value(graph, x->value[at], m, log);
+            if (node->error)
+                node->error[at] = log_softmax_bound(graph, l, line, x->value[at] - m, node->value[at]);
         }
+    }
     return node;
 }
 
@@ -703,8 +707,9 @@ struct node *node_log_softmax_at(struct graph *graph, struct node *x, int dim,
     (void)node_need_errors(graph, node);
     for (size_t line = 0; line < sums->n && !graph_failed(graph); line++) {
         double v = x->value[element(l, line, (size_t)target->integer[line])];
-        node->value[line] = log_softmax_value(graph, v, largest(l, x, line), sums->value[line]);
-        if (node->error) node->error[line] = log_softmax_bound(graph, l, line, v - largest(l, x, line), node->value[line]);
+        double m = largest(l, x, line), log = log_total(graph, m, sums->value[line]);
+        node->value[line] = log_softmax_value(graph, v, m, log);
+        if (node->error) node->error[line] = log_softmax_bound(graph, l, line, v - m, node->value[line]);
     }
     return node;
 }

@@ -3,13 +3,29 @@
 #include <math.h>
 #include <stdio.h>
 
-/* cJSON's functions return NULL when there is no memory; *ok collects that. */
-static void add_number(bool *ok, cJSON *object, const char *key, double value)
+/* cJSON's functions return NULL when there is no memory; *ok collects that.
+ *
+ * Numbers are put in as text of `digits` significant digits: cJSON itself would print each one up
+ * to twice and read it back, which for a small call takes longer than checking it. */
+static void add_digits(bool *ok, cJSON *object, const char *key, double value, int digits)
 {
+    char text[40];
     const char *word = isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-    const cJSON *added = isfinite(value) ? cJSON_AddNumberToObject(object, key, value)
+    if (isfinite(value)) (void)snprintf(text, sizeof text, "%.*g", digits, value);
+    const cJSON *added = isfinite(value) ? cJSON_AddRawToObject(object, key, text)
                                          : cJSON_AddStringToObject(object, key, word);
     if (!added) *ok = false;
+}
+
+static void add_number(bool *ok, cJSON *object, const char *key, double value)
+{
+    add_digits(ok, object, key, value, 15);
+}
+
+/* A value of the tensors, so that it reads back as the same double. */
+static void add_exact(bool *ok, cJSON *object, const char *key, double value)
+{
+    add_digits(ok, object, key, value, 17);
 }
 
 static void add_text(bool *ok, cJSON *object, const char *key, const char *text)
@@ -63,8 +79,8 @@ static void add_worst(bool *ok, cJSON *object, const char *key, const struct wor
     cJSON *item = add_object(ok, object, key);
     if (!item) return;
     add_number(ok, item, "index", (double)worst->index);
-    add_number(ok, item, "want", worst->want);
-    add_number(ok, item, "got", worst->got);
+    add_exact(ok, item, "want", worst->want);
+    add_exact(ok, item, "got", worst->got);
     add_number(ok, item, "error", worst->value);
 }
 

@@ -31,11 +31,6 @@ static double unit_of(enum dtype dtype, double x)
     return x;
 }
 
-static double unit_at(const struct model *model, double want)
-{
-    return unit_of(model->dtype, fmin(fabs(want), model->largest));
-}
-
 /* What the model says of one element. */
 struct allowance {
     double reach;  /* |v - want| of an honest v, with the reference's own bound */
@@ -85,6 +80,11 @@ static double round_to(enum dtype dtype, double x)
     return x;
 }
 
+static double unit_at(const struct model *model, double want)
+{
+    return unit_of(model->dtype, fmin(fabs(want), model->largest));
+}
+
 /* The 8-bit formats may overflow to NaN, to infinity, or stay at the largest value. */
 static bool is_overflow(const struct model *model, double want, double got)
 {
@@ -95,6 +95,9 @@ static bool is_overflow(const struct model *model, double want, double got)
 static bool is_within(const struct model *model, double want, double rest, double got,
                       double reach)
 {
+    /* A float64 interval is finer than a double: there the distance decides. */
+    if (model->dtype == DT_F64 && reach > 0)
+        return fabs((got - want) - rest) <= reach + unit_at(model, want) / 2 || got == want;
     /* The sums may round inwards by less than the last bit of a double. */
     double low = reach == 0 ? want : nextafter((want + rest) - reach, -INFINITY);
     double high = reach == 0 ? want : nextafter((want + rest) + reach, INFINITY);

@@ -508,6 +508,36 @@ START_TEST(peer_ratio_of_non_finite_positions)
 }
 END_TEST
 
+/* numpy's pairwise order, to the last bit of a float32. The numbers are numpy 1.24's. */
+START_TEST(means_in_pairwise_order)
+{
+    static const struct {
+        size_t n;
+        float mean;
+    } cases[] = { { 5, 0.300952733f }, { 8, 0.283296853f }, { 100, 0.30829379f }, { 128, 0.308288515f }, { 129, 0.308777273f }, { 300, 0.306895077f }, { 1000, 0.306901425f } };
+    enum { MOST = 1000 };
+    static double want[MOST], got[MOST];
+    struct metrics_parameters p = parameters;
+    p.bench_epsilon = 0;
+    p.small_value = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        want[i] = (float)(1 + (double)((i * 7919) % 1009) / 1009.0);
+        got[i] = 1;
+    }
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        int64_t shape[1] = { (int64_t)cases[k].n };
+        struct arena arena = { 0 };
+        struct peer_metrics m;
+        ck_assert_int_eq(metrics_compute_numpy(&m, tensor_of(&arena, DT_F16, 1, shape, got),
+                                               reference_of(&arena, DT_F16, 1, shape, want,
+                                                            cases[k].n),
+                                               DT_F32, &p).code, STATUS_OK);
+        ck_assert_double_eq(m.mean_relative_error, cases[k].mean);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 START_TEST(the_widest_bound)
 {
     int64_t shape[1] = { 3 };
@@ -579,6 +609,7 @@ int main(void)
     tcase_add_test(tcase, signs_of_bfloat16_errors);
     tcase_add_test(tcase, peer_ulp_of_float8);
     tcase_add_test(tcase, peer_ratio_of_non_finite_positions);
+    tcase_add_test(tcase, means_in_pairwise_order);
     tcase_add_test(tcase, the_widest_bound);
     tcase_add_test(tcase, integers_are_compared_exactly);
     tcase_add_test(tcase, working_types);

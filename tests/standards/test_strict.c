@@ -441,6 +441,18 @@ static double zeroed(double value, double unit)
     return 0;
 }
 
+/* Half a unit below a power of two is still another number: reported just beyond the limit. */
+START_TEST(the_neighbour_below_a_power_of_two)
+{
+    double want[1] = { 1 }, honest[1] = { 0 };
+    float got[1] = { 1 - 0x1p-24f };
+    arena_reset(&arena);
+    struct judged judged = judge_values("relu", DT_F32, 1, want, honest, honest, got);
+    ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
+    ck_assert_double_eq(judged.deciding_value, 1 + 0x1p-20);
+}
+END_TEST
+
 START_TEST(copies_are_exact)
 {
     state = 31 + (uint64_t)_i;
@@ -664,7 +676,17 @@ START_TEST(pairs_of_doubles)
     ck_assert_uint_eq(f.beyond, 0);
     ck_assert_uint_eq(f.statistical, 1);
     ck_assert_uint_eq(f.flips, 0);
+    /* The low part decides: with it the next number is 0.6 units off, without 1. */
+    low[0] = 0x1p-52 * 0.4;
+    honest[0] = 0x1p-52 * 0.15;
     got[0] = 1 + 0x1p-52;
+    tensor = tensor_of(&arena, DT_F64, 1, shape, got);
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
+    ck_assert_uint_eq(f.beyond, 0);
+    low[0] = -low[0];
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
+    ck_assert_uint_eq(f.beyond, 1);
+    honest[0] = 0;
     got[1] = 0x1p-1060 + 0x1p-1068;
     tensor = tensor_of(&arena, DT_F64, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
@@ -742,7 +764,7 @@ START_TEST(limit_of_an_element)
     struct judged judged = judge_values("x", DT_F32, 1, want, honest, rms, got);
     ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
     ck_assert_str_eq(judged.deciding_metric, "model_worst");
-    ck_assert_double_gt(judged.deciding_value, 1);
+    ck_assert_double_eq_tol(judged.deciding_value, 11 / 10.5, 1e-15);
     ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, NULL, got).verdict, VERDICT_ERROR);
 }
 END_TEST
@@ -819,6 +841,7 @@ int main(void)
     tcase_add_loop_test(tcase, libraries_of_a_few_ulp_pass, 0, 20);
     tcase_add_loop_test(tcase, libraries_of_many_ulp_are_found, 0, 20);
     tcase_add_loop_test(tcase, softmax_kernels, 0, sizes);
+    tcase_add_test(tcase, the_neighbour_below_a_power_of_two);
     tcase_add_loop_test(tcase, copies_are_exact, 0, 10);
     tcase_add_loop_test(tcase, single_operations_are_correctly_rounded, 0, 10);
     tcase_add_test(tcase, kinds_of_values_must_agree);

@@ -427,6 +427,25 @@ START_TEST(a_table_without_selection)
 }
 END_TEST
 
+/* The schema that users' editors read names every limit and no other. */
+START_TEST(the_schema_knows_every_limit)
+{
+    const struct embedded_file *file = config_files;
+    while (strcmp(file->name, "standards_override.schema.json"))
+        file++;
+    cJSON *root = cJSON_Parse(file->text);
+    const cJSON *override =
+        cJSON_GetObjectItem(cJSON_GetObjectItem(root, "$defs"), "override");
+    const cJSON *limits = cJSON_GetObjectItem(
+        cJSON_GetObjectItem(cJSON_GetObjectItem(override, "properties"), "limits"), "properties");
+    ck_assert_int_eq(cJSON_GetArraySize(limits), LIMIT_COUNT);
+    for (int limit = 0; limit < LIMIT_COUNT; limit++)
+        ck_assert_msg(cJSON_GetObjectItem(limits, limit_name((enum limit)limit)), "%s",
+                      limit_name((enum limit)limit));
+    cJSON_Delete(root);
+}
+END_TEST
+
 START_TEST(names_of_limits)
 {
     ck_assert_str_eq(limit_name(LIMIT_COSINE), "cosine");
@@ -492,6 +511,7 @@ int main(void)
     tcase_add_loop_test(tcase, faults_in_a_table, 0, COUNT(table_faults));
     tcase_add_test(tcase, tables_that_are_missing);
     tcase_add_test(tcase, a_table_without_selection);
+    tcase_add_test(tcase, the_schema_knows_every_limit);
     tcase_add_test(tcase, names_of_limits);
     tcase_add_loop_test(tcase, memory_may_run_out_anywhere, 0, 2);
     suite_add_tcase(suite, tcase);

@@ -211,7 +211,8 @@ static void gelu(struct call *call)
     struct node *x = input_of(call);
     const char *approximate = call_string(call, "approximate");
     if (!strcmp(approximate, "none")) {
-        call_return(call, node_apply(g, "gelu", x));
+        /* Kernels compute x/2 (1 + erf(x / sqrt 2)). */
+        call_return(call, node_model_error(g, node_apply(g, "gelu", x), x, 6));
         return;
     }
     if (strcmp(approximate, "tanh") != 0) {
@@ -222,7 +223,9 @@ static void gelu(struct call *call)
     struct node *square = node_multiply(g, x, x);
     struct node *cubic = node_offset(g, node_multiply(g, square, node_scalar(g, 0.044715)), 1);
     struct node *argument = node_multiply(g, node_multiply(g, factor, x), cubic);
-    call_return(call, node_multiply(g, x, node_apply(g, "sigmoid", argument)));
+    /* Kernels compute x/2 (1 + tanh(c)). */
+    struct node *y = node_multiply(g, x, node_apply(g, "sigmoid", argument));
+    call_return(call, node_model_error(g, y, x, 6));
 }
 
 /* The first half along dim times the sigmoid of the second. */

@@ -59,6 +59,7 @@ static void product_pull(struct pull *pull, void *ball, struct node *node, size_
     arb_t factor;
     arb_init(factor);
     arb_one(ball);
+    pull->work += at;
     for (size_t k = 0; k <= at && pull->work <= pull->limit; k++) {
         pull_element(pull, factor, node->inputs[0], first + k * l->inner);
         arb_mul(ball, ball, factor, pull->precision);
@@ -161,6 +162,7 @@ static void logsumexp_pull(struct pull *pull, void *ball, struct node *node, siz
         if (x->value[first + k * l->inner] > x->value[top]) top = first + k * l->inner;
     pull_element(pull, largest, x, top);
     arb_zero(ball);
+    pull->work += at;
     for (size_t k = 0; k <= at && pull->work <= pull->limit; k++) {
         size_t j = first + k * l->inner;
         if (x->value[j] == -INFINITY) continue;
@@ -188,13 +190,16 @@ static void shares_pull(struct pull *pull, void *ball, struct node *node, size_t
     arb_init(c);
     pull_element(pull, x, node->inputs[0], i);
     arb_zero(ball);
-    for (size_t k = position_of(l, i), at = i; k < l->extent; k++, at += l->inner) {
+    pull->work += l->extent;
+    for (size_t k = position_of(l, i), at = i; k < l->extent && pull->work <= pull->limit;
+         k++, at += l->inner) {
         pull_element(pull, term, node->inputs[1], at);
         pull_element(pull, c, node->inputs[2], at);
         arb_sub(term, x, term, pull->precision);
         arb_exp(term, term, pull->precision);
         arb_addmul(ball, term, c, pull->precision);
     }
+    if (pull->work > pull->limit) arb_indeterminate(ball);
     arb_clear(x);
     arb_clear(term);
     arb_clear(c);

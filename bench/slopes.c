@@ -127,12 +127,14 @@ struct slope {
     void (*ball)(arb_t y, const arb_t x, slong precision);
     double steepest; /* largest |f''| */
     double relative; /* the error where it is a multiple of the value, else 0 */
+    /* Roundings of a kernel whose formula cancels, y (1 - y) or 1 + erf(x): constant, and per |x|. */
+    double cancels, cancels_with_x;
 };
 
 static const struct slope slopes[] = {
-    [SLOPE_SIGMOID] = { sigmoid_values, sigmoid_slope_ball, 0.097, 10 },
-    [SLOPE_SILU] = { silu_values, silu_slope_ball, 0.501, 0 },
-    [SLOPE_GELU] = { gelu_values, gelu_slope_ball, 0.8, 0 },
+    [SLOPE_SIGMOID] = { sigmoid_values, sigmoid_slope_ball, 0.097, 10, 9, 0 },
+    [SLOPE_SILU] = { silu_values, silu_slope_ball, 0.501, 0, 9, 9 },
+    [SLOPE_GELU] = { gelu_values, gelu_slope_ball, 0.8, 0, 6, 0 },
 };
 
 static void slope_pull(struct pull *pull, void *ball, struct node *node, size_t i)
@@ -161,7 +163,8 @@ struct node *node_activation_slope(struct graph *graph, enum activation_slope wh
     x = node_to_real(graph, x);
     const double *in = node_values(graph, x);
     struct node *node = node_new(graph, &slope_primitive, x->dtype, x->rank, x->shape, 1, &x, slope);
-    bool exact = node_is_exact(x), uniform = exact && slope->relative > 0;
+    bool exact = node_is_exact(x), model = graph_is_model(graph);
+    bool uniform = exact && slope->relative > 0 && !model;
     bool certify = !uniform && node_need_errors(graph, node);
     double error[BLOCK], unit = graph->unit * kernel_factor(graph) * (1 + 0x1p-30);
 
@@ -176,6 +179,7 @@ struct node *node_activation_slope(struct graph *graph, enum activation_slope wh
         slope->values(node->value + start, error, in + start, count);
         for (size_t i = 0; certify && i < count; i++) {
             double input = exact ? 0 : node_error(x, start + i) * slope->steepest;
+            if (model) error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
             double bound = error[i] * unit + input + 0x1p20 * graph->tiny;
             node->error[start + i] = bound >= 0 ? bound : isnan(node->value[start + i]) ? 0 : INFINITY;
         }

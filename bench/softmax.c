@@ -75,6 +75,7 @@ static void others_pull(struct pull *pull, void *ball, struct node *node, size_t
     arb_init(largest);
     arb_init(term);
     pull_element(pull, largest, x, element(l, line, l->top[line]));
+    pull->work += l->extent; /* leaves count nothing, exponentials cost as much */
     arb_zero(ball);
     for (size_t k = 0; k < l->extent && pull->work <= pull->limit; k++) {
         size_t at = element(l, line, k);
@@ -271,6 +272,7 @@ static void dot_pull(struct pull *pull, void *ball, struct node *node, size_t li
     arb_init(a);
     arb_init(b);
     arb_zero(ball);
+    pull->work += l->extent;
     for (size_t k = 0; k < l->extent && pull->work <= pull->limit; k++) {
         size_t at = element(l, line, k);
         pull_element(pull, a, node->inputs[0], at);

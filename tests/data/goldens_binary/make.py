@@ -141,6 +141,14 @@ g.add("Tensor.__abs__", g.normal(3))
 g.add("Tensor.__pos__", g.normal(3))
 g.add("Tensor.__floordiv__", column(7, -7, dtype=i64), column(2, 2, dtype=i64))
 
+for name in ("gcd", "lcm"):
+    for kind in (f"Tensor.{name}", f"Tensor.{name}_", f"Torch.{name}_"):
+        g.add(kind, g.integers(4, low=1, high=30), g.integers(4, low=1, high=30))
+g.add("Tensor.arctan2_", g.normal(3), g.normal(3))
+g.add("Tensor.subtract", g.normal(3), 2)
+g.add("Torch.ldexp_", g.normal(3), column(1, 2, 3, dtype=i32), grad=False)
+g.add("Torch.xlogy_", g.uniform(3), g.uniform(3, low=0.5, high=2))
+
 # ---- three tensors, clamping, selection -------------------------------------------------------------
 for name in ("addcmul", "addcdiv"):
     g.add(f"Torch.{name}", g.normal(2, 3), g.normal(3), g.uniform(2, 1, low=0.5, high=2))
@@ -167,6 +175,15 @@ for name in ("clamp_min", "clamp_max"):
     g.add(f"Torch.{name}", g.normal(6), 0.25)
     g.add(f"Torch.{name}", column(1, 2, 3), column(1, 3, 2))
     g.add(f"Tensor.{name}_", g.normal(4), -0.25)
+for name in ("addcdiv", "addcmul"):
+    g.add(f"Tensor.{name}", g.normal(3), g.normal(3), g.uniform(3, low=0.5, high=2))
+g.add("Tensor.lerp", g.normal(3), g.normal(3), g.uniform(3))
+g.add("Tensor.clamp_max", g.normal(3), 0.1)
+g.add("Tensor.clamp_min", g.normal(3), g.normal(3))
+for name in ("clamp_", "clip_"):
+    g.add(f"Torch.{name}", g.normal(3), -0.5, 0.5)
+for name in ("clamp_max_", "clamp_min_"):
+    g.add(f"Torch.{name}", g.normal(3), 0.1)
 condition = torch.tensor([[True, False, True], [False, False, True]])
 g.add("Torch.where", condition, g.normal(2, 3), g.normal(3))
 g.add("Torch.where", condition, g.normal(2, 3), 1.5)

@@ -99,6 +99,23 @@ g.add("Torch.isnan", torch.tensor([complex(nan, 0), 1j, complex(0, inf)], dtype=
 g.add("Torch.isfinite", torch.tensor([complex(nan, 0), 1j, complex(0, inf)], dtype=c64))
 g.add("Torch.isinf", torch.tensor([complex(nan, 0), 1j, complex(0, inf)], dtype=c64))
 
+# ---- other names of the same functions -----------------------------------------------------------
+for name in ("absolute", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "fix", "negative", "resolve_neg"):
+    g.add(f"Tensor.{name}", g.uniform(3, low=0.1, high=0.9))
+    g.add(f"Torch.{name}", g.uniform(3, low=0.1, high=0.9))
+    if hasattr(torch.Tensor, name + "_"):
+        g.add(f"Tensor.{name}_", g.uniform(3, low=0.1, high=0.9))
+for name in ("abs", "acos", "arccos", "arcsin", "arcsinh", "arctan", "arctanh", "asin", "atan", "atanh", "ceil", "cosh",
+             "deg2rad", "erf", "erfc", "exp", "expm1", "fix", "floor", "i0", "log10", "log1p", "log2", "log", "logit",
+             "neg", "negative", "rad2deg", "round", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square", "tanh", "trunc"):
+    g.add(f"Torch.{name}_", g.uniform(3, low=0.1, high=0.9))
+for name in ("acosh", "arccosh"):
+    g.add(f"Torch.{name}_", g.uniform(3, low=1.1, high=5))
+g.add("Tensor.polygamma_", g.uniform(3, low=1, high=5), 2)
+g.add("Tensor.frexp", g.normal(3, scale=10))
+g.add("Tensor.isreal", g.normal(2), grad=False)
+g.add("Tensor.signbit", g.normal(3), grad=False)
+
 # ---- dtypes -----------------------------------------------------------------------------------------
 for name in ("float", "double", "half", "bfloat16"):
     g.add(f"Tensor.{name}", g.normal(3).bfloat16().float())

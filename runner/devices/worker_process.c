@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -168,7 +169,9 @@ struct status worker_process_start(struct worker_process *process)
     TRY(write_command(process));
     for (int i = 0; i < 3; i++) {
         int pair[2];
-        if (pipe2(pair, O_CLOEXEC)) {
+        /* Its input is a socket, because writing to a dead worker's pipe would be a signal. */
+        if (i == CHILD_IN ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair)
+                          : pipe2(pair, O_CLOEXEC)) {
             struct status st = status_error(STATUS_IO, "cannot make a pipe: %s", strerror(errno));
             close_ends(ends, -1);
             return st;
@@ -305,7 +308,7 @@ static bool write_some(struct worker_process *process, const char *line, size_t 
                        size_t *sent)
 {
     while (*sent < bytes) {
-        ssize_t done = write(process->to, line + *sent, bytes - *sent);
+        ssize_t done = send(process->to, line + *sent, bytes - *sent, MSG_NOSIGNAL);
         if (done > 0) *sent += (size_t)done;
         else if (done < 0 && errno == EAGAIN) return true;
         else if (done < 0 && errno == EINTR) continue;

@@ -1,7 +1,7 @@
 /* A worker's process: a command, two pipes for lines, a file of shared memory, a time limit.
  *
  * The command runs with the shared memory open as descriptor 3, its standard input and output
- * connected to us and its standard error kept for diagnoses, in a session of its own, forked by
+ * connected to us (a socket and a pipe) and its standard error kept for diagnoses, in a session of its own, forked by
  * a zygote so that it dies with the program.
  */
 #ifndef PROBE_RUNNER_DEVICES_WORKER_PROCESS_H

@@ -419,7 +419,10 @@ static struct status judge_floating(struct row *row, struct reference *want,
     struct profile_selection selection =
         profile_select(request->profile, request->c->api, row->device, request->input_dtype);
     struct metrics_parameters parameters = parameters_of(row, selection.standard);
+    bool refined;
     metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
+    TRY(row_refine(row, want, got, &parameters, &refined));
+    if (refined) metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
     row->out->has_metrics = true;
     row->out->standard = standard_name(selection.standard);
     if (profile_rules(request->profile)->numpy_arithmetic)

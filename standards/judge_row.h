@@ -26,6 +26,11 @@ void row_say(struct row *row, const char *format, ...) __attribute__((format(pri
 /* A limit for the row's API and output dtype. */
 double row_limit(const struct row *row, enum limit limit);
 
+/* Recompute the elements of a `bounded` reference whose bounds could change a verdict; `refined`
+ * says whether there were any, so that the metrics of the row must be taken again. */
+struct status row_refine(struct row *row, struct reference *want, const struct tensor *got,
+                         const struct metrics_parameters *parameters, bool *refined);
+
 /* The verdict of a floating output by the error model, with its notes and sentences. */
 struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
                              const struct tensor *got);

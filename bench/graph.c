@@ -214,7 +214,11 @@ struct node *node_integer_constant(struct graph *graph, enum dtype dtype, int64_
 
 struct node *node_scalar(struct graph *graph, double value)
 {
-    return node_constant(graph, DT_NONE, value, 0, NULL);
+    struct node *node = node_constant(graph, DT_NONE, value, 0, NULL);
+    /* A kernel that computes in float has the number rounded to float. */
+    bool rounds = graph_is_model(graph) && !graph->wide && isfinite(value) && (float)value != value;
+    if (rounds && !graph_failed(graph)) node->relative = graph->unit;
+    return node;
 }
 
 /* ---- aliases and casts ---------------------------------------------------------------------- */
@@ -257,6 +261,22 @@ static struct node *node_alias(struct graph *graph, struct node *x, enum dtype d
     node->input_count = 1;
     if (x->imaginary) node->imaginary = node_alias(graph, x->imaginary, dtype);
     return node;
+}
+
+struct node *node_model_error(struct graph *graph, struct node *y, struct node *x, double roundings)
+{
+    if (!graph_is_model(graph)) return y;
+    const double *value = node_values(graph, x);
+    struct node *out = node_alias(graph, y, y->dtype);
+    double *error = graph_allocate(graph, y->n, sizeof *error);
+    if (graph_failed(graph) || x->n != y->n) return y;
+    if (graph->arithmetic == BENCH_MODEL_TYPICAL) roundings /= 4;
+    for (size_t i = 0; i < y->n; i++) {
+        double e = node_error(y, i) + roundings * graph->unit * fabs(value[i]);
+        error[i] = isfinite(out->value[i]) ? e : 0;
+    }
+    out->error = error;
+    return out;
 }
 
 struct node *node_with_dtype(struct graph *graph, struct node *x, enum dtype dtype)

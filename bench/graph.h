@@ -366,6 +366,11 @@ static inline bool graph_is_model(const struct graph *graph)
     return graph->arithmetic >= BENCH_MODEL_WORST;
 }
 
+/* In a model: y with `roundings` * unit * |x_i| more of error, for kernels whose usual formula
+ * cancels where ours does not (1 + erf(x) beside erfc(-x), say). y itself otherwise. x has y's shape. */
+struct node *node_model_error(struct graph *graph, struct node *y, struct node *x,
+                              double roundings);
+
 /* How much of unit * sum|x_i| the rounding of a sum of n terms makes: n - 1 in the worst case and
  * order; in the root mean square, sqrt(n) / 3 (partial sums k/n sum|x| at most, roundings
  * independent and uniform). */

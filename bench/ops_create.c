@@ -189,7 +189,7 @@ static void tensor(struct call *call)
 
 /* ---- ranges ------------------------------------------------------------------------------------------ */
 
-enum { MOST_STEPS = 1 << 28 };
+enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_BETA = 4096 };
 
 /* 0, 1, ..., n - 1 as reals. */
 static struct node *counting(struct call *call, int64_t n)
@@ -347,45 +347,62 @@ struct window {
     int64_t m; /* number of steps from one end to the other */
 };
 
+static void cosine_sum(arb_t y, const struct window *w, const arb_t turns, slong precision)
+{
+    arb_t cosine, factor;
+    arb_init(cosine);
+    arb_init(factor);
+    arb_set_d(y, w->terms[0]);
+    for (int k = 1; k < 3; k++) {
+        arb_mul_si(cosine, turns, k, precision);
+        arb_cos_pi(cosine, cosine, precision);
+        arb_set_d(factor, k == 1 ? -w->terms[1] : w->terms[2]);
+        arb_addmul(y, cosine, factor, precision);
+    }
+    arb_clear(cosine);
+    arb_clear(factor);
+}
+
+static void kaiser(arb_t y, const struct window *w, const arb_t x, slong precision)
+{
+    arb_t inside, beta, zero;
+    arb_init(inside);
+    arb_init(beta);
+    arb_init(zero);
+    arb_mul(inside, x, x, precision);
+    arb_sub_si(inside, inside, 1, precision);
+    arb_neg(inside, inside);
+    arb_nonnegative_part(inside, inside);
+    arb_sqrt(inside, inside, precision);
+    arb_set_d(beta, w->beta);
+    arb_mul(inside, inside, beta, precision);
+    arb_hypgeom_bessel_i(y, zero, inside, precision);
+    arb_hypgeom_bessel_i(inside, zero, beta, precision);
+    arb_div(y, y, inside, precision);
+    arb_clear(inside);
+    arb_clear(beta);
+    arb_clear(zero);
+}
+
 static void window_ball(arb_t y, const struct window *w, size_t i, slong precision)
 {
-    arb_t x, t;
+    arb_t x;
     arb_init(x);
-    arb_init(t);
     arb_set_si(x, 2 * (slong)i); /* x = 2 i / m */
     arb_div_si(x, x, w->m, precision);
     if (w->kind == WINDOW_COSINES) {
-        arb_set_d(y, w->terms[0]);
-        for (int k = 1; k < 3; k++) {
-            arb_mul_si(t, x, k, precision);
-            arb_cos_pi(t, t, precision);
-            arb_set_d(x, k == 1 ? -w->terms[1] : w->terms[2]);
-            arb_addmul(y, t, x, precision);
-            arb_set_si(x, 2 * (slong)i);
-            arb_div_si(x, x, w->m, precision);
-        }
+        cosine_sum(y, w, x, precision);
     } else {
         arb_sub_si(x, x, 1, precision);
-        if (w->kind == WINDOW_TRIANGLE) {
+        if (w->kind == WINDOW_KAISER) {
+            kaiser(y, w, x, precision);
+        } else {
             arb_abs(x, x);
             arb_sub_si(x, x, 1, precision);
             arb_neg(y, x);
-        } else {
-            arb_mul(x, x, x, precision);
-            arb_sub_si(x, x, 1, precision);
-            arb_neg(x, x);
-            arb_nonnegative_part(x, x);
-            arb_sqrt(x, x, precision);
-            arb_set_d(t, w->beta);
-            arb_mul(x, x, t, precision);
-            arb_zero(y);
-            arb_hypgeom_bessel_i(x, y, x, precision);
-            arb_hypgeom_bessel_i(t, y, t, precision);
-            arb_div(y, x, t, precision);
         }
     }
     arb_clear(x);
-    arb_clear(t);
 }
 
 static void window_pull(struct pull *pull, void *ball, struct node *node, size_t i)
@@ -403,7 +420,7 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
     arb_t y;
 
     if (dtype == DT_NONE) dtype = DT_F32;
-    if (!w || length < 0 || length > MOST_STEPS) {
+    if (!w || length < 0 || length > MOST_OF_WINDOW) {
         call_fail(call, "a window of %lld elements", (long long)length);
         return;
     }
@@ -425,6 +442,8 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
     }
     arb_clear(y);
     node_round(g, node);
+    /* Kernels take cosines of rounded angles, up to 4 pi, and add them up. */
+    node = node_model_error(g, node, node_constant(g, DT_NONE, 1, 1, &length), 40);
     call_return_typed(call, node, dtype);
 }
 
@@ -444,6 +463,10 @@ static void window(struct call *call)
         kind.terms[1] = call_real(call, "beta");
     }
     if (kind.kind == WINDOW_KAISER) kind.beta = call_real(call, "beta");
+    if (!(fabs(kind.beta) <= MOST_BETA)) {
+        call_fail(call, "beta = %g is out of range", kind.beta);
+        return;
+    }
     return_window(call, &kind, call_int(call, "window_length"), call_bool(call, "periodic"));
 }
 

@@ -155,6 +155,19 @@ static void unary_pull(struct pull *pull, void *ball, struct node *node, size_t 
 
 static const struct primitive unary_primitive = { "a function", unary_backward, unary_pull };
 
+/* Functions with zeros at inexact places, near which no kernel keeps a relative accuracy: an
+ * absolute error in units of roundoff. */
+static double kernel_absolute(const struct unary_function *f)
+{
+    static const struct {
+        const char *name;
+        double roundings;
+    } crossing[] = { { "sinc", 6 }, { "sinpi", 6 }, { "cospi", 6 }, { "lgamma", 16 }, { "digamma", 16 } };
+    for (size_t i = 0; i < sizeof crossing / sizeof *crossing; i++)
+        if (!strcmp(f->name, crossing[i].name)) return crossing[i].roundings;
+    return isinf(f->ulps) ? 16 : 0;
+}
+
 /* The declared error of a function in units in the last place: ours, or, in a model, what a
  * kernel's may be: nothing where the function is exact; 1.5 for the roots and quotients that
  * fast hardware does not round correctly; 4 for library functions (1 in the mean), more for those
@@ -202,7 +215,7 @@ static struct node *evaluate_unary(struct graph *graph, const struct unary_funct
     double ulps = function_ulps(graph, f);
     node->relative = ulps * 2 * graph->unit;
     node->absolute = unary_underflow(f) * graph->tiny;
-    if (graph_is_model(graph) && isinf(f->ulps)) node->absolute = 16 * graph->unit;
+    if (graph_is_model(graph)) node->absolute += kernel_absolute(f) * graph->unit;
     if (node_is_exact(x)) return node;
     double relative = node->relative, absolute = node->absolute;
     if (!node_need_errors(graph, node)) return node;

@@ -96,7 +96,7 @@ END_TEST
 START_TEST(threads_do_not_change_bytes)
 {
     struct workspace w = workspace_make();
-    write_many_calls(in(&w, "dump.json"), SANITIZED ? 120 : 600, 300);
+    write_many_calls(in(&w, "dump.json"), SANITIZED ? 60 : 600, 300);
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "one", "-n", "1", NULL));
     static const char *const threads[] = { "2", "5", "32", "64" };
     for (int i = 0; i < 4; i++) {
@@ -206,7 +206,7 @@ START_TEST(interruption)
 {
     static const int signals[] = { SIGINT, SIGTERM };
     struct workspace w = workspace_make();
-    write_many_calls(in(&w, "dump.json"), SANITIZED ? 200 : 800, 60000);
+    write_many_calls(in(&w, "dump.json"), SANITIZED ? 80 : 800, 60000);
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "whole", NULL));
 
     char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",

@@ -1,8 +1,11 @@
 /* The softmax family. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "bench/gradient.h"
 #include "bench/operands.h"
+#include "bench/random.h"
 #include "bench/softmax.h"
 
 /* The dimension that F.softmax takes when none is given. */
@@ -74,60 +77,134 @@ static void log_softmax_backward_data(struct call *call)
 /* ---- gumbel_softmax ------------------------------------------------------------------------- */
 
 struct simplex {
-    int dim;
+    size_t lines, extent, inner;
+    const struct node *share; /* softmax of the logits: the probability of each class to be on top */
     bool hard;
 };
 
-/* Every line along dim sums to 1 with entries in [0, 1]; hard ones have a single 1. */
+static size_t top_of(const double *y, const struct simplex *s, size_t line)
+{
+    size_t best = 0, first = line / s->inner * s->extent * s->inner + line % s->inner;
+    for (size_t k = 1; k < s->extent; k++)
+        if (y[first + k * s->inner] > y[first + best * s->inner]) best = k;
+    return first + best * s->inner;
+}
+
+static bool is_distribution(const double *y, const struct simplex *s, size_t line, double slack)
+{
+    size_t first = line / s->inner * s->extent * s->inner + line % s->inner;
+    double sum = 0;
+    for (size_t k = 0; k < s->extent; k++) {
+        double v = y[first + k * s->inner];
+        if (!(v >= -slack && v <= 1 + slack)) return false;
+        if (s->hard && fabs(v) > slack && fabs(v - 1) > slack) return false;
+        sum += v;
+    }
+    return fabs(sum - 1) <= slack;
+}
+
+/* Every line along dim sums to 1 with entries in [0, 1], a single 1 when hard. The class with the
+ * largest logit comes out on top with the probability that softmax gives it. */
 static bool simplex_holds(const struct bench_property *property, const struct tensor *got,
                           char *reason, size_t reason_bytes)
 {
     const struct simplex *s = property->context;
-    size_t extent = 1, inner = 1, n = tensor_elements(got);
-    for (int d = s->dim; d < got->rank; d++) *(d == s->dim ? &extent : &inner) *= (size_t)got->shape[d];
-    double slack = dtype_ulp(got->dtype, 1) * (double)(extent + 4);
-    size_t width = dtype_info(got->dtype)->bytes;
-    for (size_t line = 0; extent && line < n / extent; line++) {
-        double sum = 0, y;
-        bool legal = true;
-        for (size_t k = 0; k < extent; k++) {
-            size_t at = (line / inner * extent + k) * inner + line % inner;
-            dtype_to_double(&y, (const char *)got->data + at * width, got->dtype, 1);
-            legal = legal && y >= -slack && y <= 1 + slack;
-            if (s->hard) legal = legal && (fabs(y) <= slack || fabs(y - 1) <= slack);
-            sum += y;
-        }
-        if (legal && fabs(sum - 1) <= slack) continue;
-        (void)snprintf(reason, reason_bytes, "line %zu along dimension %d is no distribution", line,
-                       s->dim);
-        return false;
+    struct arena arena = { 0 };
+    struct tensor dense;
+    size_t n = s->lines * s->extent;
+    double slack = dtype_ulp(got->dtype, 1) * (double)(s->extent + 4), mean = 0, variance = 0, seen = 0;
+    double *y = arena_allocate_array(&arena, n, sizeof *y);
+    bool holds = false;
+    if (!y || tensor_densify(&dense, &arena, got).code) {
+        (void)snprintf(reason, reason_bytes, "there is no memory to test the distribution");
+        goto done;
     }
-    return true;
+    dtype_to_double(y, dense.data, dense.dtype, n);
+    for (size_t line = 0; line < s->lines && s->extent; line++) {
+        if (!is_distribution(y, s, line, slack)) {
+            (void)snprintf(reason, reason_bytes, "line %zu along the dimension is no distribution", line);
+            goto done;
+        }
+        size_t likely = top_of(s->share->value, s, line);
+        double p = s->share->value[likely];
+        mean += p;
+        variance += p * (1 - p);
+        seen += top_of(y, s, line) == likely;
+    }
+    holds = fabs(seen - mean) <= 6.2 * sqrt(variance) + 12;
+    if (!holds)
+        (void)snprintf(reason, reason_bytes, "the likeliest class is on top in %g lines; %g are to be expected",
+                       seen, mean);
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+/* y (c - sum c y) / tau for the y that the device drew. */
+static void gumbel_backward(struct graph *g, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    const struct call *call = parameters;
+    struct node *x = node->inputs[1], *y = node_detach(g, node);
+    struct call *values = (struct call *)(uintptr_t)call;
+    int dim = call_dim(values, "dim", x->rank);
+    struct node *slope = node_softmax_gradient(g, y, cotangent, dim);
+    gradient_pass(g, x, node_divide(g, slope, node_scalar(g, call_real(values, "tau"))), NULL);
+}
+
+/* A hard draw does not show the soft one behind it, which its gradient follows. */
+static void hidden_backward(struct graph *g, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    (void)node, (void)cotangent, (void)parameters;
+    graph_fail(g, STATUS_SKIP, "the gradient of a hard gumbel_softmax follows a draw that its output "
+                               "does not show");
+}
+
+/* One draw of softmax((x + gumbel) / tau), a single 1 at its top when hard. */
+static struct node *gumbel_draw(struct call *call, struct node *x, const struct simplex *s, int dim)
+{
+    struct graph *g = call->graph;
+    struct node *noise = node_new_real(g, DT_NONE, x->rank, x->shape);
+    if (graph_failed(g)) return x;
+    for (size_t i = 0; i < x->n; i++) {
+        double u = random_uniform(call, i);
+        noise->value[i] = -log(-log(u > 0 ? u : 0x1p-60));
+    }
+    struct node *z = node_divide(g, node_add(g, x, noise), node_scalar(g, call_real(call, "tau")));
+    struct node *y = node_softmax(g, z, dim);
+    if (!s->hard || graph_failed(g)) return y;
+    struct node *hard = node_new_real(g, x->dtype, x->rank, x->shape);
+    if (graph_failed(g)) return y;
+    memset(hard->value, 0, hard->n * sizeof *hard->value);
+    for (size_t line = 0; line < s->lines && s->extent; line++) hard->value[top_of(y->value, s, line)] = 1;
+    return hard;
 }
 
 static void gumbel_softmax(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "logits");
-    struct simplex *simplex = graph_allocate(g, 1, sizeof *simplex);
+    struct node *x = node_to_real(g, call_tensor(call, "logits")), *y = NULL;
+    int dim = call_dim(call, "dim", x->rank);
+    struct simplex *s = graph_allocate(g, 1, sizeof *s);
     struct bench_property *property = graph_allocate(g, 1, sizeof *property);
     if (graph_failed(g)) return;
-    *simplex = (struct simplex){ call_dim(call, "dim", x->rank), call_bool(call, "hard") };
+    *s = (struct simplex){ 0, x->rank ? (size_t)x->shape[dim] : 1, 1, node_softmax(g, x, dim),
+                           call_bool(call, "hard") };
+    for (int d = dim + 1; d < x->rank; d++) s->inner *= (size_t)x->shape[d];
+    s->lines = s->extent ? x->n / s->extent : 0;
     *property = (struct bench_property){
-        "each line is a distribution, a single 1 when hard; always holds", simplex_holds, simplex
+        "each line is a distribution; the likeliest class on top within 6.2 sigma (1e-9)", simplex_holds, s
     };
-    struct node *native = node_softmax(g, x, simplex->dim);
-    if (simplex->hard && x->rank) {
-        struct node *top = node_arg_extremum(g, x, simplex->dim, 1);
-        struct node *position = node_new_integer(g, DT_I64, x->rank, x->shape);
-        size_t inner = 1;
-        if (graph_failed(g)) return;
-        for (int d = simplex->dim + 1; d < x->rank; d++) inner *= (size_t)x->shape[d];
-        for (size_t i = 0; i < x->n; i++)
-            position->integer[i] = (int64_t)(i / inner % (size_t)x->shape[simplex->dim]);
-        native = node_to_real(g, node_compare(g, COMPARE_EQ, position, top));
+    if (!graph_is_reference(g)) {
+        y = gumbel_draw(call, x, s, dim);
+    } else if (call_device_output(call, 0)) {
+        y = node_leaf(g, call_device_output(call, 0), false);
+        bool fits = y->n == x->n && !y->integer;
+        gradient_function *backward = s->hard ? hidden_backward : gumbel_backward;
+        y = fits ? node_stated_gradient(g, y, 1, &x, backward, call) : NULL;
     }
-    call_return_random(call, native, x->dtype, x->rank, x->shape, property);
+    call_return_random(call, y, x->dtype, x->rank, x->shape, property);
 }
 
 /* clang-format off */

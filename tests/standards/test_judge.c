@@ -363,6 +363,8 @@ START_TEST(integer_outputs)
         expect(&judged, VERDICT_ERROR, message);
         ck_assert_str_eq(judged.cells[COLUMN_BINARY_MISMATCH], "0.25000000000000");
         ck_assert_str_eq(judged.deciding_metric, "binary_mismatch");
+        ck_assert_double_eq(judged.deciding_value, 0.25);
+        ck_assert_double_eq(judged.deciding_limit, 0);
         judged = judge_list(strict, "sort", dtypes[d], 4, want, got);
         expect(&judged, VERDICT_ERROR, NULL);
     }
@@ -372,6 +374,8 @@ START_TEST(integer_outputs)
     expect(&judged, VERDICT_ERROR,
            "Bench out dtype is int16 but npu output dtype is int16, cannot compare.");
     ck_assert_str_eq(judged.deciding_metric, "dtype");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
     judged = judge_list(v2, "sort", DT_U8, 4, want, want);
     expect(&judged, VERDICT_PASS, NULL);
 }
@@ -430,6 +434,8 @@ START_TEST(shapes_and_kinds_must_agree)
         judge_with(&request, want, tensor_of(&arena, DT_F32, 2, three_two, values));
     expect(&judged, VERDICT_ERROR, "The shape of bench(2, 3) and npu(3, 2) not equal.");
     ck_assert_str_eq(judged.deciding_metric, "shape");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
     judged = judge_with(&request, want, tensor_of(&arena, DT_F32, 1, six, values));
     expect(&judged, VERDICT_ERROR, "The shape of bench(2, 3) and npu(6,) not equal.");
     judged = judge_with(&request, want, tensor_of(&arena, DT_I32, 2, two_three, values));
@@ -522,10 +528,16 @@ START_TEST(plain_values)
         ck_assert_str_eq(judged.cells[COLUMN_MESSAGE], "");
         judged = judge_value_pair(&pairs[k].a, &pairs[k].b);
         expect(&judged, VERDICT_ERROR, NULL);
+        ck_assert_str_eq(judged.deciding_metric, "equal");
+        ck_assert_double_eq(judged.deciding_value, 1);
+        ck_assert_double_eq(judged.deciding_limit, 0);
         ck_assert_str_eq(judged.cells[COLUMN_BINARY_MISMATCH], " ");
         size_t other = (k + 1) % (sizeof pairs / sizeof pairs[0]);
         judged = judge_value_pair(&pairs[k].a, &pairs[other].a);
         expect(&judged, VERDICT_ERROR, "bench and npu output type is different.");
+        ck_assert_str_eq(judged.deciding_metric, "type");
+        ck_assert_double_eq(judged.deciding_value, 1);
+        ck_assert_double_eq(judged.deciding_limit, 0);
     }
     struct value nan = { .kind = VALUE_FLOAT, .real = NAN };
     struct judged judged = judge_value_pair(&nan, &nan);
@@ -554,12 +566,17 @@ START_TEST(structures)
     struct judged judged;
     judged = judge_value_pair(&longer, &shorter);
     expect(&judged, VERDICT_ERROR, "bench and npu output structure is different.");
+    ck_assert_str_eq(judged.deciding_metric, "structure");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
     judged = judge_value_pair(&longer, &longer);
     expect(&judged, VERDICT_PASS, NULL);
     judged = judge_value_pair(&dict, &renamed);
     expect(&judged, VERDICT_ERROR, "bench and npu output dict keys are different.");
     judged = judge_value_pair(&dict, &fewer);
     expect(&judged, VERDICT_ERROR, "bench and npu output dict keys are different.");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
     judged = judge_value_pair(&dict, &dict);
     expect(&judged, VERDICT_PASS, NULL);
     /* A difference deeper down. */
@@ -597,6 +614,8 @@ START_TEST(outputs_that_are_none)
     struct wanted tensor = { .reference = reference_of(&arena, DT_F32, 1, shape, values, 1) };
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &tensor, &none).code, STATUS_OK);
     expect(&judged, VERDICT_ERROR, "bench and npu output type is different.");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
 }
 END_TEST
 
@@ -611,6 +630,10 @@ START_TEST(random_outputs)
     struct judged judged;
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &want, &got).code, STATUS_OK);
     expect(&judged, VERDICT_PASS, "Random output, judged by property: kept share within 5 sigma.");
+    ck_assert_uint_eq(judged.limit_count, 1);
+    ck_assert_double_eq(judged.limits[0].value, 0);
+    ck_assert_double_eq(judged.limits[0].limit, 0);
+    ck_assert(judged.limits[0].holds);
     ck_assert_str_eq(judged.cells[COLUMN_SHAPE], "(2,)");
     ck_assert_str_eq(judged.standard, "property");
     want.property_holds = false;
@@ -619,6 +642,8 @@ START_TEST(random_outputs)
     expect(&judged, VERDICT_ERROR, "kept share within 5 sigma: the share is 0.9.");
     ck_assert_str_eq(judged.cells[COLUMN_SHAPE], " ");
     ck_assert_str_eq(judged.deciding_metric, "kept share within 5 sigma");
+    ck_assert_double_eq(judged.deciding_value, 1);
+    ck_assert_double_eq(judged.deciding_limit, 0);
     want.property_reason = "";
     ck_assert_int_eq(judge_output(&judged, &arena, &request, &want, &got).code, STATUS_OK);
     expect(&judged, VERDICT_ERROR, "5 sigma.");
@@ -878,6 +903,7 @@ START_TEST(numpy_arrays_may_not_fit)
     struct status status = judge_output(&judged, &arena, &request, &wanted, &value);
     memory_fault = NULL;
     ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+    ck_assert_msg(strstr(status.text, "96"), "%s", status.text); /* six arrays of two doubles */
 }
 END_TEST
 

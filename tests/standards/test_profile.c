@@ -311,6 +311,12 @@ START_TEST(long_keys)
     ck_assert_int_eq(json_source_check_keys(&source, source.root, keys).code, STATUS_BAD_INPUT);
     ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code, STATUS_OK);
     cJSON_Delete(source.root);
+    /* Of two equally near keys the first is named. */
+    const char *const pair[] = { "xx", "ab", "ac", NULL };
+    ck_assert_int_eq(json_source_parse(&source, "t", "{ \"ad\": 1 }", 11).code, STATUS_OK);
+    struct status status = json_source_check_keys(&source, source.root, pair);
+    ck_assert_msg(strstr(status.text, "nearest is \"ab\""), "%s", status.text);
+    cJSON_Delete(source.root);
     ck_assert_int_eq(json_source_parse(&source, "t", "{ \"kk\": 1 }", 11).code, STATUS_OK);
     ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code,
                      STATUS_BAD_INPUT);

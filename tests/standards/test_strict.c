@@ -694,6 +694,46 @@ START_TEST(pairs_of_doubles)
 }
 END_TEST
 
+/* The statistics to the last digit: z over the spread of the value and of its rounding. */
+START_TEST(statistics_by_their_definition)
+{
+    static const struct model_fallback unused;
+    double want[2] = { 1.5, -1.5 }, honest[2] = { 0x1p-5, 0x1p-5 }, rms[2] = { 0x1p-7, 0x1p-7 };
+    double got[2] = { 1.5 + 0x1p-8, -1.5 };
+    int64_t shape[1] = { 2 };
+    struct model_findings f;
+    struct reference *reference = reference_of(&arena, DT_F16, 1, shape, want, 2);
+    struct tensor *tensor = tensor_of(&arena, DT_F16, 1, shape, got);
+    reference->honest = honest;
+    reference->honest_rms = rms;
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, reference, &unused).code, 0);
+    double unit = 0x1p-10, inner = 0x1p-23; /* of float16, and of the float32 before it */
+    double spread_square = 0x1p-14 + inner * inner / 12;
+    double z = 0x1p-8 / sqrt(spread_square + unit * unit / 12);
+    ck_assert_double_eq_tol(f.largest, z, 1e-14);
+    ck_assert_uint_eq(f.largest_index, 0);
+    ck_assert_double_eq_tol(f.rms, z / sqrt(2), 1e-14);
+    ck_assert_double_eq_tol(f.bias, z / 2, 1e-14);
+    ck_assert_uint_eq(f.flips, 1);
+    ck_assert_double_eq_tol(f.expected_flips, 2, 1e-14); /* each at most 1 */
+    ck_assert_double_eq_tol(f.worst.quotient, 0x1p-8 / (0x1p-5 + inner / 2 + unit / 2), 1e-14);
+    rms[0] = rms[1] = unit / 4;
+    reference->error = (double[2]){ unit / 16, 0 };
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, reference, &unused).code, 0);
+    double chance = 0.8 * sqrt(1.0 / 16 + inner * inner / 12 / unit / unit);
+    ck_assert_double_eq_tol(f.expected_flips, 2 * chance + 2.0 / 16, 1e-12);
+    /* Without a model: 64 units at the element and 64 at the largest, a quarter as rms. */
+    const struct model_fallback fallback = { 3, 5 };
+    reference->error = reference->honest = reference->honest_rms = NULL;
+    want[0] = reference->hi[0] = 0.25;
+    tensor = tensor_of(&arena, DT_F32, 1, shape, (double[2]){ 0.25 + 0x1p-22, -1.5 });
+    ck_assert_int_eq(error_model_measure(&f, &arena, tensor, reference, &fallback).code, 0);
+    double reach = 3 * 0x1p-25 + 5 * 0x1p-23;
+    ck_assert_double_eq_tol(f.worst.quotient, 0x1p-22 / (reach + 0x1p-26), 1e-14);
+    ck_assert_double_eq_tol(f.largest, 0x1p-22 / sqrt(reach * reach / 16 + 0x1p-50 / 12), 1e-12);
+}
+END_TEST
+
 START_TEST(no_memory_to_measure)
 {
     static const struct model_fallback unused;
@@ -851,6 +891,7 @@ int main(void)
     tcase_add_test(tcase, refinement_is_limited);
     tcase_add_test(tcase, explained_elements_are_not_refined);
     tcase_add_test(tcase, pairs_of_doubles);
+    tcase_add_test(tcase, statistics_by_their_definition);
     tcase_add_test(tcase, no_memory_to_measure);
     tcase_add_test(tcase, limits_of_the_statistics);
     tcase_add_test(tcase, limit_of_an_element);

@@ -197,24 +197,29 @@ static double error_remainder(double a, double ea, double b, double eb, double y
     return error_exact_only(a, ea, b, eb, y) + U * fabs(y);
 }
 
-/* Whole quotients are exact up to 2^52. */
+/* a - rest and the division by b round, 2 u |y| in all: less than the half that the last step
+ * mends up to 2^50. */
 static double error_floor_divide(double a, double ea, double b, double eb, double y)
 {
     (void)a, (void)b;
-    return ea == 0 && eb == 0 && fabs(y) < 0x1p52 ? 0 : INFINITY;
+    return ea == 0 && eb == 0 && fabs(y) < 0x1p50 ? 0 : INFINITY;
 }
 
-/* max + log1p(exp(-d)): the argument error u d of exp enters log1p's value at most as itself,
- * and d exp(-d) <= 1/e; log1p and its factor are good to 6 u of themselves. */
+/* max + log1p(exp(-d)), d = |a - b|: the rounding u d of exp's argument, exp's own 2 u and log1p's
+ * enter relative to exp(-d) <= 1.45 log1p(exp(-d)). */
+static double error_of_small(double small, double d)
+{
+    return small > 0 ? (16 + 2 * d) * U * small : 0;
+}
 static double error_logaddexp(double a, double ea, double b, double eb, double y)
 {
-    double small = log1p(exp(-fabs(a - b)));
-    return fmax(ea, eb) + U * fabs(y) + 16 * U * small + TINY;
+    double d = fabs(a - b);
+    return fmax(ea, eb) + U * fabs(y) + error_of_small(log1p(exp(-d)), d) + TINY;
 }
 static double error_logaddexp2(double a, double ea, double b, double eb, double y)
 {
-    double small = 1.4427 * log1p(exp2(-fabs(a - b)));
-    return fmax(ea, eb) + U * fabs(y) + 16 * U * small + TINY;
+    double d = fabs(a - b);
+    return fmax(ea, eb) + U * fabs(y) + error_of_small(1.4427 * log1p(exp2(-d)), d) + TINY;
 }
 
 static double error_xlogy(double a, double ea, double b, double eb, double y)
@@ -239,7 +244,8 @@ static double error_polygamma(double n, double en, double x, double ex, double y
         double low = (x - ex) * (1 - 0x1p-50);
         return ex * (2 / low + 1) / (low * low) + 32 * U * fabs(y) + TINY;
     }
-    return ex == 0 && en == 0 ? (n == 1 ? 32 : 2) * U * fabs(y) + TINY : INFINITY;
+    double units = n == 0 ? 2 * unary_find("digamma")->ulps : n == 1 ? 32 : 2;
+    return ex == 0 && en == 0 ? units * U * fabs(y) + TINY : INFINITY;
 }
 
 static void ball_floor_divide(arb_t y, const arb_t a, const arb_t b, slong p)
@@ -515,7 +521,11 @@ PARTIALS(d_igammac)
 PARTIALS(d_polygamma)
 {
     (void)y, (void)da;
-    if (db) *db = node_apply2(g, "polygamma", node_offset(g, a, 1), b);
+    if (!db) return;
+    struct node *order = node_new_real(g, a->dtype, a->rank, a->shape); /* whole: exact plus 1 */
+    const double *n = node_values(g, a);
+    for (size_t i = 0; !graph_failed(g) && i < a->n; i++) order->value[i] = n[i] + 1;
+    *db = node_apply2(g, "polygamma", order, b);
 }
 
 /* clang-format off */

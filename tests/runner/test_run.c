@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "formats/tensor_file.h"
 #include "runner/dumps.h"
 
 #define RESULT "accuracy_checking_result_*.csv"
@@ -318,6 +319,62 @@ END_TEST
 
 /* ---- saved data and exit statuses ------------------------------------------------------- */
 
+/* A saved tensor: shape and dtype as expected. */
+static void saved(const struct workspace *w, const char *name, enum dtype dtype, int rank,
+                  const int64_t *shape)
+{
+    char pattern[256];
+    struct arena arena = { 0 };
+    struct file_map map;
+    struct tensor tensor;
+    snprintf(pattern, sizeof pattern, "ut_error_data*/%s.pt", name);
+    struct status status =
+        tensor_file_read(&tensor, &map, &arena, only_match(w, pattern), true);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_int_eq(tensor.dtype, dtype);
+    ck_assert_int_eq(tensor.rank, rank);
+    for (int i = 0; i < rank; i++) ck_assert_int_eq(tensor.shape[i], shape[i]);
+    file_unmap(&map);
+    arena_release(&arena);
+}
+
+/* Tensors of calls that are no pass, with keyword tensors counted on behind the positional ones.
+ * A cosine above 2 is asked for here, so every call is an error. */
+START_TEST(error_data)
+{
+    static const int64_t matrix[] = { 2, 3 }, vector[] = { 3 };
+    struct workspace w = workspace_make();
+    struct dump_text d;
+    dump_begin(&d);
+    dump_entry(&d, "Functional.layer_norm.0.forward",
+               "\"input_args\":[{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float16\","
+               "\"shape\":[2,3],\"Max\":4.0,\"Min\":-4.0,\"Mean\":0.0,\"Norm\":1.0,"
+               "\"requires_grad\":true},[{\"type\":\"int\",\"value\":3}]],\"input_kwargs\":{"
+               "\"weight\":{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float16\",\"shape\":[3],"
+               "\"Max\":2.0,\"Min\":1.0,\"Mean\":1.0,\"Norm\":1.0,\"requires_grad\":true}},"
+               "\"output\":[]");
+    dump_entry(&d, "Functional.layer_norm.0.backward",
+               "\"input\":[{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float16\",\"shape\":[2,3],"
+               "\"Max\":1.0,\"Min\":-1.0,\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":false}],"
+               "\"output\":[]");
+    dump_write(&d, in(&w, "dump.json"));
+    write_text(in(&w, "limits.json"), "{\"overrides\":[{\"limits\":{\"cosine\":2}}]}");
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data",
+                                   "--thresholds", "limits.json", "--fail-on", "error", NULL);
+    ck_assert_msg(o.status == 1, "status %d: %s", o.status, o.err);
+    outcome_free(&o);
+    saved(&w, "Functional.layer_norm.0.forward.input.0", DT_F16, 2, matrix);
+    saved(&w, "Functional.layer_norm.0.forward.input.2", DT_F16, 1, vector);
+    saved(&w, "Functional.layer_norm.0.forward.output.bench.0", DT_F32, 2, matrix);
+    saved(&w, "Functional.layer_norm.0.forward.output.device.0", DT_F16, 2, matrix);
+    saved(&w, "Functional.layer_norm.0.backward.input.0", DT_F16, 2, matrix);
+    saved(&w, "Functional.layer_norm.0.backward.output.bench.0", DT_F32, 2, matrix);
+    saved(&w, "Functional.layer_norm.0.backward.output.bench.1", DT_F32, 1, vector);
+    saved(&w, "Functional.layer_norm.0.backward.output.device.1", DT_F16, 1, vector);
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(fail_on)
 {
     struct workspace w = workspace_make();
@@ -357,6 +414,7 @@ int main(void)
     tcase_add_test(tests, other_options_are_refused);
     tcase_add_test(tests, two_runs_in_one_directory);
     tcase_add_test(tests, memory_budget_holds);
+    tcase_add_test(tests, error_data);
     tcase_add_test(tests, fail_on);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);

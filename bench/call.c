@@ -228,7 +228,7 @@ enum dtype call_result_type(struct call *call, struct node *const *nodes, int co
             /* A higher kind of a lower category brings its kind; a number brings the default
              * width, a 0-d tensor its own. */
             if (result != DT_NONE && dtype_info(other)->kind == KIND_COMPLEX)
-                other = dtype_promote(result, other);
+                other = dtype_is_float(result) ? dtype_promote(result, DT_C64) : other;
             result = other;
         }
     }
@@ -331,6 +331,7 @@ void call_return_value(struct call *call, struct value value)
 void call_return_random(struct call *call, struct node *native, enum dtype dtype, int rank,
                         const int64_t *shape, const struct bench_property *property)
 {
+    if (dtype == DT_NONE) dtype = DT_F32; /* of a Python number */
     struct result *result = next_result(call);
     if (!result) return;
     result->kind = BENCH_OUTPUT_RANDOM;

@@ -192,7 +192,7 @@ static void sum_evaluate(struct graph *graph, struct node *node, const struct no
     double ignored;
 
     if (certify && !node_need_errors(graph, node)) return;
-    if (graph_failed(graph)) return;
+    if (graph_failed(graph) || !node->n) return;
     for (size_t a = 0; a < r->outer; a++) {
         const double *block = x->value + a * r->extent * r->inner;
         double *out = node->value + a * r->inner, *bound = certify ? node->error + a * r->inner : &ignored;

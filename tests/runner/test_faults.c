@@ -130,7 +130,7 @@ static void fail_everywhere(bool memory, bool files)
     int exit_status = 0;
     place = workspace_make();
     ck_assert_int_eq(chdir(place.path), 0);
-    write_many_calls("dump.json", 3, 20);
+    write_many_calls("dump.json", 2, 20);
     /* What the commands print is of no interest here. */
     fflush(stdout);
     int terminal = dup(STDOUT_FILENO), null = open("/dev/null", O_WRONLY);

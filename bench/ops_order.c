@@ -122,6 +122,11 @@ static void statistic_of_all(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
     int64_t flat[1] = { -1 };
+    if (!graph_failed(g) && x->n == 0 && !x->integer) { /* of nothing: not a number */
+        struct node *nan = node_constant(g, x->dtype, NAN, 0, NULL);
+        call_return_typed(call, node_flat(g, nan, 1, &x), x->dtype);
+        return;
+    }
     struct node *line = node_reshape(g, x, 1, flat);
     struct node *index = chosen_positions(call, line, 0, choices[call->op->detail]);
     struct node *y = node_reshape(g, node_take_along(g, line, 0, index), 0, NULL);

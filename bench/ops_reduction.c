@@ -44,16 +44,44 @@ static void sum(struct call *call)
     call_return_typed(call, node_sum(call->graph, x, r.dims, r.keepdim), dtype);
 }
 
+/* A complex product over one dimension or all, by halving. */
+static struct node *complex_product(struct graph *g, struct node *x, const struct reduced *r)
+{
+    int64_t flat[1] = { -1 }, shape[TENSOR_MAX_RANK];
+    int dim = 0;
+    struct node *y = x;
+    if (graph_failed(g)) return x;
+    if (r->dims == all_dims(x)) y = node_reshape(g, x, 1, flat);
+    else
+        while (!(r->dims >> dim & 1)) dim++;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++)
+        if (r->dims >> d & 1) shape[d] = 1;
+    if (y->shape[dim] == 0) {
+        struct node *re = node_real_part(g, x), *im = node_imaginary_part(g, x);
+        struct node *one = node_constant(g, re->dtype, 1, x->rank, shape);
+        struct node *zero = node_constant(g, im->dtype, 0, x->rank, shape);
+        one = node_complex(g, node_flat(g, one, 1, &re), node_flat(g, zero, 1, &im));
+        return reduced_shape(g, one, r);
+    }
+    while (!graph_failed(g) && y->shape[dim] > 1) {
+        int64_t half = y->shape[dim] / 2, rest = y->shape[dim] % 2;
+        struct node *parts[2] = { node_multiply(g, node_slice(g, y, dim, 0, half, 1),
+                                                node_slice(g, y, dim, half, half, 1)), NULL };
+        if (rest) parts[1] = node_slice(g, y, dim, 2 * half, 1, 1);
+        y = rest ? node_concatenate(g, parts, 2, dim) : parts[0];
+    }
+    return reduced_shape(g, node_reshape(g, y, x->rank, shape), r);
+}
+
 static void product(struct call *call)
 {
     struct reduced r = reduced_argument(call);
     enum dtype dtype = sum_dtype(call, r.x);
     struct node *x = node_cast(call->graph, r.x, dtype);
-    if (x->imaginary) {
-        call_fail(call, "products of complex numbers are not in the catalogue");
-        return;
-    }
-    call_return_typed(call, node_product(call->graph, x, r.dims, r.keepdim), dtype);
+    struct node *y = x->imaginary ? complex_product(call->graph, x, &r)
+                                  : node_product(call->graph, x, r.dims, r.keepdim);
+    call_return_typed(call, y, dtype);
 }
 
 static struct node *without_nan(struct graph *g, struct node *x)
@@ -153,7 +181,9 @@ static void logsumexp(struct call *call)
 
 struct moments {
     struct reduced r;
-    double divisor;
+    struct node *real; /* real part of the input */
+    bool whole;        /* no dimensions were given */
+    double freedom;    /* elements less the correction; the divisor, where it is positive */
 };
 
 /* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, *, correction, keepdim): a bool in
@@ -169,26 +199,32 @@ static bool moment_arguments(struct call *call, struct moments *m)
     } else {
         m->r.dims = call_dims(call, "dim", m->r.x->rank) & all_dims(m->r.x);
     }
+    m->whole = m->r.x->rank == 0 || dim->kind == VALUE_BOOL || dim->kind == VALUE_NONE;
     if (unbiased->kind != VALUE_NONE) correction = call_real(call, "unbiased") != 0;
     if (!call_is_none(call, "correction")) correction = call_real(call, "correction");
     m->r.keepdim = call_bool(call, "keepdim");
     for (int d = 0; d < m->r.x->rank; d++)
         if (m->r.dims >> d & 1) m->r.count *= (double)m->r.x->shape[d];
-    m->divisor = fmax(m->r.count - correction, 0);
+    m->freedom = m->r.count - correction;
     return !graph_failed(call->graph);
 }
 
-/* 2 (x - mean) c / divisor: the mean's own share sums to nothing. */
+/* 2 (x - mean) c / freedom: the mean's own share sums to nothing. Of a whole tensor without freedom
+ * PyTorch has infinity times c, for the real part. */
 static void variance_backward(struct graph *g, struct node *node, struct node *cotangent,
                               const void *parameters)
 {
     const struct moments *m = parameters;
-    struct node *scale = node_divide(g, node_scale(g, cotangent, 2), node_scalar(g, m->divisor));
-    for (int k = 1; k < node->input_count; k++) {
-        struct node *x = node->inputs[k];
-        if (!x->tracked) continue;
-        gradient_pass(g, x, scale, node_subtract(g, x, node_mean(g, x, m->r.dims, true)));
+    struct node *x = node->inputs[1];
+    if (m->freedom == 0 && m->whole) {
+        bool imaginary = m->r.x->imaginary && x != m->real;
+        struct node *endless = node_multiply(g, cotangent, node_scalar(g, INFINITY));
+        struct node *all = node_constant(g, DT_NONE, imaginary ? 0 : 1, x->rank, x->shape);
+        gradient_pass(g, x, imaginary ? node_detach(g, all) : endless, all);
+        return;
     }
+    struct node *scale = node_divide(g, node_scale(g, cotangent, 2), node_scalar(g, m->freedom));
+    gradient_pass(g, x, scale, node_subtract(g, x, node_mean(g, x, m->r.dims, true)));
 }
 
 /* The sum of squared deviations of one real component over the divisor, dims kept. */
@@ -196,7 +232,7 @@ static struct node *variance_of(struct graph *g, struct node *x, const struct mo
 {
     struct node *d = node_subtract(g, x, node_mean(g, x, m->r.dims, true));
     struct node *total = node_sum(g, node_apply(g, "square", d), m->r.dims, true);
-    struct node *y = node_divide(g, total, node_scalar(g, m->divisor));
+    struct node *y = node_divide(g, total, node_scalar(g, fmax(m->freedom, 0)));
     return node_stated_gradient(g, y, 1, &x, variance_backward, m);
 }
 
@@ -220,7 +256,8 @@ static void moments(struct call *call)
     struct moments *m = graph_allocate(g, 1, sizeof *m);
     if (!m || !moment_arguments(call, m)) return;
     struct node *x = m->r.x;
-    struct node *y = variance_of(g, node_real_part(g, x), m);
+    m->real = node_real_part(g, x);
+    struct node *y = variance_of(g, m->real, m);
     if (x->imaginary) y = node_add(g, y, variance_of(g, node_imaginary_part(g, x), m));
     if (call->op->detail & DEVIATION) {
         struct node *variance = y;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/gradient.h"
 #include "bench/reduction.h"
 #include "bench/scan.h"
 
@@ -152,11 +153,17 @@ static void trapezoid(struct call *call)
     }
     if (!call_is_none(call, "x"))
         dtype = call_float_type(call, (struct node *[]){ given, call_tensor(call, "x") }, 2);
+    if (y->shape[dim] == 0 && call->op->detail) {
+        call_return_typed(call, y, dtype);
+        return;
+    }
     if (y->shape[dim] == 0) {
         int rank = 0;
         for (int d = 0; d < y->rank; d++)
-            if (d != dim || call->op->detail) shape[rank++] = y->shape[d];
-        call_return_typed(call, node_constant(g, dtype, 0, rank, shape), dtype);
+            if (d != dim) shape[rank++] = y->shape[d];
+        struct node *zero = node_constant(g, given->dtype, 0, rank, shape);
+        if (!given->integer && !given->imaginary) zero = node_flat(g, zero, 1, &given);
+        call_return_typed(call, zero, given->dtype);
         return;
     }
     struct node *pair = node_add(g, part(g, y, dim, 1), part(g, y, dim, 0));

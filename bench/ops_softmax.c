@@ -21,7 +21,7 @@ static struct node *softmax_input(struct call *call, int *dim)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_dtype(call, "dtype");
     *dim = call_is_none(call, "dim") ? implicit_dim(x) : call_dim(call, "dim", x->rank);
-    if (dtype == DT_NONE && x->integer) call_fail(call, "softmax of integers needs a dtype");
+    if (dtype == DT_NONE && x->integer && x->n) call_fail(call, "softmax of integers needs a dtype");
     return dtype == DT_NONE ? x : node_cast(g, x, dtype);
 }
 
@@ -29,7 +29,7 @@ static void softmax(struct call *call)
 {
     int dim;
     struct node *x = softmax_input(call, &dim);
-    call_return(call, node_softmax(call->graph, x, dim));
+    call_return(call, x->integer ? x : node_softmax(call->graph, x, dim));
 }
 
 static void softmin(struct call *call)
@@ -43,7 +43,7 @@ static void log_softmax(struct call *call)
 {
     int dim;
     struct node *x = softmax_input(call, &dim);
-    call_return(call, node_log_softmax(call->graph, x, dim));
+    call_return(call, x->integer ? x : node_log_softmax(call->graph, x, dim));
 }
 
 /* y (c - sum c y), the vjp of softmax as an API of its own; its result has the input's dtype. */

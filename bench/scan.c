@@ -111,12 +111,24 @@ static void product_backward(struct graph *graph, struct node *node, struct node
 static const struct primitive product_primitive = { "a cumulative product", product_backward,
                                                     product_pull };
 
+/* By doubling (Hillis and Steele): after step s every element is the product of the last 2^s. */
+static struct node *complex_product(struct graph *graph, struct node *x, int dim)
+{
+    int64_t extent = x->rank ? x->shape[dim] : 1;
+    struct node *y = x;
+    for (int64_t reach = 1; reach < extent && !graph_failed(graph); reach *= 2) {
+        struct node *behind = node_slice(graph, y, dim, 0, extent - reach, 1);
+        struct node *ahead = node_slice(graph, y, dim, reach, extent - reach, 1);
+        struct node *parts[2] = { node_slice(graph, y, dim, 0, reach, 1),
+                                  node_multiply(graph, ahead, behind) };
+        y = node_concatenate(graph, parts, 2, dim);
+    }
+    return y;
+}
+
 struct node *node_cumulative_product(struct graph *graph, struct node *x, int dim)
 {
-    if (x->imaginary) {
-        graph_fail(graph, STATUS_SKIP, "cumulative products of complex numbers are not supported");
-        return x;
-    }
+    if (x->imaginary) return complex_product(graph, x, dim);
     const struct lines *l = lines_of(graph, x, dim);
     if (graph_failed(graph)) return x;
     if (x->integer) {

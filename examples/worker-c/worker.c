@@ -147,6 +147,8 @@ static void greet(cJSON *reply, const cJSON *request)
     memory_file = open(cJSON_GetObjectItem(request, "memory")->valuestring, O_RDWR);
     cJSON_AddNumberToObject(reply, "protocol", 1);
     cJSON_AddStringToObject(reply, "name", "example worker in C");
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(reply, "capabilities"),
+                         cJSON_CreateString("backward"));
 }
 
 int main(void)

@@ -434,7 +434,7 @@ def main():
             try:
                 device = Device(options.device, request["device"], request["jit_compile"])
                 memory = Memory(request["memory"])
-                answer({"protocol": PROTOCOL, "name": device.describe()})
+                answer({"protocol": PROTOCOL, "name": device.describe(), "capabilities": ["backward"]})
             except Exception as error:
                 answer({"protocol": PROTOCOL, "error": describe(error)})
         else:

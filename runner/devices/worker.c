@@ -33,6 +33,7 @@ struct worker {
     bool jit_compile;
     double timeout_s;
     bool greeted;
+    bool forward_only; /* its greeting lists capabilities, and "backward" is not among them */
     unsigned starts_in_vain;
     uint64_t number; /* of the last request */
     struct text request;
@@ -82,7 +83,16 @@ static struct status worker_open(struct device **out, const struct device_option
 
 /* --- greeting ------------------------------------------------------------------------------------ */
 
-static struct status check_greeting(const char *line, size_t bytes)
+static bool lacks(const cJSON *capabilities, const char *wanted)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(capabilities)) return false;
+    cJSON_ArrayForEach(item, capabilities)
+        if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return false;
+    return true;
+}
+
+static struct status check_greeting(struct worker *worker, const char *line, size_t bytes)
 {
     cJSON *root = cJSON_ParseWithLength(line, bytes);
     const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(root, "protocol");
@@ -97,6 +107,8 @@ static struct status check_greeting(const char *line, size_t bytes)
         st = status_error(STATUS_DEVICE,
                           "the worker speaks version %g of the protocol, this program version %d",
                           protocol->valuedouble, WORKER_PROTOCOL);
+    worker->forward_only =
+        lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
     cJSON_Delete(root);
     return st;
 }
@@ -113,7 +125,7 @@ static struct status greet(struct worker *worker)
                           worker->jit_compile ? "true" : "false", WORKER_MEMORY_DESCRIPTOR);
     TRY(worker_process_exchange(&worker->process, &reply, &bytes, hello, (size_t)length,
                                 START_TIMEOUT_S, "its start"));
-    struct status st = check_greeting(reply, bytes);
+    struct status st = check_greeting(worker, reply, bytes);
     if (st.code) worker_process_stop(&worker->process);
     worker->greeted = !st.code;
     return st;
@@ -159,14 +171,18 @@ static struct status worker_run(struct device *device, struct device_result *out
     size_t bytes;
 
     TRY(make_ready(worker));
+    bool ask_gradients = want_gradients && !worker->forward_only;
     worker_process_trim(&worker->process, KEEP_BYTES);
     TRY(worker_request(&worker->request, &worker->process.memory, ++worker->number, c,
-                       want_gradients));
+                       ask_gradients));
     TRY(worker_process_exchange(&worker->process, &line, &bytes, worker->request.bytes,
                                 worker->request.used, worker->timeout_s, c->full_name));
     worker->starts_in_vain = 0;
     struct status st = worker_read_reply(out, &reply, arena, &worker->process.memory, line, bytes,
-                                         worker->number, want_gradients);
+                                         worker->number, ask_gradients);
+    if (!st.code && want_gradients && !ask_gradients)
+        out->backward = status_error(STATUS_SKIP, "the worker %s computes no gradients",
+                                     worker->process.words[0]);
     /* A reply that cannot be understood says that the two have lost step. */
     if (st.code == STATUS_BAD_INPUT) {
         st.code = STATUS_DEVICE;

@@ -256,6 +256,23 @@ START_TEST(outputs_without_gradients)
 }
 END_TEST
 
+/* One that says it has no backward is never asked for one. */
+START_TEST(forward_only_workers)
+{
+    struct device *other = open_worker("tests/plugin/worker-peer", "forward");
+    ck_assert(!other->class->ready(other).code);
+    struct value x = ramp_value(&arena, DT_F32, true, SHAPE(5));
+    struct api_case c = make_case(&arena, "Torch", "echo", list_value(&arena, 1, x));
+    struct device_result r;
+    ck_assert(!other->class->run(other, &r, &arena, &c, true).code);
+    ck_assert_int_eq(r.backward.code, STATUS_SKIP);
+    ck_assert_ptr_nonnull(strstr(r.backward.text, "computes no gradients"));
+    ck_assert_int_eq(r.gradients.kind, VALUE_NONE);
+    ck_assert_uint_eq(r.outputs.list.count, 1);
+    other->class->close(other);
+}
+END_TEST
+
 /* A worker that logs more than a pipe holds, and one that tries to shrink the memory under us. */
 START_TEST(harmless_habits)
 {
@@ -385,6 +402,7 @@ int main(void)
     tcase_add_loop_test(tests, misbehaviour_costs_one_call, 0,
                         sizeof misdeeds / sizeof *misdeeds);
     tcase_add_test(tests, outputs_without_gradients);
+    tcase_add_test(tests, forward_only_workers);
     tcase_add_test(tests, harmless_habits);
     tcase_add_test(tests, endless_lines_end);
     tcase_add_loop_test(tests, workers_that_do_not_greet, 0, sizeof refusals / sizeof *refusals);

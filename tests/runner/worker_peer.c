@@ -10,6 +10,7 @@
 
 static const char *const greetings[][2] = {
     { "well", "{\"protocol\":1,\"name\":\"peer\"}" },
+    { "forward", "{\"protocol\":1,\"capabilities\":[]}" },
     { "old", "{\"protocol\":0}" },
     { "mumbling", "hello there" },
     { "unwilling", "{\"error\":\"no such device: 7\"}" },

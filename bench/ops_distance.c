@@ -26,11 +26,7 @@ static struct node *pairwise(struct call *call, struct node *a, struct node *b, 
     struct graph *g = call->graph;
     struct node *d = node_offset(g, node_subtract(g, a, b), eps);
     if (graph_failed(g)) return d;
-    if (d->rank == 0) {
-        call_fail(call, "a distance of two numbers");
-        return d;
-    }
-    return node_vector_norm(g, d, p, 1u << (d->rank - 1), keepdim);
+    return node_vector_norm(g, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
 }
 
 static void pairwise_distance(struct call *call)
@@ -139,7 +135,11 @@ static void normalize(struct call *call)
     int count = call_ints(call, "dim", dims, TENSOR_MAX_RANK);
     for (int i = 0; i < count; i++) mask |= 1u << wrap_dim(call, dims[i], x->rank);
     if (graph_failed(g)) return;
-    struct node *norm = node_vector_norm(g, x, call_real(call, "p"), mask, true);
+    if (x->n == 0) {
+        call_return(call, x);
+        return;
+    }
+    struct node *norm = node_vector_norm(g, x, call_real(call, "p"), mask & all_dims(x), true);
     struct node *eps = node_scalar(g, call_real(call, "eps"));
     call_return_typed(call, node_divide(g, x, floored(g, norm, eps)), x->dtype);
 }
@@ -172,7 +172,7 @@ static void floored_backward(struct graph *g, struct node *node, struct node *co
 /* x / norm with the norm at least eps. */
 static struct node *direction(struct graph *g, struct node *x, int dim, struct node *eps)
 {
-    struct node *norm = floored(g, node_vector_norm(g, x, 2, 1u << dim, true), eps);
+    struct node *norm = floored(g, node_vector_norm(g, x, 2, x->rank ? 1u << dim : 0, true), eps);
     norm = node_stated_gradient(g, norm, 1, &x, floored_backward, NULL);
     return node_divide(g, x, norm);
 }
@@ -184,7 +184,7 @@ static void cosine_similarity(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
     if (graph_failed(g)) return;
-    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape) || rank == 0) {
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
         call_fail(call, "the shapes do not broadcast");
         return;
     }
@@ -194,7 +194,8 @@ static void cosine_similarity(struct call *call)
     if (graph_failed(g)) return;
     struct node *eps = node_scalar(g, call_real(call, "eps"));
     struct node *product = node_multiply(g, direction(g, a, dim, eps), direction(g, b, dim, eps));
-    call_return_typed(call, node_sum(g, product, 1u << dim, false), pair_dtype(call, "x1", "x2"));
+    struct node *y = rank ? node_sum(g, product, 1u << dim, false) : product;
+    call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
 
 /* ---- losses ------------------------------------------------------------------------------------------ */

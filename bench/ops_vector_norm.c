@@ -131,11 +131,8 @@ static void norm(struct call *call)
     if (p->kind == VALUE_STRING && strcmp(p->string, "fro") != 0)
         call_fail(call, "a norm of order '%s'", p->string);
     double order = is_number(p) ? call_real(call, "p") : 2;
-    struct reduced r = { x, call_dims(call, "dim", x->rank) & all_dims(x), keepdim, 1 };
-    for (int d = 0; d < x->rank; d++)
-        if (r.dims >> d & 1) r.count *= (double)x->shape[d];
-    if (isinf(order) && r.count == 0) order = 1; /* of nothing: 0, unlike torch.linalg */
-    return_norm(call, node_vector_norm(g, x, order, r.dims, keepdim), x);
+    uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
+    return_norm(call, node_vector_norm(g, x, order, mask, keepdim), x);
 }
 
 static void frobenius_norm(struct call *call)

@@ -106,6 +106,8 @@ struct node *node_vector_norm(struct graph *graph, struct node *x, double p, uin
 {
     struct node *y;
     x = node_to_real(graph, x);
+    for (int d = 0; d < x->rank; d++) /* of nothing every norm is 0 */
+        if (isinf(p) && (dims >> d & 1) && x->shape[d] == 0) p = 1;
     if (p == 2) y = euclidean(graph, x, dims);
     else if (p == 1) y = node_sum(graph, node_magnitude(graph, x), dims, true);
     else if (isinf(p)) y = node_extremum(graph, node_magnitude(graph, x), dims, true, p > 0 ? 1 : -1);

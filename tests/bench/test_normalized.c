@@ -1,0 +1,145 @@
+/* Softmax, its logarithm, logsumexp and the gradient of softmax against their definitions.
+ *
+ * Lines of length 1 .. 257 of ordinary, equal, widely spread (to +-1000), dominated (one class
+ * ahead by up to 80) and partly -inf values, exact and inexact, along the inner and an outer
+ * dimension. exp, log and quotients in balls at 1500 bits.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bench/primitive.h"
+#include "bench/softmax.h"
+
+enum { PRECISION = 1500 };
+
+enum spread { ORDINARY, EQUAL, WIDE, DOMINATED, MASKED, SPREADS };
+
+static void spread_values(struct operand *x, struct numbers *numbers, enum spread spread, size_t extent)
+{
+    for (size_t i = 0; i < x->n; i++) {
+        double v = x->node->value[i];
+        switch (spread) {
+        case EQUAL: v = 3.25; break;
+        case WIDE: v = (float)(v * 400); break;
+        case DOMINATED: v = (float)(i % extent == 0 ? v + 80 * numbers_uniform(numbers) : v); break;
+        case MASKED: v = numbers_next(numbers) % 3 == 0 && i % extent ? -INFINITY : v; break;
+        default: break;
+        }
+        x->node->value[i] = v;
+        if (isfinite(v)) {
+            arb_t move;
+            double e = x->node->error ? x->node->error[i] : 0;
+            arb_init(move);
+            arb_set_d(x->point + i, v);
+            arb_set_d(move, e * (i % 2 ? 1 : -1));
+            arb_add(x->point + i, x->point + i, move, ARF_PREC_EXACT);
+            arb_clear(move);
+        } else {
+            if (x->node->error) x->node->error[i] = 0;
+            arb_zero(x->point + i);
+        }
+    }
+}
+
+/* exp(x_k) of a line, exactly 0 for a masked one, and their sum. */
+static void exponentials(arb_ptr e, arb_t sum, const struct operand *x, size_t first, size_t step, size_t extent)
+{
+    arb_zero(sum);
+    for (size_t k = 0; k < extent; k++) {
+        size_t at = first + k * step;
+        if (x->node->value[at] == -INFINITY) arb_zero(e + k);
+        else arb_exp(e + k, x->point + at, PRECISION);
+        arb_add(sum, sum, e + k, PRECISION);
+    }
+}
+
+static void check_lines(struct findings f[4], enum spread spread, int64_t extent, bool inner, bool inexact)
+{
+    struct laboratory lab;
+    int64_t shape[2] = { inner ? 4 : extent, inner ? extent : 4 };
+    laboratory_open(&lab, BENCH_REFERENCE, (uint64_t)(extent * 10 + spread));
+    struct operand x = operand_make(&lab, 2, shape, DATA_NORMAL, inexact), c = operand_make(&lab, 2, shape, DATA_NORMAL, inexact);
+    spread_values(&x, &lab.numbers, spread, inner ? (size_t)extent : x.n);
+    int dim = inner ? 1 : 0;
+    struct node *soft = node_softmax(&lab.graph, x.node, dim), *log = node_log_softmax(&lab.graph, x.node, dim);
+    struct node *total = node_logsumexp(&lab.graph, x.node, dim);
+    struct node *gradient = node_softmax_gradient(&lab.graph, soft, c.node, dim);
+    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+    (void)node_values(&lab.graph, gradient);
+    arb_ptr e = _arb_vec_init((slong)extent);
+    arb_t sum, want, dot;
+    arb_init(sum);
+    arb_init(want);
+    arb_init(dot);
+    for (size_t line = 0; line < 4; line++) {
+        size_t first = inner ? line * (size_t)extent : line, step = inner ? 1 : 4;
+        exponentials(e, sum, &x, first, step, (size_t)extent);
+        if (arb_is_zero(sum)) continue;
+        arb_log(want, sum, PRECISION);
+        judge_element(&f[0], total, line, want, "logsumexp");
+        arb_zero(dot);
+        for (size_t k = 0; k < (size_t)extent; k++) {
+            arb_div(want, e + k, sum, PRECISION);
+            arb_addmul(dot, want, c.point + first + k * step, PRECISION);
+        }
+        for (size_t k = 0; k < (size_t)extent; k++) {
+            size_t at = first + k * step;
+            arb_div(want, e + k, sum, PRECISION);
+            judge_element(&f[1], soft, at, want, "softmax");
+            arb_sub(sum, c.point + at, dot, PRECISION);
+            arb_mul(sum, sum, want, PRECISION);
+            judge_element(&f[2], gradient, at, sum, "softmax gradient");
+            exponentials(e, sum, &x, first, step, (size_t)extent);
+            if (x.node->value[at] == -INFINITY) {
+                ck_assert(log->value[at] == -INFINITY);
+                continue;
+            }
+            arb_log(want, sum, PRECISION);
+            arb_sub(want, x.point + at, want, PRECISION);
+            judge_element(&f[3], log, at, want, "log_softmax");
+            if (extent > 64) k += 6; /* a part of the long lines */
+        }
+    }
+    _arb_vec_clear(e, (slong)extent);
+    arb_clear(sum);
+    arb_clear(want);
+    arb_clear(dot);
+    operand_clear(&x);
+    operand_clear(&c);
+    laboratory_close(&lab);
+}
+
+START_TEST(values_contain_the_definition)
+{
+    static const int64_t extents[] = { 1, 2, 3, 7, 8, 9, 17, 65 };
+    static const char *const names[4] = { "logsumexp", "softmax", "softmax gradient", "log_softmax" };
+    struct findings f[4] = { { 0 } };
+    for (int spread = 0; spread < SPREADS; spread++)
+        for (size_t k = 0; k < sizeof extents / sizeof *extents; k++)
+            for (int variant = 0; variant < 4; variant++)
+                check_lines(f, (enum spread)spread, extents[k], variant & 1, variant & 2);
+    for (int k = 0; k < 4; k++) {
+        printf("%-18s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", names[k], f[k].elements,
+               f[k].wrong, f[k].unclaimed, f[k].widest);
+        ck_assert_uint_eq(f[k].wrong, 0);
+        ck_assert_uint_gt(f[k].nonzero, 0);
+    }
+    flint_cleanup();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("normalized");
+    TCase *tests = tcase_create("normalized");
+    tcase_set_timeout(tests, 600);
+    tcase_add_test(tests, values_contain_the_definition);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

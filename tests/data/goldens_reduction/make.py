@@ -83,6 +83,26 @@ for name in ("all", "any"):
     g.add(f"Torch.{name}", g.integers(2, 3, low=0, high=2) != 0, 1, True)
     g.add(f"Tensor.{name}", torch.zeros(0, dtype=torch.bool))
 
+# ---- nothing to reduce, or nothing left ----------------------------------------------------------
+for name in ("sum", "mean", "nansum", "var", "std", "logsumexp"):
+    g.add(f"Torch.{name}", torch.zeros(0, 0, 3), 0)
+    g.add(f"Torch.{name}", torch.zeros(2, 0, 3), 2)
+for name in ("var", "std", "var_mean"):
+    g.add(f"Torch.{name}", column(1.5))
+    g.add(f"Torch.{name}", g.normal(3, 1), 1)
+    g.add(f"Torch.{name}", g.normal(dtype=c64))
+g.add("Torch.prod", torch.zeros(2, 0, 3), 1)
+for p in (1, 2, inf, -inf):
+    g.add("Torch.norm", torch.zeros(0, 2), p)
+    g.add("Torch.norm", torch.zeros(2, 0), p, 1)
+g.add("Torch.median", torch.zeros(0))
+g.add("Torch.trapezoid", torch.zeros(2, 0))
+g.add("Torch.cumulative_trapezoid", torch.zeros(2, 0))
+g.add("Torch.prod", g.normal(2, 5, dtype=c64), 1)
+g.add("Torch.prod", g.normal(2, 3, dtype=c64))
+g.add("Torch.prod", torch.zeros(0, dtype=c64))
+g.add("Torch.cumprod", g.normal(2, 5, dtype=c64), 1)
+
 # ---- extrema -------------------------------------------------------------------------------------------
 ties = torch.tensor([[1.0, 3, 3, 2], [2, 2, 2, 2], [-1, -1, 0, -5]])
 hole = torch.tensor([[1.0, nan, 3, 2], [2, 5, 7, 1]])

@@ -135,7 +135,7 @@ for kwargs in ({}, {"p": 1.0, "dim": 0}, {"p": 3.0, "dim": -1}, {"dim": (0, 1)},
 g.add("Functional.normalize", torch.tensor([[0.0, 0], [3, 4]]))
 
 g.add("Functional.pairwise_distance", g.normal(), g.normal())
-g.add("Functional.cosine_similarity", g.normal(), g.normal(), dim=0)
+g.add("Functional.cosine_similarity", g.normal(), g.normal(), dim=0, grad=False)
 g.add("Functional.triplet_margin_loss", g.normal(), g.normal(), g.normal())
 g.add("Functional.normalize", torch.zeros(2, 0), p=inf)
 

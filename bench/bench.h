@@ -94,4 +94,8 @@ struct bench_entry {
 struct status bench_catalogue(const struct bench_entry **entries, size_t *count,
                               struct arena *arena);
 
+/* The entry of one API, also by an in-place, dunder or reflected spelling; false when there is
+ * none. The names stay the caller's. */
+bool bench_find_entry(struct bench_entry *entry, const char *group, const char *name);
+
 #endif

@@ -1,0 +1,86 @@
+/* What the registry says of APIs: the entries of `probe-ut ops`. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/call.h"
+
+bool bench_is_one_autograd_node(const struct api_case *c)
+{
+    struct op_match match;
+    return op_find(&match, c->type, c->api, NULL) && (match.op->flags & OP_ONE_NODE);
+}
+
+static const struct {
+    unsigned group;
+    const char *name;
+} group_names[] = {
+    { FUNCTIONAL, "Functional" }, { NPU, "NPU" }, { TENSOR, "Tensor" }, { TORCH, "Torch" },
+    { ATEN, "Aten" },
+};
+
+static struct bench_entry entry_of(const struct op *op, const char *group, const char *name)
+{
+    bool random = op->flags & OP_RANDOM;
+    return (struct bench_entry){
+        .group = group, .name = name, .schema = op->schema, .forward = true,
+        .backward = !(op->flags & (OP_NO_GRADIENT | OP_RANDOM)), .random = random,
+        .certificate = random ? "property" : "running bound, balls",
+    };
+}
+
+bool bench_find_entry(struct bench_entry *entry, const char *group, const char *name)
+{
+    struct op_match match;
+    if (!op_find(&match, group, name, NULL)) return false;
+    *entry = entry_of(match.op, group, name);
+    /* Of overloads one that can be differentiated is enough. */
+    while (!entry->backward && op_find(&match, group, name, match.op))
+        if (!(match.op->flags & (OP_NO_GRADIENT | OP_RANDOM))) entry->backward = true;
+    return true;
+}
+
+/* By group and name; overloads stay in the order of the tables. */
+static int by_name(const void *a, const void *b)
+{
+    const struct bench_entry *x = a, *y = b;
+    int order = strcmp(x->group, y->group);
+    return order ? order : strcmp(x->name, y->name);
+}
+
+/* Entries of all names of a row in all its groups. */
+static struct status add_row(struct bench_entry *list, size_t *used, const struct op *op, struct arena *arena)
+{
+    for (const char *at = op->name; at;) {
+        const char *end = strchr(at, '|');
+        char *name = arena_copy_bytes(arena, at, end ? (size_t)(end - at) : strlen(at));
+        if (!name) return status_no_memory(0);
+        for (size_t k = 0; k < sizeof group_names / sizeof *group_names; k++)
+            if (op->groups & group_names[k].group) list[(*used)++] = entry_of(op, group_names[k].name, name);
+        at = end ? end + 1 : NULL;
+    }
+    return status_ok();
+}
+
+struct status bench_catalogue(const struct bench_entry **entries, size_t *count,
+                              struct arena *arena)
+{
+    size_t capacity = 0, used = 0, kept = 0;
+    for (size_t i = 0; op_row(i); i++) {
+        const struct op *op = op_row(i);
+        size_t names = 1;
+        for (const char *p = op->name; *p; p++) names += *p == '|';
+        capacity += names * (size_t)__builtin_popcount(op->groups);
+    }
+    struct bench_entry *list = arena_allocate_zeroed(arena, capacity, sizeof *list);
+    if (!list) return status_no_memory(0);
+    for (size_t i = 0; op_row(i); i++) TRY(add_row(list, &used, op_row(i), arena));
+    qsort(list, used, sizeof *list, by_name);
+    for (size_t i = 0; i < used; i++) { /* overloads share a name: one entry */
+        if (!kept || by_name(&list[kept - 1], &list[i])) list[kept++] = list[i];
+        else list[kept - 1].backward = list[kept - 1].backward || list[i].backward;
+    }
+    *entries = list;
+    *count = kept;
+    return status_ok();
+}

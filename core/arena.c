@@ -9,6 +9,16 @@
 #include "core/checked.h"
 #include "core/memory.h"
 
+/* Under the address sanitizer what is not handed out is poisoned, and a gap follows each piece. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+enum { GAP = 64 };
+#else
+#define ASAN_POISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+enum { GAP = 0 };
+#endif
+
 enum { ALIGNMENT = 64, FIRST_BLOCK = 64 * 1024, DEFAULT_KEEP = 256 << 20 };
 
 struct arena_block {
@@ -39,6 +49,7 @@ static struct arena_block *block_create(size_t bytes)
     block->bytes = bytes;
     block->filled = 0;
     use_huge_pages(block->start, bytes);
+    ASAN_POISON_MEMORY_REGION(block->start, bytes);
     return block;
 }
 
@@ -61,27 +72,28 @@ static struct arena_block *spare_take(struct arena *arena, size_t bytes)
 
 void *arena_allocate(struct arena *arena, size_t bytes)
 {
-    size_t padded;
+    size_t padded, room; /* room: with the gap, which is not counted as used */
     if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
     padded &= ~(size_t)(ALIGNMENT - 1);
+    if (!size_add(&room, padded, GAP)) return NULL;
     if (arena->limit_bytes &&
         (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded))
         return NULL;
 
     struct arena_block *block = arena->used;
-    if (!block || block->bytes - block->filled < padded) {
+    if (!block || block->bytes - block->filled < room) {
         size_t wanted = block ? block->bytes : FIRST_BLOCK;
         if (wanted < ((size_t)1 << 20)) wanted *= 2;
         if (wanted > ((size_t)1 << 20)) wanted = (size_t)1 << 20;
-        if (wanted < padded) wanted = padded;
-        block = spare_take(arena, padded);
+        if (wanted < room) wanted = room;
+        block = spare_take(arena, room);
         if (!block) {
             block = block_create(wanted);
             if (!block) return NULL;
             arena->held_bytes += wanted;
         }
         /* The block with more room left is the one to be filled on. */
-        if (arena->used && arena->used->bytes - arena->used->filled > block->bytes - padded) {
+        if (arena->used && arena->used->bytes - arena->used->filled > block->bytes - room) {
             block->next = arena->used->next;
             arena->used->next = block;
         } else {
@@ -90,8 +102,9 @@ void *arena_allocate(struct arena *arena, size_t bytes)
         }
     }
     void *result = block->start + block->filled;
-    block->filled += padded;
+    block->filled += room;
     arena->used_bytes += padded;
+    ASAN_UNPOISON_MEMORY_REGION(result, bytes);
     return result;
 }
 
@@ -151,10 +164,12 @@ void arena_reset(struct arena *arena)
             next = block->next;
             if (kept + block->bytes > keep) {
                 arena->held_bytes -= block->bytes;
+                ASAN_UNPOISON_MEMORY_REGION(block->start, block->bytes);
                 memory_release(block);
                 continue;
             }
             kept += block->bytes;
+            ASAN_POISON_MEMORY_REGION(block->start, block->bytes);
             block->next = arena->spare;
             arena->spare = block;
         }

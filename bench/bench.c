@@ -465,6 +465,8 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
     const struct result *result = &call->results[0];
     if (!value || value->kind != VALUE_TENSOR || !value->tensor.tensor)
         return status_error(STATUS_SKIP, "there is no cotangent for any output");
+    if (!call->leaf_count || !call->leaves[0].node)
+        return status_error(STATUS_SKIP, "no tensor argument takes part in the call");
     struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
     if (graph_failed(&bench->graph)) return bench->graph.status;
     if (seed->n != call->leaves[0].node->n)

@@ -109,7 +109,7 @@ static bool take_slice(struct resolver *r, const struct value *slice)
     int64_t length = (end - start) / step + ((end - start) % step != 0);
     if (length) r->offset += start * stride;
     r->own++;
-    return add_dimension(r, length, stride * step, NULL);
+    return add_dimension(r, length, stride * (step < extent ? step : 1), NULL); /* never that long */
 }
 
 /* A bool tensor covers its own rank of dimensions and becomes an index for each. */
@@ -444,8 +444,8 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
 
     *row = 1;
     if (graph_failed(call->graph)) return NULL;
-    if (!index->integer || index->rank > 1) {
-        call_fail(call, "the index must be a vector of integers");
+    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE) {
+        call_fail(call, "a tensor and a vector of integers are needed");
         return NULL;
     }
     for (int d = 0; d < x->rank; d++)

@@ -9,12 +9,18 @@ struct convolution_arguments {
     int64_t stride[3], padding[3], dilation[3], output_padding[3], groups;
 };
 
-/* Extents of a spatial list argument, right-aligned into three slots. */
-static void spatial_argument(struct call *call, const char *name, int spatial, int64_t *out)
+/* Extents of a spatial list argument, right-aligned into three slots; `least` and more, and small
+ * enough for products of two of them. */
+static void spatial_argument(struct call *call, const char *name, int spatial, int64_t least, int64_t *out)
 {
     int64_t items[3] = { 0 };
     call_ints_repeated(call, name, items, spatial);
-    for (int d = 0; d < spatial; d++) out[3 - spatial + d] = items[d];
+    for (int d = 0; d < spatial; d++) {
+        if (items[d] < least || items[d] > INT32_MAX)
+            call_fail(call, "'%s' of %lld is out of range", name, (long long)items[d]);
+        else
+            out[3 - spatial + d] = items[d];
+    }
 }
 
 /* Insert leading spatial extents of 1 and, for unbatched input, a batch of 1: rank 5. */
@@ -135,8 +141,8 @@ static bool read_arguments(struct call *call, struct convolution_arguments *a, c
     }
     a->batched = x->rank == spatial + 2;
     a->groups = call_int(call, "groups");
-    spatial_argument(call, "stride", spatial, a->stride);
-    spatial_argument(call, "dilation", spatial, a->dilation);
+    spatial_argument(call, "stride", spatial, 1, a->stride);
+    spatial_argument(call, "dilation", spatial, 1, a->dilation);
     return !graph_failed(call->graph);
 }
 
@@ -165,7 +171,7 @@ static void convolution(struct call *call)
             x = from_rank5(g, padded, spatial, a.batched);
         }
     } else {
-        spatial_argument(call, "padding", spatial, a.padding);
+        spatial_argument(call, "padding", spatial, 0, a.padding);
     }
     call_return(call, convolve(call, x, w, bias, &a));
 }
@@ -178,8 +184,9 @@ static void convolution_transposed(struct call *call)
     struct convolution_arguments a;
 
     if (graph_failed(call->graph) || !read_arguments(call, &a, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, a.padding);
-    spatial_argument(call, "output_padding", spatial, a.output_padding);
+    spatial_argument(call, "padding", spatial, 0, a.padding);
+    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
+    if (graph_failed(call->graph)) return;
     call_return(call, convolve_transposed(call, x, w, bias, &a));
 }
 
@@ -196,8 +203,9 @@ static void convolution_general(struct call *call)
         return;
     }
     if (!read_arguments(call, &a, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, a.padding);
-    spatial_argument(call, "output_padding", spatial, a.output_padding);
+    spatial_argument(call, "padding", spatial, 0, a.padding);
+    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
+    if (graph_failed(call->graph)) return;
     call_return(call, call_bool(call, "transposed") ? convolve_transposed(call, x, w, bias, &a)
                                                     : convolve(call, x, w, bias, &a));
 }

@@ -189,7 +189,8 @@ static void tensor(struct call *call)
 
 /* ---- ranges ------------------------------------------------------------------------------------------ */
 
-enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_BETA = 4096 };
+enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_OF_KAISER = 1 << 14,
+       MOST_BETA = 1024 };
 
 /* 0, 1, ..., n - 1 as reals. */
 static struct node *counting(struct call *call, int64_t n)
@@ -463,8 +464,9 @@ static void window(struct call *call)
         kind.terms[1] = call_real(call, "beta");
     }
     if (kind.kind == WINDOW_KAISER) kind.beta = call_real(call, "beta");
-    if (!(fabs(kind.beta) <= MOST_BETA)) {
-        call_fail(call, "beta = %g is out of range", kind.beta);
+    if (!(fabs(kind.beta) <= MOST_BETA) ||
+        (kind.kind == WINDOW_KAISER && call_int(call, "window_length") > MOST_OF_KAISER)) {
+        call_fail(call, "a Kaiser window of beta %g or of this length takes too long", kind.beta);
         return;
     }
     return_window(call, &kind, call_int(call, "window_length"), call_bool(call, "periodic"));

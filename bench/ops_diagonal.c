@@ -2,6 +2,15 @@
 #include <string.h>
 
 #include "bench/op.h"
+#include "core/checked.h"
+
+/* An argument that counts diagonals; far outside any matrix one is as good as another. */
+static int64_t diagonal_number(struct call *call, const char *name)
+{
+    const int64_t far = INT64_C(1) << 40;
+    int64_t number = call_int(call, name);
+    return number > far ? far : number < -far ? -far : number;
+}
 
 /* The extent of diagonal `offset` of rows x columns. */
 static int64_t diagonal_length(int64_t rows, int64_t columns, int64_t offset)
@@ -51,7 +60,7 @@ static struct node *diagonal_of(struct call *call, struct node *x, int64_t offse
 
 static void diagonal(struct call *call)
 {
-    call_return(call, diagonal_of(call, call_tensor(call, "input"), call_int(call, "offset"),
+    call_return(call, diagonal_of(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
                                   call_int(call, "dim1"), call_int(call, "dim2")));
 }
 
@@ -69,6 +78,11 @@ static struct node *embedded(struct call *call, struct node *x, int64_t offset, 
     int64_t length = x->shape[x->rank - 1], side = length + (offset < 0 ? -offset : offset);
     for (int d = 0, from = 0; d <= x->rank; d++)
         shape[d] = d == first || d == second ? side : x->shape[from++];
+    size_t n;
+    if (!shape_elements(&n, x->rank + 1, shape)) {
+        call_fail(call, "diagonal %lld makes the result too large", (long long)offset);
+        return x;
+    }
     shape_strides(stride, x->rank + 1, shape);
     for (int d = 0, from = 0; d <= x->rank; d++)
         if (d != first && d != second) own[from++] = stride[d];
@@ -79,7 +93,7 @@ static struct node *embedded(struct call *call, struct node *x, int64_t offset, 
 
 static void diag_embed(struct call *call)
 {
-    call_return(call, embedded(call, call_tensor(call, "input"), call_int(call, "offset"),
+    call_return(call, embedded(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
                                call_int(call, "dim1"), call_int(call, "dim2")));
 }
 
@@ -88,7 +102,7 @@ static void diag_embed(struct call *call)
 static void diag(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    int64_t offset = call_int(call, call->op->text);
+    int64_t offset = diagonal_number(call, call->op->text);
     if (call->op->detail) x = node_reshape(call->graph, x, 1, (int64_t[]){ (int64_t)x->n });
     if (x->rank != 1 && x->rank != 2) {
         call_fail(call, "a vector or a matrix is needed, not %d dimensions", x->rank);
@@ -118,7 +132,7 @@ static void diagonal_scatter(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input"), *src = call_tensor(call, "src");
     struct diagonal view;
-    if (!diagonal_view(&view, call, x, call_int(call, "offset"), call_int(call, "dim1"),
+    if (!diagonal_view(&view, call, x, diagonal_number(call, "offset"), call_int(call, "dim1"),
                        call_int(call, "dim2")))
         return;
     src = node_cast(g, node_broadcast(g, src, view.rank, view.shape), x->dtype);
@@ -159,7 +173,7 @@ static void triangle(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
-    int64_t diagonal_at = call_int(call, "diagonal");
+    int64_t diagonal_at = diagonal_number(call, "diagonal");
 
     if (x->rank < 2) {
         call_fail(call, "a matrix or a batch of matrices is needed");
@@ -181,7 +195,7 @@ static void triangle(struct call *call)
 static void triangle_indices(struct call *call)
 {
     int64_t rows = call_int(call, "row"), columns = call_int(call, "col"), count = 0, at = 0;
-    int64_t offset = call_int(call, "offset");
+    int64_t offset = diagonal_number(call, "offset");
     enum dtype dtype = call_dtype(call, "dtype");
 
     if (rows < 0 || columns < 0 || rows > INT32_MAX || columns > INT32_MAX) {

@@ -279,7 +279,7 @@ static void one_hot(struct call *call)
         if (x->integer[i] > most) most = x->integer[i];
         if (x->integer[i] < 0) call_fail(call, "a class must not be negative");
     }
-    if (classes == -1) classes = most + 1;
+    if (classes == -1 && most < INT64_MAX) classes = most + 1;
     if (most >= classes || classes < 1) call_fail(call, "%lld classes are too few", (long long)classes);
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = classes;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/op.h"
+#include "core/checked.h"
 
 /* Sliding blocks of a (batch, channels, height, width) problem. */
 struct blocks {
@@ -17,7 +18,8 @@ static bool read_blocks(struct blocks *b, struct call *call)
     call_ints_repeated(call, "stride", b->stride, 2);
     for (int k = 0; k < 2; k++) {
         if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 || b->padding[k] < 0 ||
-            b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX || b->padding[k] > INT32_MAX) {
+            b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX || b->padding[k] > INT32_MAX ||
+            b->in[k] < 0 || b->in[k] > INT32_MAX) {
             call_fail(call, "kernel, dilation, padding or stride is out of range");
             return false;
         }
@@ -31,9 +33,13 @@ static bool read_blocks(struct blocks *b, struct call *call)
 /* For element (n, c, ky, kx, oy, ox) of the blocks its place in (n, c, y, x), -1 in the padding. */
 static int64_t *block_map(struct graph *graph, const struct blocks *b)
 {
-    size_t planes = (size_t)(b->batch * b->channels), at = 0;
-    size_t per_plane = (size_t)(b->kernel[0] * b->kernel[1]) * (size_t)(b->out[0] * b->out[1]);
-    int64_t *map = graph_allocate(graph, planes * per_plane, sizeof *map);
+    const int64_t shape[] = { b->batch, b->channels, b->kernel[0], b->kernel[1], b->out[0], b->out[1] };
+    size_t planes = (size_t)(b->batch * b->channels), at = 0, n;
+    if (!shape_elements(&n, 6, shape)) {
+        graph_fail(graph, STATUS_SKIP, "the blocks are too many");
+        return NULL;
+    }
+    int64_t *map = graph_allocate(graph, n, sizeof *map);
     if (!map) return NULL;
     for (size_t plane = 0; plane < planes; plane++)
         for (int64_t ky = 0; ky < b->kernel[0]; ky++)

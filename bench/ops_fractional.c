@@ -168,7 +168,8 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
         f->out[d] = out[own];
         f->kernel[d] = kernel[own];
         f->shape[x->rank - f->dims + own] = out[own];
-        if (out[own] < 1 || kernel[own] < 1 || out[own] + kernel[own] - 1 > f->in[d])
+        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] || kernel[own] > f->in[d] ||
+            out[own] + kernel[own] - 1 > f->in[d])
             call_fail(call, "%lld windows of %lld do not fit %lld elements", (long long)out[own],
                       (long long)kernel[own], (long long)f->in[d]);
         else (void)make_all(f, call->graph, d);

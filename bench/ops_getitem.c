@@ -207,7 +207,7 @@ static void slice_scatter(struct call *call)
     shape_strides(view.stride, x->rank, x->shape);
     view.shape[dim] = (end - start) / step + ((end - start) % step != 0);
     view.offset = view.shape[dim] ? start * view.stride[dim] : 0;
-    view.stride[dim] *= step;
+    view.stride[dim] *= step < extent ? step : 1; /* a longer step is never taken */
     return_replaced(call, x, &view);
 }
 
@@ -241,6 +241,8 @@ static void as_strided_scatter(struct call *call)
             reach = INT64_MAX;
     }
     if (view.offset < 0 || reach >= (int64_t)x->n) call_fail(call, "the view reaches outside its tensor");
+    if (src->rank != view.rank || memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape))
+        call_fail(call, "src has not the shape of what it replaces");
     if (graph_failed(call->graph) || !indexing_need_map(&view, call, x)) return;
     if (!map_is_injective(call, view.map, src->n / view.row, x->n / view.row)) {
         call_fail(call, "the view writes outside its tensor or one element twice");

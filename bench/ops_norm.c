@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/compose.h"
+#include "bench/taps.h"
 
 /* A vector of per-channel parameters shaped to broadcast against x (channels at dimension 1). */
 static struct node *per_channel(struct graph *g, struct node *vector, const struct node *x)
@@ -187,19 +188,15 @@ static void local_response_norm(struct call *call)
         call_fail(call, "local_response_norm needs three dimensions and a positive size");
         return;
     }
-    /* Zero-pad the channels and add up shifted copies: the window is small. */
-    int64_t before[TENSOR_MAX_RANK], after[TENSOR_MAX_RANK];
-    memcpy(before, x->shape, sizeof before);
-    memcpy(after, x->shape, sizeof after);
-    before[1] = size / 2;
-    after[1] = (size - 1) / 2;
-    struct node *parts[3] = { node_constant(g, x->dtype, 0, x->rank, before), node_multiply(g, x, x),
-                              node_constant(g, x->dtype, 0, x->rank, after) };
-    struct node *padded = node_concatenate(g, parts, 3, 1), *sum = NULL;
-    for (int64_t k = 0; k < size; k++) {
-        struct node *shifted = node_slice(g, padded, 1, k, x->shape[1], 1);
-        sum = sum ? node_add(g, sum, shifted) : shifted;
+    int64_t channels = x->shape[1], below = size / 2, above = (size - 1) / 2;
+    int64_t *start = graph_allocate(g, 2 * (size_t)channels, sizeof *start), *end = start + channels;
+    if (!start) return;
+    for (int64_t c = 0; c < channels; c++) { /* windows of channels, cut at the ends */
+        start[c] = below < c ? c - below : 0;
+        end[c] = above < channels - 1 - c ? c + above + 1 : channels;
     }
+    struct node *sum = node_taps(g, node_multiply(g, x, x), 1,
+                                 taps_windows(g, (size_t)channels, (size_t)channels, start, end));
     struct node *base = node_offset(g, node_scale(g, sum, call_real(call, "alpha") / (double)size),
                                     call_real(call, "k"));
     struct node *power = node_apply2(g, "pow", base, node_scalar(g, call_real(call, "beta")));

@@ -7,6 +7,12 @@
 
 #include "bench/op.h"
 
+/* a / b rounded up, b positive; a + b may not be representable. */
+static int64_t ceil_divide(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
 /* ---- parts ---------------------------------------------------------------------------------------- */
 
 static void narrow(struct call *call)
@@ -64,7 +70,8 @@ static void slice(struct call *call)
     if (end < 0) end += extent;
     start = start < 0 ? 0 : start > extent ? extent : start;
     end = end < start ? start : end > extent ? extent : end;
-    call_return(call, node_slice(call->graph, x, dim, start, (end - start + step - 1) / step, step));
+    call_return(call, node_slice(call->graph, x, dim, start, ceil_divide(end - start, step),
+                                 step < extent ? step : 1)); /* a longer step is never taken */
 }
 
 static void unbind(struct call *call)
@@ -93,9 +100,11 @@ static void return_parts(struct call *call, struct node *x, int dim, int64_t cou
     }
 }
 
+/* k parts of a size; beyond the range of int64_t, as far as that goes. */
 static int64_t multiple(const void *context, int64_t k)
 {
-    return *(const int64_t *)context * k;
+    int64_t bound;
+    return __builtin_mul_overflow(*(const int64_t *)context, k, &bound) ? INT64_MAX : bound;
 }
 
 static int64_t listed(const void *context, int64_t k)
@@ -163,7 +172,7 @@ static void split(struct call *call)
         call_fail(call, "a split size of %lld", (long long)size);
         return;
     }
-    return_parts(call, x, dim, extent ? (extent + size - 1) / size : 1, multiple, &size);
+    return_parts(call, x, dim, extent ? ceil_divide(extent, size) : 1, multiple, &size);
 }
 
 static void chunk(struct call *call)
@@ -176,9 +185,9 @@ static void chunk(struct call *call)
         call_fail(call, "%lld chunks", (long long)chunks);
         return;
     }
-    int64_t size = (extent + chunks - 1) / chunks;
+    int64_t size = ceil_divide(extent, chunks);
     /* An empty dimension still gives the number of chunks that was asked for. */
-    return_parts(call, x, dim, size ? (extent + size - 1) / size : chunks, multiple, &size);
+    return_parts(call, x, dim, size ? ceil_divide(extent, size) : chunks, multiple, &size);
 }
 
 static void split_at(struct call *call, struct node *x, int dim, const char *name)

@@ -349,14 +349,20 @@ static void max_unpool(struct call *call)
     (void)spatial_ints(p.kernel, call, "kernel_size", dims);
     if (!spatial_ints(p.stride, call, "stride", dims)) memcpy(p.stride, p.kernel, sizeof p.stride);
     (void)spatial_ints(p.padding, call, "padding", dims);
-    for (int k = first; k < SPATIAL; k++)
+    for (int k = first; k < SPATIAL; k++) {
+        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 || p.kernel[k] > INT32_MAX ||
+            p.stride[k] > INT32_MAX || p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
+            call_fail(call, "kernel, stride or padding is out of range");
+            return;
+        }
         p.out[k] = (p.in[k] - 1) * p.stride[k] + p.kernel[k] - 2 * p.padding[k];
+    }
     int given = call_is_none(call, "output_size") ? 0 : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
     if (given && given < dims) call_fail(call, "output_size has %d items", given);
     for (int k = 0; given >= dims && k < dims; k++) p.out[first + k] = sizes[given - dims + k];
     finish_shape(&p);
     for (int k = first; k < SPATIAL; k++)
-        if (p.out[k] < 0) call_fail(call, "a negative output size");
+        if (p.out[k] < 0 || p.out[k] > INT32_MAX) call_fail(call, "the output size is out of range");
     struct node *zero = node_constant(g, x->dtype, 0, p.rank, p.shape);
     int64_t *map = graph_allocate(g, x->n, sizeof *map);
     if (graph_failed(g)) return;

@@ -61,7 +61,7 @@ static void unflatten(struct call *call)
 
     for (int k = 0; k < count; k++)
         if (sizes[k] == -1) unknown = k;
-        else known *= sizes[k];
+        else if (__builtin_mul_overflow(known, sizes[k], &known)) call_fail(call, "the sizes are too large");
     if (unknown >= 0) sizes[unknown] = known > 0 && x->rank ? x->shape[dim] / known : 0;
     for (int d = 0; d < x->rank; d++) {
         if (d != dim) shape[rank++] = x->shape[d];
@@ -221,8 +221,8 @@ static struct node *repeated(struct call *call, struct node *x, int rank, const 
     for (int d = 0; d < rank; d++) {
         int own = d - (rank - x->rank);
         int64_t extent = own >= 0 ? x->shape[own] : 1;
-        if (times[d] < 0) {
-            call_fail(call, "a negative number of repeats");
+        if (times[d] < 0 || __builtin_mul_overflow(extent, times[d], &merged[d])) {
+            call_fail(call, "%lld repeats", (long long)times[d]);
             return x;
         }
         if (times[d] != 1) {
@@ -231,7 +231,6 @@ static struct node *repeated(struct call *call, struct node *x, int rank, const 
         }
         split[n] = wide[n] = extent;
         n++;
-        merged[d] = extent * times[d];
     }
     x = node_broadcast(g, node_reshape(g, x, n, split), n, wide);
     return node_reshape(g, x, rank, merged);

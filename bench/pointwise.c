@@ -751,7 +751,7 @@ static void wrap_integers(struct node *node)
     enum dtype dtype = node->dtype;
     if (dtype == DT_BOOL) {
         for (size_t i = 0; i < node->n; i++) node->integer[i] = node->integer[i] != 0;
-    } else if (dtype_info(dtype)->bytes < 8) {
+    } else if (dtype != DT_NONE && dtype_info(dtype)->bytes < 8) {
         for (size_t i = 0; i < node->n; i++) {
             unsigned char narrow[8];
             dtype_from_int64(narrow, dtype, &node->integer[i], 1);

@@ -1,0 +1,224 @@
+/* Where more than one answer is right, the device's is taken; where it is wrong, ours stays.
+ *
+ * Each row is a call, what a device returned for it, and what the reference must be after
+ * bench_settle: the device's answer (`taken`) or the one without a device.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/samples.h"
+
+struct row {
+    const char *call;   /* in the notation of bench/samples.h */
+    const char *device; /* "Any.outputs(...)": the device's flat outputs */
+    bool taken;
+};
+
+static const struct row rows[] = {
+    /* Positions of equal values, in any order but each once. */
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])", true },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[0 0 3 1])", false },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[1 0 3 2])", false },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 4])", false },
+    { "Torch.sort(f32(3)[nan 1 nan])", "Any.outputs(f32(3)[1 nan nan], i64(3)[1 2 0])", true },
+    { "Torch.sort(f32(4)[1 2 1 2], stable=True)", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])", false },
+    { "Torch.argsort(i64(2,2)[3 3 1 2])", "Any.outputs(i64(2,2)[1 0 0 1])", true },
+    { "Torch.argsort(i64(2,2)[3 3 1 2])", "Any.outputs(i64(2,2)[1 0 1 0])", false },
+    { "Torch.topk(f32(4)[5 7 5 1], 2)", "Any.outputs(f32(2)[7 5], i64(2)[1 2])", true },
+    { "Torch.topk(f32(4)[5 7 5 1], 2)", "Any.outputs(f32(2)[7 1], i64(2)[1 3])", false },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 7], i64(2)[2 1])", true },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 5], i64(2)[2 0])", false },
+    { "Torch.kthvalue(f32(3)[2 2 1], 2)", "Any.outputs(f32()[2], i64()[1])", true },
+    /* The place of a maximum. */
+    { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
+      "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", true },
+    { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
+      "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[2 3])", false },
+    { "Functional.max_pool1d(f32(1,1,4)[2 1 0 2], 2, return_indices=True)",
+      "Any.outputs(f32(1,1,2)[2 2], i64(1,1,2)[3 3])", false }, /* as large, but of another window */
+    { "Functional.adaptive_max_pool1d(f32(1,1,3)[4 4 4], 2, return_indices=True)",
+      "Any.outputs(f32(1,1,2)[4 4], i64(1,1,2)[1 1])", true },
+    /* Several values written to one place. */
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])", "Any.outputs(f32(3)[0 6 0])", true },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])", "Any.outputs(f32(3)[0 8 0])", false },
+    { "Torch.index_copy(f32(2,2)[0 0 0 0], 0, i64(2)[1 1], f32(2,2)[1 2 3 4])", "Any.outputs(f32(2,2)[0 0 1 2])",
+      true },
+    { "Tensor.__setitem__(f32(2)[0 0], i64(2)[0 0], f32(2)[1 2])", "Any.outputs(f32(2)[1 0])", true },
+    /* An element on the edge of two bins. */
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[1 0 1 0 0 0 0 0 0 1])", true },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[0 1 0 1 0 0 0 0 0 1])", false },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[1 0 1 1 0 0 0 0 0 1])", false },
+    /* A source index that float and double round differently: 23 * (14 / 46). */
+    { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
+      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 7 8 8 8 9 9 9 10 10 10 10 11 "
+      "11 11 12 12 12 13 13 13])", true },
+    { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
+      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 6 7 7 7 8 8 8 9 9 9 10 10 10 10 11 "
+      "11 11 12 12 12 13 13 13])", true },
+    /* Half-way between two inputs. */
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)",
+      "Any.outputs(f32(1,1,1,1)[2])", true },
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)",
+      "Any.outputs(f32(1,1,1,1)[4])", false },
+    /* Windows of a random sequence: 3 of 2 in 6 start at 0, 2 and 4 or at 0, 1 or 2 and 4. */
+    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))", "Any.outputs(f32(1,1,3)[5 3 1])",
+      true },
+    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))", "Any.outputs(f32(1,1,3)[5 5 1])",
+      false },
+};
+
+static bool holds(const struct reference *r, const struct tensor *want)
+{
+    size_t n = tensor_elements(want);
+    if (r->n != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        double x;
+        dtype_to_double(&x, (const char *)want->data + i * dtype_info(want->dtype)->bytes, want->dtype, 1);
+        double own = r->integer ? (double)r->integer[i] : r->hi[i];
+        if (own != x && !(own != own && x != x)) return false;
+    }
+    return true;
+}
+
+START_TEST(the_device_decides_where_several_are_right)
+{
+    const struct row *row = &rows[_i];
+    struct arena arena = { 0 };
+    struct sample call = { 0 }, device = { 0 };
+    struct bench *bench;
+
+    ck_assert_msg(!sample_parse(&call, row->call, &arena), "%s", row->call);
+    ck_assert_msg(!sample_parse(&device, row->device, &arena), "%s", row->device);
+    struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(!st.code, "%s: %s", row->call, st.text);
+    st = bench_settle(bench, &device.c.args);
+    ck_assert_msg(!st.code, "%s: %s", row->call, st.text);
+    bool all = true;
+    for (size_t i = 0; i < device.c.args.list.count; i++)
+        all = all && holds(&bench_output(bench, i)->reference, device.c.args.list.items[i].tensor.tensor);
+    ck_assert_msg(all == row->taken, "%s: the device's answer was%s taken", row->call, all ? "" : " not");
+    arena_release(&arena);
+}
+END_TEST
+
+/* The gradient follows the choice: with the second of two equal maxima chosen, it goes there. */
+START_TEST(the_gradient_follows_the_device)
+{
+    struct arena arena = { 0 };
+    struct sample call = { 0 }, device = { 0 }, cotangents = { 0 };
+    struct bench *bench;
+    struct bench_output *gradients;
+    size_t count;
+
+    ck_assert(!sample_parse(&call, "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)", &arena));
+    ck_assert(!sample_parse(&device, "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", &arena));
+    ck_assert(!sample_parse(&cotangents, "Any.outputs(f32(1,1,2)[10 20])", &arena));
+    ck_assert(!bench_open(&bench, &call.c, &arena, BENCH_REFERENCE).code);
+    ck_assert(!bench_settle(bench, &device.c.args).code);
+    ck_assert(!bench_backward(&gradients, &count, bench, &cotangents.c.args).code);
+    ck_assert_uint_eq(count, 1);
+    const double want[4] = { 0, 10, 0, 20 };
+    for (int i = 0; i < 4; i++) ck_assert_double_eq(gradients[0].reference.hi[i], want[i]);
+    arena_release(&arena);
+}
+END_TEST
+
+/* Plain values. */
+static const struct {
+    const char *call;
+    size_t count;
+    enum value_kind kind;
+    double values[4];
+} questions[] = {
+    { "Tensor.size(f32(2,3))", 2, VALUE_INT, { 2, 3 } },
+    { "Tensor.size(f32(2,3), -1)", 1, VALUE_INT, { 3 } },
+    { "Tensor.stride(f32(2,3,4))", 3, VALUE_INT, { 12, 4, 1 } },
+    { "Tensor.dim(f32(2,3))", 1, VALUE_INT, { 2 } },
+    { "Torch.numel(f32(2,0))", 1, VALUE_INT, { 0 } },
+    { "Tensor.__len__(f32(5,2))", 1, VALUE_INT, { 5 } },
+    { "Tensor.element_size(f16(2))", 1, VALUE_INT, { 2 } },
+    { "Tensor.item(f32(1)[2.5])", 1, VALUE_FLOAT, { 2.5 } },
+    { "Tensor.item(i64()[-7])", 1, VALUE_INT, { -7 } },
+    { "Tensor.item(bool()[1])", 1, VALUE_BOOL, { 1 } },
+    { "Tensor.__bool__(f32(1)[0])", 1, VALUE_BOOL, { 0 } },
+    { "Tensor.__nonzero__(i64()[3])", 1, VALUE_BOOL, { 1 } },
+    { "Tensor.tolist(i64(2,2)[1 2 3 4])", 4, VALUE_INT, { 1, 2, 3, 4 } },
+    { "Torch.is_floating_point(bf16(1))", 1, VALUE_BOOL, { 1 } },
+    { "Tensor.is_complex(f32(1))", 1, VALUE_BOOL, { 0 } },
+    { "Tensor.is_signed(u8(1))", 1, VALUE_BOOL, { 0 } },
+    { "Tensor.is_same_size(f32(2), f32(2,1))", 1, VALUE_BOOL, { 0 } },
+};
+
+START_TEST(questions_have_plain_answers)
+{
+    struct arena arena = { 0 };
+    struct sample call = { 0 };
+    struct bench *bench;
+
+    ck_assert_msg(!sample_parse(&call, questions[_i].call, &arena), "%s", questions[_i].call);
+    struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(!st.code, "%s: %s", questions[_i].call, st.text);
+    ck_assert_uint_eq(bench_output_count(bench), questions[_i].count);
+    for (size_t i = 0; i < questions[_i].count; i++) {
+        const struct bench_output *output = bench_output(bench, i);
+        ck_assert_int_eq(output->kind, BENCH_OUTPUT_VALUE);
+        ck_assert_int_eq(output->value.kind, questions[_i].kind);
+        double x = output->value.kind == VALUE_INT    ? (double)output->value.integer
+                   : output->value.kind == VALUE_BOOL ? output->value.boolean : output->value.real;
+        ck_assert_double_eq(x, questions[_i].values[i]);
+    }
+    arena_release(&arena);
+}
+END_TEST
+
+/* Calls that must be refused, and the word that says why. */
+static const struct {
+    const char *call, *reason;
+} refusals[] = {
+    { "Tensor.resize_(f32(2,3), 3, 3)", "no defined value" },
+    { "Torch.as_strided_scatter(f32(4), f32(2,2), (2,2), (1,1))", "twice" },
+    { "Torch.as_strided(f32(4), (3,), (2,))", "outside" },
+    { "Tensor.__getitem__(f32(3), 5)", "out of range" },
+    { "Tensor.__getitem__(f32(3), slice(None,None,-1))", "step" },
+    { "Tensor.__getitem__(f32(3), bool(2)[1 1])", "mask" },
+    { "Torch.gather(f32(3), 0, i64(1)[3])", "out of range" },
+    { "Functional.embedding(i64(1)[4], f32(4,2))", "out of range" },
+    { "Functional.max_pool2d(f32(1,4,4), 5)", "larger than the input" },
+    { "Functional.max_pool2d(f32(1,4,4), 2, padding=2)", "out of range" },
+    { "Functional.interpolate(f32(1,1,4), 2, mode=\"bilinear\")", "spatial dimensions" },
+    { "Functional.pad(f32(1,3), (3,0), mode=\"reflect\")", "this mode" },
+    { "Torch.cat([f32(2,3), f32(3,2)])", "differ in shape" },
+    { "Torch.split(f32(5), [2,2])", "add up" },
+    { "Torch.arange(0, 5, -1)", "no range" },
+};
+
+START_TEST(wrong_calls_are_refused_with_a_reason)
+{
+    struct arena arena = { 0 };
+    struct sample call = { 0 };
+    struct bench *bench;
+    ck_assert_msg(!sample_parse(&call, refusals[_i].call, &arena), "%s", refusals[_i].call);
+    struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(st.code == STATUS_SKIP, "%s was not refused", refusals[_i].call);
+    ck_assert_msg(strstr(st.text, refusals[_i].reason) != NULL, "%s: %s", refusals[_i].call, st.text);
+    arena_release(&arena);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("choices");
+    TCase *tests = tcase_create("choices");
+    tcase_add_loop_test(tests, the_device_decides_where_several_are_right, 0, sizeof rows / sizeof *rows);
+    tcase_add_test(tests, the_gradient_follows_the_device);
+    tcase_add_loop_test(tests, questions_have_plain_answers, 0, sizeof questions / sizeof *questions);
+    tcase_add_loop_test(tests, wrong_calls_are_refused_with_a_reason, 0, sizeof refusals / sizeof *refusals);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

@@ -90,8 +90,7 @@ static void check_node(struct tally *tally, struct pull *pull, const struct samp
         pull_element(pull, ball, node, i);
         double beyond = excess(ball, node->value[i], node_error(node, i));
         tally->elements++;
-        if (isnan(beyond)) tally->vague++;
-        if (isnan(beyond) && getenv("VAGUE")) fprintf(stderr, "vague %s %s\n", node_name(node), sample->place);
+        tally->vague += isnan(beyond);
         if (beyond > 0) {
             complain(tally, sample, node_name(node), i, node->value[i], node_error(node, i), ball);
             break;
@@ -199,6 +198,35 @@ START_TEST(values_lie_within_their_bounds_of_balls)
 }
 END_TEST
 
+/* The test of a test: a value moved by three bounds, and a bound made too small, are found out. */
+START_TEST(broken_values_are_found)
+{
+    static const char line[] = "Torch.exp(f32(8))";
+    struct sample sample;
+    struct arena arena = { 0 };
+    struct bench *bench;
+    struct tally tally = { 0 };
+    ck_assert_ptr_null(sample_parse(&sample, line, &arena));
+    snprintf(sample.place, sizeof sample.place, "broken on purpose");
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    struct graph *graph = bench_call(bench)->graph;
+    struct node *node = graph->newest;
+    while (!node->primitive || strcmp(node_name(node), "exp") != 0) node = node->older;
+    check_graph(&tally, &sample, graph);
+    ck_assert_uint_eq(tally.wrong, 0);
+    tally.wrong = MOST_COMPLAINTS; /* quietly */
+    node->value[5] += 3 * node_error(node, 5);
+    check_graph(&tally, &sample, graph);
+    ck_assert_uint_eq(tally.wrong, MOST_COMPLAINTS + 1);
+    node->value[5] -= 3 * node_error(node, 5);
+    node->relative /= 64;
+    node->absolute = 0;
+    check_graph(&tally, &sample, graph);
+    ck_assert_uint_eq(tally.wrong, MOST_COMPLAINTS + 2);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(int count, char **arguments)
 {
     filter = count > 1 ? arguments[1] : NULL;
@@ -206,6 +234,7 @@ int main(int count, char **arguments)
     TCase *tests = tcase_create("refinement");
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, values_lie_within_their_bounds_of_balls);
+    tcase_add_test(tests, broken_values_are_found);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,191 @@
+/* What the catalogue claims is run: every name that claims a forward, and every name that claims a
+ * backward, in every spelling of the surface, is called at least once here.
+ *
+ * The calls are the goldens and tests/data/calls. A call of one name serves the other names of the
+ * same row (add, add_, __iadd__, __radd__ with its operands exchanged). A backward counts when it
+ * gave some argument a gradient.
+ *
+ * `bench-catalogue NAME` follows one name.
+ */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/call.h"
+#include "bench/samples.h"
+#include "runner/api_surface.h"
+
+static const char *filter;
+
+struct name {
+    const char *group, *name;
+    bool forward, backward;         /* claimed */
+    bool ran_forward, ran_backward; /* shown */
+};
+
+struct list {
+    struct name *names;
+    size_t count;
+};
+
+static bool is_listed(const struct list *list, const char *group, const char *name)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (!strcmp(list->names[i].group, group) && !strcmp(list->names[i].name, name)) return true;
+    return false;
+}
+
+/* The surface's names that have a bench function, and the catalogue's own. */
+static void collect(struct list *list, struct arena *arena)
+{
+    const struct bench_entry *entries;
+    struct surface_name *surface;
+    struct bench_entry entry;
+    size_t n_entries, n_surface;
+
+    ck_assert_int_eq(bench_catalogue(&entries, &n_entries, arena).code, 0);
+    ck_assert_int_eq(api_surface_read(&surface, &n_surface, arena).code, 0);
+    list->names = arena_allocate_zeroed(arena, n_entries + n_surface, sizeof *list->names);
+    list->count = 0;
+    for (size_t i = 0; i < n_surface; i++)
+        if (bench_find_entry(&entry, surface[i].group, surface[i].name))
+            list->names[list->count++] =
+                (struct name){ surface[i].group, surface[i].name, entry.forward, entry.backward, false, false };
+    for (size_t i = 0; i < n_entries; i++)
+        if (!is_listed(list, entries[i].group, entries[i].name))
+            list->names[list->count++] = (struct name){ entries[i].group, entries[i].name, entries[i].forward,
+                                                        entries[i].backward, false, false };
+}
+
+/* Does one of the rows of this name serve the call? */
+static bool shares_row(const struct name *name, const struct op *row, bool *reflected)
+{
+    struct op_match match;
+    const struct op *after = NULL;
+    while (op_find(&match, name->group, name->name, after)) {
+        *reflected = match.reflected;
+        if (match.op == row) return true;
+        after = match.op;
+    }
+    return false;
+}
+
+static struct value exchanged(const struct value *args, struct arena *arena)
+{
+    struct value out = *args;
+    if (args->list.count < 2) return out;
+    out.list.items = arena_allocate_array(arena, args->list.count, sizeof *out.list.items);
+    memcpy(out.list.items, args->list.items, args->list.count * sizeof *out.list.items);
+    out.list.items[0] = args->list.items[1];
+    out.list.items[1] = args->list.items[0];
+    return out;
+}
+
+/* Run forward and, where claimed, backward; set what it shows. */
+static void run_call(struct name *name, const struct api_case *c, struct arena *arena)
+{
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct value cotangents;
+    size_t count;
+    struct numbers numbers = { 2 };
+
+    struct status st = bench_open(&bench, c, arena, BENCH_REFERENCE);
+    if (filter) fprintf(stderr, "%s.%s: %s\n", name->group, name->name, st.code ? st.text : "runs");
+    if (st.code) return;
+    name->ran_forward = true;
+    if (!name->backward || name->ran_backward) return;
+    sample_cotangents(&cotangents, bench, arena, &numbers);
+    st = bench_backward(&gradients, &count, bench, &cotangents);
+    if (filter) fprintf(stderr, "%s.%s backward: %s\n", name->group, name->name, st.code ? st.text : "runs");
+    for (size_t i = 0; !st.code && i < count; i++)
+        if (gradients[i].kind == BENCH_OUTPUT_TENSOR) name->ran_backward = true;
+}
+
+static void serve_names(void *context, struct sample *sample, struct arena *arena)
+{
+    struct list *list = context;
+    struct bench *bench;
+    struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
+    /* Goldens that do not run are test_goldens.c's; the written calls are this test's. */
+    if (st.code && !sample->golden) ck_abort_msg("%s: %s.%s: %s", sample->place, sample->c.type, sample->c.api, st.text);
+    if (st.code) return;
+    const struct op *row = bench_call(bench)->op;
+    bool was_reflected = bench_call(bench)->reflected;
+    for (size_t i = 0; i < list->count; i++) {
+        struct name *name = &list->names[i];
+        bool reflected;
+        if (name->ran_forward && (name->ran_backward || !name->backward)) continue;
+        if (filter && strcmp(filter, name->name) != 0) continue;
+        if (!shares_row(name, row, &reflected)) continue;
+        struct api_case c = sample->c;
+        c.type = name->group;
+        c.api = name->name;
+        c.full_name = arena_format(arena, "%s.%s.0", name->group, name->name);
+        if (reflected != was_reflected) c.args = exchanged(&sample->c.args, arena);
+        run_call(name, &c, arena);
+    }
+}
+
+START_TEST(every_claim_is_run)
+{
+    struct arena arena = { 0 };
+    struct list list;
+    size_t forward = 0, backward = 0, missing = 0;
+
+    collect(&list, &arena);
+    samples_each(NULL, serve_names, &list);
+    for (size_t i = 0; i < list.count; i++) {
+        const struct name *name = &list.names[i];
+        if (filter && strcmp(filter, name->name) != 0) continue;
+        forward += name->ran_forward;
+        backward += name->ran_backward;
+        if (name->forward && !name->ran_forward) fprintf(stderr, "%s.%s: no call runs it\n", name->group, name->name);
+        else if (name->backward && !name->ran_backward)
+            fprintf(stderr, "%s.%s: no call gives a gradient\n", name->group, name->name);
+        else continue;
+        missing++;
+    }
+    printf("%zu names: %zu run forward, %zu backward; %zu claims without a call\n", list.count, forward, backward, missing);
+    arena_release(&arena);
+    ck_assert_uint_eq(missing, 0);
+}
+END_TEST
+
+/* A name that nobody checks says why. */
+START_TEST(every_gap_has_a_reason)
+{
+    struct arena arena = { 0 };
+    struct surface_name *surface;
+    struct bench_entry entry;
+    size_t count, gaps = 0;
+
+    ck_assert_int_eq(api_surface_read(&surface, &count, &arena).code, 0);
+    ck_assert_uint_gt(count, 1300);
+    for (size_t i = 0; i < count; i++) {
+        if (bench_find_entry(&entry, surface[i].group, surface[i].name)) continue;
+        gaps++;
+        ck_assert_msg(surface[i].reason != NULL, "%s.%s: not in the catalogue, and config/api_surface.json gives no reason",
+                      surface[i].group, surface[i].name);
+    }
+    printf("%zu of %zu names of the surface are not checked, each for a reason\n", gaps, count);
+    arena_release(&arena);
+}
+END_TEST
+
+int main(int count, char **arguments)
+{
+    filter = count > 1 ? arguments[1] : NULL;
+    Suite *suite = suite_create("catalogue");
+    TCase *tests = tcase_create("catalogue");
+    tcase_set_timeout(tests, 600);
+    tcase_add_test(tests, every_claim_is_run);
+    tcase_add_test(tests, every_gap_has_a_reason);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

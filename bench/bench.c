@@ -19,7 +19,7 @@ struct bench {
 
 /* How many element evaluations in balls (about 0.2 us each) an output may cost: right after its
  * evaluation, and when a verdict depends on it. */
-enum { EAGER_BUDGET = 20000, REFINE_BUDGET = 300000 };
+enum { EAGER_BUDGET = 6000, REFINE_BUDGET = 300000 };
 
 static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
 

@@ -72,6 +72,10 @@ static void others_pull(struct pull *pull, void *ball, struct node *node, size_t
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
     arb_t largest, term;
+    if (!l->extent) {
+        arb_zero(ball);
+        return;
+    }
     arb_init(largest);
     arb_init(term);
     pull_element(pull, largest, x, element(l, line, l->top[line]));

@@ -243,4 +243,13 @@ call("Torch.histogramdd", points, (3, 2))
 call("Torch.histogramdd", points, bins=2, range=(-1.0, 1.0, 0.0, 2.0), density=True)
 call("Torch.histogramdd", points, (torch.tensor([-1.0, 0.0, 2.0]), torch.tensor([-2.0, 0.5, 1.0, 3.0])),
      weight=x(30, grad=False))
+# Further spellings.
+call("Tensor.argwhere", x(2, 2, dtype=torch.bool))
+call("Tensor.index_copy", x(3, 2), 0, i(1, 2), x(2, 2))
+call("Tensor.index_fill", x(3, 2), 1, i(1), 3.5)
+call("Tensor.masked_scatter", x(3, 4), mask34, x(12))
+call("Tensor.msort", x(4, 2))
+call("Tensor.scatter", x(3, 4), 1, i([[0], [1], [2]]), x(3, 1))
+call("Torch.index_put_", x(3, 4), (i(1, 2),), x(2, 4))
+call("Torch.embedding_renorm_", x(4, 3, grad=False), i(1, 3), 0.5, 2.0)
 book.save()

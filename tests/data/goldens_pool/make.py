@@ -69,7 +69,7 @@ call("Torch._adaptive_avg_pool2d", x(1, 2, 5, 4), (3, 2))
 call(F + "lp_pool1d", x(1, 2, 7), 2, 3)
 call(F + "lp_pool1d", book.uniform(2, 7, low=0.5, high=2), 3.5, 2, 1, True)
 call(F + "lp_pool2d", book.uniform(1, 2, 5, 6, low=0.5, high=2), 1, (2, 3), stride=2)
-call(F + "lp_pool2d", x(1, 2, 5, 6), 4, 2, ceil_mode=True)
+call(F + "lp_pool2d", x(1, 2, 5, 6), 4, 2, ceil_mode=True)  # PyTorch 1.13 has no lp_pool3d
 
 # Unpooling.
 positions = torch.nn.functional.max_pool2d(x(1, 2, 4, 6), 2, return_indices=True)[1]

@@ -102,6 +102,21 @@ static struct status bind_call(struct call *call, const struct api_case *c, stru
     return st;
 }
 
+/* An API that writes to an expanded self would write one element several times: PyTorch refuses,
+ * and as a function of self it would mean something else. */
+static struct status refuse_overlap(const struct call *call, const struct api_case *c)
+{
+    const struct value *self = c->args.list.count ? &c->args.list.items[0] : NULL;
+    bool writes = call->in_place || !strcmp(c->api, "__setitem__");
+    if (!writes || !self || self->kind != VALUE_TENSOR || !self->tensor.tensor) return status_ok();
+    const struct tensor *t = self->tensor.tensor;
+    for (int d = 0; d < t->rank; d++)
+        if (t->shape[d] > 1 && t->stride[d] == 0)
+            return status_error(STATUS_SKIP, "%s writes to an expanded tensor, whose elements share memory",
+                                c->full_name);
+    return status_ok();
+}
+
 static struct status run_forward(struct bench *bench)
 {
     struct call *call = &bench->call;
@@ -325,6 +340,7 @@ struct status bench_open(struct bench **out, const struct api_case *c, struct ar
     bench->arithmetic = arithmetic;
     bench->call.c = c;
     TRY(bind_call(&bench->call, c, arena));
+    TRY(refuse_overlap(&bench->call, c));
     TRY(open_leaves(&bench->call, c, arena));
     TRY(run_forward(bench));
     if (arithmetic == BENCH_REFERENCE) TRY(describe_outputs(bench));

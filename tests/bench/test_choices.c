@@ -1,4 +1,5 @@
-/* Where more than one answer is right, the device's is taken; where it is wrong, ours stays.
+/* Where more than one answer is right, the device's is taken; where it is wrong, ours
+ * stays.
  *
  * Each row is a call, what a device returned for it, and what the reference must be after
  * bench_settle: the device's answer (`taken`) or the one without a device.
@@ -18,18 +19,26 @@ struct row {
 
 static const struct row rows[] = {
     /* Positions of equal values, in any order but each once. */
-    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])", true },
-    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[0 0 3 1])", false },
-    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[1 0 3 2])", false },
-    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 4])", false },
-    { "Torch.sort(f32(3)[nan 1 nan])", "Any.outputs(f32(3)[1 nan nan], i64(3)[1 2 0])", true },
-    { "Torch.sort(f32(4)[1 2 1 2], stable=True)", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])", false },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])",
+      true },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[0 0 3 1])",
+      false },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[1 0 3 2])",
+      false },
+    { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 4])",
+      false },
+    { "Torch.sort(f32(3)[nan 1 nan])", "Any.outputs(f32(3)[1 nan nan], i64(3)[1 2 0])",
+      true },
+    { "Torch.sort(f32(4)[1 2 1 2], stable=True)",
+      "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])", false },
     { "Torch.argsort(i64(2,2)[3 3 1 2])", "Any.outputs(i64(2,2)[1 0 0 1])", true },
     { "Torch.argsort(i64(2,2)[3 3 1 2])", "Any.outputs(i64(2,2)[1 0 1 0])", false },
     { "Torch.topk(f32(4)[5 7 5 1], 2)", "Any.outputs(f32(2)[7 5], i64(2)[1 2])", true },
     { "Torch.topk(f32(4)[5 7 5 1], 2)", "Any.outputs(f32(2)[7 1], i64(2)[1 3])", false },
-    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 7], i64(2)[2 1])", true },
-    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 5], i64(2)[2 0])", false },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)",
+      "Any.outputs(f32(2)[5 7], i64(2)[2 1])", true },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)",
+      "Any.outputs(f32(2)[5 5], i64(2)[2 0])", false },
     { "Torch.kthvalue(f32(3)[2 2 1], 2)", "Any.outputs(f32()[2], i64()[1])", true },
     /* The place of a maximum. */
     { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
@@ -37,36 +46,50 @@ static const struct row rows[] = {
     { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
       "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[2 3])", false },
     { "Functional.max_pool1d(f32(1,1,4)[2 1 0 2], 2, return_indices=True)",
-      "Any.outputs(f32(1,1,2)[2 2], i64(1,1,2)[3 3])", false }, /* as large, but of another window */
+      "Any.outputs(f32(1,1,2)[2 2], i64(1,1,2)[3 3])",
+      false }, /* as large, but of another window */
     { "Functional.adaptive_max_pool1d(f32(1,1,3)[4 4 4], 2, return_indices=True)",
       "Any.outputs(f32(1,1,2)[4 4], i64(1,1,2)[1 1])", true },
     /* Several values written to one place. */
-    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])", "Any.outputs(f32(3)[0 6 0])", true },
-    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])", "Any.outputs(f32(3)[0 8 0])", false },
-    { "Torch.index_copy(f32(2,2)[0 0 0 0], 0, i64(2)[1 1], f32(2,2)[1 2 3 4])", "Any.outputs(f32(2,2)[0 0 1 2])",
-      true },
-    { "Tensor.__setitem__(f32(2)[0 0], i64(2)[0 0], f32(2)[1 2])", "Any.outputs(f32(2)[1 0])", true },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])",
+      "Any.outputs(f32(3)[0 6 0])", true },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])",
+      "Any.outputs(f32(3)[0 8 0])", false },
+    { "Torch.index_copy(f32(2,2)[0 0 0 0], 0, i64(2)[1 1], f32(2,2)[1 2 3 4])",
+      "Any.outputs(f32(2,2)[0 0 1 2])", true },
+    { "Tensor.__setitem__(f32(2)[0 0], i64(2)[0 0], f32(2)[1 2])",
+      "Any.outputs(f32(2)[1 0])", true },
     /* An element on the edge of two bins. */
-    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[1 0 1 0 0 0 0 0 0 1])", true },
-    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[0 1 0 1 0 0 0 0 0 1])", false },
-    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", "Any.outputs(f32(10)[1 0 1 1 0 0 0 0 0 1])", false },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)",
+      "Any.outputs(f32(10)[1 0 1 0 0 0 0 0 0 1])", true },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)",
+      "Any.outputs(f32(10)[0 1 0 1 0 0 0 0 0 1])", false },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)",
+      "Any.outputs(f32(10)[1 0 1 1 0 0 0 0 0 1])", false },
     /* A source index that float and double round differently: 23 * (14 / 46). */
     { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
-      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 7 8 8 8 9 9 9 10 10 10 10 11 "
-      "11 11 12 12 12 13 13 13])", true },
-    { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
-      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 6 7 7 7 8 8 8 9 9 9 10 10 10 10 11 "
-      "11 11 12 12 12 13 13 13])", true },
-    /* Half-way between two inputs. */
-    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)",
-      "Any.outputs(f32(1,1,1,1)[2])", true },
-    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)",
-      "Any.outputs(f32(1,1,1,1)[4])", false },
-    /* Windows of a random sequence: 3 of 2 in 6 start at 0, 2 and 4 or at 0, 1 or 2 and 4. */
-    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))", "Any.outputs(f32(1,1,3)[5 3 1])",
+      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 7 8 8 8 "
+      "9 9 9 10 10 10 10 11 "
+      "11 11 12 12 12 13 13 13])",
       true },
-    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))", "Any.outputs(f32(1,1,3)[5 5 1])",
-      false },
+    { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
+      "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 6 7 7 7 8 8 8 "
+      "9 9 9 10 10 10 10 11 "
+      "11 11 12 12 12 13 13 13])",
+      true },
+    /* Half-way between two inputs. */
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", "
+      "align_corners=True)",
+      "Any.outputs(f32(1,1,1,1)[2])", true },
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", "
+      "align_corners=True)",
+      "Any.outputs(f32(1,1,1,1)[4])", false },
+    /* Windows of a random sequence: 3 of 2 in 6 start at 0, 2 and 4 or at 0, 1 or 2 and 4.
+     */
+    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))",
+      "Any.outputs(f32(1,1,3)[5 3 1])", true },
+    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))",
+      "Any.outputs(f32(1,1,3)[5 5 1])", false },
 };
 
 static bool holds(const struct reference *r, const struct tensor *want)
@@ -75,7 +98,8 @@ static bool holds(const struct reference *r, const struct tensor *want)
     if (r->n != n) return false;
     for (size_t i = 0; i < n; i++) {
         double x;
-        dtype_to_double(&x, (const char *)want->data + i * dtype_info(want->dtype)->bytes, want->dtype, 1);
+        dtype_to_double(&x, (const char *)want->data + i * dtype_info(want->dtype)->bytes,
+                        want->dtype, 1);
         double own = r->integer ? (double)r->integer[i] : r->hi[i];
         if (own != x && !(own != own && x != x)) return false;
     }
@@ -97,13 +121,16 @@ START_TEST(the_device_decides_where_several_are_right)
     ck_assert_msg(!st.code, "%s: %s", row->call, st.text);
     bool all = true;
     for (size_t i = 0; i < device.c.args.list.count; i++)
-        all = all && holds(&bench_output(bench, i)->reference, device.c.args.list.items[i].tensor.tensor);
-    ck_assert_msg(all == row->taken, "%s: the device's answer was%s taken", row->call, all ? "" : " not");
+        all = all && holds(&bench_output(bench, i)->reference,
+                           device.c.args.list.items[i].tensor.tensor);
+    ck_assert_msg(all == row->taken, "%s: the device's answer was%s taken", row->call,
+                  all ? "" : " not");
     arena_release(&arena);
 }
 END_TEST
 
-/* The gradient follows the choice: with the second of two equal maxima chosen, it goes there. */
+/* The gradient follows the choice: with the second of two equal maxima chosen, it goes
+ * there. */
 START_TEST(the_gradient_follows_the_device)
 {
     struct arena arena = { 0 };
@@ -112,8 +139,11 @@ START_TEST(the_gradient_follows_the_device)
     struct bench_output *gradients;
     size_t count;
 
-    ck_assert(!sample_parse(&call, "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)", &arena));
-    ck_assert(!sample_parse(&device, "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", &arena));
+    ck_assert(!sample_parse(
+        &call, "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
+        &arena));
+    ck_assert(
+        !sample_parse(&device, "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", &arena));
     ck_assert(!sample_parse(&cotangents, "Any.outputs(f32(1,1,2)[10 20])", &arena));
     ck_assert(!bench_open(&bench, &call.c, &arena, BENCH_REFERENCE).code);
     ck_assert(!bench_settle(bench, &device.c.args).code);
@@ -157,7 +187,8 @@ START_TEST(questions_have_plain_answers)
     struct sample call = { 0 };
     struct bench *bench;
 
-    ck_assert_msg(!sample_parse(&call, questions[_i].call, &arena), "%s", questions[_i].call);
+    ck_assert_msg(!sample_parse(&call, questions[_i].call, &arena), "%s",
+                  questions[_i].call);
     struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
     ck_assert_msg(!st.code, "%s: %s", questions[_i].call, st.text);
     ck_assert_uint_eq(bench_output_count(bench), questions[_i].count);
@@ -166,7 +197,8 @@ START_TEST(questions_have_plain_answers)
         ck_assert_int_eq(output->kind, BENCH_OUTPUT_VALUE);
         ck_assert_int_eq(output->value.kind, questions[_i].kind);
         double x = output->value.kind == VALUE_INT    ? (double)output->value.integer
-                   : output->value.kind == VALUE_BOOL ? output->value.boolean : output->value.real;
+                   : output->value.kind == VALUE_BOOL ? output->value.boolean
+                                                      : output->value.real;
         ck_assert_double_eq(x, questions[_i].values[i]);
     }
     arena_release(&arena);
@@ -202,7 +234,29 @@ START_TEST(wrong_calls_are_refused_with_a_reason)
     ck_assert_msg(!sample_parse(&call, refusals[_i].call, &arena), "%s", refusals[_i].call);
     struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
     ck_assert_msg(st.code == STATUS_SKIP, "%s was not refused", refusals[_i].call);
-    ck_assert_msg(strstr(st.text, refusals[_i].reason) != NULL, "%s: %s", refusals[_i].call, st.text);
+    ck_assert_msg(strstr(st.text, refusals[_i].reason) != NULL, "%s: %s", refusals[_i].call,
+                  st.text);
+    arena_release(&arena);
+}
+END_TEST
+
+/* An expanded self (stride 0) is not written to; read, it is fine. */
+START_TEST(overlapping_writes_are_refused)
+{
+    static const char *const calls[] = { "Tensor.add_(f32(2,3), 1)",
+                                         "Tensor.__setitem__(f32(2,3), 0, 1.0)",
+                                         "Tensor.add(f32(2,3), 1)" };
+    struct arena arena = { 0 };
+    struct bench *bench;
+
+    for (int k = 0; k < 3; k++) {
+        struct sample call = { 0 };
+        ck_assert(!sample_parse(&call, calls[k], &arena));
+        call.c.args.list.items[0].tensor.tensor->stride[0] = 0;
+        struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
+        ck_assert_int_eq(st.code, k < 2 ? STATUS_SKIP : STATUS_OK);
+        if (k < 2) ck_assert(strstr(st.text, "share memory") != NULL);
+    }
     arena_release(&arena);
 }
 END_TEST
@@ -211,10 +265,14 @@ int main(void)
 {
     Suite *suite = suite_create("choices");
     TCase *tests = tcase_create("choices");
-    tcase_add_loop_test(tests, the_device_decides_where_several_are_right, 0, sizeof rows / sizeof *rows);
+    tcase_add_loop_test(tests, the_device_decides_where_several_are_right, 0,
+                        sizeof rows / sizeof *rows);
     tcase_add_test(tests, the_gradient_follows_the_device);
-    tcase_add_loop_test(tests, questions_have_plain_answers, 0, sizeof questions / sizeof *questions);
-    tcase_add_loop_test(tests, wrong_calls_are_refused_with_a_reason, 0, sizeof refusals / sizeof *refusals);
+    tcase_add_loop_test(tests, questions_have_plain_answers, 0,
+                        sizeof questions / sizeof *questions);
+    tcase_add_loop_test(tests, wrong_calls_are_refused_with_a_reason, 0,
+                        sizeof refusals / sizeof *refusals);
+    tcase_add_test(tests, overlapping_writes_are_refused);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -31,6 +31,9 @@ struct op_match {
 };
 bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after);
 
+/* The family table that a row stands in: "shape", "matmul", ... */
+const char *op_family(const struct op *op);
+
 /* Group bit of a type of the dump; 0 when nothing of that type can be run. */
 unsigned op_group(const char *type);
 

@@ -13,14 +13,15 @@
 
 /* A table's length is not a constant here, so tables are listed by reference. */
 struct op_family {
+    const char *name;
     const struct op *rows;
     const size_t *count;
 };
 
-#define TABLE(name) { ops_##name, &ops_##name##_count },
+#define TABLE(name) { #name, ops_##name, &ops_##name##_count },
 static const struct op_family families[] = {
 #include "bench/families.inc"
-    { NULL, NULL },
+    { NULL, NULL, NULL },
 };
 #undef TABLE
 
@@ -120,6 +121,13 @@ bool op_find(struct op_match *match, const char *type, const char *api, const st
         if (!match->op) match->op = find_row(ANYWHERE, api, length - 1, after);
     }
     return match->op != NULL;
+}
+
+const char *op_family(const struct op *op)
+{
+    for (const struct op_family *family = families; family->rows; family++)
+        if (op >= family->rows && op < family->rows + *family->count) return family->name;
+    return "";
 }
 
 const struct op *op_row(size_t i)

@@ -103,6 +103,19 @@ static void run_call(struct name *name, const struct api_case *c, struct arena *
         if (gradients[i].kind == BENCH_OUTPUT_TENSOR) name->ran_backward = true;
 }
 
+/* A result called exact has no bound. */
+static void check_certificate(const struct sample *sample, struct bench *bench)
+{
+    struct bench_entry entry;
+    if (!bench_find_entry(&entry, sample->c.type, sample->c.api) || strcmp(entry.certificate, "exact") != 0) return;
+    for (size_t i = 0; i < bench_output_count(bench); i++) {
+        const struct bench_output *output = bench_output(bench, i);
+        if (output->kind == BENCH_OUTPUT_TENSOR)
+            ck_assert_msg(output->reference.state == REFERENCE_EXACT, "%s: output %zu of %s is not exact", sample->place,
+                          i, sample->c.api);
+    }
+}
+
 static void serve_names(void *context, struct sample *sample, struct arena *arena)
 {
     struct list *list = context;
@@ -111,6 +124,7 @@ static void serve_names(void *context, struct sample *sample, struct arena *aren
     /* Goldens that do not run are test_goldens.c's; the written calls are this test's. */
     if (st.code && !sample->golden) ck_abort_msg("%s: %s.%s: %s", sample->place, sample->c.type, sample->c.api, st.text);
     if (st.code) return;
+    check_certificate(sample, bench);
     const struct op *row = bench_call(bench)->op;
     bool was_reflected = bench_call(bench)->reflected;
     for (size_t i = 0; i < list->count; i++) {

@@ -177,8 +177,8 @@ static bool compensated_element(struct pull *pull, struct node *node, size_t i, 
 /* Put an enclosure in place of a wider one. */
 static void take_pair(const struct pull_target *target, size_t at, double high, double low, double bound)
 {
-    double sum = high + low; /* the pair normalized */
-    low = (high - sum) + low;
+    double sum = high + low, z = sum - high; /* the pair normalized; either part may be the larger */
+    low = (high - (sum - z)) + (low - z);
     if (!target->lo) bound = (bound + fabs(low)) * (1 + 0x1p-50);
     if (!isfinite(sum) || !(bound < target->error[at])) return;
     target->hi[at] = sum;

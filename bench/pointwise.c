@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/decide.h"
 #include "bench/functions.h"
 #include "bench/graph.h"
 #include "bench/pull.h"
@@ -739,10 +740,11 @@ struct node *node_select(struct graph *graph, struct node *mask, struct node *a,
 /* ---- integral results ----------------------------------------------------------------------- */
 
 struct integer_context {
-    const struct node *a, *b;
+    struct node *a, *b;
     struct node *out;
     int64_t (*f)(int64_t, int64_t);
     enum comparison comparison;
+    bool decides; /* operands carry bounds: what they leave open is decided by balls */
 };
 
 /* Wrap to the width of a narrower integer type; bool is 0 or 1. */
@@ -795,7 +797,7 @@ static void compare_row(void *context, size_t out, size_t count, const size_t *o
             order = (x > y) - (x < y);
         } else {
             double x = c->a->value[ia], y = c->b->value[ib];
-            order = (x > y) - (x < y);
+            order = c->decides ? decide_order(c->a, ia, c->b, ib) : (x > y) - (x < y);
             unordered = isnan(x) || isnan(y);
         }
         c->out->integer[out + i] = compare(c->comparison, order, unordered);
@@ -827,6 +829,7 @@ struct node *node_compare(struct graph *graph, enum comparison comparison, struc
                           struct node *b)
 {
     struct integer_context context = { .comparison = comparison };
+    context.decides = graph->arithmetic == BENCH_REFERENCE && !(node_is_exact(a) && node_is_exact(b));
     (void)node_values(graph, a);
     (void)node_values(graph, b);
     return integral_walk(graph, DT_BOOL, a, b, compare_row, &context);

@@ -843,6 +843,19 @@ static struct status refine_nothing(struct reference *reference, size_t count,
     return status_ok();
 }
 
+/* What is right must be complete: the cells are those of an arena without limit. */
+static void check_same(const struct judged *judged, int kind, const struct judge_request *request,
+                       const struct wanted *wanted, const struct value *got)
+{
+    struct judged complete;
+    struct status status =
+        kind == 3 ? judge_without_comparison(&complete, &arena, request, VERDICT_SKIP, "x")
+                  : judge_output(&complete, &arena, request, wanted, got);
+    ck_assert_int_eq(status.code, STATUS_OK);
+    for (int column = 0; column < COLUMN_COUNT; column++)
+        ck_assert_str_eq(judged->cells[column], complete.cells[column]);
+}
+
 /* Judge in an arena of few bytes: every shortage is reported, none crashes. */
 START_TEST(memory_may_run_out)
 {
@@ -876,6 +889,7 @@ START_TEST(memory_may_run_out)
                 status = judge_output(&judged, &little, &request, &wanted, &value);
             enough = status.code == STATUS_OK;
             ck_assert(enough || status.code == STATUS_NO_MEMORY);
+            if (enough) check_same(&judged, kind, &request, &wanted, &value);
             arena_release(&little);
             ck_assert_uint_lt(limit, 1 << 20);
         }

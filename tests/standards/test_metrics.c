@@ -417,6 +417,28 @@ START_TEST(huge_float64_values)
 }
 END_TEST
 
+/* Blocks are added with their rounding errors: a huge error of each sign, and one unit between. */
+START_TEST(sums_over_blocks_are_compensated)
+{
+    enum { BLOCKS = 3, BLOCK = 65536 };
+    double *want = malloc(BLOCKS * BLOCK * sizeof *want), *got = malloc(BLOCKS * BLOCK * sizeof *got);
+    for (size_t i = 0; i < BLOCKS * BLOCK; i++)
+        want[i] = got[i] = 1;
+    got[5] = 1 + 0x1p60;
+    got[BLOCK + 7] = 1 + 0x1p-23;
+    got[2 * BLOCK + 5] = 1 - 0x1p60;
+    want[5] = want[2 * BLOCK + 5] = 1;
+    struct metrics m = measure(DT_F32, BLOCKS * BLOCK, want, got);
+    double first = (double)(float)(1 + 0x1p60) - 1, last = (double)(float)(1 - 0x1p60) - 1;
+    double sum = (first + last) * 0x1p23 + 1; /* first + last is exact: both have few bits */
+    ck_assert_double_eq_tol(m.mean_signed_ulp * (BLOCKS * BLOCK), sum, 1e-9);
+    got[2 * BLOCK + 5] = 3 - 0x1p60; /* the same float32 */
+    ck_assert_double_eq(m.worst_abs.value, fmax(first, -last));
+    free(want);
+    free(got);
+}
+END_TEST
+
 /* One side alone may overflow its sum of squares. */
 START_TEST(squares_of_one_side_overflow)
 {
@@ -604,6 +626,7 @@ int main(void)
     tcase_add_test(tcase, units_in_the_last_place);
     tcase_add_test(tcase, cosine_kinds);
     tcase_add_test(tcase, huge_float64_values);
+    tcase_add_test(tcase, sums_over_blocks_are_compensated);
     tcase_add_test(tcase, squares_of_one_side_overflow);
     tcase_add_test(tcase, nearly_zero_results);
     tcase_add_test(tcase, signs_of_bfloat16_errors);

@@ -113,6 +113,10 @@ struct node *node_index_select(struct graph *graph, struct node *x, int dim, str
     size_t outer = 1, row = 1;
 
     if (graph_failed(graph)) return x;
+    if (!x->rank && index->n != 1) {
+        graph_fail(graph, STATUS_SKIP, "%zu indices into a scalar", index->n);
+        return unless_failed(graph, x);
+    }
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
         if (d < dim) outer *= (size_t)x->shape[d];
@@ -192,33 +196,76 @@ static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_
 static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
                                                     scatter_pull };
 
-/* One element added to the sum at j; each addition loses at most u |partial sum|. */
-static inline void add_element(const struct graph *graph, struct node *node, size_t j,
-                               const struct node *x, size_t i)
+/* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL after a
+ * failure. */
+static unsigned char *count_hits(struct graph *graph, const int64_t *map, size_t entries, size_t rows,
+                                 bool *several)
 {
-    double before = node->value[j];
-    double sum = before + x->value[i];
-    if (graph_is_single(graph)) sum = (float)sum;
-    node->value[j] = sum;
-    if (!node->error) return;
-    double lost = before == 0 ? 0 : graph->unit * fabs(sum);
-    double bound = (node->error[j] + node_error(x, i) + lost) * (1 + 0x1p-50);
-    node->error[j] = isfinite(sum) ? bound : 0;
+    unsigned char *hits = graph_allocate(graph, rows, 1);
+    if (!hits) return NULL;
+    memset(hits, 0, rows);
+    *several = false;
+    for (size_t i = 0; i < entries; i++) {
+        if (map[i] < 0) continue;
+        if (hits[map[i]]) *several = true;
+        else hits[map[i]] = 1;
+    }
+    return hits;
+}
+
+/* Row `from` of x added to the sum at `to`; each addition loses at most u |partial sum|. */
+static void add_row(const struct graph *graph, struct node *node, size_t to, const struct node *x,
+                    size_t from, size_t row)
+{
+    double *restrict value = node->value + to, unit = graph->unit;
+    const double *restrict term = x->value + from;
+
+    if (!node->error) {
+        if (graph_is_single(graph))
+            for (size_t k = 0; k < row; k++) value[k] = (float)(value[k] + term[k]);
+        else
+            for (size_t k = 0; k < row; k++) value[k] += term[k];
+        return;
+    }
+    double *restrict error = node->error + to;
+    bool exact = node_is_exact(x);
+    for (size_t k = 0; k < row; k++) {
+        double before = value[k], sum = before + term[k];
+        double lost = before == 0 ? 0 : unit * fabs(sum), own = exact ? 0 : node_error(x, from + k);
+        value[k] = sum;
+        error[k] = isfinite(sum) ? (error[k] + own + lost) * (1 + 0x1p-50) : 0;
+    }
+}
+
+static void first_row(struct node *node, size_t to, const struct node *x, size_t from, size_t row)
+{
+    memcpy(node->value + to, x->value + from, row * sizeof *x->value);
+    for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, from + k);
 }
 
 static void scatter_reals(struct graph *graph, struct node *node, struct node *x,
                           const struct scatter *scatter)
 {
-    size_t row = scatter->row;
+    size_t row = scatter->row, rows = node->n / row, entries = x->n / row;
+    bool several;
+    unsigned char *hits = count_hits(graph, scatter->map, entries, rows, &several);
 
-    (void)node_need_errors(graph, node);
+    if (!hits) return;
+    /* A row hit once is moved; zeros elsewhere are exact also under a relative bound. */
+    if (several || x->error || x->absolute > 0) (void)node_need_errors(graph, node);
+    else node->relative = x->relative;
     if (graph_failed(graph)) return;
-    memset(node->value, 0, node->n * sizeof *node->value);
-    if (node->error) memset(node->error, 0, node->n * sizeof *node->error);
-    for (size_t i = 0; i < x->n / row; i++) {
+    for (size_t j = 0; j < rows; j++) {
+        if (hits[j]) continue;
+        memset(node->value + j * row, 0, row * sizeof *node->value);
+        if (node->error) memset(node->error + j * row, 0, row * sizeof *node->error);
+    }
+    for (size_t i = 0; i < entries; i++) {
         if (scatter->map[i] < 0) continue;
-        size_t target = (size_t)scatter->map[i] * row;
-        for (size_t k = 0; k < row; k++) add_element(graph, node, target + k, x, i * row + k);
+        size_t target = (size_t)scatter->map[i];
+        if (hits[target] == 1) first_row(node, target * row, x, i * row, row);
+        else add_row(graph, node, target * row, x, i * row, row);
+        hits[target] = 2;
     }
 }
 

@@ -444,7 +444,7 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
 
     *row = 1;
     if (graph_failed(call->graph)) return NULL;
-    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE) {
+    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE || (!x->rank && index->n != 1)) {
         call_fail(call, "a tensor and a vector of integers are needed");
         return NULL;
     }

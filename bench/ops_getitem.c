@@ -38,6 +38,7 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
     struct indexing other;
     const struct tensor_record *record = assigned ? NULL : recorded_output(call);
 
+    if (x->dtype == DT_NONE) call_fail(call, "a number cannot be indexed");
     if (graph_failed(call->graph)) return false;
     if (index->kind != VALUE_LIST) {
         if (indexing_open(out, call, x, index, 1, false, why, sizeof why)) return true;
@@ -123,6 +124,7 @@ static bool resolve_list(struct indexing *out, struct call *call, const struct n
 {
     const struct value *indices = call_value(call, "indices");
     char why[160];
+    if (x->dtype == DT_NONE) call_fail(call, "a number cannot be indexed");
     if (graph_failed(call->graph)) return false;
     bool listed = indices->kind == VALUE_LIST;
     if (indexing_open(out, call, x, listed ? indices->list.items : indices,

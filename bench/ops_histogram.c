@@ -216,8 +216,14 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
     }
     axis->bins.count = bins->kind == VALUE_INT ? bins->integer : 0;
     if (value_is_sequence(range) && range->list.count >= 2 * dim + 2) {
-        axis->bins.low = *node_values(call->graph, call_node(call, &range->list.items[2 * dim]));
-        axis->bins.high = *node_values(call->graph, call_node(call, &range->list.items[2 * dim + 1]));
+        struct node *low = call_node(call, &range->list.items[2 * dim]);
+        struct node *high = call_node(call, &range->list.items[2 * dim + 1]);
+        if (low->n != 1 || high->n != 1) {
+            call_fail(call, "a range is two numbers per dimension");
+            return false;
+        }
+        axis->bins.low = *node_values(call->graph, low);
+        axis->bins.high = *node_values(call->graph, high);
     }
     if (axis->bins.count < 1 || axis->bins.count > INT32_MAX)
         call_fail(call, "%lld bins", (long long)axis->bins.count);

@@ -50,7 +50,7 @@ static void put(struct call *call)
     struct node *source = node_cast(g, call_tensor(call, "source"), x->dtype);
     int64_t *map = flat_map(call, index, x->n);
     if (!map) return;
-    if (source->n != index->n) {
+    if (source->n != index->n || x->dtype == DT_NONE) {
         call_fail(call, "%zu indices for %zu elements", index->n, source->n);
         return;
     }
@@ -110,7 +110,7 @@ static bool check_source(struct call *call, const struct node *x, const struct n
                          const struct node *index)
 {
     if (graph_failed(call->graph)) return false;
-    bool fits = source->rank == x->rank || (source->n == 1 && x->rank <= 1);
+    bool fits = source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
     for (int d = 0; fits && d < source->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
     if (!fits) call_fail(call, "the source has not the shape that the index asks for");
@@ -131,6 +131,10 @@ static void index_add(struct call *call)
     int64_t *map = dimension_map(call, x, dim, index, &row);
 
     if (!map || !check_source(call, x, source, dim, index)) return;
+    if (alpha->n != 1) {
+        call_fail(call, "alpha must be one number");
+        return;
+    }
     if (x->integer) {
         source = node_integer_binary(g, x->dtype, wrapping_multiply, source, alpha);
         struct node *sum = node_scatter_add_rows(g, source, x->rank, x->shape, row, map);
@@ -172,8 +176,7 @@ static void index_fill(struct call *call)
     memcpy(shape, x->shape, sizeof shape);
     if (x->rank) shape[dim] = (int64_t)index->n;
     value = node_broadcast(g, value, x->rank, shape);
-    if (!x->rank && !index->n) call_return(call, x);
-    else call_return_typed(call, node_overwrite(g, x, value, row, map, NULL), x->dtype);
+    call_return_typed(call, node_overwrite(g, x, value, row, map, NULL), x->dtype);
 }
 
 /* clang-format off */

@@ -109,34 +109,93 @@ static double second_order(size_t n)
     return nu / (1 - nu) * (nu / (1 - nu));
 }
 
-/* One output of one line, `step` elements between neighbours. */
-static void certified_element(const struct graph *graph, struct node *node, const struct node *x,
-                              const struct taps *taps, size_t out, size_t line, size_t step, size_t o)
+/* What the bound of a sum is made of; see the head of the file. */
+struct bounding {
+    bool inexact; /* x is */
+    double unsure; /* of a weight: its own error; in a model, also that of the source coordinate */
+    double growth, underflow;
+    bool several;
+};
+
+static struct bounding bounding_of(const struct graph *graph, const struct node *x, const struct taps *taps,
+                                   size_t o)
+{
+    size_t n = taps->first[o + 1] - taps->first[o];
+    struct bounding b = { .inexact = !node_is_exact(x), .unsure = taps->weight_error, .several = n > 1 };
+    if (n > 1) b.growth = second_order(n + 2);
+    if (taps->weight) {
+        b.growth += UNIT_ROUNDOFF;
+        b.underflow = (double)n * 0x1p-1074;
+        /* A kernel forms a weight from a source coordinate that it rounds. */
+        if (graph_is_model(graph) && n) b.unsure += graph->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]);
+    }
+    if (graph_is_model(graph)) b.growth += graph_sum_growth(graph, n) * graph->unit;
+    return b;
+}
+
+static inline void finish_output(struct node *node, size_t out, const struct bounding *b, double sum, double low,
+                                 double magnitude, double carried)
+{
+    double total = isfinite(sum) ? sum + low : sum;
+    double bound = (b->several ? UNIT_ROUNDOFF * fabs(total) : 0) + b->growth * magnitude + b->underflow;
+    bound = (bound + carried) * (1 + 0x1p-20);
+    node->value[out] = total;
+    node->error[out] = !isfinite(total) ? 0 : bound >= 0 ? bound : INFINITY;
+}
+
+/* Output o of one line of neighbouring elements, which starts at element `line` of x. */
+static void certified_output(struct node *node, const struct node *x, const struct taps *taps, size_t out,
+                             size_t line, size_t o, const struct bounding *b)
 {
     double sum = 0, low = 0, magnitude = 0, carried = 0;
-    size_t n = taps->first[o + 1] - taps->first[o];
-    bool inexact = !node_is_exact(x);
-
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
-        size_t at = line + taps->index[t] * step;
-        double w = taps->weight ? taps->weight[t] : 1, p = w * x->value[at];
+        size_t at = line + taps->index[t];
+        double v = x->value[at], w = taps->weight ? taps->weight[t] : 1, p = w * v;
         double s = sum + p, z = s - sum;
         low += (sum - (s - z)) + (p - z);
         sum = s;
         magnitude += fabs(p);
-        if (taps->weight_error > 0) carried += taps->weight_error * fabs(x->value[at]);
-        /* A kernel forms a weight from a source coordinate that it rounds. */
-        if (taps->weight && graph_is_model(graph))
-            carried += graph->unit * (2 + (double)taps->index[t]) * fabs(x->value[at]);
-        if (inexact) carried += (fabs(w) + taps->weight_error) * node_error(x, at);
+        carried += b->unsure * fabs(v);
+        if (b->inexact) carried += (fabs(w) + taps->weight_error) * node_error(x, at);
     }
-    double total = isfinite(sum) ? sum + low : sum;
-    double bound = n > 1 ? UNIT_ROUNDOFF * fabs(total) + second_order(n + 2) * magnitude : 0;
-    if (taps->weight) bound += UNIT_ROUNDOFF * magnitude + (double)n * 0x1p-1074;
-    if (graph_is_model(graph)) bound += graph_sum_growth(graph, n) * graph->unit * magnitude;
-    bound = (bound + carried) * (1 + 0x1p-20);
-    node->value[out] = total;
-    node->error[out] = !isfinite(total) ? 0 : bound >= 0 ? bound : INFINITY;
+    finish_output(node, out, b, sum, low, magnitude, carried);
+}
+
+enum { WIDTH = 64 };
+
+/* Output o of `width` neighbouring lines, the first of which starts at element `line` of x. */
+static void certified_outputs(struct node *node, const struct node *x, const struct taps *taps, size_t out,
+                              size_t line, size_t step, size_t o, size_t width, const struct bounding *b)
+{
+    double sum[WIDTH] = { 0 }, low[WIDTH] = { 0 }, magnitude[WIDTH] = { 0 }, carried[WIDTH] = { 0 };
+    for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
+        size_t at = line + taps->index[t] * step;
+        const double *v = x->value + at;
+        double w = taps->weight ? taps->weight[t] : 1;
+        for (size_t j = 0; j < width; j++) {
+            double p = w * v[j], s = sum[j] + p, z = s - sum[j];
+            low[j] += (sum[j] - (s - z)) + (p - z);
+            sum[j] = s;
+            magnitude[j] += fabs(p);
+            carried[j] += b->unsure * fabs(v[j]);
+        }
+        for (size_t j = 0; b->inexact && j < width; j++)
+            carried[j] += (fabs(w) + taps->weight_error) * node_error(x, at + j);
+    }
+    for (size_t j = 0; j < width; j++) finish_output(node, out + j, b, sum[j], low[j], magnitude[j], carried[j]);
+}
+
+/* Output o of all lines of block a. */
+static void certified_block(struct node *node, const struct node *x, const struct taps *taps, size_t a,
+                            size_t inner, size_t o, const struct bounding *b)
+{
+    size_t out = (a * taps->outputs + o) * inner, line = a * taps->inputs * inner;
+    if (inner == 1) {
+        certified_output(node, x, taps, out, line, o, b);
+        return;
+    }
+    for (size_t j = 0; j < inner; j += WIDTH)
+        certified_outputs(node, x, taps, out + j, line + j, inner, o, inner - j < WIDTH ? inner - j : WIDTH, b);
 }
 
 static double native_element(const struct node *x, const struct taps *taps, size_t line, size_t step,
@@ -156,15 +215,20 @@ static void evaluate(struct graph *graph, struct node *node, const struct node *
 {
     bool certify = node_need_errors(graph, node), single = graph_is_single(graph);
     size_t outer = node->n && taps->outputs ? node->n / inner / taps->outputs : 0;
+    struct bounding *bounds = graph_allocate(graph, certify ? taps->outputs : 0, sizeof *bounds);
 
     if (graph_failed(graph)) return;
+    for (size_t o = 0; certify && o < taps->outputs; o++) bounds[o] = bounding_of(graph, x, taps, o);
     for (size_t a = 0; a < outer; a++)
-        for (size_t o = 0; o < taps->outputs; o++)
-            for (size_t j = 0; j < inner; j++) {
-                size_t out = (a * taps->outputs + o) * inner + j, line = a * taps->inputs * inner + j;
-                if (certify) certified_element(graph, node, x, taps, out, line, inner, o);
-                else node->value[out] = native_element(x, taps, line, inner, o, single);
+        for (size_t o = 0; o < taps->outputs; o++) {
+            if (certify) {
+                certified_block(node, x, taps, a, inner, o, &bounds[o]);
+                continue;
             }
+            for (size_t j = 0; j < inner; j++)
+                node->value[(a * taps->outputs + o) * inner + j] =
+                    native_element(x, taps, a * taps->inputs * inner + j, inner, o, single);
+        }
 }
 
 struct node *node_taps(struct graph *graph, struct node *x, int dim, struct taps *taps)

@@ -1,8 +1,8 @@
 /* Index maps: gather, scatter_add, overwriting, all in whole rows.
  *
- * A map names a row of `row` consecutive elements for each row on the other side, so that an
- * embedding of 10^7 elements needs 8 bytes per token and not per element. Nothing rounds but
- * the sums of scatter_add, whose bound is kept by running error analysis.
+ * A map names a row of `row` consecutive elements for each row on the other side, so that
+ * an embedding of 10^7 elements needs 8 bytes per token and not per element. Nothing rounds
+ * but the sums of scatter_add, whose bound is kept by running error analysis.
  */
 #include <string.h>
 
@@ -23,7 +23,8 @@ static int64_t mapped_element(const int64_t *map, size_t row, size_t i)
 }
 
 /* Is every entry of the map a row of `n` elements, or negative? */
-static bool map_fits(struct graph *graph, const int64_t *map, size_t entries, size_t row, size_t n)
+static bool map_fits(struct graph *graph, const int64_t *map, size_t entries, size_t row,
+                     size_t n)
 {
     int64_t rows = (int64_t)(n / row);
     for (size_t i = 0; i < entries; i++) {
@@ -35,7 +36,7 @@ static bool map_fits(struct graph *graph, const int64_t *map, size_t entries, si
     return true;
 }
 
-/* ---- gather ---------------------------------------------------------------------------------- */
+/* ---- gather ------------------------------------------------------------------------- */
 
 static void gather_backward(struct graph *graph, struct node *node, struct node *cotangent)
 {
@@ -50,14 +51,16 @@ static void gather_pull(struct pull *pull, void *ball, struct node *node, size_t
 {
     const struct gather *gather = node->parameters;
     int64_t at = mapped_element(gather->map, gather->row, i);
-    if (at < 0) arb_set_d(ball, gather->fill);
-    else pull_element(pull, ball, node->inputs[0], (size_t)at);
+    if (at < 0)
+        arb_set_d(ball, gather->fill);
+    else
+        pull_element(pull, ball, node->inputs[0], (size_t)at);
 }
 
 static const struct primitive gather_primitive = { "gather", gather_backward, gather_pull };
 
-static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from, size_t row,
-                       double fill)
+static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from,
+                       size_t row, double fill)
 {
     if (from >= 0) {
         size_t at = (size_t)from * row;
@@ -66,24 +69,30 @@ static void gather_row(struct node *node, const struct node *x, size_t to, int64
             return;
         }
         memcpy(node->value + to, x->value + at, row * sizeof *x->value);
-        for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, at + k);
+        for (size_t k = 0; node->error && k < row; k++)
+            node->error[to + k] = node_error(x, at + k);
         return;
     }
     for (size_t k = to; k < to + row; k++) {
-        if (x->integer) node->integer[k] = (int64_t)fill;
-        else node->value[k] = fill;
+        if (x->integer)
+            node->integer[k] = (int64_t)fill;
+        else
+            node->value[k] = fill;
         if (node->error) node->error[k] = 0;
     }
 }
 
-struct node *node_gather_rows(struct graph *graph, struct node *x, int rank, const int64_t *shape,
-                              size_t row, const int64_t *map, double fill)
+struct node *node_gather_rows(struct graph *graph, struct node *x, int rank,
+                              const int64_t *shape, size_t row, const int64_t *map,
+                              double fill)
 {
     if (graph_failed(graph)) return x;
     if (x->imaginary)
         return node_complex(
-            graph, node_gather_rows(graph, node_real_part(graph, x), rank, shape, row, map, fill),
-            node_gather_rows(graph, node_imaginary_part(graph, x), rank, shape, row, map, 0));
+            graph,
+            node_gather_rows(graph, node_real_part(graph, x), rank, shape, row, map, fill),
+            node_gather_rows(graph, node_imaginary_part(graph, x), rank, shape, row, map,
+                             0));
     struct gather *gather = graph_allocate(graph, 1, sizeof *gather);
     if (!gather) return unless_failed(graph, x);
     *gather = (struct gather){ map, row ? row : 1, fill };
@@ -101,13 +110,14 @@ struct node *node_gather_rows(struct graph *graph, struct node *x, int rank, con
     return node;
 }
 
-struct node *node_gather(struct graph *graph, struct node *x, int rank, const int64_t *shape,
-                         const int64_t *map, double fill)
+struct node *node_gather(struct graph *graph, struct node *x, int rank,
+                         const int64_t *shape, const int64_t *map, double fill)
 {
     return node_gather_rows(graph, x, rank, shape, 1, map, fill);
 }
 
-struct node *node_index_select(struct graph *graph, struct node *x, int dim, struct node *index)
+struct node *node_index_select(struct graph *graph, struct node *x, int dim,
+                               struct node *index)
 {
     int64_t shape[TENSOR_MAX_RANK];
     size_t outer = 1, row = 1;
@@ -119,8 +129,10 @@ struct node *node_index_select(struct graph *graph, struct node *x, int dim, str
     }
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
-        if (d < dim) outer *= (size_t)x->shape[d];
-        else if (d > dim) row *= (size_t)x->shape[d];
+        if (d < dim)
+            outer *= (size_t)x->shape[d];
+        else if (d > dim)
+            row *= (size_t)x->shape[d];
     int64_t extent = x->rank ? x->shape[dim] : 1;
     if (x->rank) shape[dim] = (int64_t)index->n;
     int64_t *map = graph_allocate(graph, outer * index->n, sizeof *map);
@@ -128,7 +140,8 @@ struct node *node_index_select(struct graph *graph, struct node *x, int dim, str
     for (size_t i = 0; i < index->n; i++) {
         int64_t at = index->integer ? index->integer[i] : -1;
         if (at < 0 || at >= extent) {
-            graph_fail(graph, STATUS_SKIP, "index %lld is out of range for dimension %d of size %lld",
+            graph_fail(graph, STATUS_SKIP,
+                       "index %lld is out of range for dimension %d of size %lld",
                        (long long)at, dim, (long long)extent);
             return unless_failed(graph, x);
         }
@@ -137,7 +150,7 @@ struct node *node_index_select(struct graph *graph, struct node *x, int dim, str
     return node_gather_rows(graph, x, x->rank, shape, row, map, 0);
 }
 
-/* ---- scatter_add -------------------------------------------------------------------------------- */
+/* ---- scatter_add -------------------------------------------------------------------- */
 
 struct scatter {
     struct graph *graph;
@@ -187,7 +200,8 @@ static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_
     }
     arb_init(term);
     for (size_t k = scatter->first[target]; k < scatter->first[target + 1]; k++) {
-        pull_element(pull, term, node->inputs[0], scatter->order[k] * scatter->row + column);
+        pull_element(pull, term, node->inputs[0],
+                     scatter->order[k] * scatter->row + column);
         arb_add(ball, ball, term, pull->precision);
     }
     arb_clear(term);
@@ -196,10 +210,10 @@ static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_
 static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
                                                     scatter_pull };
 
-/* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL after a
- * failure. */
-static unsigned char *count_hits(struct graph *graph, const int64_t *map, size_t entries, size_t rows,
-                                 bool *several)
+/* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL
+ * after a failure. */
+static unsigned char *count_hits(struct graph *graph, const int64_t *map, size_t entries,
+                                 size_t rows, bool *several)
 {
     unsigned char *hits = graph_allocate(graph, rows, 1);
     if (!hits) return NULL;
@@ -207,15 +221,17 @@ static unsigned char *count_hits(struct graph *graph, const int64_t *map, size_t
     *several = false;
     for (size_t i = 0; i < entries; i++) {
         if (map[i] < 0) continue;
-        if (hits[map[i]]) *several = true;
-        else hits[map[i]] = 1;
+        if (hits[map[i]])
+            *several = true;
+        else
+            hits[map[i]] = 1;
     }
     return hits;
 }
 
 /* Row `from` of x added to the sum at `to`; each addition loses at most u |partial sum|. */
-static void add_row(const struct graph *graph, struct node *node, size_t to, const struct node *x,
-                    size_t from, size_t row)
+static void add_row(const struct graph *graph, struct node *node, size_t to,
+                    const struct node *x, size_t from, size_t row)
 {
     double *restrict value = node->value + to, unit = graph->unit;
     const double *restrict term = x->value + from;
@@ -231,16 +247,19 @@ static void add_row(const struct graph *graph, struct node *node, size_t to, con
     bool exact = node_is_exact(x);
     for (size_t k = 0; k < row; k++) {
         double before = value[k], sum = before + term[k];
-        double lost = before == 0 ? 0 : unit * fabs(sum), own = exact ? 0 : node_error(x, from + k);
+        double lost = before == 0 ? 0 : unit * fabs(sum),
+               own = exact ? 0 : node_error(x, from + k);
         value[k] = sum;
         error[k] = isfinite(sum) ? (error[k] + own + lost) * (1 + 0x1p-50) : 0;
     }
 }
 
-static void first_row(struct node *node, size_t to, const struct node *x, size_t from, size_t row)
+static void first_row(struct node *node, size_t to, const struct node *x, size_t from,
+                      size_t row)
 {
     memcpy(node->value + to, x->value + from, row * sizeof *x->value);
-    for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, from + k);
+    for (size_t k = 0; node->error && k < row; k++)
+        node->error[to + k] = node_error(x, from + k);
 }
 
 static void scatter_reals(struct graph *graph, struct node *node, struct node *x,
@@ -252,8 +271,10 @@ static void scatter_reals(struct graph *graph, struct node *node, struct node *x
 
     if (!hits) return;
     /* A row hit once is moved; zeros elsewhere are exact also under a relative bound. */
-    if (several || x->error || x->absolute > 0) (void)node_need_errors(graph, node);
-    else node->relative = x->relative;
+    if (several || x->error || x->absolute > 0)
+        (void)node_need_errors(graph, node);
+    else
+        node->relative = x->relative;
     if (graph_failed(graph)) return;
     for (size_t j = 0; j < rows; j++) {
         if (hits[j]) continue;
@@ -263,8 +284,10 @@ static void scatter_reals(struct graph *graph, struct node *node, struct node *x
     for (size_t i = 0; i < entries; i++) {
         if (scatter->map[i] < 0) continue;
         size_t target = (size_t)scatter->map[i];
-        if (hits[target] == 1) first_row(node, target * row, x, i * row, row);
-        else add_row(graph, node, target * row, x, i * row, row);
+        if (hits[target] == 1)
+            first_row(node, target * row, x, i * row, row);
+        else
+            add_row(graph, node, target * row, x, i * row, row);
         hits[target] = 2;
     }
 }
@@ -275,8 +298,10 @@ struct node *node_scatter_add_rows(struct graph *graph, struct node *x, int rank
     if (graph_failed(graph)) return x;
     if (x->imaginary)
         return node_complex(
-            graph, node_scatter_add_rows(graph, node_real_part(graph, x), rank, shape, row, map),
-            node_scatter_add_rows(graph, node_imaginary_part(graph, x), rank, shape, row, map));
+            graph,
+            node_scatter_add_rows(graph, node_real_part(graph, x), rank, shape, row, map),
+            node_scatter_add_rows(graph, node_imaginary_part(graph, x), rank, shape, row,
+                                  map));
     struct scatter *scatter = graph_allocate(graph, 1, sizeof *scatter);
     if (!scatter) return unless_failed(graph, x);
     *scatter = (struct scatter){ graph, map, row ? row : 1, NULL, NULL };
@@ -292,7 +317,9 @@ struct node *node_scatter_add_rows(struct graph *graph, struct node *x, int rank
     memset(node->integer, 0, node->n * sizeof *node->integer);
     for (size_t i = 0; i < x->n; i++) {
         int64_t j = mapped_element(map, scatter->row, i);
-        if (j >= 0) node->integer[j] = (int64_t)((uint64_t)node->integer[j] + (uint64_t)x->integer[i]);
+        if (j >= 0)
+            node->integer[j] =
+                (int64_t)((uint64_t)node->integer[j] + (uint64_t)x->integer[i]);
     }
     return node;
 }
@@ -303,7 +330,7 @@ struct node *node_scatter_add(struct graph *graph, struct node *x, int rank,
     return node_scatter_add_rows(graph, x, rank, shape, 1, map);
 }
 
-/* ---- overwriting ---------------------------------------------------------------------------------- */
+/* ---- overwriting -------------------------------------------------------------------- */
 
 struct overwrite {
     const int64_t *map;
@@ -313,31 +340,37 @@ struct overwrite {
 
 /* As PyTorch: every source gets the cotangent of its target, also one that a later source
  * replaced; the targets themselves get none. */
-static void overwrite_backward(struct graph *graph, struct node *node, struct node *cotangent)
+static void overwrite_backward(struct graph *graph, struct node *node,
+                               struct node *cotangent)
 {
     const struct overwrite *o = node->parameters;
     struct node *x = node->inputs[0], *v = node->inputs[1];
     if (x->tracked) {
         struct node *zero = node_constant(graph, DT_NONE, 0, v->rank, v->shape);
-        graph_accumulate(graph, x, node_overwrite(graph, cotangent, zero, o->row, o->map, o->writer));
+        graph_accumulate(graph, x,
+                         node_overwrite(graph, cotangent, zero, o->row, o->map, o->writer));
     }
     if (v->tracked)
-        graph_accumulate(graph, v,
-                         node_gather_rows(graph, cotangent, v->rank, v->shape, o->row, o->map, 0));
+        graph_accumulate(
+            graph, v,
+            node_gather_rows(graph, cotangent, v->rank, v->shape, o->row, o->map, 0));
 }
 
 static void overwrite_pull(struct pull *pull, void *ball, struct node *node, size_t i)
 {
     const struct overwrite *o = node->parameters;
     int64_t writer = o->writer[i / o->row];
-    if (writer < 0) pull_element(pull, ball, node->inputs[0], i);
-    else pull_element(pull, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
+    if (writer < 0)
+        pull_element(pull, ball, node->inputs[0], i);
+    else
+        pull_element(pull, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
 }
 
 static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
                                                       overwrite_pull };
 
-int64_t *overwrite_writers(struct graph *graph, size_t rows, const int64_t *map, size_t entries)
+int64_t *overwrite_writers(struct graph *graph, size_t rows, const int64_t *map,
+                           size_t entries)
 {
     int64_t *writer = graph_allocate(graph, rows, sizeof *writer);
     if (!writer || !map_fits(graph, map, entries, 1, rows)) return NULL;
@@ -356,12 +389,14 @@ struct node *node_overwrite(struct graph *graph, struct node *x, struct node *v,
     if (!writer) writer = overwrite_writers(graph, rows, map, v->n / row);
     if (!writer) return unless_failed(graph, x);
     if (x->imaginary)
-        return node_complex(
-            graph,
-            node_overwrite(graph, node_real_part(graph, x), node_real_part(graph, v), row, map, writer),
-            node_overwrite(graph, node_imaginary_part(graph, x), node_imaginary_part(graph, v), row,
-                           map, writer));
-    v = x->integer ? v->integer ? v : node_to_integer(graph, v, x->dtype) : node_to_real(graph, v);
+        return node_complex(graph,
+                            node_overwrite(graph, node_real_part(graph, x),
+                                           node_real_part(graph, v), row, map, writer),
+                            node_overwrite(graph, node_imaginary_part(graph, x),
+                                           node_imaginary_part(graph, v), row, map,
+                                           writer));
+    v = x->integer ? v->integer ? v : node_to_integer(graph, v, x->dtype)
+                   : node_to_real(graph, v);
     if (!x->integer) {
         (void)node_values(graph, x);
         (void)node_values(graph, v);
@@ -371,23 +406,28 @@ struct node *node_overwrite(struct graph *graph, struct node *x, struct node *v,
     *o = (struct overwrite){ map, row, writer };
     struct node *inputs[2] = { x, v };
     struct node *node = x->integer ? node_new_integer(graph, x->dtype, x->rank, x->shape)
-                                   : node_new(graph, &overwrite_primitive, x->dtype, x->rank, x->shape,
-                                              2, inputs, o);
-    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v))) (void)node_need_errors(graph, node);
+                                   : node_new(graph, &overwrite_primitive, x->dtype,
+                                              x->rank, x->shape, 2, inputs, o);
+    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v)))
+        (void)node_need_errors(graph, node);
     if (graph_failed(graph)) return unless_failed(graph, x);
     for (size_t j = 0; j < rows; j++) {
         const struct node *from = writer[j] < 0 ? x : v;
         size_t at = (writer[j] < 0 ? j : (size_t)writer[j]) * row, to = j * row;
-        if (x->integer) memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
-        else memcpy(node->value + to, from->value + at, row * sizeof *x->value);
-        for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(from, at + k);
+        if (x->integer)
+            memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
+        else
+            memcpy(node->value + to, from->value + at, row * sizeof *x->value);
+        for (size_t k = 0; node->error && k < row; k++)
+            node->error[to + k] = node_error(from, at + k);
     }
     return node;
 }
 
-/* ---- straight through ------------------------------------------------------------------------------- */
+/* ---- straight through --------------------------------------------------------------- */
 
-static void straight_backward(struct graph *graph, struct node *node, struct node *cotangent)
+static void straight_backward(struct graph *graph, struct node *node,
+                              struct node *cotangent)
 {
     graph_accumulate(graph, node->inputs[1], cotangent);
 }
@@ -397,19 +437,21 @@ static void straight_pull(struct pull *pull, void *ball, struct node *node, size
     pull_element(pull, ball, node->inputs[0], i);
 }
 
-static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
-                                                     straight_pull };
+static const struct primitive straight_primitive = { "a straight-through value",
+                                                     straight_backward, straight_pull };
 
-struct node *node_straight_through(struct graph *graph, struct node *value, struct node *through)
+struct node *node_straight_through(struct graph *graph, struct node *value,
+                                   struct node *through)
 {
     if (graph_failed(graph) || value->integer) return value;
     if (value->imaginary)
         return node_complex(graph,
                             node_straight_through(graph, node_real_part(graph, value),
-                                               node_real_part(graph, through)),
+                                                  node_real_part(graph, through)),
                             node_straight_through(graph, node_imaginary_part(graph, value),
-                                               node_imaginary_part(graph, through)));
-    struct node *node = moved(graph, &straight_primitive, value, value->rank, value->shape, NULL);
+                                                  node_imaginary_part(graph, through)));
+    struct node *node =
+        moved(graph, &straight_primitive, value, value->rank, value->shape, NULL);
     struct node **inputs = graph_allocate(graph, 2, sizeof *inputs);
     if (graph_failed(graph)) return unless_failed(graph, value);
     inputs[0] = value;

@@ -1,9 +1,9 @@
 /* Indices resolved to positions.
  *
  * Basic items (ints, slices, None, Ellipsis) make a strided view of x; tensor indices then
- * choose along some of its dimensions. As in PyTorch their broadcast shape stands where they
- * stand when those dimensions are neighbours, and in front otherwise; an int is basic indexing
- * and separates nothing.
+ * choose along some of its dimensions. As in PyTorch their broadcast shape stands where
+ * they stand when those dimensions are neighbours, and in front otherwise; an int is basic
+ * indexing and separates nothing.
  */
 #include "bench/indexing.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- items to a view ------------------------------------------------------------------------- */
+/* ---- items to a view ---------------------------------------------------------------- */
 
 /* The view so far: its dimensions, and the index that chooses along each, or NULL. */
 struct resolver {
@@ -48,7 +48,8 @@ static bool room(struct resolver *r, int dims)
 }
 
 /* Dimension of the view with `extent` and `stride`; chosen may be NULL. */
-static bool add_dimension(struct resolver *r, int64_t extent, int64_t stride, struct node *chosen)
+static bool add_dimension(struct resolver *r, int64_t extent, int64_t stride,
+                          struct node *chosen)
 {
     if (r->rank >= INDEXING_MOST) return refuse(r, "too many dimensions");
     r->shape[r->rank] = extent;
@@ -69,22 +70,25 @@ static bool take_int(struct resolver *r, int64_t index)
     if (!room(r, 1)) return false;
     int64_t extent = r->x->shape[r->own];
     if (index < -extent || index >= extent)
-        return refuse(r, "index %lld is out of range for dimension %d of size %lld", (long long)index,
-                      r->own, (long long)extent);
+        return refuse(r, "index %lld is out of range for dimension %d of size %lld",
+                      (long long)index, r->own, (long long)extent);
     r->offset += (index < 0 ? index + extent : index) * r->own_stride[r->own];
     r->own++;
     return true;
 }
 
 /* A slice's part: an int, an integer tensor of one element, or None. */
-static bool slice_part(struct resolver *r, const struct value *part, int64_t fallback, int64_t *out)
+static bool slice_part(struct resolver *r, const struct value *part, int64_t fallback,
+                       int64_t *out)
 {
     *out = fallback;
     if (part->kind == VALUE_NONE) return true;
-    if (part->kind == VALUE_INT) *out = part->integer;
+    if (part->kind == VALUE_INT)
+        *out = part->integer;
     else if (part->kind == VALUE_TENSOR) {
         struct node *node = call_node(r->call, part);
-        if (!node->integer || node->n != 1) return refuse(r, "a slice by a tensor that is no integer");
+        if (!node->integer || node->n != 1)
+            return refuse(r, "a slice by a tensor that is no integer");
         *out = node->integer[0];
     } else {
         return refuse(r, "a slice of something else than ints");
@@ -109,7 +113,8 @@ static bool take_slice(struct resolver *r, const struct value *slice)
     int64_t length = (end - start) / step + ((end - start) % step != 0);
     if (length) r->offset += start * stride;
     r->own++;
-    return add_dimension(r, length, stride * (step < extent ? step : 1), NULL); /* never that long */
+    return add_dimension(r, length, stride * (step < extent ? step : 1),
+                         NULL); /* never that long */
 }
 
 /* A bool tensor covers its own rank of dimensions and becomes an index for each. */
@@ -120,8 +125,9 @@ static bool take_mask(struct resolver *r, const struct node *mask)
     if (!room(r, mask->rank)) return false;
     for (int d = 0; d < mask->rank; d++)
         if (mask->shape[d] != r->x->shape[r->own + d])
-            return refuse(r, "a mask of %lld for dimension %d of size %lld", (long long)mask->shape[d],
-                          r->own + d, (long long)r->x->shape[r->own + d]);
+            return refuse(r, "a mask of %lld for dimension %d of size %lld",
+                          (long long)mask->shape[d], r->own + d,
+                          (long long)r->x->shape[r->own + d]);
     for (size_t i = 0; i < mask->n; i++) count += mask->integer[i] != 0;
     int columns = mask->rank ? mask->rank : 1;
     struct node *index[TENSOR_MAX_RANK];
@@ -140,7 +146,8 @@ static bool take_mask(struct resolver *r, const struct node *mask)
     }
     if (!mask->rank) return add_dimension(r, 1, 0, index[0]);
     for (int d = 0; d < columns; d++, r->own++)
-        if (!add_dimension(r, r->x->shape[r->own], r->own_stride[r->own], index[d])) return false;
+        if (!add_dimension(r, r->x->shape[r->own], r->own_stride[r->own], index[d]))
+            return false;
     return true;
 }
 
@@ -163,13 +170,15 @@ static bool list_index(struct resolver *r, const struct value *list, struct node
     const struct value *at = list;
 
     for (; value_is_sequence(at); at = &at->list.items[0]) {
-        if (rank == TENSOR_MAX_RANK) return refuse(r, "an index list of too many dimensions");
+        if (rank == TENSOR_MAX_RANK)
+            return refuse(r, "an index list of too many dimensions");
         shape[rank++] = (int64_t)at->list.count;
         n *= at->list.count;
         if (!at->list.count) break;
     }
     bool is_bool = n && at->kind == VALUE_BOOL;
-    struct node *node = node_new_integer(r->call->graph, is_bool ? DT_BOOL : DT_I64, rank, shape);
+    struct node *node =
+        node_new_integer(r->call->graph, is_bool ? DT_BOOL : DT_I64, rank, shape);
     if (graph_failed(r->call->graph)) return refuse(r, "no memory for an index");
     for (size_t i = 0; i < n; i++) {
         size_t rest = i, block = n;
@@ -216,20 +225,27 @@ static bool take_item(struct resolver *r, const struct value *item, bool none_is
 {
     struct node *index = NULL;
     switch (item->kind) {
-    case VALUE_INT: return take_int(r, item->integer);
-    case VALUE_SLICE: return take_slice(r, item);
-    case VALUE_NONE: return none_is_all ? whole_dimension(r) : add_dimension(r, 1, 0, NULL);
+    case VALUE_INT:
+        return take_int(r, item->integer);
+    case VALUE_SLICE:
+        return take_slice(r, item);
+    case VALUE_NONE:
+        return none_is_all ? whole_dimension(r) : add_dimension(r, 1, 0, NULL);
     case VALUE_BOOL:
         index = node_integer_constant(r->call->graph, DT_BOOL, item->boolean, 0, NULL);
         return take_mask(r, index);
-    case VALUE_TENSOR: return take_tensor(r, call_node(r->call, item));
+    case VALUE_TENSOR:
+        return take_tensor(r, call_node(r->call, item));
     case VALUE_LIST:
-    case VALUE_SIZE: return list_index(r, item, &index) && take_tensor(r, index);
-    default: return refuse(r, "an index of a type that is not understood");
+    case VALUE_SIZE:
+        return list_index(r, item, &index) && take_tensor(r, index);
+    default:
+        return refuse(r, "an index of a type that is not understood");
     }
 }
 
-static bool take_items(struct resolver *r, const struct value *items, size_t count, bool none_is_all)
+static bool take_items(struct resolver *r, const struct value *items, size_t count,
+                       bool none_is_all)
 {
     int total = 0;
     bool ellipsis = false;
@@ -249,11 +265,11 @@ static bool take_items(struct resolver *r, const struct value *items, size_t cou
     return !graph_failed(r->call->graph);
 }
 
-/* ---- positions ------------------------------------------------------------------------------------ */
+/* ---- positions ---------------------------------------------------------------------- */
 
 /* Offsets of the elements of a strided block, row-major. */
-static int64_t *block_offsets(struct graph *graph, int rank, const int64_t *shape, const int64_t *stride,
-                              size_t *n)
+static int64_t *block_offsets(struct graph *graph, int rank, const int64_t *shape,
+                              const int64_t *stride, size_t *n)
 {
     *n = 1;
     for (int d = 0; d < rank; d++) *n *= (size_t)shape[d];
@@ -271,7 +287,8 @@ static int64_t *block_offsets(struct graph *graph, int rank, const int64_t *shap
 }
 
 /* Where the chosen dimensions lie, for each element of their broadcast shape. */
-static int64_t *chosen_offsets(struct resolver *r, int rank, const int64_t *shape, size_t *n)
+static int64_t *chosen_offsets(struct resolver *r, int rank, const int64_t *shape,
+                               size_t *n)
 {
     struct graph *g = r->call->graph;
     *n = 1;
@@ -323,10 +340,13 @@ static bool choose(struct indexing *out, struct resolver *r)
 
     for (int k = 0; k < r->rank; k++) {
         if (!r->chosen[k]) continue;
-        if (first < 0) first = k;
-        else if (last != k - 1) adjacent = false;
+        if (first < 0)
+            first = k;
+        else if (last != k - 1)
+            adjacent = false;
         last = k;
-        if (!shape_broadcast(&wide, together, wide, together, r->chosen[k]->rank, r->chosen[k]->shape))
+        if (!shape_broadcast(&wide, together, wide, together, r->chosen[k]->rank,
+                             r->chosen[k]->shape))
             return refuse(r, "the index tensors do not broadcast");
     }
     out->row = row_of(r, &trailing);
@@ -337,15 +357,18 @@ static bool choose(struct indexing *out, struct resolver *r)
         shape[kept] = r->shape[k];
         stride[kept++] = r->stride[k];
     }
-    if (kept + wide > TENSOR_MAX_RANK) return refuse(r, "a result of %d dimensions", kept + wide);
+    if (kept + wide > TENSOR_MAX_RANK)
+        return refuse(r, "a result of %d dimensions", kept + wide);
     out->rank = kept + wide;
     memcpy(out->shape, shape, (size_t)split * sizeof *shape);
     if (wide) memcpy(out->shape + split, together, (size_t)wide * sizeof *together);
-    memcpy(out->shape + split + wide, shape + split, (size_t)(kept - split) * sizeof *shape);
+    memcpy(out->shape + split + wide, shape + split,
+           (size_t)(kept - split) * sizeof *shape);
 
     int64_t *before = block_offsets(g, split, shape, stride, &lead);
     int64_t *chosen = chosen_offsets(r, wide, together, &middle);
-    int64_t *after = block_offsets(g, kept - split - trailing, shape + split, stride + split, &tail);
+    int64_t *after =
+        block_offsets(g, kept - split - trailing, shape + split, stride + split, &tail);
     if (!before || !chosen || !after) return false;
     out->map = graph_allocate(g, lead * middle * tail, sizeof *out->map);
     if (!out->map) return false;
@@ -353,7 +376,8 @@ static bool choose(struct indexing *out, struct resolver *r)
     for (size_t a = 0; a < lead; a++)
         for (size_t b = 0; b < middle; b++)
             for (size_t c = 0; c < tail; c++)
-                out->map[at++] = (r->offset + before[a] + chosen[b] + after[c]) / (int64_t)out->row;
+                out->map[at++] =
+                    (r->offset + before[a] + chosen[b] + after[c]) / (int64_t)out->row;
     return true;
 }
 
@@ -382,7 +406,9 @@ bool indexing_open(struct indexing *out, struct call *call, const struct node *x
 
 bool indexing_need_map(struct indexing *indexing, struct call *call, const struct node *x)
 {
-    struct resolver r = { .call = call, .x = x, .rank = indexing->rank, .offset = indexing->offset };
+    struct resolver r = {
+        .call = call, .x = x, .rank = indexing->rank, .offset = indexing->offset
+    };
     int trailing;
     size_t n;
 
@@ -398,15 +424,18 @@ bool indexing_need_map(struct indexing *indexing, struct call *call, const struc
     return true;
 }
 
-/* ---- maps of the scatter APIs ------------------------------------------------------------------- */
+/* ---- maps of the scatter APIs ------------------------------------------------------- */
 
-int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape, int dim)
+int64_t *scatter_map(struct call *call, const struct node *index, int rank,
+                     const int64_t *shape, int dim)
 {
     int64_t stride[TENSOR_MAX_RANK], at[TENSOR_MAX_RANK] = { 0 };
 
     if (graph_failed(call->graph)) return NULL;
     if (!index->integer || (index->rank != rank && index->n && index->rank + rank > 1)) {
-        call_fail(call, "the index must hold integers and have the %d dimensions of the tensor", rank);
+        call_fail(call,
+                  "the index must hold integers and have the %d dimensions of the tensor",
+                  rank);
         return NULL;
     }
     for (int d = 0; d < index->rank && d < rank; d++)
@@ -421,8 +450,8 @@ int64_t *scatter_map(struct call *call, const struct node *index, int rank, cons
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
         if (k < 0 || k >= extent) {
-            call_fail(call, "index %lld is out of range for dimension %d of size %lld", (long long)k, dim,
-                      (long long)extent);
+            call_fail(call, "index %lld is out of range for dimension %d of size %lld",
+                      (long long)k, dim, (long long)extent);
             return NULL;
         }
         map[i] = rank ? base + k * stride[dim] : 0;
@@ -436,28 +465,31 @@ int64_t *scatter_map(struct call *call, const struct node *index, int rank, cons
     return map;
 }
 
-int64_t *dimension_map(struct call *call, const struct node *x, int dim, const struct node *index,
-                       size_t *row)
+int64_t *dimension_map(struct call *call, const struct node *x, int dim,
+                       const struct node *index, size_t *row)
 {
     size_t outer = 1;
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
     *row = 1;
     if (graph_failed(call->graph)) return NULL;
-    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE || (!x->rank && index->n != 1)) {
+    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE ||
+        (!x->rank && index->n != 1)) {
         call_fail(call, "a tensor and a vector of integers are needed");
         return NULL;
     }
     for (int d = 0; d < x->rank; d++)
-        if (d < dim) outer *= (size_t)x->shape[d];
-        else if (d > dim) *row *= (size_t)x->shape[d];
+        if (d < dim)
+            outer *= (size_t)x->shape[d];
+        else if (d > dim)
+            *row *= (size_t)x->shape[d];
     int64_t *map = graph_allocate(call->graph, outer * index->n, sizeof *map);
     if (!map) return NULL;
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
         if (k < 0 || k >= extent) {
-            call_fail(call, "index %lld is out of range for dimension %d of size %lld", (long long)k, dim,
-                      (long long)extent);
+            call_fail(call, "index %lld is out of range for dimension %d of size %lld",
+                      (long long)k, dim, (long long)extent);
             return NULL;
         }
         for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + k;
@@ -466,9 +498,10 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
     return map;
 }
 
-/* ---- overwriting with a choice ---------------------------------------------------------------------- */
+/* ---- overwriting with a choice ------------------------------------------------------ */
 
-static double row_distance(const struct node *v, size_t i, const double *got, size_t to, size_t row)
+static double row_distance(const struct node *v, size_t i, const double *got, size_t to,
+                           size_t row)
 {
     double most = 0;
     for (size_t k = 0; k < row; k++) {

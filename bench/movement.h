@@ -8,8 +8,8 @@
 void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
                   const int64_t *stride, int64_t offset, size_t n);
 
-/* A new node of a movement primitive for real x, or an integral one; elements uninitialised,
- * uniform bounds taken over, an error array made when x has one. */
+/* A new node of a movement primitive for real x, or an integral one; elements
+ * uninitialised, uniform bounds taken over, an error array made when x has one. */
 struct node *moved(struct graph *graph, const struct primitive *primitive, struct node *x,
                    int rank, const int64_t *shape, const void *parameters);
 

@@ -1,7 +1,7 @@
 /* Creation: ranges, constants, windows, identity; fill and zero.
  *
- * Ranges are compositions (start + i step) and so carry bounds; windows evaluate in balls, whose
- * radius is the bound.
+ * Ranges are compositions (start + i step) and so carry bounds; windows evaluate in balls,
+ * whose radius is the bound.
  */
 #include <arb_hypgeom.h>
 #include <math.h>
@@ -10,30 +10,35 @@
 #include "bench/op.h"
 #include "bench/pull.h"
 
-/* ---- constants ------------------------------------------------------------------------------- */
+/* ---- constants ---------------------------------------------------------------------- */
 
 /* The dtype PyTorch gives a Python number by itself. */
 static enum dtype number_dtype(const struct value *value)
 {
     switch (value->kind) {
-    case VALUE_BOOL: return DT_BOOL;
-    case VALUE_INT: return DT_I64;
-    case VALUE_TENSOR: return value->tensor.tensor ? value->tensor.tensor->dtype : DT_F32;
-    default: return DT_F32;
+    case VALUE_BOOL:
+        return DT_BOOL;
+    case VALUE_INT:
+        return DT_I64;
+    case VALUE_TENSOR:
+        return value->tensor.tensor ? value->tensor.tensor->dtype : DT_F32;
+    default:
+        return DT_F32;
     }
 }
 
 /* `value` (a number or a one-element tensor) in every element. */
-static struct node *filled(struct call *call, const struct value *value, enum dtype dtype, int rank,
-                           const int64_t *shape)
+static struct node *filled(struct call *call, const struct value *value, enum dtype dtype,
+                           int rank, const int64_t *shape)
 {
     struct graph *g = call->graph;
-    struct node *number = node_reshape(g, node_cast(g, call_node(call, value), dtype), 0, NULL);
+    struct node *number =
+        node_reshape(g, node_cast(g, call_node(call, value), dtype), 0, NULL);
     return node_broadcast(g, number, rank, shape);
 }
 
-static void return_filled(struct call *call, const struct value *value, enum dtype dtype, int rank,
-                          const int64_t *shape)
+static void return_filled(struct call *call, const struct value *value, enum dtype dtype,
+                          int rank, const int64_t *shape)
 {
     struct node *y = filled(call, value, dtype, rank, shape);
     call_return_typed(call, y, dtype);
@@ -70,7 +75,8 @@ static void constant_like(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_dtype(call, "dtype");
-    struct value value = call->op->text ? detail_value(call) : *call_value(call, "fill_value");
+    struct value value =
+        call->op->text ? detail_value(call) : *call_value(call, "fill_value");
     return_filled(call, &value, dtype == DT_NONE ? x->dtype : dtype, x->rank, x->shape);
 }
 
@@ -81,17 +87,21 @@ static void constant_new(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
     enum dtype dtype = call_dtype(call, "dtype");
-    struct value value = call->op->text ? detail_value(call) : *call_value(call, "fill_value");
+    struct value value =
+        call->op->text ? detail_value(call) : *call_value(call, "fill_value");
     return_filled(call, &value, dtype == DT_NONE ? x->dtype : dtype, rank, shape);
 }
 
-/* fill_ and zero_ (text): every element the value, nothing of self left, its gradient zero. */
+/* fill_ and zero_ (text): every element the value, nothing of self left, its
+ * gradient zero. */
 static void fill(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input"), *value;
-    if (call->op->text) value = node_integer_constant(g, x->dtype, 0, 0, NULL);
-    else value = node_cast(g, call_tensor(call, "value"), x->dtype);
+    if (call->op->text)
+        value = node_integer_constant(g, x->dtype, 0, 0, NULL);
+    else
+        value = node_cast(g, call_tensor(call, "value"), x->dtype);
     if (value->n != 1 || value->rank) {
         call_fail(call, "the value to fill with must be one number");
         return;
@@ -108,11 +118,12 @@ static void eye(struct call *call)
     struct node *out = node_new_integer(call->graph, DT_BOOL, 2, shape);
     if (graph_failed(call->graph)) return;
     memset(out->integer, 0, out->n * sizeof *out->integer);
-    for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) out->integer[i * shape[1] + i] = 1;
+    for (int64_t i = 0; i < shape[0] && i < shape[1]; i++)
+        out->integer[i * shape[1] + i] = 1;
     call_return_typed(call, out, dtype == DT_NONE ? DT_F32 : dtype);
 }
 
-/* ---- tensors of Python data ----------------------------------------------------------------------- */
+/* ---- tensors of Python data --------------------------------------------------------- */
 
 /* Shape, dtype and elements of nested lists; `out` is NULL in the first pass. */
 struct literal {
@@ -129,25 +140,30 @@ static void literal_walk(struct literal *l, const struct value *value, int depth
 {
     if (value->kind == VALUE_LIST || value->kind == VALUE_SIZE) {
         int64_t count = (int64_t)value->list.count;
-        if (depth == l->rank && l->n == 0 && depth < TENSOR_MAX_RANK) l->shape[l->rank++] = count;
+        if (depth == l->rank && l->n == 0 && depth < TENSOR_MAX_RANK)
+            l->shape[l->rank++] = count;
         if (depth >= l->rank || l->shape[depth] != count) {
             call_fail(l->call, "the nested lists are ragged");
             return;
         }
-        for (int64_t i = 0; i < count; i++) literal_walk(l, &value->list.items[i], depth + 1);
+        for (int64_t i = 0; i < count; i++)
+            literal_walk(l, &value->list.items[i], depth + 1);
         return;
     }
     struct node *item = call_node(l->call, value);
-    if (depth != l->rank || item->n != 1) call_fail(l->call, "the data is no array of numbers");
+    if (depth != l->rank || item->n != 1)
+        call_fail(l->call, "the data is no array of numbers");
     if (graph_failed(l->call->graph)) return;
     l->dtype = dtype_promote(l->dtype, number_dtype(value));
-    if (l->real) l->real[l->n] = item->integer ? (double)item->integer[0] : *node_values(l->call->graph, item);
+    if (l->real)
+        l->real[l->n] =
+            item->integer ? (double)item->integer[0] : *node_values(l->call->graph, item);
     if (l->integer && item->integer) l->integer[l->n] = item->integer[0];
     l->n++;
 }
 
-/* tensor, as_tensor, scalar_tensor, new_tensor: text is the parameter that has the data; detail 1
- * takes the dtype of `input` by default, 2 float32. */
+/* tensor, as_tensor, scalar_tensor, new_tensor: text is the parameter that has the data;
+ * detail 1 takes the dtype of `input` by default, 2 float32. */
 static void tensor(struct call *call)
 {
     struct graph *g = call->graph;
@@ -161,12 +177,15 @@ static void tensor(struct call *call)
     }
     struct literal l = { .call = call };
     literal_walk(&l, data, 0);
-    if (dtype == DT_NONE && call->op->detail == 1) dtype = call_tensor(call, "input")->dtype;
-    if (dtype == DT_NONE) dtype = call->op->detail == 2 || l.dtype == DT_NONE ? DT_F32 : l.dtype;
+    if (dtype == DT_NONE && call->op->detail == 1)
+        dtype = call_tensor(call, "input")->dtype;
+    if (dtype == DT_NONE)
+        dtype = call->op->detail == 2 || l.dtype == DT_NONE ? DT_F32 : l.dtype;
     bool integral = l.dtype != DT_NONE && dtype_is_integral(l.dtype);
-    struct node *out = integral ? node_new_integer(g, l.dtype, l.rank, l.shape)
-                                : node_new_real(g, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank,
-                                                l.shape);
+    struct node *out =
+        integral
+            ? node_new_integer(g, l.dtype, l.rank, l.shape)
+            : node_new_real(g, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank, l.shape);
     if (graph_failed(g)) return;
     if (out->n != l.n) {
         call_fail(call, "the nested lists are ragged");
@@ -176,7 +195,8 @@ static void tensor(struct call *call)
     l.real = out->integer ? NULL : out->value;
     l.integer = out->integer;
     literal_walk(&l, data, 0);
-    if (!out->integer && dtype_info(dtype)->kind == KIND_FLOAT && dtype_info(dtype)->bytes < 8) {
+    if (!out->integer && dtype_info(dtype)->kind == KIND_FLOAT &&
+        dtype_info(dtype)->bytes < 8) {
         /* Python's doubles are stored rounded. */
         for (size_t i = 0; i < out->n; i++) {
             unsigned char narrow[8];
@@ -187,10 +207,18 @@ static void tensor(struct call *call)
     call_return_typed(call, out, dtype);
 }
 
-/* ---- ranges ------------------------------------------------------------------------------------------ */
+/* ---- ranges
 
-enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_OF_KAISER = 1 << 14,
-       MOST_BETA = 1024 };
+ * *
+ ------------------------------------------------------------------------------------------
+ */
+
+enum {
+    MOST_STEPS = 1 << 28,
+    MOST_OF_WINDOW = 1 << 20,
+    MOST_OF_KAISER = 1 << 14,
+    MOST_BETA = 1024
+};
 
 /* 0, 1, ..., n - 1 as reals. */
 static struct node *counting(struct call *call, int64_t n)
@@ -207,7 +235,8 @@ static bool is_whole(struct call *call, const char *name)
     return kind == VALUE_INT || kind == VALUE_BOOL;
 }
 
-static void integer_range(struct call *call, enum dtype dtype, int64_t start, int64_t step, int64_t n)
+static void integer_range(struct call *call, enum dtype dtype, int64_t start, int64_t step,
+                          int64_t n)
 {
     if (n < 0 || n > MOST_STEPS) call_fail(call, "a range of %lld elements", (long long)n);
     struct node *out = node_new_integer(call->graph, DT_I64, 1, &n);
@@ -216,14 +245,16 @@ static void integer_range(struct call *call, enum dtype dtype, int64_t start, in
     call_return_typed(call, out, dtype);
 }
 
-/* arange; range (detail 1) includes its end and is float32 by default. text "end": one bound. */
+/* arange; range (detail 1) includes its end and is float32 by default. text "end": one
+ * bound. */
 static void arange(struct call *call)
 {
     struct graph *g = call->graph;
     bool from_zero = call->op->text != NULL;
     double start = from_zero ? 0 : call_real(call, "start"), end = call_real(call, "end");
     double step = from_zero ? 1 : call_real(call, "step");
-    bool whole = is_whole(call, "end") && (from_zero || (is_whole(call, "start") && is_whole(call, "step")));
+    bool whole = is_whole(call, "end") &&
+                 (from_zero || (is_whole(call, "start") && is_whole(call, "step")));
     enum dtype dtype = call_dtype(call, "dtype");
 
     if (dtype == DT_NONE) dtype = whole && !call->op->detail ? DT_I64 : DT_F32;
@@ -237,7 +268,8 @@ static void arange(struct call *call)
         call_fail(call, "from %g to %g by %g is no range", start, end, step);
         return;
     }
-    double count = call->op->detail ? floor((end - start) / step) + 1 : ceil((end - start) / step);
+    double count =
+        call->op->detail ? floor((end - start) / step) + 1 : ceil((end - start) / step);
     if (count > MOST_STEPS) count = MOST_STEPS + 1.0;
     if (dtype_is_integral(dtype)) {
         integer_range(call, dtype, (int64_t)start, (int64_t)step, (int64_t)count);
@@ -254,8 +286,9 @@ static struct node *between(struct call *call, double start, double end, int64_t
     struct node *i = counting(call, steps);
     if (steps < 2) return node_offset(g, i, start);
     struct node *width = node_subtract(g, node_scalar(g, end), node_scalar(g, start));
-    return node_offset(g, node_divide(g, node_multiply(g, i, width), node_scalar(g, (double)(steps - 1))),
-                       start);
+    return node_offset(
+        g, node_divide(g, node_multiply(g, i, width), node_scalar(g, (double)(steps - 1))),
+        start);
 }
 
 static void linspace(struct call *call)
@@ -275,7 +308,8 @@ static void linspace(struct call *call)
     struct node *y = counting(call, steps);
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
     for (int64_t i = 0; i < steps && !graph_failed(call->graph); i++)
-        y->value[i] = i < steps / 2 ? start + step * (double)i : end - step * (double)(steps - 1 - i);
+        y->value[i] =
+            i < steps / 2 ? start + step * (double)i : end - step * (double)(steps - 1 - i);
     if (steps == 1 && !graph_failed(call->graph)) y->value[0] = start;
     call_return_typed(call, y, dtype);
 }
@@ -286,12 +320,13 @@ static void logspace(struct call *call)
     enum dtype dtype = call_dtype(call, "dtype");
     struct node *exponent = between(call, call_real(call, "start"), call_real(call, "end"),
                                     call_int(call, "steps"));
-    struct node *y = node_apply2(g, "pow", node_scalar(g, call_real(call, "base")), exponent);
+    struct node *y =
+        node_apply2(g, "pow", node_scalar(g, call_real(call, "base")), exponent);
     call_return_typed(call, y, dtype == DT_NONE ? DT_F32 : dtype);
 }
 
-/* Columns 1, x, x^2, ...; torch.vander has them falling by default, linalg.vander (detail 1)
- * rising and over batches. */
+/* Columns 1, x, x^2, ...; torch.vander has them falling by default, linalg.vander (detail
+ * 1) rising and over batches. */
 static void vander(struct call *call)
 {
     struct graph *g = call->graph;
@@ -326,7 +361,8 @@ static void vander(struct call *call)
         if (x->integer) {
             struct node *next = node_new_integer(g, dtype, x->rank, x->shape);
             for (size_t i = 0; !graph_failed(g) && i < x->n; i++)
-                next->integer[i] = (int64_t)((uint64_t)power->integer[i] * (uint64_t)x->integer[i]);
+                next->integer[i] =
+                    (int64_t)((uint64_t)power->integer[i] * (uint64_t)x->integer[i]);
             power = next;
         } else {
             power = k == 0 ? x : node_multiply(g, power, x);
@@ -335,7 +371,11 @@ static void vander(struct call *call)
     call_return_typed(call, node_concatenate(g, powers, (int)columns, x->rank - 1), dtype);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------- */
+/* ---- windows
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
 
 /* A generalised cosine window a0 - a1 cos(2 pi i / m) + a2 cos(4 pi i / m), the triangle
  * 1 - |2 i / m - 1|, or Kaiser's I0(beta sqrt(1 - (2 i / m - 1)^2)) / I0(beta). */
@@ -413,7 +453,8 @@ static void window_pull(struct pull *pull, void *ball, struct node *node, size_t
 
 static const struct primitive window_primitive = { "a window", NULL, window_pull };
 
-static void return_window(struct call *call, const struct window *kind, int64_t length, bool periodic)
+static void return_window(struct call *call, const struct window *kind, int64_t length,
+                          bool periodic)
 {
     struct graph *g = call->graph;
     enum dtype dtype = call_dtype(call, "dtype");
@@ -438,10 +479,12 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
     for (size_t i = 0; i < node->n; i++) {
         window_ball(y, w, i, 128);
         node->value[i] = arf_get_d(arb_midref(y), ARF_RND_NEAR);
-        /* A kernel's own formula: an angle, a cosine or a series, a sum of terms up to 1. */
+        /* A kernel's own formula: an angle, a cosine or a series, a sum of terms up
+         * to 1. */
         double kernel = graph_is_model(g) ? 8 * g->unit : 0;
         if (certify)
-            node->error[i] = UNIT_ROUNDOFF * fabs(node->value[i]) + mag_get_d(arb_radref(y)) + 0x1p-1074 + kernel;
+            node->error[i] = UNIT_ROUNDOFF * fabs(node->value[i]) +
+                             mag_get_d(arb_radref(y)) + 0x1p-1074 + kernel;
     }
     arb_clear(y);
     node_round(g, node);
@@ -468,10 +511,12 @@ static void window(struct call *call)
     if (kind.kind == WINDOW_KAISER) kind.beta = call_real(call, "beta");
     if (!(fabs(kind.beta) <= MOST_BETA) ||
         (kind.kind == WINDOW_KAISER && call_int(call, "window_length") > MOST_OF_KAISER)) {
-        call_fail(call, "a Kaiser window of beta %g or of this length takes too long", kind.beta);
+        call_fail(call, "a Kaiser window of beta %g or of this length takes too long",
+                  kind.beta);
         return;
     }
-    return_window(call, &kind, call_int(call, "window_length"), call_bool(call, "periodic"));
+    return_window(call, &kind, call_int(call, "window_length"),
+                  call_bool(call, "periodic"));
 }
 
 /* clang-format off */

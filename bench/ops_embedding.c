@@ -4,10 +4,11 @@
 
 #include "bench/op.h"
 
-/* Rows of `weight` whose norm exceeds max_norm scaled to it, where `used`; without gradient, as
- * PyTorch renormalises in place before the lookup. */
-static struct node *renormalized(struct call *call, struct node *weight, const struct node *indices,
-                                 double max_norm, double norm_type)
+/* Rows of `weight` whose norm exceeds max_norm scaled to it, where `used`; without
+ * gradient, as PyTorch renormalises in place before the lookup. */
+static struct node *renormalized(struct call *call, struct node *weight,
+                                 const struct node *indices, double max_norm,
+                                 double norm_type)
 {
     struct graph *g = call->graph;
     int64_t column[2] = { weight->shape[0], 1 };
@@ -17,21 +18,27 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
 
     if (graph_failed(g)) return weight;
     for (size_t i = 0; i < indices->n; i++) used->integer[indices->integer[i]] = 1;
-    if (isinf(norm_type)) norm = node_extremum_detached(g, size, 2, 1);
-    else if (norm_type == 2) norm = node_apply(g, "sqrt", node_sum(g, node_multiply(g, w, w), 2, true));
-    else if (norm_type == 1) norm = node_sum(g, size, 2, true);
+    if (isinf(norm_type))
+        norm = node_extremum_detached(g, size, 2, 1);
+    else if (norm_type == 2)
+        norm = node_apply(g, "sqrt", node_sum(g, node_multiply(g, w, w), 2, true));
+    else if (norm_type == 1)
+        norm = node_sum(g, size, 2, true);
     else {
         norm = node_sum(g, node_apply2(g, "pow", size, node_scalar(g, norm_type)), 2, true);
         norm = node_apply2(g, "pow", norm, node_scalar(g, 1 / norm_type));
     }
     struct node *large = node_compare(g, COMPARE_GT, norm, node_scalar(g, max_norm));
-    struct node *scale = node_divide(g, node_scalar(g, max_norm), node_offset(g, norm, 1e-7));
-    scale = node_select(g, used, node_select(g, large, scale, node_scalar(g, 1)), node_scalar(g, 1));
+    struct node *scale =
+        node_divide(g, node_scalar(g, max_norm), node_offset(g, norm, 1e-7));
+    scale = node_select(g, used, node_select(g, large, scale, node_scalar(g, 1)),
+                        node_scalar(g, 1));
     return node_multiply(g, w, scale);
 }
 
 /* The lookup's arguments checked: integer indices within a 2-D weight. */
-static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
+static bool check_lookup(struct call *call, const struct node *indices,
+                         const struct node *weight)
 {
     if (graph_failed(call->graph)) return false;
     if (!indices->integer || weight->rank != 2 || weight->integer) {
@@ -59,22 +66,24 @@ static int64_t padding_row(struct call *call, const struct node *weight)
 }
 
 /* Rows of `table` at the indices, in `shape`. */
-static struct node *rows_at(struct graph *graph, struct node *table, const struct node *indices, int rank,
-                            const int64_t *shape)
+static struct node *rows_at(struct graph *graph, struct node *table,
+                            const struct node *indices, int rank, const int64_t *shape)
 {
-    return node_gather_rows(graph, table, rank, shape, (size_t)table->shape[1], indices->integer, 0);
+    return node_gather_rows(graph, table, rank, shape, (size_t)table->shape[1],
+                            indices->integer, 0);
 }
 
-/* What multiplies the gradient of each looked-up row: 0 at padding, 1 / (how often the row is
- * used) with scale_grad_by_freq. NULL when every one is 1. */
-static struct node *gradient_scale(struct call *call, const struct node *indices, int64_t rows,
-                                   int64_t padding)
+/* What multiplies the gradient of each looked-up row: 0 at padding, 1 / (how often the row
+ * is used) with scale_grad_by_freq. NULL when every one is 1. */
+static struct node *gradient_scale(struct call *call, const struct node *indices,
+                                   int64_t rows, int64_t padding)
 {
     struct graph *g = call->graph;
     bool by_count = call_bool(call, "scale_grad_by_freq"), padded = false;
     int64_t shape[TENSOR_MAX_RANK];
 
-    for (size_t i = 0; i < indices->n; i++) padded = padded || indices->integer[i] == padding;
+    for (size_t i = 0; i < indices->n; i++)
+        padded = padded || indices->integer[i] == padding;
     if (!by_count && !padded) return NULL;
     if (indices->rank >= TENSOR_MAX_RANK) return NULL;
     memcpy(shape, indices->shape, (size_t)indices->rank * sizeof *shape);
@@ -92,7 +101,8 @@ static struct node *gradient_scale(struct call *call, const struct node *indices
     return by_count ? node_divide(g, factor, count) : factor;
 }
 
-/* F.embedding(input, weight) and torch.embedding(weight, indices): text "torch" for the latter. */
+/* F.embedding(input, weight) and torch.embedding(weight, indices): text "torch" for the
+ * latter. */
 static void embedding(struct call *call)
 {
     struct graph *g = call->graph;
@@ -108,16 +118,22 @@ static void embedding(struct call *call)
     memcpy(shape, indices->shape, (size_t)indices->rank * sizeof *shape);
     shape[indices->rank] = weight->shape[1];
     struct node *y = rows_at(g, table, indices, indices->rank + 1, shape);
-    struct node *scale = weight->tracked ? gradient_scale(call, indices, weight->shape[0], padding) : NULL;
+    struct node *scale =
+        weight->tracked ? gradient_scale(call, indices, weight->shape[0], padding) : NULL;
     if (scale || table != weight) {
-        struct node *through = table == weight ? y : rows_at(g, weight, indices, indices->rank + 1, shape);
+        struct node *through =
+            table == weight ? y : rows_at(g, weight, indices, indices->rank + 1, shape);
         if (scale) through = node_multiply(g, through, scale);
         y = node_straight_through(g, y, through);
     }
     call_return_typed(call, y, weight->dtype);
 }
 
-/* ---- bags ----------------------------------------------------------------------------------------- */
+/* ---- bags
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
 
 /* The bag of each index: rows of a 2-D input, or runs between offsets. */
 static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *bags)
@@ -130,14 +146,16 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
         for (size_t i = 0; i < indices->n; i++) bag[i] = (int64_t)i / indices->shape[1];
         return bag;
     }
-    if (indices->rank != 1 || !offsets || !offsets->integer || offsets->rank != 1 || !offsets->n) {
+    if (indices->rank != 1 || !offsets || !offsets->integer || offsets->rank != 1 ||
+        !offsets->n) {
         call_fail(call, "a vector of indices needs offsets");
         return NULL;
     }
     *bags = (int64_t)offsets->n - call_bool(call, "include_last_offset");
     for (size_t i = 0; i < offsets->n; i++)
         if (offsets->integer[i] < (i ? offsets->integer[i - 1] : 0) ||
-            offsets->integer[i] > (int64_t)indices->n || (i == 0 && offsets->integer[0] != 0)) {
+            offsets->integer[i] > (int64_t)indices->n ||
+            (i == 0 && offsets->integer[0] != 0)) {
             call_fail(call, "the offsets must rise from 0 and stay within the indices");
             return NULL;
         }
@@ -150,8 +168,8 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
 }
 
 /* The largest row element of each bag: position among the looked-up elements, or -1. */
-static int64_t *bag_maxima(struct graph *graph, struct node *rows, const int64_t *bag, int64_t bags,
-                           const struct node *indices, int64_t padding)
+static int64_t *bag_maxima(struct graph *graph, struct node *rows, const int64_t *bag,
+                           int64_t bags, const struct node *indices, int64_t padding)
 {
     size_t width = (size_t)rows->shape[1];
     const double *value = node_values(graph, rows);
@@ -172,15 +190,18 @@ static enum bag_mode read_mode(struct call *call)
 {
     static const char *const names[] = { "sum", "mean", "max" };
     const struct value *mode = call_value(call, "mode");
-    if (mode->kind == VALUE_INT && mode->integer >= 0 && mode->integer <= 2) return (enum bag_mode)mode->integer;
+    if (mode->kind == VALUE_INT && mode->integer >= 0 && mode->integer <= 2)
+        return (enum bag_mode)mode->integer;
     for (int k = 0; k < 3; k++)
-        if (mode->kind == VALUE_STRING && !strcmp(mode->string, names[k])) return (enum bag_mode)k;
+        if (mode->kind == VALUE_STRING && !strcmp(mode->string, names[k]))
+            return (enum bag_mode)k;
     call_fail(call, "an unknown mode of embedding_bag");
     return BAG_SUM;
 }
 
-static struct node *bag_result(struct call *call, struct node *rows, const struct node *indices,
-                               const int64_t *bag, int64_t bags, int64_t padding, enum bag_mode mode)
+static struct node *bag_result(struct call *call, struct node *rows,
+                               const struct node *indices, const int64_t *bag, int64_t bags,
+                               int64_t padding, enum bag_mode mode)
 {
     struct graph *g = call->graph;
     int64_t shape[2] = { bags, rows->shape[1] };
@@ -189,7 +210,8 @@ static struct node *bag_result(struct call *call, struct node *rows, const struc
         int64_t *best = bag_maxima(g, rows, bag, bags, indices, padding);
         return best ? node_gather(g, rows, 2, shape, best, 0) : rows;
     }
-    int64_t *target = graph_allocate(g, indices->n, sizeof *target), column[2] = { bags, 1 };
+    int64_t *target = graph_allocate(g, indices->n, sizeof *target),
+            column[2] = { bags, 1 };
     struct node *sizes = node_constant(g, DT_NONE, 0, 2, column);
     if (graph_failed(g)) return rows;
     for (size_t i = 0; i < indices->n; i++) {
@@ -223,46 +245,60 @@ static void embedding_bag(struct call *call)
     if (!call->op->text && !call_is_none(call, "max_norm"))
         table = renormalized(call, weight, indices, call_real(call, "max_norm"),
                              call_real(call, "norm_type"));
-    int64_t *bag = bags_of(call, indices, &bags), shape[2] = { (int64_t)indices->n, weight->shape[1] };
+    int64_t *bag = bags_of(call, indices, &bags),
+            shape[2] = { (int64_t)indices->n, weight->shape[1] };
     if (!bag) return;
     struct node *rows = rows_at(g, table, indices, 2, shape);
     struct node *scale = weight->tracked && call_bool(call, "scale_grad_by_freq")
-                             ? gradient_scale(call, indices, weight->shape[0], -1) : NULL;
+                             ? gradient_scale(call, indices, weight->shape[0], -1)
+                             : NULL;
     if (scale || table != weight) {
-        struct node *through = table == weight ? rows : rows_at(g, weight, indices, 2, shape);
-        if (scale) through = node_multiply(g, through, node_reshape(g, scale, 2, (int64_t[]){ -1, 1 }));
+        struct node *through =
+            table == weight ? rows : rows_at(g, weight, indices, 2, shape);
+        if (scale)
+            through =
+                node_multiply(g, through, node_reshape(g, scale, 2, (int64_t[]){ -1, 1 }));
         rows = node_straight_through(g, rows, through);
     }
-    if (samples) rows = node_multiply(g, rows, node_reshape(g, samples, 2, (int64_t[]){ -1, 1 }));
-    call_return_typed(call, bag_result(call, rows, indices, bag, bags, padding, mode), weight->dtype);
+    if (samples)
+        rows = node_multiply(g, rows, node_reshape(g, samples, 2, (int64_t[]){ -1, 1 }));
+    call_return_typed(call, bag_result(call, rows, indices, bag, bags, padding, mode),
+                      weight->dtype);
     /* torch.embedding_bag returns three more tensors that serve its own backward. */
     for (int k = 0; k < 3 && call->op->text; k++) call_return_none(call);
 }
 
 static void embedding_renorm(struct call *call)
 {
-    struct node *weight = call_tensor(call, "input"), *indices = call_tensor(call, "indices");
+    struct node *weight = call_tensor(call, "input"),
+                *indices = call_tensor(call, "indices");
     if (!check_lookup(call, indices, weight)) return;
-    call_return_typed(call, renormalized(call, weight, indices, call_real(call, "max_norm"),
-                                         call_real(call, "norm_type")), weight->dtype);
+    call_return_typed(call,
+                      renormalized(call, weight, indices, call_real(call, "max_norm"),
+                                   call_real(call, "norm_type")),
+                      weight->dtype);
 }
 
 /* aten.embedding_dense_backward: the gradient of the weight. */
 static void embedding_dense_backward(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *gradient = call_tensor(call, "grad_output"), *indices = call_tensor(call, "indices");
+    struct node *gradient = call_tensor(call, "grad_output"),
+                *indices = call_tensor(call, "indices");
     int64_t rows = call_int(call, "num_weights"), padding = call_int(call, "padding_idx");
     if (!indices->integer || !gradient->rank) call_fail(call, "integer indices are needed");
     if (graph_failed(g)) return;
     int64_t shape[2] = { rows, gradient->shape[gradient->rank - 1] };
     int64_t *map = graph_allocate(g, indices->n, sizeof *map);
     if (!map) return;
-    for (size_t i = 0; i < indices->n; i++) map[i] = indices->integer[i] == padding ? -1 : indices->integer[i];
+    for (size_t i = 0; i < indices->n; i++)
+        map[i] = indices->integer[i] == padding ? -1 : indices->integer[i];
     struct node *scale = call_bool(call, "scale_grad_by_freq")
-                             ? gradient_scale(call, indices, rows, padding) : NULL;
+                             ? gradient_scale(call, indices, rows, padding)
+                             : NULL;
     if (scale) gradient = node_multiply(g, gradient, scale);
-    call_return_typed(call, node_scatter_add_rows(g, gradient, 2, shape, (size_t)shape[1], map),
+    call_return_typed(call,
+                      node_scatter_add_rows(g, gradient, 2, shape, (size_t)shape[1], map),
                       gradient->dtype);
 }
 
@@ -280,13 +316,15 @@ static void one_hot(struct call *call)
         if (x->integer[i] < 0) call_fail(call, "a class must not be negative");
     }
     if (classes == -1 && most < INT64_MAX) classes = most + 1;
-    if (most >= classes || classes < 1) call_fail(call, "%lld classes are too few", (long long)classes);
+    if (most >= classes || classes < 1)
+        call_fail(call, "%lld classes are too few", (long long)classes);
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = classes;
     struct node *y = node_new_integer(call->graph, DT_I64, x->rank + 1, shape);
     if (graph_failed(call->graph)) return;
     memset(y->integer, 0, y->n * sizeof *y->integer);
-    for (size_t i = 0; i < x->n; i++) y->integer[i * (size_t)classes + (size_t)x->integer[i]] = 1;
+    for (size_t i = 0; i < x->n; i++)
+        y->integer[i * (size_t)classes + (size_t)x->integer[i]] = 1;
     call_return(call, y);
 }
 

@@ -1,4 +1,5 @@
-/* Blocks and planes: unfold and fold (im2col and its adjoint), pixel and channel shuffles. */
+/* Blocks and planes: unfold and fold (im2col and its adjoint), pixel and channel shuffles.
+ */
 #include <string.h>
 
 #include "bench/op.h"
@@ -17,23 +18,26 @@ static bool read_blocks(struct blocks *b, struct call *call)
     call_ints_repeated(call, "padding", b->padding, 2);
     call_ints_repeated(call, "stride", b->stride, 2);
     for (int k = 0; k < 2; k++) {
-        if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 || b->padding[k] < 0 ||
-            b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX || b->padding[k] > INT32_MAX ||
-            b->in[k] < 0 || b->in[k] > INT32_MAX) {
+        if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 ||
+            b->padding[k] < 0 || b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX ||
+            b->padding[k] > INT32_MAX || b->in[k] < 0 || b->in[k] > INT32_MAX) {
             call_fail(call, "kernel, dilation, padding or stride is out of range");
             return false;
         }
-        int64_t span = b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
+        int64_t span =
+            b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
         b->out[k] = span < 0 ? 0 : span / b->stride[k] + 1;
         if (b->out[k] < 1) call_fail(call, "the blocks are larger than the input");
     }
     return !graph_failed(call->graph);
 }
 
-/* For element (n, c, ky, kx, oy, ox) of the blocks its place in (n, c, y, x), -1 in the padding. */
+/* For element (n, c, ky, kx, oy, ox) of the blocks its place in (n, c, y, x), -1 in the
+ * padding. */
 static int64_t *block_map(struct graph *graph, const struct blocks *b)
 {
-    const int64_t shape[] = { b->batch, b->channels, b->kernel[0], b->kernel[1], b->out[0], b->out[1] };
+    const int64_t shape[] = { b->batch,     b->channels, b->kernel[0],
+                              b->kernel[1], b->out[0],   b->out[1] };
     size_t planes = (size_t)(b->batch * b->channels), at = 0, n;
     if (!shape_elements(&n, 6, shape)) {
         graph_fail(graph, STATUS_SKIP, "the blocks are too many");
@@ -49,7 +53,8 @@ static int64_t *block_map(struct graph *graph, const struct blocks *b)
                         int64_t y = oy * b->stride[0] - b->padding[0] + ky * b->dilation[0];
                         int64_t x = ox * b->stride[1] - b->padding[1] + kx * b->dilation[1];
                         bool inside = y >= 0 && y < b->in[0] && x >= 0 && x < b->in[1];
-                        map[at++] = inside ? ((int64_t)plane * b->in[0] + y) * b->in[1] + x : -1;
+                        map[at++] =
+                            inside ? ((int64_t)plane * b->in[0] + y) * b->in[1] + x : -1;
                     }
     return map;
 }
@@ -66,12 +71,14 @@ static void unfold(struct call *call)
         return;
     }
     const int64_t *shape = x->shape + x->rank - 3;
-    b = (struct blocks){ .batch = x->rank == 4 ? x->shape[0] : 1, .channels = shape[0],
+    b = (struct blocks){ .batch = x->rank == 4 ? x->shape[0] : 1,
+                         .channels = shape[0],
                          .in = { shape[1], shape[2] } };
     if (!read_blocks(&b, call)) return;
     int64_t *map = block_map(g, &b);
     if (!map) return;
-    int64_t result[3] = { b.batch, b.channels * b.kernel[0] * b.kernel[1], b.out[0] * b.out[1] };
+    int64_t result[3] = { b.batch, b.channels * b.kernel[0] * b.kernel[1],
+                          b.out[0] * b.out[1] };
     int batched = x->rank == 4;
     call_return(call, node_gather(g, x, 2 + batched, result + !batched, map, 0));
 }
@@ -102,12 +109,13 @@ static void fold(struct call *call)
     call_return(call, node_scatter_add(g, x, 3 + batched, result + !batched, map));
 }
 
-/* ---- shuffles --------------------------------------------------------------------------------- */
+/* ---- shuffles ----------------------------------------------------------------------- */
 
 /* Reshape the trailing dimensions of x to `split`, permute them by `order`, and reshape to
  * `merged`; `lead` dimensions in front stay. */
-static struct node *shuffled(struct graph *graph, struct node *x, int lead, int parts, const int64_t *split,
-                             const int *order, int rank, const int64_t *merged)
+static struct node *shuffled(struct graph *graph, struct node *x, int lead, int parts,
+                             const int64_t *split, const int *order, int rank,
+                             const int64_t *merged)
 {
     int64_t shape[TENSOR_MAX_RANK];
     int all[TENSOR_MAX_RANK];
@@ -136,11 +144,11 @@ static void pixel_shuffle(struct call *call)
         return;
     }
     if (call->op->detail)
-        x = shuffled(g, x, lead, 5, (int64_t[]){ c, h / r, r, w / r, r }, (int[]){ 0, 2, 4, 1, 3 }, 3,
-                     (int64_t[]){ c * r * r, h / r, w / r });
+        x = shuffled(g, x, lead, 5, (int64_t[]){ c, h / r, r, w / r, r },
+                     (int[]){ 0, 2, 4, 1, 3 }, 3, (int64_t[]){ c * r * r, h / r, w / r });
     else
-        x = shuffled(g, x, lead, 5, (int64_t[]){ c / (r * r), r, r, h, w }, (int[]){ 0, 3, 1, 4, 2 }, 3,
-                     (int64_t[]){ c / (r * r), h * r, w * r });
+        x = shuffled(g, x, lead, 5, (int64_t[]){ c / (r * r), r, r, h, w },
+                     (int[]){ 0, 3, 1, 4, 2 }, 3, (int64_t[]){ c / (r * r), h * r, w * r });
     call_return(call, x);
 }
 
@@ -154,8 +162,9 @@ static void channel_shuffle(struct call *call)
     }
     int64_t inner = 1, channels = x->shape[1];
     for (int d = 2; d < x->rank; d++) inner *= x->shape[d];
-    struct node *y = shuffled(call->graph, x, 1, 3, (int64_t[]){ groups, channels / groups, inner },
-                              (int[]){ 1, 0, 2 }, 2, (int64_t[]){ channels, inner });
+    struct node *y =
+        shuffled(call->graph, x, 1, 3, (int64_t[]){ groups, channels / groups, inner },
+                 (int[]){ 1, 0, 2 }, 2, (int64_t[]){ channels, inner });
     call_return(call, node_reshape(call->graph, y, x->rank, x->shape));
 }
 

@@ -1,10 +1,11 @@
 /* Fractional max pooling (Graham, 2014): windows whose starts follow a random sequence.
  *
  * Given the sample u of a dimension, window i starts at floor((i + u) a) - floor(u a) with
- * a = (in - k) / (out - 1), the last one at in - k. When the samples are not arguments they are
- * the device's secret, but few sequences are possible: for each plane the first combination is
- * taken that explains every output of the device, so its result is judged as exactly as if the
- * samples were known. A result that no combination explains is compared with that of u = 1/2.
+ * a = (in - k) / (out - 1), the last one at in - k. When the samples are not arguments they
+ * are the device's secret, but few sequences are possible: for each plane the first
+ * combination is taken that explains every output of the device, so its result is judged as
+ * exactly as if the samples were known. A result that no combination explains is compared
+ * with that of u = 1/2.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,7 +26,8 @@ struct fractional {
     size_t count[MOST_DIMS];
 };
 
-static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u, bool single)
+static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u,
+                          bool single)
 {
     int64_t out = f->out[d], span = f->in[d] - f->kernel[d];
     for (int64_t i = 0; i + 1 < out; i++) {
@@ -46,8 +48,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All sequences: between consecutive u at which some (i + u) a is whole nothing changes. That of
- * u = 1/2 comes first. */
+/* All sequences: between consecutive u at which some (i + u) a is whole nothing changes.
+ * That of u = 1/2 comes first. */
 static bool make_all(struct fractional *f, struct graph *graph, int d)
 {
     size_t out = (size_t)f->out[d], n = 0;
@@ -73,8 +75,10 @@ static bool make_all(struct fractional *f, struct graph *graph, int d)
     return true;
 }
 
-/* The first largest element of a window, PyTorch's order; a later NaN replaces everything. */
-static size_t window_maximum(const struct fractional *f, const double *plane, const int64_t *at)
+/* The first largest element of a window, PyTorch's order; a later NaN
+ * replaces everything. */
+static size_t window_maximum(const struct fractional *f, const double *plane,
+                             const int64_t *at)
 {
     size_t best = SIZE_MAX;
     int64_t end[MOST_DIMS];
@@ -88,10 +92,10 @@ static size_t window_maximum(const struct fractional *f, const double *plane, co
     return best;
 }
 
-/* Maxima of one plane for one sequence per dimension. With `got`, stop and return false at the
- * first that is not the device's. */
-static bool pool_plane(const struct fractional *f, const double *plane, const int64_t *const *starts,
-                       const double *got, int64_t *index)
+/* Maxima of one plane for one sequence per dimension. With `got`, stop and return false at
+ * the first that is not the device's. */
+static bool pool_plane(const struct fractional *f, const double *plane,
+                       const int64_t *const *starts, const double *got, int64_t *index)
 {
     size_t at = 0;
     for (int64_t z = 0; z < f->out[0]; z++)
@@ -99,13 +103,16 @@ static bool pool_plane(const struct fractional *f, const double *plane, const in
             for (int64_t x = 0; x < f->out[2]; x++, at++) {
                 int64_t place[MOST_DIMS] = { starts[0][z], starts[1][y], starts[2][x] };
                 size_t best = window_maximum(f, plane, place);
-                if (got && got[at] != plane[best] && !(isnan(got[at]) && isnan(plane[best]))) return false;
+                if (got && got[at] != plane[best] &&
+                    !(isnan(got[at]) && isnan(plane[best])))
+                    return false;
                 index[at] = (int64_t)best;
             }
     return true;
 }
 
-static void explain_plane(const struct fractional *f, const double *plane, const double *got, int64_t *index)
+static void explain_plane(const struct fractional *f, const double *plane,
+                          const double *got, int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
     size_t total = f->count[0] * f->count[1] * f->count[2];
@@ -121,10 +128,11 @@ static void explain_plane(const struct fractional *f, const double *plane, const
     (void)pool_plane(f, plane, starts, NULL, index);
 }
 
-/* Sequences of one plane from given samples: PyTorch lists them width first in 2-D and depth
- * first in 3-D. */
-static void sampled_plane(const struct fractional *f, const double *plane, const double *samples,
-                          bool single, int64_t *const *scratch, int64_t *index)
+/* Sequences of one plane from given samples: PyTorch lists them width first in 2-D and
+ * depth first in 3-D. */
+static void sampled_plane(const struct fractional *f, const double *plane,
+                          const double *samples, bool single, int64_t *const *scratch,
+                          int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
     for (int d = 0; d < MOST_DIMS; d++) {
@@ -139,7 +147,8 @@ static void sampled_plane(const struct fractional *f, const double *plane, const
 
 static bool open_fractional(struct fractional *f, struct call *call, const struct node *x)
 {
-    const struct value *size = call_value(call, "output_size"), *by = call_value(call, "output_ratio");
+    const struct value *size = call_value(call, "output_size"),
+                       *by = call_value(call, "output_ratio");
     int64_t kernel[MOST_DIMS], out[MOST_DIMS] = { 0 };
 
     *f = (struct fractional){ .dims = (int)call->op->detail, .planes = 1, .rank = x->rank };
@@ -148,8 +157,10 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
         return false;
     }
     call_ints_repeated(call, "kernel_size", kernel, f->dims);
-    if (size->kind != VALUE_NONE) call_ints_repeated(call, "output_size", out, f->dims);
-    else if (by->kind == VALUE_NONE) call_fail(call, "output_size or output_ratio is needed");
+    if (size->kind != VALUE_NONE)
+        call_ints_repeated(call, "output_size", out, f->dims);
+    else if (by->kind == VALUE_NONE)
+        call_fail(call, "output_size or output_ratio is needed");
     memcpy(f->shape, x->shape, sizeof f->shape);
     for (int d = 0; d < x->rank - f->dims; d++) f->planes *= (size_t)x->shape[d];
     for (int d = 0; d < MOST_DIMS && !graph_failed(call->graph); d++) {
@@ -161,18 +172,22 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
         }
         f->in[d] = x->shape[x->rank - f->dims + own];
         if (size->kind == VALUE_NONE) {
-            const struct value *item = value_is_sequence(by)
-                                           ? &by->list.items[by->list.count > (size_t)own ? own : 0] : by;
-            out[own] = (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
+            const struct value *item =
+                value_is_sequence(by)
+                    ? &by->list.items[by->list.count > (size_t)own ? own : 0]
+                    : by;
+            out[own] =
+                (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
         }
         f->out[d] = out[own];
         f->kernel[d] = kernel[own];
         f->shape[x->rank - f->dims + own] = out[own];
-        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] || kernel[own] > f->in[d] ||
-            out[own] + kernel[own] - 1 > f->in[d])
-            call_fail(call, "%lld windows of %lld do not fit %lld elements", (long long)out[own],
-                      (long long)kernel[own], (long long)f->in[d]);
-        else (void)make_all(f, call->graph, d);
+        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] ||
+            kernel[own] > f->in[d] || out[own] + kernel[own] - 1 > f->in[d])
+            call_fail(call, "%lld windows of %lld do not fit %lld elements",
+                      (long long)out[own], (long long)kernel[own], (long long)f->in[d]);
+        else
+            (void)make_all(f, call->graph, d);
     }
     return !graph_failed(call->graph);
 }
@@ -208,24 +223,29 @@ static bool same_value(void *context, size_t i, int64_t index)
 static void fractional_max_pool(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *samples = call_optional_tensor(call, "_random_samples");
+    struct node *x = call_tensor(call, "input"),
+                *samples = call_optional_tensor(call, "_random_samples");
     struct fractional f;
 
     x = node_to_real(g, x);
     const double *value = node_values(g, x);
     if (graph_failed(g) || !open_fractional(&f, call, x)) return;
     struct node *index = node_new_integer(g, DT_I64, f.rank, f.shape);
-    size_t plane = (size_t)(f.in[0] * f.in[1] * f.in[2]), per_plane = (size_t)(f.out[0] * f.out[1] * f.out[2]);
+    size_t plane = (size_t)(f.in[0] * f.in[1] * f.in[2]),
+           per_plane = (size_t)(f.out[0] * f.out[1] * f.out[2]);
     int64_t *scratch[MOST_DIMS];
-    for (int d = 0; d < MOST_DIMS; d++) scratch[d] = graph_allocate(g, (size_t)f.out[d], sizeof(int64_t));
-    if (samples && samples->n < f.planes * (size_t)f.dims) call_fail(call, "there are too few random samples");
+    for (int d = 0; d < MOST_DIMS; d++)
+        scratch[d] = graph_allocate(g, (size_t)f.out[d], sizeof(int64_t));
+    if (samples && samples->n < f.planes * (size_t)f.dims)
+        call_fail(call, "there are too few random samples");
     if (graph_failed(g)) return;
     const double *sample = samples ? node_values(g, samples) : NULL;
     const double *got = samples ? NULL : device_values(call, index->n);
     for (size_t p = 0; p < f.planes; p++) {
         int64_t *own = index->integer + p * per_plane;
         if (sample)
-            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims, x->dtype != DT_F64, scratch, own);
+            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims,
+                          x->dtype != DT_F64, scratch, own);
         else
             explain_plane(&f, value + p * plane, got ? got + p * per_plane : NULL, own);
     }
@@ -234,7 +254,8 @@ static void fractional_max_pool(struct call *call)
     if (both) index = call_settled_indices(call, 1, index, same_value, &tie);
     int64_t *map = graph_allocate(g, index->n, sizeof *map);
     if (!map) return;
-    for (size_t i = 0; i < index->n; i++) map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
+    for (size_t i = 0; i < index->n; i++)
+        map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
     call_return(call, node_gather(g, x, f.rank, f.shape, map, 0));
     if (both) call_return(call, index);
 }

@@ -15,7 +15,8 @@ static const struct tensor_record *recorded_output(const struct call *call)
 static bool has_shape(const struct indexing *indexing, const struct tensor_record *record)
 {
     return record->rank == indexing->rank &&
-           !memcmp(record->shape, indexing->shape, (size_t)indexing->rank * sizeof *record->shape);
+           !memcmp(record->shape, indexing->shape,
+                   (size_t)indexing->rank * sizeof *record->shape);
 }
 
 /* Does `value` broadcast to the indexed shape, extents of 1 in front not counting? */
@@ -29,8 +30,9 @@ static bool value_broadcasts(const struct node *value, const struct indexing *in
     return true;
 }
 
-/* Resolve the index. A dump writes the tuple of x[0, 2] and the list of x[[0, 2]] alike; the
- * list is meant when the tuple does not fit x, the recorded result or the value assigned. */
+/* Resolve the index. A dump writes the tuple of x[0, 2] and the list of x[[0, 2]] alike;
+ * the list is meant when the tuple does not fit x, the recorded result or the value
+ * assigned. */
 static bool resolve(struct indexing *out, struct call *call, const struct node *x,
                     const struct value *index, const struct node *assigned)
 {
@@ -45,7 +47,8 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
         call_fail(call, "%s", *why ? why : "the index cannot be resolved");
         return false;
     }
-    bool fits = indexing_open(out, call, x, index->list.items, index->list.count, false, why, sizeof why);
+    bool fits = indexing_open(out, call, x, index->list.items, index->list.count, false,
+                              why, sizeof why);
     bool agrees = fits && (!record || has_shape(out, record)) &&
                   (!assigned || value_broadcasts(assigned, out));
     if (!agrees && !graph_failed(call->graph) &&
@@ -59,13 +62,14 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
     return fits;
 }
 
-static void return_indexed(struct call *call, struct node *x, const struct indexing *indexing)
+static void return_indexed(struct call *call, struct node *x,
+                           const struct indexing *indexing)
 {
     struct node *y = indexing->is_view
-                         ? node_view(call->graph, x, indexing->rank, indexing->shape, indexing->stride,
-                                     indexing->offset)
-                         : node_gather_rows(call->graph, x, indexing->rank, indexing->shape, indexing->row,
-                                            indexing->map, 0);
+                         ? node_view(call->graph, x, indexing->rank, indexing->shape,
+                                     indexing->stride, indexing->offset)
+                         : node_gather_rows(call->graph, x, indexing->rank, indexing->shape,
+                                            indexing->row, indexing->map, 0);
     call_return(call, y);
 }
 
@@ -73,12 +77,13 @@ static void getitem(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct indexing indexing;
-    if (resolve(&indexing, call, x, call_value(call, "index"), NULL)) return_indexed(call, x, &indexing);
+    if (resolve(&indexing, call, x, call_value(call, "index"), NULL))
+        return_indexed(call, x, &indexing);
 }
 
 /* The value in x's dtype and the indexed shape, extents of 1 in front dropped. */
-static struct node *assigned_value(struct call *call, const struct node *x, struct node *value,
-                                   const struct indexing *indexing)
+static struct node *assigned_value(struct call *call, const struct node *x,
+                                   struct node *value, const struct indexing *indexing)
 {
     int drop = value->rank > indexing->rank ? value->rank - indexing->rank : 0;
     if (graph_failed(call->graph) || !value_broadcasts(value, indexing)) {
@@ -86,8 +91,8 @@ static struct node *assigned_value(struct call *call, const struct node *x, stru
         return value;
     }
     value = node_reshape(call->graph, value, value->rank - drop, value->shape + drop);
-    return node_broadcast(call->graph, node_cast(call->graph, value, x->dtype), indexing->rank,
-                          indexing->shape);
+    return node_broadcast(call->graph, node_cast(call->graph, value, x->dtype),
+                          indexing->rank, indexing->shape);
 }
 
 static void return_assigned(struct call *call, struct node *x, struct node *value,
@@ -97,10 +102,12 @@ static void return_assigned(struct call *call, struct node *x, struct node *valu
     value = assigned_value(call, x, value, indexing);
     if (graph_failed(g) || !indexing_need_map(indexing, call, x)) return;
     if (!accumulate) {
-        call_return_typed(call, overwritten(call, x, value, indexing->row, indexing->map), x->dtype);
+        call_return_typed(call, overwritten(call, x, value, indexing->row, indexing->map),
+                          x->dtype);
         return;
     }
-    struct node *sum = node_scatter_add_rows(g, value, x->rank, x->shape, indexing->row, indexing->map);
+    struct node *sum =
+        node_scatter_add_rows(g, value, x->rank, x->shape, indexing->row, indexing->map);
     if (!x->integer) {
         call_return_typed(call, node_add(g, x, sum), x->dtype);
         return;
@@ -149,7 +156,7 @@ static void index_put(struct call *call)
         return_assigned(call, x, values, &indexing, call_bool(call, "accumulate"));
 }
 
-/* ---- scatters into a view ---------------------------------------------------------------------- */
+/* ---- scatters into a view ----------------------------------------------------------- */
 
 /* x with the elements of a strided view replaced by src. */
 static void return_replaced(struct call *call, struct node *x, struct indexing *view)
@@ -163,8 +170,9 @@ static void return_replaced(struct call *call, struct node *x, struct indexing *
     view->is_view = true;
     view->row = 1;
     if (!graph_failed(call->graph) && indexing_need_map(view, call, x))
-        call_return(call, node_overwrite(call->graph, x, node_cast(call->graph, src, x->dtype), view->row,
-                                         view->map, NULL));
+        call_return(call,
+                    node_overwrite(call->graph, x, node_cast(call->graph, src, x->dtype),
+                                   view->row, view->map, NULL));
 }
 
 static void select_scatter(struct call *call)
@@ -214,7 +222,8 @@ static void slice_scatter(struct call *call)
 }
 
 /* Is every position of the map different and inside n elements? */
-static bool map_is_injective(struct call *call, const int64_t *map, size_t entries, size_t n)
+static bool map_is_injective(struct call *call, const int64_t *map, size_t entries,
+                             size_t n)
 {
     unsigned char *seen = graph_allocate(call->graph, n, 1);
     if (!seen) return false;
@@ -233,17 +242,22 @@ static void as_strided_scatter(struct call *call)
     view.rank = call_ints(call, "size", view.shape, TENSOR_MAX_RANK);
     if (call_ints(call, "stride", view.stride, TENSOR_MAX_RANK) != view.rank)
         call_fail(call, "size and stride differ in length");
-    view.offset = call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
+    view.offset =
+        call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
     int64_t reach = view.offset;
     for (int d = 0; d < view.rank; d++) {
         int64_t step;
-        if (view.shape[d] < 0 || view.stride[d] < 0) call_fail(call, "a negative size or stride");
-        else if (view.shape[d] && (__builtin_mul_overflow(view.shape[d] - 1, view.stride[d], &step) ||
-                                   __builtin_add_overflow(reach, step, &reach)))
+        if (view.shape[d] < 0 || view.stride[d] < 0)
+            call_fail(call, "a negative size or stride");
+        else if (view.shape[d] &&
+                 (__builtin_mul_overflow(view.shape[d] - 1, view.stride[d], &step) ||
+                  __builtin_add_overflow(reach, step, &reach)))
             reach = INT64_MAX;
     }
-    if (view.offset < 0 || reach >= (int64_t)x->n) call_fail(call, "the view reaches outside its tensor");
-    if (src->rank != view.rank || memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape))
+    if (view.offset < 0 || reach >= (int64_t)x->n)
+        call_fail(call, "the view reaches outside its tensor");
+    if (src->rank != view.rank ||
+        memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape))
         call_fail(call, "src has not the shape of what it replaces");
     if (graph_failed(call->graph) || !indexing_need_map(&view, call, x)) return;
     if (!map_is_injective(call, view.map, src->n / view.row, x->n / view.row)) {

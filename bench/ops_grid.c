@@ -1,10 +1,10 @@
 /* Sampling at given places: grid_sample, affine_grid.
  *
- * A sample is a sum over the 2^d (bicubic: 16) inputs around its place of gathered values times
- * products of per-dimension weights, which are functions of the place; both gradients follow
- * from that. The cell a place lies in is found in double precision: the sum is continuous
- * across cells, so the choice at a border does not show. The nearest input does jump, and where
- * a place is within rounding of half-way the device may take either.
+ * A sample is a sum over the 2^d (bicubic: 16) inputs around its place of gathered values
+ * times products of per-dimension weights, which are functions of the place; both gradients
+ * follow from that. The cell a place lies in is found in double precision: the sum is
+ * continuous across cells, so the choice at a border does not show. The nearest input does
+ * jump, and where a place is within rounding of half-way the device may take either.
  */
 #include <math.h>
 #include <string.h>
@@ -23,13 +23,13 @@ struct sampler {
     enum grid_mode mode;
     enum grid_padding padding;
     bool align;
-    int64_t size[MOST_DIMS];    /* of the input, first spatial dimension first */
+    int64_t size[MOST_DIMS];        /* of the input, first spatial dimension first */
     size_t batch, channels, points; /* points: places per batch item */
     int rank;
     int64_t shape[MOST_DIMS + 2]; /* of the result */
 };
 
-/* ---- places -------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------- */
 
 static double clip(double at, int64_t size, bool *flat)
 {
@@ -52,7 +52,8 @@ static double reflection(const struct sampler *s, double at, int64_t size, doubl
         *shift = 0;
         return 0;
     }
-    double sign = at < low ? -1 : 1, distance = fabs(at - low), flips = floor(distance / span);
+    double sign = at < low ? -1 : 1, distance = fabs(at - low),
+           flips = floor(distance / span);
     /* distance = sign (at - low); even: distance - flips span + low, odd: mirrored. */
     if (fmod(flips, 2) == 0) {
         *shift = -sign * low - flips * span + low;
@@ -84,7 +85,8 @@ static struct node *places(const struct sampler *s, int dim)
     struct node *at = node_slice(g, s->grid, s->grid->rank - 1, s->dims - 1 - dim, 1, 1);
     at = node_reshape(g, at, 2, shape);
     if (s->align) return node_scale(g, node_offset(g, at, 1), (size - 1) / 2);
-    return node_scale(g, node_offset(g, node_scale(g, node_offset(g, at, 1), size), -1), 0.5);
+    return node_scale(g, node_offset(g, node_scale(g, node_offset(g, at, 1), size), -1),
+                      0.5);
 }
 
 /* Places moved by the padding, with PyTorch's gradient: none where they were clipped. */
@@ -92,7 +94,8 @@ static struct node *padded_places(const struct sampler *s, struct node *at, int6
 {
     struct graph *g = s->graph;
     if (s->padding == GRID_ZEROS) return at;
-    struct node *sign = node_new_real(g, DT_NONE, 2, at->shape), *shift = node_new_real(g, DT_NONE, 2, at->shape);
+    struct node *sign = node_new_real(g, DT_NONE, 2, at->shape),
+                *shift = node_new_real(g, DT_NONE, 2, at->shape);
     struct node *keep = node_new_integer(g, DT_BOOL, 2, at->shape);
     struct node *border = node_new_real(g, DT_NONE, 2, at->shape);
     const double *value = node_values(g, at);
@@ -101,7 +104,8 @@ static struct node *padded_places(const struct sampler *s, struct node *at, int6
         bool flat = false;
         sign->value[i] = 1;
         shift->value[i] = 0;
-        if (s->padding == GRID_REFLECTION) sign->value[i] = reflection(s, value[i], size, &shift->value[i]);
+        if (s->padding == GRID_REFLECTION)
+            sign->value[i] = reflection(s, value[i], size, &shift->value[i]);
         border->value[i] = clip(sign->value[i] * value[i] + shift->value[i], size, &flat);
         keep->integer[i] = !flat;
     }
@@ -115,7 +119,7 @@ static int64_t to_index(double at)
     return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100;
 }
 
-/* ---- gathering ------------------------------------------------------------------------------------- */
+/* ---- gathering ---------------------------------------------------------------------- */
 
 /* x at the indices index[dim][point], 0 outside: a node of the result's shape. */
 static struct node *gathered(const struct sampler *s, int64_t *const *index)
@@ -172,7 +176,8 @@ static struct node *weighted_sum(const struct sampler *s, const struct stencil *
             weight = weight ? node_multiply(s->graph, weight, own) : own;
             index[d] = t->index[d][rest % t->taps];
         }
-        struct node *term = node_multiply(s->graph, gathered(s, index), over_channels(s, weight));
+        struct node *term =
+            node_multiply(s->graph, gathered(s, index), over_channels(s, weight));
         sum = sum ? node_add(s->graph, sum, term) : term;
     }
     return sum ? sum : s->x;
@@ -198,7 +203,8 @@ static struct node *bilinear(const struct sampler *s)
         for (int k = 0; k < 2; k++) {
             t.index[d][k] = graph_allocate(g, at->n, sizeof(int64_t));
             if (graph_failed(g)) return s->x;
-            for (size_t i = 0; i < at->n; i++) t.index[d][k][i] = to_index(cell->value[i]) + k;
+            for (size_t i = 0; i < at->n; i++)
+                t.index[d][k][i] = to_index(cell->value[i]) + k;
         }
         t.weight[d][0] = node_subtract(g, node_scalar(g, 1), into);
         t.weight[d][1] = into;
@@ -213,8 +219,10 @@ static void cubic_weights(struct graph *g, struct node *t, struct node **w)
     struct node *r = node_subtract(g, node_scalar(g, 1), t);
     struct node *tt = node_multiply(g, t, t), *rr = node_multiply(g, r, r);
     w[0] = node_scale(g, node_multiply(g, t, rr), a);
-    w[1] = node_offset(g, node_multiply(g, node_offset(g, node_scale(g, t, a + 2), -(a + 3)), tt), 1);
-    w[2] = node_offset(g, node_multiply(g, node_offset(g, node_scale(g, r, a + 2), -(a + 3)), rr), 1);
+    w[1] = node_offset(
+        g, node_multiply(g, node_offset(g, node_scale(g, t, a + 2), -(a + 3)), tt), 1);
+    w[2] = node_offset(
+        g, node_multiply(g, node_offset(g, node_scale(g, r, a + 2), -(a + 3)), rr), 1);
     w[3] = node_scale(g, node_multiply(g, r, tt), a);
 }
 
@@ -230,13 +238,18 @@ static struct node *bicubic(const struct sampler *s)
             t.index[d][k] = graph_allocate(g, cell->n, sizeof(int64_t));
             if (graph_failed(g)) return s->x;
             for (size_t i = 0; i < cell->n; i++)
-                t.index[d][k][i] = to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
+                t.index[d][k][i] =
+                    to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
         }
     }
     return weighted_sum(s, &t);
 }
 
-/* ---- nearest ----------------------------------------------------------------------------------------- */
+/* ---- nearest
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
 
 /* How near half-way a place may be rounded either way. */
 static double tie_width(const struct sampler *s, int dim)
@@ -250,10 +263,12 @@ static void settle_nearest(const struct sampler *s, int64_t **index, struct node
 {
     const struct tensor *got = call_device_output(s->call, 0);
     struct tensor dense;
-    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != s->batch * s->channels * s->points ||
+    if (!got || dtype_is_complex(got->dtype) ||
+        tensor_elements(got) != s->batch * s->channels * s->points ||
         tensor_densify(&dense, s->graph->arena, got).code)
         return;
-    double *theirs = graph_allocate(s->graph, s->batch * s->channels * s->points, sizeof *theirs);
+    double *theirs =
+        graph_allocate(s->graph, s->batch * s->channels * s->points, sizeof *theirs);
     const double *x = node_values(s->graph, s->x);
     size_t plane = 1;
     if (!theirs) return;
@@ -265,11 +280,14 @@ static void settle_nearest(const struct sampler *s, int64_t **index, struct node
             if (!(fabs(half) <= tie_width(s, d))) continue;
             int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
             size_t first = i / s->points * s->channels, p = i % s->points;
-            for (int64_t choice = 0; choice < 2; choice++) { /* the one channel 0 agrees with */
+            for (int64_t choice = 0; choice < 2;
+                 choice++) { /* the one channel 0 agrees with */
                 int64_t flat = 0;
                 index[d][i] = choice ? other : own;
                 for (int e = 0; e < s->dims && flat >= 0; e++)
-                    flat = index[e][i] < 0 || index[e][i] >= s->size[e] ? -1 : flat * s->size[e] + index[e][i];
+                    flat = index[e][i] < 0 || index[e][i] >= s->size[e]
+                               ? -1
+                               : flat * s->size[e] + index[e][i];
                 double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
                 if (have == theirs[first * s->points + p]) break;
                 if (choice) index[d][i] = own;
@@ -294,21 +312,29 @@ static struct node *nearest(const struct sampler *s)
     settle_nearest(s, index, at);
     struct node *y = gathered(s, index);
     /* The grid's gradient is zero, not absent. */
-    return s->grid->tracked ? node_straight_through(g, y, node_add(g, y, over_channels(s, zero))) : y;
+    return s->grid->tracked
+               ? node_straight_through(g, y, node_add(g, y, over_channels(s, zero)))
+               : y;
 }
 
-/* ---- grid_sample --------------------------------------------------------------------------------------- */
+/* ---- grid_sample
+
+ * * ---------------------------------------------------------------------------------------
+ */
 
 static bool open_sampler(struct sampler *s, struct call *call)
 {
-    *s = (struct sampler){ .call = call, .graph = call->graph, .x = call_tensor(call, "input"),
+    *s = (struct sampler){ .call = call,
+                           .graph = call->graph,
+                           .x = call_tensor(call, "input"),
                            .grid = call_tensor(call, "grid") };
     const struct node *x = s->x, *grid = s->grid;
     if (graph_failed(call->graph)) return false;
     s->dims = x->rank - 2;
     s->align = call_bool(call, "align_corners");
-    if (s->dims < 2 || s->dims > MOST_DIMS || grid->rank != x->rank || grid->shape[0] != x->shape[0] ||
-        grid->shape[grid->rank - 1] != s->dims || x->integer || grid->integer) {
+    if (s->dims < 2 || s->dims > MOST_DIMS || grid->rank != x->rank ||
+        grid->shape[0] != x->shape[0] || grid->shape[grid->rank - 1] != s->dims ||
+        x->integer || grid->integer) {
         call_fail(call, "input and grid do not fit each other");
         return false;
     }
@@ -331,7 +357,8 @@ static bool open_sampler(struct sampler *s, struct call *call)
 static int choice(struct call *call, const char *name, const char *const *names)
 {
     const struct value *value = call_value(call, name);
-    if (value->kind == VALUE_INT && value->integer >= 0 && value->integer < 3) return (int)value->integer;
+    if (value->kind == VALUE_INT && value->integer >= 0 && value->integer < 3)
+        return (int)value->integer;
     for (int k = 0; k < 3; k++)
         if (value->kind == VALUE_STRING && !strcmp(value->string, names[k])) return k;
     call_fail(call, "an unknown value of '%s'", name);
@@ -347,13 +374,20 @@ static void grid_sample(struct call *call)
     if (!open_sampler(&s, call)) return;
     s.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
     s.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
-    if (s.mode == GRID_BICUBIC && s.dims != 2) call_fail(call, "bicubic sampling is for 2 spatial dimensions");
+    if (s.mode == GRID_BICUBIC && s.dims != 2)
+        call_fail(call, "bicubic sampling is for 2 spatial dimensions");
     if (graph_failed(call->graph)) return;
-    struct node *y = s.mode == GRID_BILINEAR ? bilinear(&s) : s.mode == GRID_NEAREST ? nearest(&s) : bicubic(&s);
+    struct node *y = s.mode == GRID_BILINEAR  ? bilinear(&s)
+                     : s.mode == GRID_NEAREST ? nearest(&s)
+                                              : bicubic(&s);
     call_return_typed(call, y, s.x->dtype);
 }
 
-/* ---- affine_grid ----------------------------------------------------------------------------------------- */
+/* ---- affine_grid
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
 
 /* n places from -1 to 1: of centres, or with aligned corners from end to end. */
 static struct node *base_places(struct graph *graph, int64_t n, bool align)
@@ -373,15 +407,16 @@ static void affine_grid(struct call *call)
     int dims = call_ints(call, "size", size, MOST_DIMS + 2) - 2;
     bool align = call_bool(call, "align_corners");
 
-    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] || theta->shape[1] != dims ||
-        theta->shape[2] != dims + 1) {
+    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] ||
+        theta->shape[1] != dims || theta->shape[2] != dims + 1) {
         call_fail(call, "theta and size do not fit each other");
         return;
     }
     int64_t points = 1;
     for (int d = 0; d < dims; d++) {
         spatial[d] = size[d + 2];
-        if (spatial[d] < 1 || spatial[d] > INT32_MAX || __builtin_mul_overflow(points, spatial[d], &points)) {
+        if (spatial[d] < 1 || spatial[d] > INT32_MAX ||
+            __builtin_mul_overflow(points, spatial[d], &points)) {
             call_fail(call, "a grid extent of %lld", (long long)spatial[d]);
             return;
         }
@@ -391,7 +426,8 @@ static void affine_grid(struct call *call)
     for (int k = 0; k < dims; k++) { /* x, y, z: the last spatial dimension first */
         int64_t own[MOST_DIMS + 1] = { 1, 1, 1, 1 };
         own[dims - 1 - k] = spatial[dims - 1 - k];
-        struct node *base = node_reshape(g, base_places(g, spatial[dims - 1 - k], align), dims + 1, own);
+        struct node *base =
+            node_reshape(g, base_places(g, spatial[dims - 1 - k], align), dims + 1, own);
         columns[k] = node_broadcast(g, base, dims + 1, spatial);
     }
     columns[dims] = node_constant(g, DT_NONE, 1, dims + 1, spatial);

@@ -11,7 +11,8 @@
 static void bincount(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weights");
+    struct node *x = call_tensor(call, "input"),
+                *weights = call_optional_tensor(call, "weights");
     int64_t bins = call_int(call, "minlength");
 
     if (!x->integer || x->rank != 1 || (weights && weights->n != x->n)) {
@@ -24,7 +25,8 @@ static void bincount(struct call *call)
     }
     if (weights) {
         enum dtype dtype = weights->dtype == DT_F32 ? DT_F32 : DT_F64;
-        struct node *sum = node_scatter_add(g, node_to_real(g, weights), 1, &bins, x->integer);
+        struct node *sum =
+            node_scatter_add(g, node_to_real(g, weights), 1, &bins, x->integer);
         call_return_typed(call, sum, dtype);
         return;
     }
@@ -35,8 +37,8 @@ static void bincount(struct call *call)
     call_return(call, out);
 }
 
-/* Equal bins from low to high. An element that lies within rounding of an edge may be counted
- * on either side. */
+/* Equal bins from low to high. An element that lies within rounding of an edge may be
+ * counted on either side. */
 struct bins {
     double low, high;
     int64_t count;
@@ -51,7 +53,8 @@ static int64_t bin_of(const struct bins *bins, double x, double unit, int64_t *o
     int64_t bin = (int64_t)place;
     bin = bin >= bins->count ? bins->count - 1 : bin;
     double edge = rint(place), reach = 8 * unit * (double)bins->count *
-                  fmax(1, fmax(fabs(bins->low), fabs(bins->high)) / (bins->high - bins->low));
+                                       fmax(1, fmax(fabs(bins->low), fabs(bins->high)) /
+                                                   (bins->high - bins->low));
     *other = bin;
     if (fabs(place - edge) <= reach && edge > 0 && edge < (double)bins->count)
         *other = (int64_t)edge == bin ? bin - 1 : (int64_t)edge;
@@ -59,8 +62,8 @@ static int64_t bin_of(const struct bins *bins, double x, double unit, int64_t *o
 }
 
 /* Counts of the device that differ only by elements at edges. */
-static bool counts_agree(const double *got, const double *sure, const double *maybe, const double *own,
-                         int64_t count)
+static bool counts_agree(const double *got, const double *sure, const double *maybe,
+                         const double *own, int64_t count)
 {
     double total = 0, wanted = 0;
     for (int64_t k = 0; k < count; k++) {
@@ -72,8 +75,8 @@ static bool counts_agree(const double *got, const double *sure, const double *ma
 }
 
 /* Take the device's counts where they are as right as ours. */
-static void settle_counts(struct call *call, double *own, const double *sure, const double *maybe,
-                          int64_t count)
+static void settle_counts(struct call *call, double *own, const double *sure,
+                          const double *maybe, int64_t count)
 {
     const struct tensor *got = call_device_output(call, 0);
     struct tensor dense;
@@ -83,11 +86,13 @@ static void settle_counts(struct call *call, double *own, const double *sure, co
     double *theirs = graph_allocate(call->graph, (size_t)count, sizeof *theirs);
     if (!theirs) return;
     dtype_to_double(theirs, dense.data, dense.dtype, (size_t)count);
-    if (counts_agree(theirs, sure, maybe, own, count)) memcpy(own, theirs, (size_t)count * sizeof *own);
+    if (counts_agree(theirs, sure, maybe, own, count))
+        memcpy(own, theirs, (size_t)count * sizeof *own);
 }
 
 /* Range of the finite x, when low == high asks for it. */
-static bool find_range(struct call *call, const double *x, size_t n, double *low, double *high)
+static bool find_range(struct call *call, const double *x, size_t n, double *low,
+                       double *high)
 {
     if (*low == *high) {
         if (n) *low = *high = x[0];
@@ -101,7 +106,8 @@ static bool find_range(struct call *call, const double *x, size_t n, double *low
         *low -= 1;
         *high += 1;
     }
-    if (!(*low < *high) || !isfinite(*low) || !isfinite(*high)) call_fail(call, "min must be below max");
+    if (!(*low < *high) || !isfinite(*low) || !isfinite(*high))
+        call_fail(call, "min must be below max");
     return !graph_failed(call->graph);
 }
 
@@ -131,8 +137,9 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
         }
     }
     if (weights)
-        return node_scatter_add(g, node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)x->n }),
-                                1, &bins->count, map);
+        return node_scatter_add(
+            g, node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)x->n }), 1,
+            &bins->count, map);
     settle_counts(call, out->value, sure, maybe, bins->count);
     return out;
 }
@@ -140,38 +147,45 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
 static void histc(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct bins bins = { call_real(call, "min"), call_real(call, "max"), call_int(call, "bins") };
+    struct bins bins = { call_real(call, "min"), call_real(call, "max"),
+                         call_int(call, "bins") };
     if (bins.count < 1 || bins.count > INT32_MAX) {
         call_fail(call, "%lld bins", (long long)bins.count);
         return;
     }
     const double *value = node_values(call->graph, x);
-    if (graph_failed(call->graph) || !find_range(call, value, x->n, &bins.low, &bins.high)) return;
+    if (graph_failed(call->graph) || !find_range(call, value, x->n, &bins.low, &bins.high))
+        return;
     call_return_typed(call, equal_bins(call, x, &bins, NULL), x->dtype);
 }
 
 /* Counts between given edges, the last bin closed. */
-static struct node *edged_bins(struct call *call, struct node *x, struct node *edges, struct node *weights)
+static struct node *edged_bins(struct call *call, struct node *x, struct node *edges,
+                               struct node *weights)
 {
     struct graph *g = call->graph;
     int64_t count = (int64_t)edges->n - 1;
     const double *edge = node_values(g, edges), *value = node_values(g, x);
     int64_t *map = graph_allocate(g, x->n, sizeof *map);
-    if (count < 0 || edges->rank != 1) call_fail(call, "the bins must be a vector of edges");
+    if (count < 0 || edges->rank != 1)
+        call_fail(call, "the bins must be a vector of edges");
     if (graph_failed(g)) return x;
     for (size_t i = 0; i < x->n; i++) {
         size_t low = 0, high = edges->n;
         while (low < high) { /* first edge above x */
             size_t middle = low + (high - low) / 2;
-            if (edge[middle] > value[i]) high = middle;
-            else low = middle + 1;
+            if (edge[middle] > value[i])
+                high = middle;
+            else
+                low = middle + 1;
         }
         map[i] = (int64_t)low - 1;
         if (map[i] == count && value[i] == edge[count]) map[i]--;
         if (map[i] >= count || isnan(value[i])) map[i] = -1;
     }
-    weights = weights ? node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)x->n })
-                      : node_constant(g, DT_NONE, 1, 1, (int64_t[]){ (int64_t)x->n });
+    weights =
+        weights ? node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)x->n })
+                : node_constant(g, DT_NONE, 1, 1, (int64_t[]){ (int64_t)x->n });
     return node_scatter_add(g, weights, 1, &count, map);
 }
 
@@ -181,7 +195,8 @@ static struct node *as_density(struct graph *graph, struct node *counts, struct 
     int64_t n = edges->shape[0];
     struct node *width = node_subtract(graph, node_slice(graph, edges, 0, 1, n - 1, 1),
                                        node_slice(graph, edges, 0, 0, n - 1, 1));
-    return node_divide(graph, node_divide(graph, counts, node_sum(graph, counts, 1, false)), width);
+    return node_divide(graph, node_divide(graph, counts, node_sum(graph, counts, 1, false)),
+                       width);
 }
 
 /* n + 1 equal steps from low to high. */
@@ -191,13 +206,15 @@ static struct node *equal_edges(struct call *call, const struct bins *bins)
     int64_t n = bins->count + 1;
     struct node *i = node_new_real(g, DT_NONE, 1, &n);
     for (int64_t k = 0; !graph_failed(g) && k < n; k++) i->value[k] = (double)k;
-    struct node *width = node_subtract(g, node_scalar(g, bins->high), node_scalar(g, bins->low));
-    return node_offset(g, node_divide(g, node_multiply(g, i, width), node_scalar(g, (double)bins->count)),
-                       bins->low);
+    struct node *width =
+        node_subtract(g, node_scalar(g, bins->high), node_scalar(g, bins->low));
+    return node_offset(
+        g, node_divide(g, node_multiply(g, i, width), node_scalar(g, (double)bins->count)),
+        bins->low);
 }
 
-/* The bins of one dimension: given edges, or `count` equal ones over a range (low == high: that of
- * the data). */
+/* The bins of one dimension: given edges, or `count` equal ones over a range (low == high:
+ * that of the data). */
 struct axis {
     struct node *edges; /* NULL: equal bins */
     struct bins bins;
@@ -211,7 +228,8 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
         axis->edges = call_node(call, bins);
         (void)node_values(call->graph, axis->edges);
         axis->bins.count = (int64_t)axis->edges->n - 1;
-        if (axis->edges->rank != 1 || axis->bins.count < 1) call_fail(call, "bins must be a vector of edges");
+        if (axis->edges->rank != 1 || axis->bins.count < 1)
+            call_fail(call, "bins must be a vector of edges");
         return !graph_failed(call->graph);
     }
     axis->bins.count = bins->kind == VALUE_INT ? bins->integer : 0;
@@ -227,18 +245,20 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
     }
     if (axis->bins.count < 1 || axis->bins.count > INT32_MAX)
         call_fail(call, "%lld bins", (long long)axis->bins.count);
-    return !graph_failed(call->graph) && find_range(call, x, n, &axis->bins.low, &axis->bins.high);
+    return !graph_failed(call->graph) &&
+           find_range(call, x, n, &axis->bins.low, &axis->bins.high);
 }
 
 static void histogram(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weight");
+    struct node *x = call_tensor(call, "input"),
+                *weights = call_optional_tensor(call, "weight");
     const double *value = node_values(g, x);
     struct axis axis;
 
-    if (graph_failed(g) || !read_axis(&axis, call, call_value(call, "bins"), call_value(call, "range"), 0,
-                                      value, x->n))
+    if (graph_failed(g) || !read_axis(&axis, call, call_value(call, "bins"),
+                                      call_value(call, "range"), 0, value, x->n))
         return;
     struct node *edges = axis.edges ? axis.edges : equal_edges(call, &axis.bins);
     struct node *counts = axis.edges ? edged_bins(call, x, edges, weights)
@@ -257,8 +277,10 @@ static int64_t axis_bin(const struct axis *axis, double x, double unit, int64_t 
     size_t low = 0, high = axis->edges->n;
     while (low < high) { /* first edge above x */
         size_t middle = low + (high - low) / 2;
-        if (edge[middle] > x) high = middle;
-        else low = middle + 1;
+        if (edge[middle] > x)
+            high = middle;
+        else
+            low = middle + 1;
     }
     int64_t bin = (int64_t)low - 1;
     if (bin == axis->bins.count && x == edge[bin]) bin--;
@@ -269,8 +291,8 @@ static int64_t axis_bin(const struct axis *axis, double x, double unit, int64_t 
 enum { MOST_AXES = TENSOR_MAX_RANK };
 
 /* Cells of points with `dims` coordinates; `sure` and `maybe` as in equal_bins. */
-static struct node *cells(struct call *call, const struct node *x, const struct axis *axes, int dims,
-                          struct node *weights)
+static struct node *cells(struct call *call, const struct node *x, const struct axis *axes,
+                          int dims, struct node *weights)
 {
     struct graph *g = call->graph;
     int64_t shape[MOST_AXES];
@@ -285,7 +307,8 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
     for (size_t i = 0; i < points; i++) {
         int64_t cell = 0, alternative = 0;
         for (int d = 0; d < dims && cell >= 0; d++) {
-            int64_t other, bin = axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d], unit, &other);
+            int64_t other, bin = axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d],
+                                          unit, &other);
             cell = bin < 0 ? -1 : cell * shape[d] + bin;
             alternative = alternative * shape[d] + other;
         }
@@ -300,17 +323,20 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
         }
     }
     if (weights)
-        return node_scatter_add(g, node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)points }),
-                                dims, shape, map);
+        return node_scatter_add(
+            g, node_reshape(g, node_detach(g, weights), 1, (int64_t[]){ (int64_t)points }),
+            dims, shape, map);
     settle_counts(call, out->value, sure, maybe, (int64_t)out->n);
     return out;
 }
 
-/* Counts of points (the last dimension holds the coordinates), then the edges of each axis. */
+/* Counts of points (the last dimension holds the coordinates), then the edges of
+ * each axis. */
 static void histogramdd(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weight");
+    struct node *x = call_tensor(call, "input"),
+                *weights = call_optional_tensor(call, "weight");
     const struct value *bins = call_value(call, "bins");
     struct axis axes[MOST_AXES];
     struct node *edges[MOST_AXES];
@@ -328,7 +354,8 @@ static void histogramdd(struct call *call)
     if (!column) return;
     for (int d = 0; d < dims; d++) {
         for (size_t i = 0; i < points; i++) column[i] = value[i * (size_t)dims + (size_t)d];
-        if (!read_axis(&axes[d], call, value_is_sequence(bins) ? &bins->list.items[d] : bins,
+        if (!read_axis(&axes[d], call,
+                       value_is_sequence(bins) ? &bins->list.items[d] : bins,
                        call_value(call, "range"), (size_t)d, column, points))
             return;
         edges[d] = axes[d].edges ? axes[d].edges : equal_edges(call, &axes[d].bins);

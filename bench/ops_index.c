@@ -1,4 +1,5 @@
-/* Elements by index along a dimension: gather, index_select, take, put, index_add, index_copy. */
+/* Elements by index along a dimension: gather, index_select, take, put, index_add,
+ * index_copy. */
 #include <string.h>
 
 #include "bench/indexing.h"
@@ -8,7 +9,8 @@ static void gather(struct call *call)
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     int dim = call_dim(call, "dim", x->rank);
     int64_t *map = scatter_map(call, index, x->rank, x->shape, dim);
-    if (map) call_return(call, node_gather(call->graph, x, index->rank, index->shape, map, 0));
+    if (map)
+        call_return(call, node_gather(call->graph, x, index->rank, index->shape, map, 0));
 }
 
 static void index_select(struct call *call)
@@ -30,7 +32,8 @@ static int64_t *flat_map(struct call *call, const struct node *index, size_t n)
     for (size_t i = 0; map && i < index->n; i++) {
         map[i] = index->integer[i] < 0 ? index->integer[i] + (int64_t)n : index->integer[i];
         if (map[i] >= 0 && map[i] < (int64_t)n) continue;
-        call_fail(call, "index %lld is out of range for %zu elements", (long long)index->integer[i], n);
+        call_fail(call, "index %lld is out of range for %zu elements",
+                  (long long)index->integer[i], n);
         return NULL;
     }
     return map;
@@ -40,7 +43,8 @@ static void take(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     int64_t *map = flat_map(call, index, x->n);
-    if (map) call_return(call, node_gather(call->graph, x, index->rank, index->shape, map, 0));
+    if (map)
+        call_return(call, node_gather(call->graph, x, index->rank, index->shape, map, 0));
 }
 
 static void put(struct call *call)
@@ -68,7 +72,8 @@ static void put(struct call *call)
     call_return(call, node_to_integer(g, sum, x->dtype));
 }
 
-/* take_along_dim: gather with the other dimensions broadcast; without dim over all elements. */
+/* take_along_dim: gather with the other dimensions broadcast; without dim over all
+ * elements. */
 static void take_along_dim(struct call *call)
 {
     struct graph *g = call->graph;
@@ -103,22 +108,30 @@ static void take_along_dim(struct call *call)
     if (map) call_return(call, node_gather(g, x, rank, shape, map, 0));
 }
 
-/* ---- along a dimension, writing -------------------------------------------------------------- */
+/* ---- along a dimension, writing ----------------------------------------------------- */
 
-/* The source of index_add and index_copy, of x's shape with the index's length along dim. */
-static bool check_source(struct call *call, const struct node *x, const struct node *source, int dim,
-                         const struct node *index)
+/* The source of index_add and index_copy, of x's shape with the index's length
+ * along dim. */
+static bool check_source(struct call *call, const struct node *x, const struct node *source,
+                         int dim, const struct node *index)
 {
     if (graph_failed(call->graph)) return false;
-    bool fits = source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
+    bool fits =
+        source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
     for (int d = 0; fits && d < source->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
     if (!fits) call_fail(call, "the source has not the shape that the index asks for");
     return fits;
 }
 
-static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static int64_t wrapping_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+static int64_t wrapping_multiply(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 
 static void index_add(struct call *call)
 {
@@ -142,7 +155,8 @@ static void index_add(struct call *call)
         return;
     }
     if (!alpha->integer || alpha->integer[0] != 1) source = node_multiply(g, source, alpha);
-    struct node *sum = node_scatter_add_rows(g, node_to_real(g, source), x->rank, x->shape, row, map);
+    struct node *sum =
+        node_scatter_add_rows(g, node_to_real(g, source), x->rank, x->shape, row, map);
     call_return_typed(call, node_add(g, x, sum), x->dtype);
 }
 

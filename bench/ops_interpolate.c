@@ -1,4 +1,5 @@
-/* interpolate and its older names: nearest, area, linear, cubic, with and without antialiasing. */
+/* interpolate and its older names: nearest, area, linear, cubic, with and without
+ * antialiasing. */
 #include <math.h>
 #include <string.h>
 
@@ -16,35 +17,46 @@ struct sizes {
 
 static const struct value *item_of(const struct value *list, int k)
 {
-    return value_is_sequence(list) ? &list->list.items[list->list.count == 1 ? 0 : k] : list;
+    return value_is_sequence(list) ? &list->list.items[list->list.count == 1 ? 0 : k]
+                                   : list;
 }
 
-static bool length_fits(struct call *call, const struct value *list, int dims, const char *name)
+static bool length_fits(struct call *call, const struct value *list, int dims,
+                        const char *name)
 {
-    if (!value_is_sequence(list) || list->list.count == (size_t)dims || list->list.count == 1) return true;
-    call_fail(call, "%s has %zu items for %d spatial dimensions", name, list->list.count, dims);
+    if (!value_is_sequence(list) || list->list.count == (size_t)dims ||
+        list->list.count == 1)
+        return true;
+    call_fail(call, "%s has %zu items for %d spatial dimensions", name, list->list.count,
+              dims);
     return false;
 }
 
 /* `size` or `scale_factor`; with `recompute` the factors only make the size. */
-static bool read_sizes(struct sizes *s, struct call *call, const struct node *x, bool recompute)
+static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
+                       bool recompute)
 {
-    const struct value *size = call_value(call, "size"), *factor = call_value(call, "scale_factor");
+    const struct value *size = call_value(call, "size"),
+                       *factor = call_value(call, "scale_factor");
     memset(s, 0, sizeof *s);
     s->dims = x->rank - 2;
     if (graph_failed(call->graph)) return false;
     if (s->dims < 1 || s->dims > SPATIAL) {
-        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d", x->rank);
+        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d",
+                  x->rank);
         return false;
     }
     bool sized = size->kind != VALUE_NONE;
-    if (sized == (factor->kind != VALUE_NONE)) call_fail(call, "either size or scale_factor is needed");
-    if (graph_failed(call->graph) || !length_fits(call, sized ? size : factor, s->dims, sized ? "size" : "scale_factor"))
+    if (sized == (factor->kind != VALUE_NONE))
+        call_fail(call, "either size or scale_factor is needed");
+    if (graph_failed(call->graph) ||
+        !length_fits(call, sized ? size : factor, s->dims, sized ? "size" : "scale_factor"))
         return false;
     for (int k = 0; k < s->dims; k++) {
         const struct value *item = item_of(sized ? size : factor, k);
-        double number = item->kind == VALUE_INT ? (double)item->integer
-                        : item->kind == VALUE_FLOAT ? item->real : NAN;
+        double number = item->kind == VALUE_INT     ? (double)item->integer
+                        : item->kind == VALUE_FLOAT ? item->real
+                                                    : NAN;
         double out = sized ? number : floor((double)x->shape[k + 2] * number);
         if (!(out >= 1 && out < 0x1p31) || x->shape[k + 2] < 1) {
             call_fail(call, "a result extent of %g", out);
@@ -56,11 +68,13 @@ static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
     return true;
 }
 
-/* ---- nearest ------------------------------------------------------------------------------------- */
+/* ---- nearest ------------------------------------------------------------------------ */
 
-/* Source of output o: floor(o r), or floor((o + 1/2) r) exactly centred, in float or double.
- * PyTorch's kernels use one or the other; where r is inexact they can differ by one. */
-static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, bool exact, bool single)
+/* Source of output o: floor(o r), or floor((o + 1/2) r) exactly centred, in float or
+ * double. PyTorch's kernels use one or the other; where r is inexact they can differ by
+ * one. */
+static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, bool exact,
+                              bool single)
 {
     double at;
     if (!exact && in == out) return o;
@@ -76,20 +90,21 @@ static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, 
 }
 
 /* Sources along spatial dimension k; true when float and double agree on all of them. */
-static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x, int k, bool exact,
-                            bool single)
+static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x,
+                            int k, bool exact, bool single)
 {
     bool agree = true;
     for (int64_t o = 0; o < s->out[k]; o++) {
         int64_t in = x->shape[k + 2];
         index->integer[o] = nearest_source(o, in, s->out[k], s->scale[k], exact, single);
-        agree = agree && index->integer[o] == nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
+        agree = agree && index->integer[o] ==
+                             nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
     }
     return agree;
 }
 
-static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s, bool exact,
-                               bool single, bool *agree)
+static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s,
+                               bool exact, bool single, bool *agree)
 {
     *agree = true;
     for (int k = 0; k < s->dims && !graph_failed(call->graph); k++) {
@@ -116,7 +131,8 @@ static size_t differing(struct call *call, struct node *y, const struct tensor *
 }
 
 /* In the arithmetic of the dtype, unless the device's result is nearer to the other's. */
-static struct node *nearest(struct call *call, struct node *x, const struct sizes *s, bool exact)
+static struct node *nearest(struct call *call, struct node *x, const struct sizes *s,
+                            bool exact)
 {
     bool agree, single = x->dtype != DT_F64;
     struct node *y = nearest_in(call, x, s, exact, single, &agree);
@@ -127,7 +143,7 @@ static struct node *nearest(struct call *call, struct node *x, const struct size
     return differing(call, other, got) < differing(call, y, got) ? other : y;
 }
 
-/* ---- modes -------------------------------------------------------------------------------------- */
+/* ---- modes -------------------------------------------------------------------------- */
 
 /* Adaptive averages, one dimension after the other. */
 static struct node *area(struct call *call, struct node *x, const struct sizes *s)
@@ -135,7 +151,8 @@ static struct node *area(struct call *call, struct node *x, const struct sizes *
     struct graph *g = call->graph;
     for (int k = 0; k < s->dims && !graph_failed(g); k++) {
         int64_t in = x->shape[k + 2], out = s->out[k], shape[SPATIAL] = { out, 1, 1 };
-        int64_t *start = graph_allocate(g, 2 * (size_t)out, sizeof *start), *end = start + out;
+        int64_t *start = graph_allocate(g, 2 * (size_t)out, sizeof *start),
+                *end = start + out;
         struct node *count = node_new_real(g, DT_NONE, s->dims - k, shape);
         if (graph_failed(g)) break;
         for (int64_t o = 0; o < out; o++) {
@@ -153,7 +170,8 @@ static struct node *resampled(struct call *call, struct node *x, const struct si
                               enum resample_kind kind, bool align_corners)
 {
     for (int k = s->dims - 1; k >= 0 && !graph_failed(call->graph); k--) {
-        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k], align_corners };
+        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k],
+                              align_corners };
         /* PyTorch copies where the extent stays, also under a factor near 1. */
         if (kind == RESAMPLE_LINEAR && r.in == r.out) continue;
         x = node_taps(call->graph, x, k + 2, resample_taps(call->graph, &r));
@@ -166,14 +184,14 @@ static const struct {
     int dims; /* 0: any */
     enum { MODE_NEAREST, MODE_NEAREST_EXACT, MODE_AREA, MODE_LINEAR, MODE_CUBIC } mode;
 } modes[] = {
-    { "nearest", 0, MODE_NEAREST },   { "nearest-exact", 0, MODE_NEAREST_EXACT },
-    { "area", 0, MODE_AREA },         { "linear", 1, MODE_LINEAR },
-    { "bilinear", 2, MODE_LINEAR },   { "trilinear", 3, MODE_LINEAR },
+    { "nearest", 0, MODE_NEAREST }, { "nearest-exact", 0, MODE_NEAREST_EXACT },
+    { "area", 0, MODE_AREA },       { "linear", 1, MODE_LINEAR },
+    { "bilinear", 2, MODE_LINEAR }, { "trilinear", 3, MODE_LINEAR },
     { "bicubic", 2, MODE_CUBIC },
 };
 
-static void interpolate_as(struct call *call, const char *mode, bool align_corners, bool recompute,
-                           bool antialias)
+static void interpolate_as(struct call *call, const char *mode, bool align_corners,
+                           bool recompute, bool antialias)
 {
     struct node *x = call_tensor(call, "input");
     size_t m = 0;
@@ -186,20 +204,28 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
     }
     if (!read_sizes(&s, call, x, recompute || modes[m].mode == MODE_AREA)) return;
     if (modes[m].dims && modes[m].dims != s.dims) {
-        call_fail(call, "mode '%s' is for %d spatial dimensions, the argument has %d", mode, modes[m].dims,
-                  s.dims);
+        call_fail(call, "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
+                  modes[m].dims, s.dims);
         return;
     }
     struct node *y;
     switch (modes[m].mode) {
-    case MODE_NEAREST: y = nearest(call, x, &s, false); break;
-    case MODE_NEAREST_EXACT: y = nearest(call, x, &s, true); break;
-    case MODE_AREA: y = area(call, x, &s); break;
+    case MODE_NEAREST:
+        y = nearest(call, x, &s, false);
+        break;
+    case MODE_NEAREST_EXACT:
+        y = nearest(call, x, &s, true);
+        break;
+    case MODE_AREA:
+        y = area(call, x, &s);
+        break;
     case MODE_LINEAR:
-        y = resampled(call, x, &s, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR, align_corners);
+        y = resampled(call, x, &s, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
+                      align_corners);
         break;
     default:
-        y = resampled(call, x, &s, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC, align_corners);
+        y = resampled(call, x, &s, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
+                      align_corners);
         break;
     }
     call_return_typed(call, y, x->dtype);
@@ -214,7 +240,8 @@ static void interpolate(struct call *call)
 /* upsample_nearest and upsample_bilinear: text is the mode; the latter aligns corners. */
 static void upsample(struct call *call)
 {
-    interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false, false);
+    interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false,
+                   false);
 }
 
 /* clang-format off */

@@ -16,7 +16,8 @@ static void masked_fill(struct call *call)
     struct node *x = call_tensor(call, "input"), *mask = mask_of(call);
     struct node *value = call_node(call, call_value(call, "value"));
     if (value->rank) call_fail(call, "the value to fill with must be one number");
-    call_return_typed(call, node_select(g, mask, node_cast(g, value, x->dtype), x), x->dtype);
+    call_return_typed(call, node_select(g, mask, node_cast(g, value, x->dtype), x),
+                      x->dtype);
 }
 
 /* x and the mask in their common shape. */
@@ -25,7 +26,8 @@ static bool broadcast_pair(struct call *call, struct node **x, struct node **mas
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
     if (graph_failed(call->graph)) return false;
-    if (!shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank, (*mask)->shape)) {
+    if (!shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank,
+                         (*mask)->shape)) {
         call_fail(call, "the mask does not broadcast with the tensor");
         return false;
     }
@@ -65,7 +67,8 @@ static void masked_scatter(struct call *call)
     int64_t *map = positions(g, mask, &count);
     if (!map) return;
     if ((int64_t)source->n < count) {
-        call_fail(call, "source has %zu elements, the mask asks for %lld", source->n, (long long)count);
+        call_fail(call, "source has %zu elements, the mask asks for %lld", source->n,
+                  (long long)count);
         return;
     }
     source = node_reshape(g, source, 1, (int64_t[]){ (int64_t)source->n });

@@ -5,13 +5,15 @@
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
-/* Amounts per dimension of x: before[d] and after[d]. The list counts from the last dimension. */
+/* Amounts per dimension of x: before[d] and after[d]. The list counts from the last
+ * dimension. */
 struct padding {
     int64_t before[TENSOR_MAX_RANK], after[TENSOR_MAX_RANK];
     int dims; /* dimensions the list names */
 };
 
-static bool read_padding(struct padding *p, struct call *call, const struct node *x, const char *name)
+static bool read_padding(struct padding *p, struct call *call, const struct node *x,
+                         const char *name)
 {
     int64_t pads[2 * TENSOR_MAX_RANK];
     int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
@@ -27,8 +29,8 @@ static bool read_padding(struct padding *p, struct call *call, const struct node
         p->before[d] = pads[2 * k];
         p->after[d] = pads[2 * k + 1];
         int64_t limit = INT32_MAX;
-        if (p->before[d] > limit || p->after[d] > limit || p->before[d] < -limit || p->after[d] < -limit ||
-            x->shape[d] + p->before[d] + p->after[d] < 0) {
+        if (p->before[d] > limit || p->after[d] > limit || p->before[d] < -limit ||
+            p->after[d] < -limit || x->shape[d] + p->before[d] + p->after[d] < 0) {
             call_fail(call, "the padding of dimension %d does not fit its extent", d);
             return false;
         }
@@ -37,25 +39,29 @@ static bool read_padding(struct padding *p, struct call *call, const struct node
 }
 
 /* Crop by the negative amounts, then place in a larger tensor of `fill`. */
-static struct node *pad_constant(struct call *call, struct node *x, const struct padding *p, double fill)
+static struct node *pad_constant(struct call *call, struct node *x, const struct padding *p,
+                                 double fill)
 {
     struct graph *g = call->graph;
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset = 0;
     bool grows = false;
 
     for (int d = 0; d < x->rank && !graph_failed(g); d++) {
-        int64_t cut = p->before[d] < 0 ? -p->before[d] : 0, cut_end = p->after[d] < 0 ? -p->after[d] : 0;
+        int64_t cut = p->before[d] < 0 ? -p->before[d] : 0,
+                cut_end = p->after[d] < 0 ? -p->after[d] : 0;
         if (cut + cut_end > x->shape[d]) {
             call_fail(call, "more is cropped of dimension %d than it has", d);
             return x;
         }
         if (cut || cut_end) x = node_slice(g, x, d, cut, x->shape[d] - cut - cut_end, 1);
-        shape[d] = x->shape[d] + (p->before[d] > 0 ? p->before[d] : 0) + (p->after[d] > 0 ? p->after[d] : 0);
+        shape[d] = x->shape[d] + (p->before[d] > 0 ? p->before[d] : 0) +
+                   (p->after[d] > 0 ? p->after[d] : 0);
         grows = grows || shape[d] != x->shape[d];
     }
     if (!grows || graph_failed(g)) return x;
     shape_strides(stride, x->rank, shape);
-    for (int d = 0; d < x->rank; d++) offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
+    for (int d = 0; d < x->rank; d++)
+        offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
     return node_place(g, x, fill, x->rank, shape, stride, offset);
 }
 
@@ -66,28 +72,32 @@ static int64_t source_index(enum pad_mode mode, int64_t i, int64_t n)
     case PAD_REFLECT:
         if (i < 0) i = -i;
         return i >= n ? 2 * (n - 1) - i : i;
-    case PAD_REPLICATE: return i < 0 ? 0 : i >= n ? n - 1 : i;
-    default: return (i % n + n) % n;
+    case PAD_REPLICATE:
+        return i < 0 ? 0 : i >= n ? n - 1 : i;
+    default:
+        return (i % n + n) % n;
     }
 }
 
-static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode, int dim,
-                                  int64_t before, int64_t after)
+static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode,
+                                  int dim, int64_t before, int64_t after)
 {
     struct graph *g = call->graph;
     int64_t n = x->shape[dim], length = n + before + after;
-    bool fits = mode == PAD_REFLECT ? before < n && after < n
-                : mode == PAD_CIRCULAR ? before <= n && after <= n : n > 0;
+    bool fits = mode == PAD_REFLECT    ? before < n && after < n
+                : mode == PAD_CIRCULAR ? before <= n && after <= n
+                                       : n > 0;
 
     if (!before && !after) return x;
     if (!fits || length < 1) {
-        call_fail(call, "padding %lld and %lld of %lld elements in this mode", (long long)before,
-                  (long long)after, (long long)n);
+        call_fail(call, "padding %lld and %lld of %lld elements in this mode",
+                  (long long)before, (long long)after, (long long)n);
         return x;
     }
     struct node *index = node_new_integer(g, DT_I64, 1, &length);
     if (graph_failed(g)) return x;
-    for (int64_t i = 0; i < length; i++) index->integer[i] = source_index(mode, i - before, n);
+    for (int64_t i = 0; i < length; i++)
+        index->integer[i] = source_index(mode, i - before, n);
     return node_index_select(g, x, dim, index);
 }
 
@@ -111,7 +121,8 @@ static void pad(struct call *call)
     if (mode == 4) call_fail(call, "an unknown padding mode '%s'", name);
     if (!read_padding(&p, call, x, "pad")) return;
     if (mode == PAD_CONSTANT)
-        x = pad_constant(call, x, &p, call_is_none(call, "value") ? 0 : call_real(call, "value"));
+        x = pad_constant(call, x, &p,
+                         call_is_none(call, "value") ? 0 : call_real(call, "value"));
     else
         x = pad_repeating(call, x, (enum pad_mode)mode, &p);
     call_return(call, x);

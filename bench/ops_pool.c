@@ -1,8 +1,9 @@
-/* Pooling over one to three spatial dimensions: maximum, average, adaptive, power mean, unpooling.
+/* Pooling over one to three spatial dimensions: maximum, average, adaptive, power mean,
+ * unpooling.
  *
- * An average is a sum over windows (bench/taps.h), one dimension after the other, divided by
- * the windows' sizes. A maximum is a gather at the place of the first largest element, as
- * PyTorch finds it; where several are largest the device's indices are taken.
+ * An average is a sum over windows (bench/taps.h), one dimension after the other, divided
+ * by the windows' sizes. A maximum is a gather at the place of the first largest element,
+ * as PyTorch finds it; where several are largest the device's indices are taken.
  */
 #include <string.h>
 
@@ -11,8 +12,8 @@
 
 enum { SPATIAL = 3 };
 
-/* A pooling problem: `batch` planes of in[] elements; unused leading dimensions have extent 1,
- * kernel 1, stride 1. */
+/* A pooling problem: `batch` planes of in[] elements; unused leading dimensions have extent
+ * 1, kernel 1, stride 1. */
 struct pooling {
     int dims; /* spatial dimensions, 1 to 3 */
     size_t batch;
@@ -22,16 +23,19 @@ struct pooling {
     int64_t shape[TENSOR_MAX_RANK];
 };
 
-/* Spatial sizes of x with `dims` of them; a result shape whose last extents are still x's. */
-static bool open_pooling(struct pooling *p, struct call *call, const struct node *x, int dims)
+/* Spatial sizes of x with `dims` of them; a result shape whose last extents are
+ * still x's. */
+static bool open_pooling(struct pooling *p, struct call *call, const struct node *x,
+                         int dims)
 {
     memset(p, 0, sizeof *p);
     p->dims = dims;
     p->batch = 1;
     if (graph_failed(call->graph)) return false;
     if (x->rank != dims + 1 && x->rank != dims + 2) {
-        call_fail(call, "%d spatial dimensions need %d or %d dimensions, the argument has %d", dims,
-                  dims + 1, dims + 2, x->rank);
+        call_fail(call,
+                  "%d spatial dimensions need %d or %d dimensions, the argument has %d",
+                  dims, dims + 1, dims + 2, x->rank);
         return false;
     }
     for (int d = 0; d < x->rank - dims; d++) p->batch *= (size_t)x->shape[d];
@@ -45,11 +49,13 @@ static bool open_pooling(struct pooling *p, struct call *call, const struct node
     return true;
 }
 
-/* The ints of argument `name` in the spatial places of `out`; false when it is None or empty. */
+/* The ints of argument `name` in the spatial places of `out`; false when it is None or
+ * empty. */
 static bool spatial_ints(int64_t *out, struct call *call, const char *name, int dims)
 {
     const struct value *value = call_value(call, name);
-    if (value->kind == VALUE_NONE || (value_is_sequence(value) && !value->list.count)) return false;
+    if (value->kind == VALUE_NONE || (value_is_sequence(value) && !value->list.count))
+        return false;
     call_ints_repeated(call, name, out + SPATIAL - dims, dims);
     return true;
 }
@@ -61,28 +67,34 @@ static int64_t floor_divide(int64_t a, int64_t b)
 
 static void finish_shape(struct pooling *p)
 {
-    for (int k = 0; k < p->dims; k++) p->shape[p->rank - p->dims + k] = p->out[SPATIAL - p->dims + k];
+    for (int k = 0; k < p->dims; k++)
+        p->shape[p->rank - p->dims + k] = p->out[SPATIAL - p->dims + k];
 }
 
-/* kernel_size, stride (kernel by default), padding, dilation, ceil_mode of a pooling call. */
+/* kernel_size, stride (kernel by default), padding, dilation, ceil_mode of a
+ * pooling call. */
 static bool read_windows(struct pooling *p, struct call *call, bool dilated)
 {
     bool ceil_mode = call_bool(call, "ceil_mode");
     int first = SPATIAL - p->dims;
 
-    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims)) call_fail(call, "no kernel size");
-    if (!spatial_ints(p->stride, call, "stride", p->dims)) memcpy(p->stride, p->kernel, sizeof p->stride);
+    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims))
+        call_fail(call, "no kernel size");
+    if (!spatial_ints(p->stride, call, "stride", p->dims))
+        memcpy(p->stride, p->kernel, sizeof p->stride);
     (void)spatial_ints(p->padding, call, "padding", p->dims);
     if (dilated) (void)spatial_ints(p->dilation, call, "dilation", p->dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 || p->padding[k] < 0 ||
-            p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX || p->dilation[k] > INT32_MAX ||
-            p->padding[k] > p->kernel[k] / 2) {
+        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 ||
+            p->padding[k] < 0 || p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX ||
+            p->dilation[k] > INT32_MAX || p->padding[k] > p->kernel[k] / 2) {
             call_fail(call, "kernel, stride, padding or dilation is out of range");
             return false;
         }
-        int64_t span = p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
-        int64_t out = floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
+        int64_t span =
+            p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
+        int64_t out =
+            floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
         /* The last window of ceil_mode must start inside the input or its left padding. */
         if (ceil_mode && (out - 1) * p->stride[k] >= p->in[k] + p->padding[k]) out--;
         if (out < 1) {
@@ -95,32 +107,42 @@ static bool read_windows(struct pooling *p, struct call *call, bool dilated)
     return !graph_failed(call->graph);
 }
 
-static int64_t adaptive_start(int64_t o, int64_t in, int64_t out) { return o * in / out; }
-static int64_t adaptive_end(int64_t o, int64_t in, int64_t out) { return ((o + 1) * in + out - 1) / out; }
+static int64_t adaptive_start(int64_t o, int64_t in, int64_t out)
+{
+    return o * in / out;
+}
+static int64_t adaptive_end(int64_t o, int64_t in, int64_t out)
+{
+    return ((o + 1) * in + out - 1) / out;
+}
 
 /* output_size of an adaptive call: an int or a list, None keeping an extent. */
 static bool read_adaptive(struct pooling *p, struct call *call)
 {
     const struct value *value = call_value(call, "output_size");
     size_t count = value_is_sequence(value) ? value->list.count : 1;
-    if (count != 1 && count != (size_t)p->dims) call_fail(call, "output_size has %zu items", count);
+    if (count != 1 && count != (size_t)p->dims)
+        call_fail(call, "output_size has %zu items", count);
     for (int k = 0; k < p->dims && !graph_failed(call->graph); k++) {
-        const struct value *item = !value_is_sequence(value) ? value
-                                   : &value->list.items[count == 1 ? 0 : k];
+        const struct value *item =
+            !value_is_sequence(value) ? value : &value->list.items[count == 1 ? 0 : k];
         int at = SPATIAL - p->dims + k;
-        if (item->kind == VALUE_NONE) p->out[at] = p->in[at];
+        if (item->kind == VALUE_NONE)
+            p->out[at] = p->in[at];
         else if (item->kind == VALUE_INT && item->integer >= 0 && item->integer < INT32_MAX)
             p->out[at] = item->integer;
-        else call_fail(call, "output_size must be ints");
+        else
+            call_fail(call, "output_size must be ints");
         if (p->in[at] == 0 && p->out[at] > 0) call_fail(call, "the argument is empty");
     }
     finish_shape(p);
     return !graph_failed(call->graph);
 }
 
-/* ---- averages ---------------------------------------------------------------------------------- */
+/* ---- averages ----------------------------------------------------------------------- */
 
-/* Windows of one spatial dimension clipped to the input, and their sizes counting padding. */
+/* Windows of one spatial dimension clipped to the input, and their sizes
+ * counting padding. */
 static bool windows_of(struct graph *graph, const struct pooling *p, int k, bool adaptive,
                        int64_t **start, int64_t **end, int64_t **padded)
 {
@@ -145,17 +167,22 @@ static bool windows_of(struct graph *graph, const struct pooling *p, int k, bool
     return true;
 }
 
-/* Sums over the windows and, in *sizes, how many elements each has (with padding if asked). */
-static struct node *window_sums(struct graph *graph, struct node *x, const struct pooling *p,
-                                bool adaptive, bool count_padding, struct node **sizes)
+/* Sums over the windows and, in *sizes, how many elements each has (with padding
+ * if asked). */
+static struct node *window_sums(struct graph *graph, struct node *x,
+                                const struct pooling *p, bool adaptive, bool count_padding,
+                                struct node **sizes)
 {
     int64_t *start, *end, *padded, plane[SPATIAL];
     memcpy(plane, p->out + SPATIAL - p->dims, (size_t)p->dims * sizeof *plane);
     *sizes = node_constant(graph, DT_NONE, 1, p->dims, plane);
     for (int k = SPATIAL - 1; k >= SPATIAL - p->dims; k--) {
-        if (graph_failed(graph) || !windows_of(graph, p, k, adaptive, &start, &end, &padded)) return x;
+        if (graph_failed(graph) ||
+            !windows_of(graph, p, k, adaptive, &start, &end, &padded))
+            return x;
         int dim = p->rank - SPATIAL + k, own = k - (SPATIAL - p->dims);
-        x = node_taps(graph, x, dim, taps_windows(graph, (size_t)p->in[k], (size_t)p->out[k], start, end));
+        x = node_taps(graph, x, dim,
+                      taps_windows(graph, (size_t)p->in[k], (size_t)p->out[k], start, end));
         size_t inner = 1;
         for (int d = own + 1; d < p->dims; d++) inner *= (size_t)plane[d];
         for (size_t i = 0; !graph_failed(graph) && i < (*sizes)->n; i++) {
@@ -173,8 +200,10 @@ static void avg_pool(struct call *call)
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
     struct pooling p;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
-    struct node *sum = window_sums(g, x, &p, false, call_bool(call, "count_include_pad"), &sizes);
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
+        return;
+    struct node *sum =
+        window_sums(g, x, &p, false, call_bool(call, "count_include_pad"), &sizes);
     if (p.dims > 1 && !call_is_none(call, "divisor_override"))
         sizes = node_scalar(g, (double)call_int(call, "divisor_override"));
     call_return_typed(call, node_divide(g, sum, sizes), x->dtype);
@@ -184,13 +213,14 @@ static void adaptive_avg_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
+        return;
     struct node *sum = window_sums(call->graph, x, &p, true, false, &sizes);
     call_return_typed(call, node_divide(call->graph, sum, sizes), x->dtype);
 }
 
-/* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average times the kernel's size;
- * negative sums (odd p) have no root. */
+/* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average times the kernel's
+ * size; negative sums (odd p) have no root. */
 static void lp_pool(struct call *call)
 {
     struct graph *g = call->graph;
@@ -198,20 +228,25 @@ static void lp_pool(struct call *call)
     struct pooling p;
     double power = call_real(call, "norm_type"), kernel = 1;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
+        return;
     for (int k = 0; k < SPATIAL; k++) kernel *= (double)p.kernel[k];
     struct node *powers = node_apply2(g, "pow", x, node_scalar(g, power));
-    struct node *sum = window_sums(g, powers, &p, false, true, &sizes), *mean = node_divide(g, sum, sizes);
+    struct node *sum = window_sums(g, powers, &p, false, true, &sizes),
+                *mean = node_divide(g, sum, sizes);
     /* PyTorch has sign(mean) * relu(|mean|): mean itself, but its slope at 0 is 0. */
-    struct node *nonzero = node_compare(g, COMPARE_NE, node_detach(g, mean), node_scalar(g, 0));
+    struct node *nonzero =
+        node_compare(g, COMPARE_NE, node_detach(g, mean), node_scalar(g, 0));
     struct node *base = node_select(g, nonzero, mean, node_scalar(g, 0));
-    call_return_typed(call, node_apply2(g, "pow", node_scale(g, base, kernel), node_scalar(g, 1 / power)),
-                      x->dtype);
+    call_return_typed(
+        call, node_apply2(g, "pow", node_scale(g, base, kernel), node_scalar(g, 1 / power)),
+        x->dtype);
 }
 
-/* ---- maxima -------------------------------------------------------------------------------------- */
+/* ---- maxima ------------------------------------------------------------------------- */
 
-/* The larger of two elements as PyTorch's loop keeps it: a later NaN replaces everything. */
+/* The larger of two elements as PyTorch's loop keeps it: a later NaN
+ * replaces everything. */
 static bool replaces(const struct node *x, size_t candidate, size_t best)
 {
     if (x->integer) return x->integer[candidate] > x->integer[best];
@@ -219,8 +254,8 @@ static bool replaces(const struct node *x, size_t candidate, size_t best)
 }
 
 /* Bounds of window o of dimension k: positions from, from + step, ... below to. */
-static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive, int64_t *from,
-                          int64_t *to)
+static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive,
+                          int64_t *from, int64_t *to)
 {
     if (adaptive) {
         *from = adaptive_start(o, p->in[k], p->out[k]);
@@ -234,8 +269,8 @@ static void window_bounds(const struct pooling *p, int k, int64_t o, bool adapti
 }
 
 /* Position in its plane of the first largest element of each window. */
-static struct node *window_arguments(struct call *call, struct node *x, const struct pooling *p,
-                                     bool adaptive)
+static struct node *window_arguments(struct call *call, struct node *x,
+                                     const struct pooling *p, bool adaptive)
 {
     struct node *index = node_new_integer(call->graph, DT_I64, p->rank, p->shape);
     size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), at = 0;
@@ -253,7 +288,8 @@ static struct node *window_arguments(struct call *call, struct node *x, const st
                     for (int64_t z = from[0]; z < to[0]; z += p->dilation[0])
                         for (int64_t y = from[1]; y < to[1]; y += p->dilation[1])
                             for (int64_t w = from[2]; w < to[2]; w += p->dilation[2]) {
-                                size_t k = b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
+                                size_t k =
+                                    b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
                                 if (best == SIZE_MAX || replaces(x, k, best)) best = k;
                             }
                     if (best == SIZE_MAX) {
@@ -286,17 +322,20 @@ static bool accept_index(void *context, size_t i, int64_t index)
         position[k] = left % p->in[k];
         left /= p->in[k];
         window_bounds(p, k, o, a->adaptive, &from, &to);
-        if (position[k] < from || position[k] >= to || (position[k] - from) % p->dilation[k]) return false;
+        if (position[k] < from || position[k] >= to ||
+            (position[k] - from) % p->dilation[k])
+            return false;
     }
-    size_t base = rest * plane, have = base + (size_t)index, want = base + (size_t)a->own->integer[i];
+    size_t base = rest * plane, have = base + (size_t)index,
+           want = base + (size_t)a->own->integer[i];
     if (a->x->integer) return a->x->integer[have] == a->x->integer[want];
     return a->x->value[have] == a->x->value[want] ||
            (isnan(a->x->value[have]) && isnan(a->x->value[want]));
 }
 
 /* Gather the elements at the indices, returned with them when `both`. */
-static void return_maxima(struct call *call, struct node *x, const struct pooling *p, bool adaptive,
-                          bool both)
+static void return_maxima(struct call *call, struct node *x, const struct pooling *p,
+                          bool adaptive, bool both)
 {
     struct graph *g = call->graph;
     struct node *index = window_arguments(call, x, p, adaptive);
@@ -319,7 +358,8 @@ static void max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true)) return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true))
+        return;
     return_maxima(call, x, &p, false, call->op->text || call_bool(call, "return_indices"));
 }
 
@@ -327,11 +367,12 @@ static void adaptive_max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
+        return;
     return_maxima(call, x, &p, true, call->op->text || call_bool(call, "return_indices"));
 }
 
-/* ---- unpooling ------------------------------------------------------------------------------------- */
+/* ---- unpooling ---------------------------------------------------------------------- */
 
 static void max_unpool(struct call *call)
 {
@@ -347,22 +388,28 @@ static void max_unpool(struct call *call)
         return;
     }
     (void)spatial_ints(p.kernel, call, "kernel_size", dims);
-    if (!spatial_ints(p.stride, call, "stride", dims)) memcpy(p.stride, p.kernel, sizeof p.stride);
+    if (!spatial_ints(p.stride, call, "stride", dims))
+        memcpy(p.stride, p.kernel, sizeof p.stride);
     (void)spatial_ints(p.padding, call, "padding", dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 || p.kernel[k] > INT32_MAX ||
-            p.stride[k] > INT32_MAX || p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
+        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 ||
+            p.kernel[k] > INT32_MAX || p.stride[k] > INT32_MAX ||
+            p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
             call_fail(call, "kernel, stride or padding is out of range");
             return;
         }
         p.out[k] = (p.in[k] - 1) * p.stride[k] + p.kernel[k] - 2 * p.padding[k];
     }
-    int given = call_is_none(call, "output_size") ? 0 : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
+    int given = call_is_none(call, "output_size")
+                    ? 0
+                    : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
     if (given && given < dims) call_fail(call, "output_size has %d items", given);
-    for (int k = 0; given >= dims && k < dims; k++) p.out[first + k] = sizes[given - dims + k];
+    for (int k = 0; given >= dims && k < dims; k++)
+        p.out[first + k] = sizes[given - dims + k];
     finish_shape(&p);
     for (int k = first; k < SPATIAL; k++)
-        if (p.out[k] < 0 || p.out[k] > INT32_MAX) call_fail(call, "the output size is out of range");
+        if (p.out[k] < 0 || p.out[k] > INT32_MAX)
+            call_fail(call, "the output size is out of range");
     struct node *zero = node_constant(g, x->dtype, 0, p.rank, p.shape);
     int64_t *map = graph_allocate(g, x->n, sizeof *map);
     if (graph_failed(g)) return;
@@ -370,7 +417,8 @@ static void max_unpool(struct call *call)
     size_t per_plane = (size_t)(p.in[0] * p.in[1] * p.in[2]);
     for (size_t i = 0; i < x->n; i++) {
         if (indices->integer[i] < 0 || indices->integer[i] >= plane) {
-            call_fail(call, "index %lld is outside the output", (long long)indices->integer[i]);
+            call_fail(call, "index %lld is outside the output",
+                      (long long)indices->integer[i]);
             return;
         }
         map[i] = (int64_t)(i / per_plane) * plane + indices->integer[i];

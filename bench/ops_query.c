@@ -17,8 +17,10 @@ static void return_bool(struct call *call, bool x)
 static void return_element(struct call *call, struct node *x, size_t i)
 {
     if (x->integer) {
-        if (x->dtype == DT_BOOL) return_bool(call, x->integer[i] != 0);
-        else return_int(call, x->integer[i]);
+        if (x->dtype == DT_BOOL)
+            return_bool(call, x->integer[i] != 0);
+        else
+            return_int(call, x->integer[i]);
         return;
     }
     const double *value = node_values(call->graph, x);
@@ -35,8 +37,10 @@ static void size(struct call *call)
     const int64_t *what = call->op->text ? stride : x->shape;
     if (!call_is_none(call, "dim")) {
         int dim = call_dim(call, "dim", x->rank);
-        if (x->rank) return_int(call, what[dim]);
-        else call_fail(call, "a scalar has no dimensions");
+        if (x->rank)
+            return_int(call, what[dim]);
+        else
+            call_fail(call, "a scalar has no dimensions");
         return;
     }
     for (int d = 0; d < x->rank; d++) return_int(call, what[d]);
@@ -60,13 +64,16 @@ static void element_size(struct call *call)
 static void length(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!x->rank) call_fail(call, "a scalar has no length");
-    else return_int(call, x->shape[0]);
+    if (!x->rank)
+        call_fail(call, "a scalar has no length");
+    else
+        return_int(call, x->shape[0]);
 }
 
 static bool one_element(struct call *call, const struct node *x)
 {
-    if (x->n != 1 || x->imaginary) call_fail(call, "one real element is needed, the tensor has %zu", x->n);
+    if (x->n != 1 || x->imaginary)
+        call_fail(call, "one real element is needed, the tensor has %zu", x->n);
     return !graph_failed(call->graph);
 }
 
@@ -82,11 +89,14 @@ static void number(struct call *call)
     struct node *x = call_tensor(call, "input");
     if (!one_element(call, x)) return;
     double value = x->integer ? (double)x->integer[0] : *node_values(call->graph, x);
-    if (call->op->detail == 0) return_bool(call, value != 0);
+    if (call->op->detail == 0)
+        return_bool(call, value != 0);
     else if (call->op->detail == 1) {
         int64_t whole = 0;
-        if (x->integer) whole = x->integer[0];
-        else dtype_to_int64(&whole, &value, DT_F64, 1);
+        if (x->integer)
+            whole = x->integer[0];
+        else
+            dtype_to_int64(&whole, &value, DT_F64, 1);
         return_int(call, whole);
     } else {
         call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = value });
@@ -100,7 +110,8 @@ static void tolist(struct call *call)
         call_fail(call, "a list of %zu elements", x->n);
         return;
     }
-    for (size_t i = 0; i < x->n && !graph_failed(call->graph); i++) return_element(call, x, i);
+    for (size_t i = 0; i < x->n && !graph_failed(call->graph); i++)
+        return_element(call, x, i);
 }
 
 enum predicate { IS_FLOATING, IS_COMPLEX, IS_SIGNED, IS_ALWAYS, IS_NEVER };
@@ -109,11 +120,21 @@ static void dtype_predicate(struct call *call)
 {
     enum dtype dtype = call_tensor(call, "input")->dtype;
     switch ((enum predicate)call->op->detail) {
-    case IS_FLOATING: return_bool(call, dtype_is_float(dtype)); break;
-    case IS_COMPLEX: return_bool(call, dtype_is_complex(dtype)); break;
-    case IS_SIGNED: return_bool(call, dtype != DT_BOOL && dtype != DT_U8); break;
-    case IS_ALWAYS: return_bool(call, true); break;
-    default: return_bool(call, false); break;
+    case IS_FLOATING:
+        return_bool(call, dtype_is_float(dtype));
+        break;
+    case IS_COMPLEX:
+        return_bool(call, dtype_is_complex(dtype));
+        break;
+    case IS_SIGNED:
+        return_bool(call, dtype != DT_BOOL && dtype != DT_U8);
+        break;
+    case IS_ALWAYS:
+        return_bool(call, true);
+        break;
+    default:
+        return_bool(call, false);
+        break;
     }
 }
 
@@ -125,7 +146,8 @@ static void is_tensor(struct call *call)
 static void is_same_size(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *y = call_tensor(call, "other");
-    return_bool(call, x->rank == y->rank && !memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape));
+    return_bool(call, x->rank == y->rank &&
+                          !memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape));
 }
 
 static void return_dtype(struct call *call, enum dtype dtype)
@@ -135,7 +157,8 @@ static void return_dtype(struct call *call, enum dtype dtype)
 
 static void result_type(struct call *call)
 {
-    struct node *operands[2] = { call_tensor(call, "tensor1"), call_tensor(call, "tensor2") };
+    struct node *operands[2] = { call_tensor(call, "tensor1"),
+                                 call_tensor(call, "tensor2") };
     return_dtype(call, call_result_type(call, operands, 2));
 }
 
@@ -148,8 +171,10 @@ static void promote_types(struct call *call)
 static void can_cast(struct call *call)
 {
     enum dtype from = call_dtype(call, "from_"), to = call_dtype(call, "to");
-    bool signed_to_unsigned = dtype_info(from)->kind == KIND_INTEGER && from != DT_U8 && to == DT_U8;
-    return_bool(call, dtype_info(from)->kind <= dtype_info(to)->kind && !signed_to_unsigned);
+    bool signed_to_unsigned =
+        dtype_info(from)->kind == KIND_INTEGER && from != DT_U8 && to == DT_U8;
+    return_bool(call,
+                dtype_info(from)->kind <= dtype_info(to)->kind && !signed_to_unsigned);
 }
 
 /* clang-format off */

@@ -1,15 +1,22 @@
 /* scatter and its reductions.
  *
- * A reduction sees, for each element of the result, the elements that meet there: self's own
- * (when it is included or nothing else comes) and those of src. They are laid out as one list,
- * self first, with a map from list to result.
+ * A reduction sees, for each element of the result, the elements that meet there: self's
+ * own (when it is included or nothing else comes) and those of src. They are laid out as
+ * one list, self first, with a map from list to result.
  */
 #include <math.h>
 #include <string.h>
 
 #include "bench/indexing.h"
 
-enum reduction_kind { REDUCE_SUM, REDUCE_MEAN, REDUCE_PROD, REDUCE_AMAX, REDUCE_AMIN, REDUCE_NONE };
+enum reduction_kind {
+    REDUCE_SUM,
+    REDUCE_MEAN,
+    REDUCE_PROD,
+    REDUCE_AMAX,
+    REDUCE_AMIN,
+    REDUCE_NONE
+};
 
 static enum reduction_kind read_reduction(struct call *call)
 {
@@ -72,11 +79,16 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
         int64_t v = m->list->integer[i], j = m->map[i];
         if (j < 0) continue;
         int64_t *y = &out->integer[j];
-        if (!seen[j]) *y = v;
-        else if (kind == REDUCE_PROD) *y = (int64_t)((uint64_t)*y * (uint64_t)v);
-        else if (kind == REDUCE_AMAX) *y = v > *y ? v : *y;
-        else if (kind == REDUCE_AMIN) *y = v < *y ? v : *y;
-        else *y = (int64_t)((uint64_t)*y + (uint64_t)v);
+        if (!seen[j])
+            *y = v;
+        else if (kind == REDUCE_PROD)
+            *y = (int64_t)((uint64_t)*y * (uint64_t)v);
+        else if (kind == REDUCE_AMAX)
+            *y = v > *y ? v : *y;
+        else if (kind == REDUCE_AMIN)
+            *y = v < *y ? v : *y;
+        else
+            *y = (int64_t)((uint64_t)*y + (uint64_t)v);
         seen[j] = true;
     }
     for (size_t j = 0; kind == REDUCE_MEAN && j < out->n; j++) { /* rounded down */
@@ -86,14 +98,17 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
     return node_to_integer(call->graph, out, m->x->dtype);
 }
 
-/* Products by places side by side, filled up with ones, so that zeros have right gradients. */
+/* Products by places side by side, filled up with ones, so that zeros have
+ * right gradients. */
 static struct node *product(struct call *call, const struct meeting *m)
 {
     struct graph *g = call->graph;
     int64_t shape[2] = { (int64_t)m->x->n, (int64_t)m->most };
     size_t total;
     if (__builtin_mul_overflow(m->x->n, m->most, &total) || total > (size_t)1 << 28) {
-        call_fail(call, "%zu elements meet at one place; a product of so many is not supported", m->most);
+        call_fail(call,
+                  "%zu elements meet at one place; a product of so many is not supported",
+                  m->most);
         return m->x;
     }
     int64_t *places = graph_allocate(g, total, sizeof *places);
@@ -107,21 +122,23 @@ static struct node *product(struct call *call, const struct meeting *m)
     return node_reshape(g, node_product(g, factors, 2, false), m->x->rank, m->x->shape);
 }
 
-/* The extremum of each place; NaN wins. Its gradient is shared by all that equal it, where PyTorch
- * counts self's element too when it equals the extremum without being included. */
+/* The extremum of each place; NaN wins. Its gradient is shared by all that equal it, where
+ * PyTorch counts self's element too when it equals the extremum without being included. */
 static struct node *extremum(struct call *call, const struct meeting *m, int sign)
 {
     struct graph *g = call->graph;
     const double *v = node_values(g, m->list);
     int64_t *best = graph_allocate(g, m->x->n, sizeof *best);
     int64_t n = (int64_t)m->list->n;
-    struct node *share = node_new_real(g, DT_NONE, 1, &n), *ties = node_new_real(g, DT_NONE, 1, &n);
+    struct node *share = node_new_real(g, DT_NONE, 1, &n),
+                *ties = node_new_real(g, DT_NONE, 1, &n);
     if (graph_failed(g)) return m->x;
     for (size_t j = 0; j < m->x->n; j++) best[j] = -1;
     for (size_t i = 0; i < m->list->n; i++) {
         if (m->map[i] < 0) continue;
         int64_t *b = &best[m->map[i]];
-        if (*b < 0 || (!isnan(v[*b]) && (isnan(v[i]) || sign * v[i] > sign * v[*b]))) *b = (int64_t)i;
+        if (*b < 0 || (!isnan(v[*b]) && (isnan(v[i]) || sign * v[i] > sign * v[*b])))
+            *b = (int64_t)i;
     }
     double *equal = graph_allocate(g, m->x->n, sizeof *equal);
     if (!equal) return m->x;
@@ -137,12 +154,12 @@ static struct node *extremum(struct call *call, const struct meeting *m, int sig
     }
     struct node *value = node_gather(g, m->list, m->x->rank, m->x->shape, best, 0);
     struct node *weighted = node_multiply(g, m->list, node_divide(g, share, ties));
-    return node_straight_through(g, value,
-                                 node_scatter_add(g, weighted, m->x->rank, m->x->shape, m->map));
+    return node_straight_through(
+        g, value, node_scatter_add(g, weighted, m->x->rank, m->x->shape, m->map));
 }
 
-static struct node *reduced(struct call *call, struct node *x, struct node *src, const int64_t *map,
-                            enum reduction_kind kind, bool include_self)
+static struct node *reduced(struct call *call, struct node *x, struct node *src,
+                            const int64_t *map, enum reduction_kind kind, bool include_self)
 {
     struct graph *g = call->graph;
     struct meeting m;
@@ -160,21 +177,25 @@ static struct node *reduced(struct call *call, struct node *x, struct node *src,
 }
 
 /* src cut to the index's shape, in x's dtype. */
-static struct node *matching_source(struct call *call, const struct node *x, const struct node *index,
-                                    struct node *src)
+static struct node *matching_source(struct call *call, const struct node *x,
+                                    const struct node *index, struct node *src)
 {
     struct graph *g = call->graph;
     int64_t stride[TENSOR_MAX_RANK];
     if (graph_failed(g)) return src;
     src = node_cast(g, src, x->dtype);
-    if (!index->n) return node_slice(g, node_reshape(g, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0, 0, 1);
+    if (!index->n)
+        return node_slice(g, node_reshape(g, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0,
+                          0, 1);
     if (src->rank != index->rank) {
-        if (src->n == 1 && index->n == 1) return node_reshape(g, src, index->rank, index->shape);
+        if (src->n == 1 && index->n == 1)
+            return node_reshape(g, src, index->rank, index->shape);
         call_fail(call, "index and src differ in their number of dimensions");
         return src;
     }
     for (int d = 0; d < src->rank; d++)
-        if (index->shape[d] > src->shape[d]) call_fail(call, "the index is larger than src");
+        if (index->shape[d] > src->shape[d])
+            call_fail(call, "the index is larger than src");
     if (graph_failed(g)) return src;
     shape_strides(stride, src->rank, src->shape);
     return node_view(g, src, src->rank, index->shape, stride, 0);
@@ -205,7 +226,8 @@ static void scatter_add(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *src = call_tensor(call, "src");
-    int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    int64_t *map =
+        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
     if (!map) return;
     src = matching_source(call, x, index, src);
     call_return_typed(call, reduced(call, x, src, map, REDUCE_SUM, true), x->dtype);
@@ -215,11 +237,13 @@ static void scatter_reduce(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *src = call_tensor(call, "src");
-    int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    int64_t *map =
+        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
     enum reduction_kind kind = read_reduction(call);
     if (!map) return;
     src = matching_source(call, x, index, src);
-    call_return_typed(call, reduced(call, x, src, map, kind, call_bool(call, "include_self")), x->dtype);
+    call_return_typed(
+        call, reduced(call, x, src, map, kind, call_bool(call, "include_self")), x->dtype);
 }
 
 static void index_reduce(struct call *call)
@@ -238,8 +262,10 @@ static void index_reduce(struct call *call)
     int64_t *map = graph_allocate(g, source->n, sizeof *map);
     if (!fits) call_fail(call, "the source has not the shape that the index asks for");
     if (graph_failed(g)) return;
-    for (size_t i = 0; i < source->n; i++) map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
-    call_return_typed(call, reduced(call, x, source, map, kind, call_bool(call, "include_self")),
+    for (size_t i = 0; i < source->n; i++)
+        map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
+    call_return_typed(call,
+                      reduced(call, x, source, map, kind, call_bool(call, "include_self")),
                       x->dtype);
 }
 

@@ -3,7 +3,7 @@
 
 #include "bench/op.h"
 
-/* ---- the same elements in another shape ------------------------------------------------------ */
+/* ---- the same elements in another shape --------------------------------------------- */
 
 static void same(struct call *call)
 {
@@ -45,8 +45,10 @@ static void flatten(struct call *call)
 
     if (first > last) call_fail(call, "start_dim lies behind end_dim");
     for (int d = 0; d < x->rank; d++)
-        if (d > first && d <= last) shape[rank - 1] *= x->shape[d];
-        else shape[rank++] = x->shape[d];
+        if (d > first && d <= last)
+            shape[rank - 1] *= x->shape[d];
+        else
+            shape[rank++] = x->shape[d];
     if (!x->rank) shape[rank++] = 1;
     call_return(call, node_reshape(call->graph, x, rank, shape));
 }
@@ -60,8 +62,10 @@ static void unflatten(struct call *call)
     int64_t known = 1;
 
     for (int k = 0; k < count; k++)
-        if (sizes[k] == -1) unknown = k;
-        else if (__builtin_mul_overflow(known, sizes[k], &known)) call_fail(call, "the sizes are too large");
+        if (sizes[k] == -1)
+            unknown = k;
+        else if (__builtin_mul_overflow(known, sizes[k], &known))
+            call_fail(call, "the sizes are too large");
     if (unknown >= 0) sizes[unknown] = known > 0 && x->rank ? x->shape[dim] / known : 0;
     for (int d = 0; d < x->rank; d++) {
         if (d != dim) shape[rank++] = x->shape[d];
@@ -86,7 +90,8 @@ static void unsqueeze(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK + 1];
     int dim = call_dim(call, "dim", x->rank + 1);
-    for (int d = 0; d <= x->rank; d++) shape[d] = d < dim ? x->shape[d] : d == dim ? 1 : x->shape[d - 1];
+    for (int d = 0; d <= x->rank; d++)
+        shape[d] = d < dim ? x->shape[d] : d == dim ? 1 : x->shape[d - 1];
     call_return(call, node_reshape(call->graph, x, x->rank + 1, shape));
 }
 
@@ -108,7 +113,7 @@ static void atleast(struct call *call)
         call_return(call, at_least(call->graph, parts[k], (int)call->op->detail));
 }
 
-/* ---- order of dimensions ---------------------------------------------------------------------- */
+/* ---- order of dimensions ------------------------------------------------------------ */
 
 /* text: the dimensions are called axis0 and axis1. */
 static void transpose(struct call *call)
@@ -124,7 +129,8 @@ static void transpose(struct call *call)
 static void matrix_transpose(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (x->rank > 2) call_fail(call, "t() takes at most 2 dimensions, the argument has %d", x->rank);
+    if (x->rank > 2)
+        call_fail(call, "t() takes at most 2 dimensions, the argument has %d", x->rank);
     call_return(call, x->rank < 2 ? x : node_transpose(call->graph, x, 0, 1));
 }
 
@@ -132,10 +138,13 @@ static void adjoint(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
-    if (x->rank < 2) call_fail(call, "a matrix or a batch of matrices is needed");
-    else x = node_transpose(g, x, x->rank - 2, x->rank - 1);
+    if (x->rank < 2)
+        call_fail(call, "a matrix or a batch of matrices is needed");
+    else
+        x = node_transpose(g, x, x->rank - 2, x->rank - 1);
     if (x->imaginary)
-        x = node_complex(g, node_real_part(g, x), node_negate(g, node_imaginary_part(g, x)));
+        x = node_complex(g, node_real_part(g, x),
+                         node_negate(g, node_imaginary_part(g, x)));
     call_return(call, x);
 }
 
@@ -151,7 +160,8 @@ static void permute(struct call *call)
         seen |= 1u << order[d];
     }
     if (count != x->rank || seen != (1u << x->rank) - 1) {
-        call_fail(call, "the dimensions given are no permutation of %d dimensions", x->rank);
+        call_fail(call, "the dimensions given are no permutation of %d dimensions",
+                  x->rank);
         return;
     }
     call_return(call, node_permute(call->graph, x, order));
@@ -168,7 +178,8 @@ static void movedim(struct call *call)
         call_fail(call, "source and destination differ in length");
     for (int d = 0; d < x->rank; d++) order[d] = -1;
     for (int k = 0; k < count; k++) {
-        int source = wrap_dim(call, from[k], x->rank), place = wrap_dim(call, to[k], x->rank);
+        int source = wrap_dim(call, from[k], x->rank),
+            place = wrap_dim(call, to[k], x->rank);
         if (moved >> source & 1 || (x->rank && order[place] >= 0))
             call_fail(call, "a dimension is moved twice");
         if (x->rank) order[place] = source;
@@ -182,7 +193,7 @@ static void movedim(struct call *call)
     call_return(call, graph_failed(call->graph) ? x : node_permute(call->graph, x, order));
 }
 
-/* ---- repetition -------------------------------------------------------------------------------- */
+/* ---- repetition --------------------------------------------------------------------- */
 
 static void expand(struct call *call)
 {
@@ -210,9 +221,10 @@ static void broadcast_tensors(struct call *call)
         call_return(call, node_broadcast(call->graph, parts[k], rank, shape));
 }
 
-/* Repeat x times[d] along dimension d of its shape padded on the left to `rank`: broadcast over
- * a new dimension before each repeated one, then merge the two. */
-static struct node *repeated(struct call *call, struct node *x, int rank, const int64_t *times)
+/* Repeat x times[d] along dimension d of its shape padded on the left to `rank`: broadcast
+ * over a new dimension before each repeated one, then merge the two. */
+static struct node *repeated(struct call *call, struct node *x, int rank,
+                             const int64_t *times)
 {
     struct graph *g = call->graph;
     int64_t split[2 * TENSOR_MAX_RANK], wide[2 * TENSOR_MAX_RANK], merged[TENSOR_MAX_RANK];
@@ -246,7 +258,8 @@ static void repeat(struct call *call)
 
     if (count < x->rank && !call->op->detail)
         call_fail(call, "%d repeats for %d dimensions", count, x->rank);
-    for (int d = 0; d < rank; d++) times[d] = d < rank - count ? 1 : given[d - (rank - count)];
+    for (int d = 0; d < rank; d++)
+        times[d] = d < rank - count ? 1 : given[d - (rank - count)];
     call_return(call, repeated(call, x, rank, times));
 }
 
@@ -271,7 +284,8 @@ static void repeat_interleave(struct call *call)
     struct node *index = node_new_integer(g, DT_I64, 1, &total);
     if (graph_failed(g)) return;
     for (int64_t i = 0, at = 0; i < extent; i++)
-        for (int64_t k = repeats->integer[repeats->n == 1 ? 0 : i]; k > 0; k--) index->integer[at++] = i;
+        for (int64_t k = repeats->integer[repeats->n == 1 ? 0 : i]; k > 0; k--)
+            index->integer[at++] = i;
     call_return(call, node_index_select(g, x, dim, index));
 }
 
@@ -285,7 +299,8 @@ static void repeat_positions(struct call *call)
         return;
     }
     for (size_t i = 0; i < repeats->n; i++)
-        if (repeats->integer[i] < 0 || __builtin_add_overflow(total, repeats->integer[i], &total))
+        if (repeats->integer[i] < 0 ||
+            __builtin_add_overflow(total, repeats->integer[i], &total))
             call_fail(call, "repeats must not be negative");
     struct node *index = node_new_integer(call->graph, repeats->dtype, 1, &total);
     if (graph_failed(call->graph)) return;
@@ -294,7 +309,7 @@ static void repeat_positions(struct call *call)
     call_return(call, index);
 }
 
-/* ---- reversal and rotation ---------------------------------------------------------------------- */
+/* ---- reversal and rotation ---------------------------------------------------------- */
 
 static struct node *flipped(struct graph *graph, struct node *x, uint32_t dims)
 {
@@ -350,7 +365,8 @@ static void roll(struct call *call)
         call_return(call, node_reshape(g, y, x->rank, x->shape));
         return;
     }
-    if (named != count || !count) call_fail(call, "%d shifts for %d dimensions", count, named);
+    if (named != count || !count)
+        call_fail(call, "%d shifts for %d dimensions", count, named);
     for (int k = 0; k < count && !graph_failed(g); k++)
         y = rolled(g, y, wrap_dim(call, dims[k], x->rank), shifts[k]);
     call_return(call, y);
@@ -363,11 +379,14 @@ static void rot90(struct call *call)
     int64_t dims[2] = { 0, 1 };
     int64_t k = (call_int(call, "k") % 4 + 4) % 4;
 
-    if (call_ints(call, "dims", dims, 2) != 2) call_fail(call, "rot90 needs two dimensions");
+    if (call_ints(call, "dims", dims, 2) != 2)
+        call_fail(call, "rot90 needs two dimensions");
     int first = wrap_dim(call, dims[0], x->rank), second = wrap_dim(call, dims[1], x->rank);
     if (first == second) call_fail(call, "rot90 needs two different dimensions");
     if (k == 2) x = flipped(g, x, 1u << first | 1u << second);
-    if (k % 2) x = node_transpose(g, flipped(g, x, 1u << (k == 1 ? second : first)), first, second);
+    if (k % 2)
+        x = node_transpose(g, flipped(g, x, 1u << (k == 1 ? second : first)), first,
+                           second);
     call_return(call, x);
 }
 

@@ -1,7 +1,7 @@
 /* Order: sort, argsort, topk, kthvalue; searchsorted, bucketize, isin.
  *
- * Where values tie, any order of their positions is right: the device's is taken when it leads
- * to the same values and names no position twice.
+ * Where values tie, any order of their positions is right: the device's is taken when it
+ * leads to the same values and names no position twice.
  */
 #include <math.h>
 #include <string.h>
@@ -9,10 +9,11 @@
 #include "bench/indexing.h"
 #include "bench/sorting.h"
 
-/* ---- positions along a dimension --------------------------------------------------------------- */
+/* ---- positions along a dimension ---------------------------------------------------- */
 
 /* Elements of x at `positions` along dim (x's shape but along dim). */
-static struct node *at_positions(struct call *call, struct node *x, int dim, struct node *positions)
+static struct node *at_positions(struct call *call, struct node *x, int dim,
+                                 struct node *positions)
 {
     int64_t *map = scatter_map(call, positions, x->rank, x->shape, dim);
     return map ? node_gather(call->graph, x, positions->rank, positions->shape, map, 0) : x;
@@ -29,13 +30,15 @@ static bool same_value(void *context, size_t i, int64_t position)
     const struct tie *t = context;
     struct lines from = lines_along(t->x, t->dim), at = lines_along(t->own, t->dim);
     if (position < 0 || position >= (int64_t)from.extent) return false;
-    size_t line = i / (at.step * at.extent) * at.step + i % at.step, start = line_start(&from, line);
+    size_t line = i / (at.step * at.extent) * at.step + i % at.step,
+           start = line_start(&from, line);
     return sort_key(t->x, start + (size_t)position * from.step) ==
            sort_key(t->x, start + (size_t)t->own->integer[i] * from.step);
 }
 
 /* Does no line name a position twice? */
-static bool are_distinct(struct graph *graph, const struct node *positions, int dim, size_t extent)
+static bool are_distinct(struct graph *graph, const struct node *positions, int dim,
+                         size_t extent)
 {
     struct lines lines = lines_along(positions, dim);
     size_t *seen = graph_allocate(graph, extent, sizeof *seen);
@@ -51,7 +54,8 @@ static bool are_distinct(struct graph *graph, const struct node *positions, int 
 }
 
 /* Positions settled with the device's output k. */
-static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own, int dim)
+static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own,
+                            int dim)
 {
     struct tie tie = { x, own, dim };
     if (graph_failed(call->graph)) return own;
@@ -60,7 +64,8 @@ static struct node *settled(struct call *call, size_t k, struct node *x, struct 
     return taken == own || are_distinct(call->graph, taken, dim, extent) ? taken : own;
 }
 
-/* sort; argsort (text "argsort") returns the positions alone, msort (text "msort") the values. */
+/* sort; argsort (text "argsort") returns the positions alone, msort (text "msort") the
+ * values. */
 static void sort(struct call *call)
 {
     const char *kind = call->op->text;
@@ -82,21 +87,23 @@ static void sort(struct call *call)
 }
 
 /* The first k of the sorted positions, along dim. */
-static struct node *first_positions(struct call *call, struct node *x, int dim, int64_t k, bool largest)
+static struct node *first_positions(struct call *call, struct node *x, int dim, int64_t k,
+                                    bool largest)
 {
     struct node *all = sort_positions(call->graph, x, dim, largest);
     struct node *part = x->rank ? node_slice(call->graph, all, dim, 0, k, 1) : all;
     return part;
 }
 
-/* With sorted=False the order is the device's: its positions, when they hold the same values
- * in some order. */
+/* With sorted=False the order is the device's: its positions, when they hold the same
+ * values in some order. */
 static struct node *any_order(struct call *call, struct node *x, struct node *own, int dim)
 {
     struct graph *g = call->graph;
     const struct tensor *got = call_device_output(call, 1);
     struct tensor dense;
-    if (!got || tensor_elements(got) != own->n || dtype_info(got->dtype)->kind != KIND_INTEGER ||
+    if (!got || tensor_elements(got) != own->n ||
+        dtype_info(got->dtype)->kind != KIND_INTEGER ||
         tensor_densify(&dense, g->arena, got).code)
         return own;
     struct node *theirs = node_new_integer(g, DT_I64, own->rank, own->shape);
@@ -111,7 +118,8 @@ static struct node *any_order(struct call *call, struct node *x, struct node *ow
             for (size_t k = 0; k < at.extent; k++) {
                 int64_t position = sides[side]->integer[line_start(&at, l) + k * at.step];
                 size_t element = line_start(&from, l) + (size_t)position * from.step;
-                items[(size_t)side * at.extent + k] = (struct sort_item){ sort_key(x, element), 0 };
+                items[(size_t)side * at.extent + k] =
+                    (struct sort_item){ sort_key(x, element), 0 };
             }
             sort_items(items + (size_t)side * at.extent, items + 2 * at.extent, at.extent);
         }
@@ -144,7 +152,8 @@ static void kthvalue(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1, shape[TENSOR_MAX_RANK];
+    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1,
+            shape[TENSOR_MAX_RANK];
 
     if (k < 1 || k > extent) {
         call_fail(call, "element %lld of %lld", (long long)k, (long long)extent);
@@ -166,9 +175,10 @@ static void kthvalue(struct call *call)
     call_return(call, positions);
 }
 
-/* ---- searching ------------------------------------------------------------------------------------- */
+/* ---- searching ---------------------------------------------------------------------- */
 
-static int compare_elements(const struct node *a, size_t i, const struct node *b, size_t k, bool *unordered)
+static int compare_elements(const struct node *a, size_t i, const struct node *b, size_t k,
+                            bool *unordered)
 {
     if (a->integer && b->integer)
         return (a->integer[i] > b->integer[k]) - (a->integer[i] < b->integer[k]);
@@ -178,8 +188,8 @@ static int compare_elements(const struct node *a, size_t i, const struct node *b
     return (x > y) - (x < y);
 }
 
-/* First position of the run [start, start + n) whose element is not below (right: above) the
- * value, as PyTorch's bisection finds it; `sorter` permutes the run. */
+/* First position of the run [start, start + n) whose element is not below (right: above)
+ * the value, as PyTorch's bisection finds it; `sorter` permutes the run. */
 static int64_t bisect(const struct node *run, size_t start, size_t n, const int64_t *sorter,
                       const struct node *value, size_t i, bool right)
 {
@@ -189,13 +199,16 @@ static int64_t bisect(const struct node *run, size_t start, size_t n, const int6
         size_t at = start + (sorter ? (size_t)sorter[start + middle] : middle);
         bool unordered = false;
         int order = compare_elements(run, at, value, i, &unordered);
-        if (!unordered && (right ? order > 0 : order >= 0)) high = middle;
-        else low = middle + 1;
+        if (!unordered && (right ? order > 0 : order >= 0))
+            high = middle;
+        else
+            low = middle + 1;
     }
     return (int64_t)low;
 }
 
-static void search(struct call *call, struct node *run, struct node *value, struct node *sorter, bool right)
+static void search(struct call *call, struct node *run, struct node *value,
+                   struct node *sorter, bool right)
 {
     struct graph *g = call->graph;
     if (graph_failed(g)) return;
@@ -204,18 +217,24 @@ static void search(struct call *call, struct node *run, struct node *value, stru
     bool one_run = run->rank <= 1;
     if (!one_run) {
         bool fits = run->rank == value->rank;
-        for (int d = 0; fits && d + 1 < run->rank; d++) fits = run->shape[d] == value->shape[d];
-        if (!fits) call_fail(call, "the boundaries and the values differ in shape but for the last extent");
+        for (int d = 0; fits && d + 1 < run->rank; d++)
+            fits = run->shape[d] == value->shape[d];
+        if (!fits)
+            call_fail(
+                call,
+                "the boundaries and the values differ in shape but for the last extent");
     }
-    if (sorter && (sorter->n != run->n || !sorter->integer)) call_fail(call, "the sorter has another shape");
-    struct node *out = node_new_integer(g, call_bool(call, "out_int32") ? DT_I32 : DT_I64, value->rank,
-                                        value->shape);
+    if (sorter && (sorter->n != run->n || !sorter->integer))
+        call_fail(call, "the sorter has another shape");
+    struct node *out = node_new_integer(g, call_bool(call, "out_int32") ? DT_I32 : DT_I64,
+                                        value->rank, value->shape);
     if (graph_failed(g)) return;
     size_t extent = run->rank ? (size_t)run->shape[run->rank - 1] : 1;
     size_t per_run = one_run ? value->n : (size_t)value->shape[value->rank - 1];
     for (size_t i = 0; sorter && i < sorter->n; i++)
         if (sorter->integer[i] < 0 || (size_t)sorter->integer[i] >= extent) {
-            call_fail(call, "the sorter's index %lld is out of range", (long long)sorter->integer[i]);
+            call_fail(call, "the sorter's index %lld is out of range",
+                      (long long)sorter->integer[i]);
             return;
         }
     for (size_t i = 0; i < value->n; i++)
@@ -242,7 +261,8 @@ static void bucketize(struct call *call)
 static void isin(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "elements"), *set = call_tensor(call, "test_elements");
+    struct node *x = call_tensor(call, "elements"),
+                *set = call_tensor(call, "test_elements");
     bool invert = call_bool(call, "invert");
     if (x->integer != NULL && set->integer == NULL) x = node_to_real(g, x);
     if (set->integer != NULL && x->integer == NULL) set = node_to_real(g, set);
@@ -250,15 +270,18 @@ static void isin(struct call *call)
     struct node *out = node_new_integer(g, DT_BOOL, x->rank, x->shape);
     if (!x->integer) (void)node_values(g, x), (void)node_values(g, set);
     if (graph_failed(g)) return;
-    for (size_t i = 0; i < set->n; i++) items[i] = (struct sort_item){ sort_key(set, i), (int64_t)i };
+    for (size_t i = 0; i < set->n; i++)
+        items[i] = (struct sort_item){ sort_key(set, i), (int64_t)i };
     sort_items(items, items + set->n, set->n);
     for (size_t i = 0; i < x->n; i++) {
         uint64_t key = sort_key(x, i);
         size_t low = 0, high = set->n;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
-            if (items[middle].key < key) low = middle + 1;
-            else high = middle;
+            if (items[middle].key < key)
+                low = middle + 1;
+            else
+                high = middle;
         }
         bool nan = !x->integer && isnan(x->value[i]);
         out->integer[i] = (low < set->n && items[low].key == key && !nan) != invert;

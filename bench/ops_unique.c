@@ -4,8 +4,8 @@
 #include "bench/op.h"
 #include "bench/sorting.h"
 
-/* The slices x[.., i, ..] along a dimension, compared element by element; with no dimension the
- * elements of x. */
+/* The slices x[.., i, ..] along a dimension, compared element by element; with no dimension
+ * the elements of x. */
 struct slices {
     struct node *x; /* the dimension first */
     size_t count, width;
@@ -25,7 +25,8 @@ static bool equal_slices(const struct slices *s, size_t a, size_t b)
 {
     for (size_t k = 0; k < s->width; k++) {
         size_t i = a * s->width + k, j = b * s->width + k;
-        if (s->x->integer ? s->x->integer[i] != s->x->integer[j] : !(s->x->value[i] == s->x->value[j]))
+        if (s->x->integer ? s->x->integer[i] != s->x->integer[j]
+                          : !(s->x->value[i] == s->x->value[j]))
             return false;
     }
     return true;
@@ -52,7 +53,8 @@ static void sort_slices(const struct slices *s, size_t *order, size_t *scratch)
     if (from != order) memcpy(order, from, n * sizeof *order);
 }
 
-static void order_elements(const struct slices *s, struct graph *graph, size_t *order, size_t *scratch)
+static void order_elements(const struct slices *s, struct graph *graph, size_t *order,
+                           size_t *scratch)
 {
     if (s->width != 1) {
         sort_slices(s, order, scratch);
@@ -77,7 +79,8 @@ static void unique(struct call *call)
 
     struct node *flat = whole ? node_reshape(g, x, 1, (int64_t[]){ (int64_t)x->n }) : x;
     if (!whole && x->rank) flat = node_transpose(g, x, 0, dim);
-    if (x->imaginary || (!whole && !x->rank)) call_fail(call, "unique of such a tensor is not supported");
+    if (x->imaginary || (!whole && !x->rank))
+        call_fail(call, "unique of such a tensor is not supported");
     if (!flat->integer) (void)node_values(g, flat);
     if (graph_failed(g)) return;
     struct slices s = { flat, (size_t)flat->shape[0], 0 };

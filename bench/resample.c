@@ -1,10 +1,11 @@
 /* Weights of interpolation.
  *
- * Output o looks at the source position r (o + 1/2) - 1/2, or r o with aligned corners, where r
- * is the ratio of the extents. Weights are values of a kernel at distances from there: the hat
- * function, or Keys' cubic convolution with a = -3/4 (a = -1/2 with antialiasing, as PyTorch has
- * it), stretched by r and normalised when antialiasing a reduction. One function computes them
- * in balls; the doubles are its midpoints at 106 bits.
+ * Output o looks at the source position r (o + 1/2) - 1/2, or r o with aligned corners,
+ * where r is the ratio of the extents. Weights are values of a kernel at distances from
+ * there: the hat function, or Keys' cubic convolution with a = -3/4 (a = -1/2 with
+ * antialiasing, as PyTorch has it), stretched by r and normalised when antialiasing a
+ * reduction. One function computes them in balls; the doubles are its midpoints at 106
+ * bits.
  */
 #include "bench/resample.h"
 
@@ -55,8 +56,8 @@ static void position(arb_t out, const struct resample *r, int64_t o, slong preci
     if (r->kind == RESAMPLE_LINEAR) arb_nonnegative_part(out, out);
 }
 
-/* The kernel at |x|, for x of one sign of distances within one piece: 0 for the inner piece of
- * [0, 1], 1 for [1, 2], 2 beyond. Balls that straddle a knot take the inner piece, which
+/* The kernel at |x|, for x of one sign of distances within one piece: 0 for the inner piece
+ * of [0, 1], 1 for [1, 2], 2 beyond. Balls that straddle a knot take the inner piece, which
  * continues the other with a continuous slope. */
 static void kernel(arb_t y, const struct resample *r, const arb_t distance, slong precision)
 {
@@ -96,7 +97,8 @@ static void kernel(arb_t y, const struct resample *r, const arb_t distance, slon
 }
 
 /* Weight of input `first + k` for output o before normalising. */
-static void raw_weight(arb_t y, const struct resample_context *c, int64_t o, size_t k, slong precision)
+static void raw_weight(arb_t y, const struct resample_context *c, int64_t o, size_t k,
+                       slong precision)
 {
     const struct resample *r = &c->r;
     arb_t at, stretch;
@@ -148,7 +150,8 @@ static struct window window_of(const struct resample *r, int64_t o)
     if (is_antialiased(r)) {
         ratio(size, r, 128);
         double scale = arf_get_d(arb_midref(size), ARF_RND_NEAR);
-        double support = (r->kind == RESAMPLE_LINEAR_ANTIALIAS ? 1 : 2) * (scale > 1 ? scale : 1);
+        double support =
+            (r->kind == RESAMPLE_LINEAR_ANTIALIAS ? 1 : 2) * (scale > 1 ? scale : 1);
         double from = trunc(center - support + 0.5), to = trunc(center + support + 0.5);
         w.first = from > 0 ? (int64_t)from : 0;
         int64_t end = to < (double)r->in ? (int64_t)to : r->in;
@@ -198,8 +201,13 @@ struct taps *resample_taps(struct graph *graph, const struct resample *resample)
         }
     arb_clear(ball);
     /* Weights are below 2 in magnitude, their balls' radii below 2^-80. */
-    *taps = (struct taps){ .inputs = (size_t)resample->in, .outputs = outputs, .first = first,
-                           .index = index, .weight = weight, .weight_error = 0x1p-52,
-                           .exact = exact_weight, .context = c };
+    *taps = (struct taps){ .inputs = (size_t)resample->in,
+                           .outputs = outputs,
+                           .first = first,
+                           .index = index,
+                           .weight = weight,
+                           .weight_error = 0x1p-52,
+                           .exact = exact_weight,
+                           .context = c };
     return taps;
 }

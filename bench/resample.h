@@ -4,7 +4,12 @@
 
 #include "bench/taps.h"
 
-enum resample_kind { RESAMPLE_LINEAR, RESAMPLE_CUBIC, RESAMPLE_LINEAR_ANTIALIAS, RESAMPLE_CUBIC_ANTIALIAS };
+enum resample_kind {
+    RESAMPLE_LINEAR,
+    RESAMPLE_CUBIC,
+    RESAMPLE_LINEAR_ANTIALIAS,
+    RESAMPLE_CUBIC_ANTIALIAS
+};
 
 /* in, out: extents. scale: the scale factor given by the caller, or 0 to use in / out (with
  * align_corners (in - 1) / (out - 1), whatever the scale). */

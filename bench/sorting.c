@@ -1,5 +1,5 @@
-/* Merge sort of (key, position) pairs. Runs of up to 16 are sorted by insertion first: most lines
- * that are sorted in training are short. */
+/* Merge sort of (key, position) pairs. Runs of up to 16 are sorted by insertion first: most
+ * lines that are sorted in training are short. */
 #include "bench/sorting.h"
 
 #include <math.h>
@@ -31,13 +31,15 @@ static void insertion_sort(struct sort_item *items, size_t n)
     }
 }
 
-static void merge(struct sort_item *out, const struct sort_item *a, size_t m, const struct sort_item *b,
-                  size_t n)
+static void merge(struct sort_item *out, const struct sort_item *a, size_t m,
+                  const struct sort_item *b, size_t n)
 {
     size_t i = 0, k = 0;
     while (i < m && k < n)
-        if (b[k].key < a[i].key) *out++ = b[k++];
-        else *out++ = a[i++];
+        if (b[k].key < a[i].key)
+            *out++ = b[k++];
+        else
+            *out++ = a[i++];
     memcpy(out, a + i, (m - i) * sizeof *out);
     memcpy(out + (m - i), b + k, (n - k) * sizeof *out);
 }
@@ -45,7 +47,8 @@ static void merge(struct sort_item *out, const struct sort_item *a, size_t m, co
 void sort_items(struct sort_item *items, struct sort_item *scratch, size_t n)
 {
     struct sort_item *from = items, *to = scratch;
-    for (size_t i = 0; i < n; i += RUN) insertion_sort(items + i, n - i < RUN ? n - i : RUN);
+    for (size_t i = 0; i < n; i += RUN)
+        insertion_sort(items + i, n - i < RUN ? n - i : RUN);
     for (size_t width = RUN; width < n; width *= 2) {
         for (size_t i = 0; i < n; i += 2 * width) {
             size_t m = n - i < width ? n - i : width;
@@ -64,8 +67,10 @@ struct lines lines_along(const struct node *x, int dim)
     struct lines lines = { 1, 1, 1 };
     for (int d = 0; d < x->rank; d++) {
         size_t extent = (size_t)x->shape[d];
-        if (d == dim) lines.extent = extent;
-        else lines.count *= extent;
+        if (d == dim)
+            lines.extent = extent;
+        else
+            lines.count *= extent;
         if (d > dim) lines.step *= extent;
     }
     return lines;

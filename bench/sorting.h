@@ -1,4 +1,5 @@
-/* Stable sorting of positions by value, with PyTorch's order: NaN is largest, both zeros alike. */
+/* Stable sorting of positions by value, with PyTorch's order: NaN is largest, both zeros
+ * alike. */
 #ifndef PROBE_BENCH_SORTING_H
 #define PROBE_BENCH_SORTING_H
 

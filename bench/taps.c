@@ -10,11 +10,12 @@
 
 #include "bench/pull.h"
 
-struct taps *taps_windows(struct graph *graph, size_t inputs, size_t outputs, const int64_t *start,
-                          const int64_t *end)
+struct taps *taps_windows(struct graph *graph, size_t inputs, size_t outputs,
+                          const int64_t *start, const int64_t *end)
 {
     size_t total = 0;
-    for (size_t o = 0; o < outputs; o++) total += end[o] > start[o] ? (size_t)(end[o] - start[o]) : 0;
+    for (size_t o = 0; o < outputs; o++)
+        total += end[o] > start[o] ? (size_t)(end[o] - start[o]) : 0;
     struct taps *taps = graph_allocate(graph, 1, sizeof *taps);
     size_t *first = graph_allocate(graph, outputs + 1, sizeof *first);
     size_t *index = graph_allocate(graph, total, sizeof *index);
@@ -25,7 +26,9 @@ struct taps *taps_windows(struct graph *graph, size_t inputs, size_t outputs, co
         for (int64_t i = start[o]; i < end[o]; i++) index[t++] = (size_t)i;
     }
     first[outputs] = t;
-    *taps = (struct taps){ .inputs = inputs, .outputs = outputs, .first = first, .index = index };
+    *taps = (struct taps){
+        .inputs = inputs, .outputs = outputs, .first = first, .index = index
+    };
     return taps;
 }
 
@@ -71,28 +74,35 @@ static void taps_backward(struct graph *graph, struct node *node, struct node *c
 {
     const struct mapping *m = node->parameters;
     struct taps *adjoint = transpose(graph, m->taps);
-    if (adjoint) graph_accumulate(graph, node->inputs[0], node_taps(graph, cotangent, m->dim, adjoint));
+    if (adjoint)
+        graph_accumulate(graph, node->inputs[0],
+                         node_taps(graph, cotangent, m->dim, adjoint));
 }
 
 static void exact_weight(arb_t weight, const struct taps *taps, size_t t, slong precision)
 {
-    if (!taps->weight) arb_one(weight);
-    else if (!taps->exact) arb_set_d(weight, taps->weight[t]);
-    else taps->exact(weight, taps->context, taps->origin ? taps->origin[t] : t, precision);
+    if (!taps->weight)
+        arb_one(weight);
+    else if (!taps->exact)
+        arb_set_d(weight, taps->weight[t]);
+    else
+        taps->exact(weight, taps->context, taps->origin ? taps->origin[t] : t, precision);
 }
 
 static void taps_pull(struct pull *pull, void *ball, struct node *node, size_t i)
 {
     const struct mapping *m = node->parameters;
     const struct taps *taps = m->taps;
-    size_t below = i % m->inner, o = i / m->inner % taps->outputs, above = i / m->inner / taps->outputs;
+    size_t below = i % m->inner, o = i / m->inner % taps->outputs,
+           above = i / m->inner / taps->outputs;
     arb_t x, weight;
 
     arb_init(x);
     arb_init(weight);
     arb_zero(ball);
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
-        pull_element(pull, x, node->inputs[0], (above * taps->inputs + taps->index[t]) * m->inner + below);
+        pull_element(pull, x, node->inputs[0],
+                     (above * taps->inputs + taps->index[t]) * m->inner + below);
         exact_weight(weight, taps, t, pull->precision);
         arb_addmul(ball, x, weight, pull->precision);
     }
@@ -100,7 +110,8 @@ static void taps_pull(struct pull *pull, void *ball, struct node *node, size_t i
     arb_clear(weight);
 }
 
-static const struct primitive taps_primitive = { "a weighted sum", taps_backward, taps_pull };
+static const struct primitive taps_primitive = { "a weighted sum", taps_backward,
+                                                 taps_pull };
 
 /* gamma_n^2 of n additions. */
 static double second_order(size_t n)
@@ -111,41 +122,47 @@ static double second_order(size_t n)
 
 /* What the bound of a sum is made of; see the head of the file. */
 struct bounding {
-    bool inexact; /* x is */
-    double unsure; /* of a weight: its own error; in a model, also that of the source coordinate */
+    bool inexact;  /* x is */
+    double unsure; /* of a weight: its own error; in a model, also that of the source
+                      coordinate */
     double growth, underflow;
     bool several;
 };
 
-static struct bounding bounding_of(const struct graph *graph, const struct node *x, const struct taps *taps,
-                                   size_t o)
+static struct bounding bounding_of(const struct graph *graph, const struct node *x,
+                                   const struct taps *taps, size_t o)
 {
     size_t n = taps->first[o + 1] - taps->first[o];
-    struct bounding b = { .inexact = !node_is_exact(x), .unsure = taps->weight_error, .several = n > 1 };
+    struct bounding b = { .inexact = !node_is_exact(x),
+                          .unsure = taps->weight_error,
+                          .several = n > 1 };
     if (n > 1) b.growth = second_order(n + 2);
     if (taps->weight) {
         b.growth += UNIT_ROUNDOFF;
         b.underflow = (double)n * 0x1p-1074;
         /* A kernel forms a weight from a source coordinate that it rounds. */
-        if (graph_is_model(graph) && n) b.unsure += graph->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]);
+        if (graph_is_model(graph) && n)
+            b.unsure += graph->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]);
     }
     if (graph_is_model(graph)) b.growth += graph_sum_growth(graph, n) * graph->unit;
     return b;
 }
 
-static inline void finish_output(struct node *node, size_t out, const struct bounding *b, double sum, double low,
-                                 double magnitude, double carried)
+static inline void finish_output(struct node *node, size_t out, const struct bounding *b,
+                                 double sum, double low, double magnitude, double carried)
 {
     double total = isfinite(sum) ? sum + low : sum;
-    double bound = (b->several ? UNIT_ROUNDOFF * fabs(total) : 0) + b->growth * magnitude + b->underflow;
+    double bound = (b->several ? UNIT_ROUNDOFF * fabs(total) : 0) + b->growth * magnitude +
+                   b->underflow;
     bound = (bound + carried) * (1 + 0x1p-20);
     node->value[out] = total;
     node->error[out] = !isfinite(total) ? 0 : bound >= 0 ? bound : INFINITY;
 }
 
 /* Output o of one line of neighbouring elements, which starts at element `line` of x. */
-static void certified_output(struct node *node, const struct node *x, const struct taps *taps, size_t out,
-                             size_t line, size_t o, const struct bounding *b)
+static void certified_output(struct node *node, const struct node *x,
+                             const struct taps *taps, size_t out, size_t line, size_t o,
+                             const struct bounding *b)
 {
     double sum = 0, low = 0, magnitude = 0, carried = 0;
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
@@ -163,11 +180,14 @@ static void certified_output(struct node *node, const struct node *x, const stru
 
 enum { WIDTH = 64 };
 
-/* Output o of `width` neighbouring lines, the first of which starts at element `line` of x. */
-static void certified_outputs(struct node *node, const struct node *x, const struct taps *taps, size_t out,
-                              size_t line, size_t step, size_t o, size_t width, const struct bounding *b)
+/* Output o of `width` neighbouring lines, the first of which starts at element `line`
+ * of x. */
+static void certified_outputs(struct node *node, const struct node *x,
+                              const struct taps *taps, size_t out, size_t line, size_t step,
+                              size_t o, size_t width, const struct bounding *b)
 {
-    double sum[WIDTH] = { 0 }, low[WIDTH] = { 0 }, magnitude[WIDTH] = { 0 }, carried[WIDTH] = { 0 };
+    double sum[WIDTH] = { 0 }, low[WIDTH] = { 0 }, magnitude[WIDTH] = { 0 },
+           carried[WIDTH] = { 0 };
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         size_t at = line + taps->index[t] * step;
         const double *v = x->value + at;
@@ -182,12 +202,14 @@ static void certified_outputs(struct node *node, const struct node *x, const str
         for (size_t j = 0; b->inexact && j < width; j++)
             carried[j] += (fabs(w) + taps->weight_error) * node_error(x, at + j);
     }
-    for (size_t j = 0; j < width; j++) finish_output(node, out + j, b, sum[j], low[j], magnitude[j], carried[j]);
+    for (size_t j = 0; j < width; j++)
+        finish_output(node, out + j, b, sum[j], low[j], magnitude[j], carried[j]);
 }
 
 /* Output o of all lines of block a. */
-static void certified_block(struct node *node, const struct node *x, const struct taps *taps, size_t a,
-                            size_t inner, size_t o, const struct bounding *b)
+static void certified_block(struct node *node, const struct node *x,
+                            const struct taps *taps, size_t a, size_t inner, size_t o,
+                            const struct bounding *b)
 {
     size_t out = (a * taps->outputs + o) * inner, line = a * taps->inputs * inner;
     if (inner == 1) {
@@ -195,30 +217,34 @@ static void certified_block(struct node *node, const struct node *x, const struc
         return;
     }
     for (size_t j = 0; j < inner; j += WIDTH)
-        certified_outputs(node, x, taps, out + j, line + j, inner, o, inner - j < WIDTH ? inner - j : WIDTH, b);
+        certified_outputs(node, x, taps, out + j, line + j, inner, o,
+                          inner - j < WIDTH ? inner - j : WIDTH, b);
 }
 
-static double native_element(const struct node *x, const struct taps *taps, size_t line, size_t step,
-                             size_t o, bool single)
+static double native_element(const struct node *x, const struct taps *taps, size_t line,
+                             size_t step, size_t o, bool single)
 {
     double sum = 0;
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         double p = x->value[line + taps->index[t] * step];
-        if (taps->weight) p = single ? (float)((float)taps->weight[t] * p) : taps->weight[t] * p;
+        if (taps->weight)
+            p = single ? (float)((float)taps->weight[t] * p) : taps->weight[t] * p;
         sum = single ? (float)(sum + p) : sum + p;
     }
     return sum;
 }
 
-static void evaluate(struct graph *graph, struct node *node, const struct node *x, const struct taps *taps,
-                     size_t inner)
+static void evaluate(struct graph *graph, struct node *node, const struct node *x,
+                     const struct taps *taps, size_t inner)
 {
     bool certify = node_need_errors(graph, node), single = graph_is_single(graph);
     size_t outer = node->n && taps->outputs ? node->n / inner / taps->outputs : 0;
-    struct bounding *bounds = graph_allocate(graph, certify ? taps->outputs : 0, sizeof *bounds);
+    struct bounding *bounds =
+        graph_allocate(graph, certify ? taps->outputs : 0, sizeof *bounds);
 
     if (graph_failed(graph)) return;
-    for (size_t o = 0; certify && o < taps->outputs; o++) bounds[o] = bounding_of(graph, x, taps, o);
+    for (size_t o = 0; certify && o < taps->outputs; o++)
+        bounds[o] = bounding_of(graph, x, taps, o);
     for (size_t a = 0; a < outer; a++)
         for (size_t o = 0; o < taps->outputs; o++) {
             if (certify) {
@@ -247,7 +273,8 @@ struct node *node_taps(struct graph *graph, struct node *x, int dim, struct taps
     memcpy(shape, x->shape, sizeof shape);
     for (int d = dim + 1; d < x->rank; d++) m->inner *= (size_t)shape[d];
     shape[dim] = (int64_t)taps->outputs;
-    struct node *node = node_new(graph, &taps_primitive, x->dtype, x->rank, shape, 1, &x, m);
+    struct node *node =
+        node_new(graph, &taps_primitive, x->dtype, x->rank, shape, 1, &x, m);
     if (!graph_failed(graph)) evaluate(graph, node, x, taps, m->inner);
     return node;
 }

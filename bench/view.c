@@ -1,9 +1,10 @@
 /* Affine views, their adjoint, and permutations.
  *
- * Slices, flips, diagonals, windows and as_strided are one primitive: an offset and a stride per
- * dimension. A view whose elements lie together shares them with its source. Its adjoint places
- * elements at a view of zeros; the cotangents of many parts of one value (split, unbind) gather
- * in one such node, so that n elements cut into k parts cost n and not k n.
+ * Slices, flips, diagonals, windows and as_strided are one primitive: an offset and a
+ * stride per dimension. A view whose elements lie together shares them with its source. Its
+ * adjoint places elements at a view of zeros; the cotangents of many parts of one value
+ * (split, unbind) gather in one such node, so that n elements cut into k parts cost n and
+ * not k n.
  */
 #include <string.h>
 
@@ -11,13 +12,14 @@
 #include "bench/pull.h"
 #include "core/checked.h"
 
-/* ---- affine views ---------------------------------------------------------------------------- */
+/* ---- affine views ------------------------------------------------------------------- */
 
 struct view {
     int rank;
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset;
-    /* Dimensions of extent above 1 by falling |stride|, when each steps over all that the later
-     * ones reach together: then no two elements meet, and a place tells its index by division. */
+    /* Dimensions of extent above 1 by falling |stride|, when each steps over all that the
+     * later ones reach together: then no two elements meet, and a place tells its index by
+     * division. */
     bool nested, empty;
     int levels, order[TENSOR_MAX_RANK];
 };
@@ -47,7 +49,9 @@ static void view_order(struct view *view)
         view->empty = view->empty || view->shape[d] == 0;
         if (view->shape[d] <= 1) continue;
         int k = view->levels++;
-        for (; k && magnitude(view->stride[view->order[k - 1]]) < magnitude(view->stride[d]); k--)
+        for (;
+             k && magnitude(view->stride[view->order[k - 1]]) < magnitude(view->stride[d]);
+             k--)
             view->order[k] = view->order[k - 1];
         view->order[k] = d;
     }
@@ -81,11 +85,12 @@ static bool view_find(const struct view *view, size_t place, size_t *element)
     return rest == 0;
 }
 
-/* ---- places: the adjoint of a view ------------------------------------------------------------ */
+/* ---- places: the adjoint of a view -------------------------------------------------- */
 
-/* The sum of parts, each at its own view of the result; `fill` where none lies. The cotangent
- * of a value that was cut into many parts is one such node, extended part by part: `owner` is
- * the only node whose cotangent it is, and nothing reads it before the last part has come. */
+/* The sum of parts, each at its own view of the result; `fill` where none lies. The
+ * cotangent of a value that was cut into many parts is one such node, extended part by
+ * part: `owner` is the only node whose cotangent it is, and nothing reads it before the
+ * last part has come. */
 struct assembly {
     double fill;
     const struct node *owner;
@@ -93,15 +98,16 @@ struct assembly {
     int capacity;
 };
 
-static void assembly_backward(struct graph *graph, struct node *node, struct node *cotangent)
+static void assembly_backward(struct graph *graph, struct node *node,
+                              struct node *cotangent)
 {
     const struct assembly *assembly = node->parameters;
     for (int k = 0; k < node->input_count; k++) {
         const struct view *view = assembly->views[k];
         if (node->inputs[k]->tracked)
             graph_accumulate(graph, node->inputs[k],
-                             node_view(graph, cotangent, view->rank, view->shape, view->stride,
-                                       view->offset));
+                             node_view(graph, cotangent, view->rank, view->shape,
+                                       view->stride, view->offset));
     }
 }
 
@@ -127,7 +133,8 @@ static void assembly_pull(struct pull *pull, void *ball, struct node *node, size
 static const struct primitive assembly_primitive = { "a placed part", assembly_backward,
                                                      assembly_pull };
 
-/* Until a part is inexact or two overlap, the assembly is exact and has no array of bounds. */
+/* Until a part is inexact or two overlap, the assembly is exact and has no array
+ * of bounds. */
 static bool assembly_errors(struct graph *graph, struct node *node)
 {
     if (node->error || !graph_is_reference(graph)) return true;
@@ -136,7 +143,8 @@ static bool assembly_errors(struct graph *graph, struct node *node)
     return true;
 }
 
-/* One row of a part into the assembly: `count` elements from `from` on, `step` apart at `to`. */
+/* One row of a part into the assembly: `count` elements from `from` on, `step` apart at
+ * `to`. */
 struct placing {
     struct graph *graph;
     struct node *node;
@@ -144,7 +152,8 @@ struct placing {
     bool first; /* nothing was placed before: elements replace the fill */
 };
 
-static void place_reals(const struct placing *p, size_t from, int64_t count, int64_t to, int64_t step)
+static void place_reals(const struct placing *p, size_t from, int64_t count, int64_t to,
+                        int64_t step)
 {
     bool single = graph_is_single(p->graph);
     for (int64_t k = 0; k < count; k++, to += step) {
@@ -153,16 +162,19 @@ static void place_reals(const struct placing *p, size_t from, int64_t count, int
         if (p->first || before == 0) {
             *value = p->part->value[at];
             if (p->node->error)
-                p->node->error[to] = node_error(p->part, at) + (p->first ? 0 : p->node->error[to]);
+                p->node->error[to] =
+                    node_error(p->part, at) + (p->first ? 0 : p->node->error[to]);
             continue;
         }
         if (!assembly_errors(p->graph, p->node)) return;
         double sum = before + p->part->value[at];
         *value = single ? (float)sum : sum;
         if (p->node->error)
-            p->node->error[to] = isfinite(sum) ? (p->node->error[to] + node_error(p->part, at) +
-                                                  p->graph->unit * fabs(sum)) * (1 + 0x1p-50)
-                                               : 0;
+            p->node->error[to] = isfinite(sum)
+                                     ? (p->node->error[to] + node_error(p->part, at) +
+                                        p->graph->unit * fabs(sum)) *
+                                           (1 + 0x1p-50)
+                                     : 0;
     }
 }
 
@@ -170,7 +182,8 @@ static void place_part(const struct placing *p, const struct view *view)
 {
     int64_t index[TENSOR_MAX_RANK] = { 0 }, to = view->offset;
     int last = view->rank - 1;
-    int64_t count = last >= 0 ? view->shape[last] : 1, step = last >= 0 ? view->stride[last] : 1;
+    int64_t count = last >= 0 ? view->shape[last] : 1,
+            step = last >= 0 ? view->stride[last] : 1;
 
     for (size_t from = 0; from < p->part->n; from += (size_t)count) {
         if (p->node->integer)
@@ -216,12 +229,14 @@ static void assembly_extend(struct graph *graph, struct node *node, struct node 
 
 /* An assembly of one part. */
 static struct node *assembly_new(struct graph *graph, struct node *part, struct view *view,
-                                 double fill, enum dtype dtype, int rank, const int64_t *shape)
+                                 double fill, enum dtype dtype, int rank,
+                                 const int64_t *shape)
 {
     struct assembly *assembly = graph_allocate(graph, 1, sizeof *assembly);
     if (!assembly) return unless_failed(graph, part);
     *assembly = (struct assembly){ fill, NULL, NULL, 0 };
-    struct node *node = node_new(graph, &assembly_primitive, dtype, rank, shape, 0, NULL, assembly);
+    struct node *node =
+        node_new(graph, &assembly_primitive, dtype, rank, shape, 0, NULL, assembly);
     if (graph_failed(graph)) return node;
     for (size_t i = 0; i < node->n; i++) node->value[i] = fill;
     assembly_extend(graph, node, part, view);
@@ -237,7 +252,8 @@ static void view_backward(struct graph *graph, struct node *node, struct node *c
         int64_t *map = graph_allocate(graph, node->n, sizeof *map);
         if (!map) return;
         for (size_t i = 0; i < node->n; i++) map[i] = (int64_t)view_source(view, i);
-        graph_accumulate(graph, x, node_scatter_add(graph, cotangent, x->rank, x->shape, map));
+        graph_accumulate(graph, x,
+                         node_scatter_add(graph, cotangent, x->rank, x->shape, map));
         return;
     }
     struct node *sum = x->cotangent;
@@ -271,8 +287,8 @@ static bool view_is_dense(const struct view *view)
 }
 
 /* A node over elements of x from `offset` on: no copy is made. */
-static struct node *shared(struct graph *graph, const struct primitive *primitive, struct node *x,
-                           const struct view *view)
+static struct node *shared(struct graph *graph, const struct primitive *primitive,
+                           struct node *x, const struct view *view)
 {
     struct node *node = graph_allocate(graph, 1, sizeof *node);
     struct node **inputs = graph_allocate(graph, 1, sizeof *inputs);
@@ -314,11 +330,11 @@ static struct node *strided(struct graph *graph, const struct primitive *primiti
         copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride,
                      view->offset, node->n);
     else
-        copy_strided(node->value, x->value, view->rank, view->shape, view->stride, view->offset,
-                     node->n);
+        copy_strided(node->value, x->value, view->rank, view->shape, view->stride,
+                     view->offset, node->n);
     if (node->error)
-        copy_strided(node->error, x->error, view->rank, view->shape, view->stride, view->offset,
-                     node->n);
+        copy_strided(node->error, x->error, view->rank, view->shape, view->stride,
+                     view->offset, node->n);
     return node;
 }
 
@@ -330,7 +346,8 @@ static bool view_fits(const struct view *view, size_t n)
         if (view->shape[d] < 0) return false;
         if (view->shape[d] == 0) return true;
         int64_t reach;
-        if (__builtin_mul_overflow(view->shape[d] - 1, view->stride[d], &reach)) return false;
+        if (__builtin_mul_overflow(view->shape[d] - 1, view->stride[d], &reach))
+            return false;
         if (__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
             return false;
     }
@@ -346,8 +363,10 @@ static struct view *view_new(struct graph *graph, int rank, const int64_t *shape
     *view = (struct view){ .rank = rank, .offset = offset };
     if (rank) memcpy(view->shape, shape, (size_t)rank * sizeof *shape);
     if (rank) memcpy(view->stride, stride, (size_t)rank * sizeof *stride);
-    for (int d = 0; d < rank; d++)
-        if (shape[d] == 0) view->offset = 0; /* of nothing */
+    for (int d = 0; d < rank; d++) {
+        if (shape[d] == 0) view->offset = 0;    /* of nothing */
+        if (shape[d] <= 1) view->stride[d] = 0; /* any will do, and it may be large */
+    }
     return view;
 }
 
@@ -375,8 +394,10 @@ struct node *node_place(struct graph *graph, struct node *x, double fill, int ra
     if (graph_failed(graph)) return x;
     if (x->imaginary)
         return node_complex(
-            graph, node_place(graph, node_real_part(graph, x), fill, rank, shape, stride, offset),
-            node_place(graph, node_imaginary_part(graph, x), 0, rank, shape, stride, offset));
+            graph,
+            node_place(graph, node_real_part(graph, x), fill, rank, shape, stride, offset),
+            node_place(graph, node_imaginary_part(graph, x), 0, rank, shape, stride,
+                       offset));
     struct view *view = view_new(graph, x->rank, x->shape, stride, offset);
     if (!view) return unless_failed(graph, x);
     view_order(view);
@@ -390,7 +411,7 @@ struct node *node_place(struct graph *graph, struct node *x, double fill, int ra
     return node;
 }
 
-/* ---- permutation ------------------------------------------------------------------------------ */
+/* ---- permutation -------------------------------------------------------------------- */
 
 static void permute_backward(struct graph *graph, struct node *node, struct node *cotangent)
 {
@@ -398,20 +419,22 @@ static void permute_backward(struct graph *graph, struct node *node, struct node
     struct node *x = node->inputs[0];
     int64_t stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK], out[TENSOR_MAX_RANK];
 
-    /* Input dimension with stride s went to the output dimension whose view stride is s; among
-     * extents of 1 any match serves. */
+    /* Input dimension with stride s went to the output dimension whose view stride is s;
+     * among extents of 1 any match serves. */
     shape_strides(own, x->rank, x->shape);
     shape_strides(out, node->rank, node->shape);
     for (int d = 0; d < x->rank; d++) {
         stride[d] = 0;
         for (int k = 0; k < node->rank; k++)
-            if (x->shape[d] != 1 && node->shape[k] == x->shape[d] && view->stride[k] == own[d])
+            if (x->shape[d] != 1 && node->shape[k] == x->shape[d] &&
+                view->stride[k] == own[d])
                 stride[d] = out[k];
     }
     graph_accumulate(graph, x, node_view(graph, cotangent, x->rank, x->shape, stride, 0));
 }
 
-static const struct primitive permute_primitive = { "permute", permute_backward, view_pull };
+static const struct primitive permute_primitive = { "permute", permute_backward,
+                                                    view_pull };
 
 struct node *node_permute(struct graph *graph, struct node *x, const int *order)
 {
@@ -446,8 +469,8 @@ struct node *node_transpose(struct graph *graph, struct node *x, int dim0, int d
     return node_permute(graph, x, order);
 }
 
-struct node *node_slice(struct graph *graph, struct node *x, int dim, int64_t start, int64_t length,
-                        int64_t step)
+struct node *node_slice(struct graph *graph, struct node *x, int dim, int64_t start,
+                        int64_t length, int64_t step)
 {
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
 

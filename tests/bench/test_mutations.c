@@ -1,9 +1,10 @@
 /* Wrong arguments: every golden's call with its arguments changed at random.
  *
- * Whatever a dump asks for, an op either computes or says why not; it never reads outside its
- * inputs, divides by zero or runs out of a fixed array. Numbers are replaced by small, negative
- * and huge ones, tensors by others of the call or by empty ones and scalars, arguments are
- * dropped, doubled or made None. What a call then returns is not judged; sanitizers watch.
+ * Whatever a dump asks for, an op either computes or says why not; it never reads outside
+ * its inputs, divides by zero or runs out of a fixed array. Numbers are replaced by small,
+ * negative and huge ones, tensors by others of the call or by empty ones and scalars,
+ * arguments are dropped, doubled or made None. What a call then returns is not judged;
+ * sanitizers watch.
  *
  * `bench-mutations NAME` runs only records whose API contains NAME or whose family is NAME;
  * a second argument is the number of changed calls per record.
@@ -31,12 +32,14 @@ static uint64_t draw(uint64_t below)
     return (state >> 33) % below;
 }
 
-static const int64_t integers[] = { 0, 1, -1, 2, 3, -2, 5, -7, 17, 100, -100, 4096, 1 << 20,
-                                    INT32_MAX, INT64_MAX, INT64_MIN };
+static const int64_t integers[] = { 0,       1,         -1,        2,        3,    -2,
+                                    5,       -7,        17,        100,      -100, 4096,
+                                    1 << 20, INT32_MAX, INT64_MAX, INT64_MIN };
 static const double reals[] = { 0, -1, 0.5, 1e300, -1e-300, 3, 1.0 / 0.0, 0.0 / 0.0 };
 static const char *const words[] = { "", "mean", "sum", "reflect", "bilinear", "nonsense" };
 
-static struct value tensor_of(enum dtype dtype, int rank, const int64_t *shape, struct arena *arena)
+static struct value tensor_of(enum dtype dtype, int rank, const int64_t *shape,
+                              struct arena *arena)
 {
     struct value v = { .kind = VALUE_TENSOR };
     struct tensor_record *record = arena_allocate_zeroed(arena, 1, sizeof *record);
@@ -59,39 +62,61 @@ static struct value any_value(const struct golden *golden, struct arena *arena)
     static const int ranks[] = { 1, 1, 2, 2, 4 };
     struct value v = { .kind = VALUE_NONE };
     switch (draw(9)) {
-    case 0: v.kind = VALUE_INT; v.integer = integers[draw(sizeof integers / sizeof *integers)]; break;
-    case 1: v.kind = VALUE_INT; v.integer = (int64_t)draw(9) - 4; break;
-    case 2: v.kind = VALUE_FLOAT; v.real = reals[draw(sizeof reals / sizeof *reals)]; break;
-    case 3: v.kind = VALUE_BOOL; v.boolean = draw(2); break;
-    case 4: v.kind = VALUE_STRING; v.string = words[draw(sizeof words / sizeof *words)]; break;
-    case 5: return tensor_of(dtypes[draw(6)], 0, shapes[0], arena);
+    case 0:
+        v.kind = VALUE_INT;
+        v.integer = integers[draw(sizeof integers / sizeof *integers)];
+        break;
+    case 1:
+        v.kind = VALUE_INT;
+        v.integer = (int64_t)draw(9) - 4;
+        break;
+    case 2:
+        v.kind = VALUE_FLOAT;
+        v.real = reals[draw(sizeof reals / sizeof *reals)];
+        break;
+    case 3:
+        v.kind = VALUE_BOOL;
+        v.boolean = draw(2);
+        break;
+    case 4:
+        v.kind = VALUE_STRING;
+        v.string = words[draw(sizeof words / sizeof *words)];
+        break;
+    case 5:
+        return tensor_of(dtypes[draw(6)], 0, shapes[0], arena);
     case 6: {
         size_t k = draw(5);
         return tensor_of(dtypes[draw(6)], ranks[k], shapes[k], arena);
     }
     case 7:
-        if (golden->c.args.list.count) v = golden->c.args.list.items[draw(golden->c.args.list.count)];
-        if (value_is_sequence(&v)) v.kind = VALUE_NONE; /* it may hold the value to be changed */
+        if (golden->c.args.list.count)
+            v = golden->c.args.list.items[draw(golden->c.args.list.count)];
+        if (value_is_sequence(&v))
+            v.kind = VALUE_NONE; /* it may hold the value to be changed */
         break;
-    default: break;
+    default:
+        break;
     }
     return v;
 }
 
-static void change_list(struct value *list, const struct golden *golden, struct arena *arena);
+static void change_list(struct value *list, const struct golden *golden,
+                        struct arena *arena);
 
 static void change_value(struct value *v, const struct golden *golden, struct arena *arena)
 {
     if ((v->kind == VALUE_LIST || v->kind == VALUE_SIZE) && v->list.count && draw(2))
         change_list(v, golden, arena);
     else if (v->kind == VALUE_INT && draw(3))
-        v->integer = draw(2) ? (int64_t)draw(9) - 4 : integers[draw(sizeof integers / sizeof *integers)];
+        v->integer = draw(2) ? (int64_t)draw(9) - 4
+                             : integers[draw(sizeof integers / sizeof *integers)];
     else
         *v = any_value(golden, arena);
 }
 
 /* Change, drop or double one item of a copy of the list. */
-static void change_list(struct value *list, const struct golden *golden, struct arena *arena)
+static void change_list(struct value *list, const struct golden *golden,
+                        struct arena *arena)
 {
     size_t count = list->list.count, at = count ? draw(count) : 0;
     struct value *items = arena_allocate_array(arena, count + 1, sizeof *items);
@@ -124,7 +149,8 @@ static void run_changed(struct golden *golden, struct arena *arena)
     /* Cotangents of the new outputs' shapes: the outputs themselves. */
     (void)bench_native_gradients(&cotangents, bench, &outputs);
     if (bench_open(&bench, &golden->c, arena, BENCH_REFERENCE).code) return;
-    if (!bench_settle(bench, &outputs).code) (void)bench_backward(&gradients, &count, bench, &outputs);
+    if (!bench_settle(bench, &outputs).code)
+        (void)bench_backward(&gradients, &count, bench, &outputs);
 }
 
 static void change_record(struct golden *golden, struct arena *arena, size_t number)
@@ -136,7 +162,8 @@ static void change_record(struct golden *golden, struct arena *arena, size_t num
         golden->c.args = args;
         golden->c.kwargs = kwargs;
         for (uint64_t changes = draw(3) + 1; changes; changes--)
-            change_list(draw(3) || !kwargs.list.count ? &golden->c.args : &golden->c.kwargs, golden, arena);
+            change_list(draw(3) || !kwargs.list.count ? &golden->c.args : &golden->c.kwargs,
+                        golden, arena);
         run_changed(golden, &run);
         arena_reset(&run);
     }

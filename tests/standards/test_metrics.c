@@ -417,6 +417,60 @@ START_TEST(huge_float64_values)
 }
 END_TEST
 
+/* Errors that lie on a threshold: "more than" and "within" are strict, the small value is not. In
+ * 1024 elements, so that the vector form takes them, and in 3. */
+START_TEST(thresholds_exactly_met)
+{
+    const struct metrics_parameters p = {
+        .bench_epsilon = 0, .small_value = 0.25, .small_value_atol = 0x1p-12,
+        .relative_tolerance = 0x1p-11, .ulp_limit = 1, .within = { 0x1p-9, 0x1p-10, 0x1p-11 }
+    };
+    static const size_t sizes[] = { 3, 1024 };
+    for (size_t k = 0; k < 2; k++) {
+        int64_t shape[1] = { (int64_t)sizes[k] };
+        double want[1024], got[1024];
+        for (int past = 0; past < 2; past++) {
+            struct arena arena = { 0 };
+            struct metrics m;
+            struct peer_metrics numpy;
+            for (size_t i = 0; i < sizes[k]; i++)
+                want[i] = got[i] = 4;
+            double nudge = past ? 0x1p-24 : 0;
+            want[0] = 0.25, got[0] = 0.25 + 0x1p-12 + nudge;       /* small, on its tolerance */
+            want[1] = 1, got[1] = 1 + 0x1p-11 + 2 * nudge;          /* on the relative tolerance */
+            struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
+            struct reference *r = reference_of(&arena, DT_F32, 1, shape, want, sizes[k]);
+            double n = (double)sizes[k];
+            metrics_compute(&m, tensor, r, &p, METRICS_BEST);
+            ck_assert_int_eq(metrics_compute_numpy(&numpy, tensor, r, DT_F64, &p).code, STATUS_OK);
+            const struct peer_metrics *both[2] = { &m.peer, &numpy };
+            for (int side = 0; side < 2; side++) {
+                ck_assert_uint_eq(both[side]->small_count, 1);
+                ck_assert_double_eq(both[side]->small_value_ratio, past);
+                ck_assert_double_eq(both[side]->relative_error_ratio, past / (n - 1));
+                ck_assert_double_eq(both[side]->within_ten_thousandth, (n - 2) / n);
+                ck_assert_double_eq(both[side]->within_thousandth, (n - 1) / n);
+                ck_assert_double_eq(both[side]->within_hundredth, 1);
+            }
+            arena_release(&arena);
+        }
+        struct arena arena = { 0 };
+        struct metrics m;
+        for (size_t i = 0; i < sizes[k]; i++)
+            want[i] = got[i] = 4;
+        got[0] = 4 + 0x1p-21; /* one unit */
+        metrics_compute(&m, tensor_of(&arena, DT_F32, 1, shape, got),
+                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST);
+        ck_assert_double_eq(m.peer.ulp_proportion, 0);
+        got[0] = 4 + 0x1p-20;
+        metrics_compute(&m, tensor_of(&arena, DT_F32, 1, shape, got),
+                        reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST);
+        ck_assert_double_eq(m.peer.ulp_proportion, 1 / (double)sizes[k]);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 /* Blocks are added with their rounding errors: a huge error of each sign, and one unit between. */
 START_TEST(sums_over_blocks_are_compensated)
 {
@@ -626,6 +680,7 @@ int main(void)
     tcase_add_test(tcase, units_in_the_last_place);
     tcase_add_test(tcase, cosine_kinds);
     tcase_add_test(tcase, huge_float64_values);
+    tcase_add_test(tcase, thresholds_exactly_met);
     tcase_add_test(tcase, sums_over_blocks_are_compensated);
     tcase_add_test(tcase, squares_of_one_side_overflow);
     tcase_add_test(tcase, nearly_zero_results);

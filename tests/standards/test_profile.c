@@ -298,6 +298,29 @@ START_TEST(lines_of_values)
 }
 END_TEST
 
+static const struct {
+    const char *typed, *meant;
+} typing_errors[] = {
+    { "hundreth", "hundredth" },       { "thousandths", "thousandth" },
+    { "ulp_count", "ulp_counted" },    { "samll_value", "small_value" },
+    { "cosine_", "cosine" },           { "relative_tol", "relative_tolerance" },
+    { "max_abs_eror", "max_abs_error" }, { "modle_rms", "model_rms" },
+    { "odel_bias", "model_bias" },     { "ten_thousanth", "ten_thousandth" },
+};
+
+START_TEST(the_nearest_key)
+{
+    char text[128], expected[64];
+    struct profile *profile = NULL;
+    snprintf(text, sizeof text, "{ \"overrides\": [ { \"limits\": { \"%s\": 1 } } ] }",
+             typing_errors[_i].typed);
+    struct status status = profile_load(&profile, "doc", file_with(text));
+    remove(path);
+    snprintf(expected, sizeof expected, "the nearest is \"%s\"", typing_errors[_i].meant);
+    ck_assert_msg(strstr(status.text, expected), "%s", status.text);
+}
+END_TEST
+
 /* A key too long to compare is still refused. */
 START_TEST(long_keys)
 {
@@ -513,6 +536,7 @@ int main(void)
     tcase_add_loop_test(tcase, faults_name_line_and_key, 0, COUNT(faults));
     tcase_add_test(tcase, a_file_that_is_not_there);
     tcase_add_test(tcase, lines_of_values);
+    tcase_add_loop_test(tcase, the_nearest_key, 0, COUNT(typing_errors));
     tcase_add_test(tcase, long_keys);
     tcase_add_loop_test(tcase, faults_in_a_table, 0, COUNT(table_faults));
     tcase_add_test(tcase, tables_that_are_missing);

@@ -453,6 +453,17 @@ START_TEST(the_neighbour_below_a_power_of_two)
 }
 END_TEST
 
+/* An exact tie goes to the even neighbour. */
+START_TEST(ties_go_to_even)
+{
+    double want[1] = { 1 + 0x1p-24 }, honest[1] = { 0 };
+    float even[1] = { 1 }, odd[1] = { 1 + 0x1p-23f };
+    arena_reset(&arena);
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, even).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, odd).verdict, VERDICT_ERROR);
+}
+END_TEST
+
 START_TEST(copies_are_exact)
 {
     state = 31 + (uint64_t)_i;
@@ -882,6 +893,7 @@ int main(void)
     tcase_add_loop_test(tcase, libraries_of_many_ulp_are_found, 0, 20);
     tcase_add_loop_test(tcase, softmax_kernels, 0, sizes);
     tcase_add_test(tcase, the_neighbour_below_a_power_of_two);
+    tcase_add_test(tcase, ties_go_to_even);
     tcase_add_loop_test(tcase, copies_are_exact, 0, 10);
     tcase_add_loop_test(tcase, single_operations_are_correctly_rounded, 0, 10);
     tcase_add_test(tcase, kinds_of_values_must_agree);

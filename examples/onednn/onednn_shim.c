@@ -14,11 +14,11 @@ struct context {
     dnnl_stream_t stream;
 };
 
-int shim_open(struct context **out)
+dnnl_status_t shim_open(struct context **out)
 {
     struct context *c = calloc(1, sizeof *c);
     if (!c) return dnnl_out_of_memory;
-    int status = dnnl_engine_create(&c->engine, dnnl_cpu, 0);
+    dnnl_status_t status = dnnl_engine_create(&c->engine, dnnl_cpu, 0);
     if (!status) status = dnnl_stream_create(&c->stream, c->engine, dnnl_stream_default_flags);
     *out = c;
     return status;
@@ -46,7 +46,7 @@ static dnnl_data_type_t type_of(int dtype)
 }
 
 /* A dense row-major descriptor. */
-static int describe(dnnl_memory_desc_t *out, int dtype, int rank, const int64_t *shape)
+static dnnl_status_t describe(dnnl_memory_desc_t *out, int dtype, int rank, const int64_t *shape)
 {
     dnnl_dims_t dims, strides;
     int64_t step = 1;
@@ -67,14 +67,15 @@ struct operand {
 enum { OPERANDS_MAX = 8 };
 
 /* Make the primitive of an operation, run it on the operands, release everything. */
-static int run(struct context *c, const_dnnl_op_desc_t operation, const struct operand *operands,
-               int count)
+static dnnl_status_t run(struct context *c, const_dnnl_op_desc_t operation,
+                         const struct operand *operands, int count)
 {
     dnnl_primitive_desc_t description = NULL;
     dnnl_primitive_t primitive = NULL;
     dnnl_exec_arg_t arguments[OPERANDS_MAX];
     int used = 0;
-    int status = dnnl_primitive_desc_create(&description, operation, NULL, c->engine, NULL);
+    dnnl_status_t status =
+        dnnl_primitive_desc_create(&description, operation, NULL, c->engine, NULL);
     if (!status) status = dnnl_primitive_create(&primitive, description);
     for (int i = 0; !status && i < count; i++) {
         if (!operands[i].data) continue;
@@ -94,17 +95,17 @@ static int run(struct context *c, const_dnnl_op_desc_t operation, const struct o
 }
 
 /* y = conv(x, w) + b; x is N C H W, w is O C/groups KH KW. */
-int shim_conv2d(struct context *c, int dtype, const int64_t *x_shape, const void *x,
-                const int64_t *w_shape, const void *w, const void *b, const int64_t *y_shape,
-                void *y, const int64_t *stride, const int64_t *padding, const int64_t *dilation,
-                int64_t groups)
+dnnl_status_t shim_conv2d(struct context *c, int dtype, const int64_t *x_shape, const void *x,
+                          const int64_t *w_shape, const void *w, const void *b,
+                          const int64_t *y_shape, void *y, const int64_t *stride,
+                          const int64_t *padding, const int64_t *dilation, int64_t groups)
 {
     dnnl_memory_desc_t src, weights, bias, dst;
     dnnl_convolution_desc_t operation;
     dnnl_dims_t step = { stride[0], stride[1] }, edge = { padding[0], padding[1] };
     dnnl_dims_t gap = { dilation[0] - 1, dilation[1] - 1 }; /* oneDNN counts from 0 */
     int64_t grouped[5] = { groups, w_shape[0] / groups, w_shape[1], w_shape[2], w_shape[3] };
-    int status = describe(&src, dtype, 4, x_shape);
+    dnnl_status_t status = describe(&src, dtype, 4, x_shape);
     if (!status)
         status = groups == 1 ? describe(&weights, dtype, 4, w_shape)
                              : describe(&weights, dtype, 5, grouped);
@@ -121,12 +122,13 @@ int shim_conv2d(struct context *c, int dtype, const int64_t *x_shape, const void
     return status ? status : run(c, &operation, operands, 4);
 }
 
-int shim_matmul(struct context *c, int dtype, int rank, const int64_t *a_shape, const void *a,
-                const int64_t *b_shape, const void *b, const int64_t *y_shape, void *y)
+dnnl_status_t shim_matmul(struct context *c, int dtype, int rank, const int64_t *a_shape,
+                          const void *a, const int64_t *b_shape, const void *b,
+                          const int64_t *y_shape, void *y)
 {
     dnnl_memory_desc_t src, weights, dst;
     dnnl_matmul_desc_t operation;
-    int status = describe(&src, dtype, rank, a_shape);
+    dnnl_status_t status = describe(&src, dtype, rank, a_shape);
     if (!status) status = describe(&weights, dtype, rank, b_shape);
     if (!status) status = describe(&dst, dtype, rank, y_shape);
     if (!status) status = dnnl_matmul_desc_init(&operation, &src, &weights, NULL, &dst);
@@ -136,12 +138,12 @@ int shim_matmul(struct context *c, int dtype, int rank, const int64_t *a_shape, 
     return status ? status : run(c, &operation, operands, 3);
 }
 
-int shim_softmax(struct context *c, int dtype, int rank, const int64_t *shape, const void *x,
-                 void *y, int axis, int logarithm)
+dnnl_status_t shim_softmax(struct context *c, int dtype, int rank, const int64_t *shape,
+                           const void *x, void *y, int axis, int logarithm)
 {
     dnnl_memory_desc_t data;
     dnnl_softmax_desc_t operation;
-    int status = describe(&data, dtype, rank, shape);
+    dnnl_status_t status = describe(&data, dtype, rank, shape);
     if (!status && logarithm)
         status = dnnl_logsoftmax_forward_desc_init(&operation, dnnl_forward_inference, &data, axis);
     else if (!status)
@@ -151,13 +153,13 @@ int shim_softmax(struct context *c, int dtype, int rank, const int64_t *shape, c
 }
 
 /* Over the last dimension; scale and shift have its extent and may be NULL together. */
-int shim_layer_norm(struct context *c, int rank, const int64_t *shape, const float *x,
-                    const float *scale, const float *shift, float *y, float eps)
+dnnl_status_t shim_layer_norm(struct context *c, int rank, const int64_t *shape, const float *x,
+                              const float *scale, const float *shift, float *y, float eps)
 {
     dnnl_memory_desc_t data, parameter;
     dnnl_layer_normalization_desc_t operation;
     unsigned flags = scale ? dnnl_use_scale | dnnl_use_shift : dnnl_normalization_flags_none;
-    int status = describe(&data, 0, rank, shape);
+    dnnl_status_t status = describe(&data, 0, rank, shape);
     if (!status) status = describe(&parameter, 0, 1, shape + rank - 1);
     if (!status)
         status = dnnl_layer_normalization_forward_desc_init(
@@ -171,15 +173,15 @@ int shim_layer_norm(struct context *c, int rank, const int64_t *shape, const flo
 
 /* Dimension 1 holds the channels. With mean and variance these are used, else the batch's own,
  * which go to scratch memory of twice the channels. */
-int shim_batch_norm(struct context *c, int rank, const int64_t *shape, const float *x,
-                    const float *mean, const float *variance, const float *scale,
-                    const float *shift, float *y, float *scratch, float eps)
+dnnl_status_t shim_batch_norm(struct context *c, int rank, const int64_t *shape, const float *x,
+                              const float *mean, const float *variance, const float *scale,
+                              const float *shift, float *y, float *scratch, float eps)
 {
     dnnl_memory_desc_t data, parameter;
     dnnl_batch_normalization_desc_t operation;
     unsigned flags = (mean ? dnnl_use_global_stats : 0u) |
                      (scale ? dnnl_use_scale | dnnl_use_shift : 0u);
-    int status = describe(&data, 0, rank, shape);
+    dnnl_status_t status = describe(&data, 0, rank, shape);
     if (!status) status = describe(&parameter, 0, 1, shape + 1);
     if (!status)
         status = dnnl_batch_normalization_forward_desc_init(
@@ -195,12 +197,12 @@ int shim_batch_norm(struct context *c, int rank, const int64_t *shape, const flo
     return status ? status : run(c, &operation, operands, 6);
 }
 
-int shim_eltwise(struct context *c, int dtype, int64_t n, const void *x, void *y, int algorithm,
-                 float alpha, float beta)
+dnnl_status_t shim_eltwise(struct context *c, int dtype, int64_t n, const void *x, void *y,
+                           int algorithm, float alpha, float beta)
 {
     dnnl_memory_desc_t data;
     dnnl_eltwise_desc_t operation;
-    int status = describe(&data, dtype, 1, &n);
+    dnnl_status_t status = describe(&data, dtype, 1, &n);
     if (!status)
         status = dnnl_eltwise_forward_desc_init(&operation, dnnl_forward_inference,
                                                 (dnnl_alg_kind_t)algorithm, &data, alpha, beta);
@@ -231,15 +233,15 @@ int shim_eltwise_algorithm(const char *name)
     return 0;
 }
 
-int shim_pool2d(struct context *c, int dtype, const int64_t *x_shape, const void *x,
-                const int64_t *y_shape, void *y, const int64_t *kernel, const int64_t *stride,
-                const int64_t *padding, int average)
+dnnl_status_t shim_pool2d(struct context *c, int dtype, const int64_t *x_shape, const void *x,
+                          const int64_t *y_shape, void *y, const int64_t *kernel,
+                          const int64_t *stride, const int64_t *padding, int average)
 {
     dnnl_memory_desc_t src, dst;
     dnnl_pooling_desc_t operation;
     dnnl_dims_t size = { kernel[0], kernel[1] }, step = { stride[0], stride[1] };
     dnnl_dims_t edge = { padding[0], padding[1] };
-    int status = describe(&src, dtype, 4, x_shape);
+    dnnl_status_t status = describe(&src, dtype, 4, x_shape);
     if (!status) status = describe(&dst, dtype, 4, y_shape);
     if (!status)
         status = dnnl_pooling_forward_desc_init(

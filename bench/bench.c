@@ -7,6 +7,7 @@
 
 #include "bench/call.h"
 #include "bench/pull.h"
+#include "core/vectorize.h"
 
 struct bench {
     struct arena *arena;
@@ -218,16 +219,27 @@ static bool is_certified(const struct certificate *c, const struct reference *r,
     return bound <= WANTED_ULP * dtype_ulp(r->dtype, r->hi[i]);
 }
 
+/* Bounds above 0, and bounds that the quick test does not pass, free of branches. */
+VECTORIZED static void count_doubtful(size_t *inexact, size_t *doubtful, const struct certificate *c,
+                                      const double *restrict error, const double *restrict value, size_t n)
+{
+    uint64_t above = 0, open = 0;
+    double relative = c->relative, least = c->least;
+    for (size_t i = 0; i < n; i++) {
+        double enough = relative * fabs(value[i]);
+        above += error[i] > 0;
+        open += (error[i] > enough) & (error[i] > least);
+    }
+    *inexact = above;
+    *doubtful = open;
+}
+
 /* Components that are not certified; *exact tells whether every bound is 0. */
 static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r)
 {
     size_t open = 0, doubtful = 0, inexact = 0;
-    /* The quick test over everything, free of branches; most tensors need no more. */
-    for (size_t i = 0; r->error && i < r->n; i++) {
-        double bound = r->error[i], enough = c->relative * fabs(r->hi[i]);
-        inexact += bound > 0;
-        doubtful += (bound > enough) & (bound > c->least);
-    }
+    /* The quick test over everything; most tensors need no more. */
+    if (r->error) count_doubtful(&inexact, &doubtful, c, r->error, r->hi, r->n);
     *exact = r->error && !inexact;
     if (r->error && !doubtful) return 0;
     for (size_t i = 0; i < r->n; i++)

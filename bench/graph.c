@@ -9,6 +9,7 @@
 #include "bench/movement.h"
 #include "bench/pull.h"
 #include "core/checked.h"
+#include "core/vectorize.h"
 
 /* What every function returns after a failure: rank 0, one element, exact zero. */
 static double failed_value[1];
@@ -132,10 +133,14 @@ bool node_need_errors(struct graph *graph, struct node *node)
     return node->error != NULL;
 }
 
+VECTORIZED static void round_to_single(double *value, size_t n)
+{
+    for (size_t i = 0; i < n; i++) value[i] = (float)value[i];
+}
+
 void node_round(struct graph *graph, struct node *node)
 {
-    if (!graph_is_single(graph) || graph_failed(graph)) return;
-    for (size_t i = 0; i < node->n; i++) node->value[i] = (float)node->value[i];
+    if (graph_is_single(graph) && !graph_failed(graph)) round_to_single(node->value, node->n);
 }
 
 /* ---- leaves ------------------------------------------------------------------------------ */

@@ -11,6 +11,7 @@
 #include "bench/functions.h"
 #include "bench/graph.h"
 #include "bench/pull.h"
+#include "core/vectorize.h"
 
 enum { OPERANDS = 3 };
 
@@ -323,7 +324,7 @@ static void generic_row(void *context, size_t out, size_t count, const size_t *o
     BINARY_LOOP(c->f->scalar(x, y));
 }
 
-static void add_row(void *context, size_t out, size_t count, const size_t *offset,
+VECTORIZED static void add_row(void *context, size_t out, size_t count, const size_t *offset,
                     const int64_t *step)
 {
     const struct binary_context *c = context;
@@ -332,7 +333,7 @@ static void add_row(void *context, size_t out, size_t count, const size_t *offse
     BINARY_LOOP(x + y);
 }
 
-static void subtract_row(void *context, size_t out, size_t count, const size_t *offset,
+VECTORIZED static void subtract_row(void *context, size_t out, size_t count, const size_t *offset,
                          const int64_t *step)
 {
     const struct binary_context *c = context;
@@ -341,7 +342,7 @@ static void subtract_row(void *context, size_t out, size_t count, const size_t *
     BINARY_LOOP(x - y);
 }
 
-static void multiply_row(void *context, size_t out, size_t count, const size_t *offset,
+VECTORIZED static void multiply_row(void *context, size_t out, size_t count, const size_t *offset,
                          const int64_t *step)
 {
     const struct binary_context *c = context;
@@ -350,7 +351,7 @@ static void multiply_row(void *context, size_t out, size_t count, const size_t *
     BINARY_LOOP(x * y);
 }
 
-static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
+VECTORIZED static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
                          const int64_t *step)
 {
     const struct binary_context *c = context;
@@ -370,7 +371,7 @@ struct operand_block {
     double values[BOUND_BLOCK], errors[BOUND_BLOCK];
 };
 
-static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step, size_t count)
+VECTORIZED static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step, size_t count)
 {
     if (step) {
         block->value = x->value + at;
@@ -401,7 +402,7 @@ static void read_block(struct operand_block *block, const struct node *x, size_t
         out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;                        \
     }
 
-static void bound_block(const struct binary_context *c, size_t at, size_t count, const double *restrict a,
+VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count, const double *restrict a,
                         const double *restrict ea, const double *restrict b, const double *restrict eb)
 {
     const double *restrict z = c->out->value + at;

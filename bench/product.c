@@ -9,9 +9,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/dot.h"
 #include "bench/graph.h"
 #include "bench/product.h"
 #include "bench/pull.h"
+#include "core/vectorize.h"
 
 struct product {
     bool transpose_a, transpose_b;
@@ -78,7 +80,7 @@ static void product_pull(struct pull *pull, void *ball, struct node *node, size_
 static const struct primitive product_primitive = { "a matrix product", product_backward,
                                                     product_pull };
 
-void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
+VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
 {
     memset(norm, 0, lines * sizeof *norm);
     if (down) {
@@ -161,7 +163,7 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
         }
 }
 
-static bool all_finite(const double *x, size_t n)
+VECTORIZED bool all_finite(const double *x, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += x[i] * 0;
@@ -169,12 +171,34 @@ static bool all_finite(const double *x, size_t n)
 }
 
 /* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite. */
-static void exact_row_bounds(double *restrict error, const double *restrict value,
+VECTORIZED static void exact_row_bounds(double *restrict error, const double *restrict value,
                              const double *restrict column, double factor, double tiny, size_t n)
 {
     for (size_t j = 0; j < n; j++) {
         double bound = factor * column[j] * (1 + 0x1p-50) + tiny;
         error[j] = fabs(value[j]) < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+    }
+}
+
+bool node_is_narrow(const struct node *x)
+{
+    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
+}
+
+/* What the bounds leave open, by dot products in more precision. */
+static void recompute_product(struct graph *graph, struct node *node, const struct node *a,
+                              const struct node *b, const struct product *p)
+{
+    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
+    double *scratch = NULL;
+    for (size_t t = 0; t < p->batch; t++) {
+        size_t start = t * p->m * p->n;
+        struct factor rows = { a->value + a_element(p, a, t, 0, 0), p->m, p->transpose_a ? 1 : p->k,
+                               p->transpose_a ? p->m : 1 };
+        struct factor columns = { b->value + b_element(p, b, t, 0, 0), p->n, p->transpose_b ? p->k : 1,
+                                  p->transpose_b ? 1 : p->n };
+        product_recompute(graph, &scratch, node->value + start, node->error + start, rows, columns, p->k,
+                          node->dtype, exact_products);
     }
 }
 
@@ -224,12 +248,6 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
     }
 }
 
-/* Elements of an input tensor with at most 24 significand bits. */
-static bool is_narrow(const struct node *x)
-{
-    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
-}
-
 bool node_product_pair(const struct node *node, size_t i, double *hi, double *lo, double *error, size_t *work)
 {
     if (node->primitive != &product_primitive) return false;
@@ -242,7 +260,7 @@ bool node_product_pair(const struct node *node, size_t i, double *hi, double *lo
     size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
     double sum = 0, low = 0, magnitude = 0;
     /* Products of float32 and narrower values are exact in double. */
-    bool exact_products = is_narrow(a) && is_narrow(b);
+    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
     for (size_t l = 0; l < p->k; l++) {
         double u = x[l * step_x], v = y[l * step_y], product = u * v;
         double next = sum + product, z = next - sum;
@@ -309,5 +327,7 @@ struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, 
         if (!finite) repair_nonfinite(zt, xt, yt, p);
     }
     if (graph_is_reference(graph)) certify_product(graph, node, a, b, p);
+    if (graph->arithmetic == BENCH_REFERENCE && finite && node->error && node_is_exact(a) && node_is_exact(b))
+        recompute_product(graph, node, a, b, p);
     return node;
 }

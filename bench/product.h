@@ -20,4 +20,10 @@ static inline double product_growth(const struct graph *graph, size_t k)
  * matrix, or, with `down`, columns of a (length, lines) matrix. */
 void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down);
 
+/* Elements of an input tensor with at most 24 significand bits: products of two are exact. */
+bool node_is_narrow(const struct node *x);
+
+/* Is none of them infinite or NaN? */
+bool all_finite(const double *x, size_t n);
+
 #endif

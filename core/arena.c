@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "core/checked.h"
 #include "core/memory.h"
@@ -25,17 +24,9 @@ struct arena_block {
     struct arena_block *next;
     size_t bytes; /* usable, from `start` */
     size_t filled;
+    size_t most_filled; /* ever; kept for the reserved range */
     unsigned char *start;
 };
-
-/* Large blocks on huge pages: faulting in 64 MB takes 31 ms on pages of 4 KB, 4 ms on these. */
-static void use_huge_pages(unsigned char *start, size_t bytes)
-{
-    enum { HUGE_PAGE = 2 << 20 };
-    uintptr_t first = ((uintptr_t)start + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    uintptr_t end = ((uintptr_t)start + bytes) & ~(uintptr_t)(HUGE_PAGE - 1);
-    if (end > first) (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
-}
 
 static struct arena_block *block_create(size_t bytes)
 {
@@ -48,9 +39,21 @@ static struct arena_block *block_create(size_t bytes)
     block->start = (unsigned char *)block + (aligned - (uintptr_t)block);
     block->bytes = bytes;
     block->filled = 0;
-    use_huge_pages(block->start, bytes);
+    memory_use_huge_pages(block->start, bytes);
     ASAN_POISON_MEMORY_REGION(block->start, bytes);
     return block;
+}
+
+void arena_reserve(struct arena *arena, size_t bytes)
+{
+    /* The first pages are small ones, for runs of small calls. */
+    enum { HEADER = 4096, SMALL_PAGES = 2 << 20 };
+    if (arena->reserved || bytes <= HEADER) return;
+    struct arena_block *block = memory_reserve(bytes);
+    if (!block) return;
+    *block = (struct arena_block){ NULL, bytes - HEADER, 0, 0, (unsigned char *)block + HEADER };
+    if (bytes > SMALL_PAGES) memory_use_huge_pages((unsigned char *)block + SMALL_PAGES, bytes - SMALL_PAGES);
+    arena->reserved = block;
 }
 
 /* The smallest spare block that holds `bytes`, unlinked; none that is much larger, or small
@@ -80,7 +83,8 @@ void *arena_allocate(struct arena *arena, size_t bytes)
         (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded))
         return NULL;
 
-    struct arena_block *block = arena->used;
+    struct arena_block *block = arena->reserved;
+    if (!block || block->bytes - block->filled < room) block = arena->used;
     if (!block || block->bytes - block->filled < room) {
         size_t wanted = block ? block->bytes : FIRST_BLOCK;
         if (wanted < ((size_t)1 << 20)) wanted *= 2;
@@ -104,6 +108,7 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     void *result = block->start + block->filled;
     block->filled += room;
     arena->used_bytes += padded;
+    ASAN_POISON_MEMORY_REGION(result, room);
     ASAN_UNPOISON_MEMORY_REGION(result, bytes);
     return result;
 }
@@ -152,6 +157,15 @@ char *arena_format(struct arena *arena, const char *format, ...)
     return text;
 }
 
+/* Empty the reserved range and give back its pages after the first `keep` bytes. */
+static void trim_reserved(struct arena_block *block, size_t keep)
+{
+    ASAN_POISON_MEMORY_REGION(block->start, block->filled);
+    if (block->filled > block->most_filled) block->most_filled = block->filled;
+    if (block->filled > keep) memory_discard(block->start + keep, block->filled - keep);
+    block->filled = 0;
+}
+
 void arena_reset(struct arena *arena)
 {
     size_t keep = arena->keep_bytes ? arena->keep_bytes : DEFAULT_KEEP;
@@ -159,6 +173,7 @@ void arena_reset(struct arena *arena)
     size_t kept = 0;
 
     arena->used = arena->spare = NULL;
+    if (arena->reserved) trim_reserved(arena->reserved, keep);
     for (int i = 0; i < 2; i++) {
         for (struct arena_block *block = chains[i], *next; block; block = next) {
             next = block->next;
@@ -183,4 +198,10 @@ void arena_release(struct arena *arena)
     arena->keep_bytes = 1;
     arena_reset(arena);
     arena->keep_bytes = keep;
+    if (arena->reserved) {
+        ASAN_UNPOISON_MEMORY_REGION(arena->reserved->start, arena->reserved->most_filled);
+        memory_unmap(arena->reserved, (size_t)(arena->reserved->start - (unsigned char *)arena->reserved) +
+                                          arena->reserved->bytes);
+        arena->reserved = NULL;
+    }
 }

@@ -3,6 +3,10 @@
  * The tensors and texts of a case live in the arena of that case and go with it. Blocks are
  * kept across arena_reset, because faulting in fresh pages costs more than most kernels
  * (64 MB: 31 ms fresh, 2 ms reused); blocks above `keep_bytes` in total are given back.
+ *
+ * Blocks can only be reused for requests of about their size. An arena that serves many cases
+ * of different sizes should reserve a range of address space first: pieces then lie one after
+ * the other from its start, and each case runs in the pages that the last one has warmed.
  */
 #ifndef PROBE_CORE_ARENA_H
 #define PROBE_CORE_ARENA_H
@@ -14,15 +18,20 @@
 struct arena_block;
 
 struct arena {
-    struct arena_block *used; /* newest first; the newest is the one being filled */
+    struct arena_block *used;     /* newest first; the newest is the one being filled */
     struct arena_block *spare;
+    struct arena_block *reserved; /* the range of arena_reserve, or NULL */
     size_t used_bytes;        /* handed out since the last reset, with padding */
-    size_t held_bytes;        /* size of all blocks, used and spare */
+    size_t held_bytes;        /* size of all blocks, used and spare, without the range */
     size_t limit_bytes;       /* most used_bytes; 0 = no limit */
     size_t keep_bytes;        /* most spare bytes kept by arena_reset; 0 = 256 MB */
 };
 
 /* An empty arena is all zeros: struct arena a = { 0 }. */
+
+/* Take memory from one range of `bytes` of address space as long as it lasts. Nothing happens
+ * when the system refuses it, or when there is one already: blocks serve as well. */
+void arena_reserve(struct arena *arena, size_t bytes);
 
 /* `bytes` bytes aligned to 64, uninitialised; NULL when memory or the limit is exhausted.
  * A request of 0 bytes gives a valid pointer. */
@@ -42,7 +51,8 @@ char *arena_copy_bytes(struct arena *arena, const char *text, size_t length);
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Forget everything that was allocated. Pointers from before are invalid. */
+/* Forget everything that was allocated. Pointers from before are invalid. Of a reserved range
+ * the first keep_bytes stay warm. */
 void arena_reset(struct arena *arena);
 
 /* Return all memory to the system. The arena is empty and usable afterwards. */

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/vectorize.h"
+
 /* clang-format off */
 static const struct dtype_info dtypes[DT_COUNT] = {
     /*               name                     bytes  kind          sig  emin  emax  largest, lowest */
@@ -175,7 +177,7 @@ static uint16_t bf16_encode_float(float f)
 
 /* One reader for double and float: REAL is the type written. */
 #define DEFINE_READER(NAME, REAL)                                                           \
-    void NAME(REAL *out, const void *in, enum dtype dtype, size_t n)                        \
+    VECTORIZED void NAME(REAL *out, const void *in, enum dtype dtype, size_t n)             \
     {                                                                                       \
         switch (dtype) {                                                                    \
         case DT_C128: n *= 2; /* fall through */                                            \
@@ -235,7 +237,7 @@ static int64_t clamp_integer(double x, const struct dtype_info *info)
 }
 
 #define DEFINE_WRITER(NAME, REAL, BF16)                                                     \
-    void NAME(void *out, enum dtype dtype, const REAL *in, size_t n)                        \
+    VECTORIZED void NAME(void *out, enum dtype dtype, const REAL *in, size_t n)             \
     {                                                                                       \
         const struct dtype_info *info = &dtypes[dtype];                                     \
         switch (dtype) {                                                                    \
@@ -279,8 +281,13 @@ void dtype_from_int64(void *out, enum dtype dtype, const int64_t *in, size_t n)
 double dtype_ulp(enum dtype dtype, double x)
 {
     const struct dtype_info *info = &dtypes[dtype];
-    if (!isfinite(x)) return NAN;
-    int exponent = x == 0 ? info->exponent_min : ilogb(x);
+    /* The exponent field of a subnormal is below every exponent_min. */
+    int exponent = (int)(bits_from_double(x) >> 52 & 0x7ff) - 1023;
+    if (exponent == 1024) return NAN;
     if (exponent < info->exponent_min) exponent = info->exponent_min;
-    return ldexp(1.0, exponent - info->significand_bits + 1);
+    int power = exponent - info->significand_bits + 1;
+    uint64_t bits = power >= -1022 ? (uint64_t)(power + 1023) << 52 : UINT64_C(1) << (power + 1074);
+    double ulp;
+    memcpy(&ulp, &bits, sizeof ulp);
+    return ulp;
 }

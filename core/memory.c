@@ -1,7 +1,10 @@
 #include "core/memory.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 int (*memory_fault)(size_t bytes);
 
@@ -26,6 +29,37 @@ void *memory_resize(void *block, size_t bytes)
 void memory_release(void *block)
 {
     free(block);
+}
+
+void *memory_reserve(size_t bytes)
+{
+    if (memory_fault && memory_fault(bytes)) return NULL;
+    void *range = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return range == MAP_FAILED ? NULL : range;
+}
+
+/* madvise on the whole pages of `page` bytes within a range. */
+static void advise(void *start, size_t bytes, size_t page, int advice)
+{
+    uintptr_t first = ((uintptr_t)start + page - 1) & ~(uintptr_t)(page - 1);
+    uintptr_t end = ((uintptr_t)start + bytes) & ~(uintptr_t)(page - 1);
+    if (end > first) (void)madvise((void *)first, end - first, advice);
+}
+
+void memory_discard(void *start, size_t bytes)
+{
+    advise(start, bytes, (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED);
+}
+
+void memory_use_huge_pages(void *start, size_t bytes)
+{
+    advise(start, bytes, (size_t)2 << 20, MADV_HUGEPAGE);
+}
+
+void memory_unmap(void *range, size_t bytes)
+{
+    (void)munmap(range, bytes);
 }
 
 char *memory_copy_string(const char *text)

@@ -28,7 +28,7 @@ enum {
     GRACE_MS = 1000,        /* how long an interrupted run waits for calls in work */
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
     SMALLEST_ARENA_KEEP = 1 << 20,
-    LARGEST_ARENA_KEEP = 1 << 30,
+    LARGEST_ARENA_KEEP_GB = 4,
 };
 static const double sync_every_s = 2; /* most that a power failure can cost */
 
@@ -201,13 +201,16 @@ static struct status set_budget(struct run *run)
     if (!granted) granted = memory_available_bytes() / 10 * 6;
     size_t cores = (size_t)environment_cores();
     size_t slots = run->n_workers < cores ? run->n_workers : cores;
-    uint64_t keep = granted / 8 / run->n_workers;
+    uint64_t keep = granted / 4 / run->n_workers;
     if (keep < SMALLEST_ARENA_KEEP) keep = SMALLEST_ARENA_KEEP;
-    if (keep > LARGEST_ARENA_KEEP) keep = LARGEST_ARENA_KEEP;
+    if (keep > (uint64_t)LARGEST_ARENA_KEEP_GB << 30) keep = (uint64_t)LARGEST_ARENA_KEEP_GB << 30;
     uint64_t fixed = resident_bytes() + run->n_workers * (keep + BLAS_BUFFER_BYTES);
     uint64_t limit = granted > 2 * fixed ? granted - fixed : granted / 2;
 
-    for (size_t i = 0; i < run->n_workers; i++) run->workers[i].arena.keep_bytes = (size_t)keep;
+    for (size_t i = 0; i < run->n_workers; i++) {
+        run->workers[i].arena.keep_bytes = (size_t)keep;
+        arena_reserve(&run->workers[i].arena, (size_t)limit);
+    }
     memory_budget_init(&run->budget, limit);
     if (sem_init(&run->compute_slots, 0, (unsigned)slots)) {
         memory_budget_destroy(&run->budget);

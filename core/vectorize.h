@@ -1,0 +1,17 @@
+/* VECTORIZED before a function: its loops are compiled once for each vector width of x86, and
+ * the widest that the processor has is chosen when the program is loaded. A reference must not
+ * depend on the host; it does not: -ffp-contract=off keeps the compiler from fusing, so lanes
+ * that are independent in the source give the same bits at every width.
+ *
+ * Other processors and the thread sanitizer, which cannot instrument the choice, get one version.
+ */
+#ifndef PROBE_CORE_VECTORIZE_H
+#define PROBE_CORE_VECTORIZE_H
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
+#define VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define VECTORIZED
+#endif
+
+#endif

@@ -194,6 +194,14 @@ const double *node_values(struct graph *graph, struct node *node)
     return value;
 }
 
+const double *node_block(const struct node *node, size_t start, size_t count, double *buffer)
+{
+    if (node->value) return node->value + start;
+    size_t bytes = dtype_info(node->source->dtype)->bytes;
+    dtype_to_double(buffer, (const char *)node->source->data + start * bytes, node->source->dtype, count);
+    return buffer;
+}
+
 struct node *node_constant(struct graph *graph, enum dtype dtype, double value, int rank,
                            const int64_t *shape)
 {

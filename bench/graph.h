@@ -120,6 +120,10 @@ struct node *node_detach(struct graph *graph, struct node *x);
  * has failed and n > 0. */
 const double *node_values(struct graph *graph, struct node *node);
 
+/* Elements start .. start + count - 1 of a real node: in place, or, of a leaf that has not been
+ * converted as a whole, converted into `buffer`. */
+const double *node_block(const struct node *node, size_t start, size_t count, double *buffer);
+
 /* Is the node real (as opposed to integral)? */
 static inline bool node_is_real(const struct node *node) { return !node->integer; }
 static inline bool node_is_complex(const struct node *node) { return node->imaginary != NULL; }

@@ -9,6 +9,7 @@
 #include "bench/gradient.h"
 #include "bench/operands.h"
 #include "bench/random.h"
+#include "core/vectorize.h"
 
 static struct node *input_of(struct call *call)
 {
@@ -196,14 +197,26 @@ static void selu(struct call *call)
 }
 
 /* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
+/* Is some element above the limit? */
+VECTORIZED static bool any_above(const double *x, size_t n, double limit)
+{
+    size_t above = 0;
+    for (size_t i = 0; i < n; i++) above += x[i] > limit;
+    return above > 0;
+}
+
 static void softplus(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = input_of(call), *beta = node_scalar(g, call_real(call, "beta"));
-    struct node *scaled = node_multiply(g, x, beta);
-    struct node *linear = node_compare(g, COMPARE_GT, scaled, threshold_of(call, "threshold", x));
-    struct node *y = node_divide(g, node_apply(g, "softplus", scaled), beta);
-    call_return(call, node_select(g, linear, x, y));
+    double factor = call_real(call, "beta");
+    struct node *x = input_of(call), *scaled = node_scale(g, x, factor);
+    struct node *threshold = threshold_of(call, "threshold", x), *y = node_apply(g, "softplus", scaled);
+    if (factor != 1) y = node_divide(g, y, node_scalar(g, factor));
+    /* Most calls have no element in the linear part. */
+    const double *value = node_values(g, x);
+    if (factor != 1 || !node_is_exact(x) || graph_failed(g) || any_above(value, x->n, threshold->value[0]))
+        y = node_select(g, node_compare(g, COMPARE_GT, scaled, threshold), x, y);
+    call_return(call, y);
 }
 
 /* gelu by erf, or by tanh: x sigmoid(2 c), c = sqrt(2 / pi) (x + 0.044715 x^3). */

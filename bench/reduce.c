@@ -1,14 +1,16 @@
 /* Reductions over (outer, extent, inner) blocks: sums, products, prefix sums, extrema.
  *
  * Sums use Sum2 of Ogita, Rump and Oishi (2005): TwoSum per lane with the errors added per lane,
- * so that |result - sum| <= u |result| + gamma_n^2 sum|x_i|. Eight lanes in a fixed tree give the
- * same bits on every host. In BENCH_NATIVE the same lanes hold floats and no errors.
+ * so that |result - sum| <= u |result| + gamma_n^2 sum|x_i| (bench/compensated.h). In BENCH_NATIVE
+ * eight lanes hold floats and no errors.
  */
 #include <math.h>
 #include <string.h>
 
+#include "bench/compensated.h"
 #include "bench/graph.h"
 #include "bench/pull.h"
+#include "core/vectorize.h"
 
 struct reduction {
     size_t outer, extent, inner;
@@ -55,45 +57,37 @@ static void sum_pull(struct pull *pull, void *ball, struct node *node, size_t i)
 
 static const struct primitive sum_primitive = { "sum", sum_backward, sum_pull };
 
-struct compensated {
+/* A sum that grows by one term at a time, as TwoSum makes it. */
+struct running {
     double sum, low, magnitude;
 };
 
-static inline void compensated_add(struct compensated *c, double x)
+static inline void running_add(struct running *r, double x)
 {
-    double s = c->sum + x, z = s - c->sum;
-    c->low += (c->sum - (s - z)) + (x - z);
-    c->sum = s;
-    c->magnitude += fabs(x);
+    double s = r->sum + x, z = s - r->sum;
+    r->low += (r->sum - (s - z)) + (x - z);
+    r->sum = s;
+    r->magnitude += fabs(x);
 }
 
-/* Sum of n values `step` apart, with its bound (rounding only). */
-static double certified_sum(double *bound, const double *x, size_t n, size_t step)
+/* Sum of n elements of an exact or inexact node from `start` on, with its bound (rounding only). */
+static double certified_sum(double *bound, const struct node *x, size_t start, size_t n)
 {
-    struct compensated lane[LANES] = { { 0 } }, total = { 0 };
-    size_t i = 0;
-    double plain;
-
-    for (; i + LANES <= n; i += LANES)
-        for (size_t k = 0; k < LANES; k++) compensated_add(&lane[k], x[(i + k) * step]);
-    for (size_t k = 0; i < n; i++, k++) compensated_add(&lane[k], x[i * step]);
-    double low = 0, magnitude = 0;
-    for (size_t k = 0; k < LANES; k++) {
-        compensated_add(&total, lane[k].sum);
-        low += lane[k].low;
-        magnitude += lane[k].magnitude;
+    enum { BLOCK = 2048 }; /* of a leaf that is not converted yet */
+    double buffer[BLOCK], sum = 0;
+    struct compensated total = { 0 };
+    size_t step = x->value ? n : BLOCK;
+    for (size_t i = 0; i < n; i += step)
+        compensated_add(&total, node_block(x, start + i, n - i < step ? n - i : step, buffer),
+                        n - i < step ? n - i : step);
+    if (compensated_total(&sum, bound, &total)) return sum;
+    /* The error terms are NaN where something is infinite; the plain sum says what it is. */
+    sum = *bound = 0;
+    for (size_t i = 0; i < n; i += step) {
+        size_t count = n - i < step ? n - i : step;
+        const double *block = node_block(x, start + i, count, buffer);
+        for (size_t k = 0; k < count; k++) sum += block[k];
     }
-    plain = total.sum;
-    double sum = plain + (total.low + low);
-    if (!isfinite(plain)) { /* the error terms are NaN then; the plain sum says which */
-        plain = 0;
-        for (i = 0; i < n; i++) plain += x[i * step];
-        *bound = 0;
-        return plain;
-    }
-    double gamma = gamma_of(n + 2 * LANES);
-    *bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * magnitude * (1 + 0x1p-20);
-    if (n <= 1) *bound = 0;
     return sum;
 }
 
@@ -119,7 +113,7 @@ static double wide_sum(const double *x, size_t n, size_t step)
 }
 
 /* Sums down the columns of one (extent, inner) block, a row at a time: memory order. */
-static void certified_columns(double *sum, double *bound, double *scratch, const double *x,
+VECTORIZED static void certified_columns(double *sum, double *bound, double *scratch, const double *x,
                               size_t extent, size_t inner)
 {
     double *low = scratch, *magnitude = scratch + inner;
@@ -168,12 +162,12 @@ static void modelled_sums(const struct graph *graph, double *out, double *bound,
     bool typical = graph->arithmetic == BENCH_MODEL_TYPICAL;
     double growth = graph_sum_growth(graph, r->extent) * graph->unit;
     for (size_t j = 0; j < r->inner; j++) {
-        struct compensated c = { 0 };
+        struct running c = { 0 };
         double carried = 0, plain = 0;
         for (size_t k = 0; k < r->extent; k++) {
             size_t at = (a * r->extent + k) * r->inner + j;
             double e = node_error(x, at);
-            compensated_add(&c, x->value[at]);
+            running_add(&c, x->value[at]);
             plain += x->value[at];
             carried += typical ? e * e : e;
         }
@@ -194,7 +188,7 @@ static void sum_evaluate(struct graph *graph, struct node *node, const struct no
     if (certify && !node_need_errors(graph, node)) return;
     if (graph_failed(graph) || !node->n) return;
     for (size_t a = 0; a < r->outer; a++) {
-        const double *block = x->value + a * r->extent * r->inner;
+        const double *block = x->value ? x->value + a * r->extent * r->inner : NULL;
         double *out = node->value + a * r->inner, *bound = certify ? node->error + a * r->inner : &ignored;
         if (graph_is_model(graph)) {
             modelled_sums(graph, out, bound, x, r, a);
@@ -204,7 +198,7 @@ static void sum_evaluate(struct graph *graph, struct node *node, const struct no
             if (certify) certified_columns(out, bound, scratch, block, r->extent, r->inner);
             else native_columns(out, scratch, block, r->extent, r->inner, graph_is_single(graph));
         } else if (certify) {
-            *out = certified_sum(bound, block, r->extent, 1);
+            *out = certified_sum(bound, x, a * r->extent, r->extent);
         } else {
             *out = graph_is_single(graph) ? native_sum(block, r->extent, 1)
                                           : wide_sum(block, r->extent, 1);
@@ -309,7 +303,9 @@ static struct node *reduce(struct graph *graph, struct node *x, uint32_t dims, b
             for (int d = 0; d < rank; d++) block_shape[d] = blocks->shape[d];
             for (int d = rank - __builtin_popcount(dims); d < rank; d++) block_shape[d] = 1;
         }
-        (void)node_values(graph, blocks);
+        /* A sum of whole lines reads a leaf as it is stored. */
+        bool in_place = primitive == &sum_primitive && graph->arithmetic == BENCH_REFERENCE && r->inner == 1;
+        if (!in_place || !blocks->source) (void)node_values(graph, blocks);
         node = node_new(graph, primitive, x->dtype, rank, block_shape, 1, &blocks, r);
         if (graph_failed(graph)) return node;
         evaluate(graph, node, blocks, r);
@@ -502,7 +498,7 @@ static const struct primitive cumulative_primitive = { "a cumulative sum", cumul
 static void cumulate_line(struct graph *graph, struct node *node, const struct node *x,
                           const struct reduction *r, size_t first)
 {
-    struct compensated c = { 0 };
+    struct running c = { 0 };
     double carried = 0, plain = 0;
     bool single = graph_is_single(graph), certify = node->error != NULL;
 
@@ -514,7 +510,7 @@ static void cumulate_line(struct graph *graph, struct node *node, const struct n
             node->value[at] = plain;
             continue;
         }
-        compensated_add(&c, v);
+        running_add(&c, v);
         carried += node_error(x, at);
         double sum = c.sum + c.low, gamma = gamma_of(k + 3);
         node->value[at] = isfinite(plain) ? sum : plain;

@@ -64,7 +64,7 @@ static bool run_torch(double *ns, size_t n, int rounds)
                       "    x = torch.rand(n) * (high - low) + low\n"
                       "    t = []\n"
                       "    for _ in range(rounds + 2):\n"
-                      "        s = time.perf_counter(); f(x); t.append(time.perf_counter() - s)\n"
+                      "        s = time.thread_time(); f(x); t.append(time.thread_time() - s)\n"
                       "    print(statistics.median(t[2:]) * 1e9 / n)\n", n, rounds);
     for (int k = 0; k < CASES; k++)
         at += snprintf(command + at, sizeof command - (size_t)at, "run(lambda x: %s, %g, %g)\n", cases[k].torch,

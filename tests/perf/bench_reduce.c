@@ -8,9 +8,11 @@
  */
 #include "reference_timing.h"
 
+#include "core/vectorize.h"
+
 enum { MOST_ROUNDS = 99, LANES = 8 };
 
-__attribute__((noinline)) static double plain_sum(const float *x, size_t n)
+VECTORIZED __attribute__((noinline)) static double plain_sum(const float *x, size_t n)
 {
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
@@ -18,7 +20,7 @@ __attribute__((noinline)) static double plain_sum(const float *x, size_t n)
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-__attribute__((noinline)) static double plain_dot(const float *x, const float *y, size_t n)
+VECTORIZED __attribute__((noinline)) static double plain_dot(const float *x, const float *y, size_t n)
 {
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
@@ -26,7 +28,7 @@ __attribute__((noinline)) static double plain_dot(const float *x, const float *y
     return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-__attribute__((noinline)) static double double_sum(const double *x, size_t n)
+VECTORIZED __attribute__((noinline)) static double double_sum(const double *x, size_t n)
 {
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
@@ -83,6 +85,23 @@ int main(int argc, char **argv)
     }
     double kernel = median(times[0], rounds) * 1e9 / (double)n;
     printf("%-18s %8.3f  %.2f of the plain sum of doubles\n", "kernel", kernel, kernel / wide_ns);
+
+    for (int r = 0; r < rounds; r++) {
+        struct graph graph;
+        graph_open(&graph, &arena, BENCH_REFERENCE, false);
+        int64_t row[3] = { 1, 1, (int64_t)n };
+        struct node *leaf = node_new_real(&graph, DT_F32, 3, row);
+        memcpy(leaf->value, wide, n * sizeof *wide);
+        double start = now();
+        sink = cblas_ddot((int)n, wide, 1, leaf->value, 1);
+        times[0][r] = now() - start;
+        start = now();
+        sink = node_matmul(&graph, leaf, false, leaf, true)->value[0];
+        times[1][r] = now() - start;
+        arena_reset(&arena);
+    }
+    double ddot = median(times[0], rounds) * 1e9 / (double)n, certified = median(times[1], rounds) * 1e9 / (double)n;
+    printf("%-18s %8.3f  %.2f of ddot, %.3f\n", "dot kernel", certified, certified / ddot, ddot);
 
     static const struct {
         const char *api;

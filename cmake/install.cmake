@@ -5,8 +5,8 @@ if(TARGET probe-ut)
   set(completion ${CMAKE_BINARY_DIR}/probe-ut.bash)
   add_custom_command(
     OUTPUT ${manual} ${completion}
-    COMMAND probe-ut --man > ${manual}
-    COMMAND probe-ut --completion bash > ${completion}
+    COMMAND $<TARGET_FILE:probe-ut> --man > ${manual}
+    COMMAND $<TARGET_FILE:probe-ut> --completion bash > ${completion}
     DEPENDS probe-ut
     VERBATIM)
   add_custom_target(probe-manual ALL DEPENDS ${manual} ${completion})

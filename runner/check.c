@@ -364,11 +364,17 @@ static struct status check_within(struct check *k, size_t bytes)
 
 /* ---- rows for what went wrong ----------------------------------------------------------- */
 
-/* Everything the call has made or mapped. */
+/* Everything the call has made or mapped, and what points to it. */
 static void forget_case(struct check *k)
 {
     dump_release_tensors(k->setup->dump, k->arena);
     arena_reset(k->arena);
+    k->input_notes.count = 0;
+    k->bench = NULL;
+    k->got = (struct device_result){ 0 };
+    k->gradients = NULL;
+    k->n_gradients = 0;
+    k->first_message[0] = k->first_message[1] = NULL;
 }
 
 static void clear_rows(struct check *k)
@@ -422,7 +428,6 @@ static struct status check_admitted(struct check *k, size_t position)
     if (status.code != STATUS_NO_MEMORY || k->stopped) return status;
 
     clear_rows(k);
-    k->n_gradients = 0;
     forget_case(k);
     TRY(read_call(k, position));
     status = check_within(k, limit);

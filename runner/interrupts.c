@@ -1,14 +1,18 @@
 #include "runner/interrupts.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 static const int signals[INTERRUPT_SIGNALS] = { SIGINT, SIGTERM, SIGHUP };
 
-/* Where the handler writes. A handler gets no argument, so this one cannot be a member. */
-static volatile sig_atomic_t handler_fd = -1;
+/* Where the handler writes. A handler gets no argument, so this one cannot be a member. Atomic
+ * and not sig_atomic_t: the handler may run on any thread. */
+static atomic_int handler_fd = -1;
+static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may not take a lock");
 
 static void note_signal(int number)
 {

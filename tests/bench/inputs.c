@@ -1,6 +1,7 @@
 #include "bench/inputs.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void add_around(double *x, size_t *count, double value, int steps)
@@ -69,4 +70,11 @@ double mixed_input(struct numbers *numbers, size_t i, double low, double high)
     case 5: return (float)(low + (high - low) * numbers_uniform(numbers));
     default: return low + (high - low) * numbers_uniform(numbers);
     }
+}
+
+size_t thinned_inputs(size_t count)
+{
+    const char *text = getenv("PROBE_TEST_THIN");
+    unsigned long thin = text ? strtoul(text, NULL, 10) : 1;
+    return thin ? (count + thin - 1) / thin : count;
 }

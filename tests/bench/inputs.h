@@ -23,6 +23,10 @@ extern const double few_specials[FEW_SPECIALS];
  * logarithmically near 0. */
 double mixed_input(struct numbers *numbers, size_t i, double low, double high);
 
+/* How many of `count` inputs a sweep takes: all of them, or one in n where the environment has
+ * PROBE_TEST_THIN=n, for emulated machines and instrumented builds that are many times slower. */
+size_t thinned_inputs(size_t count);
+
 /* A double with random bits. */
 double any_double(struct numbers *numbers);
 

@@ -126,7 +126,7 @@ static void check_function(struct tally *tally, const struct unary_function *f)
 {
     const struct oracle *oracle = oracle_find(f->name);
     ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)", f->name);
-    size_t wanted = oracle->slow ? SLOW_INPUTS : INPUTS, count;
+    size_t wanted = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS), count;
     double *x = malloc((wanted + SPECIAL_INPUTS) * sizeof *x), *y = malloc((wanted + SPECIAL_INPUTS) * sizeof *y);
     struct numbers numbers = { 20 };
 

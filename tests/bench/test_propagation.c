@@ -82,7 +82,7 @@ static bool judge_ball(struct tally *tally, const struct oracle *oracle, arb_t e
 
 static void check_propagation(struct tally *tally, const struct unary_function *f, const struct oracle *oracle)
 {
-    size_t n = oracle->slow ? SLOW_INPUTS : INPUTS;
+    size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS);
     double *x = malloc(n * sizeof *x), *e = malloc(n * sizeof *e);
     struct numbers numbers = { 21 };
     struct arena arena = { 0 };
@@ -159,7 +159,7 @@ static void difference(arb_t out, const struct oracle *oracle, double x)
 
 static void check_derivative(struct tally *tally, const struct unary_function *f, const struct oracle *oracle)
 {
-    size_t n = oracle->slow ? SLOW_INPUTS / 8 : INPUTS / 4;
+    size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS / 8 : INPUTS / 4);
     double *x = malloc(n * sizeof *x);
     struct numbers numbers = { 22 };
     struct arena arena = { 0 };

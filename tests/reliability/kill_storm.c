@@ -1,11 +1,14 @@
 /* Kill the program, go on, and expect the bytes of a run that nobody disturbed.
  *
- *   kill_storm PROGRAM DUMP N [--every LIBRARY] [-- options of the program]
+ *   kill_storm PROGRAM DUMP N [--signals | --every LIBRARY] [-- options of the program]
  *
  * N times: start a run, kill -9 it at a random moment, check what it left, go on with -csv_path,
  * in half of the rounds kill that too, and compare the files. With --every, the moments are not
  * random: the run is killed after its first, second, third ... change of a file, by the library
- * built from kill_at.c, until a run survives; N is ignored then.
+ * built from kill_at.c, until a run survives; N is ignored then. With --signals the run is not
+ * killed but sent one to four of SIGINT, SIGTERM and SIGHUP within a millisecond, and must end by
+ * the signal (before it has set up its handlers, or after it has left them), with status 130, or
+ * with 0 when it was done.
  *
  * What a killed run left must be a prefix of the undisturbed files, and every result row must
  * have all of its details rows before it. The last line counts what was done. Exit status 1 and
@@ -34,13 +37,14 @@ struct text {
 
 struct storm {
     const char *program, *dump, *library;
+    bool signals; /* ask to stop instead of killing */
     char *const *extra;
     int n_extra;
     char directory[256];
     uint64_t seed;
     struct text result, details, evidence; /* of the undisturbed run */
     double whole_s;
-    size_t calls, killed, killed_again, rows_kept, rows_redone;
+    size_t calls, killed, killed_again, left, rows_kept, rows_redone;
 };
 
 static void fail(const struct storm *storm, const char *what, const char *which)
@@ -112,14 +116,24 @@ static pid_t start(const struct storm *storm, const char *out, const char *resum
     _exit(97);
 }
 
-/* Wait for it; true when it was killed. */
-static bool finish(const struct storm *storm, pid_t pid)
+static bool asks_to_stop(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP;
+}
+
+/* Wait for it; true when it was killed, or stopped when asked to. */
+static bool finish(struct storm *storm, pid_t pid)
 {
     int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) fail(storm, "cannot wait:", strerror(errno));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) return true;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return false;
+    if (storm->signals && WIFSIGNALED(status) && asks_to_stop(WTERMSIG(status))) return true;
+    if (storm->signals && WIFEXITED(status) && WEXITSTATUS(status) == 130) {
+        storm->left++;
+        return true;
+    }
     char log[PATH_BYTES];
     snprintf(log, sizeof log, "%s/log", storm->directory);
     struct text text = read_text(log);
@@ -127,12 +141,27 @@ static bool finish(const struct storm *storm, pid_t pid)
     return false;
 }
 
-static void kill_after(pid_t pid, double seconds)
+static void pause_for(double seconds)
 {
     struct timespec time = { .tv_sec = (time_t)seconds,
                              .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9) };
     nanosleep(&time, NULL);
-    kill(pid, SIGKILL);
+}
+
+static void kill_after(const struct storm *storm, pid_t pid, double seconds, uint64_t *random)
+{
+    static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+    pause_for(seconds);
+    if (!storm->signals) {
+        kill(pid, SIGKILL);
+        return;
+    }
+    /* Mostly one; now and then the impatient hit the keys again. */
+    uint64_t more = next_random(random) % 4 ? 1 : 2 + next_random(random) % 3;
+    for (; more; more--) {
+        kill(pid, stops[next_random(random) % 3]);
+        pause_for(1e-6 * (double)(next_random(random) % 300));
+    }
 }
 
 /* ---- what is on disk -------------------------------------------------------------------- */
@@ -261,7 +290,8 @@ static void run_undisturbed(struct storm *storm)
 }
 
 /* Go on until the run is whole. The first attempt may be killed in its turn. */
-static void go_on(struct storm *storm, const char *out, double kill_after_s, long kill_at)
+static void go_on(struct storm *storm, const char *out, double kill_after_s, long kill_at,
+                  uint64_t *random)
 {
     char path[PATH_BYTES];
     if (!find_file(path, storm, out, "result")) {
@@ -271,7 +301,7 @@ static void go_on(struct storm *storm, const char *out, double kill_after_s, lon
     }
     if (kill_after_s > 0 || kill_at > 0) {
         pid_t pid = start(storm, out, path, kill_at);
-        if (kill_after_s > 0) kill_after(pid, kill_after_s);
+        if (kill_after_s > 0) kill_after(storm, pid, kill_after_s, random);
         if (finish(storm, pid)) storm->killed_again++;
     }
     size_t rows = check_remains(storm, out);
@@ -290,11 +320,11 @@ static void random_round(struct storm *storm, uint64_t *random)
     double again = (double)(next_random(random) >> 11) * 0x1p-53;
     bool kill_again = next_random(random) % 2;
     pid_t pid = start(storm, out, NULL, 0);
-    kill_after(pid, share * storm->whole_s);
+    kill_after(storm, pid, share * storm->whole_s, random);
     if (finish(storm, pid)) {
         storm->killed++;
         check_remains(storm, out);
-        go_on(storm, out, kill_again ? 0.0005 + again * storm->whole_s : 0, 0);
+        go_on(storm, out, kill_again ? 0.0005 + again * storm->whole_s : 0, 0, random);
     }
     compare(storm, out);
     remove_run(out);
@@ -310,7 +340,7 @@ static void exhaustive(struct storm *storm)
         if (killed) {
             storm->killed++;
             check_remains(storm, out);
-            go_on(storm, out, 0, at % 7 + 1);
+            go_on(storm, out, 0, at % 7 + 1, NULL);
         }
         compare(storm, out);
         remove_run(out);
@@ -323,7 +353,8 @@ int main(int argc, char **argv)
     struct storm storm = { 0 };
     const char *base = getenv("TMPDIR"), *seed = getenv("PROBE_SEED");
     if (argc < 4) {
-        fprintf(stderr, "usage: kill_storm PROGRAM DUMP N [--every LIBRARY] [-- OPTIONS]\n");
+        fprintf(stderr, "usage: kill_storm PROGRAM DUMP N [--signals | --every LIBRARY] "
+                        "[-- OPTIONS]\n");
         return 2;
     }
     storm.program = argv[1];
@@ -333,6 +364,10 @@ int main(int argc, char **argv)
     if (next + 1 < argc && !strcmp(argv[next], "--every")) {
         storm.library = argv[next + 1];
         next += 2;
+    }
+    if (next < argc && !strcmp(argv[next], "--signals")) {
+        storm.signals = true;
+        next++;
     }
     if (next < argc && !strcmp(argv[next], "--")) next++;
     storm.extra = argv + next;
@@ -346,12 +381,14 @@ int main(int argc, char **argv)
     if (storm.library) exhaustive(&storm);
     else
         for (long i = 0; i < rounds; i++) random_round(&storm, &random);
+    /* A storm of signals in which no run ever left by itself has tested nothing. */
+    if (storm.signals && rounds >= 8 && !storm.left) fail(&storm, "no run ended with status", "130");
     remove_run(storm.directory);
     printf("kill_storm: %zu calls, undisturbed run %.3f s, killed %zu times and %zu times again "
-           "while going on; %zu finished calls kept, %zu done again; all files byte-identical "
+           "while going on, %zu of them left with status 130; %zu finished calls kept, %zu done again; all files byte-identical "
            "(PROBE_SEED=%llu)\n",
-           storm.calls, storm.whole_s, storm.killed, storm.killed_again, storm.rows_kept,
-           storm.rows_redone, (unsigned long long)storm.seed);
+           storm.calls, storm.whole_s, storm.killed, storm.killed_again, storm.left,
+           storm.rows_kept, storm.rows_redone, (unsigned long long)storm.seed);
     free(storm.result.bytes);
     free(storm.details.bytes);
     free(storm.evidence.bytes);

@@ -318,6 +318,44 @@ START_TEST(memory_budget_holds)
 }
 END_TEST
 
+/* A convolution needs more than is reserved for it. With a budget between the two it is tried
+ * twice and given up; the rest of the run, and what is said about its inputs, stay whole. */
+START_TEST(call_that_needs_more_than_the_budget)
+{
+    struct workspace w = workspace_make();
+    struct dump_text d;
+    char body[2000];
+    static const char *const tensor = "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\","
+                                      "\"shape\":%s,\"Max\":Infinity,\"Min\":-1,\"Mean\":0,\"Norm\":1,"
+                                      "\"requires_grad\":true}";
+    char texts[3][300];
+    static const char *const shapes[] = { "[1,16,32,32]", "[16,16,3,3]", "[1,16,30,30]" };
+    for (int i = 0; i < 3; i++) snprintf(texts[i], sizeof texts[i], tensor, shapes[i]);
+    dump_begin(&d);
+    snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{},\"output\":[%s]", texts[0], texts[1],
+             texts[2]);
+    dump_entry(&d, "Functional.conv2d.0.forward", body);
+    snprintf(body, sizeof body, "\"input\":[%s],\"output\":[%s,%s]", texts[2], texts[0], texts[1]);
+    dump_entry(&d, "Functional.conv2d.0.backward", body);
+    dump_binary(&d, "add", 0, 5);
+    dump_write(&d, in(&w, "dump.json"));
+
+    size_t need = needed_bytes(&w), given_up = 0;
+    for (size_t percent = 100; percent <= 260; percent += 10) {
+        char memory[32], directory[32];
+        snprintf(memory, sizeof memory, "%zu", need / 100 * percent);
+        snprintf(directory, sizeof directory, "at%zu", percent);
+        succeeded(run_program(&w, "-api_info", "dump.json", "-o", directory, "-n", "1", "--memory", memory, NULL));
+        char *result = result_text(&w, directory);
+        ck_assert_msg(strstr(result, "Torch.add.0,pass,pass") != NULL, "%s", result);
+        given_up += strstr(result, "which had the whole budget") != NULL;
+        free(result);
+    }
+    ck_assert_uint_gt(given_up, 0);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- saved data and exit statuses ------------------------------------------------------- */
 
 /* A saved tensor: shape and dtype as expected. */
@@ -415,6 +453,7 @@ int main(void)
     tcase_add_test(tests, other_options_are_refused);
     tcase_add_test(tests, two_runs_in_one_directory);
     tcase_add_test(tests, memory_budget_holds);
+    tcase_add_test(tests, call_that_needs_more_than_the_budget);
     tcase_add_test(tests, error_data);
     tcase_add_test(tests, fail_on);
     tcase_add_test(tests, timings_have_a_row_per_call);

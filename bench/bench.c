@@ -441,7 +441,7 @@ static struct status run_backward(struct bench *bench, const struct value *cotan
     struct call *call = &bench->call;
     bool any = false;
 
-    if (call->op->flags & OP_NO_GRADIENT)
+    if (!op_has_gradient(call->op, call->in_place))
         return status_error(STATUS_SKIP, "%s has no gradient", call->c->full_name);
     for (size_t k = 0; k < call->result_count && k < cotangents->list.count; k++) {
         const struct value *value = &cotangents->list.items[k];

@@ -44,12 +44,12 @@ static const char *certificate_of(const struct op *op)
     return "running bound, balls";
 }
 
-static struct bench_entry entry_of(const struct op *op, const char *group, const char *name)
+static struct bench_entry entry_of(const struct op *op, const char *group, const char *name, bool in_place)
 {
     bool random = op->flags & OP_RANDOM;
     return (struct bench_entry){
         .group = group, .name = name, .schema = op->schema, .forward = true,
-        .backward = !(op->flags & (OP_NO_GRADIENT | OP_RANDOM)), .random = random,
+        .backward = op_has_gradient(op, in_place) && !random, .random = random,
         .certificate = certificate_of(op),
     };
 }
@@ -58,10 +58,10 @@ bool bench_find_entry(struct bench_entry *entry, const char *group, const char *
 {
     struct op_match match;
     if (!op_find(&match, group, name, NULL)) return false;
-    *entry = entry_of(match.op, group, name);
+    *entry = entry_of(match.op, group, name, match.in_place);
     /* Of overloads one that can be differentiated is enough. */
     while (!entry->backward && op_find(&match, group, name, match.op))
-        if (!(match.op->flags & (OP_NO_GRADIENT | OP_RANDOM))) entry->backward = true;
+        if (op_has_gradient(match.op, match.in_place) && !(match.op->flags & OP_RANDOM)) entry->backward = true;
     return true;
 }
 
@@ -81,7 +81,7 @@ static struct status add_row(struct bench_entry *list, size_t *used, const struc
         char *name = arena_copy_bytes(arena, at, end ? (size_t)(end - at) : strlen(at));
         if (!name) return status_no_memory(0);
         for (size_t k = 0; k < sizeof group_names / sizeof *group_names; k++)
-            if (op->groups & group_names[k].group) list[(*used)++] = entry_of(op, group_names[k].name, name);
+            if (op->groups & group_names[k].group) list[(*used)++] = entry_of(op, group_names[k].name, name, false);
         at = end ? end + 1 : NULL;
     }
     return status_ok();

@@ -372,6 +372,14 @@ struct node *node_convolution(struct graph *graph, enum convolution_role role, s
     struct workspace workspace;
 
     if (graph_failed(graph)) return a;
+    if (a->imaginary || b->imaginary) {
+        struct node *parts[2][2] = { { node_real_part(graph, a), node_imaginary_part(graph, a) },
+                                     { node_real_part(graph, b), node_imaginary_part(graph, b) } };
+        struct node *y[2][2];
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < 2; k++) y[i][k] = node_convolution(graph, role, parts[0][i], parts[1][k], geometry);
+        return node_complex(graph, node_subtract(graph, y[0][0], y[1][1]), node_add(graph, y[0][1], y[1][0]));
+    }
     a = node_to_real(graph, a);
     b = node_to_real(graph, b);
     if (!shape_is(a, shapes[role][0]) || !shape_is(b, shapes[role][1]) || geometry->groups < 1 ||

@@ -65,7 +65,7 @@ static double value_xlogy(double a, double b)
 /* Values from balls, as in functions_unary.c. */
 typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
 
-static double from_balls(ball_function2 *ball, double a, double b)
+static double from_balls(ball_function2 *ball, double a, double b, slong most_precision)
 {
     arb_t u, v, out;
     double y = NAN;
@@ -74,7 +74,7 @@ static double from_balls(ball_function2 *ball, double a, double b)
     arb_init(out);
     arb_set_d(u, a);
     arb_set_d(v, b);
-    for (slong precision = 80; precision <= 10240 && isnan(y); precision *= 2) {
+    for (slong precision = 80; precision <= most_precision && isnan(y); precision *= 2) {
         ball(out, u, v, precision);
         if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
     }
@@ -97,16 +97,19 @@ static double gamma_limit(double s, double x, bool upper)
     double lower = s == 0 || isinf(x) ? 1 : 0; /* else s is infinite or x is 0 */
     return upper ? 1 - lower : lower;
 }
-static double value_igamma(double s, double x)
+
+/* P below s and Q above it are at most exp(s log(x / s) + s - x) (Chernoff). Where that is less
+ * than half the least subnormal the value is 0, the other one 1, and balls would need the digits
+ * of the tail. Near s = x they take long for large arguments: few digits are tried there. */
+static double regularised(ball_function2 *ball, double s, double x, bool upper)
 {
-    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, false);
-    return from_balls(ball_igamma, s, x);
+    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, upper);
+    double tail = s * (log(x) - log(s)) + s - x;
+    if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x)) return (x > s) == upper ? 0 : 1;
+    return from_balls(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
 }
-static double value_igammac(double s, double x)
-{
-    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, true);
-    return from_balls(ball_igammac, s, x);
-}
+static double value_igamma(double s, double x) { return regularised(ball_igamma, s, x, false); }
+static double value_igammac(double s, double x) { return regularised(ball_igammac, s, x, true); }
 
 /* The derivative of digamma for x > 0: shifted up to 20, then the asymptotic series, whose next
  * term is below 1e-21 of the value. All terms but one of the series are positive: 20 roundings. */
@@ -128,7 +131,7 @@ static double value_polygamma(double n, double x)
     if (x == INFINITY) return 0;
     if (x <= 0 && x == floor(x)) return fmod(n, 2) == 1 ? INFINITY : NAN;
     if (n == 1 && x > 0x1p-500) return trigamma_series(x);
-    return from_balls(ball_polygamma, n, x);
+    return from_balls(ball_polygamma, n, x, 10240);
 }
 
 static double error_sum(double a, double ea, double b, double eb, double y)

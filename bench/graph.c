@@ -120,6 +120,11 @@ struct node *node_new(struct graph *graph, const struct primitive *primitive, en
     node->input_count = input_count;
     node->parameters = parameters;
     for (int i = 0; i < input_count; i++) {
+        /* A primitive is a real function: what knows complex numbers passes it their parts. */
+        if (inputs[i]->imaginary) {
+            graph_fail(graph, STATUS_SKIP, "this function of complex numbers is not in the catalogue");
+            return failed_node(graph);
+        }
         node->inputs[i] = inputs[i];
         node->tracked = node->tracked || inputs[i]->tracked;
     }
@@ -363,15 +368,10 @@ struct node *node_cast(struct graph *graph, struct node *x, enum dtype dtype)
     return real;
 }
 
-/* The complex dtype whose components have the given dtype, and the reverse. */
+/* The complex dtype whose components have the given dtype. */
 static enum dtype complex_of(enum dtype component)
 {
     return component == DT_F64 || component == DT_C128 ? DT_C128 : DT_C64;
-}
-
-static enum dtype component_of(enum dtype dtype)
-{
-    return dtype == DT_C128 ? DT_F64 : dtype == DT_C64 ? DT_F32 : dtype;
 }
 
 struct node *node_complex(struct graph *graph, struct node *re, struct node *im)
@@ -396,7 +396,7 @@ struct node *node_complex(struct graph *graph, struct node *re, struct node *im)
 struct node *node_real_part(struct graph *graph, struct node *x)
 {
     if (!x->imaginary) return x;
-    struct node *out = node_alias(graph, x, component_of(x->dtype));
+    struct node *out = node_alias(graph, x, dtype_component(x->dtype));
     if (!graph_failed(graph)) out->imaginary = NULL;
     return out;
 }
@@ -404,8 +404,8 @@ struct node *node_real_part(struct graph *graph, struct node *x)
 struct node *node_imaginary_part(struct graph *graph, struct node *x)
 {
     if (!x->imaginary)
-        return node_constant(graph, component_of(x->dtype), 0, x->rank, x->shape);
-    return node_alias(graph, x->imaginary, component_of(x->dtype));
+        return node_constant(graph, dtype_component(x->dtype), 0, x->rank, x->shape);
+    return node_alias(graph, x->imaginary, dtype_component(x->dtype));
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */

@@ -34,7 +34,8 @@ enum { FUNCTIONAL = 1, TENSOR = 2, TORCH = 4, NPU = 8, ATEN = 16 };
 enum op_flags {
     OP_ONE_NODE = 1,    /* PyTorch runs it as one autograd node (bench_is_one_autograd_node) */
     OP_NO_GRADIENT = 2, /* PyTorch cannot differentiate it */
-    OP_RANDOM = 4       /* no value oracle; outputs carry a property */
+    OP_RANDOM = 4,      /* no value oracle; outputs carry a property */
+    OP_GRADIENT_IN_PLACE = 8 /* with OP_NO_GRADIENT: differentiable all the same when written into self */
 };
 
 struct call;
@@ -127,6 +128,12 @@ enum dtype call_result_type(struct call *call, struct node *const *nodes, int co
 enum dtype call_float_type(struct call *call, struct node *const *nodes, int count);
 
 /* ---- results -------------------------------------------------------------------------------- */
+
+/* Can PyTorch differentiate it, under a name that writes into self or one that does not? */
+static inline bool op_has_gradient(const struct op *op, bool in_place)
+{
+    return !(op->flags & OP_NO_GRADIENT) || (in_place && op->flags & OP_GRADIENT_IN_PLACE);
+}
 
 /* Append an output. The node's dtype is the result's; a recorded float dtype of the dump takes
  * precedence over another float dtype. */

@@ -15,6 +15,25 @@ static struct node *differ(struct graph *g, struct node *a, struct node *b)
                                        node_imaginary_part(g, b)));
 }
 
+/* Truth values: bools, or written into self. There PyTorch gives self and the other operand of a
+ * comparison gradients of zeros, and lets the gradient of self pass logic untouched. */
+static void return_truth(struct call *call, struct node *truth, bool is_comparison)
+{
+    struct graph *g = call->graph;
+    struct node *self = call_tensor(call, "input");
+    if (!call->in_place || graph_failed(g) || dtype_is_integral(self->dtype)) {
+        call_return(call, truth);
+        return;
+    }
+    struct node *never = node_integer_constant(g, DT_BOOL, 0, 0, NULL);
+    struct node *y = node_cast(g, truth, self->dtype);
+    if (is_comparison)
+        y = node_select(g, never, self, node_select(g, never, node_to_real(g, call_tensor(call, "other")), y));
+    else
+        y = node_straight_through(g, y, self);
+    call_return_typed(call, y, self->dtype);
+}
+
 /* detail: enum comparison. */
 static void compare(struct call *call)
 {
@@ -26,11 +45,11 @@ static void compare(struct call *call)
         struct node *unequal = differ(g, a, b);
         if (comparison != COMPARE_EQ && comparison != COMPARE_NE)
             call_fail(call, "complex numbers have no order");
-        call_return(call, comparison == COMPARE_NE ? unequal : node_not(g, unequal));
+        return_truth(call, comparison == COMPARE_NE ? unequal : node_not(g, unequal), true);
         return;
     }
-    call_return(call, node_compare(g, comparison, node_as_compared(g, o.a, o.dtype),
-                                   node_as_compared(g, o.b, o.dtype)));
+    return_truth(call, node_compare(g, comparison, node_as_compared(g, o.a, o.dtype),
+                                    node_as_compared(g, o.b, o.dtype)), true);
 }
 
 static void return_bool(struct call *call, bool answer)
@@ -126,13 +145,13 @@ static void logic(struct call *call)
     struct graph *g = call->graph;
     struct node *a = node_to_integer(g, call_tensor(call, "input"), DT_BOOL);
     struct node *b = node_to_integer(g, call_tensor(call, "other"), DT_BOOL);
-    call_return(call, node_integer_binary(g, DT_BOOL, logical[call->op->detail], a, b));
+    return_truth(call, node_integer_binary(g, DT_BOOL, logical[call->op->detail], a, b), false);
 }
 
 static void logical_not(struct call *call)
 {
     struct graph *g = call->graph;
-    call_return(call, node_not(g, node_to_integer(g, call_tensor(call, "input"), DT_BOOL)));
+    return_truth(call, node_not(g, node_to_integer(g, call_tensor(call, "input"), DT_BOOL)), false);
 }
 
 /* ---- bits ---------------------------------------------------------------------------------------- */
@@ -203,8 +222,8 @@ static void truth(struct call *call)
 
 /* clang-format off */
 #define TWO "(Tensor input, Tensor other)"
-#define COMPARISON(name, which) { name, TENSOR | TORCH, TWO, compare, OP_NO_GRADIENT, which, NULL }
-#define LOGIC(name, which) { name, TENSOR | TORCH, TWO, logic, OP_NO_GRADIENT, which, NULL }
+#define COMPARISON(name, which) { name, TENSOR | TORCH, TWO, compare, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, which, NULL }
+#define LOGIC(name, which) { name, TENSOR | TORCH, TWO, logic, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, which, NULL }
 #define BITS(name, which) { name, TENSOR | TORCH, TWO, bits, OP_NO_GRADIENT, which, NULL }
 #define CLOSE "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)"
 const struct op ops_compare[] = {
@@ -215,7 +234,7 @@ const struct op ops_compare[] = {
     { "isclose", TENSOR | TORCH, CLOSE, isclose, OP_NO_GRADIENT, 0, NULL },
     { "allclose", TENSOR | TORCH, CLOSE, allclose, OP_NO_GRADIENT, 0, NULL },
     LOGIC("logical_and", 0), LOGIC("logical_or", 1), LOGIC("logical_xor", 2),
-    { "logical_not", TENSOR | TORCH, "(Tensor input)", logical_not, OP_NO_GRADIENT, 0, NULL },
+    { "logical_not", TENSOR | TORCH, "(Tensor input)", logical_not, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, 0, NULL },
     BITS("bitwise_and", BIT_AND), BITS("bitwise_or", BIT_OR), BITS("bitwise_xor", BIT_XOR),
     { "bitwise_left_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_LEFT, NULL },
     { "bitwise_right_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_RIGHT, NULL },

@@ -70,10 +70,6 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
 {
     struct graph *g = call->graph;
     struct convolution_geometry geometry = { .groups = a->groups };
-    if (x->imaginary || w->imaginary) {
-        call_fail(call, "complex convolutions are not in the catalogue");
-        return x;
-    }
     enum dtype dtype = dtype_promote(x->dtype, w->dtype);
     x = to_rank5(g, x, a->spatial, a->batched);
     w = to_rank5(g, w, a->spatial, true);

@@ -88,7 +88,7 @@ static void ctc_loss(struct call *call)
 #define ARGUMENTS "(Tensor log_probs, Tensor targets, Any input_lengths, Any target_lengths, int blank=0"
 const struct op ops_ctc[] = {
     { "ctc_loss", FUNCTIONAL, ARGUMENTS ", str reduction='mean', bool zero_infinity=False)", ctc_loss, 0, 0, NULL },
-    { "ctc_loss", TORCH, ARGUMENTS ", int reduction=1, bool zero_infinity=False)", ctc_loss, 0, 0, NULL },
+    { "ctc_loss", TORCH, ARGUMENTS ", int reduction=0, bool zero_infinity=False)", ctc_loss, 0, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(ctc);

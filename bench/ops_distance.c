@@ -34,7 +34,7 @@ static void pairwise_distance(struct call *call)
     struct node *y = pairwise(call, real_argument(call, "x1"), real_argument(call, "x2"),
                               call_real(call, "p"), call_real(call, "eps"),
                               call_bool(call, "keepdim"));
-    call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
+    call_return_typed(call, y, dtype_component(pair_dtype(call, "x1", "x2")));
 }
 
 /* ||input - other||_p over everything. */
@@ -43,7 +43,7 @@ static void dist(struct call *call)
     struct graph *g = call->graph;
     struct node *d = node_subtract(g, real_argument(call, "input"), real_argument(call, "other"));
     call_return_typed(call, node_vector_norm(g, d, call_real(call, "p"), all_dims(d), false),
-                      pair_dtype(call, "input", "other"));
+                      dtype_component(pair_dtype(call, "input", "other")));
 }
 
 /* Each of several largest components takes the whole cotangent. */
@@ -279,9 +279,9 @@ const struct op ops_distance[] = {
     { "renorm", TENSOR | TORCH, "(Tensor input, float p, int dim, float maxnorm)", renorm, OP_ONE_NODE, 0, NULL },
     { "cosine_similarity", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, 0, 0, NULL },
     { "cosine_embedding_loss", FUNCTIONAL, "(Tensor input1, Tensor input2, Tensor target, float margin=0" LEGACY ")", cosine_embedding_loss, 0, 0, NULL },
-    { "cosine_embedding_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)", cosine_embedding_loss, 0, 0, NULL },
+    { "cosine_embedding_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)", cosine_embedding_loss, 0, 0, NULL },
     { "triplet_margin_loss", FUNCTIONAL, THREE ", float margin=1.0, float p=2, float eps=1e-06, bool swap=False" LEGACY ")", triplet_margin_loss, 0, 0, NULL },
-    { "triplet_margin_loss", TORCH, THREE ", float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=1)", triplet_margin_loss, 0, 0, NULL },
+    { "triplet_margin_loss", TORCH, THREE ", float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=0)", triplet_margin_loss, 0, 0, NULL },
     { "triplet_margin_with_distance_loss", FUNCTIONAL, THREE ", *, Any distance_function=None, float margin=1.0, bool swap=False, str reduction='mean')", triplet_margin_loss, 0, 1, NULL },
 };
 /* clang-format on */

@@ -90,8 +90,9 @@ static void settle_counts(struct call *call, double *own, const double *sure,
         memcpy(own, theirs, (size_t)count * sizeof *own);
 }
 
-/* Range of the finite x, when low == high asks for it. */
-static bool find_range(struct call *call, const double *x, size_t n, double *low,
+/* Range of the finite x, when low == high asks for it. A range of one point grows by `grown` on
+ * both sides. */
+static bool find_range(struct call *call, const double *x, size_t n, double grown, double *low,
                        double *high)
 {
     if (*low == *high) {
@@ -103,8 +104,8 @@ static bool find_range(struct call *call, const double *x, size_t n, double *low
         }
     }
     if (*low == *high) {
-        *low -= 1;
-        *high += 1;
+        *low -= grown;
+        *high += grown;
     }
     if (!(*low < *high) || !isfinite(*low) || !isfinite(*high))
         call_fail(call, "min must be below max");
@@ -154,7 +155,7 @@ static void histc(struct call *call)
         return;
     }
     const double *value = node_values(call->graph, x);
-    if (graph_failed(call->graph) || !find_range(call, value, x->n, &bins.low, &bins.high))
+    if (graph_failed(call->graph) || !find_range(call, value, x->n, 1, &bins.low, &bins.high))
         return;
     call_return_typed(call, equal_bins(call, x, &bins, NULL), x->dtype);
 }
@@ -245,8 +246,9 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
     }
     if (axis->bins.count < 1 || axis->bins.count > INT32_MAX)
         call_fail(call, "%lld bins", (long long)axis->bins.count);
+    if (!n && axis->bins.low == axis->bins.high) axis->bins.high = axis->bins.low + 1;
     return !graph_failed(call->graph) &&
-           find_range(call, x, n, &axis->bins.low, &axis->bins.high);
+           find_range(call, x, n, 0.5, &axis->bins.low, &axis->bins.high);
 }
 
 static void histogram(struct call *call)

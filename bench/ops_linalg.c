@@ -3,6 +3,7 @@
  * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
 #include <string.h>
 
+#include "bench/complex_functions.h"
 #include "bench/compose.h"
 #include "bench/gradient.h"
 #include "bench/matrix.h"
@@ -31,6 +32,31 @@ static struct node *with_leading(struct graph *g, struct node *y, const struct n
     return node_reshape(g, y, rank, shape);
 }
 
+/* f of a complex batch, by that of the real blocks [[re, -im], [im, re]]: for analytic f of matrices. */
+static struct node *by_blocks(struct graph *g, struct node *a, struct node *(*f)(struct graph *, struct node *))
+{
+    if (graph_failed(g) || !a->imaginary) return f(g, a);
+    int64_t rows = a->shape[1], columns = a->shape[2];
+    struct node *re = node_real_part(g, a), *im = node_imaginary_part(g, a);
+    struct node *top = node_concatenate(g, (struct node *[]){ re, node_negate(g, im) }, 2, 2);
+    struct node *bottom = node_concatenate(g, (struct node *[]){ im, re }, 2, 2);
+    struct node *y = f(g, node_concatenate(g, (struct node *[]){ top, bottom }, 2, 1));
+    if (graph_failed(g)) return a;
+    struct node *left = node_slice(g, y, 2, 0, rows, 1);
+    return node_complex(g, node_slice(g, left, 1, 0, columns, 1), node_slice(g, left, 1, columns, columns, 1));
+}
+
+static struct node *inverse_of(struct graph *g, struct node *a)
+{
+    return by_blocks(g, a, node_inverse);
+}
+
+/* Factors, determinants and singular values of complex matrices are not computed. */
+static void refuse_complex(struct call *call, const struct node *x)
+{
+    if (!graph_failed(call->graph) && x->imaginary) call_fail(call, "%s of complex matrices is not in the catalogue", call->c->api);
+}
+
 static void return_info(struct call *call, const struct node *like)
 {
     if (graph_failed(call->graph)) return;
@@ -41,14 +67,16 @@ static void return_info(struct call *call, const struct node *like)
 static void inverse(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, with_leading(call->graph, node_inverse(call->graph, as_batch(call, x)), x), x->dtype);
+    call_return_typed(call, with_leading(call->graph, inverse_of(call->graph, as_batch(call, x)), x), x->dtype);
     if (call->op->detail) return_info(call, x);
 }
 
 static void cholesky(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *l = node_cholesky(g, as_batch(call, x));
+    struct node *x = call_tensor(call, "input");
+    refuse_complex(call, x);
+    struct node *l = node_cholesky(g, as_batch(call, x));
     if (call_bool(call, "upper") && !graph_failed(g)) l = node_transpose(g, l, 1, 2);
     call_return_typed(call, with_leading(g, l, x), x->dtype);
     if (call->op->detail) return_info(call, x);
@@ -59,7 +87,7 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
 {
     struct graph *g = call->graph;
     if (graph_failed(g)) return b;
-    struct node *x = with_leading(g, node_inverse(g, as_batch(call, a)), a);
+    struct node *x = with_leading(g, inverse_of(g, as_batch(call, a)), a);
     bool vector = b->rank == 1 || (b->rank == a->rank - 1 && a->rank > 2);
     if (!vector) return compose_matmul(g, x, b);
     int64_t shape[TENSOR_MAX_RANK];
@@ -77,7 +105,7 @@ static void solve(struct call *call)
     if (call_bool(call, "left") || graph_failed(g)) {
         x = solution(call, a, b);
     } else {
-        x = compose_matmul(g, b, with_leading(g, node_inverse(g, as_batch(call, a)), a));
+        x = compose_matmul(g, b, with_leading(g, inverse_of(g, as_batch(call, a)), a));
     }
     call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
     if (call->op->detail) return_info(call, a);
@@ -109,6 +137,7 @@ static void cholesky_solve(struct call *call)
     struct graph *g = call->graph;
     struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
     bool upper = call_bool(call, "upper");
+    refuse_complex(call, factor);
     struct node *full = node_inverse(g, factored(g, as_batch(call, factor), upper));
     full = with_leading(g, full, factor);
     call_return_typed(call, call->op->detail ? full : compose_matmul(g, full, call_tensor(call, "input")), factor->dtype);
@@ -128,7 +157,7 @@ static void triangular_solve(struct call *call)
         t = node_add(g, strict, eye);
     }
     if (call_bool(call, "transpose") && !graph_failed(g)) t = node_transpose(g, t, 1, 2);
-    struct node *x = compose_matmul(g, with_leading(g, node_inverse(g, t), a), b);
+    struct node *x = compose_matmul(g, with_leading(g, inverse_of(g, t), a), b);
     call_return_typed(call, x, b->dtype);
     call_return(call, node_scale(g, a, 1));
 }
@@ -136,7 +165,9 @@ static void triangular_solve(struct call *call)
 static void determinant(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *det = node_determinant(g, as_batch(call, x));
+    struct node *x = call_tensor(call, "input");
+    refuse_complex(call, x);
+    struct node *det = node_determinant(g, as_batch(call, x));
     if (graph_failed(g)) return;
     det = node_reshape(g, det, x->rank - 2, x->shape);
     switch (call->op->detail) {
@@ -167,7 +198,7 @@ static void matrix_power(struct call *call)
         call_fail(call, "a square matrix is needed");
         return;
     }
-    if (n < 0) base = node_inverse(g, base);
+    if (n < 0) base = inverse_of(g, base);
     struct node *result = NULL;
     for (uint64_t k = (uint64_t)(n < 0 ? -n : n); k && !graph_failed(g); k >>= 1) {
         if (k & 1) result = result ? node_matmul(g, result, false, base, false) : base;
@@ -181,19 +212,21 @@ static void matrix_exponential(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, with_leading(g, node_matrix_exponential(g, as_batch(call, x)), x), x->dtype);
+    call_return_typed(call, with_leading(g, by_blocks(g, as_batch(call, x), node_matrix_exponential), x), x->dtype);
 }
 
 static void lu_factor(struct call *call)
 {
     struct graph *g = call->graph;
-    struct node *x = call_tensor(call, "input"), *pivots, *lu = node_lu(g, as_batch(call, x), &pivots);
+    struct node *x = call_tensor(call, "input"), *pivots;
+    refuse_complex(call, x);
+    struct node *lu = node_lu(g, as_batch(call, x), &pivots);
     call_return_typed(call, with_leading(g, lu, x), x->dtype);
     if (graph_failed(g)) return;
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
     call_return(call, node_reshape(g, pivots, x->rank - 1, shape));
-    if (call->op->detail) return_info(call, x);
+    if (call->op->detail || (call->op->text && call_bool(call, call->op->text))) return_info(call, x);
 }
 
 /* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
@@ -201,9 +234,15 @@ static void pseudo_inverse(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
+    if (!graph_failed(g) && call_bool(call, "hermitian") && a->shape[1] == a->shape[2]) { /* only the lower triangle is read */
+        refuse_complex(call, x);
+        struct node *below = node_triangle(g, a, -1, -1);
+        a = node_add(g, node_triangle(g, a, -1, 0), node_transpose(g, below, 1, 2));
+    }
+    if (!graph_failed(g) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
     if (graph_failed(g)) return;
     if (a->shape[1] == a->shape[2]) {
-        y = node_inverse(g, a);
+        y = inverse_of(g, a);
     } else if (a->shape[1] > a->shape[2]) {
         y = node_matmul(g, node_inverse(g, node_matmul(g, a, true, a, false)), false, a, true);
     } else {
@@ -214,6 +253,7 @@ static void pseudo_inverse(struct call *call)
 
 static struct node *singular_values(struct call *call, struct node *x)
 {
+    refuse_complex(call, x);
     return with_leading(call->graph, node_singular_values(call->graph, as_batch(call, x)), x);
 }
 
@@ -243,12 +283,12 @@ static void matrix_rank(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
     if (graph_failed(g)) return;
-    const char *names[2] = { "rtol", "atol" };
+    const char *names[2] = { "rtol", call_is_none(call, "tol") ? "atol" : "tol" };
     double relative = 0, absolute = 0;
     for (int k = 0; k < 2; k++)
         if (!call_is_none(call, names[k])) *(k ? &absolute : &relative) = call_real(call, names[k]);
     int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
-    if (call_is_none(call, "rtol") && absolute == 0)
+    if (call_is_none(call, "rtol") && absolute == 0 && call_is_none(call, "tol"))
         relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
     size_t k = (size_t)s->shape[s->rank - 1];
     struct node *rank = node_new_integer(g, DT_I64, s->rank - 1, s->shape);
@@ -327,7 +367,7 @@ static void tensor_solve(struct call *call)
         call_fail(call, "tensorsolve with dims is not in the catalogue");
         return;
     }
-    struct node *x = node_matmul(g, node_inverse(g, node_reshape(g, a, 3, square)), false, node_reshape(g, b, 3, column), false);
+    struct node *x = node_matmul(g, inverse_of(g, node_reshape(g, a, 3, square)), false, node_reshape(g, b, 3, column), false);
     if (!graph_failed(g)) call_return_typed(call, node_reshape(g, x, a->rank - lead, a->shape + lead), a->dtype);
 }
 
@@ -361,14 +401,16 @@ static void covariance(struct call *call)
         norm = node_subtract(g, total, node_scale(g, node_divide(g, share, total), correction));
     }
     struct node *d = node_subtract(g, m, mean);
-    struct node *c = compose_matmul(g, d, node_transpose(g, weights ? node_multiply(g, d, weights) : d, 0, 1));
+    struct node *other = node_transpose(g, weights ? node_multiply(g, d, weights) : d, 0, 1);
+    struct node *c = compose_matmul(g, d, node_conjugate(g, other));
     c = node_divide(g, c, norm);
+    if (call->op->detail) refuse_complex(call, x);
     if (call->op->detail && !graph_failed(g)) {
         int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
         struct node *deviation = node_apply(g, "sqrt", node_view(g, c, 1, count, stride, 0));
         c = node_divide(g, node_divide(g, c, node_reshape(g, deviation, 2, column)), deviation);
     }
-    if (rank < 2 && !graph_failed(g)) c = node_reshape(g, c, 0, NULL);
+    if (rows[0] == 1 && !graph_failed(g)) c = node_reshape(g, c, 0, NULL); /* PyTorch squeezes */
     call_return_typed(call, c, dtype);
 }
 
@@ -391,11 +433,11 @@ const struct op ops_linalg[] = {
     { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
     { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
-    { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, NULL },
-    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, *, ...)", pseudo_inverse, 0, 0, NULL },
+    { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, "get_infos" },
+    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, ...)", pseudo_inverse, 0, 0, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
-    { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, *, Any atol=None, Any rtol=None, bool hermitian=False)", matrix_rank, OP_NO_GRADIENT, 0, NULL },
+    { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },
     { "linalg.cond|cond", TORCH, "(Tensor input, Any p=None)", condition, 0, 0, NULL },
     { "cross|linalg.cross", TORCH | TENSOR, "(Tensor input, Tensor other, int? dim=None)", cross, 0, 0, NULL },
     { "cov", TORCH | TENSOR, "(Tensor input, *, Scalar correction=1, Tensor? fweights=None, Tensor? aweights=None)", covariance, 0, 0, NULL },

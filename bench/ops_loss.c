@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/complex_functions.h"
 #include "bench/gradient.h"
 
 /* Input, target and the dtype of the result. */
@@ -60,8 +61,8 @@ static void mse_loss(struct call *call)
 static void l1_loss(struct call *call)
 {
     struct pair p = pair_of(call, "input", "target");
-    struct node *d = node_subtract(call->graph, p.x, p.t);
-    call_return_typed(call, loss_reduced(call, node_apply(call->graph, "abs", d)), p.dtype);
+    struct node *d = node_magnitude(call->graph, node_subtract(call->graph, p.x, p.t));
+    call_return_typed(call, loss_reduced(call, d), dtype_component(p.dtype));
 }
 
 /* d^2 / (2 width) within the width, scale (|d| - width / 2) beyond; smooth_l1: scale 1 and the
@@ -78,11 +79,13 @@ static void smooth_loss(struct call *call)
         return;
     }
     struct node *limit = node_scalar(g, width);
-    struct node *parabola = node_scale(g, node_apply(g, "square", d), 0.5);
+    struct node *inside = node_compare(g, huber ? COMPARE_LE : COMPARE_LT, size, limit);
+    /* Zero where the line counts: the parabola of an infinite difference has no gradient there. */
+    struct node *near = node_select(g, inside, d, node_scalar(g, 0));
+    struct node *parabola = node_scale(g, node_apply(g, "square", near), 0.5);
     struct node *line = node_subtract(g, size, node_scalar(g, 0.5 * width));
     if (huber) line = node_multiply(g, line, limit);
     else parabola = node_divide(g, parabola, limit);
-    struct node *inside = node_compare(g, huber ? COMPARE_LE : COMPARE_LT, size, limit);
     call_return_typed(call, loss_reduced(call, node_select(g, inside, parabola, line)), p.dtype);
 }
 
@@ -254,6 +257,8 @@ static void multilabel_soft_margin_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, loss), p.dtype);
 }
 
+/* The functions of the torch module reduce nothing by default: PyTorch's argument parser reads the
+ * default at::Reduction::Mean of their signatures as 0. */
 /* clang-format off */
 #define LEGACY ", bool? size_average=None, bool? reduce=None, str reduction='mean'"
 #define PAIR "(Tensor input, Tensor target"
@@ -264,16 +269,16 @@ const struct op ops_loss[] = {
     { "huber_loss", FUNCTIONAL, PAIR ", str reduction='mean', float delta=1.0)", smooth_loss, OP_ONE_NODE, 1, NULL },
     { "binary_cross_entropy", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", binary_cross_entropy, OP_ONE_NODE, 0, NULL },
     { "binary_cross_entropy_with_logits", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ", Tensor? pos_weight=None)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
-    { "binary_cross_entropy_with_logits", TORCH, PAIR ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
+    { "binary_cross_entropy_with_logits", TORCH, PAIR ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=0)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
     { "kl_div", FUNCTIONAL, PAIR LEGACY ", bool log_target=False)", kl_div, 0, 0, NULL },
-    { "kl_div", TORCH, PAIR ", int reduction=1, *, bool log_target=False)", kl_div, 0, 0, NULL },
+    { "kl_div", TORCH, PAIR ", int reduction=0, *, bool log_target=False)", kl_div, 0, 0, NULL },
     { "poisson_nll_loss", FUNCTIONAL, PAIR ", bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean')", poisson_nll_loss, 0, 0, NULL },
     { "poisson_nll_loss", TORCH, PAIR ", bool log_input, bool full, float eps, int reduction)", poisson_nll_loss, 0, 0, NULL },
     { "gaussian_nll_loss", FUNCTIONAL, PAIR ", Tensor var, bool full=False, float eps=1e-06, str reduction='mean')", gaussian_nll_loss, 0, 0, NULL },
     { "hinge_embedding_loss", FUNCTIONAL, PAIR ", float margin=1.0" LEGACY ")", hinge_embedding_loss, 0, 0, NULL },
-    { "hinge_embedding_loss", TORCH, PAIR ", float margin=1.0, int reduction=1)", hinge_embedding_loss, 0, 0, NULL },
+    { "hinge_embedding_loss", TORCH, PAIR ", float margin=1.0, int reduction=0)", hinge_embedding_loss, 0, 0, NULL },
     { "margin_ranking_loss", FUNCTIONAL, "(Tensor input1, Tensor input2, Tensor target, float margin=0" LEGACY ")", margin_ranking_loss, 0, 0, NULL },
-    { "margin_ranking_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)", margin_ranking_loss, 0, 0, NULL },
+    { "margin_ranking_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)", margin_ranking_loss, 0, 0, NULL },
     { "soft_margin_loss", FUNCTIONAL, PAIR LEGACY ")", soft_margin_loss, OP_ONE_NODE, 0, NULL },
     { "multilabel_soft_margin_loss", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", multilabel_soft_margin_loss, 0, 0, NULL },
 };

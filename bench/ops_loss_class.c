@@ -182,18 +182,18 @@ static bool matrix_input(struct call *call, struct node **x, int64_t *rows, int6
 {
     *x = node_to_real(call->graph, call_tensor(call, "input"));
     if (graph_failed(call->graph)) return false;
-    if ((*x)->rank != 1 && (*x)->rank != 2) {
+    if ((*x)->rank > 2) {
         call_fail(call, "the input must be a vector or a matrix of scores");
         return false;
     }
     *rows = (*x)->rank == 2 ? (*x)->shape[0] : 1;
-    *columns = (*x)->shape[(*x)->rank - 1];
+    *columns = (*x)->rank ? (*x)->shape[(*x)->rank - 1] : 1;
     return true;
 }
 
 static void return_per_row(struct call *call, const struct node *x, struct node *loss)
 {
-    if (x->rank == 1) loss = node_reshape(call->graph, loss, 0, NULL);
+    if (x->rank < 2) loss = node_reshape(call->graph, loss, 0, NULL);
     call_return_typed(call, loss_reduced(call, loss), x->dtype);
 }
 
@@ -283,9 +283,9 @@ static void multilabel_margin_loss(struct call *call)
 #define LEGACY ", bool? size_average=None"
 const struct op ops_loss_class[] = {
     { "nll_loss", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean')", nll_loss, OP_ONE_NODE, 0, NULL },
-    { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
     { "cross_entropy", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
-    { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+    { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
     { "multi_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None" LEGACY ", bool? reduce=None, str reduction='mean')", multi_margin_loss, OP_ONE_NODE, 0, NULL },
     { "multilabel_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target" LEGACY ", bool? reduce=None, str reduction='mean')", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
 };

@@ -1,5 +1,6 @@
 /* Matrix products in their many spellings; all end in the certified product. */
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "bench/compose.h"
@@ -7,7 +8,7 @@
 
 static void matmul(struct call *call)
 {
-    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, call->schema->parameters[1].name);
     if (call->op->detail && !graph_failed(call->graph)) { /* a stated rank for each factor */
         int ra = (int)(call->op->detail / 10), rb = (int)(call->op->detail % 10);
         if (a->rank != ra || b->rank != rb)
@@ -45,7 +46,7 @@ static void inner(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     if (graph_failed(g)) return;
     if (!a->rank || !b->rank) {
-        call_return_typed(call, node_multiply(g, a, b), dtype_promote(a->dtype, b->dtype));
+        call_return_typed(call, node_multiply(g, a, b), call_result_type(call, (struct node *[]){ a, b }, 2));
         return;
     }
     int64_t fa[2] = { -1, a->shape[a->rank - 1] }, fb[2] = { -1, b->shape[b->rank - 1] };
@@ -68,11 +69,15 @@ static void outer(struct call *call)
 }
 
 /* beta * input + alpha * product; a beta of 0 ignores the input, NaN or not. */
-static struct node *add_scaled(struct call *call, struct node *product)
+static struct node *add_scaled(struct call *call, struct node *product, enum dtype dtype)
 {
     struct graph *g = call->graph;
     struct node *input = call_tensor(call, "input");
     double beta = call_real(call, "beta"), alpha = call_real(call, "alpha");
+    if (dtype_is_integral(dtype)) { /* the factors are numbers of the result's dtype */
+        beta = trunc(beta);
+        alpha = trunc(alpha);
+    }
     product = node_scale(g, product, alpha);
     if (graph_failed(g)) return product;
     struct node *never = node_integer_constant(g, DT_BOOL, 0, 0, NULL);
@@ -96,7 +101,7 @@ static void addmm(struct call *call)
     if (call->op->detail) product = node_sum(g, product, 1, false); /* addbmm sums the batch */
     struct node *input = call_tensor(call, "input");
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
-    call_return_typed(call, add_scaled(call, product), dtype);
+    call_return_typed(call, add_scaled(call, product, dtype), dtype);
 }
 
 static void linear(struct call *call)
@@ -457,10 +462,10 @@ static void tensordot(struct call *call)
 #define SCALED ", *, Scalar beta=1, Scalar alpha=1)"
 const struct op ops_matmul[] = {
     { "matmul|linalg.matmul", TENSOR | TORCH, "(Tensor input, Tensor other)", matmul, 0, 0, NULL },
-    { "mm", TENSOR | TORCH, "(Tensor input, Tensor other)", matmul, OP_ONE_NODE, 22, NULL },
-    { "bmm", TENSOR | TORCH, "(Tensor input, Tensor other)", matmul, OP_ONE_NODE, 33, NULL },
-    { "mv", TENSOR | TORCH, "(Tensor input, Tensor other)", matmul, OP_ONE_NODE, 21, NULL },
-    { "dot", TENSOR | TORCH, "(Tensor input, Tensor other)", matmul, OP_ONE_NODE, 11, NULL },
+    { "mm", TENSOR | TORCH, "(Tensor input, Tensor mat2)", matmul, OP_ONE_NODE, 22, NULL },
+    { "bmm", TENSOR | TORCH, "(Tensor input, Tensor mat2)", matmul, OP_ONE_NODE, 33, NULL },
+    { "mv", TENSOR | TORCH, "(Tensor input, Tensor vec)", matmul, OP_ONE_NODE, 21, NULL },
+    { "dot", TENSOR | TORCH, "(Tensor input, Tensor tensor)", matmul, OP_ONE_NODE, 11, NULL },
     { "vdot", TENSOR | TORCH, "(Tensor input, Tensor other)", vdot, OP_ONE_NODE, 0, NULL },
     { "vecdot|linalg.vecdot", TORCH, "(Tensor x, Tensor y, *, int dim=-1)", vecdot, 0, 0, NULL },
     { "inner", TENSOR | TORCH, "(Tensor input, Tensor other)", inner, 0, 0, NULL },

@@ -17,10 +17,11 @@ static void add_combined(struct call *call)
     enum dtype dtype = call_result_type(call, (struct node *[]){ x, a, b }, 3);
     bool divides = call->op->detail != 0;
     if (x->integer && a->integer && b->integer) {
-        if (divides || !value->integer) {
-            call_fail(call, "addcdiv of integers, or a fraction of them");
+        if (divides) {
+            call_fail(call, "addcdiv of integers");
             return;
         }
+        value = node_to_integer(g, value, DT_I64);
         struct node *y = node_integer_binary(g, dtype, wrapping_multiply, a, b);
         y = node_integer_binary(g, dtype, wrapping_multiply, y, value);
         call_return(call, node_integer_binary(g, dtype, wrapping_add, x, y));

@@ -192,9 +192,10 @@ struct quantiles {
     bool ignore_nan;
 };
 
-/* Indices (lines, quantiles) of the elements below and above, and the weights. */
+/* Indices (lines, quantiles) of the elements below and above, the weights, and how far the rank
+ * moves with q. */
 static void place_quantiles(struct graph *g, const struct node *x, const struct quantiles *a,
-                            int64_t *below, int64_t *above, double *weight)
+                            int64_t *below, int64_t *above, double *weight, double *rate)
 {
     struct item *items = graph_allocate(g, a->s.extent, sizeof *items);
     for (size_t line = 0; line < a->s.lines && !graph_failed(g); line++) {
@@ -208,6 +209,8 @@ static void place_quantiles(struct graph *g, const struct node *x, const struct 
             below[at] = (int64_t)first + p.below * (int64_t)a->s.inner;
             above[at] = (int64_t)first + p.above * (int64_t)a->s.inner;
             weight[at] = p.weight;
+            rate[at] = p.weight > 0 ? /* at a rank that is whole PyTorch's two neighbours are one */
+                           (double)((a->ignore_nan ? sane : a->s.extent) - 1) : 0;
         }
     }
 }
@@ -240,11 +243,15 @@ static void quantile(struct call *call)
         bool gone = all || d == dim;
         if (!gone || keepdim) shape[rank++] = gone ? 1 : x->shape[d];
     }
-    struct node *weight = node_new_real(g, DT_NONE, rank, shape);
+    int64_t column[TENSOR_MAX_RANK] = { (int64_t)q->n };
+    for (int d = 1; d < rank; d++) column[d] = 1;
+    struct node *weight = node_new_real(g, DT_NONE, rank, shape), *rate = node_new_real(g, DT_NONE, rank, shape);
     int64_t *below = graph_allocate(g, weight->n, sizeof *below);
     int64_t *above = graph_allocate(g, weight->n, sizeof *above);
     if (graph_failed(g)) return;
-    place_quantiles(g, lines, &a, below, above, weight->value);
+    place_quantiles(g, lines, &a, below, above, weight->value, rate->value);
+    if (a.interpolation == LINEAR && q->tracked)
+        weight = node_straight_through(g, weight, node_multiply(g, node_reshape(g, q, q->rank ? rank : 0, column), rate));
     struct node *low = node_gather(g, lines, rank, shape, below, 0);
     struct node *high = node_gather(g, lines, rank, shape, above, 0);
     struct node *between = node_multiply(g, weight, node_subtract(g, high, low));

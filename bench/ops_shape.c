@@ -138,9 +138,9 @@ static void adjoint(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
-    if (x->rank < 2)
+    if (x->rank == 1)
         call_fail(call, "a matrix or a batch of matrices is needed");
-    else
+    else if (x->rank)
         x = node_transpose(g, x, x->rank - 2, x->rank - 1);
     if (x->imaginary)
         x = node_complex(g, node_real_part(g, x),

@@ -35,8 +35,11 @@ static void softmax(struct call *call)
 static void softmin(struct call *call)
 {
     int dim;
-    struct node *x = softmax_input(call, &dim);
-    call_return(call, node_softmax(call->graph, node_negate(call->graph, x), dim));
+    struct node *given = call_tensor(call, "input"); /* negated before the cast: an unsigned one wraps */
+    (void)softmax_input(call, &dim);
+    struct node *negative = node_negate(call->graph, given);
+    enum dtype dtype = call_dtype(call, "dtype");
+    call_return(call, node_softmax(call->graph, dtype == DT_NONE ? negative : node_cast(call->graph, negative, dtype), dim));
 }
 
 static void log_softmax(struct call *call)

@@ -291,6 +291,24 @@ static bool single_dot(struct graph *graph, struct node *node, const struct node
     return true;
 }
 
+/* By definition, wrapping around in the dtype of the result. */
+static struct node *integer_product(struct graph *graph, struct node *a, struct node *b, const struct product *p)
+{
+    int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
+    enum dtype dtype = dtype_promote(a->dtype, b->dtype);
+    struct node *node = node_new_integer(graph, DT_I64, 3, shape);
+    for (size_t t = 0; !graph_failed(graph) && t < p->batch; t++)
+        for (size_t i = 0; i < p->m; i++)
+            for (size_t j = 0; j < p->n; j++) {
+                uint64_t sum = 0;
+                for (size_t l = 0; l < p->k; l++)
+                    sum += (uint64_t)a->integer[a_element(p, a, t, i, l)] *
+                           (uint64_t)b->integer[b_element(p, b, t, l, j)];
+                node->integer[(t * p->m + i) * p->n + j] = (int64_t)sum;
+            }
+    return node_to_integer(graph, node, dtype);
+}
+
 struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)
 {
@@ -305,8 +323,11 @@ struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, 
         struct node *ir = node_matmul(graph, ai, transpose_a, br, transpose_b);
         return node_complex(graph, node_subtract(graph, rr, ii), node_add(graph, ri, ir));
     }
-    a = node_to_real(graph, a);
-    b = node_to_real(graph, b);
+    bool integral = a->integer && b->integer;
+    if (!integral) {
+        a = node_to_real(graph, a);
+        b = node_to_real(graph, b);
+    }
     *p = (struct product){ transpose_a, transpose_b, 1,
                            (size_t)a->shape[transpose_a ? 2 : 1],
                            (size_t)b->shape[transpose_b ? 1 : 2],
@@ -320,6 +341,7 @@ struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, 
     }
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
     struct node *inputs[2] = { a, b };
+    if (integral) return integer_product(graph, a, b, p);
     struct node *node = node_new(graph, &product_primitive, dtype_promote(a->dtype, b->dtype), 3,
                                  shape, 2, inputs, p);
     if (graph_failed(graph) || !node->n) return node;

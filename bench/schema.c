@@ -31,6 +31,10 @@ static const char *const synonyms[][2] = {
     { "input", "self" }, { "dim", "axis" },       { "keepdim", "keepdims" },
     { "input", "x" },    { "other", "x2" },       { "self", "x" },
     { "dims", "dim" },   { "dims", "axis" },      { "unbiased", "correction" },
+    { "input", "a" },    { "input", "x1" },       { "input", "A" },
+    { "B", "other" },    { "matrices", "tensors" }, { "elements", "element" },
+    { "test_elements", "test_element" },          { "indices_or_sections", "indices" },
+    { "indices_or_sections", "sections" },
 };
 
 /* Keywords that change no value; accepted where the schema does not mention them. */

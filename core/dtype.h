@@ -51,6 +51,11 @@ enum dtype dtype_from_name(const char *name);
 
 static inline bool dtype_is_float(enum dtype d) { return dtype_info(d)->kind == KIND_FLOAT; }
 static inline bool dtype_is_complex(enum dtype d) { return dtype_info(d)->kind == KIND_COMPLEX; }
+/* The dtype of the parts of a complex dtype; a real one is its own. */
+static inline enum dtype dtype_component(enum dtype d)
+{
+    return d == DT_C128 ? DT_F64 : d == DT_C64 ? DT_F32 : d;
+}
 static inline bool dtype_is_integral(enum dtype d) /* integers and bool */
 {
     return dtype_info(d)->kind == KIND_INTEGER || dtype_info(d)->kind == KIND_BOOL;

@@ -210,6 +210,8 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
     memset(out, 0, sizeof *out);
     snprintf(out->api, sizeof out->api, "%s", cJSON_GetObjectItem(json, "api")->valuestring);
     snprintf(out->family, sizeof out->family, "%s", cJSON_GetObjectItem(json, "family")->valuestring);
+    out->refused = cJSON_HasObjectItem(json, "refused");
+    out->native_refused = cJSON_HasObjectItem(json, "native_refused");
     struct api_case *c = &out->c;
     char *type = arena_copy_string(arena, out->api), *api = strchr(type, '.');
     *api++ = '\0';

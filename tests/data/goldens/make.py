@@ -128,7 +128,8 @@ class Goldens:
             return [], []
         for i, leaf in enumerate(leaves):
             if leaf.grad is not None:
-                grad_input.append({"tensor_index": i, "file": self.place(leaf.grad)})
+                gradient = leaf.grad if not leaf.grad._is_zerotensor() else torch.zeros_like(leaf)
+                grad_input.append({"tensor_index": i, "file": self.place(gradient)})
         return (grad_output, grad_input) if grad_input else ([], [])
 
     # ---- description -----------------------------------------------------------------------

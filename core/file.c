@@ -429,6 +429,35 @@ struct status file_read_path(char **text, size_t *bytes, const char *path, bool 
     return closed;
 }
 
+static struct status read_text(char **text, size_t *bytes, const struct file *file)
+{
+    uint64_t size;
+
+    TRY(file_size(&size, file));
+    if (size > FILE_TEXT_BYTES)
+        return status_error(STATUS_BAD_INPUT, "'%s' has %llu bytes; a file of this use may have %llu",
+                            file_shown(file->path).text, (unsigned long long)size,
+                            (unsigned long long)FILE_TEXT_BYTES);
+    TRY(file_read_all(text, bytes, file));
+    const char *nul = memchr(*text, '\0', *bytes);
+    if (!nul) return status_ok();
+    struct status status = status_error(STATUS_BAD_INPUT, "'%s' is no text: byte %zu is a NUL",
+                                        file_shown(file->path).text, (size_t)(nul - *text));
+    memory_release(*text);
+    return status;
+}
+
+struct status file_read_text(char **text, size_t *bytes, const char *path, bool trust_files)
+{
+    struct file file;
+    TRY(file_open_read(&file, path, trust_files));
+    struct status status = read_text(text, bytes, &file);
+    struct status closed = file_close(&file);
+    if (status.code) return status;
+    if (closed.code) memory_release(*text);
+    return closed;
+}
+
 struct status file_map(struct file_map *out, const struct file *file)
 {
     uint64_t size;

@@ -62,6 +62,12 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
 /* file_open_read, file_read_all, file_close. */
 struct status file_read_path(char **text, size_t *bytes, const char *path, bool trust_files);
 
+/* The same for the small texts that people write (configurations, thresholds, manifests) and for
+ * run files: at most FILE_TEXT_BYTES, whatever the suffix and `trust_files` allow, because a parsed
+ * text takes many times its size; and no NUL byte, behind which nothing would be read. */
+#define FILE_TEXT_BYTES ((uint64_t)16 << 20)
+struct status file_read_text(char **text, size_t *bytes, const char *path, bool trust_files);
+
 /* A file in memory, read-only. Stays valid when the file is closed. An empty file maps as
  * bytes == 0 with a valid pointer. The rules of opening keep strangers from shrinking a mapped
  * file; a file that its owner truncates while it is mapped ends the process with SIGBUS. */

@@ -246,7 +246,7 @@ struct status api_lists_read(struct api_lists *out, struct arena *arena, const c
     struct config_place place = { .file = path, .arena = arena };
     struct api_lists lists = api_lists_default();
 
-    TRY(file_read_path(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, trust_files));
     cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
     struct status status = root ? read_section(&lists, &place, root)
                                 : not_json(path, text, end ? end : text);

@@ -139,7 +139,7 @@ static struct status load_rules(struct three_way_rules **rules,
     char *text = NULL;
     size_t bytes;
     if (options->thresholds)
-        TRY(file_read_path(&text, &bytes, options->thresholds, options->trust_files));
+        TRY(file_read_text(&text, &bytes, options->thresholds, options->trust_files));
     struct status status =
         three_way_rules_load(rules, options->profile, options->thresholds, text);
     memory_release(text);

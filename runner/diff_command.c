@@ -174,7 +174,8 @@ static struct status judge(struct diff *d)
     TRY(parse_dtype(&dtype, "--dtype", options->dtype));
     TRY(parse_dtype(&bench, "--bench-dtype", options->bench_dtype));
     TRY(take_name(d));
-    TRY(profile_load(&d->profile, options->profile, options->thresholds));
+    TRY(profile_load_trusting(&d->profile, options->profile, options->thresholds,
+                              options->trust_files));
     TRY(read_side(&d->want, d));
     TRY(read_side(&d->got, d));
     TRY(convert(&d->got.tensor, &d->arena, dtype, &changed));

@@ -10,7 +10,7 @@
 
 struct plugin_options {
     double case_timeout_s;
-    bool in_process;
+    bool in_process, trust_files;
     struct operands words;
 };
 
@@ -168,7 +168,8 @@ static struct status check_manifest(int *exit_status, const char *path,
     struct arena arena = { 0 };
     struct tally tally = { 0 };
     const struct device_options device = { .case_timeout_s = options->case_timeout_s,
-                                           .in_process = options->in_process };
+                                           .in_process = options->in_process,
+                                           .trust_files = options->trust_files };
     TRY(plugin_open(&plugin, path, &device));
     const struct manifest *m = plugin_manifest(plugin);
     printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
@@ -203,6 +204,9 @@ static const struct option_row rows[] = {
       .help = "Longest time a kernel may take, 60 by default; 0 for no limit." },
     { { "in_process" }, OPTION_FLAG, offsetof(struct plugin_options, in_process),
       .help = "Run kernels inside this process, for a debugger." },
+    { { "trust-files" }, OPTION_FLAG, offsetof(struct plugin_options, trust_files),
+      .help = "Read a manifest that is a symbolic link, belongs to somebody else or can be written "
+              "by everybody." },
     { .names = { NULL } },
 };
 

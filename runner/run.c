@@ -94,7 +94,7 @@ static struct status digest_file(uint64_t *digest, const char *path, bool trust_
 {
     char *text;
     size_t bytes;
-    TRY(file_read_path(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, trust_files));
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
@@ -135,7 +135,7 @@ static struct status open_inputs(struct run *run)
     run->lists = api_lists_default();
     if (o->config_path)
         TRY(api_lists_read(&run->lists, &run->arena, o->config_path, o->trust_files));
-    TRY(profile_load(&run->profile, profile, o->thresholds));
+    TRY(profile_load_trusting(&run->profile, profile, o->thresholds, o->trust_files));
     TRY(dump_open_trusting(&run->dump, o->api_info, o->trust_files));
     TRY(order_calls(run));
     return describe_run(run);
@@ -171,6 +171,7 @@ static struct status open_devices(struct run *run)
             .jit_compile = o->jit_compile,
             .case_timeout_s = o->case_timeout_s,
             .in_process = !strcmp(o->isolate, "none"),
+            .trust_files = o->trust_files,
             .dump = run->dump,
         };
         worker->setup = &run->setup;

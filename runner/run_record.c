@@ -133,7 +133,7 @@ struct status run_record_check(const struct run_record *record, const char *path
 {
     char *text = NULL, list[400] = "";
     size_t bytes;
-    TRY(file_read_path(&text, &bytes, path, trust_files != 0));
+    TRY(file_read_text(&text, &bytes, path, trust_files != 0));
     struct cJSON *then = cJSON_ParseWithLength(text, bytes);
     memory_release(text);
     if (!cJSON_IsObject(then)) {

@@ -553,13 +553,13 @@ static struct status read_overrides(struct profile *profile, const struct json_s
     return status_ok();
 }
 
-static struct status load_overrides(struct profile *profile, const char *path)
+static struct status load_overrides(struct profile *profile, const char *path, bool trust_files)
 {
     struct json_source source;
     char *text;
     size_t bytes;
 
-    TRY(file_read_path(&text, &bytes, path, false));
+    TRY(file_read_text(&text, &bytes, path, trust_files));
     struct status status = json_source_parse(&source, path, text, bytes);
     if (status.code == STATUS_OK) {
         status = read_overrides(profile, &source);
@@ -571,11 +571,18 @@ static struct status load_overrides(struct profile *profile, const char *path)
 
 struct status profile_load(struct profile **out, const char *name, const char *override_path)
 {
-    return profile_read(out, name, config_files, override_path);
+    return profile_load_trusting(out, name, override_path, false);
+}
+
+struct status profile_load_trusting(struct profile **out, const char *name,
+                                    const char *override_path, bool trust_files)
+{
+    return profile_read(out, name, config_files, override_path, trust_files);
 }
 
 struct status profile_read(struct profile **out, const char *name,
-                           const struct embedded_file *files, const char *override_path)
+                           const struct embedded_file *files, const char *override_path,
+                           bool trust_files)
 {
     int known = 0;
 
@@ -590,7 +597,7 @@ struct status profile_read(struct profile **out, const char *name,
     profile->name = names[known];
     struct status status = load_built_in(profile, files);
     if (status.code == STATUS_OK && override_path)
-        status = load_overrides(profile, override_path);
+        status = load_overrides(profile, override_path, trust_files);
     if (status.code == STATUS_OK) *out = profile;
     else profile_release(profile);
     return status;

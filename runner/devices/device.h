@@ -17,6 +17,7 @@ struct device_options {
     double case_timeout_s;  /* 0 = none */
     bool in_process;        /* --isolate none: kernels of a plugin run inside this process */
     size_t memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
+    bool trust_files;        /* of the plugin's manifest: core/file.h */
     const struct dump *dump; /* for `recorded` */
 };
 

@@ -162,16 +162,12 @@ struct status json_file_parse(struct json_file *out, const char *name, const cha
     return st;
 }
 
-struct status json_file_open(struct json_file *out, const char *path)
+struct status json_file_open(struct json_file *out, const char *path, bool trust_files)
 {
-    struct file file = FILE_NONE;
-    char *text = NULL;
+    char *text;
     size_t bytes;
-    TRY(file_open_read(&file, path, true));
-    struct status st = file_read_all(&text, &bytes, &file);
-    file_close(&file);
-    if (st.code) return st;
-    st = json_file_parse(out, path, text, bytes);
+    TRY(file_read_text(&text, &bytes, path, trust_files));
+    struct status st = json_file_parse(out, path, text, bytes);
     memory_release(text);
     return st;
 }

@@ -28,8 +28,8 @@ struct json_file {
     struct json_copy *copies; /* owned */
 };
 
-/* Read and parse. STATUS_BAD_INPUT with file and line when it is not JSON. */
-struct status json_file_open(struct json_file *out, const char *path);
+/* Read (by the rules of core/file.h) and parse. STATUS_BAD_INPUT with file and line when it is not JSON. */
+struct status json_file_open(struct json_file *out, const char *path, bool trust_files);
 
 /* The same from text in memory, for tests; `name` stands for the file in messages. */
 struct status json_file_parse(struct json_file *out, const char *name, const char *text,

@@ -595,10 +595,10 @@ static struct status finish(struct manifest *out)
     return st;
 }
 
-struct status manifest_open(struct manifest *out, const char *path)
+struct status manifest_open(struct manifest *out, const char *path, bool trust_files)
 {
     memset(out, 0, sizeof *out);
-    TRY(json_file_open(&out->file, path));
+    TRY(json_file_open(&out->file, path, trust_files));
     return finish(out);
 }
 

@@ -152,8 +152,9 @@ struct manifest {
     size_t n_kernels;
 };
 
-/* Read a manifest. Errors are STATUS_BAD_INPUT and name file, line and key. */
-struct status manifest_open(struct manifest *out, const char *path);
+/* Read a manifest. Errors are STATUS_BAD_INPUT and name file, line and key. What it names is loaded
+ * and run, so only a file that nobody else can have written is read, unless `trust_files`. */
+struct status manifest_open(struct manifest *out, const char *path, bool trust_files);
 
 /* The same from text in memory; relative library paths are taken from the directory of `name`. */
 struct status manifest_parse(struct manifest *out, const char *name, const char *text,

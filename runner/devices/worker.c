@@ -6,7 +6,6 @@
  * greeted when all devices are (`ready`); it lives for the whole run. One that dies or hangs is
  * replaced; one that dies again and again is given more and more time between starts.
  */
-#include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -83,36 +82,6 @@ static struct status worker_open(struct device **out, const struct device_option
 
 /* --- greeting ------------------------------------------------------------------------------------ */
 
-static bool lacks(const cJSON *capabilities, const char *wanted)
-{
-    const cJSON *item;
-    if (!cJSON_IsArray(capabilities)) return false;
-    cJSON_ArrayForEach(item, capabilities)
-        if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return false;
-    return true;
-}
-
-static struct status check_greeting(struct worker *worker, const char *line, size_t bytes)
-{
-    cJSON *root = cJSON_ParseWithLength(line, bytes);
-    const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(root, "protocol");
-    const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
-    struct status st = status_ok();
-    if (cJSON_IsString(error))
-        st = status_error(STATUS_DEVICE, "%s", error->valuestring);
-    else if (!cJSON_IsNumber(protocol))
-        st = status_error(STATUS_DEVICE, "the worker does not speak the worker protocol: %.*s",
-                          bytes < 80 ? (int)bytes : 80, line);
-    else if (protocol->valuedouble != WORKER_PROTOCOL)
-        st = status_error(STATUS_DEVICE,
-                          "the worker speaks version %g of the protocol, this program version %d",
-                          protocol->valuedouble, WORKER_PROTOCOL);
-    worker->forward_only =
-        lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
-    cJSON_Delete(root);
-    return st;
-}
-
 static struct status greet(struct worker *worker)
 {
     char hello[200];
@@ -125,7 +94,7 @@ static struct status greet(struct worker *worker)
                           worker->jit_compile ? "true" : "false", WORKER_MEMORY_DESCRIPTOR);
     TRY(worker_process_exchange(&worker->process, &reply, &bytes, hello, (size_t)length,
                                 START_TIMEOUT_S, "its start"));
-    struct status st = check_greeting(worker, reply, bytes);
+    struct status st = worker_read_greeting(&worker->forward_only, reply, bytes);
     if (st.code) worker_process_stop(&worker->process);
     worker->greeted = !st.code;
     return st;

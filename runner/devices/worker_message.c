@@ -275,6 +275,37 @@ end:
     return st;
 }
 
+/* --- greeting ----------------------------------------------------------------------------------------- */
+
+static bool lacks(const cJSON *capabilities, const char *wanted)
+{
+    const cJSON *item;
+    if (!cJSON_IsArray(capabilities)) return false;
+    cJSON_ArrayForEach(item, capabilities)
+        if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return false;
+    return true;
+}
+
+struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes)
+{
+    cJSON *root = cJSON_ParseWithLength(line, bytes);
+    const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(root, "protocol");
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+    struct status st = status_ok();
+    if (cJSON_IsString(error))
+        st = status_error(STATUS_DEVICE, "%s", error->valuestring);
+    else if (!cJSON_IsNumber(protocol))
+        st = status_error(STATUS_DEVICE, "the worker does not speak the worker protocol: %.*s",
+                          bytes < 80 ? (int)bytes : 80, line);
+    else if (protocol->valuedouble != WORKER_PROTOCOL)
+        st = status_error(STATUS_DEVICE,
+                          "the worker speaks version %g of the protocol, this program version %d",
+                          protocol->valuedouble, WORKER_PROTOCOL);
+    *forward_only = lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
+    cJSON_Delete(root);
+    return st;
+}
+
 /* --- replies ------------------------------------------------------------------------------------------ */
 
 #define INVALID(...) status_error(STATUS_BAD_INPUT, "the worker's reply: " __VA_ARGS__)

@@ -36,6 +36,13 @@ struct worker_memory {
 struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
                              const struct api_case *c, bool want_gradients);
 
+/* Understand the greeting of a worker, which may be of any bytes.
+ *
+ *   forward_only  set on success: it lists capabilities, and "backward" is not among them
+ *   returns       STATUS_DEVICE when it refuses, speaks no protocol of ours or another version
+ */
+struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes);
+
 /* What a reply says beside its results. */
 struct worker_reply {
     bool restart; /* the worker asks to be replaced: its device is in a bad state */

@@ -372,7 +372,7 @@ static struct status read_doctored(struct profile **out, const char *from, const
         lists++;
     char *text = doctored(from, to);
     struct embedded_file files[] = { { "profile_doc.json", text, strlen(text) }, *lists, { 0 } };
-    struct status status = profile_read(out, "doc", files, NULL);
+    struct status status = profile_read(out, "doc", files, NULL, false);
     free(text);
     return status;
 }
@@ -422,14 +422,14 @@ START_TEST(tables_that_are_missing)
 {
     struct embedded_file none[] = { { 0 } };
     struct profile *profile = NULL;
-    struct status status = profile_read(&profile, "doc", none, NULL);
+    struct status status = profile_read(&profile, "doc", none, NULL, false);
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
     ck_assert_ptr_nonnull(strstr(status.text, "profile_doc.json"));
     const struct embedded_file *file = config_files;
     while (strcmp(file->name, "profile_doc.json"))
         file++;
     struct embedded_file no_lists[] = { *file, { 0 } };
-    status = profile_read(&profile, "doc", no_lists, NULL);
+    status = profile_read(&profile, "doc", no_lists, NULL, false);
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
     ck_assert_ptr_nonnull(strstr(status.text, "api_precision_standard.json"));
 }

@@ -27,7 +27,9 @@ struct status {
 
 struct status status_ok(void);
 
-/* A failure with a printf-style sentence; overlong text is cut. */
+/* A failure with a printf-style sentence. Its text is one line of UTF-8 whatever the arguments hold:
+ * control characters become blanks and bytes that are no UTF-8 question marks; what is too long is
+ * cut behind a character. */
 struct status status_error(enum status_code code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -37,6 +39,9 @@ struct status status_within(struct status inner, const char *format, ...)
 
 /* The failure of an allocation of `bytes` bytes (0: size unknown). */
 struct status status_no_memory(unsigned long long bytes);
+
+/* Make a text of others fit for a terminal, in place: what status_error does with its text. */
+void text_tidy(char *text);
 
 /* Leave the calling function with the status of `expression` unless it is OK. */
 #define TRY(expression)                                                                     \

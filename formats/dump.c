@@ -203,9 +203,11 @@ static const char *name_problem(const char *name, size_t bytes)
                                             "\uff0d", "\uff1d", "\uff05", "\uff20" };
 
     if (strlen(name) != bytes) return "has a NUL character in its name";
-    for (size_t i = 0; i < bytes; i++)
-        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7f)
-            return "has a control character in its name";
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char c = (unsigned char)name[i], next = (unsigned char)name[i + 1];
+        bool second = c == 0xc2 && next >= 0x80 && next < 0xa0; /* U+0080 to U+009F */
+        if (c < 0x20 || c == 0x7f || second) return "has a control character in its name";
+    }
     for (const char *at = name; at; at = strchr(at, ';')) {
         at += *at == ';';
         for (size_t i = 0; i < sizeof starters / sizeof *starters; i++)
@@ -577,12 +579,21 @@ static struct status name_case(struct api_case *out, struct arena *arena)
     return status_ok();
 }
 
+/* Longest text of an entry that is read into memory, where it may double: a list of a million
+ * integers has 25 MB. Whole cases are admitted by the size of their tensors, not of their text. */
+#define ENTRY_BYTES ((uint64_t)32 << 20)
+
 /* Read the text of one entry and parse it. */
 static struct status read_entry(struct api_case *out, struct arena *arena,
                                 const struct dump *dump, struct dump_span span, bool backward)
 {
     size_t got;
 
+    if (span.bytes > ENTRY_BYTES)
+        return status_error(STATUS_SKIP,
+                            "%s: its %s entry takes %llu bytes of the dump; the most is %llu",
+                            file_shown(out->full_name).text, backward ? "backward" : "forward",
+                            (unsigned long long)span.bytes, (unsigned long long)ENTRY_BYTES);
     char *text = arena_allocate(arena, (size_t)span.bytes);
     if (!text) return status_no_memory(span.bytes);
     TRY(file_read_at(&got, &dump->file, text, (size_t)span.bytes, span.offset));

@@ -45,7 +45,9 @@ static struct status add_change(struct baseline *out, enum baseline_change chang
     size_t place = out->counts[change]++;
     if (place >= BASELINE_SHOWN) return status_ok();
     out->names[change][place] = memory_copy_string(name);
-    return out->names[change][place] ? status_ok() : status_no_memory(strlen(name));
+    if (!out->names[change][place]) return status_no_memory(strlen(name));
+    text_tidy(out->names[change][place]); /* it will be printed, and comes from a file */
+    return status_ok();
 }
 
 static struct status sort_rows(struct baseline *out, const struct comparing *c, bool warnings)

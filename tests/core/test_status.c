@@ -55,6 +55,51 @@ START_TEST(long_texts_are_cut)
 }
 END_TEST
 
+/* What a file or a worker wrote cannot move a cursor, forge a line or break an encoding. */
+START_TEST(texts_are_one_line_of_utf8)
+{
+    static const struct {
+        const char *given, *kept;
+    } rows[] = {
+        { "red \x1b[31m\r\nnext\ttab\x7f.", "red  [31m  next tab ." },
+        { "\xc2\x9b" "31m", "  31m" },             /* U+009B, the one-character escape sequence */
+        { "\xc2\xa0", "\xc2\xa0" },               /* U+00A0, no control any more */
+        { "\xe5\xbc\xa0\xe9\x87\x8f \xf0\x9f\x98\x80", "\xe5\xbc\xa0\xe9\x87\x8f \xf0\x9f\x98\x80" },
+        { "\xff\x80 \xc3(", "?? ?(" },            /* no lead byte, no continuation */
+        { "\xe0\x80\xaf \xc0\xaf", "??? ??" },    /* overlong slashes */
+        { "\xed\xa0\x80", "???" },                 /* a surrogate */
+        { "\xf4\x90\x80\x80", "????" },            /* beyond U+10FFFF */
+        { "end \xe5\xbc", "end ??" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct status status = status_error(STATUS_SKIP, "%s", rows[i].given);
+        ck_assert_str_eq(status.text, rows[i].kept);
+        status = status_within(status_error(STATUS_SKIP, "x"), "%s", rows[i].given);
+        ck_assert_int_eq(strncmp(status.text, rows[i].kept, strlen(rows[i].kept)), 0);
+    }
+}
+END_TEST
+
+/* A character that does not fit is left out whole, at every place. */
+START_TEST(long_texts_are_cut_behind_a_character)
+{
+    enum { ROOM = sizeof((struct status *)0)->text };
+    static const char character[] = "\xf0\x9f\x98\x80";
+    for (size_t before = 0; before < 4; before++) {
+        char longest[ROOM + 8];
+        memset(longest, 'x', before);
+        for (size_t i = before; i + 4 < sizeof longest; i += 4) memcpy(longest + i, character, 5);
+        size_t whole = before + (ROOM - 1 - before) / 4 * 4;
+        struct status status = status_error(STATUS_SKIP, "%s", longest);
+        ck_assert_uint_eq(strlen(status.text), whole);
+        ck_assert_mem_eq(status.text, longest, whole);
+        status = status_within(status, "abc");
+        ck_assert_ptr_null(strchr(status.text, '?'));
+        ck_assert_uint_eq((strlen(status.text) - 5 - before) % 4, 0);
+    }
+}
+END_TEST
+
 START_TEST(memory_says_how_much)
 {
     ck_assert_str_eq(status_no_memory(0).text, "out of memory");
@@ -99,6 +144,8 @@ int main(void)
     tcase_add_test(tests, texts_are_formatted);
     tcase_add_test(tests, contexts_come_first);
     tcase_add_test(tests, long_texts_are_cut);
+    tcase_add_test(tests, texts_are_one_line_of_utf8);
+    tcase_add_test(tests, long_texts_are_cut_behind_a_character);
     tcase_add_test(tests, memory_says_how_much);
     tcase_add_test(tests, try_leaves_at_the_first_failure);
     suite_add_tcase(suite, tests);

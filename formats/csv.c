@@ -38,11 +38,12 @@ struct status csv_append_mark(struct csv_buffer *buffer)
 }
 
 /* Does the text begin with a character that makes a spreadsheet compute? The full-width forms
- * are U+FF05, FF0B, FF0D, FF1D and FF20. */
+ * are U+FF05, FF0B, FF0D, FF1D and FF20. A tab and a carriage return count, because importers drop
+ * them and look at what follows. */
 static bool starts_formula(const char *text, size_t length)
 {
     static const bool starts[256] = { ['+'] = true, ['-'] = true, ['='] = true, ['%'] = true,
-                                      ['@'] = true };
+                                      ['@'] = true, ['\t'] = true, ['\r'] = true };
     if (!length) return false;
     if (starts[(unsigned char)text[0]]) return true;
     return length >= 3 && memcmp(text, "\xef\xbc", 2) == 0 &&

@@ -38,8 +38,8 @@ struct status csv_append_mark(struct csv_buffer *buffer);
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length);
 
 /* One cell of `length` bytes and a comma. The text is quoted where needed. When it starts with
- * one of + - = % @ or their full-width forms, or has one of them right behind a semicolon, it
- * gets an apostrophe at its start and behind each such semicolon, unless it is a number. */
+ * one of + - = % @, their full-width forms, a tab or a carriage return, or has one of them right
+ * behind a semicolon, it gets an apostrophe at its start and behind each such semicolon, unless it is a number. */
 struct status csv_append_cell(struct csv_buffer *buffer, const char *text, size_t length);
 
 /* A cell with a number in fixed notation, as printf's %.<decimals>f writes it; "nan", "inf" or

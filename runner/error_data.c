@@ -1,10 +1,34 @@
 #include "runner/error_data.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/file.h"
 #include "formats/pt.h"
+
+/* Most bytes of a call's name that go into the name of a file, which has 255. */
+enum { STEM_BYTES = 160 };
+
+/* A call's name as the start of a file name. A name that a dumper makes stays; in others, bytes
+ * that mean something to a path or a shell become "_", the rest of a long one goes, and a digest of
+ * the whole name keeps two of them apart. */
+static const char *file_stem(struct arena *arena, const char *name)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    size_t length = strlen(name), most = length < STEM_BYTES ? length : STEM_BYTES;
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+
+    if (length <= STEM_BYTES && strspn(name, plain) == length && name[0] != '.') return name;
+    char *stem = arena_copy_bytes(arena, name, most);
+    if (!stem) return NULL;
+    for (size_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < most; i++)
+        if (!strchr(plain, stem[i]) || (!i && stem[i] == '.')) stem[i] = '_';
+    return arena_format(arena, "%s~%016llx", stem, (unsigned long long)hash);
+}
 
 /* Where the files of one argument list go, and how many leaves it has had. */
 struct series {
@@ -99,7 +123,8 @@ static struct status save_backward(struct series series, const struct error_tens
 struct status error_data_save(const struct error_data *data, struct arena *arena,
                               const struct error_tensors *tensors)
 {
-    struct series series = { data->directory, tensors->c->full_name, "", arena, 0 };
+    struct series series = { data->directory, file_stem(arena, tensors->c->full_name), "", arena, 0 };
+    if (!series.name) return status_no_memory(0);
     TRY(file_make_directories(data->directory));
     TRY(save_forward(series, tensors));
     if (!tensors->c->has_backward) return status_ok();

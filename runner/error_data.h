@@ -3,8 +3,10 @@
  * {base}/ut_error_data{ts}/{name}.{forward.input|forward.output.bench|forward.output.device|
  * backward.input|backward.output.bench|backward.output.device}.{k}.pt
  *
- * k counts all leaves of an argument list, tensors or not; keyword arguments count on after the
- * positional ones. (In the peer's files they start anew and overwrite those.) Reference values
+ * A name that has other than letters, digits, "_", "-" and ".", or more than 160 bytes, is cut to
+ * these and gets "~" and a digest of the whole name at its end. k counts all leaves of an argument
+ * list, tensors or not; keyword arguments count on after the positional ones. (In the peer's files
+ * they start anew and overwrite those.) Reference values
  * are saved in the nominal bench dtype.
  */
 #ifndef PROBE_RUNNER_ERROR_DATA_H

@@ -20,20 +20,39 @@ static struct status add_notes(cJSON *line, const struct generate_notes *notes)
     return status_ok();
 }
 
+/* A word as a POSIX shell takes it: as it is, or between single quotes. */
+static struct status append_word(struct csv_buffer *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (*word && strspn(word, plain) == strlen(word)) return csv_append_bytes(out, word, strlen(word));
+    TRY(csv_append_bytes(out, "'", 1));
+    for (; *word; word++)
+        TRY(*word == '\'' ? csv_append_bytes(out, "'\\''", 4) : csv_append_bytes(out, word, 1));
+    return csv_append_bytes(out, "'", 1);
+}
+
+/* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
+static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
+{
+    struct csv_buffer command = { 0 };
+    struct status status = csv_append_bytes(&command, repeat, strlen(repeat));
+    if (!status.code) status = append_word(&command, call);
+    if (!status.code) status = csv_append_bytes(&command, "", 1);
+    if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.data))
+        status = status_no_memory(0);
+    csv_buffer_release(&command);
+    return status;
+}
+
 static struct status build_line(cJSON *line, const struct judged *judged, const char *repeat, const char *call,
                                 const struct generate_notes *notes, double rounding)
 {
-    /* cJSON takes no lengths; the command is short enough for a buffer of its own. */
-    char command[1024];
     bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) &&
               cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict));
     if (ok && judged->verdict != VERDICT_PASS)
         ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
-    if (ok && repeat && judged->verdict != VERDICT_PASS) {
-        (void)snprintf(command, sizeof command, "%s%s", repeat, call);
-        ok = cJSON_AddStringToObject(line, "repeat", command) != NULL;
-    }
     if (!ok) return status_no_memory(0);
+    if (repeat && judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
     TRY(judged_json_add_evidence(line, judged));
     if (rounding >= 0 && !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
         return status_no_memory(0);
@@ -100,17 +119,6 @@ struct status evidence_next(struct evidence_reader *reader, bool *whole, struct 
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */
-
-/* A word as a POSIX shell takes it: as it is, or between single quotes. */
-static struct status append_word(struct csv_buffer *out, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    if (*word && strspn(word, plain) == strlen(word)) return csv_append_bytes(out, word, strlen(word));
-    TRY(csv_append_bytes(out, "'", 1));
-    for (; *word; word++)
-        TRY(*word == '\'' ? csv_append_bytes(out, "'\\''", 4) : csv_append_bytes(out, word, 1));
-    return csv_append_bytes(out, "'", 1);
-}
 
 static struct status append_option(struct csv_buffer *out, const char *name, const char *value)
 {

@@ -70,7 +70,7 @@ struct status file_read_text(char **text, size_t *bytes, const char *path, bool 
 
 /* A file in memory, read-only. Stays valid when the file is closed. An empty file maps as
  * bytes == 0 with a valid pointer. The rules of opening keep strangers from shrinking a mapped
- * file; a file that its owner truncates while it is mapped ends the process with SIGBUS. */
+ * file; when its owner does, touching what is gone raises SIGBUS, which main() words. */
 struct file_map {
     const void *data;
     size_t bytes;

@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
       .help = "The rules of the verdicts, as for run_ut." },
     { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
       .help = "Limits of your own, as for run_ut." },
-    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = (int64_t)1 << 53,
+    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
       .help = "Seed of random inputs, 1234 by default." },
     { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
       .help = "The configuration of the run; only its precision matters here." },

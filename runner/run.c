@@ -128,6 +128,15 @@ static struct status describe_run(struct run *run)
     return run_record_add_text(record, "blas_core", environment_blas_core());
 }
 
+/* What is read only when the run is over is refused before it starts. */
+static struct status check_baseline(const struct run_options *o)
+{
+    struct file file;
+    if (!o->baseline) return status_ok();
+    TRY(file_open_read(&file, o->baseline, o->trust_files));
+    return file_close(&file);
+}
+
 static struct status open_inputs(struct run *run)
 {
     const struct run_options *o = run->options;
@@ -135,6 +144,7 @@ static struct status open_inputs(struct run *run)
     run->lists = api_lists_default();
     if (o->config_path)
         TRY(api_lists_read(&run->lists, &run->arena, o->config_path, o->trust_files));
+    TRY(check_baseline(o));
     TRY(profile_load_trusting(&run->profile, profile, o->thresholds, o->trust_files));
     TRY(dump_open_trusting(&run->dump, o->api_info, o->trust_files));
     TRY(order_calls(run));

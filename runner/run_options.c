@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
     { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
       .help = "A JSON file with limits of your own per API and dtype, over those of the "
               "profile." },
-    { { "seed" }, OPTION_INTEGER, AT(seed), "N", .minimum = 0, .maximum = (int64_t)1 << 53,
+    { { "seed" }, OPTION_INTEGER, AT(seed), "N", .minimum = 0, .maximum = 999999999999999,
       .help = "Seed of random inputs, 1234 by default. An element depends on the seed, the call's "
               "name, the argument and its index, and on nothing else." },
     { { "memory" }, OPTION_BYTES, AT(memory_bytes), "BYTES",

@@ -134,7 +134,8 @@ struct status run_record_check(const struct run_record *record, const char *path
     char *text = NULL, list[400] = "";
     size_t bytes;
     TRY(file_read_text(&text, &bytes, path, trust_files != 0));
-    struct cJSON *then = cJSON_ParseWithLength(text, bytes);
+    /* with the NUL behind it, so that nothing else may stand there */
+    struct cJSON *then = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, 1);
     memory_release(text);
     if (!cJSON_IsObject(then)) {
         cJSON_Delete(then);

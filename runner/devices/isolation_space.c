@@ -1,6 +1,7 @@
 #include "runner/devices/isolation_space.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -46,7 +47,7 @@ static uint64_t outputs_start(uint64_t file_bytes)
 struct status space_open(struct space *space)
 {
     memset(space, 0, sizeof *space);
-    space->descriptor = memfd_create("probe-ut tensors", MFD_CLOEXEC);
+    space->descriptor = memfd_create("probe-ut tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (space->descriptor < 0)
         return status_error(STATUS_IO, "cannot make shared memory: %s", strerror(errno));
     /* Address space is what is asked for here, not memory. Where it is limited, less will do. */
@@ -64,6 +65,8 @@ struct status space_open(struct space *space)
         (void)close(space->descriptor);
         return st;
     }
+    /* Nothing that a kernel does to the file can take pages away from under us. */
+    (void)fcntl(space->descriptor, F_ADD_SEALS, F_SEAL_SHRINK);
     (void)madvise(base, bytes, MADV_DONTDUMP);
     space->base = base;
     space->bytes = bytes;

@@ -465,7 +465,8 @@ struct status worker_read_reply(struct device_result *out, struct worker_reply *
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     *reply = (struct worker_reply){ false };
     cJSON *root = cJSON_ParseWithLength(line, bytes);
-    if (!root) return INVALID("not JSON: %.60s", bytes ? line : "an empty line");
+    if (!root && !bytes) return INVALID("an empty line");
+    if (!root) return INVALID("not JSON: %.*s", bytes < 60 ? (int)bytes : 60, line);
     struct status st =
         cJSON_IsObject(root)
             ? read_reply(out, reply, arena, memory, root, number, want_gradients)

@@ -12,7 +12,8 @@ build="gcc libc6-dev cmake ninja-build pkg-config
        libcjson-dev zlib1g-dev"
 # Oracles and tools of the tests: known-answer generator, other implementations of the same
 # operators, memory checker.
-tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy valgrind"
+tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy valgrind
+       clang libclang-rt-dev"
 
 packages=$build
 [ "${1:-}" = "--tests" ] && packages="$build $tests"

@@ -8,14 +8,14 @@
 
 #include "formats/csv.h"
 
-/* Full-width and ASCII + - = % @, at the start or behind a semicolon. */
+/* Full-width and ASCII + - = % @, tab and carriage return, at the start or behind a semicolon. */
 static void check_harmless(struct csv_text cell)
 {
     double number;
     if (csv_read_number(&number, cell)) return;
     for (size_t i = 0; i < cell.length; i++) {
         if (i && cell.bytes[i - 1] != ';') continue;
-        assert(!strchr("+-=%@", cell.bytes[i]) || !cell.bytes[i]);
+        assert(!memchr("+-=%@\t\r", cell.bytes[i], 7));
         bool wide = cell.length - i >= 3 && !memcmp(cell.bytes + i, "\xef\xbc", 2);
         assert(!wide || !memchr("\x85\x8b\x8d\x9d\xa0", cell.bytes[i + 2], 5));
     }
@@ -24,7 +24,7 @@ static void check_harmless(struct csv_text cell)
 static bool begins_formula(struct csv_text cell, size_t at)
 {
     if (at >= cell.length) return false;
-    if (memchr("+-=%@", cell.bytes[at], 5)) return true;
+    if (memchr("+-=%@\t\r", cell.bytes[at], 7)) return true;
     return cell.length - at >= 3 && !memcmp(cell.bytes + at, "\xef\xbc", 2) &&
            memchr("\x85\x8b\x8d\x9d\xa0", cell.bytes[at + 2], 5);
 }

@@ -220,6 +220,7 @@ START_TEST(written_rows_read_back)
             texts[c][0] = '\0';
             for (size_t k = next_random(&state) % 8; k; k--)
                 strcat(texts[c], pieces[next_random(&state) % 10]);
+            if (strchr("\t\r", texts[c][0]) && texts[c][0]) texts[c][0] = 'a'; /* would be disarmed */
             cells[c] = texts[c];
             flat_cell(&expected, texts[c], strlen(texts[c]));
         }

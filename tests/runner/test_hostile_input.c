@@ -109,6 +109,8 @@ static void write_npy(const char *path, const char *header, const void *data, si
 
 /* ---- dumps ------------------------------------------------------------------------------ */
 
+#define WITH_NUL(text) text, sizeof(text) - 1
+
 /* Whole dumps that are refused. */
 static const struct {
     const char *text;
@@ -121,8 +123,8 @@ static const struct {
     { DUMP(""), 0, "no entries" },
     { "{\"data\":[]}", 0, "expected '{'" },
     { "\xff\xfe{\0}\0", 6, "byte 0xff" }, /* UTF-16 */
-    { DUMP(GOOD) "\0", sizeof(DUMP(GOOD) "\0") - 1, "byte 0x00" },
-    { HEAD "\"Torch.a\0d.0.forward\":1}}", sizeof HEAD + 26, "a control character in a string" },
+    { WITH_NUL(DUMP(GOOD) "\0"), "byte 0x00" },
+    { WITH_NUL(HEAD "\"Torch.a\0d.0.forward\":1}}"), "a control character in a string" },
     { DUMP("\"Torch.a\\u0000d.0.forward\":" CALL("[]")), 0, "a NUL character in its name" },
     { DUMP("\"Torch.\\u001b[31madd.0.forward\":" CALL("[]")), 0, "a control character" },
     { DUMP("\"Torch.\\u009b31madd.0.forward\":" CALL("[]")), 0, "a control character" },

@@ -18,9 +18,9 @@ struct bench {
     struct bench *models[2]; /* of a kernel's errors, worst and typical; NULL without */
 };
 
-/* How many element evaluations in balls (about 0.2 us each) an output may cost: right after its
- * evaluation, and when a verdict depends on it. */
-enum { EAGER_BUDGET = 6000, REFINE_BUDGET = 300000 };
+/* How many element evaluations an output may cost: in balls (about 0.2 us each) right after its
+ * evaluation and when a verdict depends on it, and as pairs (about 20 ns). */
+enum { EAGER_BUDGET = 6000, EAGER_BUDGET_F64 = 60000, REFINE_BUDGET = 300000, PAIR_BUDGET = 4 << 20 };
 
 static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
 
@@ -182,6 +182,17 @@ static struct status refine_within(struct reference *r, size_t count, const size
     return status_ok();
 }
 
+/* Many elements of a float64 result: as far as pairs go. */
+static struct status refine_as_pairs(struct reference *r, size_t count, const size_t *components)
+{
+    const struct refine_context *context = r->refine_context;
+    if (context->im) return status_ok();
+    TRY(own_arrays(r));
+    struct pull_target target = { r->hi, r->lo, r->error, 1, 0 };
+    (void)pull_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
+    return status_ok();
+}
+
 static struct status refine(struct reference *r, size_t count, const size_t *components,
                             double wanted_ulp)
 {
@@ -247,6 +258,15 @@ static size_t count_open(bool *exact, const struct certificate *c, const struct 
     return open;
 }
 
+/* The listed components that are still not certified, moved to the front of the list. */
+static size_t keep_open(const struct certificate *c, const struct reference *r, size_t count, size_t *list)
+{
+    size_t open = 0;
+    for (size_t k = 0; k < count; k++)
+        if (!is_certified(c, r, list[k])) list[open++] = list[k];
+    return open;
+}
+
 /* Find what is not certified, recompute it within the budget, and say what is left. */
 static struct status certify(struct reference *r, struct arena *arena)
 {
@@ -263,18 +283,24 @@ static struct status certify(struct reference *r, struct arena *arena)
     size_t open = count_open(&exact, &c, r);
     r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
-    if (open > EAGER_BUDGET) { /* more than can be refined here: a verdict may ask for some */
-        r->state = REFERENCE_BOUNDED;
-        return status_ok();
-    }
+    /* Nothing in double certifies float64: all of it needs a higher tier. */
+    bool wide = c.info->significand_bits == 53;
+    size_t balls = wide ? EAGER_BUDGET_F64 : EAGER_BUDGET;
+    r->state = REFERENCE_BOUNDED;
+    if (open > (wide ? PAIR_BUDGET : balls)) return status_ok(); /* a verdict may ask for some */
     size_t *list = arena_allocate_array(arena, open, sizeof *list);
     if (!list) return status_no_memory(open * sizeof *list);
-    size_t count = 0;
-    for (size_t i = 0; i < r->n; i++)
-        if (!is_certified(&c, r, i)) list[count++] = i;
-    TRY(refine_within(r, count, list, WANTED_ULP, EAGER_BUDGET));
-    for (size_t k = 0; k < count; k++)
-        if (!is_certified(&c, r, list[k])) r->state = REFERENCE_BOUNDED;
+    for (size_t i = 0, k = 0; i < r->n; i++)
+        if (!is_certified(&c, r, i)) list[k++] = i;
+    if (open > EAGER_BUDGET) {
+        TRY(refine_as_pairs(r, open, list));
+        open = keep_open(&c, r, open, list);
+    }
+    if (open <= balls) {
+        TRY(refine_within(r, open, list, WANTED_ULP, balls));
+        open = keep_open(&c, r, open, list);
+    }
+    if (!open) r->state = REFERENCE_CERTIFIED;
     return status_ok();
 }
 

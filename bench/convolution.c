@@ -354,7 +354,7 @@ static void convolution_pull(struct pull *pull, void *ball, struct node *node, s
 }
 
 static const struct primitive convolution_primitive = { "a convolution", convolution_backward,
-                                                        convolution_pull };
+                                                        convolution_pull, NULL };
 
 static bool shape_is(const struct node *node, const int64_t *shape)
 {

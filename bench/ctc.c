@@ -260,7 +260,7 @@ static double modelled_error(const struct graph *graph, const struct sample *s, 
     return graph->unit * steps * (12 + 3 * fabs(value));
 }
 
-static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_pull };
+static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_pull, NULL };
 
 /* Residuals of one sample, by balls or, native, by logarithms. */
 static void sample_residuals(struct graph *graph, struct node *out, struct known *known,
@@ -325,7 +325,7 @@ static void ctc_backward(struct graph *graph, struct node *node, struct node *co
 }
 
 /* inputs: x, and a node that carries the samples (a primitive has one parameter). */
-static const struct primitive ctc_primitive = { "CTC", ctc_backward, known_pull };
+static const struct primitive ctc_primitive = { "CTC", ctc_backward, known_pull, NULL };
 
 static void sample_loss(struct graph *graph, struct node *out, struct known *known,
                         const struct sample *s)

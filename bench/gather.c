@@ -57,7 +57,16 @@ static void gather_pull(struct pull *pull, void *ball, struct node *node, size_t
         pull_element(pull, ball, node->inputs[0], (size_t)at);
 }
 
-static const struct primitive gather_primitive = { "gather", gather_backward, gather_pull };
+static bool gather_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    const struct gather *gather = node->parameters;
+    int64_t at = mapped_element(gather->map, gather->row, i);
+    if (at >= 0) return pull_pair(pull, out, node->inputs[0], (size_t)at);
+    *out = pair_exact(gather->fill);
+    return true;
+}
+
+static const struct primitive gather_primitive = { "gather", gather_backward, gather_pull, gather_pair };
 
 static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from,
                        size_t row, double fill)
@@ -208,7 +217,7 @@ static void scatter_pull(struct pull *pull, void *ball, struct node *node, size_
 }
 
 static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
-                                                    scatter_pull };
+                                                    scatter_pull, NULL };
 
 /* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL
  * after a failure. */
@@ -367,7 +376,7 @@ static void overwrite_pull(struct pull *pull, void *ball, struct node *node, siz
 }
 
 static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
-                                                      overwrite_pull };
+                                                      overwrite_pull, NULL };
 
 int64_t *overwrite_writers(struct graph *graph, size_t rows, const int64_t *map,
                            size_t entries)
@@ -438,7 +447,7 @@ static void straight_pull(struct pull *pull, void *ball, struct node *node, size
 }
 
 static const struct primitive straight_primitive = { "a straight-through value",
-                                                     straight_backward, straight_pull };
+                                                     straight_backward, straight_pull, NULL };
 
 struct node *node_straight_through(struct graph *graph, struct node *value,
                                    struct node *through)

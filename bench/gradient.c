@@ -20,7 +20,7 @@ static void stated_pull(struct pull *pull, void *ball, struct node *node, size_t
 }
 
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,
-                                                   stated_pull };
+                                                   stated_pull, NULL };
 
 struct node *node_stated_gradient(struct graph *graph, struct node *value, int count,
                                 struct node *const *inputs, gradient_function *backward,

@@ -251,12 +251,12 @@ static void alias_pull(struct pull *pull, void *ball, struct node *node, size_t 
     pull_element(pull, ball, node->inputs[0], i);
 }
 
-static const struct primitive alias = { "alias", alias_backward, alias_pull };
-
-struct node *node_same_elements(struct node *node)
+static bool alias_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
 {
-    return node->primitive == &alias || node_is_reshape(node) ? node->inputs[0] : NULL;
+    return pull_pair(pull, out, node->inputs[0], i);
 }
+
+static const struct primitive alias = { "alias", alias_backward, alias_pull, alias_pair };
 
 /* A node that shares the elements of x. */
 static struct node *node_alias(struct graph *graph, struct node *x, enum dtype dtype)

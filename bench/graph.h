@@ -316,24 +316,9 @@ void graph_accumulate(struct graph *graph, struct node *node, struct node *cotan
  * outputs with graph_accumulate first. */
 void graph_backward(struct graph *graph);
 
-/* ---- looking into a graph (bench/pull.c) -------------------------------------------------------- */
-
-/* The node whose element i is this node's element i, by an alias or a reshape; else NULL. */
-struct node *node_same_elements(struct node *node);
-
-/* The operands of a sum a + sign * b and the elements of them that give element i; false for any
- * other node. */
-bool node_sum_operands(const struct node *node, size_t i, struct node **operands, size_t *elements,
-                       double *sign);
-
-/* Element i of a matrix product of exact operands as an unevaluated pair, by a compensated dot
- * product (Dot2 of Ogita, Rump and Oishi); false for any other node. The cost is added to *work in
- * units of an element in balls. */
-bool node_product_pair(const struct node *node, size_t i, double *hi, double *lo, double *error,
-                       size_t *work);
-
 /* ---- writing primitives ------------------------------------------------------------------- */
 
+struct pair;
 struct pull;
 
 struct primitive {
@@ -342,6 +327,8 @@ struct primitive {
     void (*backward)(struct graph *graph, struct node *node, struct node *cotangent);
     /* Ball of element i; inputs through pull_element. */
     void (*pull)(struct pull *pull, void *ball, struct node *node, size_t i);
+    /* Element i as a pair; inputs through pull_pair. False: balls have to do. NULL: always false. */
+    bool (*pair)(struct pull *pull, struct pair *out, struct node *node, size_t i);
 };
 
 /* A node of `primitive` with value uninitialised and exact bounds, tracked when an input is. */

@@ -186,7 +186,7 @@ static void lu_backward(struct graph *g, struct node *node, struct node *cotange
     graph_accumulate(g, node->inputs[0], exchanged_back(g, flow, lu->pivot));
 }
 
-static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_pull };
+static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_pull, NULL };
 
 struct node *node_lu(struct graph *g, struct node *a, struct node **pivots)
 {
@@ -220,7 +220,7 @@ static void inverse_backward(struct graph *g, struct node *node, struct node *co
     graph_accumulate(g, node->inputs[0], node_negate(g, node_matmul(g, left, false, node, true)));
 }
 
-static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward, inverse_pull };
+static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward, inverse_pull, NULL };
 
 /* X from the factors of A. */
 static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
@@ -321,7 +321,7 @@ static void determinant_backward(struct graph *g, struct node *node, struct node
     graph_accumulate(g, node->inputs[0], node_multiply(g, inverse, factor_node));
 }
 
-static const struct primitive determinant_primitive = { "a determinant", determinant_backward, determinant_pull };
+static const struct primitive determinant_primitive = { "a determinant", determinant_backward, determinant_pull, NULL };
 
 struct node *node_determinant(struct graph *g, struct node *a)
 {
@@ -359,7 +359,7 @@ static void cholesky_backward(struct graph *g, struct node *node, struct node *c
     graph_accumulate(g, node->inputs[0], node_scale(g, node_add(g, s, transposed(g, s)), 0.5));
 }
 
-static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward, cholesky_pull };
+static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward, cholesky_pull, NULL };
 
 struct node *node_cholesky(struct graph *g, struct node *a)
 {
@@ -416,7 +416,7 @@ static void exponential_backward(struct graph *g, struct node *node, struct node
 }
 
 static const struct primitive exponential_primitive = { "a matrix exponential", exponential_backward,
-                                                        exponential_pull };
+                                                        exponential_pull, NULL };
 
 static void multiply_into(double *out, const double *a, const double *b, size_t n)
 {
@@ -487,7 +487,7 @@ static void singular_pull(struct pull *pull, void *ball, struct node *node, size
     arb_indeterminate(ball); /* Weyl's bound stays */
 }
 
-static const struct primitive singular_primitive = { "singular values", singular_backward, singular_pull };
+static const struct primitive singular_primitive = { "singular values", singular_backward, singular_pull, NULL };
 
 /* One-sided Jacobi on the columns of w (m x n, m >= n); v (n x n) gathers the rotations. */
 static void jacobi(double *w, double *v, size_t m, size_t n)

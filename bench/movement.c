@@ -62,13 +62,13 @@ static void same_element_pull(struct pull *pull, void *ball, struct node *node, 
     pull_element(pull, ball, node->inputs[0], i);
 }
 
-static const struct primitive reshape_primitive = { "reshape", reshape_backward,
-                                                    same_element_pull };
-
-bool node_is_reshape(const struct node *node)
+static bool same_element_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
 {
-    return node->primitive == &reshape_primitive;
+    return pull_pair(pull, out, node->inputs[0], i);
 }
+
+static const struct primitive reshape_primitive = { "reshape", reshape_backward, same_element_pull,
+                                                    same_element_pair };
 
 struct node *node_reshape(struct graph *graph, struct node *x, int rank, const int64_t *shape)
 {
@@ -145,8 +145,13 @@ static void broadcast_pull(struct pull *pull, void *ball, struct node *node, siz
     pull_element(pull, ball, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
 }
 
-static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
-                                                      broadcast_pull };
+static bool broadcast_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    return pull_pair(pull, out, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+}
+
+static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward, broadcast_pull,
+                                                      broadcast_pair };
 
 struct node *node_broadcast(struct graph *graph, struct node *x, int rank, const int64_t *shape)
 {
@@ -215,7 +220,8 @@ static void concatenate_backward(struct graph *graph, struct node *node, struct 
     }
 }
 
-static void concatenate_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+/* The input that gives element i, and the element of it. */
+static struct node *source_of_concatenation(size_t *element, const struct node *node, size_t i)
 {
     const struct concatenation *c = node->parameters;
     size_t below = i % c->inner, at = i / c->inner % c->extent, above = i / c->inner / c->extent;
@@ -223,11 +229,26 @@ static void concatenate_pull(struct pull *pull, void *ball, struct node *node, s
     while (at >= (size_t)node->inputs[k]->shape[c->dim])
         at -= (size_t)node->inputs[k++]->shape[c->dim];
     size_t extent = (size_t)node->inputs[k]->shape[c->dim];
-    pull_element(pull, ball, node->inputs[k], (above * extent + at) * c->inner + below);
+    *element = (above * extent + at) * c->inner + below;
+    return node->inputs[k];
 }
 
-static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward,
-                                                        concatenate_pull };
+static void concatenate_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    size_t element;
+    struct node *from = source_of_concatenation(&element, node, i);
+    pull_element(pull, ball, from, element);
+}
+
+static bool concatenate_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    size_t element;
+    struct node *from = source_of_concatenation(&element, node, i);
+    return pull_pair(pull, out, from, element);
+}
+
+static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward, concatenate_pull,
+                                                        concatenate_pair };
 
 struct node *node_concatenate(struct graph *graph, struct node **parts, int count, int dim)
 {

@@ -13,9 +13,6 @@ void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
 struct node *moved(struct graph *graph, const struct primitive *primitive, struct node *x,
                    int rank, const int64_t *shape, const void *parameters);
 
-/* Was the node made by node_reshape (or as another reading of the same elements)? */
-bool node_is_reshape(const struct node *node);
-
 /* What to return after allocating: the harmless node once the graph has failed. */
 struct node *unless_failed(struct graph *graph, struct node *node);
 

@@ -451,7 +451,7 @@ static void window_pull(struct pull *pull, void *ball, struct node *node, size_t
     window_ball(ball, node->parameters, i, pull->precision);
 }
 
-static const struct primitive window_primitive = { "a window", NULL, window_pull };
+static const struct primitive window_primitive = { "a window", NULL, window_pull, NULL };
 
 static void return_window(struct call *call, const struct window *kind, int64_t length,
                           bool periodic)

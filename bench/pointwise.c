@@ -155,7 +155,48 @@ static void unary_pull(struct pull *pull, void *ball, struct node *node, size_t 
     arb_clear(x);
 }
 
-static const struct primitive unary_primitive = { "a function", unary_backward, unary_pull };
+static bool pair_abs(struct pair *out, struct pair x)
+{
+    if (x.hi != 0 && x.error >= fabs(x.hi) * (1 - 0x1p-50)) return false; /* the sign is open */
+    *out = signbit(x.hi) ? (struct pair){ -x.hi, -x.lo, x.error } : x;
+    return true;
+}
+
+static bool pair_reciprocal(struct pair *out, struct pair x)
+{
+    return pair_divide(out, pair_exact(1), x);
+}
+
+static bool pair_rsqrt(struct pair *out, struct pair x)
+{
+    return pair_sqrt(out, x) && pair_reciprocal(out, *out);
+}
+
+static bool pair_square(struct pair *out, struct pair x)
+{
+    return pair_multiply(out, x, x);
+}
+
+static bool unary_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    static const struct {
+        const char *name;
+        bool (*pair)(struct pair *out, struct pair x);
+    } known[] = { { "abs", pair_abs },       { "reciprocal", pair_reciprocal }, { "rsqrt", pair_rsqrt },
+                  { "sqrt", pair_sqrt },     { "square", pair_square } };
+    const struct unary_function *f = node->parameters;
+    struct pair x;
+    if (f->ulps == 0 && node_is_exact(node->inputs[0])) { /* no rounding at all */
+        *out = pair_exact(node->value[i]);
+        return true;
+    }
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++)
+        if (!strcmp(f->name, known[k].name))
+            return pull_pair(pull, &x, node->inputs[0], i) && known[k].pair(out, x);
+    return false;
+}
+
+static const struct primitive unary_primitive = { "a function", unary_backward, unary_pull, unary_pair };
 
 /* Functions with zeros at inexact places, near which no kernel keeps a relative accuracy: an
  * absolute error in units of roundoff. */
@@ -284,8 +325,21 @@ static void binary_pull(struct pull *pull, void *ball, struct node *node, size_t
     arb_clear(b);
 }
 
-static const struct primitive binary_primitive = { "a function of two", binary_backward,
-                                                   binary_pull };
+static char operation_of(const struct binary_function *f);
+
+static bool binary_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    char operation = operation_of(node->parameters);
+    struct pair a, b;
+    if (!operation || !pull_pair(pull, &a, node->inputs[0], broadcast_offset(node, node->inputs[0], i)) ||
+        !pull_pair(pull, &b, node->inputs[1], broadcast_offset(node, node->inputs[1], i)))
+        return false;
+    if (operation == '-') b = (struct pair){ -b.hi, -b.lo, b.error };
+    return operation == '*' ? pair_multiply(out, a, b) : operation == '/' ? pair_divide(out, a, b) : pair_add(out, a, b);
+}
+
+static const struct primitive binary_primitive = { "a function of two", binary_backward, binary_pull,
+                                                   binary_pair };
 
 struct binary_context {
     const struct binary_function *f;
@@ -569,20 +623,6 @@ struct node *node_binary(struct graph *graph, const struct binary_function *f, s
     return node;
 }
 
-bool node_sum_operands(const struct node *node, size_t i, struct node **operands, size_t *elements,
-                       double *sign)
-{
-    if (node->primitive != &binary_primitive) return false;
-    const struct binary_function *f = node->parameters;
-    if (!f->linear_sign) return false;
-    *sign = f->linear_sign;
-    for (int k = 0; k < 2; k++) {
-        operands[k] = node->inputs[k];
-        elements[k] = broadcast_offset(node, node->inputs[k], i);
-    }
-    return true;
-}
-
 /* ---- arithmetic, complex spelled out in reals ---------------------------------------------- */
 
 static struct node *complex_binary(struct graph *graph, char operation, struct node *a,
@@ -680,7 +720,14 @@ static void select_pull(struct pull *pull, void *ball, struct node *node, size_t
     pull_element(pull, ball, input, broadcast_offset(node, input, i));
 }
 
-static const struct primitive select_primitive = { "a selection", select_backward, select_pull };
+static bool select_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    struct node *mask = node->inputs[0];
+    struct node *input = node->inputs[mask->integer[broadcast_offset(node, mask, i)] ? 1 : 2];
+    return pull_pair(pull, out, input, broadcast_offset(node, input, i));
+}
+
+static const struct primitive select_primitive = { "a selection", select_backward, select_pull, select_pair };
 
 struct select_context {
     const struct node *mask, *a, *b;

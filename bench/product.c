@@ -78,8 +78,41 @@ static void product_pull(struct pull *pull, void *ball, struct node *node, size_
     arb_clear(y);
 }
 
-static const struct primitive product_primitive = { "a matrix product", product_backward,
-                                                    product_pull };
+bool node_is_narrow(const struct node *x)
+{
+    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
+}
+
+/* A compensated dot product (Dot2 of Ogita, Rump and Oishi) of exact operands. */
+static bool product_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    const struct product *p = node->parameters;
+    const struct node *a = node->inputs[0], *b = node->inputs[1];
+    if (!a->value || !b->value || !node_is_exact(a) || !node_is_exact(b)) return false;
+    size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
+    const double *x = a->value + a_element(p, a, batch, row, 0);
+    const double *y = b->value + b_element(p, b, batch, 0, column);
+    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+    double sum = 0, low = 0, magnitude = 0;
+    /* Products of float32 and narrower values are exact in double. */
+    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
+    for (size_t l = 0; l < p->k; l++) {
+        double u = x[l * step_x], v = y[l * step_y], product = u * v;
+        double next = sum + product, z = next - sum;
+        low += (sum - (next - z)) + (product - z);
+        if (!exact_products) low += fma(u, v, -product);
+        sum = next;
+        magnitude += fabs(product);
+    }
+    double nu = (double)(p->k + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    pull->work += p->k / 128;
+    if (!pair_add(out, pair_exact(sum), pair_exact(low))) return false;
+    out->error = (gamma * gamma * magnitude + (double)p->k * 0x1p-1073) * (1 + 0x1p-20);
+    return true;
+}
+
+static const struct primitive product_primitive = { "a matrix product", product_backward, product_pull,
+                                                    product_pair };
 
 VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
 {
@@ -181,11 +214,6 @@ VECTORIZED static void exact_row_bounds(double *restrict error, const double *re
     }
 }
 
-bool node_is_narrow(const struct node *x)
-{
-    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
-}
-
 /* What the bounds leave open, by dot products in more precision. */
 static void recompute_product(struct graph *graph, struct node *node, const struct node *a,
                               const struct node *b, const struct product *p)
@@ -247,35 +275,6 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
             }
         }
     }
-}
-
-bool node_product_pair(const struct node *node, size_t i, double *hi, double *lo, double *error, size_t *work)
-{
-    if (node->primitive != &product_primitive) return false;
-    const struct product *p = node->parameters;
-    const struct node *a = node->inputs[0], *b = node->inputs[1];
-    if (!a->value || !b->value || !node_is_exact(a) || !node_is_exact(b)) return false;
-    size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
-    const double *x = a->value + a_element(p, a, batch, row, 0);
-    const double *y = b->value + b_element(p, b, batch, 0, column);
-    size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
-    double sum = 0, low = 0, magnitude = 0;
-    /* Products of float32 and narrower values are exact in double. */
-    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
-    for (size_t l = 0; l < p->k; l++) {
-        double u = x[l * step_x], v = y[l * step_y], product = u * v;
-        double next = sum + product, z = next - sum;
-        low += (sum - (next - z)) + (product - z);
-        if (!exact_products) low += fma(u, v, -product);
-        sum = next;
-        magnitude += fabs(product);
-    }
-    double nu = (double)(p->k + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
-    *hi = sum;
-    *lo = low;
-    *error = (gamma * gamma * magnitude + (double)p->k * 0x1p-1073) * (1 + 0x1p-20);
-    *work += 1 + p->k / 128;
-    return true;
 }
 
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */

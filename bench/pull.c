@@ -124,22 +124,22 @@ void pull_remember(struct pull *pull, struct node *node, size_t i, const void *b
 }
 
 /* Split a ball into hi + lo and a bound that covers the radius and what lo cannot hold. */
-static void ball_to_pair(double *hi, double *lo, double *error, const arb_t ball)
+static void ball_to_pair(struct pair *pair, const arb_t ball)
 {
     arf_t rest, head;
     mag_t radius;
     arf_init(rest);
     arf_init(head);
     mag_init(radius);
-    *hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
-    arf_set_d(head, *hi);
+    pair->hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
+    arf_set_d(head, pair->hi);
     arf_sub(rest, arb_midref(ball), head, ARF_PREC_EXACT, ARF_RND_DOWN);
-    *lo = arf_get_d(rest, ARF_RND_NEAR);
-    arf_set_d(head, *lo);
+    pair->lo = arf_get_d(rest, ARF_RND_NEAR);
+    arf_set_d(head, pair->lo);
     arf_sub(rest, rest, head, ARF_PREC_EXACT, ARF_RND_DOWN);
     arf_get_mag(radius, rest);
     mag_add(radius, radius, arb_radref(ball));
-    *error = mag_is_zero(radius) ? 0 : mag_get_d(radius) * (1 + 0x1p-20) + 0x1p-1074;
+    pair->error = mag_is_zero(radius) ? 0 : mag_get_d(radius) * (1 + 0x1p-20) + 0x1p-1074;
     mag_clear(radius);
     arf_clear(rest);
     arf_clear(head);
@@ -147,42 +147,28 @@ static void ball_to_pair(double *hi, double *lo, double *error, const arb_t ball
 
 enum { FIRST_PRECISION = 128, LAST_PRECISION = 2560 };
 
-/* The second tier: an element as an unevaluated sum hi + lo in double, where products and sums
- * of exact values allow it. Hundreds of times cheaper than a ball. */
-static bool compensated_element(struct pull *pull, struct node *node, size_t i, double *hi, double *lo,
-                                double *error)
+bool pull_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
 {
-    for (struct node *same; (same = node_same_elements(node));) node = same;
-    if (node->value && !node->primitive) {
-        *hi = node->value[i];
-        *lo = *error = 0;
-        return node_is_exact(node);
+    if (!node->primitive || node->integer || !isfinite(node->value[i])) {
+        double value;
+        if (node->integer && (node->integer[i] > INT64_C(1) << 53 || node->integer[i] < -(INT64_C(1) << 53))) return false;
+        if (node->integer) value = (double)node->integer[i];
+        else if (!node_is_exact(node)) return false;
+        else value = *node_block(node, i, 1, &value);
+        *out = pair_exact(value);
+        return true;
     }
-    if (node_product_pair(node, i, hi, lo, error, &pull->work)) return true;
-    struct node *operands[2];
-    size_t elements[2];
-    double sign, a[3], b[3];
-    if (!node_sum_operands(node, i, operands, elements, &sign) ||
-        !compensated_element(pull, operands[0], elements[0], &a[0], &a[1], &a[2]) ||
-        !compensated_element(pull, operands[1], elements[1], &b[0], &b[1], &b[2]))
-        return false;
-    double y = sign * b[0], sum = a[0] + y, z = sum - a[0];
-    double rest = (a[0] - (sum - z)) + (y - z);
-    *hi = sum;
-    *lo = rest + (a[1] + sign * b[1]);
-    *error = (a[2] + b[2] + 0x1p-51 * (fabs(rest) + fabs(a[1]) + fabs(b[1]))) * (1 + 0x1p-40);
-    return true;
+    return ++pull->work <= pull->limit && node->primitive->pair && node->primitive->pair(pull, out, node, i);
 }
 
 /* Put an enclosure in place of a wider one. */
-static void take_pair(const struct pull_target *target, size_t at, double high, double low, double bound)
+static void take_pair(const struct pull_target *target, size_t at, const struct pair *pair)
 {
-    double sum = high + low, z = sum - high; /* the pair normalized; either part may be the larger */
-    low = (high - (sum - z)) + (low - z);
-    if (!target->lo) bound = (bound + fabs(low)) * (1 + 0x1p-50);
-    if (!isfinite(sum) || !(bound < target->error[at])) return;
-    target->hi[at] = sum;
-    if (target->lo) target->lo[at] = low;
+    double bound = pair->error;
+    if (!target->lo) bound = (bound + fabs(pair->lo)) * (1 + 0x1p-50);
+    if (!isfinite(pair->hi) || !(bound < target->error[at])) return;
+    target->hi[at] = pair->hi;
+    if (target->lo) target->lo[at] = pair->lo;
     target->error[at] = bound;
 }
 
@@ -192,18 +178,28 @@ static bool refine_one(struct pull *pull, arb_t ball, const struct pull_target *
 {
     size_t at = i * target->stride + target->offset;
     const double *hi = &target->hi[at], *error = &target->error[at];
-    double high, low, bound;
+    struct pair pair;
 
     if (!isfinite(*hi)) return true;
-    if (pull->precision == FIRST_PRECISION && compensated_element(pull, node, i, &high, &low, &bound))
-        take_pair(target, at, high, low, bound);
+    if (pull->precision == FIRST_PRECISION && pull_pair(pull, &pair, node, i)) take_pair(target, at, &pair);
     if (*error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
     pull_element(pull, ball, node, i);
     if (!arb_is_finite(ball)) return false;
-    ball_to_pair(&high, &low, &bound, ball);
-    if (!isfinite(high)) return true;
-    take_pair(target, at, high, low, bound);
+    ball_to_pair(&pair, ball);
+    if (!isfinite(pair.hi)) return true;
+    take_pair(target, at, &pair);
     return *error <= wanted_ulp * dtype_ulp(dtype, *hi);
+}
+
+size_t pull_refine_pairs(const struct pull_target *target, struct node *node, size_t count, const size_t *elements,
+                         size_t limit)
+{
+    struct pull pull = { FIRST_PRECISION, NULL, 0, limit };
+    struct pair pair;
+    size_t k = 0;
+    for (; k < count && pull_pair(&pull, &pair, node, elements[k]); k++)
+        take_pair(target, elements[k] * target->stride + target->offset, &pair);
+    return k;
 }
 
 void pull_refine(const struct pull_target *target, struct node *node, size_t count,

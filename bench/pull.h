@@ -11,6 +11,7 @@
 #include <arb.h>
 
 #include "bench/graph.h"
+#include "bench/pair.h"
 
 struct pull {
     slong precision; /* bits */
@@ -26,6 +27,11 @@ void pull_close(struct pull *pull);
 /* `ball` is an arb_ptr; void so that graph.h need not know Arb. */
 void pull_element(struct pull *pull, void *ball, struct node *node, size_t i);
 
+/* The element as a pair, where every step from exact values has one; hundreds of times cheaper
+ * than a ball. Shared parts are computed again each time. False: a step has none, or the limit is
+ * reached. */
+bool pull_pair(struct pull *pull, struct pair *out, struct node *node, size_t i);
+
 /* Remember the ball of another element that came with the one asked for. */
 void pull_remember(struct pull *pull, struct node *node, size_t i, const void *ball);
 
@@ -34,6 +40,11 @@ struct pull_target {
     double *hi, *lo, *error; /* lo may be NULL */
     size_t stride, offset;
 };
+
+/* Recompute the listed elements as pairs, and stop at the first that has none or when `limit`
+ * element evaluations are spent. Returns how many were done. */
+size_t pull_refine_pairs(const struct pull_target *target, struct node *node, size_t count, const size_t *elements,
+                         size_t limit);
 
 /* Recompute the listed elements of a node until each bound is at most wanted_ulp times the ulp
  * of `dtype` at its value, doubling the precision up to a cap and spending at most `limit`

@@ -55,7 +55,32 @@ static void sum_pull(struct pull *pull, void *ball, struct node *node, size_t i)
     arb_clear(term);
 }
 
-static const struct primitive sum_primitive = { "sum", sum_backward, sum_pull };
+/* Terms one after the other; exact ones by TwoSum alone. */
+static bool sum_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    const struct reduction *r = node->parameters;
+    struct node *x = node->inputs[0];
+    struct pair total = { 0, 0, 0 }, term;
+    if (node_is_exact(x) && x->value) {
+        double magnitude = 0, gamma = gamma_of(r->extent + 2);
+        for (size_t k = 0; k < r->extent; k++) {
+            double v = x->value[input_element(r, i, k)], next = total.hi + v, z = next - total.hi;
+            total.lo += (total.hi - (next - z)) + (v - z);
+            total.hi = next;
+            magnitude += fabs(v);
+        }
+        pull->work += r->extent / 64;
+        if (!pair_add(out, pair_exact(total.hi), pair_exact(total.lo))) return false;
+        if (total.lo != 0) out->error = gamma * gamma * magnitude * (1 + 0x1p-20);
+        return true;
+    }
+    for (size_t k = 0; k < r->extent; k++)
+        if (!pull_pair(pull, &term, x, input_element(r, i, k)) || !pair_add(&total, total, term)) return false;
+    *out = total;
+    return true;
+}
+
+static const struct primitive sum_primitive = { "sum", sum_backward, sum_pull, sum_pair };
 
 /* A sum that grows by one term at a time, as TwoSum makes it. */
 struct running {
@@ -424,7 +449,7 @@ static void others_pull(struct pull *pull, void *ball, struct node *node, size_t
     pull_product(pull, ball, node->inputs[0], r, out, i / r->inner % r->extent);
 }
 
-static const struct primitive others_primitive = { "products of others", NULL, others_pull };
+static const struct primitive others_primitive = { "products of others", NULL, others_pull, NULL };
 
 static void product_backward(struct graph *graph, struct node *node, struct node *cotangent)
 {
@@ -455,7 +480,7 @@ static void product_backward(struct graph *graph, struct node *node, struct node
                                    node_broadcast(graph, cotangent, x->rank, x->shape)));
 }
 
-static const struct primitive product_primitive = { "product", product_backward, product_pull };
+static const struct primitive product_primitive = { "product", product_backward, product_pull, NULL };
 
 struct node *node_product(struct graph *graph, struct node *x, uint32_t dims, bool keepdim)
 {
@@ -491,7 +516,7 @@ static void cumulative_pull(struct pull *pull, void *ball, struct node *node, si
 }
 
 static const struct primitive cumulative_primitive = { "a cumulative sum", cumulative_backward,
-                                                       cumulative_pull };
+                                                       cumulative_pull, NULL };
 
 /* One line: the prefix as a double-double, so each element's bound is one rounding plus a
  * second-order term. */

@@ -109,7 +109,7 @@ static void product_backward(struct graph *graph, struct node *node, struct node
 }
 
 static const struct primitive product_primitive = { "a cumulative product", product_backward,
-                                                    product_pull };
+                                                    product_pull, NULL };
 
 /* By doubling (Hillis and Steele): after step s every element is the product of the last 2^s. */
 static struct node *complex_product(struct graph *graph, struct node *x, int dim)
@@ -217,7 +217,7 @@ static void shares_pull(struct pull *pull, void *ball, struct node *node, size_t
     arb_clear(c);
 }
 
-static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_pull };
+static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_pull, NULL };
 
 /* exp(d) for d <= 0 and its absolute error when d is off by e. */
 static double exponential(const struct graph *graph, double *error, double d, double e)
@@ -261,7 +261,7 @@ static void logsumexp_backward(struct graph *graph, struct node *node, struct no
 }
 
 static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", logsumexp_backward,
-                                                      logsumexp_pull };
+                                                      logsumexp_pull, NULL };
 
 /* The state of a line: y = m + log(sum + low), sum of exp(x_j - m) so far, by TwoSum except in
  * BENCH_NATIVE; `error` bounds its absolute error. */

@@ -147,7 +147,7 @@ static void slope_pull(struct pull *pull, void *ball, struct node *node, size_t 
     arb_clear(x);
 }
 
-static const struct primitive slope_primitive = { "the slope of an activation", NULL, slope_pull };
+static const struct primitive slope_primitive = { "the slope of an activation", NULL, slope_pull, NULL };
 
 /* What a kernel's own library calls, four times as far off as ours, and its order make of it. */
 static double kernel_factor(const struct graph *graph)

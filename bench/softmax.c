@@ -94,7 +94,7 @@ static void others_pull(struct pull *pull, void *ball, struct node *node, size_t
     arb_clear(term);
 }
 
-static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_pull };
+static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_pull, NULL };
 
 static size_t top_of_line(const struct lines *l, const double *x, size_t line)
 {
@@ -288,7 +288,7 @@ static void dot_pull(struct pull *pull, void *ball, struct node *node, size_t li
     arb_clear(b);
 }
 
-static const struct primitive dot_primitive = { "an inner product", NULL, dot_pull };
+static const struct primitive dot_primitive = { "an inner product", NULL, dot_pull, NULL };
 
 /* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
  * kernel adds in any order). */
@@ -349,7 +349,7 @@ static void centred_pull(struct pull *pull, void *ball, struct node *node, size_
     arb_clear(factor);
 }
 
-static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_pull };
+static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_pull, NULL };
 
 static void centre_line(const struct graph *graph, struct node *out, const struct node *y,
                         const struct node *c, const struct node *mean, const struct lines *l, size_t line)
@@ -383,7 +383,7 @@ struct node *node_softmax_gradient(struct graph *graph, struct node *y, struct n
     return out;
 }
 
-static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_pull };
+static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_pull, NULL };
 
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct graph *graph, struct node *node, const struct node *x,
@@ -509,7 +509,7 @@ static void log_softmax_backward(struct graph *graph, struct node *node, struct 
 }
 
 static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
-                                                        log_softmax_pull };
+                                                        log_softmax_pull, NULL };
 
 struct node *node_log_softmax(struct graph *graph, struct node *x, int dim)
 {
@@ -557,7 +557,7 @@ static void logsumexp_backward(struct graph *graph, struct node *node, struct no
 }
 
 static const struct primitive logsumexp_primitive = { "logsumexp", logsumexp_backward,
-                                                      logsumexp_pull };
+                                                      logsumexp_pull, NULL };
 
 struct node *node_logsumexp(struct graph *graph, struct node *x, int dim)
 {
@@ -629,7 +629,7 @@ static void residual_pull(struct pull *pull, void *ball, struct node *node, size
 }
 
 static const struct primitive residual_primitive = { "a residual of softmax", NULL,
-                                                     residual_pull };
+                                                     residual_pull, NULL };
 
 /* Exact inputs: all elements have one relative bound, since for the target too the difference has
  * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
@@ -699,7 +699,7 @@ static void at_class_pull(struct pull *pull, void *ball, struct node *node, size
 }
 
 static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
-                                                     at_class_pull };
+                                                     at_class_pull, NULL };
 
 struct node *node_log_softmax_at(struct graph *graph, struct node *x, int dim,
                                  struct node *target)

@@ -111,7 +111,7 @@ static void taps_pull(struct pull *pull, void *ball, struct node *node, size_t i
 }
 
 static const struct primitive taps_primitive = { "a weighted sum", taps_backward,
-                                                 taps_pull };
+                                                 taps_pull, NULL };
 
 /* gamma_n^2 of n additions. */
 static double second_order(size_t n)

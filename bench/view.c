@@ -131,7 +131,7 @@ static void assembly_pull(struct pull *pull, void *ball, struct node *node, size
 }
 
 static const struct primitive assembly_primitive = { "a placed part", assembly_backward,
-                                                     assembly_pull };
+                                                     assembly_pull, NULL };
 
 /* Until a part is inexact or two overlap, the assembly is exact and has no array
  * of bounds. */
@@ -273,7 +273,12 @@ static void view_pull(struct pull *pull, void *ball, struct node *node, size_t i
     pull_element(pull, ball, node->inputs[0], view_source(node->parameters, i));
 }
 
-static const struct primitive view_primitive = { "a view", view_backward, view_pull };
+static bool view_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    return pull_pair(pull, out, node->inputs[0], view_source(node->parameters, i));
+}
+
+static const struct primitive view_primitive = { "a view", view_backward, view_pull, view_pair };
 
 /* Do the elements of the view lie together in order? */
 static bool view_is_dense(const struct view *view)
@@ -434,7 +439,7 @@ static void permute_backward(struct graph *graph, struct node *node, struct node
 }
 
 static const struct primitive permute_primitive = { "permute", permute_backward,
-                                                    view_pull };
+                                                    view_pull, NULL };
 
 struct node *node_permute(struct graph *graph, struct node *x, const int *order)
 {

@@ -16,6 +16,7 @@
 
 #include "bench/oracle.h"
 #include "bench/primitive.h"
+#include "bench/pull.h"
 
 enum { PRECISION = 500 };
 
@@ -38,19 +39,19 @@ static void exact_element(arb_t out, const struct layout *l, const struct operan
 /* The compensated dot product of an element as a pair. */
 static void judge_pair(struct findings *f, const struct node *c, size_t at, const arb_t exact)
 {
-    double high, low, bound;
-    size_t work = 0;
+    struct pull pull = { .limit = SIZE_MAX };
+    struct pair pair;
     struct distance d;
     arb_t rest;
-    if (!node_product_pair(c, at, &high, &low, &bound, &work)) {
+    if (!pull_pair(&pull, &pair, (struct node *)(uintptr_t)c, at)) {
         f->wrong++;
         return;
     }
     arb_init(rest);
-    arb_set_d(rest, high);
+    arb_set_d(rest, pair.hi);
     arb_sub(rest, exact, rest, 2 * PRECISION);
-    if (!oracle_distance(&d, rest, low) || d.least > bound) {
-        if (f->wrong++ < 5) fprintf(stderr, "pair [%zu] = %.17g + %.17g +- %.3g\n", at, high, low, bound);
+    if (!oracle_distance(&d, rest, pair.lo) || d.least > pair.error) {
+        if (f->wrong++ < 5) fprintf(stderr, "pair [%zu] = %.17g + %.17g +- %.3g\n", at, pair.hi, pair.lo, pair.error);
     }
     arb_clear(rest);
 }

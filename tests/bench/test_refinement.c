@@ -21,10 +21,10 @@
 
 static const char *filter;
 
-enum { PRECISION = 192, MOST_ELEMENTS = 48, WORK = 60000, MOST_COMPLAINTS = 60 };
+enum { PRECISION = 192, MOST_ELEMENTS = 48, WORK = 60000, PAIR_WORK = 20000, MOST_COMPLAINTS = 60 };
 
 struct tally {
-    size_t samples, nodes, elements, vague, references, wrong, failed;
+    size_t samples, nodes, elements, vague, references, wrong, failed, pairs, close;
 };
 
 /* How far beyond its bound a value is, in units of the bound; 0 within; NaN when the ball says nothing. */
@@ -75,6 +75,23 @@ static const char *node_name(const struct node *node)
     return name;
 }
 
+/* The element as a pair, if it has one: hi + lo within its bound, and bounds that say something. */
+static void check_pair(struct tally *tally, const struct sample *sample, struct node *node, size_t i, const arb_t ball)
+{
+    struct pull pull = { .limit = PAIR_WORK };
+    struct pair pair;
+    arb_t rest;
+    if (!arb_is_finite(ball) || !pull_pair(&pull, &pair, node, i)) return;
+    arb_init(rest);
+    arb_set_d(rest, pair.hi);
+    arb_sub(rest, ball, rest, 2 * PRECISION);
+    tally->pairs++;
+    tally->close += pair.error <= 0x1p-80 * fabs(pair.hi);
+    bool normal = pair.hi + pair.lo == pair.hi;
+    if (!normal || excess(rest, pair.lo, pair.error) > 0) complain(tally, sample, node_name(node), i, pair.hi, pair.error, ball);
+    arb_clear(rest);
+}
+
 /* Some elements of a node: the first ones, and others spread over it. */
 static void check_node(struct tally *tally, struct pull *pull, const struct sample *sample,
                        struct node *node)
@@ -95,6 +112,7 @@ static void check_node(struct tally *tally, struct pull *pull, const struct samp
             complain(tally, sample, node_name(node), i, node->value[i], node_error(node, i), ball);
             break;
         }
+        check_pair(tally, sample, node, i, ball);
     }
     arb_clear(ball);
 }
@@ -188,10 +206,11 @@ START_TEST(values_lie_within_their_bounds_of_balls)
     struct tally tally = { 0 };
     samples_each(filter, check_sample, &tally);
     flint_cleanup();
-    printf("%zu samples (%zu could not run): %zu elements of %zu nodes against balls, %zu undecided; "
-           "%zu references refined; %zu wrong\n", tally.samples, tally.failed, tally.elements, tally.nodes,
-           tally.vague, tally.references, tally.wrong);
+    printf("%zu samples (%zu could not run): %zu elements of %zu nodes against balls, %zu undecided; %zu pairs, "
+           "%zu within 2^-80; %zu references refined; %zu wrong\n", tally.samples, tally.failed, tally.elements,
+           tally.nodes, tally.vague, tally.pairs, tally.close, tally.references, tally.wrong);
     ck_assert_uint_gt(tally.samples, 0);
+    if (!filter) ck_assert_uint_gt(tally.close * 5, tally.pairs * 4);
     ck_assert_uint_eq(tally.wrong, 0);
     /* What neither proof decides must stay rare. */
     ck_assert_uint_le(tally.vague * 100, tally.elements);

@@ -49,7 +49,7 @@ static struct bench_entry entry_of(const struct op *op, const char *group, const
     bool random = op->flags & OP_RANDOM;
     return (struct bench_entry){
         .group = group, .name = name, .schema = op->schema, .forward = true,
-        .backward = op_has_gradient(op, in_place) && !random, .random = random,
+        .backward = op_has_gradient(op, in_place), .random = random,
         .certificate = certificate_of(op),
     };
 }
@@ -61,7 +61,7 @@ bool bench_find_entry(struct bench_entry *entry, const char *group, const char *
     *entry = entry_of(match.op, group, name, match.in_place);
     /* Of overloads one that can be differentiated is enough. */
     while (!entry->backward && op_find(&match, group, name, match.op))
-        if (op_has_gradient(match.op, match.in_place) && !(match.op->flags & OP_RANDOM)) entry->backward = true;
+        if (op_has_gradient(match.op, match.in_place)) entry->backward = true;
     return true;
 }
 

@@ -258,7 +258,9 @@ static void arange(struct call *call)
     enum dtype dtype = call_dtype(call, "dtype");
 
     if (dtype == DT_NONE) dtype = whole && !call->op->detail ? DT_I64 : DT_F32;
-    if (dtype_is_integral(dtype)) { /* the bounds are cut to integers first */
+    /* PyTorch cuts the bounds to integers, but counts the steps of the narrow dtypes before. */
+    double exact_count = ceil((end - start) / step);
+    if (dtype_is_integral(dtype)) {
         start = trunc(start);
         end = trunc(end);
         step = trunc(step);
@@ -269,7 +271,8 @@ static void arange(struct call *call)
         return;
     }
     double count =
-        call->op->detail ? floor((end - start) / step) + 1 : ceil((end - start) / step);
+        call->op->detail ? floor((end - start) / step) + 1
+        : dtype_is_integral(dtype) && dtype != DT_I64 ? exact_count : ceil((end - start) / step);
     if (count > MOST_STEPS) count = MOST_STEPS + 1.0;
     if (dtype_is_integral(dtype)) {
         integer_range(call, dtype, (int64_t)start, (int64_t)step, (int64_t)count);
@@ -345,7 +348,7 @@ static void vander(struct call *call)
     }
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = 1;
-    enum dtype dtype = x->dtype == DT_BOOL ? DT_I64 : x->dtype;
+    enum dtype dtype = dtype_is_integral(x->dtype) ? DT_I64 : x->dtype;
     x = node_cast(g, node_reshape(g, x, x->rank + 1, shape), dtype);
     if (!columns) {
         call_return_typed(call, node_slice(g, x, x->rank - 1, 0, 0, 1), dtype);

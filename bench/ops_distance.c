@@ -264,7 +264,7 @@ static void triplet_margin_loss(struct call *call)
         far = node_stated_gradient(g, least, 2, (struct node *[]){ far, other }, nearer_backward, NULL);
     }
     struct node *z = node_add(g, node_subtract(g, near, far), node_scalar(g, call_real(call, "margin")));
-    call_return_typed(call, loss_reduced(call, positive_part(g, z)), pair_dtype(call, "anchor", "positive"));
+    call_return_typed(call, loss_reduced(call, positive_part(g, z)), dtype_component(pair_dtype(call, "anchor", "positive")));
 }
 
 /* clang-format off */

@@ -229,6 +229,22 @@ static void lu_factor(struct call *call)
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text))) return_info(call, x);
 }
 
+/* A tolerance that drops singular values leaves another inverse than the exact one. */
+static void refuse_truncation(struct call *call, const struct node *x, struct node *a)
+{
+    static const char *const names[] = { "rcond", "rtol", "atol" };
+    for (int k = 0; k < 3 && !graph_failed(call->graph); k++) {
+        if (call_is_none(call, names[k]) || a->imaginary) continue;
+        double limit = call_real(call, names[k]);
+        const struct node *s = node_singular_values(call->graph, node_detach(call->graph, node_to_real(call->graph, a)));
+        if (graph_failed(call->graph) || !s->n) return;
+        size_t count = (size_t)s->shape[1];
+        for (size_t b = 0; b < s->n; b += count)
+            if (s->value[b + count - 1] <= (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1)))
+                call_fail(call, "%s drops singular values: not in the catalogue", names[k]);
+    }
+}
+
 /* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
 static void pseudo_inverse(struct call *call)
 {
@@ -237,8 +253,11 @@ static void pseudo_inverse(struct call *call)
     if (!graph_failed(g) && call_bool(call, "hermitian") && a->shape[1] == a->shape[2]) { /* only the lower triangle is read */
         refuse_complex(call, x);
         struct node *below = node_triangle(g, a, -1, -1);
-        a = node_add(g, node_triangle(g, a, -1, 0), node_transpose(g, below, 1, 2));
+        struct node *whole = node_add(g, node_triangle(g, a, -1, 0), node_transpose(g, below, 1, 2));
+        /* The gradient is that of the symmetric part. */
+        a = node_straight_through(g, node_detach(g, whole), node_scale(g, node_add(g, a, node_transpose(g, a, 1, 2)), 0.5));
     }
+    refuse_truncation(call, x, a);
     if (!graph_failed(g) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
     if (graph_failed(g)) return;
     if (a->shape[1] == a->shape[2]) {
@@ -352,7 +371,7 @@ static void cross(struct call *call)
         }
     struct node *y = node_subtract(g, node_multiply(g, turned[0][0], turned[1][1]),
                                    node_multiply(g, turned[0][1], turned[1][0]));
-    call_return_typed(call, y, dtype);
+    call_return_typed(call, dtype_is_integral(dtype) ? node_to_integer(g, y, dtype) : y, dtype);
 }
 
 /* The solution of a tensor equation: A as a square matrix over the trailing dimensions. */
@@ -434,7 +453,7 @@ const struct op ops_linalg[] = {
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
     { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
     { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, "get_infos" },
-    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, ...)", pseudo_inverse, 0, 0, NULL },
+    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
     { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
     { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },

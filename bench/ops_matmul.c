@@ -101,7 +101,8 @@ static void addmm(struct call *call)
     if (call->op->detail) product = node_sum(g, product, 1, false); /* addbmm sums the batch */
     struct node *input = call_tensor(call, "input");
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
-    call_return_typed(call, add_scaled(call, product, dtype), dtype);
+    struct node *y = add_scaled(call, product, dtype);
+    call_return_typed(call, dtype_is_integral(dtype) ? node_to_integer(g, y, dtype) : y, dtype);
 }
 
 static void linear(struct call *call)

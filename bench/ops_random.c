@@ -257,15 +257,30 @@ static void normal(struct call *call)
 /* ---- dropout -------------------------------------------------------------------------------------- */
 
 struct dropout {
-    const double *x; /* input, or cotangent for the gradient */
-    const struct tensor *device; /* gradient: the device's output tells the mask; else NULL */
-    const double *input;
-    double p, scale;
-    size_t n, channel; /* elements that share one draw */
+    const double *x;             /* input, or cotangent for the gradient */
+    const struct dropout *mask;  /* gradient: the forward, whose output on the device tells what was kept; else NULL */
+    const struct tensor *output; /* gradient: that output, or NULL */
+    double p, scale, shift;      /* what is kept becomes scale x + shift, */
+    double dropped;              /* the rest this */
+    double roundings;            /* of the kernel, in ulps of the terms */
+    size_t n, channel;           /* elements that share one draw */
 };
 
-/* Each element is 0 or x / (1 - p), whole channels alike; the zeros within 6.2 sigma. Where x is
- * 0 the element tells nothing. */
+enum fate { KEPT, DROPPED, EITHER, NEITHER };
+
+/* What became of element i, read from its value. */
+static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype dtype)
+{
+    double want = d->scale * d->x[i] + d->shift;
+    double unit = d->roundings * (dtype_ulp(dtype, d->scale * d->x[i]) + dtype_ulp(dtype, d->dropped) * (d->dropped != 0));
+    if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
+    bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
+    bool dropped = d->dropped == 0 ? y == 0 : fabs(y - d->dropped) <= unit;
+    return kept && dropped ? EITHER : kept ? KEPT : dropped ? DROPPED : fabs(want - d->dropped) <= unit ? EITHER : NEITHER;
+}
+
+/* Each element is kept or dropped, whole channels alike; the dropped ones within 6.2 sigma. Where
+ * both give the same value the element tells nothing. */
 static bool dropout_holds(const struct bench_property *property, const struct tensor *got, char *reason, size_t bytes)
 {
     const struct dropout *d = property->context;
@@ -277,39 +292,38 @@ static bool dropout_holds(const struct bench_property *property, const struct te
 
     if (!y || tensor_densify(&dense, &arena, got).code) goto no_memory;
     dtype_to_double(y, dense.data, dense.dtype, d->n);
-    if (d->device) {
+    if (d->output) {
         m = arena_allocate_array(&arena, 2 * d->n, sizeof *m);
-        if (!m || tensor_densify(&mask, &arena, d->device).code) goto no_memory;
+        if (!m || tensor_densify(&mask, &arena, d->output).code) goto no_memory;
         dtype_to_double(m, mask.data, mask.dtype, d->n);
     }
     for (size_t first = 0; first < d->n; first += d->channel) {
-        int state = -1; /* of the channel: 1 kept, 0 dropped, -1 not told yet */
+        enum fate state = EITHER; /* of the channel */
         for (size_t i = first; i < first + d->channel && i < d->n; i++) {
-            double want = d->x[i] * d->scale, unit = 2 * dtype_ulp(dense.dtype, want);
-            if (fabs(want) > dtype_info(dense.dtype)->largest) want = copysign(INFINITY, want);
-            bool kept = fabs(y[i] - want) <= unit || (isnan(want) && isnan(y[i])) || y[i] == want;
-            if (!kept && y[i] != 0) {
-                (void)snprintf(reason, bytes, "element %zu is %.9g; it must be 0 or %.9g", i, y[i], want);
+            enum fate here = fate_of(d, i, y[i], dense.dtype);
+            if (here == NEITHER) {
+                (void)snprintf(reason, bytes, "element %zu is %.9g; it must be %.9g or %.9g", i, y[i], d->dropped,
+                               d->scale * d->x[i] + d->shift);
                 goto done;
             }
-            if (fabs(want) <= unit) continue;
-            int here = y[i] != 0;
-            if (m && d->input[i] != 0 && (m[i] != 0) != here) {
+            if (here == EITHER) continue;
+            enum fate before = m ? fate_of(d->mask, i, m[i], mask.dtype) : EITHER;
+            if ((before == KEPT || before == DROPPED) && before != here) {
                 (void)snprintf(reason, bytes, "the gradient of element %zu does not follow the mask", i);
                 goto done;
             }
-            if (state >= 0 && state != here) {
+            if (state != EITHER && state != here) {
                 (void)snprintf(reason, bytes, "element %zu differs from its channel", i);
                 goto done;
             }
             state = here;
         }
-        told += state >= 0;
-        dropped += state == 0;
+        told += state != EITHER;
+        dropped += state == DROPPED;
     }
     holds = fabs(dropped - told * d->p) <= 6.2 * sqrt(told * d->p * (1 - d->p)) + 12;
     if (!holds)
-        (void)snprintf(reason, bytes, "%g of %g draws are zero; p is %g", dropped, told, d->p);
+        (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told, d->p);
     goto done;
 no_memory:
     (void)snprintf(reason, bytes, "there is no memory to test the distribution");
@@ -324,22 +338,26 @@ static const struct bench_property *dropout_property(struct graph *g, struct dro
     struct bench_property *property = graph_allocate(g, 1, sizeof *property);
     if (graph_failed(g)) return NULL;
     *context = d;
-    *property = (struct bench_property){ "0 or x / (1 - p); zeros within 6.2 sigma (1e-9)", dropout_holds, context };
+    *property = (struct bench_property){ "each element kept or dropped; dropped ones within 6.2 sigma (1e-9)", dropout_holds, context };
     return property;
 }
 
-/* The gradient is 0 or cotangent / (1 - p), by the mask that the device's output shows. */
+/* The gradient is 0 or scale times the cotangent, by the mask that the device's output shows. */
 static const struct bench_property *dropout_gradient(struct call *call, struct node *cotangent)
 {
     const struct dropout *forward = call->results[0].property->context;
     struct dropout d = *forward;
-    d.input = forward->x;
     d.x = node_values(call->graph, cotangent);
-    d.device = call_device_output(call, 0);
+    d.mask = forward;
+    d.output = call_device_output(call, 0);
+    d.shift = d.dropped = 0;
     return dropout_property(call->graph, d);
 }
 
-/* dropout; detail: whole channels are dropped. */
+/* The value that alpha_dropout gives what it drops before it scales: minus selu's scale times alpha. */
+static const double selu_limit = -1.7580993408473766;
+
+/* dropout; detail: bit 1 whole channels are dropped, bit 0 alpha_dropout. */
 static void dropout(struct call *call)
 {
     struct graph *g = call->graph;
@@ -351,21 +369,28 @@ static void dropout(struct call *call)
         call_return(call, node_scale(g, x, 1));
         return;
     }
+    bool alpha = call->op->detail & 1;
     if (p == 1) {
         call_return_typed(call, node_select(g, node_integer_constant(g, DT_BOOL, 0, 0, NULL), x, node_scalar(g, 0)), x->dtype);
         return;
     }
     size_t channel = 1;
-    if (call->op->detail) /* whole channels: everything behind batch and channel */
+    if (call->op->detail & 2) /* whole channels: everything behind batch and channel */
         for (int d = 2; d < x->rank; d++) channel *= (size_t)x->shape[d];
+    struct dropout d = { .x = node_values(g, x), .p = p, .scale = 1 / (1 - p), .roundings = 2, .n = x->n, .channel = channel };
+    if (alpha) { /* keeps mean and variance of selu's outputs */
+        d.scale = 1 / sqrt((selu_limit * selu_limit * p + 1) * (1 - p));
+        d.shift = -d.scale * selu_limit * p;
+        d.dropped = d.scale * selu_limit + d.shift;
+        d.roundings = 4;
+    }
     struct node *y = NULL;
     if (!graph_is_reference(g)) {
         struct node *mask = node_new_integer(g, DT_BOOL, x->rank, x->shape);
         for (size_t i = 0; !graph_failed(g) && i < mask->n; i++)
             mask->integer[i] = random_uniform(call, i / channel) >= p;
-        y = node_scale(g, node_select(g, mask, x, node_scalar(g, 0)), 1 / (1 - p));
+        y = node_select(g, mask, node_offset(g, node_scale(g, x, d.scale), d.shift), node_scalar(g, d.dropped));
     }
-    struct dropout d = { node_values(g, x), NULL, NULL, p, 1 / (1 - p), x->n, channel };
     call_return_random(call, y, x->dtype, x->rank, x->shape, dropout_property(g, d));
     call->gradient_property = dropout_gradient;
 }
@@ -399,6 +424,10 @@ const struct op ops_random[] = {
     DROPOUT("dropout", TORCH, "(Tensor input, float p, bool train)", 0, "train"),
     DROPOUT("dropout1d|dropout2d|dropout3d", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", 2, "training"),
     DROPOUT("feature_dropout", TORCH, "(Tensor input, float p, bool train)", 2, "train"),
+    DROPOUT("alpha_dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=False, bool inplace=False)", 1, "training"),
+    DROPOUT("feature_alpha_dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=False, bool inplace=False)", 3, "training"),
+    DROPOUT("alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 1, "train"),
+    DROPOUT("feature_alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 3, "train"),
 };
 /* clang-format on */
 OP_TABLE_END(random);

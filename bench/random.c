@@ -74,16 +74,37 @@ const struct bench_property *random_property(struct call *call, const struct dis
     return property;
 }
 
-double random_uniform(const struct call *call, size_t i)
+bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, size_t bytes)
 {
-    /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = call->c->full_name; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    double limit = sqrt(log(2e9) / (2 * (double)(n ? n : 1))), worst = 0;
+    qsort(u, n, sizeof *u, by_value);
+    for (size_t i = 0; i < n; i++)
+        worst = fmax(worst, fmax(u[i] - (double)i / (double)n, (double)(i + 1) / (double)n - u[i]));
+    if (worst <= limit) return true;
+    (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst, law, limit);
+    return false;
+}
+
+static double mixed(uint64_t h, size_t i)
+{
     h += (uint64_t)(i + 1) * UINT64_C(0x9e3779b97f4a7c15);
     h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
     h ^= h >> 31;
     return ((double)(h >> 12) + 0.5) * 0x1p-52;
+}
+
+double random_hash(size_t i)
+{
+    return mixed(UINT64_C(0x2545f4914f6cdd1d), i);
+}
+
+double random_uniform(const struct call *call, size_t i)
+{
+    /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = call->c->full_name; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return mixed(h, i);
 }
 
 void random_return(struct call *call, const struct distribution *distribution,

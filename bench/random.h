@@ -28,6 +28,13 @@ const struct bench_property *random_property(struct call *call, const struct dis
 /* Uniform in (0, 1): element i of the draws of this call. The same call draws the same. */
 double random_uniform(const struct call *call, size_t i);
 
+/* Uniform in (0, 1), a function of i alone: what randomizes the test of discrete draws. */
+double random_hash(size_t i);
+
+/* Are u[0..n) independent uniform numbers in [0, 1], by Dvoretzky-Kiefer-Wolfowitz at 1e-9? They are
+ * sorted. If not, `reason` says how far off they are, with the name of the law. */
+bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, size_t bytes);
+
 /* Return a tensor of draws: property in both arithmetics, values in the native one. */
 void random_return(struct call *call, const struct distribution *distribution,
                    const double *parameters, enum dtype dtype, int rank, const int64_t *shape);

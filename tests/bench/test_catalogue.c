@@ -82,6 +82,15 @@ static struct value exchanged(const struct value *args, struct arena *arena)
     return out;
 }
 
+/* The gradient of a random call follows the draws of a device: those of the native arithmetic. */
+static bool adopt_draws(struct bench *bench, const struct api_case *c, struct arena *arena)
+{
+    struct bench *native;
+    struct value drawn;
+    return !bench_open(&native, c, arena, BENCH_NATIVE).code && !bench_native_outputs(&drawn, native).code &&
+           !bench_settle(bench, &drawn).code;
+}
+
 /* Run forward and, where claimed, backward; set what it shows. */
 static void run_call(struct name *name, const struct api_case *c, struct arena *arena)
 {
@@ -96,11 +105,12 @@ static void run_call(struct name *name, const struct api_case *c, struct arena *
     if (st.code) return;
     name->ran_forward = true;
     if (!name->backward || name->ran_backward) return;
+    if (bench_output_count(bench) && bench_output(bench, 0)->kind == BENCH_OUTPUT_RANDOM && !adopt_draws(bench, c, arena)) return;
     sample_cotangents(&cotangents, bench, arena, &numbers);
     st = bench_backward(&gradients, &count, bench, &cotangents);
     if (filter) fprintf(stderr, "%s.%s backward: %s\n", name->group, name->name, st.code ? st.text : "runs");
     for (size_t i = 0; !st.code && i < count; i++)
-        if (gradients[i].kind == BENCH_OUTPUT_TENSOR) name->ran_backward = true;
+        if (gradients[i].kind == BENCH_OUTPUT_TENSOR || gradients[i].kind == BENCH_OUTPUT_RANDOM) name->ran_backward = true;
 }
 
 /* A result called exact has no bound. */

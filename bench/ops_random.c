@@ -57,13 +57,13 @@ static double geometric_quantile(double u, const double *p) { return ceil(log1p(
 
 /* clang-format off */
 static const struct distribution
-    uniform     = { "a uniform distribution",     uniform_cdf,     NULL,            uniform_quantile,     -INFINITY, INFINITY, false },
-    whole       = { "uniform whole numbers",      whole_cdf,       whole_below,     whole_quantile,       -0x1p63,   0x1p63,   true },
-    normal_law  = { "a normal distribution",      normal_cdf,      NULL,            normal_quantile,      -INFINITY, INFINITY, false },
-    log_normal  = { "a log-normal distribution",  log_normal_cdf,  NULL,            log_normal_quantile,  0,         INFINITY, false },
-    exponential = { "an exponential distribution", exponential_cdf, NULL,           exponential_quantile, 0,         INFINITY, false },
-    cauchy      = { "a Cauchy distribution",      cauchy_cdf,      NULL,            cauchy_quantile,      -INFINITY, INFINITY, false },
-    geometric   = { "a geometric distribution",   geometric_cdf,   geometric_below, geometric_quantile,   1,         INFINITY, true };
+    uniform     = { "a uniform distribution",     uniform_cdf,     NULL,            uniform_quantile,     -INFINITY, INFINITY, false, true },
+    whole       = { "uniform whole numbers",      whole_cdf,       whole_below,     whole_quantile,       -0x1p63,   0x1p63,   true, true },
+    normal_law  = { "a normal distribution",      normal_cdf,      NULL,            normal_quantile,      -INFINITY, INFINITY, false, false },
+    log_normal  = { "a log-normal distribution",  log_normal_cdf,  NULL,            log_normal_quantile,  0,         INFINITY, false, false },
+    exponential = { "an exponential distribution", exponential_cdf, NULL,           exponential_quantile, 0,         INFINITY, false, false },
+    cauchy      = { "a Cauchy distribution",      cauchy_cdf,      NULL,            cauchy_quantile,      -INFINITY, INFINITY, false, false },
+    geometric   = { "a geometric distribution",   geometric_cdf,   geometric_below, geometric_quantile,   1,         INFINITY, true, false };
 /* clang-format on */
 
 /* ---- factories and fills ------------------------------------------------------------------- */

@@ -107,7 +107,8 @@ static bool count_uniforms(double *u, const struct draws *d, const double *k, en
     return true;
 }
 
-/* Each row is a sequence of draws from the classes that are left. */
+/* Each row is a sequence of draws from the classes that are left. They are lined up by falling
+ * weight: a generator that flattens the weights moves the whole distribution of U. */
 static bool class_uniforms(double *u, const struct draws *d, const double *drawn, double *left, char *reason,
                            size_t bytes)
 {
@@ -123,7 +124,7 @@ static bool class_uniforms(double *u, const struct draws *d, const double *drawn
         size_t k = (size_t)drawn[i];
         for (size_t c = 0; c < d->classes; c++) {
             total += left[c];
-            if (c < k) below += left[c];
+            if (left[c] > left[k] || (left[c] == left[k] && c < k)) below += left[c];
         }
         u[i] = (below + random_hash(i) * left[k]) / total;
         if (!d->replacement) left[k] = 0;

@@ -18,6 +18,7 @@ struct distribution {
     double (*quantile)(double u, const double *parameters);  /* for drawing, 0 < u < 1 */
     double low, high;                                        /* range of legal values */
     bool whole;                                              /* integers only */
+    bool bounded; /* parameters 0 and 1 are the ends of the range, the upper one excluded for integers */
 };
 
 /* The property "elements are independent draws of `distribution`" for a float tensor, by

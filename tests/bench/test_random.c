@@ -1,0 +1,376 @@
+/* The properties of random APIs: true generators pass, wrong ones do not.
+ *
+ * Every law is drawn here by another method than the product's (sums of trials, races of exponential
+ * clocks, ratios of normals, sorted keys). Correct draws must pass for 1,000 seeds each: at the stated 1e-9
+ * a false alarm in any of them is not to be expected in 10,000 runs of this program. Each flaw is one that
+ * a broken device shows: a parameter that is off, one value everywhere, a value the law cannot give.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/samples.h"
+
+enum { SEEDS = 1000, FEW = 300, MANY = 4000, FLAW_SEEDS = 20 };
+
+struct drawing {
+    const struct sample *sample;
+    struct numbers numbers;
+    double off; /* factor on the parameter: 1 in a correct generator */
+    size_t n;   /* elements to draw */
+    double *out;
+};
+
+static double next(struct drawing *d)
+{
+    return numbers_uniform(&d->numbers);
+}
+
+static const struct value *argument(const struct drawing *d, size_t k)
+{
+    return &d->sample->c.args.list.items[k];
+}
+
+/* Element i of tensor argument k. */
+static double element(const struct drawing *d, size_t k, size_t i)
+{
+    const struct tensor *t = argument(d, k)->tensor.tensor;
+    double pair[2];
+    dtype_to_double(pair, (const char *)t->data + i * dtype_info(t->dtype)->bytes, t->dtype, 1);
+    return pair[0];
+}
+
+/* ---- correct generators, wrong when `off` is not 1 ------------------------------------------------- */
+
+static void draw_uniform(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = -1 + 3 * next(d) * d->off;
+}
+static void draw_rand(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = pow(next(d), d->off);
+}
+static void draw_normal(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = numbers_normal(&d->numbers) * d->off;
+}
+static void draw_shifted_normal(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = 1 + 2 * d->off * numbers_normal(&d->numbers);
+}
+static void draw_each_normal(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = element(d, 0, i) + element(d, 1, i) * d->off * numbers_normal(&d->numbers);
+}
+static void draw_log_normal(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = exp(0.5 + 0.25 * d->off * numbers_normal(&d->numbers));
+}
+static void draw_exponential(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = -log(1 - next(d)) / 2 * d->off;
+}
+static void draw_cauchy(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = 1 + 2 * d->off * numbers_normal(&d->numbers) / numbers_normal(&d->numbers);
+}
+static void draw_geometric(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++)
+        for (d->out[i] = 1; next(d) >= 0.4 * d->off;) d->out[i]++;
+}
+static void draw_integers(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = floor(pow(next(d), d->off) * 9);
+}
+static void draw_bernoulli(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < element(d, 0, i) * d->off;
+}
+static void draw_fair(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < 0.3 * d->off;
+}
+static void draw_poisson(struct drawing *d) /* Knuth: products of uniforms */
+{
+    for (size_t i = 0; i < d->n; i++) {
+        double limit = exp(-element(d, 0, i) * d->off), product = next(d);
+        for (d->out[i] = 0; product > limit; product *= next(d)) d->out[i]++;
+    }
+}
+static void draw_binomial(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        d->out[i] = 0;
+        for (int k = 0; k < (int)element(d, 0, i); k++) d->out[i] += next(d) < element(d, 1, i) * d->off;
+    }
+}
+static void draw_classes(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) { /* the first of exponential clocks */
+        double best = INFINITY;
+        for (size_t c = 0; c < 7; c++) {
+            double at = -log(1 - next(d)) / pow(element(d, 0, c), d->off);
+            if (at < best) {
+                best = at;
+                d->out[i] = (double)c;
+            }
+        }
+    }
+}
+static void draw_race(struct drawing *d) /* three of four without replacement: the order of arrival */
+{
+    for (size_t row = 0; row < d->n / 3; row++) {
+        double at[4];
+        for (size_t c = 0; c < 4; c++) at[c] = -log(1 - next(d)) / pow(element(d, 0, 4 * row + c), d->off);
+        for (size_t k = 0; k < 3; k++) {
+            size_t first = 0;
+            for (size_t c = 1; c < 4; c++)
+                if (at[c] < at[first]) first = c;
+            d->out[3 * row + k] = (double)first;
+            at[first] = INFINITY;
+        }
+    }
+}
+static void draw_permutation(struct drawing *d) /* an insertion sort of random keys, biased by `off` */
+{
+    double *key = malloc(d->n * sizeof *key);
+    for (size_t i = 0; i < d->n; i++) {
+        double k = next(d) + (d->off - 1) * (double)i / (double)d->n;
+        size_t at = i;
+        for (; at && key[at - 1] > k; at--) {
+            key[at] = key[at - 1];
+            d->out[at] = d->out[at - 1];
+        }
+        key[at] = k;
+        d->out[at] = (double)i;
+    }
+    free(key);
+}
+static void draw_dropout(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < 0.4 * d->off ? 0 : element(d, 0, i) / 0.6;
+}
+static void draw_alpha(struct drawing *d, size_t channel)
+{
+    const double limit = -1.7580993408473766, p = 0.4; /* Klambauer et al. 2017 */
+    double a = pow((1 - p) * (1 + p * limit * limit), -0.5), b = -a * p * limit, u = 0;
+    for (size_t i = 0; i < d->n; i++) {
+        if (i % channel == 0) u = next(d);
+        d->out[i] = a * (u < p * d->off ? limit : element(d, 0, i)) + b;
+    }
+}
+static void draw_alpha_dropout(struct drawing *d) { draw_alpha(d, 1); }
+static void draw_feature_alpha_dropout(struct drawing *d) { draw_alpha(d, 2); }
+static void draw_rrelu(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        double x = element(d, 0, i);
+        d->out[i] = x > 0 ? x : x * (0.25 + 0.5 * pow(next(d), d->off));
+    }
+}
+static void draw_gumbel(struct drawing *d) /* lines of three: one-hot at the winner of a race */
+{
+    for (size_t line = 0; line < d->n / 3; line++) {
+        double best = INFINITY;
+        size_t winner = 0;
+        for (size_t c = 0; c < 3; c++) {
+            double at = -log(1 - next(d)) / exp(element(d, 0, 3 * line + c) * d->off);
+            if (at < best) best = at, winner = c;
+        }
+        for (size_t c = 0; c < 3; c++) d->out[3 * line + c] = c == winner;
+    }
+}
+
+/* ---- the laws ------------------------------------------------------------------------------------------- */
+
+static const struct law {
+    const char *call; /* %d: the size */
+    void (*draw)(struct drawing *d);
+    double off;       /* what the flawed generator has in place of 1 */
+    int few, many;
+    double impossible; /* a value the law cannot give */
+} laws[] = {
+    { "Tensor.uniform_(f32(%d), -1, 2)", draw_uniform, 0.8, FEW, MANY, 2.5 },
+    { "Torch.rand(%d)", draw_rand, 1.3, FEW, MANY, -0.5 },
+    { "Torch.rand_like(f32(%d))", draw_rand, 1.3, FEW, MANY, NAN },
+    { "Torch.randn(%d)", draw_normal, 1.3, FEW, MANY, NAN },
+    { "Torch.randn_like(bf16(%d))", draw_normal, 1.3, FEW, MANY, NAN },
+    { "Tensor.normal_(f32(%d), 1, 2)", draw_shifted_normal, 1.3, FEW, MANY, NAN },
+    { "Torch.normal(f32(%d), f32(%d)[0.5..1])", draw_each_normal, 1.3, FEW, MANY, NAN },
+    { "Tensor.log_normal_(f32(%d), 0.5, 0.25)", draw_log_normal, 1.3, FEW, MANY, -1 },
+    { "Tensor.exponential_(f32(%d), 2)", draw_exponential, 1.3, FEW, MANY, -1 },
+    { "Tensor.cauchy_(f32(%d), 1, 2)", draw_cauchy, 1.5, FEW, MANY, NAN },
+    { "Tensor.geometric_(f32(%d), 0.4)", draw_geometric, 1.3, FEW, MANY, 0 },
+    { "Tensor.random_(i64(%d), 0, 9)", draw_integers, 1.3, FEW, MANY, 9 },
+    { "Torch.randint(0, 9, [%d])", draw_integers, 1.3, FEW, MANY, -1 },
+    { "Torch.randint_like(f32(%d), 0, 9)", draw_integers, 1.3, FEW, MANY, 0.5 },
+    { "Tensor.bernoulli(f32(%d)[0..1])", draw_bernoulli, 0.8, FEW, MANY, 2 },
+    { "Tensor.bernoulli_(f32(%d), 0.3)", draw_fair, 1.3, FEW, MANY, 0.3 },
+    { "Torch.poisson(f32(%d)[0..30])", draw_poisson, 1.1, FEW, MANY, 0.5 },
+    { "Torch.binomial(f32(%d)[40..40], f32(%d)[0.2..0.7])", draw_binomial, 1.1, FEW, MANY, 41 },
+    { "Torch.multinomial(f32(7)[1 2 0 4 0.5 3 1], %d, replacement=True)", draw_classes, 0.2, FEW, MANY, 2 },
+    { "Torch.multinomial(f32(%d,4)[1..9], 3)", draw_race, 0, 100, 1300, 4 },
+    { "Torch.randperm(%d)", draw_permutation, 1.5, FEW, 1000, -1 },
+    { "Functional.dropout(f32(%d), 0.4)", draw_dropout, 1.3, FEW, MANY, 9 },
+    { "Functional.alpha_dropout(f32(%d), 0.4, True)", draw_alpha_dropout, 1.3, FEW, MANY, 9 },
+    { "Functional.feature_alpha_dropout(f32(1,%d,2), 0.4, True)", draw_feature_alpha_dropout, 1.3, FEW, MANY, 9 },
+    { "Functional.rrelu(f32(%d), 0.25, 0.75, training=True)", draw_rrelu, 2, FEW, MANY, 99 },
+    { "Functional.gumbel_softmax(f32(%d,3), hard=True)", draw_gumbel, 0.2, FEW, MANY, 0.5 },
+};
+
+struct opened {
+    struct arena arena;
+    struct sample sample;
+    struct bench *bench;
+    struct tensor tensor;
+    struct drawing d;
+};
+
+static void open_law(struct opened *o, const struct law *law, int size)
+{
+    char text[200];
+    memset(o, 0, sizeof *o);
+    snprintf(text, sizeof text, law->call, size, size);
+    const char *wrong = sample_parse(&o->sample, arena_copy_string(&o->arena, text), &o->arena);
+    ck_assert_msg(!wrong, "%s: %s", text, wrong);
+    struct status st = bench_open(&o->bench, &o->sample.c, &o->arena, BENCH_REFERENCE);
+    ck_assert_msg(!st.code, "%s: %s", text, st.text);
+    const struct bench_output *output = bench_output(o->bench, 0);
+    ck_assert_msg(output->kind == BENCH_OUTPUT_RANDOM, "%s is not random", text);
+    const struct reference *r = &output->reference;
+    ck_assert_int_eq(tensor_create(&o->tensor, &o->arena, r->dtype, r->rank, r->shape).code, 0);
+    o->d.sample = &o->sample;
+    o->d.n = tensor_elements(&o->tensor);
+    o->d.out = arena_allocate(&o->arena, 2 * (o->d.n + 1) * sizeof *o->d.out);
+}
+
+static void draw(struct opened *o, const struct law *law, uint64_t seed, double off)
+{
+    o->d.numbers.state = seed * 0x9e3779b97f4a7c15u + 12345;
+    o->d.off = off;
+    law->draw(&o->d);
+    dtype_from_double(o->tensor.data, o->tensor.dtype, o->d.out, o->d.n);
+}
+
+static bool holds(struct opened *o, char *reason, size_t bytes)
+{
+    const struct bench_property *property = bench_output(o->bench, 0)->property;
+    return property->holds(property, &o->tensor, reason, bytes);
+}
+
+START_TEST(correct_generators_pass)
+{
+    const struct law *law = &laws[_i];
+    struct opened o;
+    char reason[300] = "";
+    open_law(&o, law, law->few);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        draw(&o, law, seed, 1);
+        ck_assert_msg(holds(&o, reason, sizeof reason), "%s, seed %d: %s", law->call, (int)seed, reason);
+    }
+    arena_release(&o.arena);
+}
+END_TEST
+
+START_TEST(wrong_generators_fail)
+{
+    const struct law *law = &laws[_i];
+    struct opened o;
+    char reason[300];
+    open_law(&o, law, law->many);
+    for (uint64_t seed = 0; seed < FLAW_SEEDS; seed++) {
+        draw(&o, law, seed, 1);
+        ck_assert_msg(holds(&o, reason, sizeof reason), "%s: %s", law->call, reason);
+        draw(&o, law, seed, law->off);
+        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: a parameter off by %g is not seen", law->call, law->off);
+
+        draw(&o, law, seed, 1); /* one impossible value */
+        o.d.out[seed] = law->impossible;
+        dtype_from_double(o.tensor.data, o.tensor.dtype, o.d.out, o.d.n);
+        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: %g is not seen", law->call, law->impossible);
+
+        draw(&o, law, seed, 1); /* one value everywhere */
+        for (size_t i = 1; i < o.d.n; i++) o.d.out[i] = o.d.out[0];
+        dtype_from_double(o.tensor.data, o.tensor.dtype, o.d.out, o.d.n);
+        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: a constant is not seen", law->call);
+    }
+    arena_release(&o.arena);
+}
+END_TEST
+
+/* ---- gradients follow the mask that the output shows ------------------------------------------------ */
+
+static const struct {
+    const char *call;
+    void (*draw)(struct drawing *d);
+    double scale; /* of what is kept */
+} masks[] = {
+    { "Functional.dropout(f32(%d), 0.4)", draw_dropout, 1 / 0.6 },
+    { "Functional.alpha_dropout(f32(%d), 0.4, True)", draw_alpha_dropout, 0 /* computed */ },
+};
+
+START_TEST(gradients_follow_the_mask)
+{
+    struct law law = { masks[_i].call, masks[_i].draw, 1, FEW, MANY, 0 };
+    const double limit = -1.7580993408473766, p = 0.4;
+    double a = pow((1 - p) * (1 + p * limit * limit), -0.5), scale = masks[_i].scale ? masks[_i].scale : a;
+    double dropped = masks[_i].scale ? 0 : a * limit - a * p * limit;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct opened o;
+        struct value drawn = { .kind = VALUE_LIST }, item = { .kind = VALUE_TENSOR }, cotangents;
+        struct numbers numbers = { seed };
+        struct bench_output *gradients;
+        size_t count;
+        char reason[300] = "";
+        open_law(&o, &law, FEW);
+        draw(&o, &law, seed, 1);
+        item.tensor.tensor = &o.tensor;
+        drawn.list.items = &item;
+        drawn.list.count = 1;
+        ck_assert_int_eq(bench_settle(o.bench, &drawn).code, 0);
+        sample_cotangents(&cotangents, o.bench, &o.arena, &numbers);
+        ck_assert_int_eq(bench_backward(&gradients, &count, o.bench, &cotangents).code, 0);
+        ck_assert_uint_eq(count, 1);
+        ck_assert_int_eq(gradients[0].kind, BENCH_OUTPUT_RANDOM);
+
+        struct tensor gradient;
+        ck_assert_int_eq(tensor_create(&gradient, &o.arena, o.tensor.dtype, o.tensor.rank, o.tensor.shape).code, 0);
+        double *g = arena_allocate(&o.arena, 2 * o.d.n * sizeof *g), *c = arena_allocate(&o.arena, 2 * o.d.n * sizeof *c);
+        const struct tensor *seeded = cotangents.list.items[0].tensor.tensor;
+        dtype_to_double(c, seeded->data, seeded->dtype, o.d.n);
+        for (size_t i = 0; i < o.d.n; i++) g[i] = fabs(o.d.out[i] - dropped) < 1e-6 ? 0 : scale * c[i];
+        dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
+        const struct bench_property *property = gradients[0].property;
+        ck_assert_msg(property->holds(property, &gradient, reason, sizeof reason), "%s: %s", law.call, reason);
+        g[seed] = g[seed] == 0 ? scale * c[seed] : 0; /* one element of another mask */
+        dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
+        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason), "%s: another mask is not seen", law.call);
+        g[seed] = 0.9 * scale * c[seed]; /* a wrong scale */
+        dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
+        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason), "%s: a wrong scale is not seen", law.call);
+        arena_release(&o.arena);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("random");
+    TCase *tests = tcase_create("laws");
+    int count = (int)(sizeof laws / sizeof *laws);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, correct_generators_pass, 0, count);
+    tcase_add_loop_test(tests, wrong_generators_fail, 0, count);
+    tcase_add_loop_test(tests, gradients_follow_the_mask, 0, (int)(sizeof masks / sizeof *masks));
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}

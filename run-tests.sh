@@ -1,6 +1,7 @@
 #!/bin/sh
 # Install what is missing, build, and run every test: all of them optimised and under the address
-# and undefined-behaviour sanitizers, those with threads under the thread sanitizer.
+# and undefined-behaviour sanitizers, those with threads under the thread sanitizer, and every fuzzer
+# for 20 seconds.
 set -eu
 cd "$(dirname "$0")"
 
@@ -17,3 +18,5 @@ echo "== thread sanitizer"
 ctest --preset tsan -R '^runner-' -j "$jobs"
 echo "== address and undefined-behaviour sanitizers"
 ctest --preset asan -j "$jobs"
+echo "== fuzzers"
+tests/fuzz/smoke

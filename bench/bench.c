@@ -167,6 +167,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
 {
     const struct refine_context *context = r->refine_context;
     TRY(own_arrays(r));
+    r->recomputed += count;
     size_t stride = context->im ? 2 : 1;
     struct pull_target target = { r->hi, r->lo, r->error, stride, 0 };
     if (!context->im) {
@@ -188,6 +189,7 @@ static struct status refine_as_pairs(struct reference *r, size_t count, const si
     const struct refine_context *context = r->refine_context;
     if (context->im) return status_ok();
     TRY(own_arrays(r));
+    r->recomputed += count;
     struct pull_target target = { r->hi, r->lo, r->error, 1, 0 };
     (void)pull_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
     return status_ok();

@@ -38,6 +38,7 @@ struct reference {
     double relative, absolute;
     int64_t *integer; /* integer and bool dtypes; hi, lo and error are NULL then */
     enum reference_state state;
+    size_t recomputed; /* components handed to pairs or balls so far */
 
     /* What honest arithmetic explains (profile `strict`), or NULL where the bench has no model.
      *

@@ -67,6 +67,16 @@ static struct status add_note(struct case_outcome *out, const struct judged *jud
     return status_ok();
 }
 
+static void add_reference_use(struct reference_use *use, const struct judged *judged)
+{
+    if (!judged->has_metrics) return;
+    size_t n = judged->metrics.n;
+    use->components += n;
+    if (judged->reference_state != REFERENCE_BOUNDED) use->certified += n;
+    use->recomputed += judged->recomputed < n ? judged->recomputed : n;
+    use->costly_outputs += judged->recomputed > n / 1000;
+}
+
 static struct status add_row(struct check *k, bool backward, const struct judged *judged)
 {
     enum verdict *verdict = backward ? &k->out->backward : &k->out->forward;
@@ -74,6 +84,7 @@ static struct status add_row(struct check *k, bool backward, const struct judged
     TRY(evidence_append(&k->out->evidence, judged, k->setup->repeat, k->c.full_name,
                         k->rows[0] + k->rows[1] ? NULL : &k->input_notes, k->rounding));
     TRY(add_note(k->out, judged));
+    add_reference_use(&k->out->references, judged);
     *verdict = worse_verdict(*verdict, judged->verdict);
     if (!k->rows[backward]++) {
         k->first_message[backward] = arena_copy_string(k->arena, judged->cells[COLUMN_MESSAGE]);
@@ -491,6 +502,7 @@ void case_outcome_clear(struct case_outcome *outcome)
     outcome->fatal = status_ok();
     outcome->internal_error = false;
     outcome->forward = outcome->backward = VERDICT_BLANK;
+    outcome->references = (struct reference_use){ 0, 0, 0, 0 };
     outcome->bench_s = outcome->device_s = outcome->judge_s = 0;
 }
 

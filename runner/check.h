@@ -57,6 +57,13 @@ struct row_note {
 };
 
 /* The outcome of one call. All zeros is an empty one; memory is kept from call to call. */
+/* Components of floating-point references: all, those within 2^-10 ulp of the tested dtype (as a
+ * whole tensor), those that took a higher tier than double; and outputs of which more than a
+ * thousandth did. */
+struct reference_use {
+    size_t components, certified, recomputed, costly_outputs;
+};
+
 struct case_outcome {
     struct status fatal; /* not OK: the run cannot go on */
     bool internal_error; /* a promise of ours was broken: a SKIP row, and exit status 4 */
@@ -64,6 +71,7 @@ struct case_outcome {
     enum verdict forward, backward;
     struct row_note *notes;
     size_t n_notes, notes_capacity;
+    struct reference_use references;
     double bench_s, device_s, judge_s;
 };
 

@@ -147,6 +147,11 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
     if (judged->deciding_metric && *judged->deciding_metric)
         add_text(&ok, evidence, "decided by", judged->deciding_metric);
     add_limits(&ok, evidence, judged);
-    if (judged->has_metrics) add_metrics(&ok, evidence, &judged->metrics);
+    if (judged->has_metrics) {
+        static const char *const states[] = { "exact", "certified", "bounded" };
+        add_text(&ok, evidence, "reference", states[judged->reference_state]);
+        add_number(&ok, evidence, "recomputed", (double)judged->recomputed);
+        add_metrics(&ok, evidence, &judged->metrics);
+    }
     return result(ok);
 }

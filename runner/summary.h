@@ -1,4 +1,5 @@
-/* What a run found, for the terminal: counts by verdict, the worst rows, why calls were skipped.
+/* What a run found, for the terminal: counts by verdict, how sure the references are, the worst
+ * rows, why calls were skipped.
  */
 #ifndef PROBE_RUNNER_SUMMARY_H
 #define PROBE_RUNNER_SUMMARY_H
@@ -33,6 +34,7 @@ struct summary {
     struct skip_reason reasons[SUMMARY_REASONS]; /* of rows; more kinds go uncounted */
     size_t n_reasons, other_reasons;
     size_t internal_errors;
+    struct reference_use references; /* of this part of the run */
 };
 
 /* Add the outcome of a call. */

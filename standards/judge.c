@@ -424,6 +424,8 @@ static struct status judge_floating(struct row *row, struct reference *want,
     TRY(row_refine(row, want, got, &parameters, &refined));
     if (refined) metrics_compute(metrics, got, want, &parameters, METRICS_BEST);
     row->out->has_metrics = true;
+    row->out->reference_state = want->state;
+    row->out->recomputed = want->recomputed;
     row->out->standard = standard_name(selection.standard);
     if (profile_rules(request->profile)->numpy_arithmetic)
         TRY(metrics_compute_numpy(&metrics->peer, got, want, request->bench_dtype, &parameters));

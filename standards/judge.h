@@ -63,6 +63,8 @@ struct judged {
     const char *standard;            /* name of the standard applied, "" when none */
     struct metrics metrics;          /* valid when has_metrics */
     bool has_metrics;
+    enum reference_state reference_state; /* with has_metrics */
+    size_t recomputed; /* components of the reference that took a higher tier */
     /* The rule that decided, for the summary and the evidence: what was measured against which
      * limit; empty name when nothing was out of line. */
     const char *deciding_metric;

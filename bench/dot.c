@@ -56,32 +56,22 @@ static inline void extract(struct extracted *e, const double *restrict a, const 
     }
 }
 
-VECTORIZED static void extract_all(struct extracted *e, const double *a, const double *b, size_t k)
+/* The sum of what sums of sigma hold, and of the rests. */
+VECTORIZED static void extract_all(double *hi, double *lo, const double *a, const double *b, size_t k, double sigma)
 {
-    struct extracted local = *e;
-    size_t l = 0;
-    for (; l + STEP <= k; l += STEP) extract(&local, a + l, b + l);
-    if (l < k) {
-        double x[STEP] = { 0 }, y[STEP] = { 0 };
-        memcpy(x, a + l, (k - l) * sizeof *x);
-        memcpy(y, b + l, (k - l) * sizeof *y);
-        extract(&local, x, y);
-    }
-    *e = local;
-}
-
-double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a, const double *b, double scale)
-{
-    double sigma = dot->start * scale;
-    *hi = *lo = 0;
-    if (scale == 0 || dot->k == 0) return 0;
-    if (!in_range(sigma)) return INFINITY;
     struct extracted e;
+    size_t l = 0;
     for (size_t i = 0; i < STEP; i++) {
         e.sum[i] = sigma;
         e.rest[i] = 0;
     }
-    extract_all(&e, a, b, dot->k);
+    for (; l + STEP <= k; l += STEP) extract(&e, a + l, b + l);
+    if (l < k) {
+        double x[STEP] = { 0 }, y[STEP] = { 0 };
+        memcpy(x, a + l, (k - l) * sizeof *x);
+        memcpy(y, b + l, (k - l) * sizeof *y);
+        extract(&e, x, y);
+    }
     for (size_t i = 0; i < STEP; i++) e.sum[i] -= sigma;
     for (size_t half = STEP / 2; half; half /= 2)
         for (size_t i = 0; i < half; i++) {
@@ -90,6 +80,15 @@ double dot_extracted(double *hi, double *lo, const struct dot *dot, const double
         }
     *hi = e.sum[0];
     *lo = e.rest[0];
+}
+
+double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a, const double *b, double scale)
+{
+    double sigma = dot->start * scale;
+    *hi = *lo = 0;
+    if (scale == 0 || dot->k == 0) return 0;
+    if (!in_range(sigma)) return INFINITY;
+    extract_all(hi, lo, a, b, dot->k, sigma);
     return dot->bound * sigma + dot->lost;
 }
 

@@ -5,20 +5,38 @@
  */
 #include <math.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "core/memory.h"
 #include "formats/dump_internal.h"
 
-static uint64_t mix(uint64_t hash, uint64_t word)
+/* Keys of the hash. Arguments come from a file of others, whose numbers could be chosen so that all
+ * calls collide and each is compared with each; not without knowing the keys. */
+struct filter_key {
+    uint64_t start, factor;
+};
+
+static struct filter_key make_key(void)
 {
-    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
+    struct filter_key key;
+    if (getrandom(&key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key)
+        key = (struct filter_key){ (uintptr_t)&key, UINT64_C(0x13198a2e03707345) };
+    key.factor |= 1;
+    return key;
 }
 
-static uint64_t mix_text(uint64_t hash, const char *text)
+/* Multiply and fold: the high half carries what the keyed factor made of every bit. */
+static uint64_t mix(const struct filter_key *key, uint64_t hash, uint64_t word)
 {
-    for (; *text; text++) hash = mix(hash, (unsigned char)*text);
-    return mix(hash, 256);
+    __extension__ typedef unsigned __int128 wide;
+    wide product = (wide)(hash ^ word ^ key->start) * key->factor;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t mix_text(const struct filter_key *key, uint64_t hash, const char *text)
+{
+    for (; *text; text++) hash = mix(key, hash, (unsigned char)*text);
+    return mix(key, hash, 256);
 }
 
 /* What makes floats equal here: their bits, and all NaNs are one. */
@@ -30,40 +48,40 @@ static uint64_t float_bits(double x)
     return bits;
 }
 
-static uint64_t mix_record(uint64_t hash, const struct tensor_record *r)
+static uint64_t mix_record(const struct filter_key *key, uint64_t hash, const struct tensor_record *r)
 {
-    hash = mix_text(hash, r->dtype_name);
-    hash = mix(hash, (uint64_t)r->rank << 2 | (uint64_t)r->requires_grad << 1 | r->is_parameter);
-    for (int i = 0; i < r->rank; i++) hash = mix(hash, (uint64_t)r->shape[i]);
+    hash = mix_text(key, hash, r->dtype_name);
+    hash = mix(key, hash, (uint64_t)r->rank << 2 | (uint64_t)r->requires_grad << 1 | r->is_parameter);
+    for (int i = 0; i < r->rank; i++) hash = mix(key, hash, (uint64_t)r->shape[i]);
     return hash;
 }
 
-static uint64_t mix_value(uint64_t hash, const struct value *v)
+static uint64_t mix_value(const struct filter_key *key, uint64_t hash, const struct value *v)
 {
-    hash = mix(hash, (uint64_t)v->kind);
+    hash = mix(key, hash, (uint64_t)v->kind);
     switch (v->kind) {
-    case VALUE_BOOL: return mix(hash, v->boolean);
-    case VALUE_INT: return mix(hash, (uint64_t)v->integer);
-    case VALUE_FLOAT: return mix(hash, float_bits(v->real));
-    case VALUE_DTYPE: return mix(hash, (uint64_t)v->dtype);
-    case VALUE_TENSOR: return mix_record(hash, v->tensor.record);
+    case VALUE_BOOL: return mix(key, hash, v->boolean);
+    case VALUE_INT: return mix(key, hash, (uint64_t)v->integer);
+    case VALUE_FLOAT: return mix(key, hash, float_bits(v->real));
+    case VALUE_DTYPE: return mix(key, hash, (uint64_t)v->dtype);
+    case VALUE_TENSOR: return mix_record(key, hash, v->tensor.record);
     case VALUE_STRING:
     case VALUE_DEVICE:
     case VALUE_MEMORY_FORMAT:
-    case VALUE_UNSUPPORTED: return mix_text(hash, v->string);
+    case VALUE_UNSUPPORTED: return mix_text(key, hash, v->string);
     default: break;
     }
     if (!value_is_sequence(v)) return hash;
-    hash = mix(hash, v->list.count);
+    hash = mix(key, hash, v->list.count);
     /* The items of a dict in any order. */
     uint64_t sum = 0;
     for (size_t i = 0; i < v->list.count; i++) {
-        uint64_t start = v->kind == VALUE_DICT ? mix_text(0, v->list.keys[i]) : hash;
-        uint64_t item = mix_value(start, &v->list.items[i]);
+        uint64_t start = v->kind == VALUE_DICT ? mix_text(key, 0, v->list.keys[i]) : hash;
+        uint64_t item = mix_value(key, start, &v->list.items[i]);
         if (v->kind == VALUE_DICT) sum += item;
         else hash = item;
     }
-    return mix(hash, sum);
+    return mix(key, hash, sum);
 }
 
 static bool same_record(const struct tensor_record *a, const struct tensor_record *b)
@@ -113,14 +131,16 @@ struct fingerprint {
 static struct status take_fingerprints(struct fingerprint *prints, const struct dump *dump,
                                        struct arena *arena)
 {
+    const struct filter_key key = make_key();
     for (size_t i = 0; i < dump->count; i++) {
         struct api_case c;
         struct status status = dump_read_case(&c, arena, dump, i);
         if (status.code && status.code != STATUS_SKIP) return status;
         prints[i].understood = !status.code;
         if (!status.code) {
-            uint64_t hash = mix_text(mix_text(0, c.type), c.api);
-            prints[i].hash = mix_value(mix_value(hash, &c.args), &c.kwargs);
+            uint64_t hash = mix_text(&key, mix_text(&key, 0, c.type), c.api);
+            hash = mix_value(&key, hash, &c.args);
+            prints[i].hash = mix_value(&key, hash, &c.kwargs);
         }
         arena_reset(arena);
     }

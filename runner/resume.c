@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "core/memory.h"
 #include "runner/evidence.h"
@@ -183,24 +184,30 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
 
 /* ---- files of another writer ------------------------------------------------------------ */
 
-/* Names of the calls, hashed: open addressing, linear probing, half full at most. */
+/* Names of the calls, hashed: open addressing, linear probing, half full at most. The hash is keyed
+ * at random, because the names come from a file of others. */
 struct name_index {
     const struct call_order *order;
+    uint64_t key[2];
     size_t *slots; /* index in the order + 1; 0 is free */
     size_t mask;
 };
 
-static size_t name_hash(const char *bytes, size_t length)
+static size_t name_hash(const struct name_index *index, const char *bytes, size_t length)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001b3u;
+    __extension__ typedef unsigned __int128 wide;
+    uint64_t hash = index->key[0];
+    for (size_t i = 0; i < length; i++) {
+        wide product = (wide)(hash ^ (unsigned char)bytes[i]) * index->key[1];
+        hash = (uint64_t)product ^ (uint64_t)(product >> 64);
+    }
     return (size_t)(hash ^ hash >> 32);
 }
 
 static bool name_find(size_t *out, const struct name_index *index, const char *bytes,
                       size_t length)
 {
-    for (size_t at = name_hash(bytes, length) & index->mask; index->slots[at];
+    for (size_t at = name_hash(index, bytes, length) & index->mask; index->slots[at];
          at = (at + 1) & index->mask) {
         const char *name = call_order_name(index->order, index->slots[at] - 1);
         if (strlen(name) == length && !memcmp(name, bytes, length)) {
@@ -216,12 +223,15 @@ static struct status name_index_build(struct name_index *index, const struct cal
     size_t size = 16;
     while (size < 2 * order->count + 1) size *= 2;
     index->order = order;
+    if (getrandom(index->key, sizeof index->key, GRND_NONBLOCK) != (ssize_t)sizeof index->key)
+        index->key[1] = UINT64_C(0x13198a2e03707345); /* still right, only open to crafted names */
+    index->key[1] |= 1;
     index->mask = size - 1;
     index->slots = memory_allocate_zeroed(size, sizeof *index->slots);
     if (!index->slots) return status_no_memory(size * sizeof *index->slots);
     for (size_t i = 0; i < order->count; i++) {
         const char *name = call_order_name(order, i);
-        size_t at = name_hash(name, strlen(name)) & index->mask;
+        size_t at = name_hash(index, name, strlen(name)) & index->mask;
         while (index->slots[at]) at = (at + 1) & index->mask;
         index->slots[at] = i + 1;
     }

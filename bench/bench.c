@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/call.h"
+#include "bench/certificate.h"
 #include "bench/pull.h"
 #include "core/vectorize.h"
 
@@ -201,35 +202,9 @@ static struct status refine(struct reference *r, size_t count, const size_t *com
     return refine_within(r, count, components, wanted_ulp, REFINE_BUDGET);
 }
 
-#define WANTED_ULP 0x1p-10
-
-/* The test on a bound, with the constants of the dtype at hand. */
-struct certificate {
-    double relative, least, beyond;
-    const struct dtype_info *info;
-};
-
-static struct certificate certificate_of(const struct reference *r)
-{
-    const struct dtype_info *info = dtype_info(r->dtype);
-    /* ulp(y) >= 2^-p |y|, and never below that of the subnormals. */
-    return (struct certificate){ WANTED_ULP * ldexp(1, -info->significand_bits),
-                                 WANTED_ULP * ldexp(1, info->exponent_min - info->significand_bits + 1),
-                                 info->largest * (1 + 0x1p-8), info };
-}
-
-static inline bool passes_quickly(const struct certificate *c, double value, double bound)
-{
-    return bound <= c->relative * fabs(value) || bound <= c->least;
-}
-
 static bool is_certified(const struct certificate *c, const struct reference *r, size_t i)
 {
-    double bound = reference_bound(r, i);
-    if (passes_quickly(c, r->hi[i], bound)) return true;
-    /* Beyond the range of the dtype every device value is the same infinity. */
-    if (fabs(r->hi[i]) - bound > c->beyond) return true;
-    return bound <= WANTED_ULP * dtype_ulp(r->dtype, r->hi[i]);
+    return certificate_passes(c, r->hi[i], reference_bound(r, i));
 }
 
 /* Bounds above 0, and bounds that the quick test does not pass, free of branches. */
@@ -256,7 +231,7 @@ static size_t count_open(bool *exact, const struct certificate *c, const struct 
     *exact = r->error && !inexact;
     if (r->error && !doubtful) return 0;
     for (size_t i = 0; i < r->n; i++)
-        if (!passes_quickly(c, r->hi[i], reference_bound(r, i))) open += !is_certified(c, r, i);
+        if (!certificate_passes_quickly(c, r->hi[i], reference_bound(r, i))) open += !is_certified(c, r, i);
     return open;
 }
 
@@ -272,7 +247,7 @@ static size_t keep_open(const struct certificate *c, const struct reference *r, 
 /* Find what is not certified, recompute it within the budget, and say what is left. */
 static struct status certify(struct reference *r, struct arena *arena)
 {
-    struct certificate c = certificate_of(r);
+    struct certificate c = certificate_of(r->dtype);
     bool exact;
 
     r->state = REFERENCE_EXACT;
@@ -286,7 +261,7 @@ static struct status certify(struct reference *r, struct arena *arena)
     r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
     if (!open) return status_ok();
     /* Nothing in double certifies float64: all of it needs a higher tier. */
-    bool wide = c.info->significand_bits == 53;
+    bool wide = dtype_info(r->dtype)->significand_bits == 53;
     size_t balls = wide ? EAGER_BUDGET_F64 : EAGER_BUDGET;
     r->state = REFERENCE_BOUNDED;
     if (open > (wide ? PAIR_BUDGET : balls)) return status_ok(); /* a verdict may ask for some */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/certificate.h"
 #include "core/vectorize.h"
 
 /* STEP lanes: two of the widest registers, for the latency of additions. */
@@ -173,25 +174,9 @@ static void line_scales(double *scale, const double *dense, size_t lines, size_t
 }
 
 struct recomputation {
-    double relative, least; /* 2^-10 ulp is at least relative * |value|, and `least` */
-    enum dtype dtype;
+    struct certificate certificate;
     struct dot dot;
 };
-
-VECTORIZED static size_t count_open(const struct recomputation *r, const double *restrict value,
-                                    const double *restrict error, size_t n)
-{
-    size_t open = 0;
-    double relative = r->relative, least = r->least;
-    for (size_t i = 0; i < n; i++) open += (error[i] > relative * fabs(value[i])) & (error[i] > least);
-    return open;
-}
-
-static bool is_open(const struct recomputation *r, double value, double error)
-{
-    if (error <= r->relative * fabs(value) || error <= r->least) return false;
-    return error > 0x1p-10 * dtype_ulp(r->dtype, value);
-}
 
 static void recompute(const struct recomputation *r, double *value, double *error, const double *a,
                       const double *b, double scale)
@@ -204,7 +189,7 @@ static void recompute(const struct recomputation *r, double *value, double *erro
             *value = sum;
             *error = total;
         }
-        if (attempt || !is_open(r, *value, *error)) return;
+        if (attempt || certificate_passes(&r->certificate, *value, *error)) return;
         bound = dot_extracted_deeply(&hi, &lo, &r->dot, a, b, scale);
     }
 }
@@ -212,12 +197,12 @@ static void recompute(const struct recomputation *r, double *value, double *erro
 void product_recompute(struct graph *graph, double **scratch, double *value, double *error, struct factor a, struct factor b,
                        size_t k, enum dtype dtype, bool exact_products)
 {
-    const struct dtype_info *info = dtype_info(dtype == DT_NONE ? DT_F32 : dtype);
+    struct recomputation r = { certificate_of(dtype == DT_NONE ? DT_F32 : dtype), dot_of_length(k, exact_products) };
     size_t m = a.lines, n = b.lines;
-    struct recomputation r = { ldexp(1, -10 - info->significand_bits),
-                               ldexp(1, -10 + info->exponent_min - info->significand_bits + 1),
-                               dtype == DT_NONE ? DT_F32 : dtype, dot_of_length(k, exact_products) };
-    if (info->significand_bits > 24 || !count_open(&r, value, error, m * n)) return;
+    if (dtype_info(r.certificate.dtype)->significand_bits > 24) return;
+    size_t first = 0;
+    while (first < m * n && certificate_passes(&r.certificate, value[first], error[first])) first++;
+    if (first == m * n) return;
 
     if (!*scratch) *scratch = graph_allocate(graph, (m + n) * (k + 1), sizeof **scratch);
     if (!*scratch) return;
@@ -230,7 +215,7 @@ void product_recompute(struct graph *graph, double **scratch, double *value, dou
             for (size_t i = row; i < m && i < row + ROWS; i++)
                 for (size_t j = column; j < n && j < column + COLUMNS; j++) {
                     size_t at = i * n + j;
-                    if (is_open(&r, value[at], error[at]))
+                    if (!certificate_passes(&r.certificate, value[at], error[at]))
                         recompute(&r, &value[at], &error[at], x + i * k, y + j * k, row_scales[i] * column_scales[j]);
                 }
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/certificate.h"
 #include "bench/compensated.h"
 #include "bench/dot.h"
 #include "bench/graph.h"
@@ -204,14 +205,21 @@ VECTORIZED bool all_finite(const double *x, size_t n)
     return sum == 0;
 }
 
-/* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite. */
-VECTORIZED static void exact_row_bounds(double *restrict error, const double *restrict value,
-                             const double *restrict column, double factor, double tiny, size_t n)
+/* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
+ * Returns how many are not certified at first sight. */
+VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *restrict value,
+                                          const double *restrict column, double factor, double tiny,
+                                          const struct certificate *certificate, size_t n)
 {
+    double relative = certificate->relative, least = certificate->least;
+    size_t open = 0;
     for (size_t j = 0; j < n; j++) {
-        double bound = factor * column[j] * (1 + 0x1p-50) + tiny;
-        error[j] = fabs(value[j]) < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+        double magnitude = fabs(value[j]), bound = factor * column[j] * (1 + 0x1p-50) + tiny;
+        bound = magnitude < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;
+        open += (bound > relative * magnitude) & (bound > least);
+        error[j] = bound;
     }
+    return open;
 }
 
 /* What the bounds leave open, by dot products in more precision. */
@@ -231,9 +239,12 @@ static void recompute_product(struct graph *graph, struct node *node, const stru
     }
 }
 
-static void certify_product(struct graph *graph, struct node *node, struct node *a,
-                            struct node *b, const struct product *p)
+/* Returns how many elements of a product of exact operands are not certified at first sight. */
+static size_t certify_product(struct graph *graph, struct node *node, struct node *a, struct node *b,
+                              const struct product *p)
 {
+    struct certificate certificate = certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
+    size_t open = 0;
     double *norms = graph_allocate(graph, 2 * (p->m + p->n), sizeof *norms);
     bool exact_a = node_is_exact(a), exact_b = node_is_exact(b);
     size_t largest = p->k * (p->m > p->n ? p->m : p->n);
@@ -245,7 +256,7 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
         if (graph->arithmetic == BENCH_MODEL_TYPICAL) spread = 1 / sqrt((double)p->k);
     }
 
-    if (!node_need_errors(graph, node) || graph_failed(graph)) return;
+    if (!node_need_errors(graph, node) || graph_failed(graph)) return 0;
     double *row = norms, *row_error = norms + p->m, *column = norms + 2 * p->m,
            *column_error = column + p->n;
     for (size_t t = 0; t < p->batch; t++) {
@@ -260,8 +271,8 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
             if (!exact_b) error_norms(column_error, scratch, b, at_b, p->n, p->k, !p->transpose_b);
         }
         for (size_t i = 0; exact_a && exact_b && i < p->m; i++)
-            exact_row_bounds(error + i * p->n, value + i * p->n, column, gamma * row[i] * (1 + 0x1p-40),
-                             (double)p->k * graph->tiny * 2, p->n);
+            open += exact_row_bounds(error + i * p->n, value + i * p->n, column, gamma * row[i] * (1 + 0x1p-40),
+                                     (double)p->k * graph->tiny * 2, &certificate, p->n);
         for (size_t i = 0; !(exact_a && exact_b) && i < p->m; i++) {
             double ra = row[i], ea = exact_a ? 0 : row_error[i];
             for (size_t j = 0; j < p->n; j++) {
@@ -275,6 +286,7 @@ static void certify_product(struct graph *graph, struct node *node, struct node 
             }
         }
     }
+    return open;
 }
 
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */
@@ -362,8 +374,7 @@ struct node *node_matmul(struct graph *graph, struct node *a, bool transpose_a, 
         double_product(zt, xt, yt, p);
         if (!finite) repair_nonfinite(zt, xt, yt, p);
     }
-    if (graph_is_reference(graph)) certify_product(graph, node, a, b, p);
-    if (graph->arithmetic == BENCH_REFERENCE && finite && node->error && node_is_exact(a) && node_is_exact(b))
-        recompute_product(graph, node, a, b, p);
+    size_t open = graph_is_reference(graph) ? certify_product(graph, node, a, b, p) : 0;
+    if (open && finite && !graph_is_model(graph)) recompute_product(graph, node, a, b, p);
     return node;
 }

@@ -451,6 +451,7 @@ static struct status run_backward(struct bench *bench, const struct value *cotan
         const struct result *result = &call->results[k];
         if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !result->node) continue;
         struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
+        TRY(bench->graph.status);
         if (seed->rank != result->node->rank ||
             memcmp(seed->shape, result->node->shape, (size_t)seed->rank * sizeof *seed->shape)) {
             char have[128], want[128];

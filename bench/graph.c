@@ -11,8 +11,12 @@
 #include "core/checked.h"
 #include "core/vectorize.h"
 
-/* What every function returns after a failure: rank 0, one element, exact zero. */
+/* What every function returns after a failure: one element, exact zero. Four dimensions and not
+ * none, because callers that have checked the rank of what they passed on go on to count with it. */
 static double failed_value[1];
+static const struct node failed_pattern = {
+    .dtype = DT_F32, .rank = 4, .shape = { 1, 1, 1, 1 }, .n = 1, .value = failed_value,
+};
 
 void graph_open(struct graph *graph, struct arena *arena, enum bench_arithmetic arithmetic,
                 bool wide)
@@ -54,14 +58,13 @@ void *graph_allocate(struct graph *graph, size_t count, size_t size)
 /* The harmless node. Its storage must not depend on the arena, which may be exhausted. */
 static struct node *failed_node(struct graph *graph)
 {
-    static struct node exhausted = { .dtype = DT_F32, .n = 1, .value = failed_value };
+    static _Thread_local struct node exhausted;
     assert(graph_failed(graph));
-    if (!graph->failed) {
-        graph->failed = arena_allocate(graph->arena, sizeof *graph->failed);
-        if (!graph->failed) return &exhausted;
-        *graph->failed = exhausted;
-    }
-    return graph->failed;
+    if (!graph->failed) graph->failed = arena_allocate(graph->arena, sizeof *graph->failed);
+    /* Made anew each time: a caller may have written to it. */
+    struct node *node = graph->failed ? graph->failed : &exhausted;
+    *node = failed_pattern;
+    return node;
 }
 
 static struct node *node_empty(struct graph *graph, enum dtype dtype, int rank,

@@ -241,6 +241,7 @@ static void fractional_max_pool(struct call *call)
     if (graph_failed(g)) return;
     const double *sample = samples ? node_values(g, samples) : NULL;
     const double *got = samples ? NULL : device_values(call, index->n);
+    if (graph_failed(g)) return;
     for (size_t p = 0; p < f.planes; p++) {
         int64_t *own = index->integer + p * per_plane;
         if (sample)

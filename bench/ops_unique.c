@@ -95,6 +95,7 @@ static void unique(struct call *call)
         for (size_t i = 0; i < s.count; i++) order[i] = i;
     else
         order_elements(&s, g, order, order + s.count);
+    if (graph_failed(g)) return;
     for (size_t i = 0; i < s.count; i++) {
         if (!i || !equal_slices(&s, order[i - 1], order[i])) {
             kept[found] = (int64_t)order[i];

@@ -63,12 +63,15 @@ static bool accept(struct scanner *s, char c)
     return true;
 }
 
-static const char *identifier(struct scanner *s)
+/* The word that stands here; `what` is said when there is none. */
+static struct status identifier(const char **out, struct scanner *s, const char *what)
 {
     skip_space(s);
     const char *start = s->at;
     while (isalnum((unsigned char)*s->at) || *s->at == '_') s->at++;
-    return s->at == start ? NULL : arena_copy_bytes(s->arena, start, (size_t)(s->at - start));
+    if (s->at == start) return schema_error(s, what);
+    *out = arena_copy_bytes(s->arena, start, (size_t)(s->at - start));
+    return *out ? status_ok() : status_no_memory((unsigned long long)(s->at - start) + 1);
 }
 
 static struct status parse_default(struct value *out, struct scanner *s)
@@ -112,8 +115,8 @@ static struct status parse_default(struct value *out, struct scanner *s)
         s->at = end;
         return status_ok();
     }
-    const char *word = identifier(s);
-    if (!word) return schema_error(s, "a default value was expected");
+    const char *word;
+    TRY(identifier(&word, s, "a default value was expected"));
     if (!strcmp(word, "None")) return status_ok();
     out->kind = VALUE_BOOL;
     if (!strcmp(word, "True")) out->boolean = true;
@@ -127,8 +130,8 @@ static struct status parse_default(struct value *out, struct scanner *s)
 
 static struct status parse_type(struct parameter *p, struct scanner *s)
 {
-    const char *name = identifier(s);
-    if (!name) return schema_error(s, "a type was expected");
+    const char *name;
+    TRY(identifier(&name, s, "a type was expected"));
     size_t i = 0;
     while (i < sizeof types / sizeof *types && strcmp(types[i].name, name) != 0) i++;
     if (i == sizeof types / sizeof *types) return schema_error(s, "an unknown type");
@@ -162,8 +165,7 @@ static struct status parse_parameters(struct schema *schema, struct scanner *s)
         } else {
             p.variadic = s->at > s->text && s->at[-1] == '*';
             TRY(parse_type(&p, s));
-            p.name = identifier(s);
-            if (!p.name) return schema_error(s, "a parameter name was expected");
+            TRY(identifier(&p.name, s, "a parameter name was expected"));
             if (accept(s, '=')) {
                 p.has_default = true;
                 TRY(parse_default(&p.fallback, s));

@@ -73,8 +73,11 @@ static struct arena_block *spare_take(struct arena *arena, size_t bytes)
     return block;
 }
 
+bool (*arena_fault)(size_t bytes);
+
 void *arena_allocate(struct arena *arena, size_t bytes)
 {
+    if (arena_fault && arena_fault(bytes)) return NULL;
     size_t padded, room; /* room: with the gap, which is not counted as used */
     if (!size_add(&padded, bytes, ALIGNMENT - 1)) return NULL;
     padded &= ~(size_t)(ALIGNMENT - 1);

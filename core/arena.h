@@ -11,6 +11,7 @@
 #ifndef PROBE_CORE_ARENA_H
 #define PROBE_CORE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/status.h"
@@ -50,6 +51,9 @@ char *arena_copy_bytes(struct arena *arena, const char *text, size_t length);
 /* A formatted string; NULL when there is no memory. */
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* For tests: asked before every piece that is handed out; true refuses it as exhausted. */
+extern bool (*arena_fault)(size_t bytes);
 
 /* Forget everything that was allocated. Pointers from before are invalid. Of a reserved range
  * the first keep_bytes stay warm. */

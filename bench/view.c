@@ -224,6 +224,7 @@ static void assembly_extend(struct graph *graph, struct node *node, struct node 
     assembly->views[count] = view;
     node->input_count++;
     node->tracked = node->tracked || part->tracked;
+    if (graph_failed(graph)) return; /* its values could not be made */
     place_part(&(struct placing){ graph, node, part, count == 0 }, view);
 }
 
@@ -299,6 +300,7 @@ static struct node *shared(struct graph *graph, const struct primitive *primitiv
     struct node **inputs = graph_allocate(graph, 1, sizeof *inputs);
     if (!node || !inputs) return unless_failed(graph, x);
     if (!x->integer) (void)node_values(graph, x);
+    if (graph_failed(graph)) return unless_failed(graph, x);
     *inputs = x;
     *node = *x;
     node->rank = view->rank;

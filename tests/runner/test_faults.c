@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
+#include "core/arena.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "runner/commands.h"
@@ -162,6 +163,66 @@ START_TEST(every_file_operation_fails_once)
 }
 END_TEST
 
+/* ---- arenas ------------------------------------------------------------------------------ */
+
+static bool refuse_once(size_t bytes)
+{
+    return fail_allocation(bytes) != 0;
+}
+
+static long stretch_length;
+
+static bool refuse_a_stretch(size_t bytes)
+{
+    (void)bytes;
+    long left = atomic_fetch_sub(&countdown, 1);
+    return left <= 1 && left > 1 - stretch_length;
+}
+
+/* Requests that the arena of a call refuses. A single one costs a second attempt and changes no
+ * byte. When those after it fail too, calls become SKIP rows that say so, or the run ends with a
+ * line: never a crash. */
+START_TEST(requests_of_arenas_fail)
+{
+    bool stretch = _i == 1;
+    int exit_status = 0, terminal, null = open("/dev/null", O_WRONLY);
+    long at, skips = 0;
+    place = workspace_make();
+    ck_assert_int_eq(chdir(place.path), 0);
+    write_many_calls("dump.json", 2, 20);
+    fflush(stdout);
+    terminal = dup(STDOUT_FILENO);
+    ck_assert_int_ge(dup2(null, STDOUT_FILENO), 0);
+    ck_assert(!run_into("whole", &exit_status).code);
+    for (at = 1;; at++) {
+        atomic_store(&countdown, at);
+        stretch_length = 2 + at % 6;
+        arena_fault = stretch ? refuse_a_stretch : refuse_once;
+        struct status status = run_into("out", &exit_status);
+        bool reached = atomic_load(&countdown) <= 0;
+        arena_fault = NULL;
+        ck_assert_msg(!status.code || (reached && status.text[0] && !strchr(status.text, '\n')),
+                      "request %ld: '%s'", at, status.text);
+        if (!status.code && !stretch) check_whole("out", at);
+        if (!status.code && stretch) {
+            char *text = read_file(find("out", "result"), NULL);
+            skips += strstr(text, "SKIP") != NULL;
+            free(text);
+        }
+        ck_assert_int_eq(system("rm -rf out"), 0);
+        if (!reached) break;
+    }
+    fflush(stdout);
+    dup2(terminal, STDOUT_FILENO);
+    close(terminal);
+    close(null);
+    ck_assert_int_gt(at, 100);
+    ck_assert(!stretch == !skips);
+    printf("requests up to %ld, %ld runs with calls skipped\n", at, skips);
+    workspace_remove(&place);
+}
+END_TEST
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -170,6 +231,7 @@ int main(int argc, char **argv)
     TCase *tests = tcase_create("faults");
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, every_allocation_fails_once);
+    tcase_add_loop_test(tests, requests_of_arenas_fail, 0, 2);
     tcase_add_loop_test(tests, every_file_operation_fails_once, 0, 4);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

@@ -3,15 +3,18 @@
  * depend on the host; it does not: -ffp-contract=off keeps the compiler from fusing, so lanes
  * that are independent in the source give the same bits at every width.
  *
- * Other processors and the thread sanitizer, which cannot instrument the choice, get one version.
+ * Other processors and the thread sanitizer, which cannot instrument the choice, get one version;
+ * so does a build with -DVECTORIZED=, which counts coverage once.
  */
 #ifndef PROBE_CORE_VECTORIZE_H
 #define PROBE_CORE_VECTORIZE_H
 
+#ifndef VECTORIZED
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define VECTORIZED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define VECTORIZED
+#endif
 #endif
 
 #endif

@@ -298,24 +298,11 @@ static void convolution_backward(struct graph *graph, struct node *node, struct 
     if (db) graph_accumulate(graph, b, db);
 }
 
-/* Add x[xi] * w[wi] or its like: the two inputs' elements of one term. */
-static void pull_term(struct pull *pull, arb_t sum, struct node *node, size_t i, size_t j)
-{
-    arb_t a, b;
-    arb_init(a);
-    arb_init(b);
-    pull_element(pull, a, node->inputs[0], i);
-    pull_element(pull, b, node->inputs[1], j);
-    arb_addmul(sum, a, b, pull->precision);
-    pull->work++;
-    arb_clear(a);
-    arb_clear(b);
-}
+/* The products whose sum is element i: element a of the first input times element b of the second. */
+typedef void term_visitor(void *context, size_t a, size_t b);
 
-static void convolution_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+static void each_term(const struct convolution *c, size_t i, term_visitor *visit, void *context)
 {
-    const struct convolution *c = node->parameters;
-    arb_zero(ball);
     size_t depth = c->channels * c->taps;
     if (c->role == CONVOLVE) {
         size_t point = i % c->points, filter = i / c->points % c->filters;
@@ -324,8 +311,7 @@ static void convolution_pull(struct pull *pull, void *ball, struct node *node, s
             for (size_t tap = 0; tap < c->taps; tap++) {
                 int64_t pixel = pixel_of(&c->g, point, tap);
                 if (pixel >= 0)
-                    pull_term(pull, ball, node,
-                              x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
+                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
                               w_start(c, group) + filter * depth + channel * c->taps + tap);
             }
     } else if (c->role == CONVOLVE_INPUT_ADJOINT) {
@@ -336,7 +322,7 @@ static void convolution_pull(struct pull *pull, void *ball, struct node *node, s
             for (size_t point = 0; point < c->points; point++) {
                 if (pixel_of(&c->g, point, tap) != (int64_t)pixel) continue;
                 for (size_t filter = 0; filter < c->filters; filter++)
-                    pull_term(pull, ball, node, y_start(c, image, group) + filter * c->points + point,
+                    visit(context, y_start(c, image, group) + filter * c->points + point,
                               w_start(c, group) + filter * depth + channel * c->taps + tap);
             }
     } else {
@@ -346,15 +332,73 @@ static void convolution_pull(struct pull *pull, void *ball, struct node *node, s
             for (size_t point = 0; point < c->points; point++) {
                 int64_t pixel = pixel_of(&c->g, point, tap);
                 if (pixel >= 0)
-                    pull_term(pull, ball, node,
-                              x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
+                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
                               y_start(c, image, group) + filter * c->points + point);
             }
     }
 }
 
-static const struct primitive convolution_primitive = { "a convolution", convolution_backward,
-                                                        convolution_pull, NULL };
+struct pulled_sum {
+    struct pull *pull;
+    struct node *node;
+    arb_ptr sum;
+};
+
+static void pull_term(void *context, size_t i, size_t j)
+{
+    struct pulled_sum *s = context;
+    arb_t a, b;
+    arb_init(a);
+    arb_init(b);
+    pull_element(s->pull, a, s->node->inputs[0], i);
+    pull_element(s->pull, b, s->node->inputs[1], j);
+    arb_addmul(s->sum, a, b, s->pull->precision);
+    s->pull->work++;
+    arb_clear(a);
+    arb_clear(b);
+}
+
+static void convolution_pull(struct pull *pull, void *ball, struct node *node, size_t i)
+{
+    struct pulled_sum sum = { pull, node, ball };
+    arb_zero(ball);
+    each_term(node->parameters, i, pull_term, &sum);
+}
+
+/* A compensated dot product, Dot2 of Ogita, Rump and Oishi. */
+struct compensated_sum {
+    const double *a, *b;
+    double sum, low, magnitude;
+    size_t terms;
+};
+
+static void compensated_term(void *context, size_t i, size_t j)
+{
+    struct compensated_sum *s = context;
+    double product = s->a[i] * s->b[j], next = s->sum + product, z = next - s->sum;
+    s->low += ((s->sum - (next - z)) + (product - z)) + fma(s->a[i], s->b[j], -product);
+    s->sum = next;
+    s->magnitude += fabs(product);
+    s->terms++;
+}
+
+static bool convolution_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
+{
+    const struct convolution *c = node->parameters;
+    const struct node *a = node->inputs[0], *b = node->inputs[1];
+    if (!node_is_exact(a) || !node_is_exact(b) || !a->value || !b->value) return false;
+    struct compensated_sum s = { a->value, b->value, 0, 0, 0, 0 };
+    each_term(c, i, compensated_term, &s);
+    /* An input adjoint looks at every point and tap for the terms it has. */
+    pull->work += (s.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
+    double nu = (double)(s.terms + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    if (!pair_add(out, pair_exact(s.sum), pair_exact(s.low))) return false;
+    out->error = (gamma * gamma * s.magnitude + (double)s.terms * 0x1p-1073) * (1 + 0x1p-20);
+    return true;
+}
+
+static const struct primitive convolution_primitive = { "a convolution", convolution_backward, convolution_pull,
+                                                        convolution_pair };
 
 static bool shape_is(const struct node *node, const int64_t *shape)
 {

@@ -80,12 +80,12 @@ static void hardsigmoid(struct call *call)
                                   node_scalar(g, 1), y));
 }
 
-/* x (x + 3) / 6 between -3 and 3, both included. x times 0 below makes NaN of -infinity. */
+/* x (x + 3) / 6 between -3, included, and 3. x times 0 below makes NaN of -infinity. */
 static void hardswish(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = input_of(call), *zero = node_scalar(g, 0);
-    struct node *right = node_compare(g, COMPARE_GT, x, node_scalar(g, 3));
+    struct node *right = node_compare(g, COMPARE_GE, x, node_scalar(g, 3));
     struct node *middle = node_select(g, right, zero, x); /* no infinite slopes where the parabola ends */
     struct node *y = node_divide(g, node_multiply(g, middle, node_offset(g, middle, 3)), node_scalar(g, 6));
     struct node *endless = node_compare(g, COMPARE_EQ, x, node_scalar(g, -INFINITY));

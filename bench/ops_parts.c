@@ -398,7 +398,7 @@ const struct op ops_parts[] = {
     { "view_as_real", TENSOR | TORCH, "(Tensor input)", view_as_real, OP_ONE_NODE, 0, NULL },
     { "view_as_complex", TENSOR | TORCH, "(Tensor input)", view_as_complex, OP_ONE_NODE, 0, NULL },
     { "resize_|resize", TENSOR, "(Tensor input, *int[] size)", resize, OP_NO_GRADIENT, 0, NULL },
-    { "resize_as_|resize_as", TENSOR | TORCH, "(Tensor input, Tensor the_template)", resize, OP_NO_GRADIENT, 1, NULL },
+    { "resize_as_|resize_as", TENSOR | TORCH, "(Tensor input, Tensor the_template)", resize, 0, 1, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(parts);

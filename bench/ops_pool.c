@@ -240,7 +240,7 @@ static void lp_pool(struct call *call)
     struct node *base = node_select(g, nonzero, mean, node_scalar(g, 0));
     call_return_typed(
         call, node_apply2(g, "pow", node_scale(g, base, kernel), node_scalar(g, 1 / power)),
-        x->dtype);
+        call_float_type(call, &x, 1));
 }
 
 /* ---- maxima ------------------------------------------------------------------------- */

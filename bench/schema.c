@@ -222,7 +222,7 @@ static bool item_fits(enum parameter_type type, const struct value *v)
 static bool value_fits(const struct parameter *p, const struct value *v)
 {
     if (v->kind == VALUE_NONE)
-        return p->optional || p->type == TYPE_ANY || (p->has_default && p->fallback.kind == VALUE_NONE);
+        return p->optional || p->type == TYPE_ANY || p->type == TYPE_BOOL /* None is false */ || (p->has_default && p->fallback.kind == VALUE_NONE);
     if (!p->list || p->type == TYPE_ANY) return item_fits(p->type, v);
     if (v->kind != VALUE_LIST && v->kind != VALUE_SIZE)
         return (p->type == TYPE_INT || p->type == TYPE_FLOAT) && item_fits(p->type, v);

@@ -177,6 +177,84 @@ START_TEST(every_claim_is_run)
 }
 END_TEST
 
+/* Share of the names of a family that do something. */
+struct share {
+    const char *family;
+    size_t names, forward, differentiable, backward;
+};
+
+static struct share *share_of(struct share *shares, size_t *count, const char *family)
+{
+    size_t i = 0;
+    while (i < *count && strcmp(shares[i].family, family) != 0) i++;
+    if (i == *count) shares[(*count)++] = (struct share){ .family = family };
+    return &shares[i];
+}
+
+/* Families the catalogue is for; the others hold what stands in config/api_surface.json with a reason. */
+static bool is_core(const char *family)
+{
+    static const char *const core[] = { "elementwise_unary", "elementwise_binary", "elementwise_nary", "activation",
+        "compare_logical_bit", "reduction", "matmul", "conv", "pooling", "normalization", "loss", "indexing", "shape_view",
+        "sort_topk", "creation", "interpolation", "attention", "random" };
+    for (size_t i = 0; i < sizeof core / sizeof *core; i++)
+        if (!strcmp(core[i], family)) return true;
+    return false;
+}
+
+/* In every core family at least 95 % of the names run forward, and 95 % of those that PyTorch 1.13 can
+ * differentiate (tests/data/differentiable.txt, written by tests/long/against_torch) run backward. */
+START_TEST(families_are_covered)
+{
+    enum { MOST_FAMILIES = 100, MOST_NAMES = 4000 };
+    static struct share shares[MOST_FAMILIES];
+    static char names[MOST_NAMES][80];
+    struct arena arena = { 0 };
+    struct surface_name *surface;
+    struct bench_entry entry;
+    size_t count, families = 0, n_names = 0, differentiable = 0, backward = 0;
+
+    FILE *list = fopen(PROBE_TEST_DATA "/differentiable.txt", "r");
+    ck_assert_ptr_nonnull(list);
+    while (n_names < MOST_NAMES && fscanf(list, "%79s", names[n_names]) == 1) n_names++;
+    fclose(list);
+    ck_assert_uint_gt(n_names, 800);
+    ck_assert_int_eq(api_surface_read(&surface, &count, &arena).code, 0);
+    for (size_t i = 0; i < count; i++) {
+        char full[160];
+        struct share *share = share_of(shares, &families, surface[i].family);
+        bool runs = bench_find_entry(&entry, surface[i].group, surface[i].name);
+        const char *reason = surface[i].reason ? surface[i].reason : "";
+        ck_assert_uint_lt(families, MOST_FAMILIES);
+        if (!strcmp(surface[i].group, "NPU")) continue;
+        if (!runs && (strstr(reason, "sparse") || strstr(reason, "named dimensions") || strstr(reason, "uninitialised") ||
+                      strstr(reason, "Python function"))) continue;
+        share->names++;
+        share->forward += runs;
+        snprintf(full, sizeof full, "%s.%s", surface[i].group, surface[i].name);
+        for (size_t k = 0; k < n_names; k++)
+            if (!strcmp(names[k], full)) {
+                share->differentiable++;
+                share->backward += runs && entry.backward;
+                if (!runs || !entry.backward) fprintf(stderr, "%s: PyTorch differentiates it\n", full);
+            }
+    }
+    for (size_t i = 0; i < families; i++) {
+        const struct share *s = &shares[i];
+        if (!s->names) continue;
+        printf("%-22s %4zu of %4zu forward, %4zu of %4zu backward\n", s->family, s->forward, s->names, s->backward, s->differentiable);
+        differentiable += s->differentiable;
+        backward += s->backward;
+        if (!is_core(s->family)) continue;
+        ck_assert_msg(s->forward * 100 >= s->names * 95, "%s: fewer than 95 %% of the names run forward", s->family);
+        ck_assert_msg(s->backward * 100 >= s->differentiable * 95, "%s: fewer than 95 %% run backward", s->family);
+    }
+    printf("backward: %zu of %zu names that PyTorch differentiates\n", backward, differentiable);
+    ck_assert_uint_ge(backward * 100, differentiable * 95);
+    arena_release(&arena);
+}
+END_TEST
+
 /* A name that nobody checks says why. */
 START_TEST(every_gap_has_a_reason)
 {
@@ -206,6 +284,7 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, every_claim_is_run);
     tcase_add_test(tests, every_gap_has_a_reason);
+    tcase_add_test(tests, families_are_covered);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -496,6 +496,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calls", type=int, default=12, help="calls per name that PyTorch runs")
     parser.add_argument("--name", default="", help="only names that contain this")
+    parser.add_argument("--differentiable", type=pathlib.Path, help="write the names that gave a gradient there")
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = json.loads(pathlib.Path(options.ops).read_text())
@@ -514,6 +515,10 @@ def main():
             crashes.append(name)
         if not counts or not counts[0]:
             bare.append(name)
+    differentiable = sorted(p.parent.name for p in options.folder.glob("*/index.jsonl")
+                            if any(json.loads(line).get("grad_input") for line in p.read_text().splitlines()))
+    if options.differentiable:
+        options.differentiable.write_text("".join(name + "\n" for name in differentiable))
     print(f"{len(sources)} names, {totals[0]} calls run, {totals[1]} refused by PyTorch")
     print(f"no call for {len(bare)} names:", *bare)
     print(f"PyTorch crashed or hung {len(crashes)} times:", *sorted(set(crashes)))
@@ -539,14 +544,23 @@ def draw(name, calls, is_random, options, seed):
     r = random.Random(f"{seed} {name}")
     torch.manual_seed(r.randrange(1 << 30))
     book = Book(options.folder / name, r.randrange(1 << 30))
+    good, bad = draw_calls(book, name, calls, is_random, options.calls, r)
+    if book.records:
+        book.folder.mkdir(parents=True, exist_ok=True)
+        book.save()
+    return good, bad
+
+
+def draw_calls(book, name, calls, is_random, wanted, r):
+    """Add `wanted` calls of one name that PyTorch runs; how many it ran and refused."""
     good = bad = tries = 0
-    while good < options.calls and tries < 6 * options.calls:
+    while good < wanted and tries < 6 * wanted:
         tries += 1
         call = r.choice(calls).copy(name)
         if name.startswith("Tensor.__r") and name != "Tensor.__rshift__" and len(call.args) > 1:
             call.args[0], call.args[1] = call.args[1], call.args[0]
         changes = [c for c in CHANGES if not name.startswith("Tensor.__") or c not in OF_KEYWORDS]
-        for _ in range(r.choice([0, 1, 1, 1, 2, 2, 3]) if bad <= options.calls else 0):
+        for _ in range(r.choice([0, 1, 1, 1, 2, 2, 3]) if bad <= wanted else 0):
             before = call.copy()
             try:
                 r.choice(changes)(call, r)
@@ -562,9 +576,6 @@ def draw(name, calls, is_random, options, seed):
             continue
         good += done is True
         bad += done is False
-    if book.records:
-        book.folder.mkdir(parents=True, exist_ok=True)
-        book.save()
     return good, bad
 
 

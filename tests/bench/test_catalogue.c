@@ -18,10 +18,15 @@
 
 static const char *filter;
 
+/* Rows of one name, one for each signature of it. */
+enum { MOST_ROWS = 8 };
+
 struct name {
     const char *group, *name;
     bool forward, backward;         /* claimed */
     bool ran_forward, ran_backward; /* shown */
+    struct op_match rows[MOST_ROWS];
+    size_t n_rows;
 };
 
 struct list {
@@ -34,6 +39,18 @@ static bool is_listed(const struct list *list, const char *group, const char *na
     for (size_t i = 0; i < list->count; i++)
         if (!strcmp(list->names[i].group, group) && !strcmp(list->names[i].name, name)) return true;
     return false;
+}
+
+/* A search goes through the whole registry, and every call asks every name. */
+static void find_rows(struct name *name)
+{
+    struct op_match match;
+    const struct op *after = NULL;
+    while (op_find(&match, name->group, name->name, after)) {
+        ck_assert_msg(name->n_rows < MOST_ROWS, "%s.%s", name->group, name->name);
+        name->rows[name->n_rows++] = match;
+        after = match.op;
+    }
 }
 
 /* The surface's names that have a bench function, and the catalogue's own. */
@@ -51,22 +68,22 @@ static void collect(struct list *list, struct arena *arena)
     for (size_t i = 0; i < n_surface; i++)
         if (bench_find_entry(&entry, surface[i].group, surface[i].name))
             list->names[list->count++] =
-                (struct name){ surface[i].group, surface[i].name, entry.forward, entry.backward, false, false };
+                (struct name){ .group = surface[i].group, .name = surface[i].name,
+                               .forward = entry.forward, .backward = entry.backward };
     for (size_t i = 0; i < n_entries; i++)
         if (!is_listed(list, entries[i].group, entries[i].name))
-            list->names[list->count++] = (struct name){ entries[i].group, entries[i].name, entries[i].forward,
-                                                        entries[i].backward, false, false };
+            list->names[list->count++] =
+                (struct name){ .group = entries[i].group, .name = entries[i].name,
+                               .forward = entries[i].forward, .backward = entries[i].backward };
+    for (size_t i = 0; i < list->count; i++) find_rows(&list->names[i]);
 }
 
 /* Does one of the rows of this name serve the call? */
 static bool shares_row(const struct name *name, const struct op *row, bool *reflected)
 {
-    struct op_match match;
-    const struct op *after = NULL;
-    while (op_find(&match, name->group, name->name, after)) {
-        *reflected = match.reflected;
-        if (match.op == row) return true;
-        after = match.op;
+    for (size_t i = 0; i < name->n_rows; i++) {
+        *reflected = name->rows[i].reflected;
+        if (name->rows[i].op == row) return true;
     }
     return false;
 }

@@ -20,13 +20,16 @@
 /* Rows as text: cells joined by 0x1f, rows ended by 0x1e. */
 struct flat {
     char *text;
-    size_t length;
+    size_t length, room;
     bool in_row;
 };
 
 static void flat_add(struct flat *flat, const char *bytes, size_t length)
 {
-    flat->text = realloc(flat->text, flat->length + length + 1);
+    if (flat->length + length >= flat->room) {
+        flat->room = 2 * (flat->length + length + 1);
+        flat->text = realloc(flat->text, flat->room);
+    }
     memcpy(flat->text + flat->length, bytes, length);
     flat->length += length;
     flat->text[flat->length] = '\0';

@@ -189,8 +189,9 @@ static void local_response_norm(struct call *call)
         return;
     }
     int64_t channels = x->shape[1], below = size / 2, above = (size - 1) / 2;
-    int64_t *start = graph_allocate(g, 2 * (size_t)channels, sizeof *start), *end = start + channels;
+    int64_t *start = graph_allocate(g, 2 * (size_t)channels, sizeof *start);
     if (!start) return;
+    int64_t *end = start + channels;
     for (int64_t c = 0; c < channels; c++) { /* windows of channels, cut at the ends */
         start[c] = below < c ? c - below : 0;
         end[c] = above < channels - 1 - c ? c + above + 1 : channels;

@@ -215,6 +215,7 @@ void dtype_to_int64(int64_t *out, const void *in, enum dtype dtype, size_t n)
     case DT_I64: memcpy(out, in, n * sizeof *out); break;
     case DT_I32: EACH(out[i] = ((const int32_t *)in)[i]); break;
     case DT_I16: EACH(out[i] = ((const int16_t *)in)[i]); break;
+    /* NOLINTNEXTLINE(bugprone-signed-char-misuse,cert-str34-c): numbers, not characters */
     case DT_I8: EACH(out[i] = ((const int8_t *)in)[i]); break;
     case DT_U8: EACH(out[i] = ((const uint8_t *)in)[i]); break;
     case DT_BOOL: EACH(out[i] = ((const uint8_t *)in)[i] ? 1 : 0); break;

@@ -46,8 +46,9 @@ static bool starts_formula(const char *text, size_t length)
                                       ['@'] = true, ['\t'] = true, ['\r'] = true };
     if (!length) return false;
     if (starts[(unsigned char)text[0]]) return true;
-    return length >= 3 && memcmp(text, "\xef\xbc", 2) == 0 &&
-           memchr("\x85\x8b\x8d\x9d\xa0", text[2], 5) != NULL;
+    if (length < 3 || memcmp(text, "\xef\xbc", 2) != 0) return false;
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): five bytes, not a string */
+    return memchr("\x85\x8b\x8d\x9d\xa0", text[2], 5) != NULL;
 }
 
 static bool holds_formula(const char *text, size_t length)

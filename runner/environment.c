@@ -26,8 +26,8 @@ void environment_prepare(char *const *arguments)
 {
     /* Tensors come and go by the megabyte. With a fixed threshold they are mapped and unmapped
      * instead of growing a heap that never shrinks. */
-    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
-    (void)mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
+    (void)mallopt(M_TRIM_THRESHOLD, 8 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
     cJSON_InitHooks(&(cJSON_Hooks){ .malloc_fn = memory_allocate, .free_fn = memory_release });
     /* A reader that went away and a file that may not grow are errors of the write. */
     (void)signal(SIGPIPE, SIG_IGN);
@@ -35,6 +35,7 @@ void environment_prepare(char *const *arguments)
     if (openblas_get_parallel() == BLAS_OPENMP) {
         const char *threads = getenv("OMP_NUM_THREADS");
         if (!threads || strcmp(threads, "1")) {
+            /* NOLINTNEXTLINE(concurrency-mt-unsafe): one thread */
             (void)setenv("OMP_NUM_THREADS", "1", 1);
             (void)execv("/proc/self/exe", arguments);
         }

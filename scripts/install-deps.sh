@@ -13,7 +13,7 @@ build="gcc libc6-dev cmake ninja-build pkg-config
 # Oracles and tools of the tests: known-answer generator, other implementations of the same
 # operators, memory checker.
 tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy valgrind
-       clang libclang-rt-dev"
+       clang libclang-rt-dev clang-tidy cppcheck"
 
 packages=$build
 [ "${1:-}" = "--tests" ] && packages="$build $tests"

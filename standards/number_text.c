@@ -72,5 +72,5 @@ void number_text_shortest(char text[NUMBER_TEXT_BYTES], double x, enum dtype dty
     for (const char *c = scientific; c < exponent; c++)
         if (*c != '-' && *c != '.') digits[count++] = *c;
     if (x < 0) *text++ = '-';
-    write_positional(text, digits, count, atoi(exponent + 1));
+    write_positional(text, digits, count, (int)strtol(exponent + 1, NULL, 10));
 }

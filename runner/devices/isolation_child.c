@@ -102,7 +102,7 @@ static void default_signals(void)
                                 SIGUSR1, SIGUSR2 };
     sigset_t none;
     (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         (void)signal(ours[i], SIG_DFL);
 }

@@ -438,6 +438,7 @@ static struct status session_open(struct isolated *isolated, const void *request
     const uint64_t *environment =
         (const uint64_t *)(const void *)(session->start + start->environment);
     for (uint64_t i = 0; i < start->environment_count; i++)
+        /* NOLINTNEXTLINE(concurrency-mt-unsafe): in the kernel's process, before its library */
         (void)setenv((const char *)session->start + environment[2 * i],
                      (const char *)session->start + environment[2 * i + 1], 1);
     struct status st = load_libraries(isolated, session, start);

@@ -58,7 +58,7 @@ struct status bench_native_outputs(struct value *out, struct bench *bench);
 
 /* Tell the reference what the device returned (flat LIST, as above): index outputs that are
  * right by a tie are adopted, and the backward follows the device's indices and random draws.
- * Call between bench_open and bench_backward. */
+ * `got` is kept, not copied. Call between bench_open and bench_backward. */
 struct status bench_settle(struct bench *bench, const struct value *got);
 
 /* Have every reference carry the model of an honest kernel's error (`honest`, `honest_rms`):

@@ -137,6 +137,7 @@ static bool read_arguments(struct call *call, struct convolution_arguments *a, c
     }
     a->batched = x->rank == spatial + 2;
     a->groups = call_int(call, "groups");
+    if (a->groups < 1 || a->groups > INT32_MAX) call_fail(call, "%lld groups", (long long)a->groups);
     spatial_argument(call, "stride", spatial, 1, a->stride);
     spatial_argument(call, "dilation", spatial, 1, a->dilation);
     return !graph_failed(call->graph);
@@ -218,7 +219,8 @@ static void convolution_tbc(struct call *call)
     }
     struct convolution_arguments a = { .spatial = 1, .batched = true, .stride = { 1, 1, 1 },
                                        .dilation = { 1, 1, 1 }, .groups = 1 };
-    a.padding[2] = call_int(call, "pad");
+    spatial_argument(call, "pad", 1, 0, a.padding);
+    if (graph_failed(g)) return;
     int to_bct[3] = { 1, 2, 0 }, to_oik[3] = { 2, 1, 0 }, back[3] = { 2, 0, 1 };
     struct node *y = convolve(call, node_permute(g, x, to_bct), node_permute(g, w, to_oik), bias, &a);
     call_return(call, node_permute(g, y, back));

@@ -109,6 +109,19 @@ static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mo
     return x;
 }
 
+/* PyTorch's circular padding crops first: what is repeated is what is left. */
+static struct node *cropped(struct graph *g, struct node *x, struct padding *p)
+{
+    for (int d = 0; d < x->rank && !graph_failed(g); d++) {
+        int64_t from = p->before[d] < 0 ? -p->before[d] : 0, behind = p->after[d] < 0 ? -p->after[d] : 0;
+        if (!from && !behind) continue;
+        x = node_slice(g, x, d, from, x->shape[d] - from - behind, 1);
+        p->before[d] += from;
+        p->after[d] += behind;
+    }
+    return x;
+}
+
 static void pad(struct call *call)
 {
     static const char *const modes[] = { "constant", "reflect", "replicate", "circular" };
@@ -124,7 +137,7 @@ static void pad(struct call *call)
         x = pad_constant(call, x, &p,
                          call_is_none(call, "value") ? 0 : call_real(call, "value"));
     else
-        x = pad_repeating(call, x, (enum pad_mode)mode, &p);
+        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->graph, x, &p) : x, (enum pad_mode)mode, &p);
     call_return(call, x);
 }
 

@@ -382,10 +382,21 @@ static void tensor_solve(struct call *call)
     if (graph_failed(g)) return;
     int lead = b->rank;
     int64_t n = (int64_t)b->n, square[3] = { 1, n, n }, column[3] = { 1, n, 1 };
-    if (!call_is_none(call, "dims")) {
-        call_fail(call, "tensorsolve with dims is not in the catalogue");
-        return;
+    int64_t dims[TENSOR_MAX_RANK];
+    int order[TENSOR_MAX_RANK], moved = call_ints(call, "dims", dims, TENSOR_MAX_RANK), at = 0;
+    uint32_t behind = 0; /* the dimensions that go to the end */
+    if (moved > a->rank || lead > a->rank) call_fail(call, "more dimensions than the tensor of coefficients has");
+    if (graph_failed(g)) return;
+    for (int i = 0; i < moved; i++) {
+        int d = wrap_dim(call, dims[i], a->rank);
+        if (behind >> d & 1) call_fail(call, "a dimension is moved twice");
+        behind |= 1u << d;
+        order[a->rank - moved + i] = d;
     }
+    if (graph_failed(g)) return;
+    for (int d = 0; d < a->rank; d++)
+        if (!(behind >> d & 1)) order[at++] = d;
+    if (moved) a = node_permute(g, a, order);
     struct node *x = node_matmul(g, inverse_of(g, node_reshape(g, a, 3, square)), false, node_reshape(g, b, 3, column), false);
     if (!graph_failed(g)) call_return_typed(call, node_reshape(g, x, a->rank - lead, a->shape + lead), a->dtype);
 }

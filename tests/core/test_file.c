@@ -208,6 +208,35 @@ START_TEST(sizes_are_limited_by_suffix)
 }
 END_TEST
 
+/* Small texts: up to their limit and not beyond, also when trusted; without NUL bytes. */
+START_TEST(small_texts_are_texts)
+{
+    struct scratch dir = scratch_make();
+    char *text;
+    size_t bytes;
+
+    const char *path = scratch_text(&dir, "a.json", "{}\n");
+    ck_assert_int_eq(file_read_text(&text, &bytes, path, false).code, STATUS_OK);
+    ck_assert_uint_eq(bytes, 3);
+    ck_assert_str_eq(text, "{}\n");
+    memory_release(text);
+
+    ck_assert_int_eq(truncate(path, 4), 0);
+    struct status status = file_read_text(&text, &bytes, path, true);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "is no text: byte 3 is a NUL");
+
+    ck_assert_int_eq(truncate(path, (off_t)FILE_TEXT_BYTES), 0);
+    status = file_read_text(&text, &bytes, path, true);
+    CONTAINS(status, "byte 3 is a NUL"); /* its size is right */
+    ck_assert_int_eq(truncate(path, (off_t)FILE_TEXT_BYTES + 1), 0);
+    status = file_read_text(&text, &bytes, path, true);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "has 16777217 bytes; a file of this use may have 16777216");
+    scratch_remove(&dir);
+}
+END_TEST
+
 START_TEST(names_are_checked)
 {
     char longest[4200];
@@ -474,6 +503,8 @@ static struct status use_everything(const struct scratch *dir)
     if (status.code || closed.code) return status.code ? status : closed;
     TRY(file_read_path(&text, &bytes, other, false));
     memory_release(text);
+    TRY(file_read_text(&text, &bytes, other, false));
+    memory_release(text);
 
     struct file directory;
     TRY(file_open_append(&file, other, false));
@@ -580,6 +611,7 @@ int main(void)
     tcase_add_test(tests, permissions_are_checked);
     tcase_add_test(tests, owners_are_checked);
     tcase_add_test(tests, sizes_are_limited_by_suffix);
+    tcase_add_test(tests, small_texts_are_texts);
     tcase_add_test(tests, names_are_checked);
     tcase_add_test(tests, long_names_are_shown_by_their_end);
     tcase_add_loop_test(tests, names_stay_inside, 0, 2);

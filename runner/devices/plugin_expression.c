@@ -116,19 +116,28 @@ static int64_t floor_divide(int64_t a, int64_t b)
     return q - (a % b != 0 && (a < 0) != (b < 0));
 }
 
+/* With the sign of b, as Python's. */
+static int64_t floor_remainder(int64_t a, int64_t b)
+{
+    int64_t rest = b == -1 ? 0 : a % b; /* the smallest number has no quotient by -1 */
+    return rest && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 static struct status integer_operation(struct expression_value *out, const struct reader *r,
                                        char operation, int64_t a, int64_t b)
 {
     int64_t result = 0;
     bool overflow = false;
-    if ((operation == 'f' || operation == '%') && (b == 0 || (b == -1 && a == INT64_MIN)))
-        return fault(r, "division by zero");
+    if ((operation == 'f' || operation == '%') && b == 0) return fault(r, "division by zero");
     switch (operation) {
     case '+': overflow = __builtin_add_overflow(a, b, &result); break;
     case '-': overflow = __builtin_sub_overflow(a, b, &result); break;
     case '*': overflow = __builtin_mul_overflow(a, b, &result); break;
-    case 'f': result = floor_divide(a, b); break;
-    default: result = a - floor_divide(a, b) * b; break;
+    case 'f':
+        overflow = b == -1 && a == INT64_MIN;
+        if (!overflow) result = floor_divide(a, b);
+        break;
+    default: result = floor_remainder(a, b); break;
     }
     if (overflow) return fault(r, "the number does not fit 64 bits");
     *out = (struct expression_value){ .kind = EXPRESSION_INT, .integer = result };

@@ -367,8 +367,8 @@ static struct status apply_index(struct expression_value *value, const struct re
     size_t count = value->list.count;
     if (is_slice) {
         size_t from = slice_bound(first, count, 0), to = slice_bound(last, count, count);
-        value->list.items += from < to ? from : 0;
         value->list.count = from < to ? to - from : 0;
+        if (value->list.count) value->list.items += from; /* an empty list has no items to point to */
         return status_ok();
     }
     int64_t i = first->integer < 0 ? first->integer + (int64_t)count : first->integer;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int (*memory_fault)(size_t bytes);
@@ -33,7 +34,10 @@ void memory_release(void *block)
 
 void *memory_reserve(size_t bytes)
 {
+    struct rlimit limit;
     if (memory_fault && memory_fault(bytes)) return NULL;
+    /* Where address space is counted a range would take it from everything else. */
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur != RLIM_INFINITY) return NULL;
     void *range = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return range == MAP_FAILED ? NULL : range;

@@ -13,7 +13,8 @@ void *memory_allocate_zeroed(size_t count, size_t bytes) __attribute__((malloc))
 void *memory_resize(void *block, size_t bytes);
 void memory_release(void *block);
 
-/* A range of `bytes` of address space, page aligned; NULL when it is refused. Pages take memory
+/* A range of `bytes` of address space, page aligned; NULL when it is refused, and always where
+ * address space is limited (RLIMIT_AS). Pages take memory
  * when they are first written to, and are zero then. memory_discard gives the whole pages of
  * [start, start + bytes) back; they read as zero afterwards. memory_unmap ends a range. */
 void *memory_reserve(size_t bytes);

@@ -3,6 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/arena.h"
 #include "core/checked.h"
@@ -123,6 +124,66 @@ START_TEST(strings_are_copied)
 }
 END_TEST
 
+/* A reserved range hands out one piece after the other, and the same places again after a reset,
+ * whatever the sizes; what does not fit comes from blocks. */
+START_TEST(a_range_is_used_again)
+{
+    struct arena arena = { .keep_bytes = 64 << 10 };
+    arena_reserve(&arena, 1 << 20);
+    ck_assert_ptr_nonnull(arena.reserved);
+    struct arena_block *reserved = arena.reserved;
+    arena_reserve(&arena, 1 << 21); /* one is enough */
+    ck_assert_ptr_eq(arena.reserved, reserved);
+    unsigned char *first = arena_allocate(&arena, 1000), *second = arena_allocate(&arena, 300000);
+    ck_assert(second > first && second < first + 8192);
+    memset(second, 0xff, 300000);
+    ck_assert_uint_eq(arena.held_bytes, 0);
+    arena_reset(&arena);
+    unsigned char *again = arena_allocate(&arena, 400000);
+    ck_assert_ptr_eq(again, first);
+    memset(again, 1, 400000);
+    ck_assert_int_eq(again[399999], 1);
+    unsigned char *large = arena_allocate(&arena, 1 << 20); /* beyond the range */
+    memset(large, 2, 1 << 20);
+    ck_assert_uint_ge(arena.held_bytes, 1 << 20);
+    ck_assert_int_eq(again[399999], 1);
+    ck_assert_uint_eq((uintptr_t)large % 64, 0);
+    arena_release(&arena);
+    ck_assert_ptr_null(arena.reserved);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 10));
+    arena_release(&arena);
+}
+END_TEST
+
+static int refuse(size_t bytes)
+{
+    (void)bytes;
+    return 1;
+}
+
+/* Without a range, or where address space is limited, blocks serve as well. */
+START_TEST(a_range_can_be_refused)
+{
+    struct arena arena = { 0 };
+    memory_fault = refuse;
+    arena_reserve(&arena, 1 << 20);
+    memory_fault = NULL;
+    ck_assert_ptr_null(arena.reserved);
+    ck_assert_ptr_nonnull(arena_allocate(&arena, 10));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which reserve terabytes */
+    struct rlimit before, limited;
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &before), 0);
+    limited = before;
+    limited.rlim_cur = (rlim_t)4 << 30;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limited), 0);
+    arena_reserve(&arena, 1 << 20);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &before), 0);
+    ck_assert_ptr_null(arena.reserved);
+#endif
+    arena_release(&arena);
+}
+END_TEST
+
 static int fail_after;
 
 static int fail_allocation(size_t bytes)
@@ -195,6 +256,8 @@ int main(void)
     tcase_add_test(tests, overflowing_requests_fail);
     tcase_add_test(tests, zeroed_is_zero_also_after_reuse);
     tcase_add_test(tests, strings_are_copied);
+    tcase_add_test(tests, a_range_is_used_again);
+    tcase_add_test(tests, a_range_can_be_refused);
     tcase_add_test(tests, failing_memory_is_survived);
     tcase_add_test(tests, checked_sizes);
     suite_add_tcase(suite, tests);

@@ -40,17 +40,39 @@ static bool count_before(const cJSON *root, const cJSON *item, size_t *count)
     return false;
 }
 
-/* Behind the string that begins here, in a text that is known to be valid. */
+/* Behind the string that begins here. The text is valid; should cJSON have taken one for valid that
+ * is not, the end of the text ends the string. */
 static const char *skip_string(const char *text)
 {
-    for (text++; *text != '"'; text++)
-        text += *text == '\\';
-    return text + 1;
+    for (text++; *text && *text != '"'; text++)
+        text += *text == '\\' && text[1];
+    return text + (*text == '"');
+}
+
+/* cJSON takes every control character for a blank. */
+static bool is_blank(char c)
+{
+    return c && (unsigned char)c <= ' ';
 }
 
 static const char *skip_blanks(const char *text)
 {
-    return text + strspn(text, " \t\r\n");
+    while (is_blank(*text)) text++;
+    return text;
+}
+
+/* Behind a number, true, false or null. */
+static const char *skip_word(const char *text)
+{
+    while (*text && !is_blank(*text) && !strchr(",]}", *text)) text++;
+    return text;
+}
+
+/* Behind the byte order mark that cJSON passes over. */
+static const char *skip_mark(const char *text)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    return strncmp(text, mark, sizeof mark - 1) ? text : text + sizeof mark - 1;
 }
 
 /* Where value number `index` of a valid JSON text begins; for a member, where its key does. */
@@ -58,7 +80,7 @@ static const char *find_value(const char *text, size_t index)
 {
     const char *key = NULL;
 
-    for (text = skip_blanks(text); *text; text = skip_blanks(text)) {
+    for (text = skip_blanks(skip_mark(text)); *text; text = skip_blanks(text)) {
         const char *start = text;
         if (strchr("}],:", *text)) {
             text++;
@@ -73,7 +95,7 @@ static const char *find_value(const char *text, size_t index)
         } else if (*text == '{' || *text == '[') {
             text++;
         } else {
-            text += strcspn(text, " \t\r\n,]}");
+            text = skip_word(text);
         }
         if (index-- == 0) return key ? key : start;
         key = NULL;

@@ -248,6 +248,9 @@ static const struct {
     { "{ \"overrides\": [ { \"standard\":\n \"ulps\" } ] }", "\"ulps\" is no standard", 1 },
     { "{ \"overrides\": [ { \"standard\": 4 } ] }", "expected a string", 1 },
     { "{ \"overrides\": [\n{ \"api\" \"mm\" } ] }", "line 2, column 9: not valid JSON", 2 },
+    /* Control characters that cJSON takes for blanks, and a byte order mark. */
+    { "\020\001{\"overrides\": [\n\"a,\\\"b\", 1\v]}", "expected an object", 2 },
+    { "\xEF\xBB\xBF{\n\",\":{}}", "unknown key \",\"", 2 },
     { "{ \"overrides\": [] } x", "not valid JSON", 1 },
     { "", "not valid JSON", 1 },
 };

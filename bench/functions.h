@@ -44,6 +44,9 @@ struct binary_function {
     void (*derivative)(struct graph *graph, struct node *a, struct node *b, struct node *y,
                        struct node **da, struct node **db);
     int linear_sign; /* not 0: f = a + linear_sign * b, and derivative is NULL */
+    /* The same values as `scalar` for arrays, or NULL. `y` may not be a or b. A function that has
+     * this is off by at most 2 u |y| + 2^-1074 where its operands are exact. */
+    void (*vector)(double *y, const double *a, const double *b, size_t n);
 };
 
 /* Lookup by name; NULL when there is none. Names: bench/functions_unary.c, functions_binary.c. */

@@ -7,6 +7,7 @@
 #include <sleef.h>
 
 #include "bench/functions.h"
+#include "bench/functions_vector.h"
 #include "bench/vector_math.h"
 
 #define U UNIT_ROUNDOFF
@@ -533,23 +534,23 @@ PARTIALS(d_polygamma)
 
 /* clang-format off */
 static const struct binary_function functions[] = {
-    { "add",       value_add,       error_sum,        arb_add,        NULL,        1 },
-    { "subtract",  value_subtract,  error_sum,        arb_sub,        NULL,        -1 },
-    { "multiply",  value_multiply,  error_product,    arb_mul,        d_multiply, 0 },
-    { "divide",    value_divide,    error_quotient,   arb_div,        d_divide, 0 },
-    { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0 },
-    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0 },
-    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0 },
-    { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0 },
-    { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0 },
-    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0 },
-    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0 },
-    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, d_logaddexp2, 0 },
-    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     d_xlogy, 0 },
-    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0 },
-    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0 },
-    { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0 },
-    { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0 },
+    { "add",       value_add,       error_sum,        arb_add,        NULL,        1, NULL },
+    { "subtract",  value_subtract,  error_sum,        arb_sub,        NULL,        -1, NULL },
+    { "multiply",  value_multiply,  error_product,    arb_mul,        d_multiply, 0, NULL },
+    { "divide",    value_divide,    error_quotient,   arb_div,        d_divide, 0, NULL },
+    { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0, array_pow },
+    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0, NULL },
+    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0, NULL },
+    { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0, NULL },
+    { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0, NULL },
+    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0, NULL },
+    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0, NULL },
+    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, d_logaddexp2, 0, NULL },
+    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     d_xlogy, 0, NULL },
+    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0, NULL },
+    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0, NULL },
+    { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0, NULL },
+    { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0, NULL },
 };
 /* clang-format on */
 

@@ -140,9 +140,9 @@ static double value_erfinv(double x)
 }
 
 /* SLEEF's function keeps its bound for positive arguments only. */
-static double value_lgamma(double x)
+double value_lgamma(double x)
 {
-    if (x > 0 || isnan(x)) return Sleef_lgamma_u10(x);
+    if (x > 0 || isnan(x)) return scalar_lgamma(x);
     return isinf(x) || x == floor(x) ? INFINITY : from_balls(ball_lgamma, x);
 }
 
@@ -636,7 +636,7 @@ static const struct unary_function functions[] = {
     { "logsigmoid",   value_logsigmoid,   vector_logsigmoid,  6,    slope_logsigmoid,    ball_logsigmoid,  d_logsigmoid },
     { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        d_mish },
     { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
-    { "lgamma",       value_lgamma,       NULL,  1,    NULL,                ball_lgamma,      d_lgamma },
+    { "lgamma",       value_lgamma,       array_lgamma,  1,    NULL,                ball_lgamma,      d_lgamma },
     { "digamma",      value_digamma,      NULL,  256,  NULL,                arb_digamma,      d_digamma },
     { "erfinv",       value_erfinv,       NULL,  1,    NULL,                arb_hypgeom_erfinv, d_erfinv },
     { "i0",           value_i0,           NULL,  1,    slope_sinh,          ball_i0,          d_i0 },

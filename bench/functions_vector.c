@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "bench/vector_math.h"
+#include "core/vectorize.h"
 
 enum { BLOCK = 512 }; /* doubles: a few of these stay in the first-level cache */
 
@@ -37,6 +38,24 @@ ARRAY(vector_square, x * x)
         }                                                                                   \
     }
 FUNCTIONS_REPAIRED(REPAIRED)
+
+void array_lgamma(double *restrict out, const double *restrict in, size_t n)
+{
+    vector_lgamma(out, in, n);
+    for (size_t i = 0; i < n; i++)
+        if (in[i] <= 0) out[i] = value_lgamma(in[i]);
+}
+
+VECTORIZED void array_pow(double *restrict out, const double *restrict x, const double *restrict y, size_t n)
+{
+    vector_pow(out, x, y, n);
+    for (size_t i = 0; i < n; i++) {
+        double z = out[i];
+        z = y[i] == 2 ? x[i] * x[i] : z;
+        z = y[i] == 1 ? x[i] : z;
+        out[i] = y[i] == 0.5 && x[i] >= 0 ? sqrt(x[i]) : z;
+    }
+}
 
 /* Blocks for a formula with one library call: PREPARE gives its argument from x, FINISH the
  * result from x and the call's value e. */

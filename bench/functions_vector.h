@@ -13,6 +13,13 @@
 FUNCTIONS_REPAIRED(DECLARE_REPAIRED)
 #undef DECLARE_REPAIRED
 
+/* ln|gamma(x)|, by value_lgamma where x is not positive. */
+double value_lgamma(double x);
+void array_lgamma(double *y, const double *x, size_t n);
+
+/* x^y with the exact powers of value_pow. `z` may not be x or y. */
+void array_pow(double *z, const double *x, const double *y, size_t n);
+
 void vector_abs(double *y, const double *x, size_t n);
 void vector_sqrt(double *y, const double *x, size_t n);
 void vector_rsqrt(double *y, const double *x, size_t n);

@@ -369,12 +369,32 @@ struct binary_context {
             }                                                                               \
     } while (0)
 
+/* A row by the function for arrays, what has a step of 0 repeated. */
+static void vector_row(const struct binary_function *f, double *z, const double *a, int64_t step_a, const double *b,
+                       int64_t step_b, size_t count)
+{
+    enum { BLOCK = 256 };
+    double x[BLOCK], y[BLOCK];
+    for (size_t i = 0; i < BLOCK && i < count; i++) {
+        x[i] = *a;
+        y[i] = *b;
+    }
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t n = count - start < BLOCK ? count - start : BLOCK;
+        f->vector(z + start, step_a ? a + start : x, step_b ? b + start : y, n);
+    }
+}
+
 static void generic_row(void *context, size_t out, size_t count, const size_t *offset,
                         const int64_t *step)
 {
     const struct binary_context *c = context;
     const double *a = c->a->value + offset[0], *b = c->b->value + offset[1];
     double *z = c->out->value + out;
+    if (c->f->vector && count >= 4) {
+        vector_row(c->f, z, a, step[0], b, step[1], count);
+        return;
+    }
     BINARY_LOOP(c->f->scalar(x, y));
 }
 
@@ -606,6 +626,9 @@ static struct node *evaluate_binary(struct graph *graph, const struct binary_fun
     if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
         node->relative = graph_is_model(graph) ? context.kernel : graph->unit;
         node->absolute = graph->tiny;
+    } else if (!graph_is_model(graph) && f->vector && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
+        node->relative = 2 * UNIT_ROUNDOFF;
+        node->absolute = 0x1p-1074;
     } else if (!graph_is_model(graph) &&
                relative_bound(node, operands[0], operands[1], context.operation)) {
         return node;

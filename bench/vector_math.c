@@ -31,6 +31,11 @@ double scalar_pow(double x, double y)
     return Sleef_finz_powd1_u10purecfma(x, y);
 }
 
+static void narrow_pow(double *out, const double *x, const double *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) out[i] = scalar_pow(x[i], y[i]);
+}
+
 #if defined(__x86_64__)
 
 #define FOUR(name, error) NAME3(Sleef_finz_##name##d4_u, error, avx2)
@@ -68,6 +73,32 @@ VECTOR_MATH_UNARY(DECLARE_WIDE)
     }
 VECTOR_MATH_UNARY(DEFINE_WIDE)
 
+__attribute__((target("avx2,fma"))) __m256d Sleef_finz_powd4_u10avx2(__m256d, __m256d);
+__attribute__((target("avx512f"))) __m512d Sleef_finz_powd8_u10avx512f(__m512d, __m512d);
+
+__attribute__((target("avx2,fma"))) static void four_pow(double *out, const double *x, const double *y, size_t n)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        _mm256_storeu_pd(out + i, Sleef_finz_powd4_u10avx2(_mm256_loadu_pd(x + i), _mm256_loadu_pd(y + i)));
+    narrow_pow(out + i, x + i, y + i, n - i);
+}
+
+__attribute__((target("avx512f"))) static void eight_pow(double *out, const double *x, const double *y, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm512_storeu_pd(out + i, Sleef_finz_powd8_u10avx512f(_mm512_loadu_pd(x + i), _mm512_loadu_pd(y + i)));
+    narrow_pow(out + i, x + i, y + i, n - i);
+}
+
+static void wide_pow(int width, double *out, const double *x, const double *y, size_t n)
+{
+    if (width == 8) eight_pow(out, x, y, n);
+    else if (width == 4) four_pow(out, x, y, n);
+    else narrow_pow(out, x, y, n);
+}
+
 static int best_width(void)
 {
     if (__builtin_cpu_supports("avx512f")) return 8;
@@ -101,6 +132,16 @@ VECTOR_MATH_UNARY(DECLARE_WIDE)
     }
 VECTOR_MATH_UNARY(DEFINE_WIDE)
 
+float64x2_t Sleef_finz_powd2_u10advsimd(float64x2_t, float64x2_t);
+
+static void wide_pow(int width, double *out, const double *x, const double *y, size_t n)
+{
+    size_t i = 0;
+    for (; width >= 2 && i + 2 <= n; i += 2)
+        vst1q_f64(out + i, Sleef_finz_powd2_u10advsimd(vld1q_f64(x + i), vld1q_f64(y + i)));
+    narrow_pow(out + i, x + i, y + i, n - i);
+}
+
 static int best_width(void)
 {
     return 2;
@@ -113,6 +154,12 @@ static int best_width(void)
     }
 
 #else
+
+static void wide_pow(int width, double *out, const double *x, const double *y, size_t n)
+{
+    (void)width;
+    narrow_pow(out, x, y, n);
+}
 
 static int best_width(void)
 {
@@ -145,3 +192,8 @@ void vector_math_limit(int width)
         narrow_##name(out, in, n);                                                          \
     }
 VECTOR_MATH_UNARY(DEFINE_VECTOR)
+
+void vector_pow(double *out, const double *x, const double *y, size_t n)
+{
+    wide_pow(vector_math_width(), out, x, y, n);
+}

@@ -14,7 +14,8 @@
 #define VECTOR_MATH_UNARY(X)                                                                \
     X(exp, 10) X(exp2, 10) X(expm1, 10) X(log, 10) X(log2, 10) X(log10, 10) X(log1p, 10)      \
     X(sin, 10) X(cos, 10) X(tan, 10) X(asin, 10) X(acos, 10) X(atan, 10) X(sinh, 10)          \
-    X(cosh, 10) X(tanh, 10) X(asinh, 10) X(acosh, 10) X(atanh, 10) X(erf, 10) X(erfc, 15)
+    X(cosh, 10) X(tanh, 10) X(asinh, 10) X(acosh, 10) X(atanh, 10) X(erf, 10) X(erfc, 15)     \
+    X(lgamma, 10) /* of positive numbers */
 
 #define VECTOR_MATH_DECLARE(name, error)                                                    \
     void vector_##name(double *out, const double *in, size_t n);                             \
@@ -22,8 +23,9 @@
 VECTOR_MATH_UNARY(VECTOR_MATH_DECLARE)
 #undef VECTOR_MATH_DECLARE
 
-/* x^y, elements apart by the steps (0 or 1). */
+/* x^y. `out` may be x or y. */
 double scalar_pow(double x, double y);
+void vector_pow(double *out, const double *x, const double *y, size_t n);
 
 /* 8, 4 or 1: doubles per call of the variant in use. */
 int vector_math_width(void);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/inputs.h"
+#include "bench/functions.h"
 #include "bench/vector_math.h"
 
 /* Kept from being folded at compile time. */
@@ -116,6 +117,37 @@ START_TEST(widths_give_the_same_bits)
 }
 END_TEST
 
+/* The same of x^y; exact powers, mixed signs and special values among the arguments. */
+START_TEST(powers_have_the_same_bits_at_every_width)
+{
+    static const int widths[] = { 0, 8, 4, 2, 1 };
+    static const double exponents[] = { 2, 1, 0.5, 3, -1, 0, 0.25, -2.5, 1e300, INFINITY, NAN };
+    enum { N = 8000 };
+    const struct binary_function *pow_row = binary_find("pow");
+    double *x = malloc(N * sizeof *x), *y = malloc(N * sizeof *y), *z = malloc((N + 1) * sizeof *z);
+    struct numbers numbers = { 31 };
+    for (size_t i = 0; i < N; i++) {
+        x[i] = i % 11 ? mixed_input(&numbers, i, -40, 40) : few_specials[i % FEW_SPECIALS];
+        y[i] = i % 3 ? mixed_input(&numbers, i + 1, -9, 9) : exponents[i / 3 % (sizeof exponents / sizeof *exponents)];
+    }
+    for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+        vector_math_limit(widths[k]);
+        for (size_t n = N - 9; n <= N; n++) {
+            z[n] = 42;
+            pow_row->vector(z, x, y, n);
+            ck_assert(z[n] == 42); /* nothing beyond the end */
+        }
+        for (size_t i = 0; i < N; i++)
+            ck_assert_msg(same_bits(z[i], pow_row->scalar(x[i], y[i])), "%a ^ %a at width %d: %a, alone %a", x[i], y[i],
+                          widths[k], z[i], pow_row->scalar(x[i], y[i]));
+    }
+    vector_math_limit(0);
+    free(x);
+    free(y);
+    free(z);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("arithmetic");
@@ -126,6 +158,7 @@ int main(void)
     tcase_add_test(tests, products_are_not_fused_into_sums);
     tcase_add_test(tests, rounding_is_to_nearest_and_subnormals_are_kept);
     tcase_add_test(tests, no_file_is_compiled_with_fast_math);
+    tcase_add_test(tests, powers_have_the_same_bits_at_every_width);
     tcase_add_loop_test(tests, widths_give_the_same_bits, 0, sizeof functions / sizeof *functions);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

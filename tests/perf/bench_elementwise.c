@@ -47,7 +47,9 @@ static void plain(double *out, double *in, const float *x, const float *y, size_
     } else {
         const struct binary_function *g = binary_find(name);
         dtype_to_double(in + n, y, DT_F32, n);
-        for (size_t i = 0; i < n; i++) out[i] = g->scalar(in[i], in[n + i]);
+        if (g->vector) g->vector(out, in, in + n, n);
+        else
+            for (size_t i = 0; i < n; i++) out[i] = g->scalar(in[i], in[n + i]);
     }
 }
 

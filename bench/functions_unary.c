@@ -149,24 +149,25 @@ double value_lgamma(double x)
 /* x > 0: shifted up to 10, then the asymptotic series with 8 terms, whose rest is below 1e-17 there.
  * The shift sums at most 10 reciprocals that add up to no more than |y| + 2.4; for |y| >= 0.05 their
  * roundings (11 u each, the logarithm's 5 u) are less than 256 ulp. */
+const double digamma_coefficients[DIGAMMA_TERMS] = { -1.0 / 12,  1.0 / 120,       -1.0 / 252, 1.0 / 240,
+                                                     -1.0 / 132, 691.0 / 32760, -1.0 / 12,  3617.0 / 8160 };
+
 static double digamma_series(double x)
 {
-    static const double b[] = { -1.0 / 12, 1.0 / 120, -1.0 / 252, 1.0 / 240,
-                                -1.0 / 132, 691.0 / 32760, -1.0 / 12, 3617.0 / 8160 };
     double sum = 0, series = 0;
-    for (; x < 10; x += 1) sum += 1 / x;
+    for (; x < DIGAMMA_FROM; x += 1) sum += 1 / x;
     double y = 1 / (x * x);
-    for (int i = 7; i >= 0; i--) series = (series + b[i]) * y;
+    for (int i = DIGAMMA_TERMS - 1; i >= 0; i--) series = (series + digamma_coefficients[i]) * y;
     return scalar_log(x) - 0.5 / x + series - sum;
 }
 
-static double value_digamma(double x)
+double value_digamma(double x)
 {
     if (isinf(x)) return x > 0 ? x : NAN;
     if (x == 0) return copysign(INFINITY, -x);
     if (isnan(x) || (x < 0 && x == floor(x))) return NAN;
     double y = x > 0x1p-1000 ? digamma_series(x) : 0;
-    return fabs(y) >= 0.05 ? y : from_balls(arb_digamma, x);
+    return fabs(y) >= DIGAMMA_LEAST ? y : from_balls(arb_digamma, x);
 }
 
 static double value_i0(double x)
@@ -637,7 +638,7 @@ static const struct unary_function functions[] = {
     { "mish",         value_mish,         vector_mish,  13,   slope_smooth_relu,   ball_mish,        d_mish },
     { "gelu",         value_gelu,         vector_gelu,  10,   slope_smooth_relu,   ball_gelu,        d_gelu },
     { "lgamma",       value_lgamma,       array_lgamma,  1,    NULL,                ball_lgamma,      d_lgamma },
-    { "digamma",      value_digamma,      NULL,  256,  NULL,                arb_digamma,      d_digamma },
+    { "digamma",      value_digamma,      array_digamma,  256,  NULL,                arb_digamma,      d_digamma },
     { "erfinv",       value_erfinv,       NULL,  1,    NULL,                arb_hypgeom_erfinv, d_erfinv },
     { "i0",           value_i0,           NULL,  1,    slope_sinh,          ball_i0,          d_i0 },
     { "i1",           value_i1,           NULL,  1,    slope_sinh,          ball_i1,          d_i1 },

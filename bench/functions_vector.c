@@ -46,6 +46,46 @@ void array_lgamma(double *restrict out, const double *restrict in, size_t n)
         if (in[i] <= 0) out[i] = value_lgamma(in[i]);
 }
 
+/* The shift and the series of `count` positive arguments, without a branch: a step that an argument
+ * no longer needs adds 0. */
+VECTORIZED static void digamma_block(double *restrict shifted, double *restrict sum, const double *restrict x, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double z = x[i], total = 0;
+        for (int k = 0; k < DIGAMMA_FROM; k++) {
+            total += z < DIGAMMA_FROM ? 1 / z : 0;
+            z += z < DIGAMMA_FROM ? 1 : 0;
+        }
+        shifted[i] = z;
+        sum[i] = total;
+    }
+}
+
+VECTORIZED static void digamma_finish(double *restrict y, const double *restrict shifted, const double *restrict sum,
+                                      const double *restrict logarithm, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double z = shifted[i], square = 1 / (z * z), series = 0;
+        for (int k = DIGAMMA_TERMS - 1; k >= 0; k--) series = (series + digamma_coefficients[k]) * square;
+        y[i] = logarithm[i] - 0.5 / z + series - sum[i];
+    }
+}
+
+void array_digamma(double *restrict out, const double *restrict in, size_t n)
+{
+    double shifted[BLOCK], sum[BLOCK], logarithm[BLOCK];
+    for (size_t start = 0; start < n; start += BLOCK) {
+        size_t count = n - start < BLOCK ? n - start : BLOCK;
+        const double *x = in + start;
+        double *y = out + start;
+        digamma_block(shifted, sum, x, count);
+        vector_log(logarithm, shifted, count);
+        digamma_finish(y, shifted, sum, logarithm, count);
+        for (size_t i = 0; i < count; i++)
+            if (!(x[i] > 0x1p-1000 && x[i] < INFINITY && fabs(y[i]) >= DIGAMMA_LEAST)) y[i] = value_digamma(x[i]);
+    }
+}
+
 VECTORIZED void array_pow(double *restrict out, const double *restrict x, const double *restrict y, size_t n)
 {
     vector_pow(out, x, y, n);

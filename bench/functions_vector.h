@@ -17,6 +17,14 @@ FUNCTIONS_REPAIRED(DECLARE_REPAIRED)
 double value_lgamma(double x);
 void array_lgamma(double *y, const double *x, size_t n);
 
+/* The asymptotic series of digamma: shifted up to DIGAMMA_FROM; a value below DIGAMMA_LEAST is left
+ * to value_digamma, as are arguments that are not positive or not finite. */
+enum { DIGAMMA_TERMS = 8, DIGAMMA_FROM = 10 };
+#define DIGAMMA_LEAST 0.05
+extern const double digamma_coefficients[DIGAMMA_TERMS];
+double value_digamma(double x);
+void array_digamma(double *y, const double *x, size_t n);
+
 /* x^y with the exact powers of value_pow. `z` may not be x or y. */
 void array_pow(double *z, const double *x, const double *y, size_t n);
 

@@ -346,6 +346,10 @@ static void scaled_masked_softmax(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "x"), *mask = call_tensor(call, "mask");
     if (graph_failed(g)) return;
+    if (x->rank < 2) {
+        call_fail(call, "scores have at least two dimensions");
+        return;
+    }
     if (call_bool(call, "fixed_triu_mask"))
         mask = upper_triangle(g, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
     /* This operator adds nothing: masked scores are replaced by -10000. */
@@ -383,6 +387,14 @@ static struct node *from_bnsd(struct graph *g, struct node *x, const char *layou
     return node_reshape(g, y, 3, shape);
 }
 
+/* A number of tokens, no more than lets sums with lengths of sequences be formed. */
+static int64_t token_window(struct call *call, const char *name)
+{
+    const int64_t most = INT64_C(1) << 60;
+    int64_t tokens = call_int(call, name);
+    return tokens > most ? most : tokens < -most ? -most : tokens;
+}
+
 /* The mask the operator works with: given, or implied by sparse_mode and the token window. The
  * compressed 2048 x 2048 masks of modes 2 to 4 stand for the triangles they are cut from. */
 static struct node *attention_mask(struct call *call, int64_t rows, int64_t columns)
@@ -390,7 +402,7 @@ static struct node *attention_mask(struct call *call, int64_t rows, int64_t colu
     struct graph *g = call->graph;
     struct node *given = call_optional_tensor(call, "atten_mask");
     int64_t mode = call_int(call, "sparse_mode");
-    int64_t before = call_int(call, "pre_tockens"), after = call_int(call, "next_tockens");
+    int64_t before = token_window(call, "pre_tockens"), after = token_window(call, "next_tockens");
     switch (mode) {
     case 0:
         if (given) return given;
@@ -427,6 +439,11 @@ static void fusion_attention(struct call *call)
     }
     /* Heads of key and value: from the head width where heads are folded into the last dimension. */
     bool folded = strlen(layout) == 3;
+    int rank = folded ? 3 : 4;
+    if (q->rank != rank || k->rank != rank || v->rank != rank) {
+        call_fail(call, "input_layout \"%s\" with these shapes is not in the catalogue", layout);
+        return;
+    }
     int64_t width = folded && heads > 0 ? q->shape[q->rank - 1] / heads : 1;
     int64_t key_heads = folded && width > 0 ? k->shape[k->rank - 1] / width : 0;
     q = to_bnsd(call, q, layout, heads);

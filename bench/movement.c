@@ -261,6 +261,10 @@ struct node *node_concatenate(struct graph *graph, struct node **parts, int coun
         graph_fail(graph, STATUS_SKIP, "concatenation of nothing");
         return node_scalar(graph, 0);
     }
+    if (dim < 0 || dim >= parts[0]->rank) {
+        graph_fail(graph, STATUS_SKIP, "tensors of %d dimensions are not joined along number %d", parts[0]->rank, dim);
+        return node_scalar(graph, 0);
+    }
     memcpy(shape, parts[0]->shape, sizeof shape);
     shape[dim] = 0;
     for (int k = 0; k < count; k++) {
@@ -291,6 +295,7 @@ struct node *node_concatenate(struct graph *graph, struct node **parts, int coun
         if (!integral) (void)node_values(graph, inputs[k]);
         errors = errors || !node_is_exact(inputs[k]);
     }
+    if (graph_failed(graph)) return parts[0];
     c->dim = dim;
     c->inner = 1;
     for (int d = dim + 1; d < parts[0]->rank; d++) c->inner *= (size_t)shape[d];

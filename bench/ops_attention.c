@@ -138,6 +138,10 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
     struct graph *g = call->graph;
     struct node *mask = call_optional_tensor(call, "attn_mask");
     struct node *padding = call_optional_tensor(call, "key_padding_mask");
+    if ((mask && mask->rank < 2) || (padding && padding->rank < 1)) {
+        call_fail(call, "a mask of attention has a dimension of source positions");
+        return scores;
+    }
     if (mask) scores = apply_mask(g, scores, widened(g, mask, extra), true);
     if (!padding || graph_failed(g)) return scores;
     padding = widened(g, padding, extra);

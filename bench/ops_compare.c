@@ -77,7 +77,13 @@ static void equal(struct call *call)
     struct graph *g = call->graph;
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     if (graph_failed(g)) return;
-    return_bool(call, same_shape(a, b) && all_set(node_not(g, differ(g, a, b))));
+    bool equal_elements = false;
+    if (same_shape(a, b)) {
+        struct node *same = node_not(g, differ(g, a, b));
+        if (graph_failed(g)) return;
+        equal_elements = all_set(same);
+    }
+    return_bool(call, equal_elements);
 }
 
 /* Are a and b equal, or both NaN where that counts, or within atol + rtol |b|? Infinities are

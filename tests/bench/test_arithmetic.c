@@ -11,6 +11,7 @@
 #include "bench/inputs.h"
 #include "bench/functions.h"
 #include "bench/vector_math.h"
+#include "suite.h"
 
 /* Kept from being folded at compile time. */
 static volatile double big = 0x1p53, one = 1, near_one = 1 + 0x1p-52, smallest = 0x1p-1074, tiny = 0x1p-1022;
@@ -161,9 +162,5 @@ int main(void)
     tcase_add_test(tests, powers_have_the_same_bits_at_every_width);
     tcase_add_loop_test(tests, widths_give_the_same_bits, 0, sizeof functions / sizeof *functions);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "bench/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -336,9 +337,5 @@ int main(int count, char **arguments)
     tcase_add_test(tests, values_and_bounds);
     tcase_add_test(tests, partial_derivatives);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

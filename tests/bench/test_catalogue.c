@@ -15,6 +15,7 @@
 #include "bench/call.h"
 #include "bench/samples.h"
 #include "runner/api_surface.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -303,9 +304,5 @@ int main(int count, char **arguments)
     tcase_add_test(tests, every_gap_has_a_reason);
     tcase_add_test(tests, families_are_covered);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

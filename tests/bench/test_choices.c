@@ -10,6 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 struct row {
     const char *call;   /* in the notation of bench/samples.h */
@@ -288,9 +289,5 @@ int main(void)
                         sizeof refusals / sizeof *refusals);
     tcase_add_test(tests, overlapping_writes_are_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

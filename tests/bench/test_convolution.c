@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
+#include "suite.h"
 
 enum { PRECISION = 500 };
 
@@ -129,9 +130,5 @@ int main(void)
     tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, elements_lie_within_their_bounds, 0, 3);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "bench/decide.h"
 #include "bench/primitive.h"
+#include "suite.h"
 
 enum { N = 2000 };
 
@@ -70,9 +71,5 @@ int main(void)
     tcase_add_test(tests, rounded_products_compare_by_their_exact_values);
     tcase_add_test(tests, special_values);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "bench/dot.h"
 #include "bench/oracle.h"
 #include "bench/primitive.h"
+#include "suite.h"
 
 enum { PRECISION = 2500, LONGEST = 1000 };
 
@@ -166,9 +167,5 @@ int main(void)
     tcase_add_test(tests, extreme_scales_have_no_bound);
     tcase_add_loop_test(tests, every_element_is_certified, 0, 16);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

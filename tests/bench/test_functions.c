@@ -17,6 +17,7 @@
 #include "bench/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -180,9 +181,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, values_keep_the_declared_bound);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "bench/samples.h"
+#include "suite.h"
 
 enum { PATTERNS = 1 << 16, STEP = 17 };
 
@@ -124,9 +125,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 500);
     tcase_add_loop_test(tests, every_half_is_certified, 0, 2);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

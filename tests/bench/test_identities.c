@@ -9,6 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 enum { PRECISION = 400 };
 
@@ -171,9 +172,5 @@ int main(void)
     tcase_add_test(tests, quantiles_of_a_ramp_are_linear);
     tcase_add_test(tests, quotient_and_remainder_fit);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include "bench/matrix.h"
 #include "bench/primitive.h"
 #include "bench/pull.h"
+#include "suite.h"
 
 enum { PRECISION = 2000, BATCH = 2 };
 
@@ -243,9 +244,5 @@ int main(void)
     tcase_add_loop_test(tests, values_contain_the_definition, 0, FUNCTIONS);
     tcase_add_test(tests, singular_values_match_the_inertia);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

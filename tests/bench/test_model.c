@@ -16,6 +16,7 @@
 
 #include "bench/call.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -128,9 +129,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, native_results_lie_within_the_model);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

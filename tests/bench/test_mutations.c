@@ -17,6 +17,7 @@
 
 #include "bench/bench.h"
 #include "bench/golden.h"
+#include "suite.h"
 
 static const char *filter;
 static int rounds = 6;
@@ -212,9 +213,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 300);
     tcase_add_test(tests, changed_calls_are_computed_or_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

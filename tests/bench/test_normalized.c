@@ -11,6 +11,7 @@
 
 #include "bench/primitive.h"
 #include "bench/softmax.h"
+#include "suite.h"
 
 enum { PRECISION = 1500 };
 
@@ -137,9 +138,5 @@ int main(void)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, values_contain_the_definition);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -13,6 +13,7 @@
 #include "bench/oracle.h"
 #include "bench/pair.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 enum { PRECISION = 400, ROUNDS = 200000 };
 
@@ -126,9 +127,5 @@ int main(void)
     tcase_add_loop_test(tests, results_lie_within_their_bounds, 0, sizeof operations / sizeof *operations);
     tcase_add_test(tests, what_is_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

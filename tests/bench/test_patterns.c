@@ -11,6 +11,7 @@
 
 #include "bench/inputs.h"
 #include "bench/sweep.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -51,9 +52,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, every_pattern, 0, sizeof sweeps / sizeof *sweeps);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -17,6 +17,7 @@
 #include "bench/oracle.h"
 #include "bench/primitive.h"
 #include "bench/pull.h"
+#include "suite.h"
 
 enum { PRECISION = 500 };
 
@@ -230,9 +231,5 @@ int main(int count, char **arguments)
     }
     tcase_add_test(tests, every_blas_kernel);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -18,6 +18,7 @@
 #include "bench/inputs.h"
 #include "bench/oracle.h"
 #include "bench/pull.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -256,9 +257,5 @@ int main(int count, char **arguments)
     tcase_add_test(tests, bounds_of_arguments_propagate);
     tcase_add_test(tests, derivatives_match_differences);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

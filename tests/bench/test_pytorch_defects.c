@@ -14,6 +14,7 @@
 
 #include "bench/bench.h"
 #include "bench/golden.h"
+#include "suite.h"
 
 enum { PRECISION = 400 };
 
@@ -171,9 +172,5 @@ int main(void)
     tcase_add_test(tests, polygamma_of_order_one_is_trigamma);
     tcase_add_test(tests, neighbour_is_one_of_the_dtype);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

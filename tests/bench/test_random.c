@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench/samples.h"
+#include "suite.h"
 
 enum { SEEDS = 1000, FEW = 300, MANY = 4000, FLAW_SEEDS = 20 };
 
@@ -368,9 +369,5 @@ int main(void)
     tcase_add_loop_test(tests, wrong_generators_fail, 0, count);
     tcase_add_loop_test(tests, gradients_follow_the_mask, 0, (int)(sizeof masks / sizeof *masks));
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

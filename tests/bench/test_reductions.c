@@ -12,6 +12,7 @@
 
 #include "bench/primitive.h"
 #include "bench/scan.h"
+#include "suite.h"
 
 enum { PRECISION = 600 };
 
@@ -312,9 +313,5 @@ int main(void)
     tcase_add_test(tests, scattered_sums);
     tcase_add_test(tests, special_sums);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

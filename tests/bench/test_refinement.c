@@ -18,6 +18,7 @@
 #include "bench/call.h"
 #include "bench/pull.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 static const char *filter;
 
@@ -255,9 +256,5 @@ int main(int count, char **arguments)
     tcase_add_test(tests, values_lie_within_their_bounds_of_balls);
     tcase_add_test(tests, broken_values_are_found);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -14,6 +14,7 @@
 
 #include "bench/inputs.h"
 #include "bench/samples.h"
+#include "suite.h"
 
 enum { MOST_COMPLAINTS = 20, FIRST = 12, MOST_POINTS = 100, GOLDEN_STRIDE = 2, MOST_REQUESTS = 4000 };
 
@@ -123,9 +124,5 @@ int main(int count, char **arguments)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, refused_requests_are_reported);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

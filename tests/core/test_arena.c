@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/checked.h"
 #include "core/memory.h"
+#include "suite.h"
 
 /* Blocks of random sizes do not overlap and keep what is written into them. */
 START_TEST(blocks_are_aligned_and_disjoint)
@@ -261,9 +262,5 @@ int main(void)
     tcase_add_test(tests, failing_memory_is_survived);
     tcase_add_test(tests, checked_sizes);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/dtype.h"
+#include "suite.h"
 
 static double decode_by_formula(enum dtype dtype, unsigned code)
 {
@@ -121,9 +122,5 @@ int main(void)
     tcase_add_test(tests, ulp_of_special_places);
     tcase_add_test(tests, integers_truncate_and_saturate);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

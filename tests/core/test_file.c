@@ -9,6 +9,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "scratch.h"
+#include "suite.h"
 
 #define CONTAINS(status, text_)                                                              \
     ck_assert_msg(strstr((status).text, text_) != NULL, "'%s' lacks '%s'", (status).text, text_)
@@ -627,9 +628,5 @@ int main(void)
     tcase_add_test(tests, no_memory_for_a_name);
     tcase_add_test(tests, full_disk_is_reported);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/status.h"
+#include "suite.h"
 
 START_TEST(texts_are_formatted)
 {
@@ -149,9 +150,5 @@ int main(void)
     tcase_add_test(tests, memory_says_how_much);
     tcase_add_test(tests, try_leaves_at_the_first_failure);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

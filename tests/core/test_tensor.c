@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/tensor.h"
+#include "suite.h"
 
 static struct arena arena;
 
@@ -157,9 +158,5 @@ int main(void)
     tcase_add_test(tests, densify_keeps_what_is_dense);
     tcase_add_test(tests, shapes_compare_and_print);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

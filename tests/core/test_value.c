@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/value.h"
+#include "suite.h"
 
 /* [t0, {"a": t1, "b": [null, t2]}, 5, slice(null, 1, null), t3] */
 static struct value inner_items[2], dict_items[2], slice_items[3], items[5];
@@ -97,9 +98,5 @@ int main(void)
     tcase_add_test(tests, dicts_are_searched);
     tcase_add_test(tests, sequences_are_known);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "formats/csv.h"
+#include "suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
@@ -536,9 +537,5 @@ int main(void)
     tcase_add_test(tests, prints_what_is_not_finite);
     tcase_add_test(tests, reads_numbers_as_strtod);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 
 #include "formats/dump.h"
 #include "scratch.h"
+#include "suite.h"
 
 /* ---- made-up dumps ---------------------------------------------------------------------- */
 
@@ -558,9 +559,5 @@ int main(void)
     tcase_add_test(made, dumps_that_change_while_open);
     tcase_add_test(made, duplicates_are_found_by_structure);
     suite_add_tcase(suite, made);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 #include "formats/npy.h"
 #include "formats/pt.h"
 #include "scratch.h"
+#include "suite.h"
 
 static struct arena arena;
 static struct dump *dump;
@@ -488,9 +489,5 @@ int main(void)
     tcase_add_test(tests, failing_allocations_are_no_skip);
     tcase_add_test(tests, threads_share_a_dump);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "formats/dump.h"
 #include "scratch.h"
+#include "suite.h"
 
 static struct scratch scratch;
 
@@ -363,9 +364,5 @@ int main(void)
     tcase_add_test(tests, every_size_of_arena);
     tcase_add_test(tests, every_failing_file_operation);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 
 #include "formats/dump.h"
 #include "scratch.h"
+#include "suite.h"
 
 static const char *data_path(const char *name)
 {
@@ -313,9 +314,5 @@ int main(void)
     tcase_add_test(tests, case_bytes_add_up);
     tcase_add_test(tests, duplicates_of_a_real_dump);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

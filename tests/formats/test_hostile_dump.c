@@ -8,6 +8,7 @@
 #include "core/value.h"
 #include "formats/dump.h"
 #include "scratch.h"
+#include "suite.h"
 
 /* A hash without a key, as an attacker could read it in a source: the step and the texts. */
 static uint64_t step(uint64_t hash, uint64_t word)
@@ -68,9 +69,5 @@ int main(void)
     tcase_set_timeout(tests, 20);
     tcase_add_test(tests, colliding_calls);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include "elements.h"
 #include "formats/pt.h"
 #include "zip_maker.h"
+#include "suite.h"
 
 static struct arena arena;
 
@@ -544,9 +545,5 @@ int main(void)
     tcase_add_test(tests, many_entries);
     tcase_add_loop_test(tests, legacy_files_are_not_believed, 0, COUNT(legacies));
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

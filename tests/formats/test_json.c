@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "suite.h"
 
 /* Walk a value through the pull functions. */
 static bool walk(struct json *json)
@@ -447,9 +448,5 @@ int main(void)
     tcase_add_test(tests, bare_words_are_numbers);
     tcase_add_test(tests, problems_stay);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

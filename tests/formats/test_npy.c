@@ -6,6 +6,7 @@
 #include "formats/npy.h"
 #include "formats/tensor_file.h"
 #include "scratch.h"
+#include "suite.h"
 
 static struct arena arena;
 
@@ -359,9 +360,5 @@ int main(void)
     tcase_add_test(tests, written_files_are_read_back);
     tcase_add_test(tests, suffixes_decide);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "formats/pt.h"
 #include "formats/tensor_file.h"
 #include "scratch.h"
+#include "suite.h"
 
 static struct arena arena;
 
@@ -392,9 +393,5 @@ int main(void)
     tcase_add_test(tests, tensors_beyond_two_gibibytes);
     tcase_add_test(tests, torch_loads_what_is_written);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "runner/ci_reports.h"
 #include "runner/junit.h"
 #include "runner/workspace.h"
+#include "suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
@@ -334,9 +335,5 @@ int main(void)
     tcase_add_test(tests, run_with_reports);
     tcase_add_test(tests, failing_resources);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

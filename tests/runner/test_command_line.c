@@ -1,6 +1,7 @@
 /* The program as a user meets it before anything is computed: help, version, wrong arguments and
  * unusable files, each with its exit status and one line on standard error. */
 #include "runner/workspace.h"
+#include "suite.h"
 
 static const char small_dump[] =
     "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
@@ -176,9 +177,5 @@ int main(void)
     tcase_add_test(tests, configurations_are_validated);
     tcase_add_test(tests, unusable_output_exits_3);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

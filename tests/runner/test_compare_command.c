@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "runner/compare_command.h"
 #include "runner/workspace.h"
+#include "suite.h"
 
 #define INPUTS PROBE_TEST_DATA "/three_way/inputs/"
 #define EXPECTED PROBE_TEST_DATA "/three_way/expected/"
@@ -657,9 +658,5 @@ int main(void)
     tcase_add_loop_test(tests, failing_files, 0, 5);
     tcase_add_test(tests, failing_allocations);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

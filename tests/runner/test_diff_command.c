@@ -2,6 +2,7 @@
  * failures. */
 #include "runner/workspace.h"
 #include "standards/metric_data.h"
+#include "suite.h"
 
 /* A .npy file, version 1.0, as numpy writes it. `descr` is "<f4", "|b1", ... */
 static void write_npy(const char *path, const char *descr, const char *shape, const void *bytes,
@@ -331,9 +332,5 @@ int main(void)
     tcase_add_test(tests, shapes_that_differ);
     tcase_add_test(tests, failures);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

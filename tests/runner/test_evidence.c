@@ -3,6 +3,7 @@
 #include <cjson/cJSON.h>
 
 #include "runner/dumps.h"
+#include "suite.h"
 
 static const char dump_path[] = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
 
@@ -85,9 +86,5 @@ int main(void)
     tcase_add_test(tests, a_call_can_be_repeated);
     tcase_add_test(tests, a_call_that_is_not_there);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -13,6 +13,7 @@
 #include "runner/commands.h"
 #include "runner/environment.h"
 #include "runner/dumps.h"
+#include "suite.h"
 
 /* ---- the hooks -------------------------------------------------------------------------- */
 
@@ -234,9 +235,5 @@ int main(int argc, char **argv)
     tcase_add_loop_test(tests, requests_of_arenas_fail, 0, 2);
     tcase_add_loop_test(tests, every_file_operation_fails_once, 0, 4);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

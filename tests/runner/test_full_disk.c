@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "runner/dumps.h"
+#include "suite.h"
 
 #define RESULT "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"
@@ -80,9 +81,5 @@ int main(void)
     tcase_add_test(tests, full_file_system);
     tcase_add_test(tests, limited_file_size);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 
 #include "formats/zip_maker.h"
 #include "runner/dumps.h"
+#include "suite.h"
 
 /* Sanitizers have memory and time of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -919,9 +920,5 @@ int main(void)
                         sizeof odd_results / sizeof *odd_results);
     tcase_add_loop_test(tests, outputs_are_private, 0, 4);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runner/devices/isolation.h"
+#include "suite.h"
 
 enum deed {
     ADD_ONE, CRASH_NULL, CRASH_WILD, ABORT, EXIT, QUIET_EXIT, HANG, OVERFLOW_STACK, PAST_OUTPUT,
@@ -402,9 +403,5 @@ int main(void)
     tcase_add_test(tests, buffers_never_overlap);
     tcase_add_test(tests, zygote_takes_its_children_along);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

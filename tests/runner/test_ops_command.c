@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 
 #include "runner/workspace.h"
+#include "suite.h"
 
 static cJSON *listing(const struct workspace *w, const char *option, const char *name)
 {
@@ -132,9 +133,5 @@ int main(void)
     tcase_add_test(tests, core_families_are_covered);
     tcase_add_test(tests, the_page_is_current);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "runner/option_text.h"
 #include "runner/options.h"
+#include "suite.h"
 
 struct sample {
     const char *file;
@@ -254,9 +255,5 @@ int main(void)
     tcase_add_test(tests, texts_hold_the_whole_table);
     tcase_add_test(tests, help_stops_parsing);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "cases.h"
 #include "runner/devices/device.h"
 #include "runner/devices/plugin.h"
+#include "suite.h"
 
 static struct device *device;
 static struct arena arena;
@@ -501,9 +502,5 @@ int main(void)
     tcase_add_test(tests, in_process_gives_the_same);
     tcase_add_test(tests, missing_libraries_and_symbols);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

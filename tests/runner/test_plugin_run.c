@@ -4,6 +4,7 @@
 #include <libgen.h>
 
 #include "runner/dumps.h"
+#include "suite.h"
 
 static const struct {
     const char *api, *text; /* of the message, after "device " */
@@ -201,9 +202,5 @@ int main(void)
     tcase_add_test(tests, a_bad_manifest_ends_the_run);
     tcase_add_test(tests, plugin_check_reports);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

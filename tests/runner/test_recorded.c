@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "formats/csv.h"
 #include "runner/workspace.h"
+#include "suite.h"
 
 enum { ROWS_MAX = 2000, NAME_BYTES = 96, STATUS_BYTES = 16 };
 
@@ -136,9 +137,5 @@ int main(void)
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, verdicts_of_recorded_results, 0, 2);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

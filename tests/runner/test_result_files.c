@@ -6,6 +6,7 @@
 #include "runner/result_files.h"
 #include "runner/workspace.h"
 #include "standards/judge.h"
+#include "suite.h"
 
 /* Six calls; two names of which one starts with the other, a dropout. */
 static const char *const names[] = { "Torch.add.0",          "Torch.add.01", "Functional.dropout.0",
@@ -505,9 +506,5 @@ int main(void)
     tcase_add_test(tests, foreign_files_keep_what_has_all_rows);
     tcase_add_test(tests, foreign_files_of_another_dump_are_refused);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

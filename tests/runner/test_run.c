@@ -4,6 +4,7 @@
 
 #include "formats/tensor_file.h"
 #include "runner/dumps.h"
+#include "suite.h"
 
 #define RESULT "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"
@@ -458,9 +459,5 @@ int main(void)
     tcase_add_test(tests, fail_on);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

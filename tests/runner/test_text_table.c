@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "runner/text_table.h"
+#include "suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
@@ -119,9 +120,5 @@ int main(void)
     tcase_add_test(tests, odd_texts);
     tcase_add_test(tests, survives_lack_of_memory);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

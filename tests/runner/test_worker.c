@@ -9,6 +9,7 @@
 #include "runner/devices/device.h"
 #include "runner/devices/worker_message.h"
 #include "runner/devices/worker_words.h"
+#include "suite.h"
 
 static struct arena arena;
 static struct device *device;
@@ -410,9 +411,5 @@ int main(void)
     tcase_add_test(tests, autocast_follows_the_dtypes);
     tcase_add_test(tests, the_example_in_c_computes);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -1,5 +1,6 @@
 /* Every row that the peer computed in its metric cases, under the profile of its release. */
 #include "standards/metric_data.h"
+#include "suite.h"
 
 static const char *const runs[] = { "m5a_dev_a", "m5a_dev_c", "m2_bf16_dev_a",
                                     "m5a_accum_dev_a", "m2_bf16_accum_dev_a" };
@@ -198,9 +199,5 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, rows_are_the_peers, 0, (int)(sizeof runs / sizeof runs[0]));
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

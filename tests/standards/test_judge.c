@@ -1,6 +1,7 @@
 /* One output judged: every kind of output, every message, each limit just within and just past. */
 #include "core/memory.h"
 #include "standards/metric_data.h"
+#include "suite.h"
 
 static struct arena arena;
 static struct profile *doc, *v2, *v3, *strict;
@@ -973,9 +974,5 @@ int main(void)
     tcase_add_loop_test(tcase, memory_may_run_out, 0, 3);
     tcase_add_test(tcase, numpy_arrays_may_not_fit);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

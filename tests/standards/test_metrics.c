@@ -3,6 +3,7 @@
 #include <mpfr.h>
 
 #include "standards/metric_data.h"
+#include "suite.h"
 
 static uint64_t state;
 
@@ -692,9 +693,5 @@ int main(void)
     tcase_add_test(tcase, integers_are_compared_exactly);
     tcase_add_test(tcase, working_types);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

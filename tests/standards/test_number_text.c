@@ -1,5 +1,6 @@
 /* Numbers as Python and numpy print them; expected texts are numpy's, taken from its output. */
 #include "standards/number_text.h"
+#include "suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -79,9 +80,5 @@ int main(void)
     tcase_add_loop_test(tcase, shortest_digits, 0, (int)(sizeof shortest / sizeof shortest[0]));
     tcase_add_test(tcase, every_half_reads_back);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "standards/json_source.h"
+#include "suite.h"
 
 static char path[64];
 
@@ -548,9 +549,5 @@ int main(void)
     tcase_add_test(tcase, names_of_limits);
     tcase_add_loop_test(tcase, memory_may_run_out_anywhere, 0, 2);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
  * rules of core/reference.h. Legitimate ones must never be accused, faults must be found. */
 #include "standards/error_model.h"
 #include "standards/metric_data.h"
+#include "suite.h"
 
 #define U 0x1p-24
 
@@ -910,9 +911,5 @@ int main(void)
     tcase_add_test(tcase, limit_of_flips);
     tcase_add_test(tcase, limits_may_be_raised);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "standards/three_way.h"
+#include "suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
@@ -957,9 +958,5 @@ int main(void)
     tcase_add_test(tests, skip_has_no_cells);
     tcase_add_test(tests, empty_cells);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

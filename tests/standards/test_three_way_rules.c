@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "standards/three_way.h"
 #include "standards/three_way_rules.h"
+#include "suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
@@ -388,9 +389,5 @@ int main(void)
                         (int)(sizeof rule_faults / sizeof *rule_faults));
     tcase_add_test(tests, survives_lack_of_memory);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* Every vector form of the metrics pass against the scalar definition: the same bits in every
  * field, whatever the data. */
 #include "standards/metric_data.h"
+#include "suite.h"
 
 static uint64_t state;
 
@@ -142,9 +143,5 @@ int main(void)
     tcase_add_loop_test(tcase, variants_give_the_same_bits, METRICS_BEST, METRICS_VARIANTS);
     tcase_add_test(tcase, variants_have_names);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

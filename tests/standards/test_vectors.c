@@ -1,5 +1,6 @@
 /* The 51 reference vectors of the peer's formulas: `v104` under doc, `v2026` under v2. */
 #include "standards/metric_data.h"
+#include "suite.h"
 
 struct vector {
     const char *name;
@@ -186,9 +187,5 @@ int main(void)
     tcase_add_test(tcase, vectors_under_doc);
     tcase_add_test(tcase, vectors_under_v2);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

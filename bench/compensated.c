@@ -66,3 +66,12 @@ bool compensated_total(double *sum, double *bound, const struct compensated *c)
     *bound = c->terms <= 1 ? 0 : UNIT_ROUNDOFF * fabs(result) + gamma * gamma * magnitude * (1 + 0x1p-20);
     return true;
 }
+
+bool running_pair(struct pair *out, const struct running *r, bool products)
+{
+    double nu = (double)(r->terms + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    if (!pair_add(out, pair_exact(r->sum), pair_exact(r->low))) return false;
+    if (!products && !r->rounded) return true;
+    out->error = (gamma * gamma * r->magnitude + (products ? (double)r->terms * 0x1p-1073 : 0)) * (1 + 0x1p-20);
+    return true;
+}

@@ -5,8 +5,11 @@
 #ifndef PROBE_BENCH_COMPENSATED_H
 #define PROBE_BENCH_COMPENSATED_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "bench/pair.h"
 
 enum { COMPENSATED_LANES = 16 };
 
@@ -26,5 +29,33 @@ void compensated_add_products(struct compensated *c, const double *x, const doub
 /* The sum, rounded once, and a bound on its error, u |sum| + gamma_n^2 sum|x_i| (plus what products
  * lose to underflow). False when the terms are not finite or overflow: then neither is set. */
 bool compensated_total(double *sum, double *bound, const struct compensated *c);
+
+/* The same sums one term at a time, for terms that do not lie in arrays. All zeros at first. */
+struct running {
+    double sum, low, magnitude;
+    size_t terms;
+    bool rounded; /* some step was not exact; a low of 0 does not tell: errors can cancel */
+};
+
+static inline void running_add(struct running *r, double x)
+{
+    double s = r->sum + x, z = s - r->sum, error = (r->sum - (s - z)) + (x - z);
+    r->low += error;
+    r->rounded |= error != 0;
+    r->sum = s;
+    r->magnitude += fabs(x);
+    r->terms++;
+}
+
+static inline void running_add_product(struct running *r, double x, double y)
+{
+    double product = x * y;
+    r->low += fma(x, y, -product);
+    running_add(r, product);
+}
+
+/* The sum as a pair, off by gamma_n^2 sum|x_i| and, for products, what they lose to underflow;
+ * false when it is not finite. */
+bool running_pair(struct pair *out, const struct running *r, bool products);
 
 #endif

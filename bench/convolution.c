@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/compensated.h"
 #include "bench/dot.h"
 #include "bench/graph.h"
 #include "bench/product.h"
@@ -365,21 +366,15 @@ static void convolution_pull(struct pull *pull, void *ball, struct node *node, s
     each_term(node->parameters, i, pull_term, &sum);
 }
 
-/* A compensated dot product, Dot2 of Ogita, Rump and Oishi. */
-struct compensated_sum {
+struct running_product {
     const double *a, *b;
-    double sum, low, magnitude;
-    size_t terms;
+    struct running sum;
 };
 
-static void compensated_term(void *context, size_t i, size_t j)
+static void add_term(void *context, size_t i, size_t j)
 {
-    struct compensated_sum *s = context;
-    double product = s->a[i] * s->b[j], next = s->sum + product, z = next - s->sum;
-    s->low += ((s->sum - (next - z)) + (product - z)) + fma(s->a[i], s->b[j], -product);
-    s->sum = next;
-    s->magnitude += fabs(product);
-    s->terms++;
+    struct running_product *r = context;
+    running_add_product(&r->sum, r->a[i], r->b[j]);
 }
 
 static bool convolution_pair(struct pull *pull, struct pair *out, struct node *node, size_t i)
@@ -387,14 +382,11 @@ static bool convolution_pair(struct pull *pull, struct pair *out, struct node *n
     const struct convolution *c = node->parameters;
     const struct node *a = node->inputs[0], *b = node->inputs[1];
     if (!node_is_exact(a) || !node_is_exact(b) || !a->value || !b->value) return false;
-    struct compensated_sum s = { a->value, b->value, 0, 0, 0, 0 };
-    each_term(c, i, compensated_term, &s);
+    struct running_product r = { .a = a->value, .b = b->value };
+    each_term(c, i, add_term, &r);
     /* An input adjoint looks at every point and tap for the terms it has. */
-    pull->work += (s.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
-    double nu = (double)(s.terms + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
-    if (!pair_add(out, pair_exact(s.sum), pair_exact(s.low))) return false;
-    out->error = (gamma * gamma * s.magnitude + (double)s.terms * 0x1p-1073) * (1 + 0x1p-20);
-    return true;
+    pull->work += (r.sum.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
+    return running_pair(out, &r.sum, true);
 }
 
 static const struct primitive convolution_primitive = { "a convolution", convolution_backward, convolution_pull,

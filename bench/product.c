@@ -94,22 +94,10 @@ static bool product_pair(struct pull *pull, struct pair *out, struct node *node,
     const double *x = a->value + a_element(p, a, batch, row, 0);
     const double *y = b->value + b_element(p, b, batch, 0, column);
     size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
-    double sum = 0, low = 0, magnitude = 0;
-    /* Products of float32 and narrower values are exact in double. */
-    bool exact_products = node_is_narrow(a) && node_is_narrow(b);
-    for (size_t l = 0; l < p->k; l++) {
-        double u = x[l * step_x], v = y[l * step_y], product = u * v;
-        double next = sum + product, z = next - sum;
-        low += (sum - (next - z)) + (product - z);
-        if (!exact_products) low += fma(u, v, -product);
-        sum = next;
-        magnitude += fabs(product);
-    }
-    double nu = (double)(p->k + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    struct running sum = { 0 };
+    for (size_t l = 0; l < p->k; l++) running_add_product(&sum, x[l * step_x], y[l * step_y]);
     pull->work += p->k / 128;
-    if (!pair_add(out, pair_exact(sum), pair_exact(low))) return false;
-    out->error = (gamma * gamma * magnitude + (double)p->k * 0x1p-1073) * (1 + 0x1p-20);
-    return true;
+    return running_pair(out, &sum, true);
 }
 
 static const struct primitive product_primitive = { "a matrix product", product_backward, product_pull,

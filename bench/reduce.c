@@ -62,17 +62,10 @@ static bool sum_pair(struct pull *pull, struct pair *out, struct node *node, siz
     struct node *x = node->inputs[0];
     struct pair total = { 0, 0, 0 }, term;
     if (node_is_exact(x) && x->value) {
-        double magnitude = 0, gamma = gamma_of(r->extent + 2);
-        for (size_t k = 0; k < r->extent; k++) {
-            double v = x->value[input_element(r, i, k)], next = total.hi + v, z = next - total.hi;
-            total.lo += (total.hi - (next - z)) + (v - z);
-            total.hi = next;
-            magnitude += fabs(v);
-        }
+        struct running sum = { 0 };
+        for (size_t k = 0; k < r->extent; k++) running_add(&sum, x->value[input_element(r, i, k)]);
         pull->work += r->extent / 64;
-        if (!pair_add(out, pair_exact(total.hi), pair_exact(total.lo))) return false;
-        if (total.lo != 0) out->error = gamma * gamma * magnitude * (1 + 0x1p-20);
-        return true;
+        return running_pair(out, &sum, false);
     }
     for (size_t k = 0; k < r->extent; k++)
         if (!pull_pair(pull, &term, x, input_element(r, i, k)) || !pair_add(&total, total, term)) return false;
@@ -81,19 +74,6 @@ static bool sum_pair(struct pull *pull, struct pair *out, struct node *node, siz
 }
 
 static const struct primitive sum_primitive = { "sum", sum_backward, sum_pull, sum_pair };
-
-/* A sum that grows by one term at a time, as TwoSum makes it. */
-struct running {
-    double sum, low, magnitude;
-};
-
-static inline void running_add(struct running *r, double x)
-{
-    double s = r->sum + x, z = s - r->sum;
-    r->low += (r->sum - (s - z)) + (x - z);
-    r->sum = s;
-    r->magnitude += fabs(x);
-}
 
 /* Sum of n elements of an exact or inexact node from `start` on, with its bound (rounding only). */
 static double certified_sum(double *bound, const struct node *x, size_t start, size_t n)

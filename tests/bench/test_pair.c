@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/compensated.h"
 #include "bench/oracle.h"
 #include "bench/pair.h"
 #include "bench/samples.h"
@@ -119,6 +120,23 @@ START_TEST(what_is_refused)
 }
 END_TEST
 
+/* 2^53 + 1 - 2^53 - 1 in pieces whose errors cancel but for what their own sum loses: a low part of 0
+ * is no proof of exactness. Whole numbers are exact, and said to be. */
+START_TEST(a_low_part_of_zero_proves_nothing)
+{
+    /* errors 1, 2^-60, -1, the second lost beside the first */
+    static const double terms[] = { 0x1p54, 1, -0x1p54, 1, 0x1p-60, -1, 0x1p54, -1, -0x1p54 };
+    struct running sum = { 0 }, whole = { 0 };
+    struct pair out;
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++) running_add(&sum, terms[i]);
+    ck_assert(running_pair(&out, &sum, false));
+    ck_assert(sum.rounded && fabs(out.hi + out.lo - 0x1p-60) <= out.error);
+    for (int i = 1; i <= 100; i++) running_add(&whole, i);
+    ck_assert(running_pair(&out, &whole, false));
+    ck_assert(out.hi == 5050 && out.lo == 0 && out.error == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pair");
@@ -126,6 +144,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, results_lie_within_their_bounds, 0, sizeof operations / sizeof *operations);
     tcase_add_test(tests, what_is_refused);
+    tcase_add_test(tests, a_low_part_of_zero_proves_nothing);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -152,9 +152,9 @@ static struct status check_owner(const struct stat *info, const char *path)
 static struct status check_size(const struct stat *info, const char *path)
 {
     uint64_t limit = file_size_limit(path);
-    if ((uint64_t)info->st_size <= limit) return status_ok();
+    if ((uint64_t)info->st_size < limit) return status_ok();
     return status_error(STATUS_BAD_INPUT,
-                        "'%s' has %llu bytes; files of this suffix may have %llu (use "
+                        "'%s' has %llu bytes; files of this suffix have less than %llu (use "
                         "--trust-files to read it)",
                         file_shown(path).text, (unsigned long long)info->st_size,
                         (unsigned long long)limit);
@@ -399,10 +399,9 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
     size_t got;
 
     TRY(file_size(&size, file));
-    if (size > file_size_limit(file->path) || size >= SIZE_MAX)
+    if (size >= file_size_limit(file->path) || size >= SIZE_MAX)
         return status_error(STATUS_BAD_INPUT,
-                            "'%s' has %llu bytes; files of this suffix may have "
-                            "%llu",
+                            "'%s' has %llu bytes; files of this suffix have less than %llu",
                             file_shown(file->path).text, (unsigned long long)size,
                             (unsigned long long)file_size_limit(file->path));
     char *buffer = memory_allocate((size_t)size + 1);

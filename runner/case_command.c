@@ -21,6 +21,7 @@ struct case_options {
 
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
+      .suffix = ".json",
       .help = "The dump.json that has the call." },
     { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
       .help = "The call, as in the result file: Torch.matmul.3. The name of a details row does as "
@@ -34,6 +35,7 @@ static const struct option_row rows[] = {
     { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
       .help = "Seed of random inputs, 1234 by default." },
     { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
+      .suffix = ".json",
       .help = "The configuration of the run; only its precision matters here." },
     { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
       .help = "Device number, handed to the backend." },

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 #include "runner/case_command.h"
@@ -111,6 +112,14 @@ static struct status pass_framework(int *first, int count, char *const *argument
     return status_ok();
 }
 
+/* Inputs and kernels come from elsewhere, and for root the checks of owners do not hold. */
+static void warn_about_root(void)
+{
+    if (geteuid() == 0)
+        (void)fprintf(stderr, "probe-ut: warning: running as root; what a kernel, a worker or an "
+                              "input can do, it can do to the whole machine\n");
+}
+
 static struct status run_command_line(int *exit_status, const struct command *command, int count,
                                       char *const *arguments)
 {
@@ -118,8 +127,12 @@ static struct status run_command_line(int *exit_status, const struct command *co
     void *values = memory_allocate_zeroed(1, command->bytes);
     if (!values) return status_no_memory(command->bytes);
     struct status status = options_parse(values, &help, command, count, arguments);
-    if (!status.code && help) help_print_command(stdout, &program, command);
-    else if (!status.code) status = command->run(exit_status, values);
+    if (!status.code && help) {
+        help_print_command(stdout, &program, command);
+    } else if (!status.code) {
+        warn_about_root();
+        status = command->run(exit_status, values);
+    }
     /* After an interruption threads may still read the options; the process ends at once. */
     if (status.code != STATUS_INTERRUPTED) memory_release(values);
     return status;

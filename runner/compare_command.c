@@ -211,8 +211,10 @@ static const char *const *verdict_choices(void)
 
 static const struct option_row rows[] = {
     { { "npu", "npu_csv_path" }, OPTION_FILE, AT(npu), "FILE", .required = true,
+      .suffix = ".csv",
       .help = "The accuracy_checking_details CSV of the NPU run." },
     { { "gpu", "gpu_csv_path" }, OPTION_FILE, AT(gpu), "FILE", .required = true,
+      .suffix = ".csv",
       .help = "The accuracy_checking_details CSV of the GPU run, on the same dump." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
       .help = "Where the two result files go; created when it does not exist. The working "

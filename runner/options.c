@@ -234,6 +234,24 @@ static struct status set_integers(struct integer_list *list, const struct option
     }
 }
 
+static bool ends_in(const char *text, const char *suffix)
+{
+    size_t length = strlen(text), tail = strlen(suffix);
+    return length >= tail && !strcmp(text + length - tail, suffix);
+}
+
+static struct status set_text(const char **out, const struct option_row *row, const char *argument,
+                              const char *text)
+{
+    if (!*text)
+        return status_error(STATUS_BAD_ARGUMENT, "option '%s' has an empty value", argument);
+    if (row->suffix && !ends_in(text, row->suffix))
+        return status_error(STATUS_BAD_ARGUMENT, "option '%s' takes a %s file, not '%s'", argument,
+                            row->suffix, text);
+    *out = text;
+    return status_ok();
+}
+
 static struct status set_value(void *values, const struct option_row *row, const char *argument,
                                const char *text)
 {
@@ -244,11 +262,7 @@ static struct status set_value(void *values, const struct option_row *row, const
         return status_ok();
     case OPTION_TEXT:
     case OPTION_FILE:
-    case OPTION_DIRECTORY:
-        if (!*text)
-            return status_error(STATUS_BAD_ARGUMENT, "option '%s' has an empty value", argument);
-        *(const char **)place = text;
-        return status_ok();
+    case OPTION_DIRECTORY: return set_text(place, row, argument, text);
     case OPTION_CHOICE: return set_choice(place, row, argument, text);
     case OPTION_INTEGER: return set_integer(place, row, argument, text);
     case OPTION_SECONDS: return set_seconds(place, row, argument, text);

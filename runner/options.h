@@ -50,6 +50,7 @@ struct option_row {
     const char *help;     /* plain sentences */
     bool required;
     int64_t minimum, maximum;
+    const char *suffix; /* ".json": what the name of a file must end in; NULL for anything */
     /* Valid values, ended by NULL. A choice that ends in ':' stands for all values that start
      * with it ("plugin:kernels.json"). */
     const char *const *(*choices)(void);

@@ -28,6 +28,7 @@ static const char *const *isolation_choices(void)
 
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
+      .suffix = ".json",
       .help = "The dump.json to check, recorded at level L1 or mix. Its tensors, if it has any, "
               "lie in dump_tensor_data beside it." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
@@ -40,6 +41,7 @@ static const struct option_row rows[] = {
       .help = "Device numbers, dealt round robin to the threads. Handed to the backend; the "
               "backends cpu and recorded need none." },
     { { "csv_path", "result_csv_path" }, OPTION_FILE, AT(result_csv_path), "FILE",
+      .suffix = ".csv",
       .help = "Go on with an unfinished run: its accuracy_checking_result_{timestamp}.csv. What "
               "is torn is cut off, what is done stays, and the files end up as those of a run "
               "that was never interrupted. The other options must be those of that run." },
@@ -50,7 +52,7 @@ static const struct option_row rows[] = {
       .help = "Save inputs and both sides' outputs of calls that are not a pass as .pt files in "
               "ut_error_data{timestamp}, below error_data_path of the configuration or the "
               "working directory." },
-    { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE",
+    { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE", .suffix = ".json",
       .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (bare "
               "API names such as conv2d or linalg.inv), error_data_path, precision (decimals of "
               "printed numbers, 0 to 20)." },

@@ -67,6 +67,18 @@ START_TEST(wrong_arguments_exit_2)
     REFUSED("the nearest is '-api_info dump.json'", "run_ut", "dump.json");
     REFUSED("does not know 'zsh', the nearest is 'bash'", "--completion", "zsh");
     REFUSED("the nearest is 'pytorch'", "-f", "mindspore", "run_ut", "-api_info", "dump.json");
+    REFUSED("option '-api_info' takes a .json file, not '.'", "-api_info", ".");
+    REFUSED("option '-api_info' takes a .json file, not 'json'", "-api_info", "json");
+    REFUSED("option '--api_info_file' takes a .json file", "--api_info_file=dump.json.bak");
+    REFUSED("option '--config' takes a .json file, not 'config.yaml'", "-api_info", "dump.json",
+            "--config", "config.yaml");
+    REFUSED("option '-csv_path' takes a .csv file, not 'dump.json'", "-api_info", "dump.json",
+            "-csv_path", "dump.json");
+    REFUSED("option '-npu' takes a .csv file, not 'a.xlsx'", "api_precision_compare", "-npu",
+            "a.xlsx", "-gpu", "b.csv");
+    REFUSED("option '-gpu' takes a .csv file, not 'b.xlsx'", "api_precision_compare", "-npu",
+            "a.csv", "-gpu", "b.xlsx");
+    REFUSED("option '--api_info' takes a .json file", "case", "--api_info", "dump", "--name", "x");
     REFUSED("must have its first name", "-api_info", "dump.json", "-csv_path", "results.csv");
 #undef REFUSED
     workspace_remove(&w);
@@ -93,13 +105,55 @@ START_TEST(unusable_dumps_exit_3)
     refused(&w, run_program(&w, "-api_info", "fifo.json", NULL), 3, "fifo.json");
     ck_assert_int_eq(symlink("dump.json", in(&w, "link.json")), 0);
     refused(&w, run_program(&w, "-api_info", "link.json", NULL), 3, "link");
-    refused(&w, run_program(&w, "-api_info", ".", NULL), 3, ".");
+    ck_assert_int_eq(mkdir(in(&w, "folder.json"), 0750), 0);
+    refused(&w, run_program(&w, "-api_info", "folder.json", NULL), 3, "'folder.json' is a directory");
     write_text(in(&w, "dump.json"), small_dump);
     ck_assert_int_eq(chmod(in(&w, "dump.json"), 0666), 0);
     refused(&w, run_program(&w, "-api_info", "dump.json", NULL), 3, "dump.json");
     struct outcome o = run_program(&w, "-api_info", "link.json", "--trust-files", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Root is warned before anything is read, others are not; neither for help. */
+START_TEST(root_is_warned)
+{
+    struct workspace w = workspace_make();
+    static const char warning[] = "probe-ut: warning: running as root";
+    write_text(in(&w, "dump.json"), small_dump);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", NULL);
+    ck_assert_int_eq(o.status, 0);
+    outcome_free(&o);
+    char *text = read_file(in(&w, "stderr.txt"), NULL);
+    ck_assert_msg(!strncmp(text, warning, strlen(warning)) == (geteuid() == 0), "'%s'", text);
+    free(text);
+    o = run_program(&w, "--help", NULL);
+    outcome_free(&o);
+    text = read_file(in(&w, "stderr.txt"), NULL);
+    ck_assert_str_eq(text, "");
+    free(text);
+
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chmod(w.path, 0755), 0);
+        ck_assert_int_eq(chmod(in(&w, "dump.json"), 0644), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            int err = open(in(&w, "stderr.txt"), O_WRONLY | O_TRUNC);
+            if (chdir(w.path) || dup2(err, 2) < 0 || setgid(54321) || setuid(54321)) _exit(9);
+            if (access(PROBE_UT, X_OK)) _exit(77); /* a build that only root can reach */
+            execl(PROBE_UT, "probe-ut", "case", "-api_info", "dump.json", "--name", "Torch.add.0",
+                  (char *)NULL);
+            _exit(8);
+        }
+        int status;
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        text = read_file(in(&w, "stderr.txt"), NULL);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 77)
+            ck_assert_msg(status == 0 && !*text, "status %d: '%s'", status, text);
+        free(text);
+    }
     workspace_remove(&w);
 }
 END_TEST
@@ -173,6 +227,7 @@ int main(void)
     tcase_add_test(tests, help_and_version);
     tcase_add_test(tests, wrong_arguments_exit_2);
     tcase_add_test(tests, unusable_dumps_exit_3);
+    tcase_add_test(tests, root_is_warned);
     tcase_add_test(tests, recorded_needs_stored_tensors);
     tcase_add_test(tests, configurations_are_validated);
     tcase_add_test(tests, unusable_output_exits_3);

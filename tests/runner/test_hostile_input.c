@@ -44,7 +44,7 @@ static struct outcome run_words(const struct workspace *w, char *const *argv)
     while (wait4(pid, &status, 0, &usage) < 0) ck_assert_int_eq(errno, EINTR);
     o.status = WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
     o.out = read_file(in(w, "stdout.txt"), NULL);
-    o.err = read_file(in(w, "stderr.txt"), NULL);
+    o.err = read_errors(in(w, "stderr.txt"));
     if (!SANITIZED)
         ck_assert_msg(usage.ru_maxrss < KILOBYTES_MOST + mapped_kilobytes, "%ld KB of memory",
                       usage.ru_maxrss);
@@ -661,19 +661,24 @@ END_TEST
 START_TEST(only_regular_files_are_read)
 {
     struct workspace w = workspace_make();
-    char fifo[64], folder[64], socket_name[64];
+    char fifo[64], folder[64], socket_name[64], zero[64], null[64], missing[64];
     write_good_files(&w);
     const char *suffix = suffix_of((size_t)_i);
     snprintf(fifo, sizeof fifo, "fifo%s", suffix);
     snprintf(folder, sizeof folder, "folder%s", suffix);
     snprintf(socket_name, sizeof socket_name, "socket%s", suffix);
+    snprintf(zero, sizeof zero, "zero%s", suffix);
+    snprintf(null, sizeof null, "null%s", suffix);
+    snprintf(missing, sizeof missing, "missing%s", suffix);
     ck_assert_int_eq(mkfifo(in(&w, fifo), 0640), 0);
     ck_assert_int_eq(mkdir(in(&w, folder), 0750), 0);
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     snprintf(address.sun_path, sizeof address.sun_path, "%s", in(&w, socket_name));
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    const char *const paths[] = { fifo, folder, socket_name, "/dev/zero", "/dev/null", "missing" };
+    ck_assert_int_eq(symlink("/dev/zero", in(&w, zero)), 0);
+    ck_assert_int_eq(symlink("/dev/null", in(&w, null)), 0);
+    const char *const paths[] = { fifo, folder, socket_name, zero, null, missing };
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
         for (int trust = 0; trust < 2; trust++)
             check_refused(run_reader(&w, (size_t)_i, paths[i], trust), 3, paths[i],
@@ -743,7 +748,7 @@ START_TEST(files_of_other_users)
         ck_assert_int_eq(waitpid(pid, &status, 0), pid);
         ck_assert(WIFEXITED(status));
         if (WEXITSTATUS(status) == 77) break;
-        char *err = read_file(in(&w, "mine/stderr.txt"), NULL);
+        char *err = read_errors(in(&w, "mine/stderr.txt"));
         ck_assert_msg(WEXITSTATUS(status) == (trust ? 0 : 3), "%s", err);
         if (!trust) ck_assert_ptr_nonnull(strstr(err, "another user (uid 12345)"));
         free(err);

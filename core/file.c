@@ -573,15 +573,34 @@ struct status file_close(struct file *file)
     return status;
 }
 
-struct status file_lock(const struct file *file)
+static bool lock(const struct file *file, int how)
 {
     int result;
 
     do {
-        result =
-            fault(FILE_LOCK, file->path, NULL) ? -1 : flock(file->fd, LOCK_EX | LOCK_NB);
+        result = fault(FILE_LOCK, file->path, NULL) ? -1 : flock(file->fd, how | LOCK_NB);
     } while (result && errno == EINTR);
-    if (!result) return status_ok();
+    return !result;
+}
+
+struct status file_lock_shared(const struct file *file)
+{
+    /* Not every file system has locks; one without has no writer that holds one either. */
+    if (lock(file, LOCK_SH) || errno == ENOLCK || errno == EOPNOTSUPP) return status_ok();
+    if (errno == EWOULDBLOCK)
+        return status_error(STATUS_BAD_INPUT, "'%s' is being written by another process",
+                            file_shown(file->path).text);
+    return failed("lock", file->path);
+}
+
+void file_unlock(const struct file *file)
+{
+    (void)lock(file, LOCK_UN); /* closing does it otherwise */
+}
+
+struct status file_lock(const struct file *file)
+{
+    if (lock(file, LOCK_EX)) return status_ok();
     if (errno == EWOULDBLOCK)
         return status_error(
             STATUS_BAD_ARGUMENT,

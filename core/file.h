@@ -111,6 +111,11 @@ struct status file_close(struct file *file);
 struct status file_lock(const struct file *file);
 bool file_is_locked(struct status status);
 
+/* Take a shared lock, which other readers may hold too, until file_unlock or closing. Does not
+ * wait: STATUS_BAD_INPUT when somebody who writes the file holds the exclusive one. */
+struct status file_lock_shared(const struct file *file);
+void file_unlock(const struct file *file);
+
 /* Replace `to` by `from`, atomically, and make the names durable (both directories synced). */
 struct status file_rename(const char *from, const char *to);
 

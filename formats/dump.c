@@ -447,8 +447,11 @@ struct status dump_open_trusting(struct dump **out, const char *path, bool trust
     ix.dump = dump;
     ix.name = shown.text;
     status = file_open_read(&dump->file, path, trust_files);
+    /* While it is indexed only: who records has not to wait for a run. */
+    if (!status.code) status = file_lock_shared(&dump->file);
     if (!status.code) status = file_map(&ix.map, &dump->file);
     if (!status.code) status = index_build(&ix, &data_directory);
+    if (!status.code) file_unlock(&dump->file);
     dump->bytes = ix.map.bytes;
     file_unmap(&ix.map);
     memory_release(ix.table);

@@ -478,6 +478,42 @@ static void arm(enum file_operation operation, int number, int calls)
     file_fault = fail_once;
 }
 
+/* Readers do not exclude each other, only a writer does; a file system without locks is read. */
+START_TEST(readers_share_a_lock)
+{
+    struct scratch dir = scratch_make();
+    const char *path = scratch_text(&dir, "dump.json", "");
+    struct file reader, other, writer;
+
+    ck_assert_int_eq(file_open_read(&reader, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&other, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&writer, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_lock_shared(&reader).code, STATUS_OK);
+    ck_assert_int_eq(file_lock_shared(&other).code, STATUS_OK);
+    ck_assert(file_is_locked(file_lock(&writer)));
+    file_unlock(&reader);
+    file_unlock(&other);
+    ck_assert_int_eq(file_lock(&writer).code, STATUS_OK);
+    struct status status = file_lock_shared(&reader);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "dump.json' is being written by another process");
+    ck_assert_int_eq(file_close(&writer).code, STATUS_OK);
+    ck_assert_int_eq(file_lock_shared(&reader).code, STATUS_OK);
+
+    static const struct { int number; enum status_code code; } faults[] = {
+        { EINTR, STATUS_OK }, { ENOLCK, STATUS_OK }, { EOPNOTSUPP, STATUS_OK }, { EIO, STATUS_IO },
+    };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        arm(FILE_LOCK, faults[i].number, 0);
+        ck_assert_int_eq(file_lock_shared(&other).code, faults[i].code);
+        file_fault = NULL;
+    }
+    ck_assert_int_eq(file_close(&reader).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&other).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
 /* One session that uses every operation; the first failure ends it, with all closed. */
 static struct status use_everything(const struct scratch *dir)
 {
@@ -620,6 +656,7 @@ int main(void)
     tcase_add_test(tests, creating_is_exclusive_and_private);
     tcase_add_test(tests, writing_appending_and_cutting);
     tcase_add_test(tests, locks_exclude);
+    tcase_add_test(tests, readers_share_a_lock);
     tcase_add_test(tests, renaming_replaces);
     tcase_add_test(tests, directories_are_made_with_parents);
     tcase_add_loop_test(tests, every_failing_call_is_reported, 0, FILE_OPERATIONS);

@@ -1,6 +1,8 @@
 /* Dumps that cannot be used: one line with the file, the line and column, the JSON path and what
  * was expected. The whole text is compared; places are counted by hand. */
 #include <check.h>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include "core/file.h"
 #include "core/memory.h"
@@ -232,6 +234,25 @@ START_TEST(strange_files)
 }
 END_TEST
 
+/* A dump that is being written is refused at once; one that is open keeps no writer waiting. */
+START_TEST(dumps_being_written)
+{
+    struct dump *dump;
+    const char *path = scratch_text(&scratch, "dump.json", "{\"data\": {" ENTRY "}}");
+    int writer = open(path, O_RDWR);
+    ck_assert_int_ge(writer, 0);
+    ck_assert_int_eq(flock(writer, LOCK_EX), 0);
+    struct status status = dump_open(&dump, path);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_ptr_nonnull(strstr(status.text, "is being written by another process"));
+    ck_assert_int_eq(flock(writer, LOCK_UN), 0);
+    ck_assert_int_eq(dump_open(&dump, path).code, STATUS_OK);
+    ck_assert_int_eq(flock(writer, LOCK_EX | LOCK_NB), 0);
+    dump_close(dump);
+    close(writer);
+}
+END_TEST
+
 /* ---- failing resources ------------------------------------------------------------------ */
 
 static int allocations_left;
@@ -360,6 +381,7 @@ int main(void)
     tcase_add_test(tests, overlong_names);
     tcase_add_test(tests, huge_strings);
     tcase_add_test(tests, strange_files);
+    tcase_add_test(tests, dumps_being_written);
     tcase_add_test(tests, every_failing_allocation);
     tcase_add_test(tests, every_size_of_arena);
     tcase_add_test(tests, every_failing_file_operation);

@@ -24,6 +24,8 @@ static const double ranges[][2] = {
     { 1e-300, 1e300 },
     { -65504, 65504 },
     { 0, 0 },
+    { -3 * 0x1p-1074, 3 * 0x1p-1074 }, /* whose halves round away from zero */
+    { 3 * 0x1p-1074, 3 * 0x1p-1074 },
 };
 
 /* All loops of all variants, with lengths that leave remainders, into memory that shows a
@@ -91,10 +93,11 @@ static void check_encode(enum dtype dtype, double x)
     unsigned char want[8] = { 0 }, got[8] = { 0 };
     dtype_from_double(want, dtype, &x, 1);
     /* Plain tests: an assertion of Check costs a write to a pipe. */
-    lanes_best()->encode(got, dtype, &x, 1);
-    if (memcmp(got, want, sizeof got)) ck_abort_msg("%s of %a", dtype_info(dtype)->name, x);
-    lanes_variant(0)->encode(got, dtype, &x, 1);
-    if (memcmp(got, want, sizeof got)) ck_abort_msg("%s of %a", dtype_info(dtype)->name, x);
+    for (size_t v = 0; lanes_variant(v); v++) {
+        lanes_variant(v)->encode(got, dtype, &x, 1);
+        if (memcmp(got, want, sizeof got))
+            ck_abort_msg("%s: %s of %a", lanes_variant(v)->name, dtype_info(dtype)->name, x);
+    }
 }
 
 START_TEST(encode_rounds_as_core_does)
@@ -173,6 +176,30 @@ START_TEST(reals_do_not_leave_the_interval)
 }
 END_TEST
 
+/* Of a range that is a few units of the smallest subnormal wide, center and half width are off by up to
+ * half their size; numbers stay inside nevertheless, for all words. */
+START_TEST(subnormal_ranges_are_not_left)
+{
+    const double unit = 0x1p-1074;
+    const uint32_t words[] = { 0, 0, 0xffffffff, 0xffffffff, 0x7fffffff, 0x80000000 };
+    int above = 0;
+
+    for (int lo = -5; lo <= 5; lo++)
+        for (int hi = lo; hi <= 5; hi++) {
+            struct interval interval = interval_between(lo * unit, hi * unit);
+            above += interval.center > interval.hi;
+            for (size_t v = 0; lanes_variant(v); v++) {
+                double got[6];
+                lanes_variant(v)->reals(got, words, 6, &interval);
+                for (int i = 0; i < 6; i++) ck_assert(got[i] >= lo * unit && got[i] <= hi * unit);
+                lanes_variant(v)->fine_reals(got, words, 3, &interval);
+                for (int i = 0; i < 3; i++) ck_assert(got[i] >= lo * unit && got[i] <= hi * unit);
+            }
+        }
+    ck_assert_int_gt(above, 0); /* so the test can fail */
+}
+END_TEST
+
 /* 52 bits: the lowest cell starts at lo, the highest ends at hi. */
 START_TEST(fine_reals_reach_both_ends)
 {
@@ -218,6 +245,7 @@ int main(void)
     tcase_add_loop_test(tests, encode_rounds_as_core_does, 0, 6);
     tcase_add_test(tests, reals_are_centers_of_cells);
     tcase_add_test(tests, reals_do_not_leave_the_interval);
+    tcase_add_test(tests, subnormal_ranges_are_not_left);
     tcase_add_test(tests, fine_reals_reach_both_ends);
     tcase_add_test(tests, integers_divide_the_words_evenly);
     return run_tests("lanes", tests);

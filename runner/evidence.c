@@ -52,7 +52,7 @@ static struct status build_line(cJSON *line, const struct judged *judged, const 
     if (ok && judged->verdict != VERDICT_PASS)
         ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
     if (!ok) return status_no_memory(0);
-    if (repeat && judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
+    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
     TRY(judged_json_add_evidence(line, judged));
     if (rounding >= 0 && !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
         return status_no_memory(0);

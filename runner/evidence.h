@@ -22,7 +22,7 @@
 
 /* Append the line of a row.
  *
- *   repeat   the command that repeats the call, up to its name; or NULL
+ *   repeat   the command that repeats the call, up to its name
  *   call     full name of the call
  *   notes    of its inputs, or NULL on all rows but the first
  *   rounding how much of the largest error rounding explains (error / what an honest kernel may

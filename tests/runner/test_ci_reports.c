@@ -103,6 +103,31 @@ START_TEST(junit_of_any_bytes)
 }
 END_TEST
 
+/* Characters at both ends of what each first byte may lead stay as they are. */
+START_TEST(junit_of_every_length_of_character)
+{
+    static const char *const texts[] = {
+        "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80", "\xed\x80\x80", "\xed\x9f\xbf",
+        "\xee\x80\x80", "\xef\xbc\xa0", "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf3\xbf\xbf\xbd", "\xf4\x80\x80\x80",
+        "\xf4\x8f\xbf\xbd", "\x20", "\x7e",
+    };
+    enum { N = sizeof texts / sizeof *texts };
+    struct workspace w = workspace_make();
+    char text[2048] = "API Name,Status,Message\n", expected[64];
+    for (size_t i = 0; i < N; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "a%zu,error,.%s.\n", i, texts[i]);
+    char *xml = report_of(&w, text, false);
+    ck_assert_uint_eq(count_of(xml, "<failure"), N);
+    ck_assert_uint_eq(count_of(xml, ".\xef\xbf\xbd."), 1); /* the one that was there */
+    for (size_t i = 0; i < N; i++) {
+        snprintf(expected, sizeof expected, "a%zu: error\n.%s.\n", i, texts[i]);
+        ck_assert_msg(strstr(xml, expected) != NULL, "character %zu", i);
+    }
+    free(xml);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- baselines -------------------------------------------------------------------------- */
 
 static const char before[] = "API Name,Status\n"
@@ -329,6 +354,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, junit_of_a_run);
     tcase_add_test(tests, junit_of_any_bytes);
+    tcase_add_test(tests, junit_of_every_length_of_character);
     tcase_add_test(tests, baseline_kinds);
     tcase_add_test(tests, long_baselines_are_cut);
     tcase_add_test(tests, comparison_with_a_baseline);

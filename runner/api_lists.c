@@ -230,7 +230,7 @@ static struct status read_section(struct api_lists *lists, struct config_place *
 static struct status not_json(const char *path, const char *text, const char *at)
 {
     size_t line = 1, column = 1;
-    for (const char *c = text; c < at && *c; c++) {
+    for (const char *c = text; c < at; c++) {
         column++;
         if (*c == '\n') line++, column = 1;
     }
@@ -242,14 +242,13 @@ struct status api_lists_read(struct api_lists *out, struct arena *arena, const c
 {
     char *text;
     size_t bytes;
-    const char *end = NULL;
     struct config_place place = { .file = path, .arena = arena };
     struct api_lists lists = api_lists_default();
 
     TRY(file_read_text(&text, &bytes, path, trust_files));
+    const char *end = text; /* or where it is no JSON any more */
     cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
-    struct status status = root ? read_section(&lists, &place, root)
-                                : not_json(path, text, end ? end : text);
+    struct status status = root ? read_section(&lists, &place, root) : not_json(path, text, end);
     cJSON_Delete(root);
     memory_release(text);
     if (!status.code) *out = lists;

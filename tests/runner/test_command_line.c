@@ -66,6 +66,10 @@ START_TEST(wrong_arguments_exit_2)
             "dox");
     REFUSED("the nearest is '-api_info dump.json'", "run_ut", "dump.json");
     REFUSED("does not know 'zsh', the nearest is 'bash'", "--completion", "zsh");
+    REFUSED("does not know '', the nearest is 'bash'", "--completion");
+    REFUSED("unknown option '--versions'", "--versions");
+    REFUSED("unexpected argument 'x'", "-f", "-api_info", "dump.json", "x");
+    REFUSED("the nearest is 'pytorch'", "--framework", "msadapter", "run_ut", "--help");
     REFUSED("the nearest is 'pytorch'", "-f", "mindspore", "run_ut", "-api_info", "dump.json");
     REFUSED("option '-api_info' takes a .json file, not '.'", "-api_info", ".");
     REFUSED("option '-api_info' takes a .json file, not 'json'", "-api_info", "json");
@@ -182,6 +186,14 @@ START_TEST(configurations_are_validated)
         { "{\"run_ut\": {\"white_list\": [1]}}", 2, "must be a list of API names" },
         { "{\"run_ut\": {\"precision\": 21}}", 2, "from 0 to 20" },
         { "{\"run_ut\": {\"precision\": 1.5}}", 2, "from 0 to 20" },
+        { "{\"run_ut\": {\"precision\": -1}}", 2, "from 0 to 20" },
+        { "{\"run_ut\": {\"precision\": \"3\"}}", 2, "from 0 to 20" },
+        { "{\"run_ut\": {\"precision\": 1e300}}", 2, "from 0 to 20" },
+        { "{\"run_ut\": {\"error_data_path\": 3}}", 2, "run_ut.error_data_path must be a text" },
+        { "{\"acc_check\": []}", 2, "has no object \"run_ut\"" },
+        { "[]", 2, "has no object \"run_ut\"" },
+        { "{\n\"run_ut\":\n  {,}}", 3, "config.json:3:" },
+        { "", 3, "config.json:1:1: this is not JSON" },
         { "{\"run_ut\": {\"error_data_path\": \"./missing\"}}", 2, "error_data_path" },
         { "{\"run_ut\": {\"is_online\": true}}", 2, "is_online" },
         { "{\"task\": \"statistics\"}", 2, "has no object \"run_ut\"" },
@@ -198,7 +210,7 @@ START_TEST(configurations_are_validated)
             "none.json");
     write_text(in(&w, "config.json"),
                "{\"task\":\"run_ut\",\"dump_path\":\"x\",\"run_ut\":{\"white_list\":[\"add\"],"
-               "\"black_list\":[],\"error_data_path\":\"./\",\"precision\":3,\"is_online\":false,"
+               "\"black_list\":[\"to\",\"empty\"],\"error_data_path\":\"\",\"precision\":3,\"is_online\":false,"
                "\"host\":\"\",\"port\":-1,\"rank_list\":[0]}}");
     struct outcome o = run_program(&w, "-f", "pytorch", "run_ut", "-api_info", "dump.json",
                                    "-config_path", "config.json", NULL);

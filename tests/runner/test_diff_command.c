@@ -142,6 +142,12 @@ START_TEST(forms_of_names)
         { "linalg.inv", "linalg.inv.forward.output.0", false },
         { "Torch.linalg.inv.0", "Torch.linalg.inv.0.forward.output.0", false },
         { "Torch.linalg.inv.0.forward.output.1", "Torch.linalg.inv.0.forward.output.1", false },
+        { "Torch.linalg.inv.0.forward.output.999999999", "Torch.linalg.inv.0.forward.output.999999999", false },
+        /* No numbers behind the last dot, or no type before the first: names of APIs. */
+        { "Functional.relu.3x", "Functional.relu.3x.forward.output.0", false },
+        { "Functional.relu.+3", "Functional.relu.+3.forward.output.0", false },
+        { "Functional.relu.", "Functional.relu..forward.output.0", false },
+        { "relu.3", "relu.3.forward.output.0", false },
     };
     struct workspace w = workspace_make();
     const float want[4] = { 1, 2, 3, 4 }, got[4] = { 1, 2, 3, 4.0000005f };
@@ -223,6 +229,49 @@ START_TEST(integers_and_bools)
 }
 END_TEST
 
+/* What --dtype makes of a file's values; what cannot be the same is counted, a NaN is one everywhere. */
+START_TEST(conversions_of_the_values)
+{
+    static const float floats[4] = { 1, NAN, INFINITY, 300 };
+    static const double complexes[4] = { 1, NAN, 1e300, 2 };
+    static const int64_t integers[4] = { 1, -2, 300, 127 };
+    static const uint8_t bools[4] = { 0, 1, 1, 0 };
+    static const struct {
+        const char *descr, *shape;
+        const void *bytes;
+        size_t length;
+        const char *dtype, *err;
+    } rows[] = {
+        { "<f4", "(4,)", floats, sizeof floats, "torch.float16", "" },
+        { "<f4", "(4,)", floats, sizeof floats, "torch.float8_e5m2",
+          "warning: 1 values of x.npy are no torch.float8_e5m2 and were rounded\n" },
+        { "<f4", "(4,)", floats, sizeof floats, "torch.float8_e4m3fn",
+          "warning: 2 values of x.npy are no torch.float8_e4m3fn and were rounded\n" },
+        { "<f4", "(4,)", floats, sizeof floats, "torch.float64", "" },
+        { "<c16", "(2,)", complexes, sizeof complexes, "torch.complex64",
+          "warning: 1 values of x.npy are no torch.complex64 and were rounded\n" },
+        { "<i8", "(4,)", integers, sizeof integers, "torch.int16", "" },
+        { "<i8", "(4,)", integers, sizeof integers, "torch.int8",
+          "warning: 1 values of x.npy are no torch.int8 and were rounded\n" },
+        { "<i8", "(4,)", integers, sizeof integers, "torch.bool",
+          "warning: 3 values of x.npy are no torch.bool and were rounded\n" },
+        { "|b1", "(4,)", bools, sizeof bools, "torch.int32", "" },
+        { "<f4", "(0,)", floats, 0, "torch.float16", "" },
+    };
+    struct workspace w = workspace_make();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        write_npy(in(&w, "x.npy"), rows[i].descr, rows[i].shape, rows[i].bytes, rows[i].length);
+        struct outcome o = run_program(&w, "diff", "x.npy", "x.npy", "--dtype", rows[i].dtype, "--json", NULL);
+        ck_assert_str_eq(o.err, rows[i].err);
+        cJSON *object = parse(&o);
+        ck_assert_str_eq(cell(object, "DEVICE Dtype"), rows[i].dtype);
+        cJSON_Delete(object);
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- output and exit status ------------------------------------------------------------- */
 
 START_TEST(non_finite_evidence_is_json)
@@ -271,6 +320,74 @@ START_TEST(readable_output)
 }
 END_TEST
 
+/* All of it, for the ends of the range of errors: a bin that is empty between two others, a last one
+ * without an end; and tensors of which nothing is to be told. */
+START_TEST(whole_output)
+{
+    struct workspace w = workspace_make();
+    const float want[3] = { 1, 1, 1 }, got[3] = { 1, 1.0000002f, 1e38f };
+    write_floats(in(&w, "want.npy"), want, 3);
+    write_floats(in(&w, "got.npy"), got, 3);
+    struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--api", "relu", NULL);
+    ck_assert_int_eq(o.status, 0);
+    char *histogram = strstr(o.out, "error in ulp\n");
+    ck_assert_ptr_nonnull(histogram);
+    size_t lines = count_lines(histogram); /* from the first bin to the last */
+    ck_assert_uint_eq(lines, 1 + ULP_BINS);
+    ck_assert_ptr_nonnull(strstr(histogram, "             0            1 #####"));
+    ck_assert_ptr_nonnull(strstr(histogram, "          <= 1            0 \n"));
+    ck_assert_ptr_nonnull(strstr(histogram, "          <= 2            1 #####"));
+    ck_assert_ptr_nonnull(strstr(histogram, "          more            1 #####"));
+    outcome_free(&o);
+
+    const float infinite[2] = { INFINITY, -INFINITY };
+    write_floats(in(&w, "want.npy"), infinite, 2);
+    o = run_program(&w, "diff", "want.npy", "want.npy", NULL);
+    ck_assert_ptr_nonnull(strstr(o.out, "2 elements: 0 compared, 2 agree without comparison, 0 do not match\n"));
+    ck_assert_str_eq(strstr(o.out, "worst\n"), "worst\n");
+    outcome_free(&o);
+
+    const int64_t integers[2] = { 1, 2 };
+    write_npy(in(&w, "want.npy"), "<i8", "(2,)", integers, sizeof integers);
+    o = run_program(&w, "diff", "want.npy", "want.npy", NULL);
+    ck_assert_ptr_nonnull(strstr(o.out, "Status: pass\n"));
+    ck_assert_ptr_null(strstr(o.out, "worst"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* --fail-on asks for a verdict or a worse one. A warning: two thousandths of float32 values off by 0.5 %. */
+START_TEST(verdicts_that_fail)
+{
+    static float want[1000], got[1000];
+    static const struct {
+        float off;
+        const char *verdict;
+        int on_warning, on_error;
+    } rows[] = { { 0, "pass", 0, 0 }, { 0.005f, "warning", 1, 0 }, { 100, "error", 1, 1 } };
+    struct workspace w = workspace_make();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char status[32];
+        for (int k = 0; k < 1000; k++) want[k] = got[k] = 1 + (float)k / 100;
+        for (int k = 0; k < 2; k++) got[100 * k] *= 1 + rows[i].off;
+        write_floats(in(&w, "want.npy"), want, 1000);
+        write_floats(in(&w, "got.npy"), got, 1000);
+        struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2", "--dtype", "torch.float16",
+                                       "--fail-on", "warning", NULL);
+        snprintf(status, sizeof status, "Status: %s\n", rows[i].verdict);
+        ck_assert_msg(strstr(o.out, status) != NULL, "%s:\n%s", rows[i].verdict, o.out);
+        ck_assert_int_eq(o.status, rows[i].on_warning);
+        outcome_free(&o);
+        o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2", "--dtype", "torch.float16", "--fail-on",
+                        "error", NULL);
+        ck_assert_int_eq(o.status, rows[i].on_error);
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(shapes_that_differ)
 {
     struct workspace w = workspace_make();
@@ -311,6 +428,17 @@ START_TEST(failures)
     check_failure(&w, "a.npy", "a.npy", "--bench-dtype", "x", 2, "does not know the dtype 'x'");
     check_failure(&w, "a.npy", "a.npy", "--dtype", "torch.int32", 2,
                   "a file of torch.float32 cannot hold torch.int32");
+    const int64_t integers[2] = { 1, 2 };
+    write_npy(in(&w, "i.npy"), "<i8", "(2,)", integers, sizeof integers);
+    write_npy(in(&w, "c.npy"), "<c8", "(1,)", values, sizeof values);
+    check_failure(&w, "i.npy", "i.npy", "--dtype", "torch.float64", 2,
+                  "a file of torch.int64 cannot hold torch.float64");
+    check_failure(&w, "c.npy", "c.npy", "--dtype", "torch.float32", 2,
+                  "a file of torch.complex64 cannot hold torch.float32");
+    check_failure(&w, "a.npy", "a.npy", "--dtype", "torch.complex64", 2,
+                  "a file of torch.float32 cannot hold torch.complex64");
+    check_failure(&w, "a.npy", "a.npy", "--api", "Torch.a.0.forward.output.1000000000", 2,
+                  "does not end in the number of an output");
     check_failure(&w, "a.npy", "a.npy", "--api", "Torch.a.0.forward.output.x", 2,
                   "does not end in the number of an output");
     check_failure(&w, "a.npy", "a.npy", "--thresholds", "none.json", 3, "none.json");
@@ -329,6 +457,9 @@ int main(void)
     tcase_add_test(tests, integers_and_bools);
     tcase_add_test(tests, non_finite_evidence_is_json);
     tcase_add_test(tests, readable_output);
+    tcase_add_test(tests, whole_output);
+    tcase_add_test(tests, verdicts_that_fail);
+    tcase_add_test(tests, conversions_of_the_values);
     tcase_add_test(tests, shapes_that_differ);
     tcase_add_test(tests, failures);
     suite_add_tcase(suite, tests);

@@ -123,6 +123,45 @@ START_TEST(the_page_is_current)
 }
 END_TEST
 
+/* The table says what the JSON says, for all names, for some and for none. */
+START_TEST(the_table_is_the_json)
+{
+    static const char *const selections[][3] = {
+        { NULL }, { "--missing" }, { "softmax", "Torch.matmul", NULL }, { "Tensor.no_such_name" },
+    };
+    struct workspace w = workspace_make();
+    for (size_t s = 0; s < sizeof selections / sizeof *selections; s++) {
+        const char *const *words = selections[s];
+        struct outcome table = run_program(&w, "ops", words[0], words[0] ? words[1] : NULL, NULL);
+        ck_assert_int_eq(table.status, 0);
+        struct outcome json = run_program(&w, "ops", "--json", words[0], words[0] ? words[1] : NULL, NULL);
+        cJSON *array = cJSON_Parse(json.out);
+        const cJSON *item;
+        char *expected;
+        size_t length, forward = 0, backward = 0;
+        FILE *out = open_memstream(&expected, &length);
+        fprintf(out, "%-44s forward  backward  schema, or why there is none\n", "API");
+        cJSON_ArrayForEach(item, array)
+        {
+            const char *schema = text_of(item, "schema");
+            fprintf(out, "%-44s %-8s %-9s %s\n", text_of(item, "api"), flag_of(item, "forward") ? "yes" : "no",
+                    flag_of(item, "backward") ? "yes" : "no", *schema ? schema : text_of(item, "reason"));
+            forward += flag_of(item, "forward");
+            backward += flag_of(item, "backward");
+        }
+        fprintf(out, "%d APIs, %zu run forward, %zu backward\n", cJSON_GetArraySize(array), forward, backward);
+        fclose(out);
+        ck_assert_int_eq(cJSON_GetArraySize(array) == 0, s == 3);
+        ck_assert_str_eq(table.out, expected);
+        free(expected);
+        cJSON_Delete(array);
+        outcome_free(&table);
+        outcome_free(&json);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ops");
@@ -130,6 +169,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, every_entry_is_complete);
     tcase_add_test(tests, names_select);
+    tcase_add_test(tests, the_table_is_the_json);
     tcase_add_test(tests, core_families_are_covered);
     tcase_add_test(tests, the_page_is_current);
     suite_add_tcase(suite, tests);

@@ -56,6 +56,28 @@ static uint64_t private_bytes(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* A record beside the registers: magic, size in bytes with this head, contents. */
+struct record {
+    uint32_t magic, bytes;
+    uint64_t syndrome; /* of a record of that magic */
+};
+
+int isolation_fault_is_write(const unsigned char *records, size_t bytes)
+{
+    enum { SYNDROME_MAGIC = 0x45535201, HEAD = 8, DATA_ABORT = 0x24, CLASS_BIT = 26, WRITE_BIT = 6 };
+    struct record record;
+
+    for (size_t at = 0; bytes - at >= sizeof record; at += record.bytes) {
+        memcpy(&record, records + at, sizeof record);
+        if (record.magic == SYNDROME_MAGIC) {
+            bool is_data_abort = (record.syndrome >> CLASS_BIT & 0x3f) == DATA_ABORT;
+            return is_data_abort ? (int)(record.syndrome >> WRITE_BIT & 1) : -1;
+        }
+        if (!record.magic || record.bytes < HEAD || record.bytes > bytes - at) break;
+    }
+    return -1;
+}
+
 static void last_words(int signal, siginfo_t *info, void *context)
 {
     const ucontext_t *machine = context;
@@ -68,6 +90,9 @@ static void last_words(int signal, siginfo_t *info, void *context)
         header->fault_is_write = (machine->uc_mcontext.gregs[REG_ERR] & 2) != 0;
 #elif defined(__aarch64__)
     header->fault_stack_pointer = machine->uc_mcontext.sp;
+    if (signal == SIGSEGV)
+        header->fault_is_write = isolation_fault_is_write(machine->uc_mcontext.__reserved,
+                                                          sizeof machine->uc_mcontext.__reserved);
 #endif
     header->fault_address = (uint64_t)(uintptr_t)info->si_addr;
     header->private_bytes = private_bytes();

@@ -23,6 +23,11 @@ enum { CHILD_SOCKET, CHILD_MEMORY, CHILD_LOG, CHILD_DESCRIPTORS };
 /* The zygote_entry of a kernel process. */
 void isolation_child(const int *descriptors, size_t count);
 
+/* Was a fault a write? 1, 0, or -1 when the records do not say. They are what an aarch64 kernel
+ * puts beside the registers for a signal handler; one of them is the exception syndrome (Arm ARM,
+ * ESR_EL1): a data abort from user space tells in bit 6 whether it was a write. */
+int isolation_fault_is_write(const unsigned char *records, size_t bytes);
+
 /* Run the handler and put its status into the header. */
 void isolation_handle(struct isolated *isolated, isolation_handler *handler,
                       const void *request, uint64_t bytes, bool starting);

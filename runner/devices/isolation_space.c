@@ -44,20 +44,31 @@ static uint64_t outputs_start(uint64_t file_bytes)
     return INPUTS + (file_bytes - INPUTS) / 2 / PAGE * PAGE;
 }
 
+/* Map the file where twice its bytes are free, so that a view of it in the same process finds its
+ * place too. Address space is what is asked for here, not memory; where it is limited, less will
+ * do. MAP_FAILED with errno when there is not even the least. */
+static unsigned char *map_with_room(uint64_t *bytes, int descriptor)
+{
+    unsigned char *base = MAP_FAILED;
+    for (*bytes = (uint64_t)1 << 39; *bytes >= (uint64_t)1 << 30; *bytes /= 2) {
+        base = mmap(NULL, 2 * *bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                    descriptor, 0);
+        if (base == MAP_FAILED) continue;
+        (void)munmap(base + *bytes, *bytes);
+        break;
+    }
+    return base;
+}
+
 struct status space_open(struct space *space)
 {
+    uint64_t bytes;
+
     memset(space, 0, sizeof *space);
     space->descriptor = memfd_create("probe-ut tensors", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (space->descriptor < 0)
         return status_error(STATUS_IO, "cannot make shared memory: %s", strerror(errno));
-    /* Address space is what is asked for here, not memory. Where it is limited, less will do. */
-    void *base = MAP_FAILED;
-    uint64_t bytes = (uint64_t)1 << 39;
-    for (; bytes >= (uint64_t)1 << 30; bytes /= 2) {
-        base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
-                    space->descriptor, 0);
-        if (base != MAP_FAILED) break;
-    }
+    unsigned char *base = map_with_room(&bytes, space->descriptor);
     if (base == MAP_FAILED || ftruncate(space->descriptor, (off_t)bytes)) {
         struct status st = status_error(STATUS_IO, "cannot map shared memory: %s",
                                         strerror(errno));

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cases.h"
+#include "diagnosis.h"
 #include "runner/devices/device.h"
 #include "runner/devices/plugin.h"
 #include "suite.h"
@@ -24,7 +25,7 @@ static void open_device(void)
     char backend[1000];
     manifest_path(backend, sizeof backend, "plugin:");
     struct device_options options = { .backend = backend,
-                                      .case_timeout_s = 1,
+                                      .case_timeout_s = emulated() ? 20 : 1,
                                       .memory_limit_bytes = 64 << 20 };
     const struct device_class *class = device_find(backend);
     ck_assert_ptr_nonnull(class);
@@ -370,7 +371,7 @@ static const struct {
     const char *api, *text;
 } misdeeds[] = {
     { "crash", "device crashed: SIGSEGV in crash at address 0x8" },
-    { "hang", "device hung for 1 s in hang" },
+    { "hang", "device hung for " },
     { "overrun", "device wrote past output 0 in overrun (at byte 24 of 24)" },
     { "scribble", "device modified input 1 in scribble" },
     { "quit", "device exited with status 9 in quit" },
@@ -392,7 +393,7 @@ START_TEST(misbehaviour_costs_one_call)
     if (!strcmp(misdeeds[_i].api, "scribble")) c.args.list.items[0] = f32(false, SHAPE(1));
     struct status st = failure_of(&c);
     ck_assert_int_eq(st.code, STATUS_DEVICE);
-    ck_assert_msg(!strncmp(st.text, misdeeds[_i].text, strlen(misdeeds[_i].text)), "%s", st.text);
+    ck_assert_msg(is_diagnosed(st.text, misdeeds[_i].text), "%s", st.text);
     c = make_case(&arena, "Torch", "exp", list_value(&arena, 1, x));
     struct device_result r;
     ck_assert(!device->class->run(device, &r, &arena, &c, false).code);

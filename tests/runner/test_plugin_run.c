@@ -3,6 +3,7 @@
 #include <check.h>
 #include <libgen.h>
 
+#include "runner/diagnosis.h"
 #include "runner/dumps.h"
 #include "suite.h"
 
@@ -10,7 +11,7 @@ static const struct {
     const char *api, *text; /* of the message, after "device " */
 } misdeeds[] = {
     { "sin", "device crashed: SIGSEGV in crash at address 0x8" },
-    { "cos", "device hung for 2 s in hang" },
+    { "cos", "device hung for " },
     { "tan", "device wrote past output 0 in overrun (at byte 400 of 400)" },
     { "sinh", "device exited with status 9 in quit" },
     { "cosh", "device ran out of memory (limit 0.07 GB) in hog: SIGSEGV" },
@@ -62,7 +63,7 @@ static void run(const struct workspace *w, const char *manifest, const char *thr
     char ut[] = PROBE_UT, backend[700];
     snprintf(backend, sizeof backend, "plugin:%s/tests/plugin/%s", dirname(ut), manifest);
     struct outcome o = run_program(w, "-api_info", in(w, "dump.json"), "--backend", backend, "-n",
-                                   threads, "-o", in(w, out), "--case_timeout", "2", "--isolate",
+                                   threads, "-o", in(w, out), "--case_timeout", emulated() ? "30" : "2", "--isolate",
                                    isolate, "--no_progress", NULL);
     ck_assert_msg(o.status == 0, "exit status %d: %s", o.status, o.err);
     outcome_free(&o);
@@ -106,7 +107,8 @@ static void compare_rows(const struct workspace *w, const char *kind, bool diagn
         }
         seen++;
         ck_assert_msg(strstr(rows[0][i], ",error,") != NULL, "%s", rows[0][i]);
-        ck_assert_msg(!diagnoses || strstr(rows[0][i], misdeeds[which].text) != NULL, "%s",
+        const char *said = strstr(rows[0][i], "device ");
+        ck_assert_msg(!diagnoses || (said && is_diagnosed(said, misdeeds[which].text)), "%s",
                       rows[0][i]);
         ck_assert_msg(strstr(rows[1][i], ",pass,") != NULL, "%s", rows[1][i]);
     }

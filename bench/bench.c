@@ -79,19 +79,20 @@ static struct status ordered_arguments(struct value *args, const struct api_case
     return status_ok();
 }
 
-/* The row whose schema takes the arguments. */
+/* The row whose schema takes the arguments. When none does, the first one's reason is given. */
 static struct status bind_call(struct call *call, const struct api_case *c, struct arena *arena)
 {
     struct op_match match;
-    struct status st = status_error(STATUS_SKIP,
-                                    "there is no bench function for %s.%s; `probe-ut ops` lists "
-                                    "what can be checked", c->type, c->api);
+    struct status why = status_error(STATUS_SKIP,
+                                     "there is no bench function for %s.%s; `probe-ut ops` lists "
+                                     "what can be checked", c->type, c->api);
+    bool tried = false;
     for (const struct op *after = NULL; op_find(&match, c->type, c->api, after); after = match.op) {
         struct schema *schema;
         struct value args;
         TRY(schema_parse(&schema, arena, match.op->schema));
         TRY(ordered_arguments(&args, c, match.reflected, arena));
-        st = schema_bind(call->bound, call->given, schema, &args, &c->kwargs, arena);
+        struct status st = schema_bind(call->bound, call->given, schema, &args, &c->kwargs, arena);
         if (st.code == STATUS_OK) {
             call->op = match.op;
             call->schema = schema;
@@ -100,8 +101,10 @@ static struct status bind_call(struct call *call, const struct api_case *c, stru
             return st;
         }
         if (st.code != STATUS_SKIP) return st;
+        if (!tried) why = st;
+        tried = true;
     }
-    return st;
+    return why;
 }
 
 /* An API that writes to an expanded self would write one element several times: PyTorch refuses,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/checked.h"
+
 static int parameter_index(struct call *call, const char *name)
 {
     for (int i = 0; i < call->schema->count; i++)
@@ -331,7 +333,9 @@ void call_return_value(struct call *call, struct value value)
 void call_return_random(struct call *call, struct node *native, enum dtype dtype, int rank,
                         const int64_t *shape, const struct bench_property *property)
 {
+    size_t n;
     if (dtype == DT_NONE) dtype = DT_F32; /* of a Python number */
+    if (!shape_elements(&n, rank, shape)) call_fail(call, "a result shape is negative or too large");
     struct result *result = next_result(call);
     if (!result) return;
     result->kind = BENCH_OUTPUT_RANDOM;

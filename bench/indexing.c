@@ -101,10 +101,11 @@ static bool take_slice(struct resolver *r, const struct value *slice)
     int64_t start, end, step;
     if (!room(r, 1)) return false;
     int64_t extent = r->x->shape[r->own], stride = r->own_stride[r->own];
-    if (slice->list.count != 3 || !slice_part(r, &slice->list.items[0], 0, &start) ||
+    if (slice->list.count != 3) return refuse(r, "a slice of %zu parts", slice->list.count);
+    if (!slice_part(r, &slice->list.items[0], 0, &start) ||
         !slice_part(r, &slice->list.items[1], extent, &end) ||
         !slice_part(r, &slice->list.items[2], 1, &step))
-        return refuse(r, "a slice that is not understood");
+        return false;
     if (step < 1) return refuse(r, "a slice with step %lld", (long long)step);
     if (start < 0) start += extent;
     if (end < 0) end += extent;

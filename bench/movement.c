@@ -7,6 +7,7 @@
 
 #include "bench/movement.h"
 #include "bench/pull.h"
+#include "core/checked.h"
 
 void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
                   const int64_t *stride, int64_t offset, size_t n)
@@ -73,8 +74,8 @@ static const struct primitive reshape_primitive = { "reshape", reshape_backward,
 struct node *node_reshape(struct graph *graph, struct node *x, int rank, const int64_t *shape)
 {
     int64_t full[TENSOR_MAX_RANK];
-    int unknown = -1;
-    size_t known = 1;
+    int unknown = -1, unknowns = 0;
+    size_t known;
 
     if (graph_failed(graph)) return x;
     if (rank > TENSOR_MAX_RANK) {
@@ -82,15 +83,17 @@ struct node *node_reshape(struct graph *graph, struct node *x, int rank, const i
         return unless_failed(graph, x);
     }
     for (int i = 0; i < rank; i++) {
-        full[i] = shape[i];
-        if (shape[i] == -1) unknown = i;
-        else known *= (size_t)shape[i];
+        full[i] = shape[i] == -1 ? 1 : shape[i];
+        if (shape[i] != -1) continue;
+        unknown = i;
+        unknowns++;
     }
-    if (unknown >= 0) {
+    bool fits = unknowns <= 1 && shape_elements(&known, rank, full);
+    if (fits && unknown >= 0) {
         full[unknown] = known ? (int64_t)(x->n / known) : 0;
         known *= (size_t)full[unknown];
     }
-    if (known != x->n) {
+    if (!fits || known != x->n) {
         char from[128], to[128];
         shape_format(from, sizeof from, x->rank, x->shape);
         shape_format(to, sizeof to, rank, shape);

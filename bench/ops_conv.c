@@ -157,6 +157,12 @@ static void convolution(struct call *call)
     if (padding->kind == VALUE_STRING) {
         int64_t extra[3] = { 0 };
         bool same = !strcmp(padding->string, "same");
+        if (!same && strcmp(padding->string, "valid") != 0)
+            call_fail(call, "padding is '%s'; it can be 'valid' or 'same'", padding->string);
+        for (int d = 0; same && d < 3; d++)
+            if (a.stride[d] != 1) call_fail(call, "padding 'same' needs a stride of 1");
+        if (same && w->rank != spatial + 2) call_fail(call, "a weight of %d dimensions", w->rank);
+        if (graph_failed(g)) return;
         for (int d = 0; same && d < spatial; d++) {
             int64_t total = a.dilation[3 - spatial + d] * (w->shape[2 + d] - 1);
             a.padding[3 - spatial + d] = total / 2;

@@ -194,7 +194,7 @@ static void mvlgamma(struct call *call)
     enum dtype dtype = call_float_type(call, &x, 1);
     int64_t p = call_int(call, "p");
     if (p < 1 || p > 1000) {
-        call_fail(call, "p is %lld; it must be at least 1", (long long)p);
+        call_fail(call, "p is %lld; it can be 1 to 1000", (long long)p);
         return;
     }
     struct node *y = node_scale(g, node_apply(g, "log", node_pi(g)), (double)(p * (p - 1)) / 4);

@@ -88,7 +88,7 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     struct graph *g = call->graph;
     if (graph_failed(g)) return b;
     struct node *x = with_leading(g, inverse_of(g, as_batch(call, a)), a);
-    bool vector = b->rank == 1 || (b->rank == a->rank - 1 && a->rank > 2);
+    bool vector = b->rank == 1 || (b->rank == a->rank - 1 && !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
     if (!vector) return compose_matmul(g, x, b);
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, b->shape, sizeof shape);
@@ -245,17 +245,23 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
     }
 }
 
+/* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
+static void refuse_gradient(struct graph *g, struct node *node, struct node *cotangent, const void *parameters)
+{
+    (void)node, (void)cotangent, (void)parameters;
+    graph_fail(g, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
+}
+
 /* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
 static void pseudo_inverse(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
-    if (!graph_failed(g) && call_bool(call, "hermitian") && a->shape[1] == a->shape[2]) { /* only the lower triangle is read */
+    if (!graph_failed(g) && call_bool(call, "hermitian")) { /* only the lower triangle is read */
         refuse_complex(call, x);
         struct node *below = node_triangle(g, a, -1, -1);
         struct node *whole = node_add(g, node_triangle(g, a, -1, 0), node_transpose(g, below, 1, 2));
-        /* The gradient is that of the symmetric part. */
-        a = node_straight_through(g, node_detach(g, whole), node_scale(g, node_add(g, a, node_transpose(g, a, 1, 2)), 0.5));
+        a = node_stated_gradient(g, node_detach(g, whole), 1, &a, refuse_gradient, NULL);
     }
     refuse_truncation(call, x, a);
     if (!graph_failed(g) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
@@ -339,7 +345,7 @@ static void condition(struct call *call)
     if (!graph_failed(g)) call_return_typed(call, node_reshape(g, ratio, s->rank - 1, s->shape), x->dtype);
 }
 
-/* a x b along dim: the cyclic products of shifted copies. */
+/* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
 static void cross(struct call *call)
 {
     struct graph *g = call->graph;
@@ -469,7 +475,8 @@ const struct op ops_linalg[] = {
     { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
     { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },
     { "linalg.cond|cond", TORCH, "(Tensor input, Any p=None)", condition, 0, 0, NULL },
-    { "cross|linalg.cross", TORCH | TENSOR, "(Tensor input, Tensor other, int? dim=None)", cross, 0, 0, NULL },
+    { "cross", TORCH | TENSOR, "(Tensor input, Tensor other, int? dim=None)", cross, 0, 0, NULL },
+    { "linalg.cross", TORCH, "(Tensor input, Tensor other, *, int dim=-1)", cross, 0, 0, NULL },
     { "cov", TORCH | TENSOR, "(Tensor input, *, Scalar correction=1, Tensor? fweights=None, Tensor? aweights=None)", covariance, 0, 0, NULL },
     { "corrcoef", TORCH | TENSOR, "(Tensor input)", covariance, 0, 1, NULL },
 };

@@ -22,6 +22,7 @@ static void vdot(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    if (a->rank != 1 || b->rank != 1) call_fail(call, "vdot takes two vectors");
     if (a->imaginary)
         a = node_complex(g, node_real_part(g, a), node_negate(g, node_imaginary_part(g, a)));
     call_return(call, compose_matmul(g, a, b));
@@ -94,6 +95,7 @@ static void addmm(struct call *call)
     struct node *product;
     if (call->op->text) { /* addr: outer product */
         int64_t column[2] = { -1, 1 };
+        if (a->rank != 1 || b->rank != 1) call_fail(call, "addr takes two vectors");
         product = node_multiply(g, node_reshape(g, a, 2, column), b);
     } else {
         product = compose_matmul(g, a, b);
@@ -119,6 +121,10 @@ static void bilinear(struct call *call)
     struct node *x1 = call_tensor(call, "input1"), *x2 = call_tensor(call, "input2");
     struct node *w = call_tensor(call, "weight"), *b = call_optional_tensor(call, "bias");
     if (graph_failed(g)) return;
+    if (!x1->rank || w->rank != 3) {
+        call_fail(call, "bilinear takes vectors and a weight of three dimensions");
+        return;
+    }
     int64_t k = w->shape[0], i = w->shape[1], j = w->shape[2], shape[TENSOR_MAX_RANK];
     int64_t rows[2] = { -1, i }, rows2[2] = { -1, j };
     struct node *left = node_reshape(g, x1, 2, rows), *right = node_reshape(g, x2, 2, rows2);
@@ -418,6 +424,7 @@ static void einsum(struct call *call)
         for (int d = 0; d < operands[k].node->rank; d++) seen[operands[k].letters[d]]++;
         take_diagonals(call->graph, &operands[k]);
     }
+    if (*at && *at != '-') call_fail(call, "einsum cannot read its equation");
     if (graph_failed(call->graph) || !count) return;
     int letter_count = result_letters(call, arrow, seen, ellipsis_rank, letters);
     return_contraction(call, operands, count, letters, letter_count);
@@ -442,7 +449,12 @@ static void tensordot(struct call *call)
         }
     } else {
         int64_t n = v->kind == VALUE_INT ? v->integer : 2;
-        for (int64_t i = 0; i < n && i < TENSOR_MAX_RANK; i++) {
+        if (n < 0 || n > o[0].node->rank || n > o[1].node->rank) {
+            call_fail(call, "tensordot cannot contract %lld dimensions of %d and %d", (long long)n, o[0].node->rank,
+                      o[1].node->rank);
+            return;
+        }
+        for (int64_t i = 0; i < n; i++) {
             dims[0][count[0]++] = o[0].node->rank - n + i;
             dims[1][count[1]++] = i;
         }

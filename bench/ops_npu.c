@@ -105,7 +105,7 @@ static void layer_norm_eval(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
     if (graph_failed(g)) return;
-    if (count > x->rank) {
+    if (count > x->rank || memcmp(shape, x->shape + x->rank - count, (size_t)count * sizeof *shape) != 0) {
         call_fail(call, "normalized_shape does not match the input");
         return;
     }
@@ -177,6 +177,10 @@ static void rotary_mul(struct call *call)
     if (graph_failed(g)) return;
     if (!strcmp(call_string(call, "rotary_mode"), "interleave")) {
         int64_t pairs[TENSOR_MAX_RANK];
+        if (x->rank < 1 || x->rank == TENSOR_MAX_RANK) {
+            call_fail(call, "the input has %d dimensions", x->rank);
+            return;
+        }
         memcpy(pairs, x->shape, sizeof pairs);
         pairs[x->rank - 1] = x->shape[x->rank - 1] / 2;
         pairs[x->rank] = 2;
@@ -215,7 +219,13 @@ static struct node *confusion(struct call *call, struct node *x, bool transpose_
         call_fail(call, "perm has %d entries for %d dimensions", dims, x->rank);
         return x;
     }
-    for (int d = 0; d < dims; d++) order[d] = wrap_dim(call, perm[d], dims);
+    uint32_t seen = 0;
+    for (int d = 0; d < dims; d++) {
+        order[d] = wrap_dim(call, perm[d], dims);
+        if (seen >> order[d] & 1) call_fail(call, "perm names dimension %d twice", order[d]);
+        seen |= 1u << order[d];
+    }
+    if (graph_failed(g)) return x;
     x = node_permute(g, x, order);
     return transpose_first ? node_reshape(g, x, rank, shape) : x;
 }
@@ -258,6 +268,7 @@ static void sort_v2(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "self");
+    if (x->imaginary) call_fail(call, "complex numbers have no order");
     if (graph_failed(g)) return;
     int dim = call_dim(call, "dim", x->rank);
     const double *value = node_values(g, x);
@@ -285,6 +296,10 @@ static void moe_gating(struct call *call)
         call_fail(call, "k is %lld for %lld experts", (long long)k, (long long)experts);
         return;
     }
+    if (finished && (!finished->integer || finished->n != (size_t)rows)) {
+        call_fail(call, "finished must tell true or false of each of the %lld rows", (long long)rows);
+        return;
+    }
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = k;
@@ -297,7 +312,7 @@ static void moe_gating(struct call *call)
         sorted_order(order, order + experts, value + r * experts, (size_t)experts, 1, true);
         for (int64_t i = 0; i < k; i++) {
             index->integer[r * k + i] = order[i];
-            reported->integer[r * k + i] = finished && finished->integer && finished->integer[r] ? experts : order[i];
+            reported->integer[r * k + i] = finished && finished->integer[r] ? experts : order[i];
             row->integer[r * k + i] = i * rows + r;
         }
     }
@@ -461,7 +476,10 @@ static void fusion_attention(struct call *call)
     if (pse) scores = node_add(g, scores, pse);
     scores = node_scale(g, scores, scale);
     if (graph_failed(g)) return;
-    struct node *p = masked_softmax(g, scores, attention_mask(call, scores->shape[2], scores->shape[3]));
+    struct node *mask = attention_mask(call, scores->shape[2], scores->shape[3]);
+    if (mask && !mask->integer) call_fail(call, "atten_mask must tell true or false of each score");
+    if (graph_failed(g)) return;
+    struct node *p = masked_softmax(g, scores, mask);
     call_return_typed(call, from_bnsd(g, compose_matmul(g, p, v), layout), dtype);
 }
 
@@ -516,6 +534,10 @@ static void rms_norm_backward(struct call *call)
     struct node *in[2] = { tracked(call, "self"), tracked(call, "gamma") };
     struct node *r = call_tensor(call, "rstd"), *dy = call_tensor(call, "dy");
     if (graph_failed(g)) return;
+    if (in[1]->rank > in[0]->rank) {
+        call_fail(call, "gamma has more dimensions than the input");
+        return;
+    }
     uint32_t dims = ((1u << in[1]->rank) - 1) << (in[0]->rank - in[1]->rank);
     struct node *scaled = node_multiply(g, node_multiply(g, dy, in[1]), r);
     struct node *mean = node_mean(g, node_multiply(g, scaled, in[0]), dims, true);

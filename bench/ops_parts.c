@@ -332,6 +332,10 @@ static void view_as_real(struct call *call)
     struct graph *g = call->graph;
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK + 1];
+    if (!x->imaginary) {
+        call_fail(call, "view_as_real takes complex tensors");
+        return;
+    }
     struct node *parts[2] = { node_real_part(g, x), node_imaginary_part(g, x) };
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = 1;

@@ -129,8 +129,8 @@ static void random_whole(struct call *call)
                    : info->kind == KIND_BOOL ? 2 : info->largest + 1;
     double parameters[4] = { 0, limit };
     bool has_from = !call_is_none(call, "from"), has_to = !call_is_none(call, "to");
-    if (has_from && has_to) {
-        parameters[0] = call_real(call, "from");
+    if (has_to) {
+        parameters[0] = has_from ? call_real(call, "from") : 0;
         parameters[1] = call_real(call, "to");
     } else if (has_from) {
         parameters[1] = call_real(call, "from"); /* random_(to) */
@@ -234,7 +234,10 @@ static void normal(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
     if (graph_failed(g)) return;
-    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank, deviation->shape)) return;
+    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank, deviation->shape)) {
+        call_fail(call, "mean and std do not broadcast");
+        return;
+    }
     if (!call_is_none(call, "size")) rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
     mean = node_broadcast(g, node_to_real(g, mean), rank, shape);
     deviation = node_broadcast(g, node_to_real(g, deviation), rank, shape);

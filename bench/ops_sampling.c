@@ -205,11 +205,16 @@ static void binomial(struct call *call)
 {
     struct graph *g = call->graph;
     struct node *count = call_tensor(call, "count"), *prob = call_tensor(call, "prob");
-    const double *n = node_values(g, count), *p = node_values(g, prob);
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
     if (graph_failed(g)) return;
-    if (count->n != prob->n || count->rank != prob->rank ||
-        memcmp(count->shape, prob->shape, (size_t)count->rank * sizeof *count->shape) != 0)
-        call_fail(call, "count and prob differ in shape");
+    if (!shape_broadcast(&rank, shape, count->rank, count->shape, prob->rank, prob->shape)) {
+        call_fail(call, "count and prob do not broadcast");
+        return;
+    }
+    count = node_broadcast(g, count, rank, shape);
+    prob = node_broadcast(g, prob, rank, shape);
+    const double *n = node_values(g, count), *p = node_values(g, prob);
     for (size_t i = 0; !graph_failed(g) && i < count->n; i++)
         if (!(n[i] >= 0 && isfinite(n[i]) && n[i] == floor(n[i]) && p[i] >= 0 && p[i] <= 1))
             call_fail(call, "%g trials of probability %g", n[i], p[i]);

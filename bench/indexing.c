@@ -245,13 +245,37 @@ static bool take_item(struct resolver *r, const struct value *item, bool none_is
     }
 }
 
+static bool is_wide_mask(const struct value *item)
+{
+    return (item->kind == VALUE_TENSOR || item->kind == VALUE_LIST) && covered(item, false) > 1;
+}
+
+/* PyTorch counts a mask of several dimensions as one while it places the items behind it: an int or
+ * a slice there falls on a dimension that the mask covers, where NumPy's falls behind the mask. */
+static bool is_misplaced(const struct value *item, bool none_is_all)
+{
+    switch (item->kind) {
+    case VALUE_INT: return true;
+    case VALUE_NONE: return !none_is_all;
+    case VALUE_TENSOR: return item->tensor.tensor && item->tensor.tensor->rank == 0;
+    case VALUE_SLICE:
+        for (size_t k = 0; k < item->list.count; k++)
+            if (item->list.items[k].kind != VALUE_NONE) return true;
+        return false;
+    default: return false;
+    }
+}
+
 static bool take_items(struct resolver *r, const struct value *items, size_t count,
                        bool none_is_all)
 {
     int total = 0;
-    bool ellipsis = false;
+    bool ellipsis = false, behind = false; /* a wide mask */
     for (size_t i = 0; i < count; i++) total += covered(&items[i], none_is_all);
     for (size_t i = 0; i < count; i++) {
+        if (behind && is_misplaced(&items[i], none_is_all))
+            return refuse(r, "an item behind a mask of several dimensions");
+        behind = behind || is_wide_mask(&items[i]);
         if (items[i].kind != VALUE_ELLIPSIS) {
             if (!take_item(r, &items[i], none_is_all)) return false;
             continue;

@@ -1,5 +1,6 @@
 #include "runner/devices/plugin_bind.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ static struct status bind_parameters(struct binding *b)
 {
     const struct manifest_kernel *kernel = b->kernel;
     const struct api_case *c = b->c;
-    size_t positional = c->args.kind == VALUE_LIST ? c->args.list.count : 0;
+    size_t positional = c->args.list.count; /* a case's args are a list, its kwargs a dict */
     bool takes_rest = false;
 
     b->n_variables = 0;
@@ -89,7 +90,7 @@ static struct status bind_parameters(struct binding *b)
     if (positional > kernel->n_parameters && !takes_rest)
         return status_error(STATUS_SKIP, "%zu arguments, the kernel takes %zu", positional,
                             kernel->n_parameters);
-    for (size_t i = 0; c->kwargs.kind == VALUE_DICT && i < c->kwargs.list.count; i++)
+    for (size_t i = 0; i < c->kwargs.list.count; i++)
         if (!has_parameter(kernel, c->kwargs.list.keys[i]))
             return status_error(STATUS_SKIP, "the kernel has no argument %s",
                                 c->kwargs.list.keys[i]);
@@ -171,7 +172,6 @@ static struct status describe_output(struct binding_output *o, const struct bind
 {
     const struct manifest_output *row = o->row;
     const struct tensor_record *record = o->of ? NULL : recorded_output(b->c, k);
-    const char *name;
     struct tensor *t = &o->tensor;
 
     if (row->shape) {
@@ -185,9 +185,7 @@ static struct status describe_output(struct binding_output *o, const struct bind
                                          "gives no shape for it", k);
     }
     if (row->dtype) {
-        TRY(at(b, row->node, expression_as_string(&name, &b->scope, row->dtype)));
-        t->dtype = dtype_from_name(name);
-        if (t->dtype == DT_NONE) return FAULT(b, row->node, "\"%s\" is not a dtype", name);
+        TRY(binding_dtype(&t->dtype, b, row->node, row->dtype));
     } else {
         t->dtype = o->of ? o->of->dtype : record ? record->dtype : DT_NONE;
         if (t->dtype == DT_NONE)
@@ -196,9 +194,7 @@ static struct status describe_output(struct binding_output *o, const struct bind
     }
     o->returns = t->dtype;
     if (!row->returns) return status_ok();
-    TRY(at(b, row->node, expression_as_string(&name, &b->scope, row->returns)));
-    o->returns = dtype_from_name(name);
-    if (o->returns == DT_NONE) return FAULT(b, row->node, "\"%s\" is not a dtype", name);
+    TRY(binding_dtype(&o->returns, b, row->node, row->returns));
     if (dtype_is_complex(t->dtype) && !dtype_is_complex(o->returns))
         return FAULT(b, row->node, "complex numbers cannot be returned as real ones");
     return status_ok();
@@ -222,26 +218,6 @@ static struct status fill_output(struct binding_output *o, const struct binding 
         return FAULT(b, o->row->node, "\"initial\" does not broadcast to the output");
     return layout_store(o->tensor.data, o->tensor.dtype, o->tensor.rank, o->tensor.shape, o->axes,
                         from, b->arena);
-}
-
-static struct status read_output_axes(struct binding_output *o, const struct binding *b)
-{
-    int64_t order[TENSOR_MAX_RANK];
-    bool seen[TENSOR_MAX_RANK] = { false };
-    int count = o->tensor.rank;
-    for (int i = 0; i < count; i++)
-        o->axes[i] = i;
-    if (!o->row->axes) return status_ok();
-    TRY(at(b, o->row->node, expression_as_shape(order, &count, &b->scope, o->row->axes)));
-    if (count != o->tensor.rank)
-        return FAULT(b, o->row->node, "\"axes\" needs %d numbers", o->tensor.rank);
-    for (int i = 0; i < count; i++) {
-        if (order[i] >= count || seen[order[i]])
-            return FAULT(b, o->row->node, "\"axes\" is not an order of %d dimensions", count);
-        seen[order[i]] = true;
-        o->axes[i] = (int)order[i];
-    }
-    return status_ok();
 }
 
 /* Flat position of a tensor among the arguments. */
@@ -290,7 +266,7 @@ static struct status place_output(struct binding *b, const struct manifest_outpu
         (void)snprintf(label, sizeof label, "gradient %zu", position);
     }
     TRY(describe_output(o, b, k));
-    TRY(read_output_axes(o, b));
+    TRY(binding_axes(o->axes, b, row->node, row->axes, o->tensor.rank));
     if (!shape_elements(&n, o->tensor.rank, o->tensor.shape) ||
         !size_multiply(&bytes, n, dtype_info(o->tensor.dtype)->bytes))
         return status_error(STATUS_SKIP, "%s is too large", label);
@@ -361,7 +337,9 @@ struct status binding_build_backward(struct binding *b, struct space *space,
     if (!kernel->has_backward)
         return status_error(STATUS_SKIP, "%s has no backward kernel for %s.%s",
                             b->manifest->title, b->c->type, b->c->api);
+    /* What binding_collect_outputs gave: a tensor for each output, and a manifest has outputs. */
     size_t count = forward_outputs->list.count;
+    assert(count && count == kernel->forward.n_outputs);
     struct expression_value outputs, cotangents = { .kind = EXPRESSION_LIST };
     cotangents.list.items = arena_allocate_zeroed(b->arena, count, sizeof outputs);
     if (!cotangents.list.items) return status_no_memory(count * sizeof outputs);
@@ -369,14 +347,12 @@ struct status binding_build_backward(struct binding *b, struct space *space,
     TRY(expression_from_value(&outputs, b->arena, forward_outputs));
     b->n_variables = b->n_parameters;
     for (size_t i = 0; i < count; i++) {
-        if (outputs.list.items[i].kind != EXPRESSION_TENSOR) continue;
         TRY(cotangent(&cotangents.list.items[i], b, outputs.list.items[i].tensor, i));
-        if (i < kernel->forward.n_outputs)
-            TRY(set_variable(b, kernel->forward.outputs[i].name, outputs.list.items[i]));
+        TRY(set_variable(b, kernel->forward.outputs[i].name, outputs.list.items[i]));
     }
     TRY(set_variable(b, "outputs", outputs));
     TRY(set_variable(b, "cotangents", cotangents));
-    if (count) TRY(set_variable(b, "cotangent", cotangents.list.items[0]));
+    TRY(set_variable(b, "cotangent", cotangents.list.items[0]));
     if (kernel->backward.when) {
         bool fits;
         TRY(at(b, json_get(kernel->backward.node, "when"),

@@ -1,5 +1,6 @@
 #include "runner/devices/plugin_call.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <ffi.h>
@@ -70,9 +71,7 @@ static struct status load_libraries(struct isolated *isolated, struct session *s
         isolated_doing(isolated, doing);
         session->libraries[i] = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (session->libraries[i]) continue;
-        const char *reason = dlerror();
-        return status_error(STATUS_BAD_INPUT, "cannot load the library %s: %s", path,
-                            reason ? reason : "no reason given");
+        return status_error(STATUS_BAD_INPUT, "cannot load the library %s: %s", path, dlerror());
     }
     return status_ok();
 }
@@ -80,9 +79,7 @@ static struct status load_libraries(struct isolated *isolated, struct session *s
 static struct status find_symbol(void (**out)(void), const struct session *session,
                                  uint64_t library, const char *symbol)
 {
-    if (library >= session->library_count)
-        return status_error(STATUS_INTERNAL, "there is no library number %llu",
-                            (unsigned long long)library);
+    assert(library < session->library_count); /* an index that the manifest's reader gave */
     (void)dlerror();
     void *address = dlsym(session->libraries[library], symbol);
     if (!address) {
@@ -142,12 +139,9 @@ static struct status prepare(struct prepared **out, struct session *session,
         p->types[i] = (uint8_t)arguments[i].type;
         p->ffi_types[i] = ffi_types[arguments[i].type];
     }
-    if (ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, step->count, ffi_types[step->result_type],
-                     p->ffi_types) != FFI_OK) {
-        memory_release(p);
-        memory_release(name);
-        return status_error(STATUS_INTERNAL, "libffi cannot describe the call of %s", symbol);
-    }
+    ffi_status described = ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, step->count,
+                                        ffi_types[step->result_type], p->ffi_types);
+    assert(described == FFI_OK), (void)described; /* it has types of the table above only */
     p->next = *bucket;
     *bucket = p;
     *out = p;
@@ -213,7 +207,7 @@ static void release(union cell *cells, const struct program_argument *arguments,
 
 /* --- results ------------------------------------------------------------------------------------ */
 
-/* libffi widens small integers to a machine word. */
+/* libffi widens small integers to a machine word; other types are taken as their bits. */
 static int64_t as_signed(const union cell *result, uint32_t type)
 {
     switch ((enum program_type)type) {
@@ -284,18 +278,18 @@ static bool loop_directly(const struct prepared *p, const struct program_argumen
     return true;
 }
 
-static void call_loop(struct prepared *p, const struct program_argument *arguments,
-                      union cell *cells, void **pointers, unsigned char *results,
-                      uint64_t count)
+/* The result of the last round, which is the first one that failed when there is such. */
+static void call_loop(struct prepared *p, const struct program_step *step,
+                      const struct program_argument *arguments, union cell *cells,
+                      void **pointers, unsigned char *results, union cell *result)
 {
     size_t result_bytes = program_type_info((enum program_type)p->result_type)->bytes;
     unsigned char *start[PROGRAM_MAX_ARGUMENTS];
-    union cell result;
 
-    if (loop_directly(p, arguments, cells, results, count)) return;
+    if (loop_directly(p, arguments, cells, results, step->loop)) return;
     for (uint32_t k = 0; k < p->count; k++)
         start[k] = cells[k].address;
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = 0; i < step->loop; i++) {
         for (uint32_t k = 0; k < p->count; k++) {
             size_t bytes = program_type_info((enum program_type)arguments[k].type)->bytes;
             if (arguments[k].kind == ARGUMENT_ELEMENT) pointers[k] = start[k] + i * bytes;
@@ -303,9 +297,10 @@ static void call_loop(struct prepared *p, const struct program_argument *argumen
             if (arguments[k].kind == ARGUMENT_ELEMENT_ADDRESS)
                 cells[k].address = start[k] + i * arguments[k].count;
         }
-        result.bits = 0;
-        ffi_call(&p->cif, p->function, &result, pointers);
-        if (results) memcpy(results + i * result_bytes, &result, result_bytes);
+        result->bits = 0;
+        ffi_call(&p->cif, p->function, result, pointers);
+        if (results) memcpy(results + i * result_bytes, result, result_bytes);
+        if (is_failure(result, step)) return;
     }
 }
 
@@ -326,25 +321,20 @@ static struct status run_call(struct frame *frame, const struct program_step *st
         if ((st = fetch(&cells[fetched], frame, &arguments[fetched])).code) break;
         pointers[fetched] = &cells[fetched];
     }
-    if (!st.code) {
-        if (step->loop != 1 || step->result_element != PROGRAM_NOTHING) {
-            unsigned char *results = step->result_element == PROGRAM_NOTHING
-                                         ? NULL
-                                         : frame->isolated->base + step->result_element;
-            call_loop(p, arguments, cells, pointers, results, step->loop);
-        } else {
-            ffi_call(&p->cif, p->function, &result, pointers);
-        }
+    if (!st.code && step->loop == PROGRAM_NOTHING) ffi_call(&p->cif, p->function, &result, pointers);
+    else if (!st.code) {
+        unsigned char *results = step->result_element == PROGRAM_NOTHING
+                                     ? NULL
+                                     : frame->isolated->base + step->result_element;
+        call_loop(p, step, arguments, cells, pointers, results, &result);
     }
     release(cells, arguments, fetched);
     if (st.code) return st;
     if (step->result_slot != PROGRAM_NOTHING)
         frame->session->slots[step->result_slot] =
-            step->result_type == TYPE_POINTER || step->result_type == TYPE_F64 ||
-                    step->result_type == TYPE_F32
-                ? result.bits
-                : (uint64_t)as_signed(&result, step->result_type);
-    return is_failure(&result, step)
+            (uint64_t)as_signed(&result, step->result_type);
+    /* A loop over nothing has called nothing. */
+    return step->loop && is_failure(&result, step)
                ? explain(frame, step, symbol, as_signed(&result, step->result_type))
                : status_ok();
 }

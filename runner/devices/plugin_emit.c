@@ -1,5 +1,6 @@
 #include "runner/devices/plugin_emit.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,12 +108,14 @@ static struct status place(struct binding *b, struct binding_placed *wanted)
         return status_ok();
     }
     struct space_buffer *buffer;
-    size_t n, bytes;
+    size_t n = 0, bytes;
     char label[SPACE_LABEL];
     if (b->n_placed == BINDING_PLACED)
         return status_error(STATUS_SKIP, "the call has more than %d tensors", BINDING_PLACED);
-    if (!shape_elements(&n, wanted->rank, wanted->shape) ||
-        !size_multiply(&bytes, n, dtype_info(wanted->dtype)->bytes))
+    /* The shape is the tensor's own, an output's, or one that expression_as_shape has let pass. */
+    bool counted = shape_elements(&n, wanted->rank, wanted->shape);
+    assert(counted), (void)counted;
+    if (!size_multiply(&bytes, n, dtype_info(wanted->dtype)->bytes))
         return status_error(STATUS_SKIP, "a tensor is too large");
     binding_label(label, sizeof label, b, wanted->tensor);
     TRY(space_place(b->space, &buffer, SPACE_INPUT, label, bytes));
@@ -123,9 +126,8 @@ static struct status place(struct binding *b, struct binding_placed *wanted)
     return status_ok();
 }
 
-/* "[0, 2, 3, 1]": a permutation of the dimensions. NULL is row-major. */
-static struct status read_axes(int *axes, const struct binding *b, const cJSON *node,
-                               const char *text, int rank)
+struct status binding_axes(int *axes, const struct binding *b, const cJSON *node,
+                           const char *text, int rank)
 {
     bool seen[TENSOR_MAX_RANK] = { false };
     int64_t order[TENSOR_MAX_RANK];
@@ -134,17 +136,18 @@ static struct status read_axes(int *axes, const struct binding *b, const cJSON *
         axes[i] = i;
     if (!text) return status_ok();
     TRY(at(b, node, expression_as_shape(order, &count, &b->scope, text)));
-    for (int i = 0; i < count; i++) {
-        if (count != rank || order[i] >= rank || seen[order[i]])
+    if (count != rank) return FAULT(b, node, "\"axes\" needs %d numbers", rank);
+    for (int i = 0; i < rank; i++) {
+        if (order[i] >= rank || seen[order[i]])
             return FAULT(b, node, "\"axes\" is not an order of %d dimensions", rank);
         seen[order[i]] = true;
         axes[i] = (int)order[i];
     }
-    return count == rank ? status_ok() : FAULT(b, node, "\"axes\" needs %d numbers", rank);
+    return status_ok();
 }
 
-static struct status read_dtype(enum dtype *out, const struct binding *b, const cJSON *node,
-                                const char *text)
+struct status binding_dtype(enum dtype *out, const struct binding *b, const cJSON *node,
+                            const char *text)
 {
     const char *name;
     TRY(at(b, node, expression_as_string(&name, &b->scope, text)));
@@ -171,7 +174,7 @@ static struct status locate(uint64_t *offset, struct binding *b,
     struct binding_placed wanted = { .tensor = tensor, .dtype = tensor->dtype,
                                      .rank = tensor->rank };
     memcpy(wanted.shape, tensor->shape, (size_t)tensor->rank * sizeof *wanted.shape);
-    if (a->cast) TRY(read_dtype(&wanted.dtype, b, a->node, a->cast));
+    if (a->cast) TRY(binding_dtype(&wanted.dtype, b, a->node, a->cast));
     if (!can_convert(tensor->dtype, wanted.dtype))
         return FAULT(b, a->node, "complex numbers cannot be cast to real ones");
     if (a->broadcast)
@@ -179,7 +182,7 @@ static struct status locate(uint64_t *offset, struct binding *b,
                                                a->broadcast)));
     if (!layout_broadcasts(tensor->rank, tensor->shape, wanted.rank, wanted.shape))
         return FAULT(b, a->node, "the tensor does not broadcast to the wanted shape");
-    TRY(read_axes(wanted.axes, b, a->node, a->axes, wanted.rank));
+    TRY(binding_axes(wanted.axes, b, a->node, a->axes, wanted.rank));
     TRY(place(b, &wanted));
     *offset = wanted.offset;
     return status_ok();
@@ -271,6 +274,14 @@ static const struct binding_output *loop_output(const struct binding *b, const c
     return NULL;
 }
 
+/* Round i takes element i of the loop's output as it is stored, so another output that the round
+ * writes has to be stored in the same order. */
+static bool follows_loop(const struct binding_output *output, const struct binding_output *loop)
+{
+    return tensor_same_shape(&output->tensor, &loop->tensor) &&
+           !memcmp(output->axes, loop->axes, (size_t)loop->tensor.rank * sizeof *loop->axes);
+}
+
 /* An element of each round: the tensor is broadcast to the loop's shape and converted to the C
  * type of the argument. */
 static struct status emit_element(struct program_argument *out, struct binding *b,
@@ -286,14 +297,14 @@ static struct status emit_element(struct program_argument *out, struct binding *
                      program_type_info(a->type)->name);
     if (a->role == ROLE_ELEMENT_ADDRESS) {
         dtype = tensor->dtype;
-        if (a->cast) TRY(read_dtype(&dtype, b, a->node, a->cast));
+        if (a->cast) TRY(binding_dtype(&dtype, b, a->node, a->cast));
     }
     out->kind = a->role == ROLE_ELEMENT ? ARGUMENT_ELEMENT : ARGUMENT_ELEMENT_ADDRESS;
     out->count = dtype_info(dtype)->bytes;
     const struct binding_output *output = output_of(b, tensor);
     if (output) {
-        if (tensor->dtype != dtype || !tensor_same_shape(tensor, &loop->tensor))
-            return FAULT(b, a->node, "the output has another dtype or shape than the loop needs");
+        if (tensor->dtype != dtype || !follows_loop(output, loop))
+            return FAULT(b, a->node, "the output has another dtype, shape or axes than the loop needs");
         out->bits = output->buffer->offset;
         return status_ok();
     }
@@ -478,15 +489,15 @@ static struct status emit_call(struct program_step *out, struct binding *b,
 
     memset(arguments, 0, sizeof arguments);
     if (s->loop && !loop) return FAULT(b, s->node, "there is no output \"%s\" to loop over", s->loop);
-    out->loop = loop ? tensor_elements(&loop->tensor) : 1;
+    if (loop) out->loop = tensor_elements(&loop->tensor);
     for (size_t i = 0; i < s->count; i++)
         TRY(emit_argument(&arguments[i], b, &s->arguments[i], loop));
     if (s->result_element) {
         const struct binding_output *target = loop_output(b, s->result_element);
         if (!target || target->tensor.dtype != program_type_info(s->result_type)->dtype ||
-            !tensor_same_shape(&target->tensor, &loop->tensor))
+            !follows_loop(target, loop))
             return FAULT(b, s->node, "\"%s\" is not an output of the result's type and the loop's "
-                                     "shape", s->result_element);
+                                     "shape and axes", s->result_element);
         out->result_element = target->buffer->offset;
     }
     if (s->into) TRY(define_slot(&out->result_slot, b, s->node, s->into));
@@ -524,6 +535,7 @@ static struct status emit_steps(struct binding *b, const struct manifest_steps *
     for (size_t i = 0; i < steps->count; i++) {
         const struct manifest_step *s = &steps->items[i];
         struct program_step step = { .kind = s->kind,
+                                     .loop = PROGRAM_NOTHING,
                                      .result_slot = PROGRAM_NOTHING,
                                      .result_element = PROGRAM_NOTHING,
                                      .explain = PROGRAM_NOTHING,

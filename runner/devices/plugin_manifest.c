@@ -17,7 +17,16 @@ enum { TEXT = cJSON_String, LIST = cJSON_Array, OBJECT = cJSON_Object, NUMBER = 
         if (!(pointer)) return status_no_memory((count) * sizeof *(pointer));                \
     } while (0)
 
+/* The children of a list or object that is there. */
+#define EACH(item, parent) for ((item) = (parent)->child; (item); (item) = (item)->next)
+
 /* --- expressions ------------------------------------------------------------------------------ */
+
+/* Is it an integer that a double holds exactly, and all its neighbours? */
+static bool is_whole(double x)
+{
+    return fabs(x) < 0x1p53 && x == floor(x);
+}
 
 /* An expression may be written as a JSON string, number or bool. */
 static struct status read_expression(const char **out, struct manifest *m, const cJSON *node)
@@ -26,9 +35,8 @@ static struct status read_expression(const char **out, struct manifest *m, const
     else if (cJSON_IsBool(node)) *out = cJSON_IsTrue(node) ? "True" : "False";
     else if (cJSON_IsNumber(node)) {
         double x = node->valuedouble;
-        bool whole = fabs(x) < 0x1p53 && x == (double)(int64_t)x;
-        *out = whole ? arena_format(&m->arena, "%lld", (long long)x)
-                     : arena_format(&m->arena, "%.17g", x);
+        *out = is_whole(x) ? arena_format(&m->arena, "%lld", (long long)x)
+                           : arena_format(&m->arena, "%.17g", x);
         if (!*out) return status_no_memory(0);
     } else {
         return json_fault(&m->file, node, "an expression is expected: a string or a number");
@@ -89,7 +97,7 @@ static const struct json_key argument_keys[] = {
     { "f64", ANY_SCALAR, false }, { NULL, 0, false },
 };
 
-/* Keys that a role has beside its own, and the type it has when none is given. */
+/* Keys that a role has beside its own, ended by NULL, and the type it has when none is given. */
 static const struct {
     const char *keys[4];
     enum program_type type;
@@ -119,7 +127,7 @@ static struct status find_role(struct manifest_argument *a, const cJSON **value,
         for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
             if (!strcmp(child->string, roles[i].key)) role = roles[i].role;
         enum program_type type = program_type_find(child->string);
-        if (type != TYPE_COUNT && type != TYPE_VOID && type != TYPE_POINTER) role = ROLE_SCALAR;
+        if (type != TYPE_COUNT) role = ROLE_SCALAR; /* "void" and "pointer" are no keys */
         if (role == ROLE_COUNT) continue;
         if (*value)
             return json_fault(&m->file, child, "an argument has one role; \"%s\" is another",
@@ -137,7 +145,7 @@ static struct status check_argument_keys(struct manifest *m, const cJSON *node,
 {
     for (const cJSON *child = node->child; child; child = child->next) {
         bool allowed = child == value || child->string[0] == '$' || child->string[0] == '_';
-        for (size_t i = 0; i < 4 && role_rows[role].keys[i]; i++)
+        for (size_t i = 0; role_rows[role].keys[i]; i++)
             allowed |= !strcmp(child->string, role_rows[role].keys[i]);
         if (!allowed)
             return json_fault(&m->file, child, "this key does not go with \"%s\"", value->string);
@@ -155,6 +163,7 @@ static struct status read_argument(struct manifest_argument *a, struct manifest 
     a->node = node;
     type = json_get(node, "type");
     if (type) TRY(read_type(&a->type, m, type));
+    if (type && a->type == TYPE_VOID) return json_fault(&m->file, type, "an argument is not void");
     if (role_rows[a->role].needs_type && !type)
         return json_fault(&m->file, node, "\"%s\" needs a \"type\"", value->string);
     TRY(read_optional(&a->cast, m, node, "cast"));
@@ -235,6 +244,10 @@ static struct status read_returns(struct manifest_step *s, struct manifest *m, c
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (strcmp(checks[i].name, ok->valuestring)) continue;
         s->check = checks[i].check;
+        bool counts = s->result_type != TYPE_VOID && s->result_type != TYPE_F32 &&
+                      s->result_type != TYPE_F64;
+        if (s->check != CHECK_NONE && !counts)
+            return json_fault(&m->file, ok, "only an integer or a pointer says whether a call went well");
         return status_ok();
     }
     return json_fault(&m->file, ok, "any, zero, nonzero, nonnegative or nonnull is expected");
@@ -259,7 +272,7 @@ static struct status read_call(struct manifest_step *s, struct manifest *m, cons
         return json_fault(&m->file, arguments, "more than %d arguments", PROGRAM_MAX_ARGUMENTS);
     ROOM(s->arguments, s->count);
     size_t i = 0;
-    cJSON_ArrayForEach(child, arguments)
+    EACH(child, arguments)
     {
         struct manifest_argument *a = &s->arguments[i++];
         TRY(read_argument(a, m, child));
@@ -293,7 +306,7 @@ static struct status read_steps(struct manifest_steps *out, struct manifest *m, 
     if (!list) return status_ok();
     out->count = (size_t)cJSON_GetArraySize(list);
     ROOM(out->items, out->count);
-    cJSON_ArrayForEach(child, list) TRY(read_step(&out->items[i++], m, child));
+    EACH(child, list) TRY(read_step(&out->items[i++], m, child));
     return status_ok();
 }
 
@@ -331,7 +344,7 @@ static struct status read_lets(struct manifest_function *f, struct manifest *m, 
     f->n_lets = (size_t)cJSON_GetArraySize(node);
     ROOM(f->lets, f->n_lets);
     size_t i = 0;
-    cJSON_ArrayForEach(child, node)
+    EACH(child, node)
     {
         f->lets[i].node = child;
         f->lets[i].name = child->string;
@@ -351,7 +364,7 @@ static struct status read_function(struct manifest_function *f, struct manifest 
     if (!f->n_outputs) return json_fault(&m->file, list, "the list is empty");
     ROOM(f->outputs, f->n_outputs);
     size_t i = 0;
-    cJSON_ArrayForEach(child, list)
+    EACH(child, list)
         TRY(read_output(&f->outputs[i++], m, child, !strcmp(outputs, "gradients")));
     TRY(read_steps(&f->steps, m, json_get(node, "steps")));
     if (!f->steps.count) return json_fault(&m->file, node, "\"steps\" with at least one call is missing");
@@ -409,8 +422,9 @@ static struct status read_kernel(struct manifest_kernel *k, struct manifest *m, 
     k->node = node;
     list = json_get(node, "apis");
     k->n_apis = (size_t)cJSON_GetArraySize(list);
+    if (!k->n_apis) return json_fault(&m->file, list, "the list is empty");
     ROOM(k->apis, k->n_apis);
-    cJSON_ArrayForEach(child, list)
+    EACH(child, list)
     {
         if (!cJSON_IsString(child) || !strchr(child->valuestring, '.'))
             return json_fault(&m->file, child, "an API is written \"Torch.matmul\" or \"*.matmul\"");
@@ -420,7 +434,7 @@ static struct status read_kernel(struct manifest_kernel *k, struct manifest *m, 
     list = json_get(node, "parameters");
     k->n_parameters = (size_t)cJSON_GetArraySize(list);
     ROOM(k->parameters, k->n_parameters);
-    cJSON_ArrayForEach(child, list) TRY(read_parameter(&k->parameters[i++], m, child));
+    EACH(child, list) TRY(read_parameter(&k->parameters[i++], m, child));
     TRY(read_optional(&k->when, m, node, "when"));
     TRY(read_function(&k->forward, m, node, "outputs"));
     k->smoke = json_get(node, "smoke");
@@ -437,7 +451,7 @@ static size_t count_kernels(const cJSON *kernels)
 {
     const cJSON *child;
     size_t count = 0;
-    cJSON_ArrayForEach(child, kernels)
+    EACH(child, kernels)
     {
         const cJSON *each = json_get(child, "each");
         count += each ? (size_t)cJSON_GetArraySize(each) : 1;
@@ -450,10 +464,10 @@ static struct status read_each(struct manifest *m, const cJSON *node, const cJSO
     const cJSON *words, *word, *copy;
     if (!cJSON_IsArray(each) || !each->child)
         return json_fault(&m->file, each, "a list of objects with words is expected");
-    cJSON_ArrayForEach(words, each)
+    EACH(words, each)
     {
         if (!cJSON_IsObject(words)) return json_fault(&m->file, words, "an object is expected");
-        cJSON_ArrayForEach(word, words)
+        EACH(word, words)
             if (!cJSON_IsString(word)) return json_fault(&m->file, word, "a string is expected");
         TRY(json_copy_with(&copy, &m->file, node, words));
         TRY(read_kernel(&m->kernels[m->n_kernels++], m, copy));
@@ -466,7 +480,7 @@ static struct status read_kernels(struct manifest *m, const cJSON *kernels)
     const cJSON *child;
     size_t count = count_kernels(kernels);
     ROOM(m->kernels, count);
-    cJSON_ArrayForEach(child, kernels)
+    EACH(child, kernels)
     {
         const cJSON *each = json_get(child, "each");
         TRY(each ? read_each(m, child, each) : read_kernel(&m->kernels[m->n_kernels++], m, child));
@@ -500,7 +514,7 @@ static struct status read_libraries(struct manifest *m, const cJSON *node)
     m->n_libraries = (size_t)cJSON_GetArraySize(node);
     if (!m->n_libraries) return json_fault(&m->file, node, "at least one library is needed");
     ROOM(m->libraries, m->n_libraries);
-    cJSON_ArrayForEach(child, node)
+    EACH(child, node)
     {
         if (!cJSON_IsString(child) || !*child->valuestring)
             return json_fault(&m->file, child, "the file name of a library is expected");
@@ -523,12 +537,13 @@ static struct status read_enums(struct manifest *m, const cJSON *node)
     if (!node) return status_ok();
     m->n_enums = (size_t)cJSON_GetArraySize(node);
     ROOM(m->enums, m->n_enums);
-    cJSON_ArrayForEach(child, node)
+    EACH(child, node)
     {
         if (!cJSON_IsObject(child))
             return json_fault(&m->file, child, "an object from keys to numbers is expected");
-        cJSON_ArrayForEach(entry, child)
-            if (!cJSON_IsNumber(entry)) return json_fault(&m->file, entry, "a number is expected");
+        EACH(entry, child)
+            if (!cJSON_IsNumber(entry) || !is_whole(entry->valuedouble))
+                return json_fault(&m->file, entry, "a whole number is expected");
         m->enums[i++] = (struct manifest_enum){ child->string, child };
     }
     return status_ok();
@@ -538,7 +553,8 @@ static struct status read_environment(struct manifest *m, const cJSON *node)
 {
     const cJSON *child;
     m->environment = node;
-    cJSON_ArrayForEach(child, node)
+    if (!node) return status_ok();
+    EACH(child, node)
         if (!cJSON_IsString(child)) return json_fault(&m->file, child, "a string is expected");
     return status_ok();
 }
@@ -549,7 +565,7 @@ static struct status read_wrappers(struct manifest *m, const cJSON *node)
     const cJSON *child;
     if (!node) return status_ok();
     ROOM(m->wrappers, (size_t)cJSON_GetArraySize(node));
-    cJSON_ArrayForEach(child, node)
+    EACH(child, node)
     {
         struct manifest_wrapper *w = &m->wrappers[m->n_wrappers];
         TRY(json_check_keys(&m->file, child, wrapper_keys));

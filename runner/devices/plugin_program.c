@@ -33,14 +33,6 @@ enum program_type program_type_find(const char *name)
     return TYPE_COUNT;
 }
 
-enum program_type program_type_of(enum dtype dtype)
-{
-    if (dtype == DT_BOOL) return TYPE_U8;
-    for (int i = 0; i < TYPE_COUNT; i++)
-        if (types[i].dtype == dtype && dtype != DT_NONE) return (enum program_type)i;
-    return TYPE_COUNT;
-}
-
 uint64_t program_reserve(struct program_writer *writer, size_t bytes)
 {
     size_t needed, offset = writer->used, padded;

@@ -49,10 +49,6 @@ const struct program_type_info *program_type_info(enum program_type type);
 /* The type of a name, TYPE_COUNT when there is none such. */
 enum program_type program_type_find(const char *name);
 
-/* The type whose values the elements of a dtype are; TYPE_COUNT for 16-bit floats and the like,
- * which C has no portable argument type for. */
-enum program_type program_type_of(enum dtype dtype);
-
 enum argument_kind {
     ARGUMENT_BITS,            /* `bits` is the value */
     ARGUMENT_SPACE,           /* address: shared memory + bits */
@@ -87,7 +83,7 @@ struct program_step {
     uint32_t result_type;
     uint64_t arguments;      /* offset of struct program_argument[count]; for ALLOCATE one: the
                                 bytes */
-    uint64_t loop;           /* how often to call; 1 for a plain call */
+    uint64_t loop;           /* elements to call it for; or PROGRAM_NOTHING: a plain call */
     uint64_t result_slot;    /* or PROGRAM_NOTHING; ALLOCATE: gets the address */
     uint64_t result_element; /* offset in shared memory of an array that element i goes to */
     uint32_t check;          /* enum program_check */

@@ -197,6 +197,71 @@ const char *error_in_words(int code)
     return code == 3 ? "dtype is not supported" : "unknown";
 }
 
+/* --- results of every type ------------------------------------------------------------------------- */
+
+int8_t give_i8(int64_t x) { return (int8_t)x; }
+uint8_t give_u8(int64_t x) { return (uint8_t)x; }
+int16_t give_i16(int64_t x) { return (int16_t)x; }
+uint16_t give_u16(int64_t x) { return (uint16_t)x; }
+int32_t give_i32(int64_t x) { return (int32_t)x; }
+uint32_t give_u32(int64_t x) { return (uint32_t)x; }
+int64_t give_i64(int64_t x) { return x; }
+uint64_t give_u64(int64_t x) { return (uint64_t)x; }
+float give_f32(int64_t x) { return (float)x / 4; }
+double give_f64(int64_t x) { return (double)x / 4; }
+void *give_pointer(int64_t x) { return (void *)(uintptr_t)x; }
+
+void keep_integer(int64_t x, double *out) { *out = (double)x; }
+void keep_f32(float x, double *out) { *out = x; }
+void keep_f64(double x, double *out) { *out = x; }
+
+/* Of an argument that is not negative; 5 otherwise. */
+int positive_halves(float x, float *whole, float *rest)
+{
+    if (x < 0) return 5;
+    halves(x, whole, rest);
+    return 0;
+}
+
+/* Never any words. */
+const char *speechless(int code)
+{
+    (void)code;
+    return NULL;
+}
+
+/* A symbol that is there and whose address is null. */
+__asm__(".globl nowhere\n.set nowhere, 0");
+
+/* Writes a work space to its last byte; its address modulo 64. */
+void fill_workspace(unsigned char *workspace, uint64_t bytes, double *out)
+{
+    memset(workspace, 1, bytes);
+    out[0] = (double)bytes;
+    out[1] = (double)((uintptr_t)workspace % 64);
+}
+
+/* How many of these addresses are null, and the sum of the first floats of the others. */
+void sum_of_firsts(const float *const *parts, int n, float *out)
+{
+    out[0] = out[1] = 0;
+    for (int i = 0; i < n; i++)
+        if (parts[i]) out[1] += *parts[i];
+        else out[0]++;
+}
+
+/* The environment that the manifest asks for. */
+void environment_mode(double *out)
+{
+    const char *mode = getenv("PLUGIN_KERNELS_MODE");
+    *out = mode && !strcmp(mode, "test") ? 1 : 0;
+}
+
+float narrowed(double x)
+{
+    return (float)x;
+}
+
 /* --- misbehaviour ---------------------------------------------------------------------------------- */
 
 static volatile int never = 0;

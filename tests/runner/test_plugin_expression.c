@@ -11,12 +11,37 @@
 static struct arena arena;
 static struct value image, vector;
 
+/* Other arguments that a call may have; tensors are filled in by main. */
+static struct value pair[2] = { { .kind = VALUE_INT, .integer = 2 }, { .kind = VALUE_INT, .integer = 3 } };
+static struct value half[2] = { { .kind = VALUE_SIZE, .list = { .items = pair, .count = 2 } },
+                                { .kind = VALUE_FLOAT, .real = 0.5 } };
+static struct value bounds[2] = { { .kind = VALUE_INT, .integer = 1 }, { .kind = VALUE_NONE } };
+static struct {
+    const char *name;
+    struct value value;
+} others[] = {
+    { "one", { VALUE_NONE } },       { "empty", { VALUE_NONE } },     { "seven", { VALUE_NONE } },
+    { "scalar", { VALUE_NONE } },    { "imaginary", { VALUE_NONE } },
+    { "dots", { .kind = VALUE_ELLIPSIS } },
+    { "place", { .kind = VALUE_DEVICE, .string = "npu:0" } },
+    { "format", { .kind = VALUE_MEMORY_FORMAT, .string = "channels_last" } },
+    { "lost", { .kind = VALUE_UNSUPPORTED } },
+    { "unloaded", { .kind = VALUE_TENSOR } },
+    { "slice", { .kind = VALUE_SLICE, .list = { .items = bounds, .count = 2 } } },
+    { "size", { .kind = VALUE_SIZE, .list = { .items = pair, .count = 2 } } },
+    { "yes", { .kind = VALUE_BOOL, .boolean = true } },
+    { "mapping", { .kind = VALUE_DICT, .list = { .items = half, .count = 2 } } },
+    { "a_dtype", { .kind = VALUE_DTYPE, .dtype = DT_BF16 } },
+};
+
 static bool find(struct expression_value *out, void *context, const char *name)
 {
     (void)context;
     memset(out, 0, sizeof *out);
     if (!strcmp(name, "x")) return !expression_from_value(out, &arena, &image).code;
     if (!strcmp(name, "v")) return !expression_from_value(out, &arena, &vector).code;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i].name)) return !expression_from_value(out, &arena, &others[i].value).code;
     if (!strcmp(name, "dim")) out->kind = EXPRESSION_INT, out->integer = -1;
     else if (strcmp(name, "nothing")) return false;
     return true;
@@ -125,6 +150,69 @@ static const struct {
     { "'it' == 'it'", "True" },
     { "[1, 2] == [1, 2.0]", "True" },
     { "1 == '1'", "False" },
+    { "True == 1.0", "True" },
+    { "['a'] == ['b']", "False" },
+    { "[1] == [1, 2]", "False" },
+    { "x == x", "True" },
+    { "x == v", "False" },
+    { "None == None", "True" },
+    { "not None", "True" },
+    { "not 'a'", "False" },
+    { "not ''", "True" },
+    { "not []", "True" },
+    { "not 0.0", "True" },
+    { "not x", "False" },
+    { "leading(one)", "1" },
+    { "leading(empty)", "3" },
+    { "strides(empty)", "[3, 3, 1]" },
+    { "numel(empty)", "0" },
+    { "item(one)", "-4" },
+    { "item(seven)", "7" },
+    { "item(scalar)", "2.5" },
+    { "rank(scalar)", "0" },
+    { "shape(scalar)", "[]" },
+    { "strides(scalar)", "[]" },
+    { "prod([])", "1" },
+    { "sum([])", "0" },
+    { "reversed([])", "[]" },
+    { "len([])", "0" },
+    { "range(0)", "[]" },
+    { "range(16)[-1]", "15" },
+    { "repeat('a', 0)", "[]" },
+    { "repeat([], 0)", "[]" },
+    { "without([4, 5], 0, True)", "[1, 5]" },
+    { "without([4, 5], 0, False)", "[5]" },
+    { "without([4, 5], 0, 1)", "[5]" },
+    { "without([4, 5], [])", "[4, 5]" },
+    { "without([], [])", "[]" },
+    { "broadcast([])", "[]" },
+    { "broadcast([0], [1])", "[0]" },
+    { "int(True)", "1" },
+    { "int(7)", "7" },
+    { "float(True)", "1" },
+    { "abs(-2.5)", "2.5" },
+    { "abs(0)", "0" },
+    { "sqrt(True)", "1" },
+    { "min(3)", "3" },
+    { "max(2.5, 1)", "2.5" },
+    { "max(False, True)", "True" },
+    { "kind(nothing)", "'none'" },
+    { "kind(True)", "'bool'" },
+    { "kind(1)", "'int'" },
+    { "kind('a')", "'str'" },
+    { "kind([])", "'list'" },
+    { "has(0)", "True" },
+    { "itemsize('complex128')", "16" },
+    { "dots", "'...'" },
+    { "place", "'npu:0'" },
+    { "format", "'channels_last'" },
+    { "lost", "''" },
+    { "kind(unloaded)", "'none'" },
+    { "slice", "[1, None]" },
+    { "size", "[2, 3]" },
+    { "yes", "True" },
+    { "mapping", "[[2, 3], 0.5]" },
+    { "a_dtype", "'bfloat16'" },
 };
 
 START_TEST(values_are_those_of_python)
@@ -172,6 +260,53 @@ static const struct {
     { "x = 1", "column 3: an operator or the end is expected" },
     { "12ab", "column 3: an operator is expected after a number" },
     { "range(99)", "column 10: range: an integer between 0 and 16 is expected" },
+    { "range(-1)", "column 10: range: an integer between 0 and 16 is expected" },
+    { "range(1.0)", "column 11: range: an integer between 0 and 16 is expected" },
+    { "strides(1)", "column 11: strides: a tensor is expected" },
+    { "rank(1)", "column 8: rank: a tensor is expected" },
+    { "numel([])", "column 10: numel: a tensor is expected" },
+    { "dtype('a')", "column 11: dtype: a tensor is expected" },
+    { "leading(1)", "column 11: leading: a tensor is expected" },
+    { "leading(scalar)", "column 16: leading: a tensor is expected" },
+    { "item(1)", "column 8: item: a real tensor of one element is expected" },
+    { "item(x)", "column 8: item: a real tensor of one element is expected" },
+    { "item(imaginary)", "column 16: item: a real tensor of one element is expected" },
+    { "itemsize(1)", "column 12: itemsize: a tensor or the name of a dtype is expected" },
+    { "itemsize('a')", "column 14: itemsize: a tensor or the name of a dtype is expected" },
+    { "len('abc')", "column 11: len: a list is expected" },
+    { "prod(1)", "column 8: prod: a list of integers is expected" },
+    { "prod([2.0])",
+      "column 12: prod: a list of integers with a product of 64 bits is expected" },
+    { "prod([9223372036854775807, 2])",
+      "column 31: prod: a list of integers with a product of 64 bits is expected" },
+    { "sum(1)", "column 7: sum: a list of integers is expected" },
+    { "sum([True])", "column 12: sum: a list of integers with a sum of 64 bits is expected" },
+    { "sum([9223372036854775807, 1])",
+      "column 30: sum: a list of integers with a sum of 64 bits is expected" },
+    { "reversed(1)", "column 12: reversed: a list is expected" },
+    { "repeat(1, 17)", "column 14: repeat: a count between 0 and 16 is expected" },
+    { "repeat(1, -1)", "column 14: repeat: a count between 0 and 16 is expected" },
+    { "repeat(1, 'a')", "column 15: repeat: a count between 0 and 16 is expected" },
+    { "repeat([1, 2], 3)", "column 18: repeat: one item, or as many as the count is expected" },
+    { "broadcast(1)", "column 13: broadcast: a shape is expected" },
+    { "broadcast([1.5])", "column 17: broadcast: a shape is expected" },
+    { "broadcast(range(16) + [1])", "column 27: broadcast: a shape is expected" },
+    { "without(1, 0)", "column 14: without: a list of integers is expected" },
+    { "without([4], 'a')", "column 18: without: a place or a list of places is expected" },
+    { "without([4], 1)", "column 16: without: a place inside the list is expected" },
+    { "without([4], [-2])", "column 19: without: a place inside the list is expected" },
+    { "int('a')", "column 9: int: a number is expected" },
+    { "int(1e30)", "column 10: int: a number is expected" },
+    { "int(inf - inf)", "column 15: int: a number is expected" },
+    { "float('a')", "column 11: float: a number is expected" },
+    { "abs('a')", "column 9: abs: a number is expected" },
+    { "abs(-9223372036854775807 - 1)", "column 30: abs: a number is expected" },
+    { "sqrt('a')", "column 10: sqrt: a number is expected" },
+    { "min(1, 'a')", "column 12: min: a number is expected" },
+    { "max([])", "column 8: max: a list that is not empty is expected" },
+    { "ceil_div(1, 0)", "column 15: ceil_div: an integer and a positive integer is expected" },
+    { "ceil_div(1.5, 2)", "column 17: ceil_div: an integer and a positive integer is expected" },
+    { "ceil_div(1, 2.5)", "column 17: ceil_div: an integer and a positive integer is expected" },
 };
 
 START_TEST(faults_name_the_column)
@@ -181,6 +316,31 @@ START_TEST(faults_name_the_column)
     struct status st = expression_evaluate(&value, &scope, bad[_i].text);
     ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(st.text, bad[_i].message);
+}
+END_TEST
+
+/* Lists are bounded, written out and joined. */
+START_TEST(long_lists_end)
+{
+    struct expression_scope scope = { &arena, find, NULL };
+    struct expression_value value;
+    enum { MOST = 4096 };
+    char *text = malloc(4 * MOST);
+    for (int more = 0; more < 2; more++) {
+        strcpy(text, "[0");
+        for (int i = 1; i < MOST + more; i++)
+            strcpy(text + 2 * i, ",0");
+        strcat(text, "]");
+        struct status st = expression_evaluate(&value, &scope, text);
+        ck_assert_str_eq(st.text, more ? "column 8195: the list is too long" : "");
+        if (!more) ck_assert_uint_eq(value.list.count, MOST);
+        if (!more) {
+            strcat(text, " + [0]");
+            st = expression_evaluate(&value, &scope, text);
+            ck_assert_str_eq(st.text, "column 8200: the list is too long");
+        }
+    }
+    free(text);
 }
 END_TEST
 
@@ -238,8 +398,16 @@ int main(void)
     struct arena lasting = { 0 };
     image = ramp_value(&lasting, DT_F32, false, 4, (int64_t[]){ 2, 3, 4, 5 });
     vector = ramp_value(&lasting, DT_F16, false, 1, (int64_t[]){ 5 });
+    others[0].value = ramp_value(&lasting, DT_F32, false, 1, (int64_t[]){ 1 });
+    others[1].value = ramp_value(&lasting, DT_F32, false, 3, (int64_t[]){ 2, 0, 3 });
+    others[2].value = tensor_value(&lasting, DT_I32, false, 1, (int64_t[]){ 1 }, (double[]){ 7 }, 1);
+    others[3].value = tensor_value(&lasting, DT_F64, false, 0, NULL, (double[]){ 2.5 }, 1);
+    struct tensor *complex = arena_allocate(&lasting, sizeof *complex);
+    if (tensor_create(complex, &lasting, DT_C64, 0, NULL).code) return 1;
+    others[4].value = (struct value){ .kind = VALUE_TENSOR, .tensor = { .tensor = complex } };
     tcase_add_loop_test(tests, values_are_those_of_python, 0, sizeof good / sizeof *good);
     tcase_add_loop_test(tests, faults_name_the_column, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(tests, long_lists_end);
     tcase_add_test(tests, hostile_texts_end);
     tcase_add_loop_test(tests, random_texts_do_no_harm, 0, 3);
     suite_add_tcase(suite, tests);

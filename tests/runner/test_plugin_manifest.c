@@ -33,14 +33,20 @@ static const char *const sound[] = {
 };
 enum { LINES = sizeof sound / sizeof *sound };
 
-static struct status parse(struct manifest *m, int line, const char *replacement)
+static struct status parse_two(struct manifest *m, int line, const char *replacement, int other,
+                               const char *other_replacement)
 {
     char text[4096] = "";
     for (int i = 0; i < LINES; i++) {
-        strcat(text, i + 1 == line ? replacement : sound[i]);
+        strcat(text, i + 1 == line ? replacement : i + 1 == other ? other_replacement : sound[i]);
         strcat(text, "\n");
     }
     return manifest_parse(m, "dir/a.json", text, strlen(text));
+}
+
+static struct status parse(struct manifest *m, int line, const char *replacement)
+{
+    return parse_two(m, line, replacement, 0, "");
 }
 
 START_TEST(the_sound_one_is_read)
@@ -102,11 +108,56 @@ static const struct {
       "dir/a.json:2: librarys: no such key; known here: plugin, name, libraries, environment, "
       "enums, wrappers, session, kernels, memory_limit" },
     { 3, "\"enums\": { \"mode\": { \"sum\": \"1\" } },",
-      "dir/a.json:3: enums.mode.sum: a number is expected" },
+      "dir/a.json:3: enums.mode.sum: a whole number is expected" },
+    { 3, "\"enums\": { \"mode\": { \"sum\": 1.5 } },",
+      "dir/a.json:3: enums.mode.sum: a whole number is expected" },
+    { 3, "\"enums\": { \"mode\": { \"sum\": 1e300 } },",
+      "dir/a.json:3: enums.mode.sum: a whole number is expected" },
+    { 3, "\"enums\": { \"mode\": 5 },",
+      "dir/a.json:3: enums.mode: an object from keys to numbers is expected" },
+    { 3, "\"enums\": 5,", "dir/a.json:3: enums: an object is expected" },
+    { 3, "\"environment\": { \"A\": 5 },",
+      "dir/a.json:3: environment.A: a string is expected" },
+    { 3, "\"memory_limit\": 1048575,",
+      "dir/a.json:3: memory_limit: a number of bytes of at least 1048576 is expected" },
+    { 3, "\"memory_limit\": 1e16,",
+      "dir/a.json:3: memory_limit: a number of bytes of at least 1048576 is expected" },
+    { 3, "\"session\": { \"open\": {} },", "dir/a.json:3: session.open: a list is expected" },
+    { 3, "\"session\": { \"open\": [ { \"call\": 5 } ] },",
+      "dir/a.json:3: session.open[0].call: a string is expected" },
+    { 3, "\"session\": { \"close\": [ { } ] },",
+      "dir/a.json:3: session.close[0]: a step has either \"call\" or \"allocate\"" },
     { 4, "\"wrappers\": { \"w\": { \"before\": [] } },",
       "dir/a.json:4: wrappers.w: the key \"value\" is missing" },
+    { 4, "\"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [ 5 ] } },",
+      "dir/a.json:4: wrappers.w.before[0]: an object is expected here" },
+    { 4, "\"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [], \"after\": [ 5 ] } },",
+      "dir/a.json:4: wrappers.w.after[0]: an object is expected here" },
+    { 4, "\"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [], \"after_output\": [ 5 ] } },",
+      "dir/a.json:4: wrappers.w.after_output[0]: an object is expected here" },
+    { 5, "\"kernels\": [ 5, {", "dir/a.json:5: kernels[0]: an object is expected here" },
     { 6, "\"apis\": [\"exp\"],",
       "dir/a.json:6: kernels[0].apis[0]: an API is written \"Torch.matmul\" or \"*.matmul\"" },
+    { 6, "\"apis\": [],", "dir/a.json:6: kernels[0].apis: the list is empty" },
+    { 6, "\"apis\": [5],",
+      "dir/a.json:6: kernels[0].apis[0]: an API is written \"Torch.matmul\" or \"*.matmul\"" },
+    { 6, "\"apis\": [\"Torch.exp\"], \"each\": [],",
+      "dir/a.json:6: kernels[0].each: a list of objects with words is expected" },
+    { 6, "\"apis\": [\"Torch.exp\"], \"each\": 5,",
+      "dir/a.json:6: kernels[0].each: a list of objects with words is expected" },
+    { 6, "\"apis\": [\"Torch.exp\"], \"each\": [ [] ],",
+      "dir/a.json:6: kernels[0].each[0]: an object is expected" },
+    { 6, "\"apis\": [\"Torch.exp\"], \"each\": [ { \"f\": 5 } ],",
+      "dir/a.json:6: kernels[0].each[0].f: a string is expected" },
+    { 6, "\"apis\": [\"Torch.{f\"], \"each\": [ { \"f\": \"g\" } ],",
+      "dir/a.json:6: kernels[0].apis[0]: there is no word for \"{f\"" },
+    { 7, "\"parameters\": [5],", "dir/a.json:7: kernels[0].parameters[0]: a string is expected" },
+    { 7, "\"parameters\": [\"\"],",
+      "dir/a.json:7: kernels[0].parameters[0]: a parameter is \"name\", \"name = default\" or "
+      "\"*name\"" },
+    { 7, "\"parameters\": [\"x-y\"],",
+      "dir/a.json:7: kernels[0].parameters[0]: a parameter is \"name\", \"name = default\" or "
+      "\"*name\"" },
     { 7, "\"parameters\": [\"x\", \"2dim\"],",
       "dir/a.json:7: kernels[0].parameters[1]: a parameter is \"name\", \"name = default\" or "
       "\"*name\"" },
@@ -122,6 +173,25 @@ static const struct {
     { 11, "{ \"name\": \"y\", \"of\": \"x\" } ],",
       "dir/a.json:11: kernels[0].outputs[0].of: only gradients are \"of\" something" },
     { 11, "],", "dir/a.json:10: kernels[0].outputs: the list is empty" },
+    { 11, "{ \"name\": \"y\", \"shape\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].shape: column 2: the expression ends too early" },
+    { 19, "} ], \"backward\": { \"gradients\": [ { \"name\": \"d\" } ], \"steps\": [] }",
+      "dir/a.json:19: kernels[0].backward.gradients[0]: a gradient needs \"of\": whose gradient it "
+      "is" },
+    { 19, "} ], \"backward\": { \"gradients\": [ { \"name\": \"d\", \"of\": \"x\" } ], "
+          "\"steps\": [] }",
+      "dir/a.json:19: kernels[0].backward: \"steps\" with at least one call is missing" },
+    { 19, "} ], \"backward\": { \"when\": \"(\", \"gradients\": [], \"steps\": [] }",
+      "dir/a.json:19: kernels[0].backward.when: column 2: the expression ends too early" },
+    { 13, "\"call\": \"f\", \"bytes\": 8,",
+      "dir/a.json:13: kernels[0].steps[0].bytes: this key goes with \"allocate\"" },
+    { 12, "\"steps\": [ { \"allocate\": \"w\" }, {",
+      "dir/a.json:12: kernels[0].steps[0]: the key \"bytes\" is missing" },
+    { 2, "\"libraries\": { \"m\": \"libm.so.6\", \"c\": \"libc.so.6\" },",
+      "dir/a.json:12: kernels[0].steps[0]: the key \"library\" is missing; there is more than one "
+      "to choose from" },
+    { 2, "\"libraries\": { \"m\": \"\" },",
+      "dir/a.json:2: libraries.m: the file name of a library is expected" },
     { 13, "\"allocate\": \"w\", \"call\": \"f\",",
       "dir/a.json:12: kernels[0].steps[0]: a step has either \"call\" or \"allocate\"" },
     { 13, "\"call\": \"f\", \"library\": \"n\",",
@@ -146,6 +216,16 @@ static const struct {
     { 16, "{ \"slot\": \"s\", \"type\": \"int\" },",
       "dir/a.json:16: kernels[0].steps[0].arguments[1].type: no such type; known are void, i8, u8, "
       "i16, u16, i32, u32, i64, u64, f32, f64 and pointer" },
+    { 16, "{ \"slot\": \"s\", \"type\": \"void\" },",
+      "dir/a.json:16: kernels[0].steps[0].arguments[1].type: an argument is not void" },
+    { 16, "{ \"element_address\": \"x\" },",
+      "dir/a.json:16: kernels[0].steps[0].arguments[1]: an element needs a \"loop\" in the call" },
+    { 17, "{ \"enum\": \"mode\" } ],",
+      "dir/a.json:17: kernels[0].steps[0].arguments[2]: \"enum\" needs \"key\"" },
+    { 17, "{ \"wrap\": \"w\" } ],",
+      "dir/a.json:17: kernels[0].steps[0].arguments[2]: \"wrap\" needs \"of\"" },
+    { 17, "{ \"data\": \"x\", \"cast\": \"(\" } ],",
+      "dir/a.json:17: kernels[0].steps[0].arguments[2].cast: column 2: the expression ends too early" },
     { 17, "{ \"enum\": \"modes\", \"key\": \"'sum'\" } ],",
       "dir/a.json:17: kernels[0].steps[0].arguments[2].enum: there is no such table in \"enums\"" },
     { 17, "{ \"wrap\": \"w\", \"of\": \"x\" } ],",
@@ -154,6 +234,20 @@ static const struct {
     { 18, "\"returns\": { \"type\": \"i32\", \"ok\": \"fine\" }",
       "dir/a.json:18: kernels[0].steps[0].returns.ok: any, zero, nonzero, nonnegative or nonnull "
       "is expected" },
+    { 18, "\"returns\": { \"type\": \"int\" }",
+      "dir/a.json:18: kernels[0].steps[0].returns.type: no such type; known are void, i8, u8, i16, "
+      "u16, i32, u32, i64, u64, f32, f64 and pointer" },
+    { 18, "\"returns\": { \"type\": \"f64\", \"ok\": \"nonnegative\" }",
+      "dir/a.json:18: kernels[0].steps[0].returns.ok: only an integer or a pointer says whether a "
+      "call went well" },
+    { 18, "\"returns\": { \"type\": \"f32\", \"ok\": \"zero\" }",
+      "dir/a.json:18: kernels[0].steps[0].returns.ok: only an integer or a pointer says whether a "
+      "call went well" },
+    { 18, "\"returns\": { \"type\": \"void\", \"ok\": \"nonnull\" }",
+      "dir/a.json:18: kernels[0].steps[0].returns.ok: only an integer or a pointer says whether a "
+      "call went well" },
+    { 18, "\"returns\": { \"type\": \"i32\", \"explain\": \"f\", \"library\": \"n\" }",
+      "dir/a.json:18: kernels[0].steps[0].returns.library: there is no such name in \"libraries\"" },
     { 18, "\"returns\": { \"type\": \"i32\", \"element\": \"y\" }",
       "dir/a.json:18: kernels[0].steps[0].returns: \"element\" needs a \"loop\" in the call" },
     { 20, "} ", "dir/a.json:21:1: not JSON from here on" },
@@ -165,6 +259,137 @@ START_TEST(faults_name_file_line_and_key)
     struct status st = parse(&m, faults[_i].line, faults[_i].replacement);
     ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(st.text, faults[_i].message);
+}
+END_TEST
+
+/* More arguments than a call may have. */
+START_TEST(arguments_are_bounded)
+{
+    for (int more = 0; more < 2; more++) {
+        struct manifest m;
+        char arguments[2000] = "{ \"data\": \"x\" },";
+        for (int i = 0; i < PROGRAM_MAX_ARGUMENTS - 3 + more; i++)
+            strcat(arguments, "{ \"i32\": 1 },");
+        struct status st = parse(&m, 15, arguments);
+        if (more)
+            ck_assert_str_eq(st.text, "dir/a.json:14: kernels[0].steps[0].arguments: more than 48 "
+                                      "arguments");
+        else {
+            ck_assert_msg(!st.code, "%s", st.text);
+            ck_assert_uint_eq(m.kernels[0].forward.steps.items[0].count, PROGRAM_MAX_ARGUMENTS);
+            manifest_close(&m);
+        }
+    }
+}
+END_TEST
+
+static const struct {
+    int line;
+    const char *replacement;
+    int other;
+    const char *other_replacement;
+} others[] = {
+    { 3, "\"enums\": { \"mode\": { \"sum\": 1 } }, \"$note\": [], \"_note\": 5,", 0, "" },
+    { 15, "{ \"_first\": true, \"data\": \"x\", \"$why\": \"a comment\" },", 0, "" },
+    { 9, "", 8, "" },
+    { 18, "\"returns\": { \"type\": \"void\", \"ok\": \"any\" }", 0, "" },
+    { 18, "\"returns\": { \"type\": \"f64\", \"ok\": \"any\" }", 0, "" },
+    { 18, "\"returns\": { \"type\": \"i32\", \"explain\": \"f\", \"library\": \"m\" }", 0, "" },
+    { 15, "{ \"element\": \"x\", \"type\": \"f32\" },", 18,
+      "\"loop\": \"y\", \"returns\": { \"type\": \"pointer\", \"ok\": \"nonnull\" }" },
+};
+
+/* Comments, keys that are left out and the rarer ways to say things. */
+START_TEST(other_sound_ones_are_read)
+{
+    struct manifest m;
+    struct status st = parse_two(&m, others[_i].line, others[_i].replacement, others[_i].other,
+                                 others[_i].other_replacement);
+    ck_assert_msg(!st.code, "%s", st.text);
+    ck_assert_uint_eq(m.n_kernels, 1);
+    ck_assert_str_eq(m.kernels[0].apis[0], "Torch.exp");
+    manifest_close(&m);
+}
+END_TEST
+
+START_TEST(a_kernel_has_steps)
+{
+    struct manifest m;
+    struct status st = parse_two(&m, 12,
+                                 "\"steps\": [], \"backward\": { \"gradients\": [ { \"name\": \"d\", "
+                                 "\"of\": \"x\" } ], \"steps\": [ {", 19, "} ] }");
+    ck_assert_str_eq(st.text, "dir/a.json:5: kernels[0]: \"steps\" with at least one call is missing");
+}
+END_TEST
+
+/* Numbers and bools stand for the expressions they are in Python. */
+START_TEST(numbers_are_expressions)
+{
+    static const char *const table[][2] = {
+        { "{ \"i32\": 7 },", "7" },          { "{ \"i32\": -0 },", "0" },
+        { "{ \"i64\": 9007199254740991 },", "9007199254740991" },
+        { "{ \"f64\": 9007199254740992 },", "9007199254740992" },
+        { "{ \"f64\": 1e300 },", "1.0000000000000001e+300" },
+        { "{ \"f64\": 0.1 },", "0.10000000000000001" },
+        { "{ \"u8\": true },", "True" },     { "{ \"u8\": false },", "False" },
+        { "{ \"f32\": \"1 + 1\" },", "1 + 1" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct manifest m;
+        struct status st = parse(&m, 15, table[i][0]);
+        ck_assert_msg(!st.code, "%s", st.text);
+        ck_assert_str_eq(m.kernels[0].forward.steps.items[0].arguments[0].text, table[i][1]);
+        manifest_close(&m);
+    }
+}
+END_TEST
+
+/* A bare name is the loader's to find; a relative path counts from the manifest. */
+START_TEST(libraries_are_found_from_the_manifest)
+{
+    static const char *const table[][3] = {
+        { "dir/a.json", "libm.so.6", "libm.so.6" },
+        { "dir/a.json", "./lib.so", "dir/./lib.so" },
+        { "/x/dir/a.json", "sub/lib.so", "/x/dir/sub/lib.so" },
+        { "dir/a.json", "/opt/lib.so", "/opt/lib.so" },
+        { "a.json", "sub/lib.so", "./sub/lib.so" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct manifest m;
+        char text[200];
+        snprintf(text, sizeof text,
+                 "{ \"plugin\": 1, \"libraries\": { \"m\": \"%s\" }, \"kernels\": [] }", table[i][1]);
+        struct status st = manifest_parse(&m, table[i][0], text, strlen(text));
+        ck_assert_msg(!st.code, "%s", st.text);
+        ck_assert_str_eq(m.libraries[0].path, table[i][2]);
+        ck_assert_uint_eq(m.n_kernels, 0);
+        ck_assert_str_eq(m.title, table[i][0]);
+        manifest_close(&m);
+    }
+}
+END_TEST
+
+/* An API is served under its own group, or under every group when the kernel says "*". */
+START_TEST(groups_and_names_are_matched_whole)
+{
+    struct manifest m;
+    struct status st = parse(&m, 6, "\"apis\": [\"Torch.exp\", \"*.log\", \"*log\", \"*x.sin\"],");
+    ck_assert_msg(st.code == STATUS_BAD_INPUT, "%s", st.text); /* "*log" has no point */
+    st = parse(&m, 6, "\"apis\": [\"Torch.exp\", \"*.log\", \"*x.sin\"],");
+    ck_assert_msg(!st.code, "%s", st.text);
+    static const struct {
+        const char *group, *name;
+        bool served;
+    } table[] = {
+        { "Torch", "exp", true },   { "Tensor", "exp", false }, { "Torch", "exp2", false },
+        { "Torc", "exp", false },   { "Torch.e", "xp", false }, { "Tensor", "log", true },
+        { "NPU", "log", true },     { "Torch", "log2", false }, { "Torch", "sin", false },
+        { "*x", "sin", true },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        ck_assert_msg(manifest_serves(&m.kernels[0], table[i].group, table[i].name) == table[i].served,
+                      "%s.%s", table[i].group, table[i].name);
+    manifest_close(&m);
 }
 END_TEST
 
@@ -224,6 +449,12 @@ int main(void)
     tcase_add_test(tests, the_sound_one_is_read);
     tcase_add_test(tests, each_makes_several);
     tcase_add_loop_test(tests, faults_name_file_line_and_key, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(tests, arguments_are_bounded);
+    tcase_add_loop_test(tests, other_sound_ones_are_read, 0, sizeof others / sizeof *others);
+    tcase_add_test(tests, a_kernel_has_steps);
+    tcase_add_test(tests, numbers_are_expressions);
+    tcase_add_test(tests, libraries_are_found_from_the_manifest);
+    tcase_add_test(tests, groups_and_names_are_matched_whole);
     tcase_add_test(tests, damaged_texts_do_no_harm);
     tcase_add_test(tests, the_schema_knows_every_key);
     suite_add_tcase(suite, tests);

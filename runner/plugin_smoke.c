@@ -57,7 +57,7 @@ static bool read_tensor_text(enum dtype *dtype, int *rank, int64_t *shape, const
         if (*at == ',') at += 1 + strspn(at + 1, " ");
         else if (*at != ']') return false;
     }
-    return shape_elements(&elements, *rank, shape) && elements <= ELEMENTS_MOST;
+    return !at[1] && shape_elements(&elements, *rank, shape) && elements <= ELEMENTS_MOST;
 }
 
 /* --- a described call ------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ static struct status read_smoke_list(struct value *out, struct arena *arena,
     *out = (struct value){ .kind = VALUE_LIST, .list = { .count = count } };
     out->list.items = arena_allocate_zeroed(arena, count, sizeof(struct value));
     if (!out->list.items) return status_no_memory(count * sizeof(struct value));
-    cJSON_ArrayForEach(child, node)
+    for (child = node->child; child; child = child->next)
         TRY(read_smoke(&out->list.items[i++], arena, manifest, child));
     return status_ok();
 }
@@ -114,7 +114,7 @@ static struct status described_case(struct api_case *c, struct arena *arena,
     c->kwargs.list.items = arena_allocate_zeroed(arena, count, sizeof(struct value));
     c->kwargs.list.keys = arena_allocate_zeroed(arena, count, sizeof(char *));
     if (!c->kwargs.list.items || !c->kwargs.list.keys) return status_no_memory(0);
-    cJSON_ArrayForEach(child, kernel->smoke)
+    for (child = kernel->smoke->child; child; child = child->next)
     {
         struct value value;
         TRY(read_smoke(&value, arena, manifest, child));

@@ -66,7 +66,6 @@ struct status plugin_open(struct plugin **out, const char *path,
 
 void plugin_close(struct plugin *plugin)
 {
-    if (!plugin) return;
     binding_close(&plugin->binding);
     isolation_close(plugin->isolation);
     zygote_stop(plugin->zygote);

@@ -168,6 +168,7 @@ static struct status operate(struct expression_value *out, const struct reader *
     if (a->kind != EXPRESSION_FLOAT && b->kind != EXPRESSION_FLOAT && operation != '/')
         return integer_operation(out, r, operation, as_integer(a), as_integer(b));
     double x = as_real(a), y = as_real(b), result;
+    if (y == 0 && strchr("/f%", operation)) return fault(r, "division by zero");
     switch (operation) {
     case '+': result = x + y; break;
     case '-': result = x - y; break;
@@ -200,12 +201,15 @@ static struct status compare(struct expression_value *out, const struct reader *
         return status_ok();
     }
     if (!is_number(a) || !is_number(b)) return fault(r, "an order comparison needs numbers");
-    double x = as_real(a), y = as_real(b);
+    /* A double does not tell all integers of 64 bits apart. */
+    bool real = a->kind == EXPRESSION_FLOAT || b->kind == EXPRESSION_FLOAT;
+    bool less = real ? as_real(a) < as_real(b) : as_integer(a) < as_integer(b);
+    bool more = real ? as_real(a) > as_real(b) : as_integer(a) > as_integer(b);
     switch (how) {
-    case LESS: result = x < y; break;
-    case LESS_EQUAL: result = x <= y; break;
-    case GREATER: result = x > y; break;
-    default: result = x >= y; break;
+    case LESS: result = less; break;
+    case LESS_EQUAL: result = less || equal(a, b); break;
+    case GREATER: result = more; break;
+    default: result = more || equal(a, b); break;
     }
     *out = from_bool(result);
     return status_ok();

@@ -1,5 +1,6 @@
 #include "runner/devices/plugin_json.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,38 +11,37 @@
 /* --- positions ------------------------------------------------------------------------------ */
 
 struct walk {
-    const char *at, *end;
-    int line;
+    const char *at;
     const cJSON *wanted;
     char path[160];
     size_t length; /* of the path */
 };
 
+/* The parser has accepted the text, so every value ends, and it holds no NUL but the one that ends
+ * it. What the parser takes for space is every byte up to the space. */
 static void skip_space(struct walk *walk)
 {
-    for (; walk->at < walk->end && strchr(" \t\r\n", *walk->at); walk->at++)
-        walk->line += *walk->at == '\n';
+    while (*walk->at && (unsigned char)*walk->at <= ' ')
+        walk->at++;
 }
 
-/* The text was accepted by the parser, so a string ends and a scalar is well formed. */
 static void skip_scalar(struct walk *walk)
 {
-    if (walk->at < walk->end && *walk->at == '"') {
-        for (walk->at++; walk->at < walk->end && *walk->at != '"'; walk->at++) {
-            if (*walk->at == '\\') walk->at++;
-            else walk->line += *walk->at == '\n';
-        }
-        if (walk->at < walk->end) walk->at++;
+    if (*walk->at == '"') {
+        for (walk->at++; *walk->at != '"'; walk->at++)
+            walk->at += *walk->at == '\\';
+        walk->at++;
         return;
     }
-    while (walk->at < walk->end && !strchr(",]} \t\r\n", *walk->at))
+    while ((unsigned char)*walk->at > ' ' && !strchr(",]}", *walk->at))
         walk->at++;
 }
 
 static void skip_mark(struct walk *walk)
 {
     skip_space(walk);
-    if (walk->at < walk->end) walk->at++;
+    assert(*walk->at);
+    walk->at++;
     skip_space(walk);
 }
 
@@ -49,10 +49,11 @@ static void extend_path(struct walk *walk, const cJSON *parent, const cJSON *chi
 {
     char *end = walk->path + walk->length;
     size_t room = sizeof walk->path - walk->length;
-    int written = parent->type == cJSON_Array
-                      ? snprintf(end, room, "[%d]", index)
-                      : snprintf(end, room, "%s%s", walk->length ? "." : "", child->string);
-    if (written > 0) walk->length += (size_t)written < room ? (size_t)written : room - 1;
+    size_t written =
+        (size_t)(parent->type == cJSON_Array
+                     ? snprintf(end, room, "[%d]", index)
+                     : snprintf(end, room, "%s%s", walk->length ? "." : "", child->string));
+    walk->length += written < room ? written : room - 1;
 }
 
 /* Walk over one value; true when the wanted one was met, position and path telling where. */
@@ -79,8 +80,7 @@ static bool walk_value(struct walk *walk, const cJSON *node)
         skip_space(walk);
         if (child->next) skip_mark(walk);
     }
-    skip_space(walk);
-    if (walk->at < walk->end) walk->at++;
+    skip_mark(walk); /* the closing one */
     return false;
 }
 
@@ -88,7 +88,7 @@ static bool walk_value(struct walk *walk, const cJSON *node)
 static const cJSON *find_original(const cJSON *copy, const cJSON *original, const cJSON *node)
 {
     if (copy == node) return original;
-    for (copy = copy->child, original = original->child; copy && original;
+    for (copy = copy->child, original = original->child; copy; /* they have the same shape */
          copy = copy->next, original = original->next) {
         const cJSON *found = find_original(copy, original, node);
         if (found) return found;
@@ -102,17 +102,26 @@ static struct walk locate(const struct json_file *file, const cJSON *node)
         const cJSON *original = find_original(c->copy, c->original, node);
         if (original) node = original;
     }
-    struct walk walk = { .at = file->text,
-                         .end = file->text + file->bytes,
-                         .line = 1,
+    /* Some editors put a byte order mark in front, which the parser passes over. */
+    struct walk walk = { .at = file->text + (strncmp(file->text, "\xef\xbb\xbf", 3) ? 0 : 3),
                          .wanted = node };
-    if (!walk_value(&walk, file->root)) walk.line = 1;
+    bool met = walk_value(&walk, file->root);
+    assert(met), (void)met;
     return walk;
+}
+
+static int line_of(const struct json_file *file, const struct walk *walk)
+{
+    int line = 1;
+    for (const char *c = file->text; c < walk->at; c++)
+        line += *c == '\n';
+    return line;
 }
 
 int json_line(const struct json_file *file, const cJSON *node)
 {
-    return locate(file, node).line;
+    struct walk walk = locate(file, node);
+    return line_of(file, &walk);
 }
 
 struct status json_fault(const struct json_file *file, const cJSON *node, const char *format,
@@ -125,7 +134,7 @@ struct status json_fault(const struct json_file *file, const cJSON *node, const 
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return status_error(STATUS_BAD_INPUT, "%s:%d: %s%s%s", file->path, walk.line, walk.path,
+    return status_error(STATUS_BAD_INPUT, "%s:%d: %s%s%s", file->path, line_of(file, &walk), walk.path,
                         walk.length ? ": " : "", sentence);
 }
 
@@ -143,14 +152,14 @@ struct status json_file_parse(struct json_file *out, const char *name, const cha
     }
     memcpy(file.text, text, bytes);
     file.text[bytes] = '\0';
-    const char *end = NULL;
-    file.root = cJSON_ParseWithLengthOpts(file.text, bytes + 1, &end, true);
+    /* Where the parser stopped. It would take a NUL for space, which JSON has none of. */
+    const char *end = file.text + strlen(file.text);
+    if (end == file.text + bytes) file.root = cJSON_ParseWithLengthOpts(file.text, bytes + 1, &end, true);
     if (file.root) {
         *out = file;
         return status_ok();
     }
-    size_t fault = end && end >= file.text && end <= file.text + bytes ? (size_t)(end - file.text)
-                                                                      : bytes;
+    size_t fault = (size_t)(end - file.text);
     int line = 1, column = 1;
     for (size_t i = 0; i < fault; i++) {
         column = text[i] == '\n' ? 1 : column + 1;
@@ -196,7 +205,8 @@ static char *replace_words(const char *text, const cJSON *words, const char **un
         for (const cJSON *w = words->child; w; w = w->next)
             room += strlen(w->valuestring);
     char *out = cJSON_malloc(room);
-    while (out && *text) {
+    if (!out) return NULL;
+    while (*text) {
         size_t length = *text == '{' ? strcspn(text, "}") : 0;
         if (!length) {
             out[used++] = *text++;
@@ -215,7 +225,7 @@ static char *replace_words(const char *text, const cJSON *words, const char **un
         used += bytes;
         text += length + 1;
     }
-    if (out) out[used] = '\0';
+    out[used] = '\0';
     return out;
 }
 
@@ -263,7 +273,7 @@ const cJSON *json_get(const cJSON *object, const char *key)
 const char *json_get_string(const cJSON *object, const char *key, const char *otherwise)
 {
     const cJSON *value = json_get(object, key);
-    return value && cJSON_IsString(value) ? value->valuestring : otherwise;
+    return cJSON_IsString(value) ? value->valuestring : otherwise;
 }
 
 static const char *types_in_words(int types)

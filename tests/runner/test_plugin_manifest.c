@@ -312,6 +312,38 @@ START_TEST(other_sound_ones_are_read)
 }
 END_TEST
 
+/* Places are found whatever the text has between its values and in its strings. */
+START_TEST(places_are_found_in_any_text)
+{
+    static const char *const table[][2] = {
+        { "\xef\xbb\xbf{ \"plugin\": 1,\n \"x\": 1 }", "a.json:2: x: no such key" },
+        { "{\f\"plugin\"\v:\x01 1 \t,\r\n\"x\"\x02:\x03[\x04] }", "a.json:2: x: no such key" },
+        { "{ \"_\\\"}\": \"{\\\\\", \"_\": \"a\\\"]b\nc\",\n \"x\": 1 }", "a.json:3: x: no such key" },
+        { "{ \"_\": [1e5,-2.5,true,false,null,{},[],{ \"a\" :[ ] }],\n\n\"x\": 1 }",
+          "a.json:3: x: no such key" },
+        { "\n[]", "a.json:2: an object is expected here" },
+        { "{ \"plugin\": 1,\n \"a_key_that_is_longer_than_the_place_that_a_message_has_for_the_path_of_a_value_in_the_file_"
+          "so_that_only_its_start_can_be_told_there_and_not_its_end_which_nobody_misses\": 1 }",
+          "a.json:2: a_key_that_is_longer_than_the_place_that_a_message_has_for_the_path_of_a_value_in_the_file_"
+          "so_that_only_its_start_can_be_told_there_and_not_its_end_which_nobod: no such key" },
+        { "", "a.json:1:1: not JSON from here on" },
+        { "\n\n {", "a.json:3:3: not JSON from here on" },
+        { "{ \"a\": 1 } x", "a.json:1:12: not JSON from here on" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct manifest m;
+        struct status st = manifest_parse(&m, "a.json", table[i][0], strlen(table[i][0]));
+        ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
+        ck_assert_msg(!strncmp(st.text, table[i][1], strlen(table[i][1])), "%s", st.text);
+    }
+    /* A NUL is nowhere in JSON. */
+    struct manifest m;
+    static const char text[] = "{ \"plugin\":\0 1,\n \"x\": 1 }";
+    ck_assert_str_eq(manifest_parse(&m, "a.json", text, sizeof text - 1).text,
+                     "a.json:1:12: not JSON from here on");
+}
+END_TEST
+
 START_TEST(a_kernel_has_steps)
 {
     struct manifest m;
@@ -451,6 +483,7 @@ int main(void)
     tcase_add_loop_test(tests, faults_name_file_line_and_key, 0, sizeof faults / sizeof *faults);
     tcase_add_test(tests, arguments_are_bounded);
     tcase_add_loop_test(tests, other_sound_ones_are_read, 0, sizeof others / sizeof *others);
+    tcase_add_test(tests, places_are_found_in_any_text);
     tcase_add_test(tests, a_kernel_has_steps);
     tcase_add_test(tests, numbers_are_expressions);
     tcase_add_test(tests, libraries_are_found_from_the_manifest);

@@ -194,6 +194,200 @@ START_TEST(plugin_check_reports)
 }
 END_TEST
 
+/* --- what is said of each kernel ----------------------------------------------------------------------- */
+
+#define OUT "{ \"name\": \"out\", \"shape\": \"shape(x)\", \"dtype\": \"dtype(x)\" }"
+#define TAKES "\"parameters\": [\"x\"], "
+#define CALL(name, arguments) "\"steps\": [ { \"call\": \"" name "\", \"library\": \"k\", " \
+                              "\"arguments\": [ " arguments " ] } ]"
+#define OUTPUTS(list) "\"outputs\": [ " list " ], "
+#define SMOKE(arguments) ", \"smoke\": { " arguments " }"
+#define RELU "\"steps\": [ { \"call\": \"relu_scalar\", \"library\": \"k\", \"loop\": \"out\", \"arguments\": " \
+             "[ { \"element\": \"x\", \"type\": \"f32\" } ], \"returns\": { \"type\": \"f32\", \"element\": " \
+             "\"out\" } } ]"
+#define BACKWARD(arguments) ", \"backward\": { \"gradients\": [ { \"name\": \"dx\", \"of\": \"x\" } ], " \
+                            CALL("relu_gradient", arguments) " }"
+/* A kernel that takes any arguments and writes nothing; its output starts as 1. */
+#define ANYTHING(parameters) "\"parameters\": [" parameters "], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", " \
+                             "\"dtype\": \"'float32'\", \"initial\": 1 }") CALL("give_i32", "{ \"i64\": 1 }")
+#define BAD_SMOKE "a smoke argument is \"float32[2, 3]\", a number, a bool, a string, null or a list of these"
+
+static const struct {
+    const char *kernel; /* all but its "apis" */
+    const char *verdict; /* after the function's name; what ends in ... is a start */
+} checked[] = {
+    { TAKES OUTPUTS(OUT) RELU, "runs" },
+    { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"numel(out)\" }, { \"data\": \"out\" }, "
+                                       "{ \"data\": \"cotangent\" }, { \"data\": \"dx\" }"),
+      "runs, backward too" },
+    { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"0\" }, { \"null\": true }, { \"null\": true }, "
+                                       "{ \"data\": \"dx\" }"),
+      "FAILS: 4 elements were not written" },
+    { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"nobody\" }"),
+      "not run: backward: a.json:..." },
+    { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"numel(out)\" }, { \"null\": true }, { \"null\": true }, "
+                                       "{ \"data\": \"dx\" }"),
+      "FAILS: backward: device crashed: SIGSEGV in relu_gradient at address 0..." },
+    /* Elements that nobody wrote, in each width; integers and bytes cannot tell. */
+    { TAKES OUTPUTS(OUT) CALL("give_i32", "{ \"i64\": 1 }"), "FAILS: 4 elements were not written" },
+    { "\"parameters\": [\"x\"], " OUTPUTS(OUT) CALL("give_i32", "{ \"i64\": 1 }") SMOKE("\"x\": \"float16[3]\""),
+      "FAILS: 3 elements were not written" },
+    { "\"parameters\": [\"x\"], " OUTPUTS(OUT) CALL("give_i32", "{ \"i64\": 1 }")
+          SMOKE("\"x\": \"complex128[2,2]\""), "FAILS: 4 elements were not written" },
+    { "\"parameters\": [\"x\"], " OUTPUTS(OUT) CALL("give_i32", "{ \"i64\": 1 }") SMOKE("\"x\": \"int32[3]\""),
+      "runs" },
+    { "\"parameters\": [\"x\"], " OUTPUTS(OUT) CALL("give_i32", "{ \"i64\": 1 }")
+          SMOKE("\"x\": \"float8_e5m2[3]\""), "runs" },
+    /* Calls that are made up: any name that only tensors fit. */
+    { ANYTHING("\"x\", \"y = 1\", \"*z\"") ", \"when\": \"rank(x) == 3\"", "runs" },
+    { ANYTHING("\"x\"") ", \"when\": \"dtype(x) == 'int64' and shape(x)[0] == 4\"", "runs" },
+    { ANYTHING("\"x\"") ", \"let\": { \"n\": \"numel(x)\" }", "runs" },
+    { "\"parameters\": [\"x\", \"y\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[2]\", \"dtype\": "
+      "\"dtype(x)\", \"returns\": \"dtype(y)\", \"initial\": 1 } ], " CALL("give_i32", "{ \"i64\": 1 }"), "runs" },
+    { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[1]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 } ], " CALL("give_i32", "{ \"i64\": \"rank(x)\" }, { \"null\": true }"), "runs" },
+    { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[1]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 } ], " CALL("give_i32", "{ \"data\": \"x\" }"), "runs" },
+    { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[1]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 } ], " CALL("give_i32", "{ \"wrap\": \"w\", \"of\": \"x\" }"), "runs" },
+    { ANYTHING("\"x\""), "not run: give it a \"smoke\": what to pass as x is not clear" },
+    { ANYTHING("\"x\"") ", \"when\": \"numel(x) == 5\"",
+      "not run: give it a \"smoke\": no tensors of extent 4 fulfil its condition" },
+    /* Calls that are described. */
+    { ANYTHING("\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"")
+          ", \"when\": \"a == True and b == 3 and c == 2.5 and d == 'text' and e == None and f == [1, ['x'], []] "
+          "and shape(g) == [2, 3]\""
+          SMOKE("\"a\": true, \"b\": 3, \"c\": 2.5, \"d\": \"text\", \"e\": null, \"f\": [1, [\"x\"], []], "
+                "\"g\": \"float64[ 2 , 3 ]\""),
+      "runs" },
+    { ANYTHING("\"a\", \"b\"") ", \"when\": \"kind(a) == 'float' and kind(b) == 'float'\""
+          SMOKE("\"a\": 9007199254740992, \"b\": -1e300"), "runs" },
+    { ANYTHING("\"*rest\"") ", \"when\": \"len(rest) == 2\"" SMOKE("\"rest\": [1, 2]"), "runs" },
+    { ANYTHING("\"*rest\"") SMOKE("\"rest\": 5"), "runs" }, /* by its name, which fills nothing */
+    { ANYTHING("\"*rest\"") SMOKE("\"more\": [1]"),
+      "not run: its \"smoke\" is a call that this kernel does not serve" },
+    { ANYTHING("\"x\"") SMOKE("\"y\": 1"), "not run: its \"smoke\" is a call that this kernel does not serve" },
+    { ANYTHING("\"x\"") SMOKE("\"x\": { \"a\": 1 }"), "FAILS: a.json:..." BAD_SMOKE },
+    { ANYTHING("\"x\"") SMOKE("\"x\": [1, { \"a\": 1 }]"), "FAILS: a.json:..." BAD_SMOKE },
+    /* What only looks like a tensor is a string. */
+#define STRING(text) { ANYTHING("\"x\"") ", \"when\": \"x == '" text "'\"" SMOKE("\"x\": \"" text "\""), "runs" }
+    STRING("float32"), STRING("float33[2]"), STRING("float32["), STRING("float32[2"), STRING("float32[2;3]"),
+    STRING("float32[]x["), STRING("float32[-1]"), STRING("float32[x]"), STRING("float32[1,]x"),
+    STRING("float32[1048577]"), STRING("float32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"),
+    STRING("a_name_of_more_than_thirty_one_letters[2]"), STRING("float32[4611686018427387904,4]"),
+    { ANYTHING("\"x\"") ", \"when\": \"numel(x) == 1048576\"" SMOKE("\"x\": \"int8[1048576]\""), "runs" },
+    { ANYTHING("\"x\"") ", \"when\": \"rank(x) == 0\"" SMOKE("\"x\": \"float32[]\""), "runs" },
+};
+enum { N_CHECKED = sizeof checked / sizeof *checked };
+
+/* "abc...def" is any text that starts with abc and ends in def. */
+static bool is_like(const char *text, const char *pattern)
+{
+    const char *dots = strstr(pattern, "...");
+    if (!dots) return !strcmp(text, pattern);
+    size_t head = (size_t)(dots - pattern), tail = strlen(dots + 3), length = strlen(text);
+    return length >= head + tail && !strncmp(text, pattern, head) &&
+           !strcmp(text + length - tail, dots + 3);
+}
+
+static void write_kernels(const char *path, size_t from, size_t to)
+{
+    char ut[] = PROBE_UT;
+    FILE *out = fopen(path, "w");
+    fprintf(out,
+            "{ \"plugin\": 1, \"name\": \"own\", \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" },\n"
+            "  \"session\": { \"open\": [ { \"allocate\": \"w\", \"bytes\": 8 } ] },\n"
+            "  \"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [ { \"call\": \"give_pointer\", \"arguments\": "
+            "[ { \"data\": \"tensor\" } ], \"returns\": { \"type\": \"pointer\", \"ok\": \"nonnull\", \"explain\": "
+            "\"speechless\", \"into\": \"s\" } } ] } },\n  \"kernels\": [\n", dirname(ut));
+    for (size_t i = from; i < to; i++)
+        fprintf(out, "    { \"apis\": [\"%s.k%zu\"], %s }%s\n", i % 2 ? "Torch" : "*", i, checked[i].kernel,
+                i + 1 < to ? "," : "");
+    fprintf(out, "  ] }\n");
+    fclose(out);
+}
+
+/* plugin check, kernel by kernel, in processes and within this one. */
+START_TEST(every_kernel_gets_its_verdict)
+{
+    struct workspace w = workspace_make();
+    bool in_process = _i;
+    size_t counts[3] = { 0, 0, 0 };
+    char last[100], *line, *rest;
+    write_kernels(in(&w, "a.json"), 0, N_CHECKED);
+    /* Within this process the crash would be its own. */
+    if (in_process) write_kernels(in(&w, "a.json"), 5, N_CHECKED);
+    struct outcome o = in_process
+                           ? run_program(&w, "plugin", "check", "a.json", "--in_process", NULL)
+                           : run_program(&w, "plugin", "check", "a.json", NULL);
+    ck_assert_msg(o.status == 1, "%d: %s", o.status, o.err);
+    line = strtok_r(o.out, "\n", &rest);
+    ck_assert_msg(!strncmp(line, "own: 1 libraries, ", 18), "%s", line);
+    for (size_t i = in_process ? 5 : 0; i < N_CHECKED; i++) {
+        char api[24], function[40];
+        int number, at;
+        line = strtok_r(NULL, "\n", &rest);
+        ck_assert_msg(sscanf(line, " line %d %23s %39s %n", &number, api, function, &at) == 3, "%s", line);
+        ck_assert_int_eq(number, (int)(i - (in_process ? 5 : 0)) + 5);
+        ck_assert_msg(is_like(line + at, checked[i].verdict), "kernel %zu: %s", i, line);
+        counts[*checked[i].verdict == 'r' ? 0 : *checked[i].verdict == 'F' ? 1 : 2]++;
+    }
+    snprintf(last, sizeof last, " 0 missing; %zu kernels run, %zu fail, %zu were not run", counts[0],
+             counts[1], counts[2]);
+    line = strtok_r(NULL, "\n", &rest);
+    ck_assert_msg(strstr(line, last) != NULL, "%s instead of %s", line, last);
+    outcome_free(&o);
+    /* One that runs: exit status 0. */
+    write_kernels(in(&w, "a.json"), 0, 1);
+    o = run_program(&w, "plugin", "check", "a.json", "--case_timeout", "0", NULL);
+    ck_assert_msg(o.status == 0, "%d: %s%s", o.status, o.out, o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(other_words_are_refused)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "plugin", "chek", "a.json", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "unknown word 'chek' after 'plugin', the nearest is 'check'") != NULL, "%s",
+                  o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* The name of a function is looked up in another process, which has room for a line of it. */
+START_TEST(functions_that_are_not_there)
+{
+    struct workspace w = workspace_make();
+    char ut[] = PROBE_UT, name[1000];
+    memset(name, 'f', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    const char *const table[][2] = {
+        { name, "library k: the name of the function is too long" },
+        { "nowhere", "library k: no function nowhere: the symbol is null" },
+        { "nobody", "library k: no function nobody: " },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        FILE *out = fopen(in(&w, "a.json"), "w");
+        fprintf(out, "{ \"plugin\": 1, \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" }, "
+                     "\"kernels\": [ { \"apis\": [\"Torch.f\"],\n" ANYTHING("") ", \"backward\": { \"gradients\": "
+                     "[ { \"name\": \"d\", \"of\": \"None\" } ],\n \"steps\": [ { \"call\": \"%s\" } ] } } ] }",
+                i ? ut : dirname(ut), table[i][0]);
+        fclose(out);
+        struct outcome o = run_program(&w, "plugin", "check", "a.json", NULL);
+        ck_assert_int_eq(o.status, 1);
+        ck_assert_msg(strstr(o.out, table[i][1]) != NULL, "%s", o.out);
+        ck_assert_ptr_nonnull(strstr(o.out, "a.json:3: kernels[0].backward.steps[0]: library k: "));
+        ck_assert_ptr_nonnull(strstr(o.out, "2 calls of functions, 1 missing; "));
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plugin_run");
@@ -203,6 +397,9 @@ int main(void)
     tcase_add_test(tests, isolation_does_not_show);
     tcase_add_test(tests, a_bad_manifest_ends_the_run);
     tcase_add_test(tests, plugin_check_reports);
+    tcase_add_loop_test(tests, every_kernel_gets_its_verdict, 0, 2);
+    tcase_add_test(tests, other_words_are_refused);
+    tcase_add_test(tests, functions_that_are_not_there);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -151,8 +151,9 @@ static bool deal_addmm(struct value *dealt, struct arena *arena, const struct ap
                        *weight = &recorded->list.items[2];
     for (int i = 0; i < 3; i++)
         if (recorded->list.items[i].kind != VALUE_TENSOR || !recorded->list.items[i].tensor.tensor) return false;
-    if (arguments->records[0]->rank != 2 || !same_shape(bias->tensor.record, arguments->records[2]) ||
-        !same_shape(input->tensor.record, arguments->records[0]) || weight->tensor.record->rank != 2)
+    if (arguments->records[0]->rank != 2 || arguments->records[1]->rank != 2 ||
+        weight->tensor.record->rank != 2 || !same_shape(bias->tensor.record, arguments->records[2]) ||
+        !same_shape(input->tensor.record, arguments->records[0]))
         return false;
     struct tensor *turned = arena_allocate(arena, sizeof *turned);
     if (!turned) return false;

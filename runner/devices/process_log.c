@@ -47,8 +47,7 @@ void process_log_drain(struct process_log *log)
             keep(log, buffer, (size_t)got);
             continue;
         }
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0 && errno == EAGAIN) return;
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         process_log_close(log);
     }
 }
@@ -62,13 +61,13 @@ void process_log_last_line(const struct process_log *log, char *text, size_t byt
     for (start = end; start > 0 && log->text[start - 1] != '\n';)
         start--;
     size_t length = end - start < bytes - 1 ? end - start : bytes - 1;
+    /* A character of several bytes that would be cut in the middle is dropped whole. */
+    while (length > 0 && start + length < end && (log->text[start + length] & 0xc0) == 0x80)
+        length--;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)log->text[start + i];
         text[i] = c < ' ' || c == 0x7f ? ' ' : (char)c;
     }
-    /* A character of several bytes that was cut in the middle is dropped whole. */
-    while (length > 0 && length == bytes - 1 && ((unsigned char)text[length - 1] & 0x80))
-        length--;
     text[length] = '\0';
 }
 

@@ -1,5 +1,6 @@
 #include "runner/devices/worker_message.h"
 
+#include <assert.h>
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -41,17 +42,14 @@ static bool make_room(struct text *text, size_t bytes)
 
 void text_append(struct text *text, const char *format, ...)
 {
-    for (int attempt = 0; attempt < 2; attempt++) {
+    for (;;) {
         size_t room = text->room - text->used;
         va_list arguments;
         va_start(arguments, format);
         int length = vsnprintf(text->bytes ? text->bytes + text->used : NULL, room, format,
                                arguments);
         va_end(arguments);
-        if (length < 0) {
-            text->failed = true;
-            return;
-        }
+        assert(length >= 0); /* our formats, and strings of far less than 2 GB */
         if ((size_t)length < room) {
             text->used += (size_t)length;
             return;
@@ -254,8 +252,8 @@ struct status worker_request(struct text *out, struct worker_memory *memory, uin
     st = append_items(out, memory, &c->args, &arena, 0);
     text_append(out, ",\"kwargs\":");
     if (st.code) goto end;
-    if (c->kwargs.kind == VALUE_DICT) st = append_items(out, memory, &c->kwargs, &arena, 0);
-    else text_append(out, "{}");
+    assert(c->kwargs.kind == VALUE_DICT);
+    st = append_items(out, memory, &c->kwargs, &arena, 0);
     if (st.code) goto end;
     text_append(out, ",\"gradients\":%s", want_gradients ? "true" : "false");
     if (want_gradients) {
@@ -281,7 +279,7 @@ static bool lacks(const cJSON *capabilities, const char *wanted)
 {
     const cJSON *item;
     if (!cJSON_IsArray(capabilities)) return false;
-    cJSON_ArrayForEach(item, capabilities)
+    for (item = capabilities->child; item; item = item->next)
         if (cJSON_IsString(item) && !strcmp(item->valuestring, wanted)) return false;
     return true;
 }
@@ -333,8 +331,7 @@ static struct status read_tensor(struct value *out, struct arena *arena,
     if (dtype == DT_NONE) return INVALID("a tensor without a known dtype");
     if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > TENSOR_MAX_RANK)
         return INVALID("a tensor without a shape of at most %d dimensions", TENSOR_MAX_RANK);
-    cJSON_ArrayForEach(extent, shape)
-    {
+    for (extent = shape->child; extent; extent = extent->next) {
         if (!read_count(&number, extent)) return INVALID("a shape that is not of whole numbers");
         extents[rank++] = (int64_t)number;
     }
@@ -414,7 +411,8 @@ static struct status read_list(struct value *out, struct arena *arena,
     result.list.count = (size_t)cJSON_GetArraySize(list);
     result.list.items = arena_allocate_zeroed(arena, result.list.count, sizeof(struct value));
     if (!result.list.items) return status_no_memory(result.list.count * sizeof(struct value));
-    cJSON_ArrayForEach(node, list) TRY(read_value(&result.list.items[i++], arena, memory, node));
+    for (node = list->child; node; node = node->next)
+        TRY(read_value(&result.list.items[i++], arena, memory, node));
     *out = result;
     return status_ok();
 }

@@ -368,19 +368,3 @@ struct status worker_process_exchange(struct worker_process *process, const char
                                     : process->memory.limit;
     return status_ok();
 }
-
-struct status worker_process_peek(struct worker_process *process, int wait_ms)
-{
-    double deadline = now_s() + wait_ms * 1e-3;
-    for (;;) {
-        double left_ms = (deadline - now_s()) * 1e3;
-        if (left_ms <= 0) return status_ok();
-        struct pollfd watched[2] = { { .fd = process->from, .events = POLLIN },
-                                     { .fd = process->log.descriptor, .events = POLLIN } };
-        if (poll(watched, 2, (int)left_ms + 1) <= 0) continue;
-        process_log_drain(&process->log);
-        if (watched[0].revents & POLLHUP)
-            return bury(process, false, 0, "its start");
-        if (watched[0].revents) return status_ok(); /* it speaks, so it lives */
-    }
-}

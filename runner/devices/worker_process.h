@@ -58,9 +58,6 @@ struct status worker_process_exchange(struct worker_process *process, const char
                                       size_t *reply_bytes, const char *line, size_t bytes,
                                       double timeout_s, const char *doing);
 
-/* Has the process died within the next `wait_ms`? Its diagnosis; STATUS_OK while it lives. */
-struct status worker_process_peek(struct worker_process *process, int wait_ms);
-
 /* End the process: close its input, give it a moment, kill it. */
 void worker_process_stop(struct worker_process *process);
 

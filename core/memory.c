@@ -9,22 +9,35 @@
 
 int (*memory_fault)(size_t bytes);
 
+static _Thread_local size_t refusals;
+
+size_t memory_refusals(void)
+{
+    return refusals;
+}
+
+static void *counted(void *block)
+{
+    refusals += !block;
+    return block;
+}
+
 void *memory_allocate(size_t bytes)
 {
-    if (memory_fault && memory_fault(bytes)) return NULL;
-    return malloc(bytes ? bytes : 1);
+    if (memory_fault && memory_fault(bytes)) return counted(NULL);
+    return counted(malloc(bytes ? bytes : 1));
 }
 
 void *memory_allocate_zeroed(size_t count, size_t bytes)
 {
-    if (memory_fault && memory_fault(count * bytes)) return NULL;
-    return calloc(count ? count : 1, bytes ? bytes : 1);
+    if (memory_fault && memory_fault(count * bytes)) return counted(NULL);
+    return counted(calloc(count ? count : 1, bytes ? bytes : 1));
 }
 
 void *memory_resize(void *block, size_t bytes)
 {
-    if (memory_fault && memory_fault(bytes)) return NULL;
-    return realloc(block, bytes ? bytes : 1);
+    if (memory_fault && memory_fault(bytes)) return counted(NULL);
+    return counted(realloc(block, bytes ? bytes : 1));
 }
 
 void memory_release(void *block)

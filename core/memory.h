@@ -28,6 +28,10 @@ void memory_use_huge_pages(void *start, size_t bytes);
 /* A copy of a string; NULL when there is no memory. Free with memory_release. */
 char *memory_copy_string(const char *text);
 
+/* How many allocations of this thread have failed so far. Libraries that allocate here and only say
+ * that they failed (cJSON's parser) leave no other trace of why. */
+size_t memory_refusals(void);
+
 /* Test hook. Called before every allocation with its size; when it returns nonzero the
  * allocation fails. Set only while no other thread allocates; NULL (the default) for none. */
 extern int (*memory_fault)(size_t bytes);

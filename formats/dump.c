@@ -456,7 +456,10 @@ struct status dump_open_trusting(struct dump **out, const char *path, bool trust
     file_unmap(&ix.map);
     memory_release(ix.table);
     memory_release(ix.waiting);
-    if (!status.code) dump_find_data(dump, path, data_directory);
+    if (!status.code) {
+        dump_find_data(dump, path, data_directory);
+        if (dump->data_status.code == STATUS_NO_MEMORY) status = dump->data_status;
+    }
     if (status.code) dump_close(dump);
     else *out = dump;
     return status;

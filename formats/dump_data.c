@@ -31,10 +31,10 @@ void dump_find_data(struct dump *dump, const char *path, const char *recorded)
     (void)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
                    data_folder);
     dump->data_status = file_open_directory(&dump->data_directory, beside, dump->trust_files);
-    if (!dump->data_status.code) return;
+    if (!dump->data_status.code || dump->data_status.code == STATUS_NO_MEMORY) return;
     struct status second =
         file_open_directory(&dump->data_directory, recorded, dump->trust_files);
-    if (!second.code || dump->data_status.code == STATUS_NO_MEMORY) dump->data_status = second;
+    if (!second.code || second.code == STATUS_NO_MEMORY) dump->data_status = second;
     else dump->data_status.code = STATUS_SKIP;
 }
 

@@ -125,7 +125,7 @@ static struct status read_error_data_path(struct api_lists *lists,
     if (!lists->error_data_path) return status_no_memory(0);
     struct status status = file_open_directory(&directory, lists->error_data_path, true);
     (void)file_close(&directory);
-    if (!status.code) return status;
+    if (!status.code || status.code == STATUS_NO_MEMORY) return status;
     return status_error(STATUS_BAD_ARGUMENT, "%s: %s.error_data_path: %s", place->file,
                         place->section, status.text);
 }
@@ -247,8 +247,11 @@ struct status api_lists_read(struct api_lists *out, struct arena *arena, const c
 
     TRY(file_read_text(&text, &bytes, path, trust_files));
     const char *end = text; /* or where it is no JSON any more */
+    size_t refusals = memory_refusals();
     cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
-    struct status status = root ? read_section(&lists, &place, root) : not_json(path, text, end);
+    struct status status = root                            ? read_section(&lists, &place, root)
+                           : memory_refusals() != refusals ? status_no_memory(bytes)
+                                                           : not_json(path, text, end);
     cJSON_Delete(root);
     memory_release(text);
     if (!status.code) *out = lists;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/embedded.h"
+#include "core/memory.h"
 
 /* The table is compiled in and tested: what does not fit its format is an internal fault. */
 static struct status broken(const char *what)
@@ -69,7 +70,9 @@ struct status api_surface_read(struct surface_name **names, size_t *count, struc
     const struct embedded_file *file = config_files;
     while (file->name && strcmp(file->name, "api_surface.json") != 0) file++;
     if (!file->name) return broken("not compiled in");
+    size_t refusals = memory_refusals();
     cJSON *root = cJSON_ParseWithLength(file->text, file->bytes);
+    if (!root && memory_refusals() != refusals) return status_no_memory(file->bytes);
     if (!root) return broken("not JSON");
     *count = count_names(cJSON_GetObjectItem(root, "groups"));
     *names = arena_allocate_zeroed(arena, *count, sizeof **names);

@@ -135,8 +135,10 @@ struct status run_record_check(const struct run_record *record, const char *path
     size_t bytes;
     TRY(file_read_text(&text, &bytes, path, trust_files != 0));
     /* with the NUL behind it, so that nothing else may stand there */
+    size_t refusals = memory_refusals();
     struct cJSON *then = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, 1);
     memory_release(text);
+    if (!then && memory_refusals() != refusals) return status_no_memory(bytes);
     if (!cJSON_IsObject(then)) {
         cJSON_Delete(then);
         return status_error(STATUS_BAD_INPUT, "%s is not a run file of this program", path);

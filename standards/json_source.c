@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/memory.h"
+
 static size_t line_at(const char *text, const char *place)
 {
     size_t line = 1;
@@ -17,8 +19,10 @@ struct status json_source_parse(struct json_source *out, const char *name, const
                                 size_t bytes)
 {
     const char *end = text;
+    size_t refusals = memory_refusals();
     cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
 
+    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
     if (!root) {
         const char *line_start = end;
         while (line_start > text && line_start[-1] != '\n')

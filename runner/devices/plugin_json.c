@@ -154,10 +154,15 @@ struct status json_file_parse(struct json_file *out, const char *name, const cha
     file.text[bytes] = '\0';
     /* Where the parser stopped. It would take a NUL for space, which JSON has none of. */
     const char *end = file.text + strlen(file.text);
+    size_t refusals = memory_refusals();
     if (end == file.text + bytes) file.root = cJSON_ParseWithLengthOpts(file.text, bytes + 1, &end, true);
     if (file.root) {
         *out = file;
         return status_ok();
+    }
+    if (memory_refusals() != refusals) {
+        json_file_close(&file);
+        return status_no_memory(bytes);
     }
     size_t fault = (size_t)(end - file.text);
     int line = 1, column = 1;

@@ -241,6 +241,7 @@ struct status worker_request(struct text *out, struct worker_memory *memory, uin
     struct status st;
 
     out->used = 0;
+    out->failed = false;
     memory->used = 0;
     text_append(out, "{\"run\":%" PRIu64 ",\"api\":", number);
     append_quoted(out, c->full_name);
@@ -286,7 +287,9 @@ static bool lacks(const cJSON *capabilities, const char *wanted)
 
 struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes)
 {
+    size_t refusals = memory_refusals();
     cJSON *root = cJSON_ParseWithLength(line, bytes);
+    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
     const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(root, "protocol");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
     struct status st = status_ok();
@@ -462,7 +465,9 @@ struct status worker_read_reply(struct device_result *out, struct worker_reply *
 {
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     *reply = (struct worker_reply){ false };
+    size_t refusals = memory_refusals();
     cJSON *root = cJSON_ParseWithLength(line, bytes);
+    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
     if (!root && !bytes) return INVALID("an empty line");
     if (!root) return INVALID("not JSON: %.*s", bytes < 60 ? (int)bytes : 60, line);
     struct status st =

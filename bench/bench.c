@@ -517,39 +517,51 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
 
 /* ---- models of a kernel's errors --------------------------------------------------------------- */
 
+/* A model that cannot be had is left out; memory that is short asks for another attempt. */
+static struct status failure_of_model(const struct graph *graph)
+{
+    return graph->status.code == STATUS_NO_MEMORY ? graph->status : status_ok();
+}
+
 /* The modelled error of each component of a result, before its last rounding when that is to the
  * type the kernel computes in. Where nothing is known (a step within reach, say) any value will
- * do. NULL: no memory, or shapes that differ because of data-dependent choices. */
-static double *modelled_errors(struct graph *graph, struct node *node, const struct reference *r,
-                               struct arena *arena)
+ * do. NULL for shapes that differ because of data-dependent choices. */
+static struct status modelled_errors(double **errors, struct graph *graph, struct node *node,
+                                     const struct reference *r, struct arena *arena)
 {
     const struct dtype_info *info = dtype_info(r->dtype);
     size_t parts = dtype_is_complex(r->dtype) ? 2 : 1;
     bool computed_in_it = info->significand_bits == (graph->wide ? 53 : 24);
-    double *out = arena_allocate_array(arena, r->n, sizeof *out);
 
-    if (!out || node->integer || node->n * parts != r->n) return NULL;
+    *errors = NULL;
+    if (graph_failed(graph)) return failure_of_model(graph);
+    if (node->integer || node->n * parts != r->n) return status_ok();
+    double *out = arena_allocate_array(arena, r->n, sizeof *out);
+    if (!out) return status_no_memory(r->n * sizeof *out);
     for (size_t part = 0; part < parts; part++) {
         struct node *x = part ? node->imaginary : node;
         const double *value = x ? node_values(graph, x) : NULL;
-        if (x && graph_failed(graph)) return NULL;
+        if (x && graph_failed(graph)) return failure_of_model(graph);
         for (size_t i = 0; i < node->n; i++) {
             double e = x ? node_error(x, i) : 0;
             if (e > 0 && computed_in_it) e = fmax(e - graph->unit * fabs(value[i]), 0);
             out[i * parts + part] = e <= info->largest ? e : info->largest;
         }
     }
-    return out;
+    *errors = out;
+    return status_ok();
 }
 
-static void attach_model(struct reference *r, struct bench *const *models, struct node *const *nodes,
+static struct status attach_model(struct reference *r, struct bench *const *models, struct node *const *nodes,
                          struct arena *arena)
 {
-    if (r->integer || !nodes[0] || !nodes[1]) return;
-    r->honest = modelled_errors(&models[0]->graph, nodes[0], r, arena);
-    r->honest_rms = r->honest ? modelled_errors(&models[1]->graph, nodes[1], r, arena) : NULL;
+    if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
+    TRY(modelled_errors(&r->honest, &models[0]->graph, nodes[0], r, arena));
+    if (!r->honest) return status_ok();
+    TRY(modelled_errors(&r->honest_rms, &models[1]->graph, nodes[1], r, arena));
     for (size_t i = 0; r->honest_rms && i < r->n; i++)
         if (r->honest_rms[i] > r->honest[i]) r->honest_rms[i] = r->honest[i];
+    return status_ok();
 }
 
 struct status bench_model(struct bench *bench)
@@ -569,7 +581,7 @@ struct status bench_model(struct bench *bench)
         if (bench->call.results[i].kind != BENCH_OUTPUT_TENSOR) continue;
         struct node *nodes[2] = { bench->models[0]->call.results[i].node,
                                   bench->models[1]->call.results[i].node };
-        attach_model(&bench->outputs[i].reference, bench->models, nodes, bench->arena);
+        TRY(attach_model(&bench->outputs[i].reference, bench->models, nodes, bench->arena));
     }
     return status_ok();
 }
@@ -595,7 +607,7 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         if (!bench->models[0]) continue;
         struct node *nodes[2] = { leaf_gradient(&bench->models[0]->graph, &bench->models[0]->call.leaves[i]),
                                   leaf_gradient(&bench->models[1]->graph, &bench->models[1]->call.leaves[i]) };
-        attach_model(&out[i].reference, bench->models, nodes, bench->arena);
+        TRY(attach_model(&out[i].reference, bench->models, nodes, bench->arena));
     }
     return status_ok();
 }

@@ -30,6 +30,7 @@ struct check {
     char *first_message[2];   /* of the first row of each direction, for the result row */
     double rounding; /* of the row being added: its error over what rounding explains, or -1 */
     bool holds_slot, stopped;
+    bool unsaved; /* the tensors of this call could not be written */
     struct timespec since;
 };
 
@@ -154,8 +155,9 @@ static struct status explain(struct check *k, bool backward, const struct judged
     if (!output->reference.honest) TRY(bench_model(k->bench));
     const struct reference *r = &output->reference;
     struct tensor dense;
+    if (!r->honest || tensor_elements(got->tensor.tensor) > r->n) return status_ok();
     double *values = arena_allocate_array(k->arena, r->n, sizeof *values);
-    if (!r->honest || !values || tensor_elements(got->tensor.tensor) > r->n) return status_ok();
+    if (!values) return status_no_memory(r->n * sizeof *values);
     TRY(tensor_densify(&dense, k->arena, got->tensor.tensor));
     dtype_to_double(values, dense.data, dense.dtype, tensor_elements(&dense));
     k->rounding = 0;
@@ -310,7 +312,9 @@ static struct status save_error_data(struct check *k)
         .c = &k->c, .bench = k->bench, .got = &k->got,
         .gradients = k->gradients, .n_gradients = k->n_gradients, .precision = &k->precision,
     };
-    return error_data_save(k->setup->error_data, k->arena, &tensors);
+    struct status status = error_data_save(k->setup->error_data, k->arena, &tensors);
+    k->unsaved = status.code && status.code != STATUS_NO_MEMORY;
+    return status;
 }
 
 /* The line itself. Up to bench_settle nothing has been written to the rows. */
@@ -464,6 +468,7 @@ static struct status check_position(struct check *k, size_t position)
         status = check_admitted(k, position);
     }
     if (k->stopped) return status_ok();
+    if (k->unsaved) return status; /* a full disk must not turn an error into a SKIP row */
     k->arena->limit_bytes = 0;
     if (status.code) TRY(add_failure_rows(k, &status));
     return add_result_row(k);

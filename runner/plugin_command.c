@@ -21,44 +21,48 @@ struct tally {
 };
 
 /* Is the function there? The same function is asked for again by every step that calls it. */
-static void check_symbol(struct tally *tally, struct plugin *plugin, size_t library,
-                         const char *symbol, const cJSON *node)
+static struct status check_symbol(struct tally *tally, struct plugin *plugin, size_t library,
+                                  const char *symbol, const cJSON *node)
 {
     const struct manifest *m = plugin_manifest(plugin);
     struct status st = plugin_probe_symbol(plugin, library, symbol);
     tally->symbols++;
-    if (!st.code) return;
+    if (!st.code || st.code == STATUS_NO_MEMORY) return st;
     tally->missing++;
     struct status fault = json_fault(&m->file, node, "library %s: %s", m->libraries[library].name,
                                      st.text);
     printf("%s\n", fault.text);
+    return status_ok();
 }
 
-static void check_steps(struct tally *tally, struct plugin *plugin,
-                        const struct manifest_steps *steps)
+static struct status check_steps(struct tally *tally, struct plugin *plugin,
+                                 const struct manifest_steps *steps)
 {
     for (size_t i = 0; i < steps->count; i++) {
         const struct manifest_step *s = &steps->items[i];
         if (s->kind != STEP_CALL) continue;
-        check_symbol(tally, plugin, s->library, s->symbol, s->node);
-        if (s->explain) check_symbol(tally, plugin, s->explain_library, s->explain, s->node);
+        TRY(check_symbol(tally, plugin, s->library, s->symbol, s->node));
+        if (s->explain)
+            TRY(check_symbol(tally, plugin, s->explain_library, s->explain, s->node));
     }
+    return status_ok();
 }
 
-static void check_symbols(struct tally *tally, struct plugin *plugin)
+static struct status check_symbols(struct tally *tally, struct plugin *plugin)
 {
     const struct manifest *m = plugin_manifest(plugin);
-    check_steps(tally, plugin, &m->session_open);
-    check_steps(tally, plugin, &m->session_close);
+    TRY(check_steps(tally, plugin, &m->session_open));
+    TRY(check_steps(tally, plugin, &m->session_close));
     for (size_t i = 0; i < m->n_wrappers; i++) {
-        check_steps(tally, plugin, &m->wrappers[i].before);
-        check_steps(tally, plugin, &m->wrappers[i].after);
-        check_steps(tally, plugin, &m->wrappers[i].after_output);
+        TRY(check_steps(tally, plugin, &m->wrappers[i].before));
+        TRY(check_steps(tally, plugin, &m->wrappers[i].after));
+        TRY(check_steps(tally, plugin, &m->wrappers[i].after_output));
     }
     for (size_t i = 0; i < m->n_kernels; i++) {
-        check_steps(tally, plugin, &m->kernels[i].forward.steps);
-        check_steps(tally, plugin, &m->kernels[i].backward.steps);
+        TRY(check_steps(tally, plugin, &m->kernels[i].forward.steps));
+        TRY(check_steps(tally, plugin, &m->kernels[i].backward.steps));
     }
+    return status_ok();
 }
 
 /* --- smoke calls ----------------------------------------------------------------------------------- */
@@ -136,14 +140,16 @@ static struct status run_smoke(size_t *n_unwritten, struct arena *arena, struct 
     return first;
 }
 
-static void check_kernel(struct tally *tally, struct arena *arena, struct plugin *plugin,
-                         const struct manifest_kernel *kernel)
+/* A kernel that fails is a line of the table; memory that is short says nothing about it. */
+static struct status check_kernel(struct tally *tally, struct arena *arena, struct plugin *plugin,
+                                  const struct manifest_kernel *kernel)
 {
     const struct manifest *m = plugin_manifest(plugin);
     size_t n_unwritten = 0;
     struct status st = run_smoke(&n_unwritten, arena, plugin, kernel);
     char what[240];
 
+    if (st.code == STATUS_NO_MEMORY) return st;
     if (!st.code && n_unwritten)
         st = status_error(STATUS_DEVICE, "%zu elements were not written", n_unwritten);
     if (!st.code) {
@@ -159,6 +165,7 @@ static void check_kernel(struct tally *tally, struct arena *arena, struct plugin
     printf("  line %-5d %-28s %-24s %s\n", json_line(&m->file, kernel->node), kernel->apis[0],
            kernel->forward.steps.items[0].symbol ? kernel->forward.steps.items[0].symbol : "-",
            what);
+    return status_ok();
 }
 
 static struct status check_manifest(int *exit_status, const char *path,
@@ -173,17 +180,18 @@ static struct status check_manifest(int *exit_status, const char *path,
     TRY(plugin_open(&plugin, path, &device));
     const struct manifest *m = plugin_manifest(plugin);
     printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
-    check_symbols(&tally, plugin);
-    for (size_t i = 0; i < m->n_kernels; i++) {
-        check_kernel(&tally, &arena, plugin, &m->kernels[i]);
+    struct status status = check_symbols(&tally, plugin);
+    for (size_t i = 0; !status.code && i < m->n_kernels; i++) {
+        status = check_kernel(&tally, &arena, plugin, &m->kernels[i]);
         arena_reset(&arena);
     }
-    printf("%zu calls of functions, %zu missing; %zu kernels run, %zu fail, %zu were not run\n",
-           tally.symbols, tally.missing, tally.ran, tally.failed, tally.skipped);
+    if (!status.code)
+        printf("%zu calls of functions, %zu missing; %zu kernels run, %zu fail, %zu were not run\n",
+               tally.symbols, tally.missing, tally.ran, tally.failed, tally.skipped);
     *exit_status = tally.missing || tally.failed ? 1 : 0;
     arena_release(&arena);
     plugin_close(plugin);
-    return status_ok();
+    return status;
 }
 
 /* --- the command ------------------------------------------------------------------------------------ */

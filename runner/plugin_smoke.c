@@ -206,15 +206,16 @@ static struct status start_case(struct api_case *c, struct arena *arena,
 }
 
 /* Is it this kernel that the manifest chooses for the call? */
-static bool is_chosen(const struct manifest *manifest, const struct manifest_kernel *kernel,
-                      const struct api_case *c, struct arena *arena)
+static struct status choose(bool *chosen, const struct manifest *manifest,
+                            const struct manifest_kernel *kernel, const struct api_case *c,
+                            struct arena *arena)
 {
     struct binding *binding = arena_allocate_zeroed(arena, 1, sizeof *binding);
-    if (!binding) return false;
+    if (!binding) return status_no_memory(sizeof *binding);
     struct status st = binding_open(binding, arena, manifest, c);
-    bool chosen = !st.code && binding->kernel == kernel;
+    *chosen = !st.code && binding->kernel == kernel;
     binding_close(binding);
-    return chosen;
+    return st.code == STATUS_NO_MEMORY ? st : status_ok();
 }
 
 static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I32, DT_BOOL };
@@ -228,12 +229,14 @@ struct status smoke_case(struct api_case *out, struct arena *arena,
                          const struct manifest *manifest, const struct manifest_kernel *kernel,
                          size_t attempt)
 {
+    bool chosen = false;
     TRY(start_case(out, arena, kernel));
     if (kernel->smoke) TRY(described_case(out, arena, manifest, kernel));
     else
         TRY(made_up_case(out, arena, kernel, dtypes[attempt / RANK_MOST],
                          (int)(attempt % RANK_MOST) + 1));
-    if (is_chosen(manifest, kernel, out, arena)) return status_ok();
+    TRY(choose(&chosen, manifest, kernel, out, arena));
+    if (chosen) return status_ok();
     return kernel->smoke
                ? status_error(STATUS_SKIP, "its \"smoke\" is a call that this kernel does not serve")
                : status_error(STATUS_SKIP, "give it a \"smoke\": no tensors of extent %d fulfil its "

@@ -238,6 +238,7 @@ static struct status rewrite(struct file *file, struct file *replaced,
     }
     if (status.code) {
         (void)file_close(&copy);
+        if (part && file_exists(part)) (void)file_remove(part);
         memory_release(path);
     } else {
         *replaced = *file;

@@ -126,7 +126,8 @@ struct status plugin_run(struct plugin *plugin, struct device_result *out, struc
     if (!want_gradients) return status_ok();
     out->backward = as_skip(run_backward(plugin, out));
     if (out->backward.code) out->gradients = (struct value){ .kind = VALUE_NONE };
-    return status_ok();
+    /* Short memory says nothing about the kernel: the call is tried again with more. */
+    return out->backward.code == STATUS_NO_MEMORY ? out->backward : status_ok();
 }
 
 /* --- the device class --------------------------------------------------------------------------- */

@@ -290,6 +290,7 @@ static struct status build(struct binding *b, struct space *space,
     b->space = space;
     b->n_outputs = b->n_placed = b->n_wrapped = b->n_steps = b->scope_number = 0;
     b->writer.used = 0;
+    b->writer.failed = 0;
     b->n_slots = SESSION_SLOTS;
     for (size_t i = 0; i < SESSION_SLOTS; i++)
         b->slots[i] = i < b->manifest->n_session_slots ? b->manifest->session_slots[i] : NULL;

@@ -156,6 +156,7 @@ struct frame {
     struct session *session;
     const unsigned char *program;
     size_t workspaces;
+    bool made[PROGRAM_SLOTS]; /* slots that a call has filled without failing */
 };
 
 union cell {
@@ -304,6 +305,27 @@ static void call_loop(struct prepared *p, const struct program_step *step,
     }
 }
 
+/* Is there everything that a releasing step takes? What was never made, because the call that
+ * makes it failed or was not reached, is not released either: few libraries take NULL there. */
+static bool has_slots(const struct frame *frame, const struct program_step *step)
+{
+    const struct program_argument *arguments =
+        (const struct program_argument *)(const void *)(frame->program + step->arguments);
+    for (uint32_t i = 0; i < step->count; i++)
+        if (arguments[i].kind == ARGUMENT_SLOT && arguments[i].bits >= SESSION_SLOTS &&
+            !frame->made[arguments[i].bits])
+            return false;
+    return true;
+}
+
+static void note_slots(struct frame *frame, const struct program_step *step,
+                       const struct program_argument *arguments)
+{
+    if (step->result_slot != PROGRAM_NOTHING) frame->made[step->result_slot] = true;
+    for (uint32_t i = 0; i < step->count; i++)
+        if (arguments[i].kind == ARGUMENT_SLOT_ADDRESS) frame->made[arguments[i].bits] = true;
+}
+
 static struct status run_call(struct frame *frame, const struct program_step *step)
 {
     const char *symbol = (const char *)(frame->program + step->symbol);
@@ -333,10 +355,11 @@ static struct status run_call(struct frame *frame, const struct program_step *st
     if (step->result_slot != PROGRAM_NOTHING)
         frame->session->slots[step->result_slot] =
             (uint64_t)as_signed(&result, step->result_type);
-    /* A loop over nothing has called nothing. */
-    return step->loop && is_failure(&result, step)
-               ? explain(frame, step, symbol, as_signed(&result, step->result_type))
-               : status_ok();
+    if (!step->loop) return status_ok(); /* a loop over nothing has called nothing */
+    if (is_failure(&result, step))
+        return explain(frame, step, symbol, as_signed(&result, step->result_type));
+    note_slots(frame, step, arguments);
+    return status_ok();
 }
 
 /* Work space ends at a guard page, so that writing past it faults. */
@@ -369,6 +392,7 @@ static struct status run_allocate(struct frame *frame, const struct program_step
     unsigned char *end = w->base + w->mapped - page;
     frame->session->slots[step->result_slot] =
         (uint64_t)(uintptr_t)(end - ((bytes.bits + 63) & ~(uint64_t)63));
+    frame->made[step->result_slot] = true;
     return status_ok();
 }
 
@@ -384,7 +408,7 @@ static struct status run_program(struct isolated *isolated, struct session *sess
     memset(session->slots + SESSION_SLOTS, 0,
            (PROGRAM_SLOTS - SESSION_SLOTS) * sizeof *session->slots);
     for (uint64_t i = 0; i < head->step_count; i++) {
-        if (first.code && !steps[i].always) continue;
+        if (first.code && !(steps[i].always && has_slots(&frame, &steps[i]))) continue;
         struct status st = steps[i].kind == STEP_ALLOCATE ? run_allocate(&frame, &steps[i])
                                                           : run_call(&frame, &steps[i]);
         if (!first.code) first = st;

@@ -25,11 +25,21 @@ static const char *slot_name(const struct binding *b, const char *name, size_t n
     return number ? arena_format(b->arena, "%zu/%s", number, name) : name;
 }
 
+/* Is this what slot_name makes of the name? */
+static bool is_own_slot(const char *slot, const char *name, size_t number)
+{
+    char prefix[24] = "";
+    if (number) (void)snprintf(prefix, sizeof prefix, "%zu/", number);
+    size_t length = strlen(prefix);
+    return !strncmp(slot, prefix, length) && !strcmp(slot + length, name);
+}
+
 static bool find_slot(uint64_t *out, const struct binding *b, const char *name)
 {
-    const char *own = slot_name(b, name, b->scope_number);
-    for (size_t i = 0; own && i < b->n_slots; i++) {
-        if (!b->slots[i] || (strcmp(b->slots[i], own) && strcmp(b->slots[i], name))) continue;
+    for (size_t i = 0; i < b->n_slots; i++) {
+        if (!b->slots[i] ||
+            (!is_own_slot(b->slots[i], name, b->scope_number) && strcmp(b->slots[i], name)))
+            continue;
         *out = i;
         return true;
     }
@@ -40,13 +50,13 @@ static bool find_slot(uint64_t *out, const struct binding *b, const char *name)
 static struct status define_slot(uint64_t *out, struct binding *b, const cJSON *node,
                                  const char *name)
 {
-    const char *own = slot_name(b, name, b->scope_number);
-    if (!own) return status_no_memory(0);
     for (size_t i = 0; i < b->n_slots; i++) {
-        if (!b->slots[i] || strcmp(b->slots[i], own)) continue;
+        if (!b->slots[i] || !is_own_slot(b->slots[i], name, b->scope_number)) continue;
         *out = i;
         return status_ok();
     }
+    const char *own = slot_name(b, name, b->scope_number);
+    if (!own) return status_no_memory(0);
     size_t limit = b->function ? PROGRAM_SLOTS : SESSION_SLOTS;
     if (b->n_slots >= limit) return FAULT(b, node, "more than %zu slots", limit);
     b->slots[b->n_slots] = own;

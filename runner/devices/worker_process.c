@@ -352,7 +352,11 @@ struct status worker_process_exchange(struct worker_process *process, const char
     memory_release(framed);
     if (st.code) return st;
     if (state == READING_NO_MEMORY || state == READING_TOO_LONG) {
-        worker_process_stop(process);
+        worker_process_stop(process); /* the rest of its line would be read as the next one */
+        if (state == READING_NO_MEMORY) {
+            text_release(&process->line);
+            return status_no_memory(WORKER_LINE_MAX);
+        }
         return status_error(STATUS_DEVICE, "device sent more than %zu bytes without a newline",
                             WORKER_LINE_MAX);
     }

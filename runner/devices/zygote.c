@@ -266,7 +266,8 @@ struct status zygote_spawn(struct zygote *zygote, pid_t *pid, zygote_entry *entr
     struct answer answer;
     int error = ask(zygote, &answer, &request, descriptors, count);
     if (error)
-        return status_error(STATUS_IO, "cannot start a kernel process: %s", strerror(error));
+        return status_error(error == ENOMEM ? STATUS_NO_MEMORY : STATUS_IO,
+                            "cannot start a kernel process: %s", strerror(error));
     *pid = answer.pid;
     return status_ok();
 }

@@ -41,6 +41,32 @@ static const struct row rows[] = {
     { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)",
       "Any.outputs(f32(2)[5 5], i64(2)[2 0])", false },
     { "Torch.kthvalue(f32(3)[2 2 1], 2)", "Any.outputs(f32()[2], i64()[1])", true },
+    { "Torch.kthvalue(f32(3)[2 2 1], 2)", "Any.outputs(f32()[2], i64()[2])", false },
+    { "Torch.kthvalue(i64(3)[2 2 1], 2)", "Any.outputs(i64()[2], i64()[1])", true },
+    { "Torch.topk(f32(4)[nan 7 5 nan], 2, sorted=False)",
+      "Any.outputs(f32(2)[nan nan], i64(2)[3 0])", true },
+    { "Torch.topk(i64(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(i64(2)[5 7], i64(2)[0 1])", true },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[5 5], i64(2)[2 2])", false },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[7 5], i64(2)[1 4])", false },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", "Any.outputs(f32(2)[7 5], i64(2)[-1 1])", false },
+    /* The place of an extremum, of the whole line or of what came so far. */
+    { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[2])", true },
+    { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[1])", false },
+    { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[3])", false },
+    { "Torch.max(f32(3)[2 1 2], 0)", "Any.outputs(f32()[2], i64()[-1])", false },
+    { "Torch.min(f32(2,2)[nan 1 nan 1], 0)", "Any.outputs(f32(2)[nan 1], i64(2)[1 1])", true },
+    { "Torch.max(i64(3)[5 5 1], 0)", "Any.outputs(i64()[5], i64()[1])", true },
+    { "Torch.max(i64(3)[5 5 1], 0)", "Any.outputs(i64()[5], i64()[2])", false },
+    { "Torch.argmax(f32(2,2)[1 1 0 1], 1)", "Any.outputs(i64(2)[1 1])", true },
+    { "Torch.argmin(f32(2,2)[1 1 0 1], 1)", "Any.outputs(i64(2)[1 1])", false },
+    { "Torch.median(f32(3)[2 2 1], 0)", "Any.outputs(f32()[2], i64()[0])", true },
+    { "Torch.cummax(f32(4)[1 1 0 nan], 0)", "Any.outputs(f32(4)[1 1 1 nan], i64(4)[0 0 0 3])", true },
+    { "Torch.cummax(f32(4)[1 1 0 nan], 0)", "Any.outputs(f32(4)[1 1 1 nan], i64(4)[1 1 1 3])", false },
+    { "Torch.cummax(f32(4)[1 1 0 nan], 0)", "Any.outputs(f32(4)[1 1 1 nan], i64(4)[0 1 2 3])", false },
+    { "Torch.cummax(f32(4)[1 1 0 nan], 0)", "Any.outputs(f32(4)[1 1 1 nan], i64(4)[0 1 -1 3])", false },
+    { "Torch.cummax(f32(3)[nan nan 1], 0)", "Any.outputs(f32(3)[nan nan nan], i64(3)[0 0 0])", true },
+    { "Torch.cummin(i64(2,3)[1 1 2 3 4 3], 1)", "Any.outputs(i64(2,3)[1 1 1 3 3 3], i64(2,3)[0 0 0 0 0 0])", true },
+    { "Torch.cummin(i64(2,3)[1 1 2 3 4 3], 1)", "Any.outputs(i64(2,3)[1 1 1 3 3 3], i64(2,3)[0 0 0 0 1 0])", false },
     /* The place of a maximum. */
     { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
       "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", true },
@@ -51,6 +77,28 @@ static const struct row rows[] = {
       false }, /* as large, but of another window */
     { "Functional.adaptive_max_pool1d(f32(1,1,3)[4 4 4], 2, return_indices=True)",
       "Any.outputs(f32(1,1,2)[4 4], i64(1,1,2)[1 1])", true },
+    { "Functional.max_pool1d(f32(1,1,3)[nan 1 nan], 3, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[nan], i64(1,1,1)[0])", true },
+    { "Functional.max_pool1d(f32(1,1,3)[nan 1 nan], 3, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[nan], i64(1,1,1)[1])", false },
+    { "Functional.max_pool1d(f32(1,1,3)[1 1 1], 3, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[1], i64(1,1,1)[3])", false },
+    { "Functional.max_pool1d(f32(1,1,3)[1 1 1], 3, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[1], i64(1,1,1)[-1])", false },
+    { "Functional.max_pool1d(f32(1,1,3)[1 1 1], 2, dilation=2, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[1], i64(1,1,1)[2])", true },
+    { "Functional.max_pool1d(f32(1,1,3)[1 1 1], 2, dilation=2, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[1], i64(1,1,1)[1])", false }, /* between the taps */
+    { "Functional.max_pool2d(f32(2,2,2)[1 1 1 1 2 2 2 2], 2, return_indices=True)",
+      "Any.outputs(f32(2,1,1)[1 2], i64(2,1,1)[3 2])", true },
+    { "Functional.fractional_max_pool2d(f32(1,2,2)[4 4 1 4], 2, 1, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[4], i64(1,1,1)[3])", true },
+    { "Functional.fractional_max_pool2d(f32(1,2,2)[4 4 1 4], 2, 1, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[4], i64(1,1,1)[2])", false },
+    { "Functional.fractional_max_pool2d(f32(1,2,2)[4 4 1 4], 2, 1, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[4], i64(1,1,1)[4])", false },
+    { "Functional.fractional_max_pool2d(f32(1,2,2)[4 4 1 4], 2, 1, return_indices=True)",
+      "Any.outputs(f32(1,1,1)[4], i64(1,1,1)[-1])", false },
     /* Several values written to one place. */
     { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])",
       "Any.outputs(f32(3)[0 6 0])", true },
@@ -60,6 +108,11 @@ static const struct row rows[] = {
       "Any.outputs(f32(2,2)[0 0 1 2])", true },
     { "Tensor.__setitem__(f32(2)[0 0], i64(2)[0 0], f32(2)[1 2])",
       "Any.outputs(f32(2)[1 0])", true },
+    { "Torch.scatter(i64(3)[0 0 0], 0, i64(3)[1 1 1], i64(3)[5 6 7])", "Any.outputs(i64(3)[0 5 0])", true },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 nan 7])", "Any.outputs(f32(3)[0 nan 0])", true },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 2], f32(3)[nan 6 7])", "Any.outputs(f32(3)[0 nan 7])", true },
+    { "Torch.index_copy(f32(2,2)[0 0 0 0], 0, i64(2)[1 1], f32(2,2)[1 2 3 4])",
+      "Any.outputs(f32(2,2)[0 0 1 4])", false }, /* half of each */
     /* An element on the edge of two bins. */
     { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)",
       "Any.outputs(f32(10)[1 0 1 0 0 0 0 0 0 1])", true },
@@ -67,6 +120,10 @@ static const struct row rows[] = {
       "Any.outputs(f32(10)[0 1 0 1 0 0 0 0 0 1])", false },
     { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)",
       "Any.outputs(f32(10)[1 0 1 1 0 0 0 0 0 1])", false },
+    { "Torch.histogramdd(f32(2,2)[0.3 0.15 0.95 0.25]', [10,10], range=[0,1,0,1])",
+      "Any.outputs(f32(10,10)[0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 1 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  "
+      "0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  0 0 0 0 0 0 0 0 0 0  "
+      "0 0 1 0 0 0 0 0 0 0])", true },
     /* A source index that float and double round differently: 23 * (14 / 46). */
     { "Functional.interpolate(f32(1,1,14)[0 1 2 3 4 5 6 7 8 9 10 11 12 13], 46)",
       "Any.outputs(f32(1,1,46)[0 0 0 0 1 1 1 2 2 2 3 3 3 3 4 4 4 5 5 5 6 6 6 7 7 7 7 8 8 8 "
@@ -85,6 +142,10 @@ static const struct row rows[] = {
     { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", "
       "align_corners=True)",
       "Any.outputs(f32(1,1,1,1)[4])", false },
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[1 0], mode=\"nearest\")",
+      "Any.outputs(f32(1,1,1,1)[0])", true }, /* the other one lies outside: zero padding */
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[-1 0], mode=\"nearest\")",
+      "Any.outputs(f32(1,1,1,1)[1])", true },
     /* Windows of a random sequence: 3 of 2 in 6 start at 0, 2 and 4 or at 0, 1 or 2 and 4.
      */
     { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))",
@@ -106,6 +167,80 @@ static bool holds(const struct reference *r, const struct tensor *want)
     }
     return true;
 }
+
+/* Outputs that no device can have meant change nothing: another dtype or size, none at all. */
+static const struct {
+    const char *call;
+    int index; /* the output that holds positions, or -1 */
+} deciding[] = {
+    { "Torch.sort(f32(4)[1 2 1 2])", 1 },
+    { "Torch.argsort(i64(2,2)[3 3 1 2])", 0 },
+    { "Torch.topk(f32(4)[5 7 5 1], 2, sorted=False)", 1 },
+    { "Torch.kthvalue(f32(3)[2 2 1], 2)", 1 },
+    { "Torch.max(f32(3)[2 1 2], 0)", 1 },
+    { "Torch.argmax(f32(3)[2 1 2])", 0 },
+    { "Torch.cummax(f32(3)[1 1 0], 0)", 1 },
+    { "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)", 1 },
+    { "Functional.fractional_max_pool2d(f32(1,2,2)[4 4 1 4], 2, 1, return_indices=True)", 1 },
+    { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))", -1 },
+    { "Torch.scatter(f32(3)[0 0 0], 0, i64(3)[1 1 1], f32(3)[5 6 7])", -1 },
+    { "Torch.index_copy(f32(2,2)[0 0 0 0], 0, i64(2)[1 1], f32(2,2)[1 2 3 4])", -1 },
+    { "Torch.histc(f32(3)[0 0.3 1]', 10, 0, 1)", -1 },
+    { "Torch.histogramdd(f32(1,2)[0.3 0.15]', [10,10], range=[0,1,0,1])", -1 },
+    { "Functional.interpolate(f32(1,1,14), 46)", -1 },
+    { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)", -1 },
+};
+
+enum malformed { NO_OUTPUTS, NO_TENSORS, NUMBERS, COMPLEX, ONE_MORE, FLOAT_INDEX, MALFORMED };
+
+static struct value malformed_outputs(struct bench *bench, enum malformed how, int index, struct arena *arena)
+{
+    struct value list = { .kind = VALUE_LIST };
+    if (how == NO_OUTPUTS) return list;
+    list.list.count = bench_output_count(bench);
+    list.list.items = arena_allocate_zeroed(arena, list.list.count, sizeof *list.list.items);
+    for (size_t k = 0; k < list.list.count; k++) {
+        struct value *v = &list.list.items[k];
+        const struct reference *r = &bench_output(bench, k)->reference;
+        int64_t more[1] = { (int64_t)r->n + 1 };
+        enum dtype dtype = how == COMPLEX ? DT_C64 : how == FLOAT_INDEX && (int)k == index ? DT_F32 : r->dtype;
+        if (how == NO_TENSORS) continue;
+        v->kind = how == NUMBERS ? VALUE_INT : VALUE_TENSOR;
+        if (how == NUMBERS) continue;
+        v->tensor.tensor = arena_allocate_zeroed(arena, 1, sizeof *v->tensor.tensor);
+        bool longer = how == ONE_MORE;
+        ck_assert_int_eq(tensor_create(v->tensor.tensor, arena, dtype, longer ? 1 : r->rank, longer ? more : r->shape).code, 0);
+        memset(v->tensor.tensor->data, 0, (r->n + longer) * dtype_info(dtype)->bytes);
+    }
+    return list;
+}
+
+START_TEST(malformed_outputs_decide_nothing)
+{
+    for (enum malformed how = 0; how < MALFORMED; how++) {
+        struct arena arena = { 0 };
+        struct sample call = { 0 };
+        struct bench *plain, *settled;
+
+        if (how == FLOAT_INDEX && deciding[_i].index < 0) continue;
+        ck_assert(!sample_parse(&call, deciding[_i].call, &arena));
+        ck_assert(!bench_open(&plain, &call.c, &arena, BENCH_REFERENCE).code);
+        ck_assert(!bench_open(&settled, &call.c, &arena, BENCH_REFERENCE).code);
+        struct value outputs = malformed_outputs(plain, how, deciding[_i].index, &arena);
+        struct status st = bench_settle(settled, &outputs);
+        ck_assert_msg(!st.code, "%s, %d: %s", deciding[_i].call, how, st.text);
+        for (size_t k = 0; k < bench_output_count(plain); k++) {
+            const struct reference *a = &bench_output(plain, k)->reference, *b = &bench_output(settled, k)->reference;
+            ck_assert_uint_eq(a->n, b->n);
+            if (how == FLOAT_INDEX && (int)k != deciding[_i].index) continue; /* zeros: not what was asked for */
+            for (size_t i = 0; i < a->n; i++)
+                ck_assert_msg(a->integer ? a->integer[i] == b->integer[i] : a->hi[i] == b->hi[i],
+                              "%s, %d: element %zu of output %zu changed", deciding[_i].call, how, i, k);
+        }
+        arena_release(&arena);
+    }
+}
+END_TEST
 
 START_TEST(the_device_decides_where_several_are_right)
 {
@@ -282,6 +417,7 @@ int main(void)
     TCase *tests = tcase_create("choices");
     tcase_add_loop_test(tests, the_device_decides_where_several_are_right, 0,
                         sizeof rows / sizeof *rows);
+    tcase_add_loop_test(tests, malformed_outputs_decide_nothing, 0, sizeof deciding / sizeof *deciding);
     tcase_add_test(tests, the_gradient_follows_the_device);
     tcase_add_loop_test(tests, questions_have_plain_answers, 0,
                         sizeof questions / sizeof *questions);

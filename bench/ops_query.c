@@ -114,28 +114,10 @@ static void tolist(struct call *call)
         return_element(call, x, i);
 }
 
-enum predicate { IS_FLOATING, IS_COMPLEX, IS_SIGNED, IS_ALWAYS, IS_NEVER };
-
-static void dtype_predicate(struct call *call)
+/* detail: the answer for every tensor here; they are dense, and nothing about them is lazy. */
+static void same_answer(struct call *call)
 {
-    enum dtype dtype = call_tensor(call, "input")->dtype;
-    switch ((enum predicate)call->op->detail) {
-    case IS_FLOATING:
-        return_bool(call, dtype_is_float(dtype));
-        break;
-    case IS_COMPLEX:
-        return_bool(call, dtype_is_complex(dtype));
-        break;
-    case IS_SIGNED:
-        return_bool(call, dtype != DT_BOOL && dtype != DT_U8);
-        break;
-    case IS_ALWAYS:
-        return_bool(call, true);
-        break;
-    default:
-        return_bool(call, false);
-        break;
-    }
+    return_bool(call, call->op->detail != 0);
 }
 
 static void is_tensor(struct call *call)
@@ -167,14 +149,11 @@ static void promote_types(struct call *call)
     return_dtype(call, dtype_promote(call_dtype(call, "type1"), call_dtype(call, "type2")));
 }
 
-/* May a value of one dtype become the other without losing its kind? */
+/* May a value of one dtype become the other without losing its kind? PyTorch does not ask for the sign. */
 static void can_cast(struct call *call)
 {
     enum dtype from = call_dtype(call, "from_"), to = call_dtype(call, "to");
-    bool signed_to_unsigned =
-        dtype_info(from)->kind == KIND_INTEGER && from != DT_U8 && to == DT_U8;
-    return_bool(call,
-                dtype_info(from)->kind <= dtype_info(to)->kind && !signed_to_unsigned);
+    return_bool(call, dtype_info(from)->kind <= dtype_info(to)->kind);
 }
 
 /* clang-format off */
@@ -193,11 +172,8 @@ const struct op ops_query[] = {
     QUERY("__int__|__index__|__long__", TENSOR, number, 1),
     QUERY("__float__", TENSOR, number, 2),
     QUERY("tolist", TENSOR, tolist, 0),
-    QUERY("is_floating_point", TENSOR | TORCH, dtype_predicate, IS_FLOATING),
-    QUERY("is_complex", TENSOR | TORCH, dtype_predicate, IS_COMPLEX),
-    QUERY("is_signed", TENSOR | TORCH, dtype_predicate, IS_SIGNED),
-    QUERY("is_contiguous", TENSOR, dtype_predicate, IS_ALWAYS),
-    QUERY("is_conj|is_neg|is_inference", TENSOR | TORCH, dtype_predicate, IS_NEVER),
+    QUERY("is_contiguous", TENSOR, same_answer, true),
+    QUERY("is_conj|is_neg|is_inference", TENSOR | TORCH, same_answer, false),
     { "is_tensor", TORCH, "(Any obj)", is_tensor, OP_NO_GRADIENT, 0, NULL },
     { "is_same_size", TENSOR | TORCH, "(Tensor input, Tensor other)", is_same_size, OP_NO_GRADIENT, 0, NULL },
     { "result_type", TORCH, "(Tensor tensor1, Tensor tensor2)", result_type, OP_NO_GRADIENT, 0, NULL },

@@ -200,7 +200,7 @@ static void bernoulli(struct call *call)
     call_return_random(call, draws, x->dtype, x->rank, x->shape, property);
 }
 
-/* normal(mean, std) with tensors: standardized draws are standard normal. */
+/* normal(mean, std) with tensors: standardized draws are standard normal. Where std is 0 the draw is the mean. */
 struct standardized {
     const double *mean, *deviation;
     struct bench_property standard;
@@ -213,15 +213,25 @@ static bool standardized_holds(const struct bench_property *property, const stru
     struct arena arena = { 0 };
     struct tensor dense, unit;
     bool holds = false;
-    size_t n = tensor_elements(got);
-    if (tensor_densify(&dense, &arena, got).code || tensor_create(&unit, &arena, DT_F64, got->rank, got->shape).code) {
+    size_t n = tensor_elements(got), drawn = 0;
+    int64_t flat[1] = { (int64_t)n };
+    if (tensor_densify(&dense, &arena, got).code || tensor_create(&unit, &arena, DT_F64, 1, flat).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
-    } else {
-        double *x = unit.data;
-        dtype_to_double(x, dense.data, dense.dtype, n);
-        for (size_t i = 0; i < n; i++) x[i] = s->deviation[i] > 0 ? (x[i] - s->mean[i]) / s->deviation[i] : 0;
-        holds = s->standard.holds(&s->standard, &unit, reason, bytes);
+        goto done;
     }
+    double *x = unit.data;
+    dtype_to_double(x, dense.data, dense.dtype, n);
+    for (size_t i = 0; i < n; i++) {
+        if (s->deviation[i] > 0) {
+            x[drawn++] = (x[i] - s->mean[i]) / s->deviation[i];
+        } else if (!(fabs(x[i] - s->mean[i]) <= dtype_ulp(dense.dtype, s->mean[i]))) {
+            (void)snprintf(reason, bytes, "element %zu is %.9g where the mean is %.9g and std is 0", i, x[i], s->mean[i]);
+            goto done;
+        }
+    }
+    unit.shape[0] = (int64_t)drawn;
+    holds = s->standard.holds(&s->standard, &unit, reason, bytes);
+done:
     arena_release(&arena);
     return holds;
 }
@@ -279,7 +289,8 @@ static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype
     if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
     bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
     bool dropped = d->dropped == 0 ? y == 0 : fabs(y - d->dropped) <= unit;
-    return kept && dropped ? EITHER : kept ? KEPT : dropped ? DROPPED : fabs(want - d->dropped) <= unit ? EITHER : NEITHER;
+    if (!kept && !dropped) return NEITHER;
+    return (kept && dropped) || fabs(want - d->dropped) <= unit ? EITHER : kept ? KEPT : DROPPED;
 }
 
 /* Each element is kept or dropped, whole channels alike; the dropped ones within 6.2 sigma. Where

@@ -304,6 +304,175 @@ START_TEST(wrong_generators_fail)
 }
 END_TEST
 
+/* ---- laws at their ends ------------------------------------------------------------------------------- */
+
+/* Draws that alternate between two values, 400 of them (the limit on the distribution is then 0.164): what
+ * a law with nothing left to chance must give, and what lies just beside it. */
+static const struct edge {
+    const char *call;
+    double even, odd;
+    bool holds;
+} edges[] = {
+    { "Tensor.uniform_(f32(400), 2, 2)", 2, 2, true },
+    { "Tensor.uniform_(f32(400), 2, 2)", 2, 1, false },
+    { "Tensor.uniform_(f32(400), -1, 2)", -1, 2.0000005, false },
+    { "Torch.rand_like(f32(400), dtype=torch.float64)", 0.25, 0.75, false },
+    { "Tensor.normal_(f32(400), 1, 0)", 1, 1, true },
+    { "Tensor.normal_(f32(400), 1, 0)", 1, 2, false },
+    { "Torch.normal(f32(400)[1..1], 0.0)", 1, 1, true },
+    { "Torch.normal(f32(400)[1..1], 0.0)", 1, 1.5, false },
+    { "Torch.normal(f32(400)[1..1], 0.0)", 1, NAN, false },
+    { "Torch.normal(0.0, 1.0, (400,))", 0, 0, false },
+    { "Tensor.log_normal_(f32(400), 0.5, 0.25)", 0, 0, false },
+    { "Tensor.exponential_(f32(400), 2)", 0, 0, false },
+    { "Tensor.geometric_(f32(400), 0.5)", 1, 2, false },
+    { "Torch.bernoulli(f32(400)[0..0])", 0, 0, true },
+    { "Torch.bernoulli(f32(400)[0..0])", 0, 1, false },
+    { "Torch.bernoulli(f32(400)[1..1])", 1, 1, true },
+    { "Torch.bernoulli(f32(400)[1..1])", 1, 0, false },
+    { "Tensor.bernoulli_(f32(400), 0.5)", 0, 1, true },
+    { "Tensor.bernoulli_(f32(400))", 1, 0, true },
+    { "Tensor.bernoulli_(f32(400), 0.5)", 0, 0.5, false },
+    { "Tensor.bernoulli_(f32(400), 0.5)", 1, 1, false },
+    { "Torch.poisson(f32(400)[0..0])", 0, 0, true },
+    { "Torch.poisson(f32(400)[0..0])", 0, 1, false },
+    { "Torch.poisson(f32(400)[2..2])", 2, NAN, false },
+    { "Torch.poisson(f32(400)[2..2])", 2, 1e30, false },
+    { "Torch.binomial(f32(400)[0..0], f32(400)[0..1])", 0, 0, true },
+    { "Torch.binomial(f32(400)[0..0], f32(400)[0..1])", 0, 1, false },
+    { "Torch.binomial(f32(400)[3..3], f32(1)[1])", 3, 3, true },
+    { "Torch.binomial(f32(400)[3..3], f32(1)[1])", 3, 2, false },
+    { "Torch.binomial(f32(1)[3], f32(400)[0..0])", 0, 0, true },
+    { "Torch.binomial(f32(1)[3], f32(400)[0..0])", 0, 1, false },
+    { "Tensor.random_(bool(400))", 0, 1, true },
+    { "Tensor.random_(bool(400))", 1, 1, false },
+    { "Tensor.random_(i8(400))", 0, 1, false },
+    { "Tensor.random_(f32(400))", 0, 1, false },
+    { "Tensor.random_(i64(400), to=2)", 0, 1, true },
+    { "Tensor.random_(i64(400), to=2)", 0, 2, false },
+    { "Tensor.random_(i64(400), 2)", 0, 1, true },
+    { "Tensor.random_(i64(400), 1, 3)", 1, 2, true },
+    { "Tensor.random_(i64(400), 1, 3)", 0, 1, false },
+    { "Torch.randint_like(f32(400), 2)", 0, 1, true },
+    { "Torch.randint_like(f32(400), 1, 3)", 1, 2, true },
+    { "Torch.randint_like(f32(400), 1, 3)", 0, 1, false },
+    { "Torch.randint(2, (400,), dtype=torch.float32)", 0, 1, true },
+    { "Torch.multinomial(f32(2)[1 1], 400, True)", 0, 1, true },
+    { "Torch.multinomial(f32(2)[1 1], 400, True)", 0, 2, false },
+    { "Torch.multinomial(f32(2)[1 1], 400, True)", 0, -1, false },
+    { "Torch.multinomial(f32(2)[1 0], 400, True)", 0, 0, true },
+    { "Torch.multinomial(f32(2)[1 0], 400, True)", 0, 1, false },
+    { "Functional.dropout(f32(400)[2..2], 0.5)", 0, 4, true },
+    { "Functional.dropout(f32(400)[2..2], 0.5)", 4, 4, false },
+    { "Functional.dropout(f32(400)[2..2], 0.5)", 0, 2, false },
+    { "Functional.dropout(f32(400)[0..0], 0.5)", 0, 0, true },
+    { "Functional.dropout(f32(400)[0..0], 0.5)", 0, 1, false },
+    { "Functional.dropout(f16(400)[60000..60000], 0.5)", 0, INFINITY, true },
+    { "Functional.dropout(f16(400)[60000..60000], 0.5)", 0, 65504, false },
+    { "Functional.dropout2d(f32(1,400,1)[2..2], 0.5)", 0, 4, true },
+    { "Functional.dropout2d(f32(1,200,2)[2..2], 0.5)", 0, 4, false }, /* half of each channel */
+    { "Functional.rrelu(f32(400)[-1..-1], 0.25, 0.75, True)", -0.25, -0.75, true },
+    { "Functional.rrelu(f32(400)[-1..-1], 0.25, 0.75, True)", -0.25, -0.25, false },
+    { "Functional.rrelu(f32(400)[-1..-1], 0.25, 0.75, True)", -0.5, NAN, false },
+    { "Functional.rrelu(f32(400)[0..0], 0.25, 0.75, True)", 0, 0, true },
+    { "Functional.rrelu(f32(400)[0..0], 0.25, 0.75, True)", 0, 1, false },
+    { "Functional.rrelu(f32(400)[1..1], 0.25, 0.75, True)", 1, 1, true },
+    { "Functional.rrelu(f32(400)[1..1], 0.25, 0.75, True)", 1, 0.5, false },
+    { "Functional.gumbel_softmax(f32(200,2)[0..0], hard=True)", 1, 1, false },
+    { "Functional.gumbel_softmax(f32(200,2)[0..0], hard=True)", 0, 0, false },
+    { "Functional.gumbel_softmax(f32(200,2)[0..0])", 2, -1, false },
+    { "Functional.gumbel_softmax(f32(200,2)[0..0])", 0.25, 0.5, false },
+};
+
+static struct edge edge; /* of the row being run */
+
+static void draw_two_values(struct drawing *d)
+{
+    for (size_t i = 0; i < d->n; i++) d->out[i] = i % 2 ? edge.odd : edge.even;
+}
+
+START_TEST(laws_hold_at_their_ends_and_not_beyond)
+{
+    edge = edges[_i];
+    struct law law = { edge.call, draw_two_values, 1, 0, 0, 0 };
+    struct opened o;
+    char reason[300] = "";
+    open_law(&o, &law, 0);
+    draw(&o, &law, 0, 1);
+    bool right = holds(&o, reason, sizeof reason);
+    ck_assert_msg(right == edge.holds, "%s, %g and %g: %s", edge.call, edge.even, edge.odd, right ? "accepted" : reason);
+    ck_assert_msg(right || *reason, "%s: no reason", edge.call);
+    arena_release(&o.arena);
+}
+END_TEST
+
+/* The draws of the native arithmetic obey the law, whatever its parameters. */
+START_TEST(native_draws_hold)
+{
+    struct law law = { edges[_i].call, NULL, 1, 0, 0, 0 };
+    struct opened o;
+    struct bench *native;
+    struct value outputs;
+    char reason[300] = "";
+    open_law(&o, &law, 0);
+    ck_assert_int_eq(bench_open(&native, &o.sample.c, &o.arena, BENCH_NATIVE).code, 0);
+    ck_assert_int_eq(bench_native_outputs(&outputs, native).code, 0);
+    o.tensor = *outputs.list.items[0].tensor.tensor;
+    ck_assert_msg(holds(&o, reason, sizeof reason), "%s: %s", law.call, reason);
+    arena_release(&o.arena);
+}
+END_TEST
+
+/* ---- draws as a device may hand them over -------------------------------------------------------------- */
+
+/* Every second element of a tensor whose other elements no law can give. */
+static struct tensor interleaved(const struct opened *o, struct arena *arena)
+{
+    struct tensor wide, out = o->tensor;
+    int64_t twice[1] = { 2 * (int64_t)o->d.n };
+    size_t bytes = dtype_info(out.dtype)->bytes;
+    ck_assert_int_eq(tensor_create(&wide, arena, out.dtype, 1, twice).code, 0);
+    memset(wide.data, 0xff, 2 * o->d.n * bytes); /* NaN, -1 */
+    for (size_t i = 0; i < o->d.n; i++)
+        memcpy((char *)wide.data + 2 * i * bytes, (const char *)out.data + i * bytes, bytes);
+    out.data = wide.data;
+    for (int d = 0; d < out.rank; d++) out.stride[d] *= 2;
+    return out;
+}
+
+static size_t requests, refused_at;
+
+static bool refuse(size_t bytes)
+{
+    (void)bytes;
+    return ++requests == refused_at;
+}
+
+/* Strided draws are judged like dense ones; without memory for the test there is no verdict but that. */
+START_TEST(strided_draws_are_judged_and_refused_memory_is_told)
+{
+    const struct law *law = &laws[_i];
+    struct opened o;
+    char reason[300] = "";
+    open_law(&o, law, law->few);
+    draw(&o, law, 7, 1);
+    const struct bench_property *property = bench_output(o.bench, 0)->property;
+    struct tensor strided = interleaved(&o, &o.arena);
+    ck_assert_msg(property->holds(property, &strided, reason, sizeof reason), "%s: %s", law->call, reason);
+    size_t total = 2;
+    for (refused_at = 1; refused_at <= total; refused_at++) {
+        requests = 0;
+        arena_fault = refuse;
+        bool held = property->holds(property, &strided, reason, sizeof reason);
+        arena_fault = NULL;
+        ck_assert_msg(!held, "%s: holds without its %zu. request", law->call, refused_at);
+        ck_assert_str_eq(reason, "there is no memory to test the distribution");
+    }
+    ck_assert(property->holds(property, &strided, reason, sizeof reason));
+    arena_release(&o.arena);
+}
+END_TEST
+
 /* ---- gradients follow the mask that the output shows ------------------------------------------------ */
 
 static const struct {
@@ -367,6 +536,9 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, correct_generators_pass, 0, count);
     tcase_add_loop_test(tests, wrong_generators_fail, 0, count);
+    tcase_add_loop_test(tests, laws_hold_at_their_ends_and_not_beyond, 0, (int)(sizeof edges / sizeof *edges));
+    tcase_add_loop_test(tests, native_draws_hold, 0, (int)(sizeof edges / sizeof *edges));
+    tcase_add_loop_test(tests, strided_draws_are_judged_and_refused_memory_is_told, 0, count);
     tcase_add_loop_test(tests, gradients_follow_the_mask, 0, (int)(sizeof masks / sizeof *masks));
     suite_add_tcase(suite, tests);
     return suite_run(suite);

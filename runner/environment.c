@@ -14,6 +14,7 @@
 #include <mpfr.h>
 
 #include "core/memory.h"
+#include "runner/number_memory.h"
 
 /* From OpenBLAS; its header would bring the whole of CBLAS and LAPACK along. */
 void openblas_set_num_threads(int threads);
@@ -29,6 +30,7 @@ void environment_prepare(char *const *arguments)
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
     (void)mallopt(M_TRIM_THRESHOLD, 8 << 20); /* NOLINT(concurrency-mt-unsafe): one thread */
     cJSON_InitHooks(&(cJSON_Hooks){ .malloc_fn = memory_allocate, .free_fn = memory_release });
+    number_memory_prepare();
     /* A reader that went away and a file that may not grow are errors of the write. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);

@@ -132,7 +132,6 @@ static struct status check_type(const struct stat *info, const char *path)
     if (S_ISREG(info->st_mode)) return status_ok();
     const char *kind = S_ISDIR(info->st_mode)    ? "a directory"
                        : S_ISFIFO(info->st_mode) ? "a FIFO"
-                       : S_ISLNK(info->st_mode)  ? "a symbolic link"
                        : S_ISSOCK(info->st_mode) ? "a socket"
                                                  : "a device";
     return status_error(STATUS_BAD_INPUT, "'%s' is %s; a regular file is needed",

@@ -221,6 +221,42 @@ START_TEST(failing_memory_is_survived)
 }
 END_TEST
 
+/* A request for nothing gets a block that can be resized and released, as any other. */
+START_TEST(blocks_of_no_bytes)
+{
+    void *blocks[] = { memory_allocate(0), memory_allocate_zeroed(0, 8), memory_allocate_zeroed(8, 0),
+                       memory_resize(memory_allocate(5), 0), memory_resize(NULL, 0) };
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+        ck_assert_ptr_nonnull(blocks[i]);
+        memory_release(blocks[i]);
+    }
+}
+END_TEST
+
+/* A range is reserved once, and not for less than it needs itself; none where address space is counted or
+ * the kernel has none. */
+START_TEST(ranges_that_are_not_reserved)
+{
+    struct arena arena = { 0 };
+    struct rlimit limit, finite;
+    arena_reserve(&arena, 4096);
+    ck_assert_ptr_null(arena.reserved);
+    arena_reserve(&arena, 1 << 20);
+    struct arena_block *first = arena.reserved;
+    arena_reserve(&arena, 2 << 20);
+    ck_assert_ptr_eq(arena.reserved, first);
+    arena_release(&arena);
+
+    ck_assert_ptr_null(memory_reserve(SIZE_MAX / 2));
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &limit), 0);
+    finite = (struct rlimit){ (rlim_t)1 << 60, limit.rlim_max };
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &finite), 0);
+    void *range = memory_reserve(1 << 20);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    ck_assert_ptr_null(range);
+}
+END_TEST
+
 START_TEST(checked_sizes)
 {
     size_t out = 7;
@@ -260,6 +296,8 @@ int main(void)
     tcase_add_test(tests, a_range_is_used_again);
     tcase_add_test(tests, a_range_can_be_refused);
     tcase_add_test(tests, failing_memory_is_survived);
+    tcase_add_test(tests, blocks_of_no_bytes);
+    tcase_add_test(tests, ranges_that_are_not_reserved);
     tcase_add_test(tests, checked_sizes);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -113,6 +113,10 @@ START_TEST(missing_files_are_named)
     struct status status = file_open_read(&file, "/nonexistent/a.json", false);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(status.text, "'/nonexistent/a.json' does not exist");
+    status = file_open_append(&file, "/nonexistent/a.json", false);
+    ck_assert_str_eq(status.text, "'/nonexistent/a.json' does not exist");
+    status = file_open_read(&file, "/dev/null/a.json", true); /* in what is no directory */
+    ck_assert_str_eq(status.text, "'/dev/null/a.json' does not exist");
     ck_assert(!file_exists("/nonexistent/a.json"));
 }
 END_TEST
@@ -154,24 +158,42 @@ START_TEST(owners_are_checked)
     ck_assert_int_eq(chmod(roots, 0644), 0);
     ck_assert_int_eq(chown(foreign, 12345, 12345), 0);
 
-    pid_t child = fork();
-    if (child == 0) {
-        struct file file;
-        if (setgid(54321) || setuid(54321)) _exit(9);
-        struct status status = file_open_read(&file, foreign, false);
-        if (status.code != STATUS_BAD_INPUT || !strstr(status.text, "another user (uid 12345)"))
-            _exit(1);
-        if (file_open_read(&file, foreign, true).code) _exit(2);
-        if (file_close(&file).code) _exit(3);
-        if (file_open_read(&file, roots, false).code) _exit(4);
-        if (file_close(&file).code) _exit(5);
-        _exit(0);
-    }
-    int result;
-    ck_assert_int_eq(waitpid(child, &result, 0), child);
-    ck_assert_int_eq(result, 0);
+    struct file file, directory;
+    const char *closed = scratch_path(&dir, "closed");
+    ck_assert_int_eq(mkdir(closed, 0700), 0);
+    ck_assert_int_eq(seteuid(54321), 0);
+    struct status status = file_open_read(&file, foreign, false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "belongs to another user (uid 12345); use --trust-files to read it");
+    ck_assert_int_eq(file_open_read(&file, foreign, true).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, roots, false).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    /* What may not be entered is no missing file. */
+    status = file_open_directory(&directory, closed, false);
+    ck_assert_int_eq(status.code, STATUS_IO);
+    CONTAINS(status, "Permission denied");
+    ck_assert_int_eq(file_open_directory(&directory, dir.path, false).code, STATUS_OK);
+    status = file_open_read_in(&file, &directory, "closed/x", false);
+    ck_assert_int_eq(status.code, STATUS_IO);
+    CONTAINS(status, "cannot open 'closed': Permission denied");
+    ck_assert_int_eq(file_close(&directory).code, STATUS_OK);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(chown(closed, 12345, 12345), 0);
+    ck_assert_int_eq(chmod(closed, 0755), 0);
+    ck_assert_int_eq(seteuid(54321), 0);
+    status = file_open_directory(&directory, closed, false);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    CONTAINS(status, "belongs to another user (uid 12345)");
+    const char *own = scratch_path(&dir, "own");
+    ck_assert_int_eq(seteuid(0), 0);
+    scratch_text(&dir, "own", "x");
+    ck_assert_int_eq(chown(own, 54321, 54321), 0);
+    ck_assert_int_eq(seteuid(54321), 0);
+    ck_assert_int_eq(file_open_read(&file, own, false).code, STATUS_OK);
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    ck_assert_int_eq(seteuid(0), 0);
     /* Root may read all. */
-    struct file file;
     ck_assert_int_eq(file_open_read(&file, foreign, false).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     scratch_remove(&dir);
@@ -234,6 +256,204 @@ START_TEST(small_texts_are_texts)
     status = file_read_text(&text, &bytes, path, true);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "has 16777217 bytes; a file of this use may have 16777216");
+    scratch_remove(&dir);
+}
+END_TEST
+
+static struct status rename_to(const char *path)
+{
+    return file_rename("/nonexistent/a", path);
+}
+
+static struct status rename_from(const char *path)
+{
+    return file_rename(path, "/nonexistent/a");
+}
+
+static struct status open_read(const char *path)
+{
+    struct file file;
+    struct status status = file_open_read(&file, path, true);
+    ck_assert_int_eq(file.fd, -1);
+    return status;
+}
+
+static struct status open_append(const char *path)
+{
+    struct file file;
+    struct status status = file_open_append(&file, path, true);
+    ck_assert_int_eq(file.fd, -1);
+    return status;
+}
+
+static struct status open_directory(const char *path)
+{
+    struct file file;
+    struct status status = file_open_directory(&file, path, true);
+    ck_assert_int_eq(file.fd, -1);
+    return status;
+}
+
+static struct status create(const char *path)
+{
+    struct file file;
+    struct status status = file_create(&file, path);
+    ck_assert_int_eq(file.fd, -1);
+    return status;
+}
+
+/* Every function that takes a name refuses a bad one in the words of file_check_name. */
+START_TEST(every_name_is_checked)
+{
+    static struct status (*const functions[])(const char *path) = {
+        open_read, open_append, open_directory, create, rename_from, rename_to, file_make_directories,
+    };
+    static char overlong[300];
+    memset(overlong, 'x', sizeof overlong - 1);
+    const char *const bad[] = { "", "a\tb", overlong };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (size_t k = 0; k < 3; k++) {
+            struct status status = functions[i](bad[k]);
+            ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+            ck_assert_str_eq(status.text, file_check_name(bad[k]).text);
+        }
+}
+END_TEST
+
+static struct status size_of(const struct file *file)
+{
+    uint64_t bytes;
+    return file_size(&bytes, file);
+}
+
+static struct status read_of(const struct file *file)
+{
+    size_t got;
+    char buffer[4];
+    return file_read_at(&got, file, buffer, sizeof buffer, 0);
+}
+
+static struct status write_to(const struct file *file)
+{
+    return file_write_all(file, "text", 4);
+}
+
+static struct status cut(const struct file *file)
+{
+    return file_truncate(file, 3);
+}
+
+static struct status map_of(const struct file *file)
+{
+    struct file_map map;
+    return file_map(&map, file);
+}
+
+/* What the kernel refuses, unasked by any hook, is said with its reason: a descriptor that is not open,
+ * and operations that a directory does not have. */
+START_TEST(refusals_of_the_kernel_are_said)
+{
+    static const struct {
+        struct status (*run)(const struct file *file);
+        const char *closed, *directory; /* NULL: a directory has it */
+    } rows[] = {
+        { size_of, "cannot examine 'name': Bad file descriptor", NULL },
+        { read_of, "cannot read 'name': Bad file descriptor", "cannot read 'name': Is a directory" },
+        { write_to, "cannot write 'name': Bad file descriptor", "cannot write 'name': Bad file descriptor" },
+        { file_sync, "cannot sync 'name': Bad file descriptor", NULL },
+        { cut, "cannot resize 'name': Bad file descriptor", "cannot resize 'name': Invalid argument" },
+        { file_lock, "cannot lock 'name': Bad file descriptor", NULL },
+        { map_of, "cannot examine 'name': Bad file descriptor", "cannot map 'name': No such device" },
+    };
+    char name[] = "name";
+    const struct file closed = { .fd = 100000, .path = name };
+    const struct file directory = { .fd = open("/tmp", O_RDONLY | O_DIRECTORY), .path = name };
+    ck_assert_int_ge(directory.fd, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct status status = rows[i].run(&closed);
+        ck_assert_int_eq(status.code, STATUS_IO);
+        ck_assert_str_eq(status.text, rows[i].closed);
+        status = rows[i].run(&directory);
+        ck_assert_str_eq(status.text, rows[i].directory ? rows[i].directory : "");
+    }
+    ck_assert_int_eq(close(directory.fd), 0);
+
+    struct file gone = { .fd = 100000, .path = memory_copy_string("name") };
+    struct status status = file_close(&gone);
+    ck_assert_int_eq(status.code, STATUS_IO);
+    ck_assert_str_eq(status.text, "cannot close 'name': Bad file descriptor");
+    ck_assert_int_eq(gone.fd, -1);
+    status = file_truncate(&closed, (uint64_t)INT64_MAX + 1);
+    ck_assert_str_eq(status.text, "cannot resize 'name' to 9223372036854775808 bytes");
+}
+END_TEST
+
+/* Names inside a directory: several levels down, empty parts skipped; overlong parts, files and links on
+ * the way, and missing directories are refused by name. */
+START_TEST(names_inside_directories)
+{
+    static char overlong[300], deep[400];
+    struct scratch dir = scratch_make();
+    struct file directory, file;
+    memset(overlong, 'x', 256);
+    snprintf(deep, sizeof deep, "a/%s/f", overlong);
+    strcat(overlong, "/f");
+    const struct {
+        const char *name, *text; /* NULL: opens */
+    } rows[] = {
+        { "a/b/f", NULL },
+        { "a//b///f", NULL },
+        { "g", NULL },
+        { overlong, "a part of the file name is longer than 255 bytes" },
+        { deep, "a part of the file name is longer than 255 bytes" },
+        { "a/none/f", "'none' in '" },
+        { "g/f", "'g' in '" },
+        { "a/link/f", "'link' in '" },
+        { "a/b/none", "/a/b/none' does not exist" },
+        { "a/b", "/a/b' is a directory; a regular file is needed" },
+        { "a/b/", "/a/b/' does not exist" },
+        { "a/b/linked", "/a/b/linked' is a symbolic link; name the file itself" },
+    };
+    ck_assert_int_eq(mkdir(scratch_path(&dir, "a"), 0750), 0);
+    ck_assert_int_eq(mkdir(scratch_path(&dir, "a/b"), 0750), 0);
+    scratch_text(&dir, "a/b/f", "x");
+    scratch_text(&dir, "g", "x");
+    ck_assert_int_eq(symlink("b", scratch_path(&dir, "a/link")), 0);
+    ck_assert_int_eq(symlink("f", scratch_path(&dir, "a/b/linked")), 0);
+    ck_assert_int_eq(file_open_directory(&directory, dir.path, false).code, STATUS_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct status status = file_open_read_in(&file, &directory, rows[i].name, true);
+        ck_assert_int_eq(status.code, rows[i].text ? STATUS_BAD_INPUT : STATUS_OK);
+        if (rows[i].text) CONTAINS(status, rows[i].text);
+        ck_assert_int_eq(file_close(&file).code, STATUS_OK);
+    }
+    ck_assert_int_eq(file_close(&directory).code, STATUS_OK);
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* Ranges that are empty, turned round or beyond the map are nobody's pages. */
+START_TEST(forgetting_changes_no_byte)
+{
+    enum { BYTES = 3 * 65536 + 5 };
+    static char text[BYTES];
+    static const size_t ranges[][2] = { { 0, 0 },     { 5, 3 },          { 1, 70000 },        { 0, BYTES },
+                                        { 1, BYTES }, { 0, BYTES + 1 },  { BYTES, BYTES },    { 0, 4 * BYTES },
+                                        { 65536, 2 * 65536 }, { BYTES + 9, BYTES + 65536 } };
+    struct scratch dir = scratch_make();
+    struct file file;
+    struct file_map map;
+    for (size_t i = 0; i < BYTES; i++) text[i] = (char)(i * 31 % 251);
+    ck_assert_int_eq(file_open_read(&file, scratch_write(&dir, "a.npy", text, BYTES), false).code, STATUS_OK);
+    ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        file_map_forget(&map, ranges[i][0], ranges[i][1]);
+        ck_assert_uint_eq(map.bytes, BYTES);
+        ck_assert_mem_eq(map.data, text, BYTES);
+    }
+    file_unmap(&map);
+    file_map_forget(&map, 0, 0); /* of a map that is none */
+    ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     scratch_remove(&dir);
 }
 END_TEST
@@ -649,6 +869,10 @@ int main(void)
     tcase_add_test(tests, owners_are_checked);
     tcase_add_test(tests, sizes_are_limited_by_suffix);
     tcase_add_test(tests, small_texts_are_texts);
+    tcase_add_test(tests, every_name_is_checked);
+    tcase_add_test(tests, refusals_of_the_kernel_are_said);
+    tcase_add_test(tests, names_inside_directories);
+    tcase_add_test(tests, forgetting_changes_no_byte);
     tcase_add_test(tests, names_are_checked);
     tcase_add_test(tests, long_names_are_shown_by_their_end);
     tcase_add_loop_test(tests, names_stay_inside, 0, 2);

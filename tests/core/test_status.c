@@ -81,22 +81,40 @@ START_TEST(texts_are_one_line_of_utf8)
 }
 END_TEST
 
-/* A character that does not fit is left out whole, at every place. */
+/* A character that does not fit is left out whole, at every place; one that just fits stays. */
 START_TEST(long_texts_are_cut_behind_a_character)
 {
     enum { ROOM = sizeof((struct status *)0)->text };
-    static const char character[] = "\xf0\x9f\x98\x80";
-    for (size_t before = 0; before < 4; before++) {
+    static const char *const characters[] = { "\xc3\xa9", "\xe5\xbc\xa0", "\xf0\x9f\x98\x80" };
+    const char *character = characters[_i];
+    size_t width = strlen(character);
+    for (size_t before = 0; before < width; before++) {
         char longest[ROOM + 8];
         memset(longest, 'x', before);
-        for (size_t i = before; i + 4 < sizeof longest; i += 4) memcpy(longest + i, character, 5);
-        size_t whole = before + (ROOM - 1 - before) / 4 * 4;
+        for (size_t i = before; i + width < sizeof longest; i += width) memcpy(longest + i, character, width + 1);
+        size_t whole = before + (ROOM - 1 - before) / width * width;
         struct status status = status_error(STATUS_SKIP, "%s", longest);
         ck_assert_uint_eq(strlen(status.text), whole);
         ck_assert_mem_eq(status.text, longest, whole);
         status = status_within(status, "abc");
         ck_assert_ptr_null(strchr(status.text, '?'));
-        ck_assert_uint_eq((strlen(status.text) - 5 - before) % 4, 0);
+        ck_assert_uint_eq((strlen(status.text) - 5 - before) % width, 0);
+    }
+}
+END_TEST
+
+/* Bytes that are no characters, more of them than fit. */
+START_TEST(long_texts_of_no_characters)
+{
+    enum { ROOM = sizeof((struct status *)0)->text };
+    char longest[ROOM + 8];
+    for (int lead = 0; lead < 2; lead++) {
+        memset(longest, lead ? 0xe5 : 0x80, sizeof longest - 1);
+        longest[sizeof longest - 1] = '\0';
+        struct status status = status_error(STATUS_SKIP, "%s", longest);
+        size_t length = strlen(status.text);
+        ck_assert_uint_ge(length, ROOM - 2);
+        ck_assert_uint_eq(strspn(status.text, "?"), length);
     }
 }
 END_TEST
@@ -146,7 +164,8 @@ int main(void)
     tcase_add_test(tests, contexts_come_first);
     tcase_add_test(tests, long_texts_are_cut);
     tcase_add_test(tests, texts_are_one_line_of_utf8);
-    tcase_add_test(tests, long_texts_are_cut_behind_a_character);
+    tcase_add_loop_test(tests, long_texts_are_cut_behind_a_character, 0, 3);
+    tcase_add_test(tests, long_texts_of_no_characters);
     tcase_add_test(tests, memory_says_how_much);
     tcase_add_test(tests, try_leaves_at_the_first_failure);
     suite_add_tcase(suite, tests);

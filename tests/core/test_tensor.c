@@ -47,6 +47,31 @@ START_TEST(impossible_shapes_have_no_memory)
 }
 END_TEST
 
+/* Dimensions up to 16. Extents whose product overflows have neither memory nor elements, empty or not. */
+START_TEST(ranks_and_extents_at_their_ends)
+{
+    static const int64_t ones[17] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const int64_t wide[4] = { 0, INT64_MAX, INT64_MAX, 3 };
+    struct tensor t;
+    ck_assert_int_eq(tensor_create(&t, &arena, DT_F32, 16, ones).code, STATUS_OK);
+    ck_assert_uint_eq(tensor_elements(&t), 1);
+    for (int rank = -1; rank <= 17; rank += 18) {
+        struct status status = tensor_create(&t, &arena, DT_F32, rank, ones);
+        char text[80];
+        snprintf(text, sizeof text, "a tensor of %d dimensions; at most 16 are supported", rank);
+        ck_assert_int_eq(status.code, STATUS_SKIP);
+        ck_assert_str_eq(status.text, text);
+    }
+    ck_assert_int_eq(tensor_create(&t, &arena, DT_F32, 4, wide).code, STATUS_NO_MEMORY);
+    tensor_wrap(&t, NULL, DT_F32, 4, wide);
+    ck_assert_uint_eq(tensor_elements(&t), 0);
+    ck_assert_int_eq(t.stride[3], 1);
+    ck_assert_int_eq(t.stride[2], 3);
+    ck_assert_int_eq(t.stride[1], 0);
+    ck_assert(tensor_is_dense(&t));
+}
+END_TEST
+
 START_TEST(density)
 {
     float data[24];
@@ -153,6 +178,7 @@ int main(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_test(tests, created_tensors_are_dense);
     tcase_add_test(tests, impossible_shapes_have_no_memory);
+    tcase_add_test(tests, ranks_and_extents_at_their_ends);
     tcase_add_test(tests, density);
     tcase_add_test(tests, densify_follows_strides);
     tcase_add_test(tests, densify_keeps_what_is_dense);

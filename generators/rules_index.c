@@ -348,6 +348,16 @@ static int64_t argument_at(const struct generation *generation, const char *name
     return value->list.items[at].integer;
 }
 
+/* (n - 1) * stride - 2 * padding + kernel; -1 when numbers of the dump overflow it. */
+static int64_t unpooled_extent(int64_t n, int64_t stride, int64_t padding, int64_t kernel)
+{
+    int64_t extent, margin;
+    if (__builtin_mul_overflow(n - 1, stride, &extent) || __builtin_mul_overflow(padding, 2, &margin) ||
+        __builtin_sub_overflow(extent, margin, &extent) || __builtin_add_overflow(extent, kernel, &extent))
+        return -1;
+    return extent;
+}
+
 /* Elements of one output plane of max_unpool: the last `spatial` extents of the recorded
  * output, else what kernel, stride and padding give; -1 when that makes no sense. */
 static int64_t unpooled_plane(const struct generation *generation,
@@ -361,7 +371,7 @@ static int64_t unpooled_plane(const struct generation *generation,
         int64_t stride = argument_at(generation, "stride", i, kernel);
         int64_t padding = argument_at(generation, "padding", i, 0);
         int64_t extent =
-            (input->shape[input->rank - spatial + i] - 1) * stride - 2 * padding + kernel;
+            unpooled_extent(input->shape[input->rank - spatial + i], stride, padding, kernel);
         if (output && output->rank == input->rank)
             extent = output->shape[output->rank - spatial + i];
         if (extent < 1 || __builtin_mul_overflow(plane, extent, &plane)) return -1;

@@ -6,14 +6,15 @@
 #include "generators/philox.h"
 #include "generators/rules.h"
 
-/* Split `total` into `count` parts of [lo, hi], each uniform over what the others leave.
+/* Split `total` into `count` parts of [lo, hi], lo >= 0, each uniform over what the others leave.
  * False when that is impossible. */
 static bool split_total(int64_t *parts, size_t count, int64_t total, int64_t lo, int64_t hi,
                         struct philox *draws)
 {
     int64_t least, most, left = total;
 
-    if (count == 0 || count > INT64_MAX) return total == 0 && count == 0;
+    if (count == 0) return total == 0;
+    if (hi < lo) return false; /* a record may say anything */
     if (__builtin_mul_overflow((int64_t)count, lo, &least) || least > total) return false;
     if (!__builtin_mul_overflow((int64_t)count, hi, &most) && most < total) return false;
     for (size_t i = 0; i < count; i++) {
@@ -106,8 +107,8 @@ struct status rule_repeats(struct generation *generation, const struct rule *rul
     if (dim < 0 || dim >= output->rank) return status_ok();
     TRY(generation_integers(&values, generation, n));
     struct philox draws = philox_open(input->key, STREAM_RULE);
-    if (!split_recorded(values, n, output->shape[dim], &input->range, &draws))
-        return status_ok();
+    /* Parts of 0 and more always add up to an extent. */
+    (void)split_recorded(values, n, output->shape[dim], &input->range, &draws);
     generation_set_integers(input, values);
     generation_note(generation, "%s: repeats that give the recorded extent of %lld",
                     input->path, (long long)output->shape[dim]);
@@ -170,6 +171,7 @@ struct status rule_partition(struct generation *generation, const struct rule *r
     size_t fixed = rule->flags & LENGTHS_DESCEND ? 1 : 0;
     TRY(generation_integers(&values, generation, n));
     values[0] = input->range.integer_hi;
+    if (fixed && (values[0] < 0 || values[0] > total)) return status_ok();
     if (fixed) total -= values[0];
     struct philox draws = philox_open(input->key, STREAM_RULE);
     if (total < 0 ||
@@ -200,8 +202,8 @@ struct status rule_cumulative(struct generation *generation, const struct rule *
     TRY(generation_integers(&values, generation, n));
     struct philox draws = philox_open(input->key, STREAM_RULE);
     values[0] = 0;
-    if (!split_total(values + start, n - start, total, total >= (int64_t)n, total, &draws))
-        return status_ok();
+    /* As many parts as there are numbers left, each at least 1 where the total allows that. */
+    (void)split_total(values + start, n - start, total, total >= (int64_t)n, total, &draws);
     for (size_t i = 1; i < n; i++) values[i] += values[i - 1];
     generation_set_integers(input, values);
     generation_note(generation, "%s: running totals that end at %lld", input->path,
@@ -257,10 +259,10 @@ static struct status ctc_target_lengths(struct generation *generation,
         return status_ok();
     }
     TRY(generation_integers(&values, generation, n));
+    int64_t lo = input->range.integer_lo > 0 ? input->range.integer_lo : 0;
+    int64_t hi = input->range.integer_hi < most ? input->range.integer_hi : most;
     struct philox draws = philox_open(input->key, STREAM_RULE);
-    if (!split_total(values, n, total, input->range.integer_lo,
-                     input->range.integer_hi < most ? input->range.integer_hi : most,
-                     &draws) &&
+    if (!split_total(values, n, total, lo, hi, &draws) &&
         !split_total(values, n, total, 0, most, &draws))
         return status_ok();
     generation_set_integers(input, values);

@@ -111,7 +111,7 @@ struct status rule_matrix(struct generation *generation, const struct rule *rule
     }
     bool widened = !(hi > (lo > 0 ? lo : 0));
     if (widened) {
-        hi = fabs(lo) > 0 ? fabs(lo) : 1;
+        hi = fabs(lo); /* not 0: a range of zeros alone has gone its way */
         lo = 0;
     }
     const struct matrix_range parts = split_range(lo, hi, order);

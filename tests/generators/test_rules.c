@@ -343,6 +343,48 @@ START_TEST(unpooled_places_are_distinct_in_each_plane)
 }
 END_TEST
 
+/* Kernels, strides and paddings as one number, as a list for each dimension, of other kinds, and so large
+ * that a plane has no size. */
+START_TEST(unpooled_planes_of_odd_arguments)
+{
+    static const struct {
+        int kind;
+        int64_t a, b, places; /* 0: left as drawn */
+    } rows[] = {
+        { 0, 2, 2, 64 },  /* (4 - 1) * 2 + 2 = 8 each way */
+        { 1, 2, 3, 96 },  /* lists: 8 and 12 */
+        { 2, 2, 0, 64 },  /* a list of one */
+        { 3, 2, 0, 32 },  /* the second is no number: 1, so that its stride is too */
+        { 4, 0, 0, 16 },  /* none, and an empty list: kernels of 1 */
+        { 5, 2, 3, 4 },   /* padding of 3: 8 - 6 = 2 */
+        { 5, 2, 4, 0 },   /* of 4: nothing is left */
+        { 0, INT64_MAX, INT64_MAX, 0 },
+        { 0, INT64_MIN, INT64_MIN, 0 },
+        { 5, 2, INT64_MIN, 0 },
+        { 5, INT64_MAX / 4, -(INT64_MAX / 4), 0 },
+        { 0, INT64_C(1) << 40, INT64_C(1) << 40, 0 }, /* 2^84 places */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Functional.max_unpool2d");
+        const struct value both[] = { integer(rows[i].a), rows[i].kind == 3 ? string("x") : integer(rows[i].b) };
+        add(b, TENSOR4(b, DT_F32, -1, 1, 1, 1, 4, 4));
+        add(b, TENSOR4(b, DT_I64, 0, 9999, 1, 1, 4, 4));
+        switch (rows[i].kind) {
+        case 0: case 5: add(b, integer(rows[i].a)); break;
+        case 4: add(b, none()), add(b, list(b, 0, NULL)); break;
+        default: add(b, list(b, rows[i].kind == 2 ? 1 : 2, both));
+        }
+        if (rows[i].kind == 5) add_keyword(b, "padding", integer(rows[i].b));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        if (rows[i].places >= 16) ck_assert(all_distinct(x, 16, 1));
+        ck_assert_msg(noted(b, "not legal") == (rows[i].places > 0), "row %zu", i);
+        ck_assert_msg(all_within(x, 16, 0, rows[i].places ? rows[i].places - 1 : 9999), "row %zu", i);
+        free_case(b);
+    }
+}
+END_TEST
+
 START_TEST(cache_slots_and_expert_rows)
 {
     struct built_case *b = numbered("NPU._npu_reshape_and_cache");
@@ -821,6 +863,167 @@ START_TEST(split_points_give_the_recorded_pieces)
 }
 END_TEST
 
+/* The result that a dump recorded for an argument that the API cannot take is no reason to make others. */
+START_TEST(dimensions_that_are_not_there)
+{
+    static const struct {
+        int64_t dim; /* 99: None */
+        bool fits;
+    } rows[] = { { 1, true }, { -1, true }, { 0, false }, { 99, false }, { 2, false }, { -3, false },
+                 { INT64_MAX, false }, { INT64_MIN, false } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Torch.repeat_interleave");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 3, 8));
+        add(b, TENSOR1(b, DT_I64, 0, 5, 8));
+        add(b, rows[i].dim == 99 ? none() : integer(rows[i].dim));
+        add_output(b, TENSOR2(b, DT_F32, -1, 1, 30, 19));
+        generate(b);
+        int64_t sum = sum_of(integers(b, &b->args[1]), 8);
+        bool first = rows[i].dim == 0 || rows[i].dim == 99;
+        ck_assert_msg(noted(b, "repeats that give") == (rows[i].fits || first), "dim %lld", (long long)rows[i].dim);
+        if (rows[i].fits || first) ck_assert_int_eq(sum, first ? 30 : 19);
+        free_case(b);
+
+        b = numbered("Torch.tensor_split");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 3, 10));
+        add(b, TENSOR1(b, DT_I64, 0, 9, 2));
+        add(b, integer(rows[i].dim));
+        for (int k = 0; k < 3; k++) add_output(b, TENSOR2(b, DT_F32, -1, 1, 3, 2 + k));
+        generate(b);
+        ck_assert_int_eq(noted(b, "split points"), rows[i].fits || rows[i].dim == 0);
+        const int64_t *x = integers(b, &b->args[1]);
+        if (rows[i].fits) ck_assert(x[0] == 2 && x[1] == 5);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Pieces that were not recorded, or have other dimensions, leave the split points as drawn. */
+START_TEST(split_points_without_their_pieces)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        struct built_case *b = numbered("Torch.tensor_split");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 10, 3));
+        add(b, kind == 2 ? TENSOR2(b, DT_I64, 1, 8, 1, 2) : TENSOR1(b, DT_I64, 1, 8, 2));
+        add_output(b, TENSOR2(b, DT_F32, -1, 1, 4, 3));
+        if (kind == 1) add_output(b, TENSOR1(b, DT_F32, -1, 1, 4));
+        generate(b);
+        ck_assert_uint_eq(b->notes.count, 0);
+        ck_assert(all_within(integers(b, &b->args[1]), 2, 1, 8));
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Lengths whose recorded range cannot hold: they add up where the shapes allow that, without one that is
+ * negative; else they stay as drawn. */
+START_TEST(lengths_of_senseless_records)
+{
+    static const struct {
+        double lo, hi;
+        int64_t n, rows;
+        bool packed, others; /* does gru, do the others add up? */
+    } records[] = {
+        { 1, 6, 5, 20, true, true },         { -1e19, -9e18, 5, 20, false, true },
+        { 9e18, 1e19, 5, 20, false, true },  { -5, 21, 5, 20, false, true },
+        { -5, 20, 5, 20, true, true },       { 5e18, 6e18, 7, 20, false, true },
+        { 0, 20, 1, 20, true, true },        { 0, 7, 1, 20, false, true },
+        { 0, 0, 3, 0, true, true },          { -4, -2, 3, 20, false, true },
+    };
+    for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
+        int64_t n = records[i].n, rows = records[i].rows;
+        struct built_case *b = numbered("Torch.gru");
+        add(b, TENSOR2(b, DT_F32, -1, 1, rows, 5));
+        add(b, TENSOR1(b, DT_I64, records[i].lo, records[i].hi, n));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        ck_assert_msg(noted(b, "lengths that add up") == records[i].packed, "record %zu", i);
+        if (records[i].packed) ck_assert(sum_of(x, (size_t)n) == rows && all_within(x, (size_t)n, 0, x[0]));
+        free_case(b);
+
+        b = numbered("Torch.segment_reduce");
+        add(b, TENSOR2(b, DT_F32, -1, 1, rows, 3));
+        add_keyword(b, "lengths", TENSOR1(b, DT_I64, records[i].lo, records[i].hi, n));
+        generate(b);
+        x = integers(b, &b->kwargs[0]);
+        ck_assert_int_eq(noted(b, "lengths that add up"), records[i].others);
+        ck_assert(all_within(x, (size_t)n, 0, rows) && sum_of(x, (size_t)n) == rows);
+        free_case(b);
+
+        b = numbered("NPU.npu_grouped_matmul"); /* running totals */
+        const struct value list_of_x = TENSOR2(b, DT_F32, -1, 1, rows, 8);
+        add(b, list(b, 1, &list_of_x));
+        add_keyword(b, "group_list", TENSOR1(b, DT_I64, records[i].lo, records[i].hi, n));
+        generate(b);
+        x = integers(b, &b->kwargs[0]);
+        ck_assert(all_within(x, (size_t)n, 0, rows) && x[n - 1] == rows);
+        for (int64_t k = 1; k < n; k++) ck_assert_int_ge(x[k], x[k - 1]);
+        free_case(b);
+
+        b = numbered("Functional.ctc_loss"); /* targets that follow each other */
+        add(b, TENSOR3(b, DT_F32, -5, 0, 9, n, 6));
+        add(b, TENSOR1(b, DT_I64, 1, 5, 2 * n));
+        add_keyword(b, "target_lengths", TENSOR1(b, DT_I64, records[i].lo, records[i].hi, n));
+        generate(b);
+        x = integers(b, &b->kwargs[0]);
+        ck_assert_msg(all_within(x, (size_t)n, 0, 9) && (n == 1 || sum_of(x, (size_t)n) == 2 * n), "record %zu", i);
+        free_case(b);
+    }
+    /* A dimension that is not there has no extent to add up to. */
+    struct built_case *b = numbered("Torch.segment_reduce");
+    add(b, TENSOR2(b, DT_F32, -1, 1, 20, 3));
+    add_keyword(b, "lengths", TENSOR1(b, DT_I64, 1, 5, 4));
+    add_keyword(b, "axis", integer(2));
+    generate(b);
+    ck_assert_uint_eq(b->notes.count, 0);
+    free_case(b);
+}
+END_TEST
+
+/* One offset is the start, whatever else is asked for. */
+START_TEST(a_lone_offset)
+{
+    for (int last = 0; last < 2; last++) {
+        struct built_case *b = numbered("Functional.embedding_bag");
+        add(b, TENSOR1(b, DT_I64, 0, 8, 40));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 9, 4));
+        add(b, TENSOR1(b, DT_I64, 3, 70, 1));
+        add_keyword(b, "include_last_offset", boolean(last));
+        generate(b);
+        ck_assert_int_eq(integers(b, &b->args[2])[0], 0);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* More labels than the frames allow stay as they were recorded, and what says nothing about frames does not
+ * limit them. */
+START_TEST(ctc_lengths_that_cannot_be)
+{
+    static const struct {
+        int kind;
+        int64_t most; /* of the lengths; 0: left as recorded */
+    } rows[] = { { 0, 0 }, { 1, 9 }, { 2, 9 }, { 3, 5 }, { 4, 9 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Functional.ctc_loss");
+        const struct value frames[] = { string("many"), integer(5), none() };
+        struct value computed = { .kind = VALUE_TENSOR }; /* of another call: no record, no elements */
+        add(b, TENSOR3(b, DT_F32, -5, 0, rows[i].kind == 0 ? 4 : 9, 3, 6));
+        add(b, TENSOR1(b, DT_I64, 1, 5, 13));
+        if (rows[i].kind == 2) add_keyword(b, "input_lengths", integer(5));
+        if (rows[i].kind == 3) add_keyword(b, "input_lengths", list(b, 3, frames));
+        if (rows[i].kind == 4) add_keyword(b, "input_lengths", computed);
+        add_keyword(b, "target_lengths", TENSOR1(b, DT_I64, 1, 6, 3));
+        generate(b);
+        const int64_t *x = integers(b, &b->kwargs[b->c.kwargs.list.count - 1]);
+        ck_assert_int_eq(noted(b, "use up the 13 labels"), rows[i].most != 0);
+        ck_assert(all_within(x, 3, 1, rows[i].most ? rows[i].most : 6));
+        if (rows[i].most) ck_assert_int_eq(sum_of(x, 3), 13);
+        free_case(b);
+    }
+}
+END_TEST
+
 /* ---- masks -------------------------------------------------------------------------- */
 
 static int64_t count_of(struct built_case *b, const struct value *mask)
@@ -1132,10 +1335,11 @@ static struct value random_tensor(struct built_case *b, struct philox *draws)
 {
     static const enum dtype dtypes[] = { DT_F32, DT_I64,  DT_I64, DT_I32,   DT_BOOL,
                                          DT_U8,  DT_BF16, DT_C64, DT_F8E4M3 };
-    static const double bounds[][2] = { { 0, 1 },   { -3, 3 }, { 0, 7 },        { 2, 2 },
-                                        { -9, -2 }, { 0, 0 },  { -1, INFINITY } };
+    static const double bounds[][2] = { { 0, 1 },        { -3, 3 },        { 0, 7 },   { 2, 2 },
+                                        { -9, -2 },      { 0, 0 },         { -1e19, 1e19 },
+                                        { -1e19, -9e18 }, { 9e18, 1e19 },  { -1, INFINITY } };
     enum dtype dtype = dtypes[philox_below(draws, 9)];
-    const double *range = bounds[philox_below(draws, dtype_is_integral(dtype) ? 6 : 7)];
+    const double *range = bounds[philox_below(draws, dtype_is_integral(dtype) ? 9 : 10)];
     int64_t dims[4] = { -1, -1, -1, -1 };
     uint64_t rank = philox_below(draws, 5);
     for (uint64_t d = 0; d < rank; d++)
@@ -1146,12 +1350,15 @@ static struct value random_tensor(struct built_case *b, struct philox *draws)
 
 static struct value random_value(struct built_case *b, struct philox *draws, int depth)
 {
+    static const int64_t extremes[] = { INT64_MIN, INT64_MAX, INT64_MIN / 2 - 1, INT64_MAX / 2 + 1, -101 };
+    static const double reals[] = { 1e300, -1e300, 3, NAN };
     struct value items[4];
     switch (philox_below(draws, 12)) {
     case 0:
         return none();
     case 1:
-        return integer((int64_t)philox_below(draws, 9) - 3);
+        return integer(philox_below(draws, 4) ? (int64_t)philox_below(draws, 9) - 3
+                                              : extremes[philox_below(draws, 5)]);
     case 2:
         return string("sum");
     case 3:
@@ -1161,7 +1368,7 @@ static struct value random_value(struct built_case *b, struct philox *draws, int
     case 5:
         return full_slice(b);
     case 6:
-        return (struct value){ .kind = VALUE_FLOAT, .real = 1e300 };
+        return (struct value){ .kind = VALUE_FLOAT, .real = reals[philox_below(draws, 4)] };
     case 7:
         if (depth > 1) return none();
         for (int i = 0; i < 4; i++) items[i] = random_value(b, draws, depth + 1);
@@ -1258,6 +1465,7 @@ int main(void)
     tcase_add_test(tests, accumulating_assignments_may_repeat);
     tcase_add_test(tests, index_tuples_of_one_tensor);
     tcase_add_test(tests, unpooled_places_are_distinct_in_each_plane);
+    tcase_add_test(tests, unpooled_planes_of_odd_arguments);
     tcase_add_test(tests, cache_slots_and_expert_rows);
     tcase_add_test(tests, targets_are_classes_or_ignored);
     tcase_add_test(tests, odd_targets);
@@ -1274,6 +1482,11 @@ int main(void)
     tcase_add_test(tests, offsets_start_at_zero_and_rise);
     tcase_add_test(tests, lengths_add_up);
     tcase_add_test(tests, lengths_without_a_total);
+    tcase_add_test(tests, dimensions_that_are_not_there);
+    tcase_add_test(tests, split_points_without_their_pieces);
+    tcase_add_test(tests, lengths_of_senseless_records);
+    tcase_add_test(tests, a_lone_offset);
+    tcase_add_test(tests, ctc_lengths_that_cannot_be);
     tcase_add_test(tests, split_points_give_the_recorded_pieces);
     tcase_add_test(tests, masks_select_what_was_recorded);
     tcase_add_test(tests, masks_are_free_for_broadcast_values);

@@ -57,7 +57,7 @@ struct status rule_mask_count(struct generation *generation, const struct rule *
         return status_ok();
     const struct tensor *mask = input->value->tensor.tensor;
     size_t n = tensor_elements(mask), whole = broadcast_elements(masked, mask);
-    if (whole < n || whole == 0) return status_ok();
+    if (whole < n) return status_ok(); /* 0: no common shape */
     size_t copies = whole / n;
     if (source) {
         size_t most = tensor_elements(source) / copies;

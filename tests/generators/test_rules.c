@@ -1070,6 +1070,70 @@ START_TEST(masks_select_what_was_recorded)
 }
 END_TEST
 
+/* masked_select and masked_scatter with masks of every shape that broadcasts and some that do not, and
+ * results that were not recorded or cannot be. `count` is -1 where the mask stays as drawn. */
+START_TEST(masks_of_other_shapes)
+{
+    static const struct {
+        int64_t mask[2], result;
+        int64_t count;
+    } rows[] = {
+        { { 6, 8 }, 18, 18 },  { { 6, 1 }, 24, 3 },   { { 1, 8 }, 18, 3 },  { { 8, -1 }, 18, 3 },
+        { { 5, -1 }, 18, -1 }, { { 2, 8 }, 18, -1 },  { { 6, 8 }, 49, -1 }, { { 6, 8 }, -1, -1 },
+        { { 6, 8 }, 0, 0 },    { { 6, 8 }, 48, 48 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Torch.masked_select");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 6, 8));
+        add(b, TENSOR2(b, DT_BOOL, 0, 1, rows[i].mask[0], rows[i].mask[1]));
+        if (rows[i].result >= 0) add_output(b, TENSOR1(b, DT_F32, -1, 1, rows[i].result));
+        generate(b);
+        if (rows[i].count >= 0) ck_assert_int_eq(count_of(b, &b->args[1]), rows[i].count);
+        else ck_assert_msg(b->notes.count == 0, "row %zu", i);
+        free_case(b);
+    }
+    for (int kind = 0; kind < 4; kind++) {
+        static const bool noted_kinds[] = { true, false, false, false };
+        struct built_case *b = numbered("Torch.masked_scatter");
+        struct value x = kind == 3 ? TENSOR1(b, DT_F32, -1, 1, 8) : TENSOR2(b, DT_F32, -1, 1, 6, 8);
+        add(b, x);
+        add(b, TENSOR2(b, DT_BOOL, 0, 1, 6, 8));
+        if (kind < 2 || kind == 3) add(b, TENSOR1(b, DT_F32, -1, 1, kind ? 48 : 2)); /* else no source */
+        if (kind == 2) add_output(b, TENSOR1(b, DT_F32, -1, 1, 5)); /* which says nothing about the mask */
+        generate(b);
+        ck_assert_int_eq(noted(b, "are true, as source needs"), noted_kinds[kind]);
+        if (!kind) ck_assert_int_eq(count_of(b, &b->args[1]), 2);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Index expressions with a mask that says nothing about how many it selects. */
+START_TEST(masks_that_are_left_alone)
+{
+    enum { NO_RESULT, FLAT_RESULT, TWO_MASKS, TOO_DEEP, NO_VALUE, FLAT_VALUE, WITH_INTEGER, EMPTY, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        bool writes = kind == NO_VALUE || kind == FLAT_VALUE;
+        struct built_case *b = numbered(writes ? "Tensor.__setitem__" : "Tensor.__getitem__");
+        int64_t rows = kind == EMPTY ? 0 : 6;
+        const struct value items[] = { full_slice(b), TENSOR1(b, DT_BOOL, 0, 1, rows),
+                                       kind == TWO_MASKS      ? TENSOR1(b, DT_BOOL, 0, 1, rows)
+                                       : kind == WITH_INTEGER ? integer(1)
+                                                              : full_slice(b) };
+        bool third = kind == TWO_MASKS || kind == WITH_INTEGER || kind == TOO_DEEP;
+        if (kind == TWO_MASKS || kind == WITH_INTEGER) add(b, TENSOR3(b, DT_F32, -1, 1, 2, rows, rows));
+        else add(b, TENSOR2(b, DT_F32, -1, 1, 2, rows));
+        add(b, list(b, third ? 3 : 2, items));
+        if (kind == FLAT_VALUE) add(b, TENSOR0(b, DT_F32, -1, 1));
+        if (kind == FLAT_RESULT) add_output(b, TENSOR1(b, DT_F32, -1, 1, 2));
+        else if (kind != NO_RESULT && !writes) add_output(b, TENSOR2(b, DT_F32, -1, 1, 2, 3));
+        generate(b);
+        ck_assert_msg(!noted(b, "are true, as"), "kind %d", kind);
+        free_case(b);
+    }
+}
+END_TEST
+
 /* A value that broadcasts takes any number of places. */
 START_TEST(masks_are_free_for_broadcast_values)
 {
@@ -1435,6 +1499,188 @@ START_TEST(senseless_arguments_do_no_harm)
 }
 END_TEST
 
+/* Boxes of other kinds, shapes and sizes, or without images, are left as drawn. */
+START_TEST(regions_that_are_none)
+{
+    for (int kind = 0; kind < 5; kind++) {
+        struct built_case *b = numbered("NPU.npu_roi_align");
+        add(b, kind == 4 ? integer(3) : TENSOR4(b, DT_F32, -1, 1, kind == 3 ? 0 : 3, 2, 8, 8));
+        add(b, kind == 0   ? TENSOR2(b, DT_I64, 0, 7, 40, 5)
+               : kind == 1 ? TENSOR1(b, DT_F32, 0, 7, 40)
+               : kind == 2 ? TENSOR2(b, DT_F32, 0, 7, 40, 6)
+                           : TENSOR2(b, DT_F32, 0, 7, 40, 5));
+        generate(b);
+        ck_assert_msg(b->notes.count == 0, "kind %d", kind);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* An ignored index at either end of the record, with bounds that are classes and bounds that are none. */
+START_TEST(ignored_targets_at_both_ends)
+{
+    static const struct {
+        double lo, hi;
+        int64_t ignored, n, first, last; /* what the others may be */
+    } rows[] = {
+        { -100, 4, -100, 40, 0, 4 },   { -100, 99, -100, 40, 0, 6 }, { 2, 255, 255, 40, 2, 6 },
+        { -7, 255, 255, 40, 0, 6 },    { 9, 255, 255, 40, 0, 6 },    { -100, -50, -100, 40, 0, 6 },
+        { -100, 4, -100, 1, -100, 4 }, /* one element is what the record says */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Functional.nll_loss");
+        add(b, TENSOR2(b, DT_F32, -5, 0, rows[i].n, 7));
+        add(b, TENSOR1(b, DT_I64, rows[i].lo, rows[i].hi, rows[i].n));
+        add_keyword(b, "ignore_index", integer(rows[i].ignored));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1]);
+        size_t ignored = 0;
+        for (int64_t k = 0; k < rows[i].n; k++) {
+            if (x[k] == rows[i].ignored) ignored++;
+            else ck_assert_msg(x[k] >= rows[i].first && x[k] <= rows[i].last, "row %zu: %lld", i, (long long)x[k]);
+        }
+        ck_assert_msg(rows[i].n == 1 || (ignored > 0 && ignored < 20), "row %zu: %zu ignored", i, ignored);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* A divisor is looked at when div rounds, and only then. */
+START_TEST(divisors_of_a_quotient)
+{
+    const struct value modes[] = { string("floor"), none(), integer(1) };
+    for (int k = 0; k < 4; k++) {
+        struct built_case *b = numbered("Torch.div");
+        add(b, TENSOR1(b, DT_I64, -9, 9, 60));
+        add(b, TENSOR1(b, DT_I64, 0, 3, 60));
+        if (k < 3) add_keyword(b, "rounding_mode", modes[k]);
+        generate(b);
+        ck_assert_int_eq(contains(integers(b, &b->args[1]), 60, 0), k != 0);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Sequences without elements, or that have no order, stay; a sorter of another size too. */
+START_TEST(sequences_that_are_not_sorted)
+{
+    for (int kind = 0; kind < 5; kind++) {
+        struct built_case *b = numbered("Torch.searchsorted");
+        add(b, kind == 0   ? TENSOR1(b, DT_F32, -1, 1, 0)
+               : kind == 1 ? TENSOR1(b, DT_C64, 0, 1, 9)
+               : kind == 2 ? none()
+                           : TENSOR1(b, DT_F32, -1, 1, 9));
+        if (kind == 3) add_keyword(b, "sorter", TENSOR1(b, DT_I64, 0, 8, 5));
+        if (kind == 4) add_keyword(b, "sorter", integer(3)); /* no tensor: the sequence is sorted */
+        generate(b);
+        ck_assert_msg(noted(b, "sorted") == (kind == 4), "kind %d", kind);
+        ck_assert(!noted(b, "order that sorts"));
+        free_case(b);
+    }
+}
+END_TEST
+
+/* scatter: equal indices fight where the source is a tensor and nothing reduces. */
+START_TEST(scattered_places)
+{
+    static const struct {
+        int64_t dim;
+        int reduce; /* 0: none given, 1: None, 2: a text */
+        bool distinct;
+    } rows[] = { { 1, 0, true },   { 1, 1, true },  { 1, 2, false }, { -1, 0, true },
+                 { 2, 0, false },  { -3, 0, false } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct built_case *b = numbered("Torch.scatter");
+        add(b, TENSOR2(b, DT_F32, -1, 1, 5, 40));
+        add(b, integer(rows[i].dim));
+        add(b, TENSOR2(b, DT_I64, 0, 39, 5, 20));
+        add(b, TENSOR2(b, DT_F32, -1, 1, 5, 20));
+        if (rows[i].reduce) add_keyword(b, "reduce", rows[i].reduce == 1 ? none() : string("add"));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[2]);
+        bool distinct = true;
+        for (int row = 0; row < 5; row++) distinct &= all_distinct(x + 20 * row, 20, 1);
+        ck_assert_msg(distinct == rows[i].distinct, "row %zu", i);
+        free_case(b);
+    }
+    for (int accumulate = 0; accumulate < 2; accumulate++) {
+        struct built_case *b = numbered("Torch.put");
+        add(b, TENSOR1(b, DT_F32, -1, 1, 40));
+        add(b, TENSOR1(b, DT_I64, 0, 39, 30));
+        add(b, TENSOR1(b, DT_F32, -1, 1, 30));
+        add_keyword(b, "accumulate", boolean(accumulate));
+        generate(b);
+        ck_assert_int_eq(all_distinct(integers(b, &b->args[1]), 30, 1), !accumulate);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Assignments by indices of which one has nowhere to point, or is not ours to change. */
+START_TEST(assigned_indices_without_places)
+{
+    enum { NO_PLACES, NO_PLACES_APART, BEYOND_RANK, WITH_MASK, WITH_COMPUTED, KINDS };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct built_case *b = numbered("Tensor.__setitem__");
+        const struct value computed = { .kind = VALUE_TENSOR };
+        const struct value items[] = { TENSOR1(b, DT_I64, 0, 3, 4),
+                                       kind == NO_PLACES_APART ? TENSOR2(b, DT_I64, 0, 3, 4, 1)
+                                       : kind == WITH_MASK     ? TENSOR1(b, DT_BOOL, 1, 1, 9)
+                                       : kind == WITH_COMPUTED ? computed
+                                                               : TENSOR1(b, DT_I64, 0, 3, 4) };
+        add(b, kind == BEYOND_RANK ? TENSOR1(b, DT_F32, -1, 1, 9)
+               : kind <= NO_PLACES_APART ? TENSOR2(b, DT_F32, -1, 1, 0, 9)
+                                         : TENSOR2(b, DT_F32, -1, 1, 9, 9));
+        add(b, list(b, 2, items));
+        add(b, TENSOR1(b, DT_F32, -1, 1, 4));
+        generate(b);
+        const int64_t *x = integers(b, &b->args[1].list.items[0]);
+        ck_assert(all_within(x, 4, 0, 8));
+        if (kind > NO_PLACES_APART) ck_assert_msg(all_distinct(x, 4, 1), "kind %d", kind);
+        free_case(b);
+    }
+}
+END_TEST
+
+/* Sizes that no memory holds are said to need all of it. */
+START_TEST(bytes_that_overflow)
+{
+    static const struct {
+        const char *api;
+        int64_t extent;
+        size_t tensors;
+    } rows[] = {
+        { "Torch.gather", INT64_C(1) << 62, 1 },  /* 4 bytes each */
+        { "Torch.gather", INT64_C(1) << 59, 1 },  /* 24 bytes of scratch each */
+        { "Torch.thing", INT64_C(1) << 61, 8 },   /* all together */
+        { "Torch.thing", INT64_C(1) << 62, 2 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int place = 0; place < 3; place++) {
+            struct built_case *b = numbered(rows[i].api);
+            for (size_t k = 0; k < rows[i].tensors; k++) {
+                struct value x = TENSOR1(b, DT_I64, 0, 1, rows[i].extent);
+                if (place == 0) add(b, none()), add(b, none()), add(b, x);
+                if (place == 1) add_keyword(b, "index", x);
+                if (place == 2) add_cotangent(b, x);
+            }
+            size_t bytes = generate_input_bytes(&b->c);
+            bool counted = place == 2 && i == 1; /* no rule looks at cotangents */
+            ck_assert_msg((bytes == SIZE_MAX) == !counted, "row %zu, place %d: %zu", i, place, bytes);
+            free_case(b);
+        }
+    struct built_case *b = numbered("Torch.thing"); /* what is not recorded needs nothing */
+    const struct value computed = { .kind = VALUE_TENSOR };
+    add(b, computed);
+    ck_assert_uint_eq(generate_input_bytes(&b->c), 0);
+    struct tensor_record unknown = *TENSOR1(b, DT_F32, 0, 1, 5).tensor.record;
+    unknown.dtype = DT_NONE;
+    add(b, (struct value){ .kind = VALUE_TENSOR, .tensor = { &unknown, NULL } });
+    ck_assert_uint_eq(generate_input_bytes(&b->c), 0);
+    free_case(b);
+}
+END_TEST
+
 START_TEST(regions_name_their_image)
 {
     struct built_case *b = numbered("NPU.npu_roi_align");
@@ -1489,6 +1735,8 @@ int main(void)
     tcase_add_test(tests, ctc_lengths_that_cannot_be);
     tcase_add_test(tests, split_points_give_the_recorded_pieces);
     tcase_add_test(tests, masks_select_what_was_recorded);
+    tcase_add_test(tests, masks_of_other_shapes);
+    tcase_add_test(tests, masks_that_are_left_alone);
     tcase_add_test(tests, masks_are_free_for_broadcast_values);
     tcase_add_test(tests, attention_masks_leave_a_key);
     tcase_add_test(tests, sparse_modes_take_the_compressed_mask);
@@ -1500,6 +1748,13 @@ int main(void)
     tcase_add_test(tests, pivots_point_forward);
     tcase_add_test(tests, names_find_their_rules);
     tcase_add_test(tests, senseless_arguments_do_no_harm);
+    tcase_add_test(tests, regions_that_are_none);
+    tcase_add_test(tests, ignored_targets_at_both_ends);
+    tcase_add_test(tests, divisors_of_a_quotient);
+    tcase_add_test(tests, sequences_that_are_not_sorted);
+    tcase_add_test(tests, scattered_places);
+    tcase_add_test(tests, assigned_indices_without_places);
+    tcase_add_test(tests, bytes_that_overflow);
     tcase_add_test(tests, regions_name_their_image);
     return run_tests("rules", tests);
 }

@@ -116,7 +116,7 @@ static bool same_value(const struct value *a, const struct value *b)
     return true;
 }
 
-static bool same_case(const struct api_case *a, const struct api_case *b)
+bool dump_same_structure(const struct api_case *a, const struct api_case *b)
 {
     return !strcmp(a->type, b->type) && !strcmp(a->api, b->api) &&
            same_value(&a->args, &b->args) && same_value(&a->kwargs, &b->kwargs);
@@ -154,7 +154,7 @@ static struct status compare_calls(bool *same, const struct dump *dump, struct a
     struct api_case a, b;
     struct status status = dump_read_case(&a, arena, dump, i);
     if (!status.code) status = dump_read_case(&b, arena, dump, j);
-    *same = !status.code && same_case(&a, &b);
+    *same = !status.code && dump_same_structure(&a, &b);
     arena_reset(arena);
     return status.code == STATUS_SKIP ? status_ok() : status;
 }

@@ -56,6 +56,10 @@ bool dump_split_name(const char **type, const char **api, struct arena *arena,
 struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,
                                struct dump_span span, bool backward);
 
+/* Are the calls equal but for statistics and data? dump_filter asks when hashes are equal, so that no
+ * collision can lose a call. */
+bool dump_same_structure(const struct api_case *a, const struct api_case *b);
+
 /* Find the data directory; called by dump_open. `path` is that of the dump, `recorded` the
  * string of dump_data_dir. */
 void dump_find_data(struct dump *dump, const char *path, const char *recorded);

@@ -1,8 +1,10 @@
 /* The dump reader on made-up dumps: every encoding, names, and duplicates. */
 #include <check.h>
+#include <cjson/cJSON.h>
 #include <math.h>
 
 #include "formats/dump.h"
+#include "formats/dump_internal.h"
 #include "scratch.h"
 #include "suite.h"
 
@@ -533,6 +535,131 @@ START_TEST(duplicates_are_found_by_structure)
 }
 END_TEST
 
+/* Arguments of which no two are equal, whatever their hashes are; each is equal to itself. */
+START_TEST(structures_differ_in_every_part)
+{
+    static const char *const calls[] = {
+        "\"input_args\": []",
+        "\"input_args\": [null]",
+        "\"input_args\": [1]",
+        "\"input_args\": [2]",
+        "\"input_args\": [1.0]",
+        "\"input_args\": [-0.0]",
+        "\"input_args\": [0.0]",
+        "\"input_args\": [NaN]",
+        "\"input_args\": [true]",
+        "\"input_args\": [false]",
+        "\"input_args\": [\"a\"]",
+        "\"input_args\": [\"b\"]",
+        "\"input_args\": [[1]]",
+        "\"input_args\": [[1, 1]]",
+        "\"input_args\": [[1, 2]]",
+        "\"input_args\": [{\"k\": 1}]",
+        "\"input_args\": [{\"l\": 1}]",
+        "\"input_args\": [{\"k\": 1, \"l\": 1}]",
+        "\"input_args\": [{\"type\": \"torch.dtype\", \"value\": \"torch.int8\"}]",
+        "\"input_args\": [{\"type\": \"torch.dtype\", \"value\": \"torch.int16\"}]",
+        "\"input_args\": [{\"type\": \"torch.device\", \"value\": \"a\"}]",
+        "\"input_args\": [{\"type\": \"torch.memory_format\", \"format\": \"a\"}]",
+        "\"input_args\": [{\"type\": \"Group\", \"value\": \"a\"}]",
+        "\"input_args\": [{\"type\": \"Ellipsis\", \"value\": \"...\"}]",
+        "\"input_args\": [{\"type\": \"slice\", \"value\": [1, 2, null]}]",
+        "\"input_args\": [" TENSOR_TEXT("2, 3", "1", "\"a\": 0") "]",
+        "\"input_args\": [" TENSOR_TEXT("2, 4", "1", "\"a\": 0") "]",
+        "\"input_args\": [" TENSOR_TEXT("2, 3, 1", "1", "\"a\": 0") "]",
+        "\"input_args\": [" TENSOR_TEXT("2, 3", "1", "\"requires_grad\": true") "]",
+        "\"input_args\": [{\"type\": \"torch.nn.Parameter\", \"dtype\": \"torch.float32\", \"shape\": [2, 3], "
+        "\"Max\": 1, \"Min\": 0, \"Mean\": 0, \"Norm\": 0}]",
+        "\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float16\", \"shape\": [2, 3], "
+        "\"Max\": 1, \"Min\": 0, \"Mean\": 0, \"Norm\": 0}]",
+        "\"input_kwargs\": {\"k\": 1}",
+        "\"input_kwargs\": {\"k\": 2}",
+        "\"input_kwargs\": {\"l\": 1}",
+    };
+    enum { N = sizeof calls / sizeof *calls };
+    static struct api_case cases[N + 2];
+    char text[8192] = "";
+    for (int i = 0; i < N; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\"Torch.f.%d.forward\": {%s}", i ? ", " : "", i,
+                 calls[i]);
+    strcat(text, ", \"Torch.g.0.forward\": {\"input_args\": []}, \"Tensor.f.0.forward\": {\"input_args\": []}");
+    open_entries(text);
+    for (int i = 0; i < N + 2; i++) {
+        struct status status = dump_read_case(&cases[i], &arena, dump, (size_t)i);
+        ck_assert_msg(!status.code, "call %d: %s", i, status.text);
+    }
+    for (int i = 0; i < N + 2; i++)
+        for (int k = 0; k < N + 2; k++)
+            ck_assert_msg(dump_same_structure(&cases[i], &cases[k]) == (i == k), "calls %d and %d", i, k);
+}
+END_TEST
+
+/* ---- entries with a byte changed -------------------------------------------------------- */
+
+/* Everything that an entry may hold. No word that Python writes and JSON does not have. */
+static const char whole_entry[] =
+    "{\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [2, 3], \"Max\": 1.5, "
+    "\"Min\": null, \"Mean\": false, \"Norm\": \"x\", \"requires_grad\": true, \"data_name\": \"a.pt\", "
+    "\"md5\": \"00\", \"other\": [1, {\"a\": 2}]}, {\"dtype\": \"torch.int8\", \"shape\": [], "
+    "\"datapath\": null, \"type\": \"torch.Tensor\", \"requires_grad\": null, \"Max\": 1, \"Min\": 0}, "
+    "[1, -2, 3.25e2, \"text\", true, null, []], {\"type\": \"float\", \"value\": \"nan\"}, "
+    "{\"type\": \"float\", \"value\": \"word\"}, {\"type\": \"float\", \"value\": 3}, "
+    "{\"type\": \"int\", \"value\": 7}, {\"type\": \"bool\", \"value\": true}, "
+    "{\"type\": \"slice\", \"value\": [1, null, 2]}, {\"type\": \"torch.Size\", \"value\": [1, 2]}, "
+    "{\"type\": \"torch.memory_format\", \"format\": \"channels_last\"}, "
+    "{\"type\": \"torch.memory_format\", \"value\": \"torch.preserve_format\"}, "
+    "{\"type\": \"torch.device\", \"value\": \"cpu\"}, {\"type\": \"Ellipsis\", \"value\": \"...\"}, "
+    "{\"k\": [1], \"type\": \"int\", \"value\": 1}, {}, {\"plain\": {\"dict\": 1}}], "
+    "\"input_kwargs\": {\"dim\": {\"type\": \"int\", \"value\": 1}, \"out\": null}, "
+    "\"output\": {\"type\": \"int\", \"value\": 4}, \"unknown\": [{\"a\": []}]}";
+
+/* What another JSON parser refuses, we refuse, with the call's name and a place; and the other way
+ * round whatever is refused has its reason in words. */
+static void judge_entry(const char *text, size_t length)
+{
+    struct api_case c = { .full_name = "Torch.f.0" };
+    const struct dump_span span = { .offset = 1000, .bytes = length };
+    struct status status = dump_parse_entry(&c, &arena, text, span, false);
+    const char *end = NULL;
+    cJSON *json = cJSON_ParseWithLengthOpts(text, length, &end, 0);
+    bool whole = json && cJSON_IsObject(json) && strspn(end, " ") == length - (size_t)(end - text);
+    cJSON_Delete(json);
+    if (!status.code) {
+        ck_assert_msg(whole, "accepted: %s", text);
+    } else {
+        ck_assert_int_eq(status.code, STATUS_SKIP);
+        ck_assert_msg(!strncmp(status.text, "Torch.f.0.forward: at ", 22), "%s", status.text);
+        ck_assert_ptr_nonnull(strstr(status.text, " of the dump): "));
+    }
+    arena_reset(&arena);
+}
+
+START_TEST(every_changed_byte_of_an_entry)
+{
+    static const char bytes[] = "\"{}[],:x0-1 \\.e\t";
+    static char text[sizeof whole_entry];
+    const size_t length = sizeof whole_entry - 1;
+    struct api_case c = { .full_name = "Torch.f.0" };
+    struct status status =
+        dump_parse_entry(&c, &arena, whole_entry, (struct dump_span){ .bytes = length }, false);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_uint_eq(c.args.list.count, 17);
+    ck_assert_uint_eq(c.kwargs.list.count, 2);
+    ck_assert_uint_eq(c.outputs.list.count, 1);
+    for (size_t i = 0; i < length; i++)
+        for (const char *byte = bytes; *byte; byte++) {
+            memcpy(text, whole_entry, sizeof text);
+            text[i] = *byte;
+            judge_entry(text, length);
+        }
+    for (size_t cut = 0; cut < length; cut++) {
+        memcpy(text, whole_entry, cut);
+        text[cut] = '\0';
+        judge_entry(text, cut);
+    }
+}
+END_TEST
+
 #define COUNT(array) (int)(sizeof(array) / sizeof *(array))
 
 int main(void)
@@ -558,6 +685,8 @@ int main(void)
     tcase_add_test(made, digests_follow_the_text);
     tcase_add_test(made, dumps_that_change_while_open);
     tcase_add_test(made, duplicates_are_found_by_structure);
+    tcase_add_test(made, structures_differ_in_every_part);
+    tcase_add_test(made, every_changed_byte_of_an_entry);
     suite_add_tcase(suite, made);
     return suite_run(suite);
 }

@@ -203,6 +203,48 @@ START_TEST(widened_types_are_narrowed)
 }
 END_TEST
 
+/* NaN stays one in every narrow type, infinities where there are any; other types are not widened. */
+START_TEST(odd_values_are_narrowed)
+{
+    static const struct {
+        const char *dtype;
+        float value;
+        bool fits;
+    } rows[] = {
+        { "torch.bfloat16", NAN, true },       { "torch.bfloat16", INFINITY, true },
+        { "torch.float8_e5m2", NAN, true },    { "torch.float8_e5m2", -INFINITY, true },
+        { "torch.float8_e5m2", 57344, true },  { "torch.float8_e5m2", 1e9f, false },
+        { "torch.float8_e4m3fn", NAN, true },  { "torch.float8_e4m3fn", INFINITY, false },
+        { "torch.float8_e4m3fn", 448, true },  { "torch.float8_e4m3fn", 1.0625f, false },
+        { "torch.float16", 1, false },         { "torch.float64", 1, false },
+        { "torch.bool", 1, false },
+    };
+    make_data_directory();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct tensor wide, t;
+        const char *path = scratch_path(&scratch, "dump_tensor_data/x.npy");
+        fill_tensor(&wide, &arena, DT_F32, 2, six);
+        for (int k = 0; k < 6; k++) ((float *)wide.data)[k] = k == 4 ? rows[i].value : 0.5f;
+        remove(path);
+        ck_assert_int_eq(npy_write(path, &wide, &arena).code, STATUS_OK);
+        make_dump("\"x\"", rows[i].dtype, "[2, 3]", "\"data_name\": \"x.npy\"");
+        struct status status = load(&t);
+        ck_assert_msg(status.code == (rows[i].fits ? STATUS_OK : STATUS_SKIP), "%s of %g: %s", rows[i].dtype,
+                      (double)rows[i].value, status.text);
+        if (!rows[i].fits) {
+            ck_assert_ptr_nonnull(strstr(status.text, rows[i].dtype));
+            continue;
+        }
+        float back[6];
+        dtype_to_float(back, t.data, t.dtype, 6);
+        for (int k = 0; k < 6; k++) {
+            float want = ((float *)wide.data)[k];
+            ck_assert(back[k] == want || (isnan(back[k]) && isnan(want)));
+        }
+    }
+}
+END_TEST
+
 START_TEST(files_must_agree_with_the_record)
 {
     struct tensor t;
@@ -266,6 +308,28 @@ START_TEST(recorded_paths_of_moved_dumps)
               "\"datapath\": \"/gone/step0/dump_tensor_data/a.pt\", \"data_name\": \"b.pt\"");
     struct status status = load(&t);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
+
+    /* The last directory of that name counts, and only a whole name does. */
+    static const struct {
+        const char *path;
+        bool found;
+    } rows[] = {
+        { "/dump_tensor_data/a.pt", true },
+        { "/dump_tensor_data/gone/dump_tensor_data/a.pt", true },
+        { "/my_dump_tensor_data/dump_tensor_data/a.pt", true },
+        { "/my_dump_tensor_data/a.pt", false },
+        { "/dump_tensor_data2/a.pt", false },
+        { "/gone/dump_tensor_data", false },
+        { "/gone/a.pt", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char fields[200];
+        snprintf(fields, sizeof fields, "\"datapath\": \"%s\"", rows[i].path);
+        make_dump("\"x\"", "torch.float32", "[2, 3]", fields);
+        status = load(&t);
+        ck_assert_msg(status.code == (rows[i].found ? STATUS_OK : STATUS_SKIP), "%s: %s", rows[i].path, status.text);
+        if (!rows[i].found) ck_assert_ptr_nonnull(strstr(status.text, "leaves the directory"));
+    }
 }
 END_TEST
 
@@ -479,6 +543,7 @@ int main(void)
     tcase_add_loop_test(tests, real_data_have_the_recorded_statistics, 0, 3);
     tcase_add_test(tests, pt_and_npy_files_are_loaded);
     tcase_add_test(tests, widened_types_are_narrowed);
+    tcase_add_test(tests, odd_values_are_narrowed);
     tcase_add_test(tests, files_must_agree_with_the_record);
     tcase_add_test(tests, directories_in_their_order);
     tcase_add_test(tests, recorded_paths_of_moved_dumps);

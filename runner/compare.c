@@ -339,17 +339,9 @@ static struct status emit_skip(struct compare_table *t, struct csv_text row_name
     return emit(t, NULL, row_name, name, &verdict);
 }
 
-static struct status emit_invalid(struct compare_table *t, struct csv_text row_name)
-{
-    char reason[THREE_WAY_MESSAGE_BYTES];
-    int shown = row_name.length < 500 ? (int)row_name.length : 500;
-    (void)snprintf(reason, sizeof reason, "The API name %.*s is invalid.", shown, row_name.bytes);
-    return emit_skip(t, row_name, NULL, reason);
-}
+enum { API_BYTES = 256, MESSAGE_BYTES = 900, SHOWN_BYTES = 501 };
 
-enum { API_BYTES = 256, MESSAGE_BYTES = 900 };
-
-/* A NUL-terminated copy, cut to `bytes`. */
+/* A NUL-terminated copy, cut to `bytes` behind a whole character. */
 static const char *copy_text(char *out, size_t bytes, struct csv_text text)
 {
     size_t length = text.length < bytes - 1 ? text.length : bytes - 1;
@@ -358,6 +350,14 @@ static const char *copy_text(char *out, size_t bytes, struct csv_text text)
     memcpy(out, text.bytes, length);
     out[length] = '\0';
     return out;
+}
+
+static struct status emit_invalid(struct compare_table *t, struct csv_text row_name)
+{
+    char reason[THREE_WAY_MESSAGE_BYTES], shown[SHOWN_BYTES];
+    (void)snprintf(reason, sizeof reason, "The API name %s is invalid.",
+                   copy_text(shown, sizeof shown, row_name));
+    return emit_skip(t, row_name, NULL, reason);
 }
 
 static struct status judge_row(struct compare_table *t, const struct details_row *row,

@@ -371,6 +371,82 @@ START_TEST(torn_last_row)
 }
 END_TEST
 
+START_TEST(torn_last_npu_row)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.b.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.b.0.forward.output.0", "0");
+    s.npu[strlen(s.npu) - 12] = '\0';
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_str_eq(o.err, "warning: the last row of npu.csv is cut off; it is left out\n");
+    char *result = output(&s.w, RESULT);
+    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
+    ck_assert(has_line(result, "Torch.b.0,SKIP, ,The NPU file has no row of this name."));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* Names that are longer than a message shows, on either side; what is shown of them ends with a whole
+ * character. */
+START_TEST(long_names)
+{
+    struct small s = small_files();
+    char name[1200] = "n";
+    for (int i = 0; i < 250; i++) strcat(name, "\xe5\x90\x8d"); /* 1 + 3 * 250 bytes */
+    add_skip(&s.npu, name, "m");
+    strcat(name, "x");
+    add_skip(&s.gpu, name, "m");
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert_ptr_nonnull(strstr(details, name));
+    char message[700];
+    snprintf(message, sizeof message, "The API name %.499s is invalid.\r\n", name); /* 500 would cut one in two */
+    ck_assert_ptr_nonnull(strstr(result, message));
+    ck_assert_ptr_nonnull(strstr(result, ",SKIP,SKIP,The NPU file has no row of this name.\r\n"));
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* More results than are kept before they are written; a directory with a slash at its end. */
+START_TEST(many_results)
+{
+    enum { N = 30000 };
+    struct workspace w = workspace_make();
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fputs(details_header, out);
+    for (int i = 0; i < N; i++)
+        fprintf(out, "Torch.a_function_with_a_name.%d.forward.output.0,torch.int64,torch.int64,(),  , , , , ,%d, , , , , , , "
+                     ", , , , ,pass,x\r\n", i, i % 3 == 0);
+    fclose(out);
+    write_file(in(&w, "npu.csv"), text, length);
+    free(text);
+    struct outcome o = run_program(&w, "api_precision_compare", "-npu", "npu.csv", "-gpu", "npu.csv", "-o", "out/", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "saved in out/api_precision_compare_result_"));
+    outcome_free(&o);
+    char *result = output(&w, RESULT), *row = result;
+    ck_assert_uint_eq(count_lines(result), N + 1);
+    ck_assert_uint_gt(strlen(result), 1 << 20);
+    for (int i = 0; i < N; i++) {
+        char line[100];
+        row = strstr(row, "\r\n") + 2;
+        snprintf(line, sizeof line, "Torch.a_function_with_a_name.%d,%s, ,\r\n", i, i % 3 ? "pass" : "error");
+        ck_assert_msg(!strncmp(row, line, strlen(line)), "row %d: %.60s", i, row);
+    }
+    free(result);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Foreign text is copied whole, and cannot start a formula. */
 START_TEST(messages_are_copied)
 {
@@ -646,6 +722,9 @@ int main(void)
     tcase_add_test(tests, row_names);
     tcase_add_test(tests, files_of_other_makers);
     tcase_add_test(tests, torn_last_row);
+    tcase_add_test(tests, torn_last_npu_row);
+    tcase_add_test(tests, long_names);
+    tcase_add_test(tests, many_results);
     tcase_add_test(tests, messages_are_copied);
     tcase_add_test(tests, row_with_too_many_cells);
     tcase_add_test(tests, empty_cells);

@@ -301,6 +301,100 @@ START_TEST(crashed_calls_are_repeated_on_demand)
 }
 END_TEST
 
+/* What counts as a failed device: an error row without dtype and shape, unless it only says that outputs were
+ * missing, which will be so again. */
+START_TEST(rows_that_are_repeated_on_demand)
+{
+    static const struct {
+        const char *bench, *shape, *status, *message;
+        bool repeated;
+    } rows[] = {
+        { " ", " ", "error", "the kernel died of signal 11", true },
+        { " ", " ", "error", "The", true },
+        { " ", " ", "error", "The device returned nothing but noise", false },
+        { " ", " ", "error", "The device returned 1 outputs of 2.", false },
+        { " ", " ", "pass", "the kernel died of signal 11", false },
+        { " ", " ", "SKIP", "the kernel died of signal 11", false },
+        { " ", "(2)", "error", "m", false },
+        { "torch.float64", " ", "error", "m", false },
+        { "torch.float64", "(2)", "error", "m", false },
+    };
+    struct fixture f = setup();
+    struct whole whole = undisturbed(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int asked = 0; asked < 2; asked++) {
+            struct resume_notes notes;
+            struct result_files files;
+            bool done[N_CALLS] = { false };
+            const struct resume_options options = { .retry_failed = asked };
+            const char *row = strstr(whole.details, "Torch.add.01.forward.output.1"), *end = strstr(row, "\r\n");
+            struct csv_buffer text = { 0 };
+            const char *cells[COLUMN_COUNT];
+            for (int c = 0; c < COLUMN_COUNT; c++) cells[c] = " ";
+            cells[COLUMN_NAME] = "Torch.add.01.forward.output.1";
+            cells[COLUMN_BENCH_DTYPE] = rows[i].bench;
+            cells[COLUMN_SHAPE] = rows[i].shape;
+            cells[COLUMN_STATUS] = rows[i].status;
+            cells[COLUMN_MESSAGE] = rows[i].message;
+            ck_assert_int_eq(csv_append_bytes(&text, whole.details, (size_t)(row - whole.details)).code, 0);
+            ck_assert_int_eq(csv_append_row(&text, cells, COLUMN_COUNT).code, 0);
+            ck_assert_int_eq(csv_append_bytes(&text, end + 2, strlen(end + 2)).code, 0);
+            write_file(whole.result_path, whole.result, whole.result_bytes);
+            write_file(whole.evidence_path, whole.evidence, whole.evidence_bytes);
+            write_file(whole.details_path, text.data, text.length);
+            csv_buffer_release(&text);
+            struct status status = result_files_resume(&files, &notes, done, whole.result_path, &f.record, &f.order,
+                                                       &options);
+            ck_assert_msg(!status.code, "%s", status.text);
+            ck_assert_msg(notes.kept == (asked && rows[i].repeated ? 1 : N_CALLS - 1), "row %zu: %zu kept", i,
+                          notes.kept);
+            ck_assert_int_eq(result_files_close(&files).code, 0);
+        }
+    whole_free(&whole);
+    teardown(&f);
+}
+END_TEST
+
+/* Evidence whose lines are of other rows, or no evidence at all, makes the calls from there on be done again. */
+START_TEST(evidence_must_name_the_rows)
+{
+    static const struct {
+        const char *was, *is;
+        size_t kept;
+    } rows[] = {
+        { "Torch.add.01.forward.output.1\"", "Torch.add.01.forward.output.2\"", 1 },
+        { "Torch.add.01.forward.output.1\"", "Torch.add.01.forward.output.12", 1 },
+        { "{\"name\":\"Torch.add.0.", "{\"nome\":\"Torch.add.0.", 0 },
+        { "Tensor.max.1.forward.output.0\",\"verdict\"", "Tensor.max.1.forward.output.0 , verdict ", 4 },
+    };
+    struct fixture f = setup();
+    struct whole whole = undisturbed(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct resume_notes notes;
+        struct result_files files;
+        bool done[N_CALLS];
+        char *evidence = memory_copy_string(whole.evidence), *place = strstr(evidence, rows[i].was);
+        ck_assert_uint_eq(strlen(rows[i].was), strlen(rows[i].is));
+        memcpy(place, rows[i].is, strlen(rows[i].is));
+        write_file(whole.result_path, whole.result, whole.result_bytes);
+        write_file(whole.details_path, whole.details, whole.details_bytes);
+        write_file(whole.evidence_path, evidence, whole.evidence_bytes);
+        memory_release(evidence);
+        ck_assert_int_eq(resume(&f, &whole, &notes, &files, done).code, 0);
+        ck_assert_msg(notes.kept == rows[i].kept, "row %zu: %zu kept", i, notes.kept);
+        append_calls(&files, done);
+        ck_assert_int_eq(result_files_close(&files).code, 0);
+        size_t length;
+        char *bytes = read_file(whole.evidence_path, &length);
+        ck_assert_uint_eq(length, whole.evidence_bytes);
+        ck_assert_mem_eq(bytes, whole.evidence, length);
+        free(bytes);
+    }
+    whole_free(&whole);
+    teardown(&f);
+}
+END_TEST
+
 /* A second process is kept away while the files are open. */
 START_TEST(lock_keeps_others_away)
 {
@@ -500,6 +594,8 @@ int main(void)
     tcase_add_test(tests, missing_files_are_made_again);
     tcase_add_test(tests, other_run_is_refused_by_name);
     tcase_add_test(tests, crashed_calls_are_repeated_on_demand);
+    tcase_add_test(tests, rows_that_are_repeated_on_demand);
+    tcase_add_test(tests, evidence_must_name_the_rows);
     tcase_add_test(tests, lock_keeps_others_away);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, foreign_files_are_not_touched);

@@ -98,8 +98,12 @@ static bool diagnose_fence(struct status *st, const struct isolation *isolation,
         offset >= isolation->space.bytes)
         return false;
     const struct space_buffer *buffer = space_find(&isolation->space, offset);
+    if (offset < isolation->space.inputs) { /* requests, which may be read */
+        *st = status_error(STATUS_DEVICE, "device modified the arguments of the call%s", place);
+        return true;
+    }
     if (!buffer) {
-        bool input = offset >= isolation->space.inputs && offset < isolation->space.outputs;
+        bool input = offset < isolation->space.outputs;
         *st = status_error(STATUS_DEVICE, "device crashed: SIGSEGV%s, far outside its %s", place,
                            input ? "inputs" : "outputs");
         return true;

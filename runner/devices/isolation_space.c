@@ -116,7 +116,7 @@ void space_begin(struct space *space, uint64_t keep_bytes)
 
 struct status space_request(struct space *space, uint64_t *offset, uint64_t bytes)
 {
-    if (bytes > REQUESTS_BYTES || space->request_used > REQUESTS_BYTES - 16 - bytes)
+    if (bytes > REQUESTS_BYTES - 16 || space->request_used > REQUESTS_BYTES - 16 - bytes)
         return status_error(STATUS_SKIP, "the call's arguments take more than %llu bytes",
                             (unsigned long long)REQUESTS_BYTES);
     *offset = HEADER_BYTES + space->request_used;
@@ -178,8 +178,7 @@ void space_publish_guards(struct space *space)
         const struct space_buffer *buffer = &space->buffers[i];
         uint64_t region = buffer->role == SPACE_INPUT ? space->inputs : space->outputs;
         if (buffer->fence < region + SMALL_END) continue; /* its guard stands already */
-        header->guards[count++] =
-            (struct space_guard){ buffer->fence + buffer->fence_bytes, PAGE };
+        header->guards[count++] = buffer->fence + buffer->fence_bytes;
     }
     header->guard_count = count;
 }
@@ -267,16 +266,15 @@ bool space_view_fence(struct space_view *view)
     if (count > SPACE_MAX_BUFFERS) return false;
     if (count == view->guard_count && !memcmp(view->guards, header->guards, bytes)) return true;
     for (uint32_t i = 0; i < view->guard_count; i++) {
-        const struct space_guard *g = &view->guards[i];
-        int rights = g->offset < outputs ? PROT_READ : PROT_READ | PROT_WRITE;
-        if (mprotect(view->base + g->offset, g->bytes, rights)) return false;
+        int rights = view->guards[i] < outputs ? PROT_READ : PROT_READ | PROT_WRITE;
+        if (mprotect(view->base + view->guards[i], PAGE, rights)) return false;
     }
     view->guard_count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct space_guard *g = &header->guards[i];
-        if (g->offset > view->bytes - PAGE) return false;
-        if (mprotect(view->base + g->offset, g->bytes, PROT_NONE)) return false;
-        view->guards[view->guard_count++] = *g;
+        uint64_t offset = header->guards[i];
+        if (offset > view->bytes - PAGE) return false;
+        if (mprotect(view->base + offset, PAGE, PROT_NONE)) return false;
+        view->guards[view->guard_count++] = offset;
     }
     return true;
 }

@@ -37,11 +37,6 @@ struct space_buffer {
     uint64_t fence, fence_bytes; /* the pages the buffer lives in; the next one is a guard */
 };
 
-/* A guard page that was set up for one call. */
-struct space_guard {
-    uint64_t offset, bytes;
-};
-
 /* The program's side. */
 struct space {
     int descriptor;
@@ -68,7 +63,7 @@ struct space_header {
     uint64_t fault_space;    /* address of the kernel's view */
     uint64_t private_bytes, private_start; /* private memory in use: at the fault, at the start */
     uint32_t guard_count;
-    struct space_guard guards[SPACE_MAX_BUFFERS];
+    uint64_t guards[SPACE_MAX_BUFFERS]; /* offsets of the guard pages of this call */
 };
 
 /* Create the memory file and the program's view. Closed by space_close. */
@@ -101,7 +96,7 @@ static inline struct space_header *space_header(const struct space *space)
     return (struct space_header *)(void *)space->base;
 }
 
-/* Put the guards of the buffers into the header, for space_fence. Call after the last
+/* Put the guards of the buffers into the header, for space_view_fence. Call after the last
  * space_place. */
 void space_publish_guards(struct space *space);
 
@@ -119,7 +114,7 @@ struct space_view {
     unsigned char *base;
     uint64_t bytes;
     uint32_t guard_count;
-    struct space_guard guards[SPACE_MAX_BUFFERS];
+    uint64_t guards[SPACE_MAX_BUFFERS];
 };
 
 /* Map a memory file the way a kernel sees it. */

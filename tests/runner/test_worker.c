@@ -3,11 +3,17 @@
 #include <check.h>
 #include <libgen.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "cases.h"
 #include "runner/devices/device.h"
 #include "runner/devices/worker_message.h"
+#include "runner/devices/worker_process.h"
 #include "runner/devices/worker_words.h"
 #include "suite.h"
 
@@ -17,16 +23,22 @@ static struct device *device;
 #define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
                    (int64_t[]){ __VA_ARGS__ }
 
-static struct device *open_worker(const char *program, const char *arguments)
+static struct device *open_with(const char *program, const char *arguments, struct device_options options)
 {
-    char ut[] = PROBE_UT, backend[1000];
+    char ut[] = PROBE_UT, backend[2000];
     snprintf(backend, sizeof backend, "worker:'%s/%s' %s", dirname(ut), program, arguments);
-    struct device_options options = { .backend = backend, .device_id = 7, .case_timeout_s = 0.5 };
+    options.backend = backend;
+    options.device_id = 7;
     const struct device_class *class = device_find(backend);
     struct device *out = NULL;
     struct status st = class->open(&out, &options);
     ck_assert_msg(!st.code, "%s", st.text);
     return out;
+}
+
+static struct device *open_worker(const char *program, const char *arguments)
+{
+    return open_with(program, arguments, (struct device_options){ .case_timeout_s = 0.5 });
 }
 
 static void open_peer(void)
@@ -388,6 +400,257 @@ START_TEST(the_example_in_c_computes)
 }
 END_TEST
 
+/* --- processes ------------------------------------------------------------------------------------------ */
+
+/* What the worker is told first. */
+START_TEST(the_greeting_says_who_and_where)
+{
+    for (int jit = 0; jit < 2; jit++) {
+        struct device *other = open_with("tests/plugin/worker-peer", "proud",
+                                         (struct device_options){ .case_timeout_s = 9, .jit_compile = jit });
+        char want[200];
+        snprintf(want, sizeof want, "device exited with status 4 in its start: {\"hello\":\"probe-ut\",\"protocol\":1,"
+                                    "\"device\":7,\"jit_compile\":%s,\"memory\":\"/proc/self/fd/3\"}",
+                 jit ? "true" : "false");
+        struct status st = other->class->ready(other);
+        ck_assert_msg(strstr(st.text, want) != NULL, "%s", st.text);
+        other->class->close(other);
+    }
+}
+END_TEST
+
+/* One that ended between two calls. */
+START_TEST(a_worker_that_is_gone_is_missed_and_replaced)
+{
+    struct value x = ramp_value(&arena, DT_F32, true, SHAPE(5));
+    struct api_case c = make_case(&arena, "Torch", "dies_later", list_value(&arena, 1, x));
+    struct device_result r;
+    ck_assert(!run(&r, &c, false).code);
+    usleep(300000);
+    c = make_case(&arena, "Torch", "echo", list_value(&arena, 1, x));
+    ck_assert_str_eq(run(&r, &c, false).text, "device crashed: SIGALRM in Torch.echo.0");
+    struct status st = run(&r, &c, false);
+    ck_assert_msg(!st.code, "%s", st.text);
+}
+END_TEST
+
+/* Lines longer than a socket or a pipe holds, without a time limit and with one of months. */
+START_TEST(long_lines_go_both_ways)
+{
+    const double limits[] = { 0, 1e7, 60 };
+    enum { N = 3 << 20 };
+    char *text = malloc(N + 1);
+    for (int i = 0; i < N; i++)
+        text[i] = (char)('a' + i % 23);
+    text[N] = '\0';
+    struct api_case c = make_case(&arena, "Torch", "echo", list_value(&arena, 1, string_value(text)));
+    for (int i = 0; i < 3; i++) {
+        struct device *other = open_with("tests/plugin/worker-peer", "well",
+                                         (struct device_options){ .case_timeout_s = limits[i] });
+        struct device_result r;
+        struct status st = other->class->run(other, &r, &arena, &c, false);
+        ck_assert_msg(!st.code, "%s", st.text);
+        ck_assert_str_eq(r.outputs.list.items[0].string, text);
+        other->class->close(other);
+    }
+    free(text);
+}
+END_TEST
+
+static void tick(int signal)
+{
+    (void)signal;
+}
+
+/* Signals of the program's own interrupt the waiting and change nothing. */
+START_TEST(signals_change_nothing)
+{
+    const struct itimerval each_ms = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+    struct sigaction action = { .sa_handler = tick }, before;
+    struct value x = ramp_value(&arena, DT_F32, true, SHAPE(500, 1000));
+    struct api_case c = make_case(&arena, "Torch", "echo", list_value(&arena, 1, x));
+    struct device *patient = open_with("tests/plugin/worker-peer", "well",
+                                       (struct device_options){ .case_timeout_s = 60 });
+    struct device_result r;
+    ck_assert_int_eq(sigaction(SIGALRM, &action, &before), 0);
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &each_ms, NULL), 0);
+    for (int i = 0; i < 10; i++) {
+        struct status st = patient->class->run(patient, &r, &arena, &c, false);
+        ck_assert_msg(!st.code, "%s", st.text);
+        ck_assert_mem_eq(r.outputs.list.items[0].tensor.tensor->data, x.tensor.tensor->data, 2000000);
+    }
+    struct api_case hang = make_case(&arena, "Torch", "hang", list_value(&arena, 0));
+    ck_assert_str_eq(run(&r, &hang, false).text, "device hung for 0.5 s in Torch.hang.0");
+    ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
+    ck_assert_int_eq(sigaction(SIGALRM, &before, NULL), 0);
+    patient->class->close(patient);
+}
+END_TEST
+
+/* The limit on memory is the worker's, not the program's. */
+START_TEST(memory_is_limited)
+{
+    struct device *other = open_with("tests/plugin/worker-peer", "well",
+                                     (struct device_options){ .case_timeout_s = 60,
+                                                              .memory_limit_bytes = 64 << 20 });
+    struct api_case c = make_case(&arena, "Torch", "hog", list_value(&arena, 0));
+    struct device_result r;
+    ck_assert_str_eq(other->class->run(other, &r, &arena, &c, false).text,
+                     "device exited with status 6 in Torch.hog.0: no memory left");
+    other->class->close(other);
+}
+END_TEST
+
+/* A command has at most 255 words. */
+START_TEST(commands_of_many_words)
+{
+    for (int n = 255; n <= 256; n++) {
+        char words[1000] = "well";
+        for (int i = 2; i < n; i++)
+            strcat(words, " w");
+        struct device *other = open_worker("tests/plugin/worker-peer", words);
+        struct status st = other->class->ready(other);
+        if (n == 255) ck_assert_msg(!st.code, "%s", st.text);
+        else ck_assert_msg(strstr(st.text, "device exited with status 127 in its start") != NULL, "%s", st.text);
+        other->class->close(other);
+    }
+}
+END_TEST
+
+/* Starts that come to nothing are made at growing distances, and an end. */
+START_TEST(starts_in_vain_come_to_an_end)
+{
+    struct device *other = open_worker("tests/plugin/worker-peer", "old");
+    struct api_case c = make_case(&arena, "Torch", "echo", list_value(&arena, 0));
+    struct device_result r;
+    struct timespec from, to;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    for (int i = 0; i < 6; i++) {
+        struct status st = other->class->run(other, &r, &arena, &c, false);
+        ck_assert_int_eq(st.code, STATUS_DEVICE);
+        ck_assert_str_eq(st.text, "the worker speaks version 0 of the protocol, this program version 1");
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    ck_assert_int_ge(to.tv_sec - from.tv_sec, 5); /* 0.4 + 0.8 + 1.6 + 3.2 s */
+    for (int i = 0; i < 2; i++) {
+        struct status st = other->class->run(other, &r, &arena, &c, false);
+        ck_assert_int_eq(st.code, STATUS_SKIP);
+        ck_assert_msg(strstr(st.text, "cannot be kept running: 6 starts in a row came to nothing") != NULL, "%s",
+                      st.text);
+    }
+    other->class->close(other);
+}
+END_TEST
+
+/* Without the process that forks workers there is no telling, and no other worker. */
+START_TEST(without_a_zygote_nothing_starts)
+{
+    struct device *other = open_worker("tests/plugin/worker-peer", "well");
+    struct api_case c = make_case(&arena, "Torch", "parricide", list_value(&arena, 0));
+    struct device_result r;
+    struct status st = other->class->run(other, &r, &arena, &c, false);
+    ck_assert_int_eq(st.code, STATUS_IO);
+    ck_assert_msg(!strncmp(st.text, "cannot tell how kernel process ", 31), "%s", st.text);
+    st = other->class->run(other, &r, &arena, &c, false);
+    ck_assert_int_eq(st.code, STATUS_IO);
+    ck_assert_msg(!strncmp(st.text, "cannot start a kernel process: ", 31), "%s", st.text);
+    other->class->close(other);
+}
+END_TEST
+
+/* Memory beyond what is kept is given back, and no less than a page is. */
+START_TEST(shared_memory_is_trimmed)
+{
+    struct worker_process process = { .words = NULL };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 64 * page;
+    ck_assert(!worker_process_open(&process).code);
+    worker_process_trim(&process, 0); /* nothing yet */
+    ck_assert(!process.memory.reserve(&process.memory, bytes - 5).code);
+    ck_assert_uint_eq(process.memory.bytes, bytes);
+    ck_assert(!process.memory.reserve(&process.memory, 3).code); /* it does not shrink */
+    ck_assert_uint_eq(process.memory.bytes, bytes);
+    memset(process.memory.base, 1, bytes);
+    worker_process_trim(&process, bytes);
+    ck_assert_int_eq(process.memory.base[bytes - 1], 1);
+    worker_process_trim(&process, 2 * page + 7);
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(process.memory.base[i], i < 2 * page);
+    /* What another has lengthened is seen, and seals keep it from being shortened. */
+    process.memory.bytes = page;
+    ck_assert(!process.memory.reserve(&process.memory, 2 * page).code);
+    ck_assert_uint_eq(process.memory.bytes, bytes);
+    ck_assert_int_ne(ftruncate(process.memory_descriptor, 0), 0);
+    worker_process_close(&process);
+    worker_process_close(&process);
+}
+END_TEST
+
+/* Where addresses are few, less shared memory will do; where there are none, it says so. */
+START_TEST(few_addresses_will_do)
+{
+    if (SANITIZED) return; /* their shadow takes all addresses there are */
+    struct worker_process process = { .words = NULL };
+    struct rlimit usual, few;
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    ck_assert_int_eq(fscanf(statm, "%lu", &pages), 1);
+    fclose(statm);
+    uint64_t now = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    ck_assert_int_eq(getrlimit(RLIMIT_AS, &usual), 0);
+    few = usual;
+    few.rlim_cur = now + ((rlim_t)3 << 32);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &few), 0);
+    struct status st = worker_process_open(&process);
+    ck_assert_msg(!st.code, "%s", st.text);
+    ck_assert_uint_eq(process.memory.limit, (uint64_t)1 << 33);
+    worker_process_close(&process);
+    few.rlim_cur = now + ((rlim_t)1 << 29);
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &few), 0);
+    ck_assert_str_eq(worker_process_open(&process).text, "cannot map shared memory: Cannot allocate memory");
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &usual), 0);
+}
+END_TEST
+
+/* With no descriptor left, one, two ... until the worker greets: each refusal is told, and leaves none open. */
+START_TEST(descriptors_may_run_out)
+{
+    static const char *const texts[] = { "cannot make the socket to kernel processes: Too many open files",
+                                         "cannot make a pipe: Too many open files" };
+    enum { N = sizeof texts / sizeof *texts };
+    char ut[] = PROBE_UT, backend[1000];
+    bool seen[N] = { false };
+    struct rlimit usual, few;
+    snprintf(backend, sizeof backend, "worker:'%s/tests/plugin/worker-peer' well", dirname(ut));
+    struct device_options options = { .backend = backend, .case_timeout_s = 60 };
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    few = usual;
+    int lowest = dup(0);
+    close(lowest);
+    for (few.rlim_cur = (rlim_t)lowest;; few.rlim_cur++) {
+        struct device *other = NULL;
+        size_t i = 0;
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+        struct status st = device_find(backend)->open(&other, &options);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        int next = dup(0);
+        close(next);
+        if (!st.code) {
+            st = other->class->ready(other);
+            ck_assert_msg(!st.code, "%s", st.text);
+            other->class->close(other);
+            break;
+        }
+        ck_assert_int_eq(st.code, STATUS_IO);
+        ck_assert_int_eq(next, lowest);
+        while (i < N && strcmp(texts[i], st.text) != 0) i++;
+        ck_assert_msg(i < N, "%s", st.text);
+        seen[i] = true;
+    }
+    for (size_t i = 0; i < N; i++)
+        ck_assert_msg(seen[i], "never said: %s", texts[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("worker");
@@ -410,6 +673,17 @@ int main(void)
     tcase_add_test(tests, commands_that_are_not_there);
     tcase_add_test(tests, autocast_follows_the_dtypes);
     tcase_add_test(tests, the_example_in_c_computes);
+    tcase_add_test(tests, the_greeting_says_who_and_where);
+    tcase_add_test(tests, a_worker_that_is_gone_is_missed_and_replaced);
+    tcase_add_test(tests, long_lines_go_both_ways);
+    tcase_add_test(tests, signals_change_nothing);
+    tcase_add_test(tests, memory_is_limited);
+    tcase_add_test(tests, commands_of_many_words);
+    tcase_add_test(tests, starts_in_vain_come_to_an_end);
+    tcase_add_test(tests, without_a_zygote_nothing_starts);
+    tcase_add_test(tests, shared_memory_is_trimmed);
+    tcase_add_test(tests, few_addresses_will_do);
+    tcase_add_test(tests, descriptors_may_run_out);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

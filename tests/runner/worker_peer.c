@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const char *const greetings[][2] = {
@@ -63,6 +64,22 @@ static void act(const char *deed)
             sleep(1);
     }
     if (!strcmp(deed, "killed")) raise(SIGKILL);
+    if (!strcmp(deed, "dies_later")) {
+        const struct itimerval soon = { .it_value = { .tv_usec = 20000 } };
+        setitimer(ITIMER_REAL, &soon, NULL);
+    }
+    if (!strcmp(deed, "parricide")) {
+        kill(getppid(), SIGKILL);
+        for (;;)
+            pause();
+    }
+    if (!strcmp(deed, "hog")) {
+        volatile char *block;
+        while ((block = malloc(1 << 20)))
+            *block = 1;
+        fprintf(stderr, "no memory left\n");
+        exit(6);
+    }
     if (!strcmp(deed, "endless"))
         for (;;)
             fputs("0123456789", stdout);
@@ -98,6 +115,8 @@ int main(int count, char **arguments)
         const cJSON *number = cJSON_GetObjectItem(request, "run");
         if (!number) {
             if (!strcmp(greeting, "dying")) exit(4);
+            if (!strcmp(greeting, "proud")) /* of what it was told */
+                fprintf(stderr, "%s", line), exit(4);
             for (size_t i = 0; i < sizeof greetings / sizeof *greetings; i++)
                 if (!strcmp(greetings[i][0], greeting)) puts(greetings[i][1]);
         } else {

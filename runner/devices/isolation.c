@@ -218,7 +218,7 @@ static struct status wait_answer(struct isolation *isolation, double timeout_s)
         if (!watched[0].revents) continue;
         struct isolation_message answer;
         ssize_t got = recv(isolation->socket, &answer, sizeof answer, MSG_DONTWAIT);
-        if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (got < 0 && errno == EAGAIN) continue;
         if (got != (ssize_t)sizeof answer || answer.sequence != isolation->sequence)
             return bury(isolation, false, 0);
         return status_ok();

@@ -125,8 +125,7 @@ struct status binding_open(struct binding *b, struct arena *arena,
         if (!manifest_serves(b->kernel, c->type, c->api)) continue;
         struct status st = try_kernel(&fits, b);
         if (!st.code && fits) return st;
-        if (st.code != STATUS_OK && st.code != STATUS_SKIP && st.code != STATUS_BAD_INPUT)
-            return st;
+        if (st.code == STATUS_NO_MEMORY) return st;
         last = st.code ? status_error(STATUS_SKIP, "%s has no kernel for these arguments of "
                                       "%s.%s: %s", manifest->title, c->type, c->api, st.text)
                        : status_error(STATUS_SKIP, "%s has no kernel for these arguments of "

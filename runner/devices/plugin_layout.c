@@ -1,5 +1,6 @@
 #include "runner/devices/plugin_layout.h"
 
+#include <assert.h>
 #include <string.h>
 
 void layout_convert(void *out, enum dtype to, const void *in, enum dtype from, size_t n)
@@ -48,7 +49,8 @@ static void gather(unsigned char *out, const unsigned char *in, size_t bytes, in
                    const int64_t *shape, const int64_t *stride)
 {
     int64_t index[TENSOR_MAX_RANK] = { 0 };
-    int64_t inner = rank ? shape[rank - 1] : 1, step = rank ? stride[rank - 1] : 0;
+    assert(rank); /* a scalar is dense */
+    int64_t inner = shape[rank - 1], step = stride[rank - 1];
     for (int i = 0; i < rank; i++)
         if (!shape[i]) return;
     for (;;) {
@@ -119,8 +121,8 @@ struct status layout_load(struct tensor *out, enum dtype dtype, const struct ten
 
     TRY(tensor_create(&result, arena, dtype, stored->rank, stored->shape));
     for (int i = stored->rank - 1; i >= 0; i--) {
-        ordered.stride[axes ? axes[i] : i] = step;
-        step *= stored->shape[axes ? axes[i] : i];
+        ordered.stride[axes[i]] = step;
+        step *= stored->shape[axes[i]];
     }
     TRY(layout_store(result.data, dtype, stored->rank, stored->shape, NULL, &ordered, arena));
     *out = result;

@@ -388,7 +388,7 @@ static const struct json_key backward_keys[] = {
 static bool is_identifier(const char *text)
 {
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    return n > 0 && !text[n] && (text[0] < '0' || text[0] > '9');
+    return n > 0 && !text[n] && text[0] > '9';
 }
 
 /* "input", "dim = -1", "*sizes". */

@@ -291,7 +291,6 @@ static enum reading read_some(struct worker_process *process)
     for (;;) {
         ssize_t got = read(process->from, buffer, sizeof buffer);
         if (got == 0) return READING_END;
-        if (got < 0 && errno == EINTR) continue;
         if (got < 0) return errno == EAGAIN ? READING_MORE : READING_END;
         if (line->used + (size_t)got > WORKER_LINE_MAX) return READING_TOO_LONG;
         const char *newline = memchr(buffer, '\n', (size_t)got);
@@ -309,10 +308,8 @@ static bool write_some(struct worker_process *process, const char *line, size_t 
 {
     while (*sent < bytes) {
         ssize_t done = send(process->to, line + *sent, bytes - *sent, MSG_NOSIGNAL);
-        if (done > 0) *sent += (size_t)done;
-        else if (done < 0 && errno == EAGAIN) return true;
-        else if (done < 0 && errno == EINTR) continue;
-        else return false;
+        if (done < 0) return errno == EAGAIN;
+        *sent += (size_t)done;
     }
     return true;
 }

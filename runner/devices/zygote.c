@@ -3,6 +3,7 @@
  * share the socket. */
 #include "runner/devices/zygote.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -60,11 +61,10 @@ static bool children_add(struct children *children, pid_t pid)
 
 static void children_remove(struct children *children, pid_t pid)
 {
-    for (size_t i = 0; i < children->count; i++) {
-        if (children->pids[i] != pid) continue;
-        children->pids[i] = children->pids[--children->count];
-        return;
-    }
+    size_t i = 0;
+    for (; children->pids[i] != pid; i++)
+        assert(i + 1 < children->count); /* it was waited for, so it is one of them */
+    children->pids[i] = children->pids[--children->count];
 }
 
 /* Descriptors are numbered from 3 on in the child, in the order given, and nothing else stays
@@ -137,7 +137,7 @@ static bool receive(int socket, struct request *request, int *descriptors, size_
     *count = 0;
     if (got != (ssize_t)sizeof *request) return false;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    if (header) { /* `ask` sends descriptors and nothing else beside a request */
         *count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         memcpy(descriptors, CMSG_DATA(header), *count * sizeof(int));
     }
@@ -154,7 +154,7 @@ static void serve(int inherited)
 
     (void)setsid();
     /* Whatever the program had open, another zygote's socket for one, is not ours to keep. */
-    int socket = inherited == SOCKET ? SOCKET : dup2(inherited, SOCKET);
+    int socket = dup2(inherited, SOCKET);
     if (socket != SOCKET) return;
     (void)close_range(SOCKET + 1, ~0u, 0);
     while (receive(socket, &request, descriptors, &count)) {

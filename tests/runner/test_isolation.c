@@ -23,7 +23,7 @@ enum deed {
     ADD_ONE, CRASH_NULL, CRASH_WILD, ABORT, EXIT, QUIET_EXIT, HANG, OVERFLOW_STACK, PAST_OUTPUT,
     BEFORE_OUTPUT, FAR_PAST_OUTPUT, MODIFY_INPUT, PAST_INPUT, HOG, DIVIDE, KILL_SELF, PRINT_MUCH,
     CLOSE_ALL, REFUSE, FILL_HEADER, READ_PAST_INPUT, BAD_ALLOC, BUS, BEFORE_INPUT, FAR_INPUT,
-    FAR_OUTPUT, WRITE_REQUEST, NAMELESS, ODD_NAME, SEND_SHORT, SEND_FORGED, DIE_LATER, NAP
+    FAR_OUTPUT, WRITE_REQUEST, NAMELESS, ODD_NAME, SEND_SHORT, SEND_FORGED, DIE_LATER, NAP, PARRICIDE
 };
 
 struct order {
@@ -135,6 +135,9 @@ __attribute__((no_sanitize("undefined"))) static void deed_process(const struct 
         break;
     }
     case NAP: (void)usleep(100000); break;
+    case PARRICIDE:
+        (void)kill(getppid(), SIGKILL);
+        for (;;) pause();
     case CLOSE_ALL:
         (void)close_range(3, ~0u, 0);
         pause();
@@ -757,6 +760,23 @@ START_TEST(few_addresses_will_do)
 }
 END_TEST
 
+/* Where files may not be long, there is no shared memory. */
+START_TEST(files_may_be_limited)
+{
+    struct rlimit usual, small;
+    struct space space;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = usual;
+    small.rlim_cur = 1 << 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct status st = space_open(&space);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    (void)signal(SIGXFSZ, before);
+    ck_assert_str_eq(st.text, "cannot map shared memory: File too large");
+}
+END_TEST
+
 /* --- descriptors that run out ------------------------------------------------------------------------------- */
 
 /* Try with no descriptor left, then one, two ... until it works; what it says before is counted by text. */
@@ -841,13 +861,15 @@ START_TEST(a_zygote_that_cannot)
     struct status st = zygote_spawn(zygote, &pid, napper, many, ZYGOTE_MAX_DESCRIPTORS + 1);
     ck_assert_int_eq(st.code, STATUS_INTERNAL);
     ck_assert_str_eq(st.text, "9 descriptors for a kernel process; at most 8");
-    /* This process is no child of it. */
+    /* This process is no child of it, and asking changes nothing. */
     snprintf(text, sizeof text, "cannot tell how kernel process %ld ended: No child processes", (long)getpid());
     ck_assert_str_eq(zygote_reap(zygote, getpid(), &wait_status).text, text);
     /* As many as it takes, the full number of descriptors too. */
     ck_assert(!zygote_spawn(zygote, &pid, napper, many, ZYGOTE_MAX_DESCRIPTORS).code);
     ck_assert(!zygote_reap(zygote, pid, &wait_status).code);
+    zygote_stop(zygote);
     /* One that was killed. */
+    ck_assert(!zygote_start(&zygote).code);
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert(!zygote_spawn(zygote, &pid, parent_teller, &ends[1], 1).code);
     ck_assert_int_eq(read(ends[0], &parent, sizeof parent), sizeof parent);
@@ -863,6 +885,43 @@ START_TEST(a_zygote_that_cannot)
     zygote_stop(zygote);
     close(ends[0]);
     close(ends[1]);
+}
+END_TEST
+
+/* The kernel takes the zygote along: nobody can tell how it ended, and no other can be started. */
+START_TEST(without_a_zygote_nothing_starts)
+{
+    struct zygote *zygote;
+    ck_assert(!zygote_start(&zygote).code);
+    struct isolation *isolation = open_isolation(zygote, false);
+    struct status st = call(isolation, PARRICIDE, 3);
+    ck_assert_int_eq(st.code, STATUS_IO);
+    ck_assert_msg(!strncmp(st.text, "cannot tell how kernel process ", 31), "%s", st.text);
+    st = call(isolation, ADD_ONE, 3);
+    ck_assert_int_eq(st.code, STATUS_IO);
+    ck_assert_msg(!strncmp(st.text, "cannot start a kernel process: ", 31), "%s", st.text);
+    isolation_close(isolation);
+    zygote_stop(zygote);
+}
+END_TEST
+
+/* A stack of any size that the program may have is 8 MB for a kernel, and its end is told. */
+START_TEST(stacks_are_limited)
+{
+    struct rlimit usual, large;
+    struct zygote *zygote;
+    ck_assert_int_eq(getrlimit(RLIMIT_STACK, &usual), 0);
+    if (usual.rlim_max < (rlim_t)64 << 20) return;
+    large = usual;
+    large.rlim_cur = (rlim_t)64 << 20;
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &large), 0);
+    ck_assert(!zygote_start(&zygote).code);
+    ck_assert_int_eq(setrlimit(RLIMIT_STACK, &usual), 0);
+    struct isolation *isolation = open_isolation(zygote, false);
+    ck_assert(!call(isolation, ADD_ONE, 3).code);
+    ck_assert_str_eq(call(isolation, OVERFLOW_STACK, 3).text, "device overflowed its stack in some_kernel");
+    isolation_close(isolation);
+    zygote_stop(zygote);
 }
 END_TEST
 
@@ -923,8 +982,11 @@ int main(void)
     tcase_add_test(tests, guards_of_any_header);
     tcase_add_test(tests, views_of_no_shared_memory);
     tcase_add_test(tests, few_addresses_will_do);
+    tcase_add_test(tests, files_may_be_limited);
     tcase_add_test(tests, descriptors_may_run_out);
     tcase_add_test(tests, a_zygote_that_cannot);
+    tcase_add_test(tests, without_a_zygote_nothing_starts);
+    tcase_add_test(tests, stacks_are_limited);
     tcase_add_test(tests, many_children);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

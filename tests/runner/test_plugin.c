@@ -501,6 +501,24 @@ START_TEST(missing_libraries_and_symbols)
 }
 END_TEST
 
+/* A device is named whole, or by what stands before its colon when something stands behind. */
+START_TEST(devices_are_found_by_name)
+{
+    static const struct {
+        const char *backend, *class;
+    } table[] = {
+        { "cpu", "cpu" },       { "recorded", "recorded" }, { "plugin:x", "plugin" }, { "worker:x", "worker" },
+        { "plugin:", NULL },    { "worker", NULL },         { "plugin", NULL },       { "cp", NULL },
+        { "cpu2", NULL },       { "", NULL },               { ":x", NULL },           { "plug:x", NULL },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct device_class *class = device_find(table[i].backend);
+        if (!table[i].class) ck_assert_msg(class == NULL, "%s", table[i].backend);
+        else ck_assert_msg(class && !strcmp(class->name, table[i].class), "%s", table[i].backend);
+    }
+}
+END_TEST
+
 /* --- calls by libffi, one kind after the other ------------------------------------------------------- */
 
 static const struct {
@@ -826,6 +844,7 @@ int main(void)
     tcase_add_test(tests, unwritten_elements_show);
     tcase_add_test(tests, in_process_gives_the_same);
     tcase_add_test(tests, missing_libraries_and_symbols);
+    tcase_add_test(tests, devices_are_found_by_name);
     tcase_add_loop_test(tests, results_are_judged_in_their_type, 0, sizeof checked / sizeof *checked);
     tcase_add_loop_test(tests, slots_keep_results, 0, sizeof kept / sizeof *kept);
     tcase_add_test(tests, codes_are_explained_where_they_can_be);

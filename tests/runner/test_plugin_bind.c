@@ -718,6 +718,10 @@ static const struct {
     { Y ", \"initial\": 2.5, \"returns\": \"'float16'\" }", DT_F16, 6, { 2.5, 2.5, 2.5, 2.5, 2.5, 2.5 } },
     { Y ", \"initial\": \"x\", \"axes\": \"[1, 0]\" }", DT_F32, 6, { 1, 2, 3, 4, 5, 6 } },
     { Y ", \"initial\": \"i\", \"returns\": \"'int64'\" }", DT_I64, 6, { 1, 2, 3, 1, 2, 3 } },
+    { Y_OF("\"shape\": \"[2]\", \"dtype\": \"'complex64'\", \"returns\": \"'complex128'\", \"initial\": 2"),
+      DT_C128, 2, { 2, 0 } },
+    { Y_OF("\"shape\": \"[2, 3]\", \"dtype\": \"'complex64'\", \"initial\": \"z\""), DT_C64, 6,
+      { 0, 1, 2, 3, 4, 5 } },
     { "{ \"name\": \"y\", \"initial\": \"i\" }", DT_F64, 3, { 1, 2, 3 } }, /* as recorded: float64 [3] */
 };
 
@@ -729,7 +733,7 @@ START_TEST(outputs_start_as_the_manifest_says)
     ck_assert(!parse(pieces).code);
     struct api_case c = usual_case();
     struct value recorded = ramp_value(&arena, DT_F64, false, SHAPE(3));
-    c.outputs = list_value(&arena, 1, list_value(&arena, 1, recorded));
+    c.outputs = list_value(&arena, 1, dict_value(&arena, 1, "k", recorded));
     struct status st = build_forward(&c, &program);
     ck_assert_msg(!st.code, "%s", st.text);
     ck_assert(!binding_collect_outputs(&outputs, binding).code);
@@ -804,7 +808,7 @@ START_TEST(gradients_stand_where_their_arguments_do)
     const char *pieces[PIECES] = {
         [OUTPUTS] = "{ \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\", \"initial\": \"x\" }, "
                     "{ \"name\": \"k\", \"shape\": \"[3]\", \"dtype\": \"'float32'\", \"initial\": 8 }",
-        [BACKWARD] = "\"let\": { \"g\": \"cotangents[1]\" }, \"gradients\": ["
+        [BACKWARD] = "\"when\": \"len(outputs) == 2\", \"let\": { \"g\": \"cotangents[1]\" }, \"gradients\": ["
                      "{ \"name\": \"dl\", \"of\": \"l[0]\", \"initial\": \"cotangent\" }, "
                      "{ \"name\": \"dn\", \"of\": \"n\" }, "
                      "{ \"name\": \"di\", \"of\": \"i\" }, "
@@ -818,7 +822,8 @@ START_TEST(gradients_stand_where_their_arguments_do)
     ck_assert(!parse(pieces).code);
     struct api_case c = usual_case();
     struct value g = tensor_value(&arena, DT_F32, false, SHAPE(2, 3), nines, 6);
-    c.cotangents = list_value(&arena, 2, list_value(&arena, 1, g), none_value());
+    struct value unstored = { .kind = VALUE_TENSOR };
+    c.cotangents = list_value(&arena, 2, list_value(&arena, 1, g), unstored);
     struct status st = build_backward(&c, &program);
     ck_assert_msg(!st.code, "%s", st.text);
     const struct program_argument *a = argument_of(program, 0, 0);
@@ -835,6 +840,11 @@ START_TEST(gradients_stand_where_their_arguments_do)
     ck_assert_int_eq(gradients.list.items[1].kind, VALUE_NONE); /* z: no kernel for it */
     ck_assert_int_eq(gradients.list.items[2].kind, VALUE_NONE); /* i: requires none */
     check_gradient(&gradients.list.items[0], (double[]){ 0, 0, 0, 0, 0, 0 });
+    /* Where nothing says that none is required, one is. */
+    c.args.list.items[2].tensor.record = NULL;
+    ck_assert(!build_backward(&c, &program).code);
+    ck_assert(!binding_collect_gradients(&gradients, binding).code);
+    ck_assert_int_eq(gradients.list.items[2].kind, VALUE_TENSOR);
 }
 END_TEST
 

@@ -39,8 +39,8 @@ static void write_values(FILE *out, const char *words)
     int used;
     bool comma = false;
     for (; sscanf(words, "%63s%n", word, &used) == 1; words += used) {
-        if (comma && *word != ']') fputs(",", out);
-        comma = *word != '[';
+        if (comma && !strchr("]}", *word)) fputs(",", out);
+        comma = !strchr("[{", *word);
         if (word[1] != ':') {
             fputs(word, out);
             continue;
@@ -227,6 +227,7 @@ static const struct {
 } forwards[] = {
     { { "Torch.exp", "x:2", "o:2", NULL, false }, "o", NULL },
     { { "Torch.topk", "x:2", "[ o:2 [ p:2 7 ] ] null", NULL, false }, "o p 7 -", NULL },
+    { { "Torch.topk", "x:2", "{\"k\": [ o:2 p:2 ] }", NULL, false }, "o p", NULL },
     { { "Torch.sum", "x:2", "o:", NULL, false }, "o", NULL },
     { { "Torch.exp", "x:2", "?:2", NULL, false }, NULL, "The dump does not store output 0 of this call." },
     { { "Torch.topk", "x:2", "[ o:2 ?:2 ]", NULL, false }, NULL,

@@ -303,12 +303,16 @@ END_TEST
 /* A line without end is cut off before it fills the memory. */
 START_TEST(endless_lines_end)
 {
+    struct device *patient = open_with("tests/plugin/worker-peer", "well",
+                                       (struct device_options){ .case_timeout_s = 60 });
     struct api_case c = make_case(&arena, "Torch", "endless", list_value(&arena, 0));
     struct device_result r;
-    struct status st = run(&r, &c, false);
+    struct status st = patient->class->run(patient, &r, &arena, &c, false);
     ck_assert_int_eq(st.code, STATUS_DEVICE);
+    ck_assert_str_eq(st.text, "device sent more than 67108864 bytes without a newline");
     c = make_case(&arena, "Torch", "echo", list_value(&arena, 0));
-    ck_assert(!run(&r, &c, false).code);
+    ck_assert(!patient->class->run(patient, &r, &arena, &c, false).code);
+    patient->class->close(patient);
 }
 END_TEST
 
@@ -370,6 +374,14 @@ START_TEST(autocast_follows_the_dtypes)
     c.args = list_value(&arena, 1, f16);
     ck_assert_int_eq(worker_autocast(&c), DT_NONE); /* nobody autocasts to float32 */
     c.outputs = list_value(&arena, 1, i64);
+    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    c.outputs = list_value(&arena, 1, f16);
+    ck_assert_int_eq(worker_autocast(&c), DT_NONE); /* it has that dtype already */
+    c.args = list_value(&arena, 1, f32);
+    ck_assert_int_eq(worker_autocast(&c), DT_F16);
+    c.outputs = list_value(&arena, 1, int_value(5));
+    ck_assert_int_eq(worker_autocast(&c), DT_NONE);
+    c.outputs = list_value(&arena, 1, (struct value){ .kind = VALUE_TENSOR });
     ck_assert_int_eq(worker_autocast(&c), DT_NONE);
 }
 END_TEST
@@ -580,6 +592,17 @@ START_TEST(shared_memory_is_trimmed)
     ck_assert(!process.memory.reserve(&process.memory, 2 * page).code);
     ck_assert_uint_eq(process.memory.bytes, bytes);
     ck_assert_int_ne(ftruncate(process.memory_descriptor, 0), 0);
+    /* A limit on the sizes of files is one on this, too. */
+    struct rlimit usual, small;
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = usual;
+    small.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct status st = process.memory.reserve(&process.memory, bytes + 1);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    (void)signal(SIGXFSZ, before);
+    ck_assert_str_eq(st.text, "cannot enlarge shared memory: File too large");
     worker_process_close(&process);
     worker_process_close(&process);
 }

@@ -1,9 +1,11 @@
 /* The lines of the worker protocol, literally: requests for calls of every kind, and answers right
  * and wrong, without a process at the other end. What a process logs is here too. */
 #include <check.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cases.h"
@@ -415,6 +417,29 @@ START_TEST(the_end_of_a_log_is_kept)
 }
 END_TEST
 
+/* A process that prints without end does not keep its reader: 256 KB at a time. */
+START_TEST(much_is_read_in_turns)
+{
+    enum { BLOCK = 4096, BLOCKS = 100 };
+    struct process_log log;
+    char block[BLOCK];
+    int ends[2], left;
+    memset(block, 'x', BLOCK);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20), 1 << 20);
+    process_log_open(&log, ends[0]);
+    for (int i = 0; i < BLOCKS; i++)
+        ck_assert_int_eq(write(ends[1], block, BLOCK), BLOCK);
+    close(ends[1]);
+    process_log_drain(&log);
+    ck_assert_int_ge(log.descriptor, 0);
+    ck_assert_int_eq(ioctl(log.descriptor, FIONREAD, &left), 0);
+    ck_assert_int_eq(left, (BLOCKS - 64) * BLOCK);
+    process_log_drain(&log);
+    ck_assert_int_eq(log.descriptor, -1);
+}
+END_TEST
+
 START_TEST(signals_have_names)
 {
     char text[32];
@@ -442,6 +467,7 @@ int main(void)
     tcase_add_loop_test(tests, greetings_are_understood, 0, sizeof greetings / sizeof *greetings);
     tcase_add_test(tests, last_words_are_one_line);
     tcase_add_test(tests, the_end_of_a_log_is_kept);
+    tcase_add_test(tests, much_is_read_in_turns);
     tcase_add_test(tests, signals_have_names);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

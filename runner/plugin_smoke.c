@@ -146,6 +146,7 @@ static bool asks_for_tensor(const char *text, const char *name)
     return false;
 }
 
+/* Does the forward direction of a kernel? */
 static bool function_uses_tensor(const struct manifest_function *f, const char *name)
 {
     for (size_t i = 0; i < f->n_lets; i++)
@@ -153,7 +154,7 @@ static bool function_uses_tensor(const struct manifest_function *f, const char *
     for (size_t i = 0; i < f->n_outputs; i++) {
         const struct manifest_output *o = &f->outputs[i];
         if (asks_for_tensor(o->shape, name) || asks_for_tensor(o->dtype, name) ||
-            asks_for_tensor(o->returns, name) || (o->of && !strcmp(o->of, name)))
+            asks_for_tensor(o->returns, name))
             return true;
     }
     for (size_t i = 0; i < f->steps.count; i++)

@@ -404,6 +404,49 @@ START_TEST(outputs_of_a_loop_are_stored_alike)
 }
 END_TEST
 
+/* What a loop goes over has the shape of its output, or broadcasts to it. */
+START_TEST(shapes_of_a_loop_agree)
+{
+    static const struct {
+        const char *steps, *text;
+    } table[] = {
+        { ELEMENT_OF("k", "f32"), AT_STEP "\"k\" is not an output of the result's type and the loop's shape and "
+                                          "axes" },
+        { LOOP("{ \"element_address\": \"k\" }"),
+          AT_ARGUMENT "the output has another dtype, shape or axes than the loop needs" },
+        { LOOP("{ \"element\": \"three\", \"type\": \"i64\" }"),
+          AT_ARGUMENT "the tensor does not broadcast to the loop's shape" },
+        { LOOP("{ \"element\": \"i\", \"type\": \"i64\" }"), "" },
+        { LOOP("{ \"element_address\": \"i\", \"cast\": \"'float16'\" }"), "" },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const char *pieces[PIECES] = {
+            [PARAMETERS] = "\"x\", \"z\", \"i\", \"three\", \"l\"",
+            [OUTPUTS] = Y " }, { \"name\": \"k\", \"shape\": \"[3, 2]\", \"dtype\": \"'float32'\" }",
+            [STEPS] = table[i].steps };
+        const struct program *program;
+        ck_assert(!parse(pieces).code);
+        struct api_case c = usual_case();
+        struct value x = c.args.list.items[0];
+        c.args = list_value(&arena, 4, x, c.args.list.items[1], c.args.list.items[2],
+                            ramp_value(&arena, DT_I64, false, SHAPE(3, 1)));
+        struct status st = build_forward(&c, &program);
+        ck_assert_str_eq(st.text, table[i].text);
+        if (!st.code) {
+            ck_assert_uint_eq(step_of(program, 0)->loop, 6);
+            /* The tensor lies there as often as the loop goes over it. */
+            const struct program_argument *a = argument_of(program, 0, 0);
+            double got[6];
+            enum dtype dtype = a->kind == ARGUMENT_ELEMENT ? DT_I64 : DT_F16;
+            dtype_to_double(got, space_at(&space, a->bits), dtype, 6);
+            for (int k = 0; k < 6; k++)
+                ck_assert_double_eq(got[k], 1 + k % 3);
+        }
+        manifest_close(&manifest);
+    }
+}
+END_TEST
+
 /* --- limits --------------------------------------------------------------------------------------- */
 
 /* `format`, with its one %d counting from 0, `count` times, separated by commas. */
@@ -855,6 +898,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, faults_of_a_call_name_their_place, 0, sizeof faults / sizeof *faults);
+    tcase_add_test(tests, shapes_of_a_loop_agree);
     tcase_add_test(tests, outputs_of_a_loop_are_stored_alike);
     tcase_add_loop_test(tests, numbers_of_things_are_bounded, 0, sizeof limits / sizeof *limits);
     tcase_add_test(tests, wrapped_tensors_are_bounded);

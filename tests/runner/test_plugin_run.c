@@ -250,6 +250,16 @@ static const struct {
       "\"initial\": 1 } ], " CALL("give_i32", "{ \"data\": \"x\" }"), "runs" },
     { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[1]\", \"dtype\": \"'float32'\", "
       "\"initial\": 1 } ], " CALL("give_i32", "{ \"wrap\": \"w\", \"of\": \"x\" }"), "runs" },
+    { ANYTHING("\"x\", \"y\"") ", \"let\": { \"one\": 1, \"n\": \"numel(x)\", \"k\": \"rank(y)\" }", "runs" },
+    { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[4]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 } ], \"steps\": [ { \"call\": \"relu_scalar\", \"library\": \"k\", \"loop\": \"out\", "
+      "\"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" } ], \"returns\": { \"type\": \"f32\" } } ]", "runs" },
+    /* A gradient for one argument of two; a first step that calls nothing. */
+    { "\"parameters\": [\"x\", \"y\"], \"when\": \"rank(y) == 1\", " OUTPUTS(OUT) RELU
+      BACKWARD("{ \"i64\": \"numel(out)\" }, { \"data\": \"out\" }, { \"data\": \"cotangent\" }, "
+               "{ \"data\": \"dx\" }"), "runs, backward too" },
+    { "\"parameters\": [], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 }") "\"steps\": [ { \"allocate\": \"w\", \"bytes\": 8 } ]", "runs" },
     { ANYTHING("\"x\""), "not run: give it a \"smoke\": what to pass as x is not clear" },
     { ANYTHING("\"x\"") ", \"when\": \"numel(x) == 5\"",
       "not run: give it a \"smoke\": no tensors of extent 4 fulfil its condition" },

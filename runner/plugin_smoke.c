@@ -40,7 +40,7 @@ static struct status make_tensor(struct value *out, struct arena *arena, enum dt
 static bool read_tensor_text(enum dtype *dtype, int *rank, int64_t *shape, const char *text)
 {
     char name[32];
-    size_t length = strcspn(text, "["), elements;
+    size_t length = strcspn(text, "["), elements = 0;
     if (!text[length] || length >= sizeof name) return false;
     memcpy(name, text, length);
     name[length] = '\0';

@@ -441,12 +441,14 @@ struct node *node_convolution(struct graph *graph, enum convolution_role role, s
     memset(node->value, 0, node->n * sizeof *node->value);
     if (graph_is_reference(graph) && node_need_errors(graph, node))
         memset(node->error, 0, node->n * sizeof *node->error);
+    struct arena_mark before_workspace = arena_mark(graph->arena);
     if (!node->n || !c->images || !workspace_open(&workspace, graph, c)) return node;
     switch (role) {
     case CONVOLVE: convolve(graph, &workspace, c, a, b, node); break;
     case CONVOLVE_INPUT_ADJOINT: input_adjoint(graph, &workspace, c, a, b, node); break;
     case CONVOLVE_WEIGHT_ADJOINT: weight_adjoint(graph, &workspace, c, a, b, node); break;
     }
+    arena_rewind(graph->arena, before_workspace);
     for (size_t i = 0; node->error && i < node->n; i++)
         node->error[i] = !isfinite(node->value[i]) ? 0 : node->error[i] >= 0 ? node->error[i] : INFINITY;
     return node;

@@ -216,6 +216,7 @@ static void recompute_product(struct graph *graph, struct node *node, const stru
 {
     bool exact_products = node_is_narrow(a) && node_is_narrow(b);
     double *scratch = NULL;
+    struct arena_mark before_scratch = arena_mark(graph->arena);
     for (size_t t = 0; t < p->batch; t++) {
         size_t start = t * p->m * p->n;
         struct factor rows = { a->value + a_element(p, a, t, 0, 0), p->m, p->transpose_a ? 1 : p->k,
@@ -225,6 +226,7 @@ static void recompute_product(struct graph *graph, struct node *node, const stru
         product_recompute(graph, &scratch, node->value + start, node->error + start, rows, columns, p->k,
                           node->dtype, exact_products);
     }
+    arena_rewind(graph->arena, before_scratch);
 }
 
 /* Returns how many elements of a product of exact operands are not certified at first sight. */
@@ -233,6 +235,8 @@ static size_t certify_product(struct graph *graph, struct node *node, struct nod
 {
     struct certificate certificate = certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
     size_t open = 0;
+    if (!node_need_errors(graph, node)) return 0;
+    struct arena_mark before_scratch = arena_mark(graph->arena);
     double *norms = graph_allocate(graph, 2 * (p->m + p->n), sizeof *norms);
     bool exact_a = node_is_exact(a), exact_b = node_is_exact(b);
     size_t largest = p->k * (p->m > p->n ? p->m : p->n);
@@ -244,7 +248,7 @@ static size_t certify_product(struct graph *graph, struct node *node, struct nod
         if (graph->arithmetic == BENCH_MODEL_TYPICAL) spread = 1 / sqrt((double)p->k);
     }
 
-    if (!node_need_errors(graph, node) || graph_failed(graph)) return 0;
+    if (graph_failed(graph)) return 0;
     double *row = norms, *row_error = norms + p->m, *column = norms + 2 * p->m,
            *column_error = column + p->n;
     for (size_t t = 0; t < p->batch; t++) {
@@ -274,6 +278,7 @@ static size_t certify_product(struct graph *graph, struct node *node, struct nod
             }
         }
     }
+    arena_rewind(graph->arena, before_scratch);
     return open;
 }
 

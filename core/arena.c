@@ -24,7 +24,8 @@ struct arena_block {
     struct arena_block *next;
     size_t bytes; /* usable, from `start` */
     size_t filled;
-    size_t most_filled; /* ever; kept for the reserved range */
+    size_t touched;     /* most that was filled since the last reset; kept for the reserved range */
+    size_t most_filled; /* ever; as above */
     unsigned char *start;
 };
 
@@ -51,7 +52,7 @@ void arena_reserve(struct arena *arena, size_t bytes)
     if (arena->reserved || bytes <= HEADER) return;
     struct arena_block *block = memory_reserve(bytes);
     if (!block) return;
-    *block = (struct arena_block){ NULL, bytes - HEADER, 0, 0, (unsigned char *)block + HEADER };
+    *block = (struct arena_block){ NULL, bytes - HEADER, 0, 0, 0, (unsigned char *)block + HEADER };
     if (bytes > SMALL_PAGES) memory_use_huge_pages((unsigned char *)block + SMALL_PAGES, bytes - SMALL_PAGES);
     arena->reserved = block;
 }
@@ -160,13 +161,40 @@ char *arena_format(struct arena *arena, const char *format, ...)
     return text;
 }
 
+/* Cut a block down to `filled` bytes. */
+static void block_cut(struct arena_block *block, size_t filled)
+{
+    ASAN_POISON_MEMORY_REGION(block->start + filled, block->filled - filled);
+    if (block->filled > block->touched) block->touched = block->filled;
+    if (block->touched > block->most_filled) block->most_filled = block->touched;
+    block->filled = filled;
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+    return (struct arena_mark){ .block = arena->used,
+                                .second = arena->used ? arena->used->next : NULL,
+                                .block_filled = arena->used ? arena->used->filled : 0,
+                                .range_filled = arena->reserved ? arena->reserved->filled : 0,
+                                .used_bytes = arena->used_bytes };
+}
+
+void arena_rewind(struct arena *arena, struct arena_mark mark)
+{
+    /* New blocks come first or second. */
+    const struct arena_block *block = arena->used;
+    if (!arena->reserved || block != mark.block) return;
+    if (block && (block->filled != mark.block_filled || block->next != mark.second)) return;
+    block_cut(arena->reserved, mark.range_filled);
+    arena->used_bytes = mark.used_bytes;
+}
+
 /* Empty the reserved range and give back its pages after the first `keep` bytes. */
 static void trim_reserved(struct arena_block *block, size_t keep)
 {
-    ASAN_POISON_MEMORY_REGION(block->start, block->filled);
-    if (block->filled > block->most_filled) block->most_filled = block->filled;
-    if (block->filled > keep) memory_discard(block->start + keep, block->filled - keep);
-    block->filled = 0;
+    block_cut(block, 0);
+    if (block->touched > keep) memory_discard(block->start + keep, block->touched - keep);
+    block->touched = 0;
 }
 
 void arena_reset(struct arena *arena)

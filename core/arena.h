@@ -52,6 +52,18 @@ char *arena_copy_bytes(struct arena *arena, const char *text, size_t length);
 char *arena_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Where the arena stands, for arena_rewind. */
+struct arena_mark {
+    const struct arena_block *block, *second; /* outside the range: the newest, the one behind it */
+    size_t block_filled, range_filled, used_bytes;
+};
+struct arena_mark arena_mark(const struct arena *arena);
+
+/* Forget what was allocated since the mark: pointers to it are invalid, and the next requests get
+ * the same, still warm pages. For scratch room inside a case. Works where all of it came from the
+ * reserved range; otherwise nothing happens and it stays until the reset. */
+void arena_rewind(struct arena *arena, struct arena_mark mark);
+
 /* For tests: asked before every piece that is handed out; true refuses it as exhausted. */
 extern bool (*arena_fault)(size_t bytes);
 

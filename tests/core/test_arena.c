@@ -156,6 +156,67 @@ START_TEST(a_range_is_used_again)
 }
 END_TEST
 
+/* Scratch room of the range is given out again, and its pages go back at the reset. */
+START_TEST(a_range_is_rewound)
+{
+    struct arena arena = { .keep_bytes = 64 << 10, .limit_bytes = 700000 };
+    arena_reserve(&arena, 1 << 20);
+    unsigned char *kept = arena_allocate(&arena, 1000);
+    memset(kept, 7, 1000);
+    struct arena_mark mark = arena_mark(&arena);
+    size_t used = arena.used_bytes;
+    unsigned char *scratch = NULL;
+    for (int round = 0; round < 5; round++) {
+        unsigned char *again = arena_allocate(&arena, 600000);
+        ck_assert_ptr_nonnull(again); /* two at once would be beyond the limit */
+        if (round) ck_assert_ptr_eq(again, scratch);
+        scratch = again;
+        memset(scratch, 0xff, 600000);
+        arena_rewind(&arena, mark);
+        ck_assert_uint_eq(arena.used_bytes, used);
+    }
+    ck_assert_int_eq(kept[999], 7);
+    size_t far = (size_t)(scratch - kept) + 500000;
+    arena_reset(&arena);
+    unsigned char *all = arena_allocate(&arena, 600000);
+    ck_assert_ptr_eq(all, kept);
+    ck_assert_int_eq(all[far], 0); /* beyond keep_bytes: a fresh page */
+    arena_release(&arena);
+}
+END_TEST
+
+/* What came from blocks since the mark, first or second of them, stays, and so does the rest. */
+START_TEST(blocks_are_not_rewound)
+{
+    static const size_t before[] = { 0, 10000, 200000 };
+    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+        struct arena arena = { 0 };
+        struct arena_mark none = arena_mark(&arena);
+        if (before[i]) ck_assert_ptr_nonnull(arena_allocate(&arena, before[i]));
+        arena_rewind(&arena, none); /* without a range */
+        size_t used = arena.used_bytes;
+        ck_assert_uint_ge(used, before[i]);
+
+        arena_reserve(&arena, 64 << 10);
+        struct arena_mark mark = arena_mark(&arena);
+        unsigned char *inside = arena_allocate(&arena, 40000);
+        static const size_t outside[] = { 60000, 300000, 1 << 20, 50000 };
+        for (size_t k = 0; k < sizeof outside / sizeof *outside; k++) {
+            unsigned char *piece = arena_allocate(&arena, outside[k]);
+            memset(piece, (int)k + 1, outside[k]);
+            arena_rewind(&arena, mark);
+            unsigned char *other = arena_allocate(&arena, outside[k]);
+            memset(other, 99, outside[k]);
+            ck_assert_int_eq(piece[0] + piece[outside[k] - 1], 2 * ((int)k + 1));
+        }
+        unsigned char *more = arena_allocate(&arena, 10000);
+        ck_assert(more >= inside + 40000 || more + 10000 <= inside);
+        ck_assert_uint_gt(arena.used_bytes, used + 40000);
+        arena_release(&arena);
+    }
+}
+END_TEST
+
 static int refuse(size_t bytes)
 {
     (void)bytes;
@@ -294,6 +355,8 @@ int main(void)
     tcase_add_test(tests, zeroed_is_zero_also_after_reuse);
     tcase_add_test(tests, strings_are_copied);
     tcase_add_test(tests, a_range_is_used_again);
+    tcase_add_test(tests, a_range_is_rewound);
+    tcase_add_test(tests, blocks_are_not_rewound);
     tcase_add_test(tests, a_range_can_be_refused);
     tcase_add_test(tests, failing_memory_is_survived);
     tcase_add_test(tests, blocks_of_no_bytes);

@@ -64,7 +64,7 @@ static struct status create_at(struct output_files *out, const char *directory, 
 
     *out = OUTPUT_FILES_NONE;
     if (!localtime_r(&when, &local) || !strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local))
-        return status_error(STATUS_INTERNAL, "the time of day cannot be told");
+        return status_error(STATUS_IO, "the local time cannot be told");
     out->result_path = output_path(directory, "result", stamp);
     out->details_path = output_path(directory, "details", stamp);
     struct status status = status_no_memory(0);

@@ -114,7 +114,7 @@ static struct status claim_timestamp(struct result_files *files, const char *dir
         bool taken;
         if (!localtime_r(&now, &local) ||
             strftime(timestamp, sizeof timestamp, "%Y%m%d%H%M%S", &local) != TIMESTAMP_DIGITS)
-            return status_error(STATUS_INTERNAL, "the local time cannot be told");
+            return status_error(STATUS_IO, "the local time cannot be told");
         TRY(make_names(files, directory, timestamp));
         status = claim(files, &taken);
         if (!taken) return status;

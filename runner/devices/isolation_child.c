@@ -22,12 +22,16 @@ void isolated_doing(struct isolated *isolated, const char *function)
     doing[length] = '\0';
 }
 
+static void note_status(struct isolated *isolated, struct status st)
+{
+    isolated->header->code = (int32_t)st.code;
+    (void)snprintf(isolated->header->text, sizeof isolated->header->text, "%s", st.text);
+}
+
 void isolation_handle(struct isolated *isolated, isolation_handler *handler,
                       const void *request, uint64_t bytes, bool starting)
 {
-    struct status st = handler(isolated, request, bytes, starting);
-    isolated->header->code = (int32_t)st.code;
-    (void)snprintf(isolated->header->text, sizeof isolated->header->text, "%s", st.text);
+    note_status(isolated, handler(isolated, request, bytes, starting));
 }
 
 /* --- the last words of a dying process ----------------------------------------------------- */
@@ -186,7 +190,11 @@ void isolation_child(const int *descriptors, size_t count)
     (void)dup2(descriptors[CHILD_LOG], 1);
     (void)dup2(descriptors[CHILD_LOG], 2);
     (void)close(descriptors[CHILD_LOG]);
-    if (space_view_open(&view, descriptors[CHILD_MEMORY]).code) return;
+    struct status st = space_view_open(&view, descriptors[CHILD_MEMORY]);
+    if (st.code) { /* there is no header to say it in; the program reads what a process prints */
+        (void)dprintf(2, "%s\n", st.text);
+        return;
+    }
     (void)close(descriptors[CHILD_MEMORY]);
 
     struct isolated isolated = { .base = view.base,
@@ -199,11 +207,14 @@ void isolation_child(const int *descriptors, size_t count)
             isolated.header->fault_space = (uint64_t)(uintptr_t)view.base;
             limit_memory(isolated.header, message.memory_limit);
         }
-        if (!space_view_fence(&view)) return;
         /* The program brought us to its processor (isolation.c); a kernel may use all. */
         if (may_choose) (void)sched_setaffinity(0, sizeof processors, &processors);
-        isolation_handle(&isolated, message.handler, view.base + message.offset, message.bytes,
-                         message.starting);
+        if (space_view_fence(&view))
+            isolation_handle(&isolated, message.handler, view.base + message.offset,
+                             message.bytes, message.starting);
+        else
+            note_status(&isolated,
+                        status_error(STATUS_IO, "cannot protect the tensors of a call"));
         (void)fflush(NULL);
         if (send(socket, &message, sizeof message, MSG_NOSIGNAL) < 0) return;
     }

@@ -121,7 +121,7 @@ static struct status prepare(struct prepared **out, struct session *session,
         *out = p;
         return status_ok();
     }
-    void (*function)(void);
+    void (*function)(void) = NULL;
     TRY(find_symbol(&function, session, step->library, symbol));
     struct prepared *p = memory_allocate_zeroed(1, sizeof *p);
     char *name = memory_copy_string(symbol);
@@ -141,7 +141,8 @@ static struct status prepare(struct prepared **out, struct session *session,
     }
     ffi_status described = ffi_prep_cif(&p->cif, FFI_DEFAULT_ABI, step->count,
                                         ffi_types[step->result_type], p->ffi_types);
-    assert(described == FFI_OK), (void)described; /* it has types of the table above only */
+    assert(described == FFI_OK); /* it has types of the table above only */
+    (void)described;
     p->next = *bucket;
     *bucket = p;
     *out = p;

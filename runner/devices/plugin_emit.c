@@ -124,7 +124,8 @@ static struct status place(struct binding *b, struct binding_placed *wanted)
         return status_error(STATUS_SKIP, "the call has more than %d tensors", BINDING_PLACED);
     /* The shape is the tensor's own, an output's, or one that expression_as_shape has let pass. */
     bool counted = shape_elements(&n, wanted->rank, wanted->shape);
-    assert(counted), (void)counted;
+    assert(counted);
+    (void)counted;
     if (!size_multiply(&bytes, n, dtype_info(wanted->dtype)->bytes))
         return status_error(STATUS_SKIP, "a tensor is too large");
     binding_label(label, sizeof label, b, wanted->tensor);

@@ -106,7 +106,8 @@ static struct walk locate(const struct json_file *file, const cJSON *node)
     struct walk walk = { .at = file->text + (strncmp(file->text, "\xef\xbb\xbf", 3) ? 0 : 3),
                          .wanted = node };
     bool met = walk_value(&walk, file->root);
-    assert(met), (void)met;
+    assert(met);
+    (void)met;
     return walk;
 }
 

@@ -20,8 +20,8 @@ static struct {
     const char *name;
     struct value value;
 } others[] = {
-    { "one", { VALUE_NONE } },       { "empty", { VALUE_NONE } },     { "seven", { VALUE_NONE } },
-    { "scalar", { VALUE_NONE } },    { "imaginary", { VALUE_NONE } },
+    { "one", { .kind = VALUE_NONE } },       { "empty", { .kind = VALUE_NONE } },     { "seven", { .kind = VALUE_NONE } },
+    { "scalar", { .kind = VALUE_NONE } },    { "imaginary", { .kind = VALUE_NONE } },
     { "dots", { .kind = VALUE_ELLIPSIS } },
     { "place", { .kind = VALUE_DEVICE, .string = "npu:0" } },
     { "format", { .kind = VALUE_MEMORY_FORMAT, .string = "channels_last" } },

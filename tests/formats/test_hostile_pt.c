@@ -46,6 +46,8 @@ static struct status read_bytes(struct tensor *out, const struct made_bytes *byt
 #define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
 #define STORAGE(class, count)                                                                \
     "(X\7\0\0\0storagectorch\n" class "\nX\1\0\0\0000X\3\0\0\0cpuK" count "tQ"
+#define UNTYPED(name, length, bytes)                                                         \
+    "(X\7\0\0\0storagectorch.storage\nUntypedStorage\nX" length name "X\3\0\0\0cpuK" bytes "tQ"
 #define HOOKS "\x89" "ccollections\nOrderedDict\n)R"
 
 /* A file whose pickle is `pickle`, with a storage of `elements` floats, numbered from 0. */
@@ -172,6 +174,37 @@ static const struct {
              "}X\4\0\0\0conj\x88stR."), "conjugated or negated" },
     { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" STORAGE("FloatStorage", "\6")
              "K\0K\6\x85K\1\x85" HOOKS "ctorch\nfloat32\ntR."), "do not fit" },
+    /* bytes whose dtype the tensor names, or does not */
+    { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" UNTYPED("0", "\1\0\0\0", "\x18")
+             "K\0K\6\x85K\1\x85" HOOKS "ctorch\nfloat32\ntR."), NULL },
+    { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" UNTYPED("0", "\1\0\0\0", "\x18")
+             "K\0K\6\x85K\1\x85" HOOKS "ctorch\nfloat64\ntR."), "reaches beyond its storage" },
+    { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" UNTYPED("0", "\1\0\0\0", "\x18")
+             "K\0K\6\x85K\1\x85" HOOKS "ctorch\nFloatStorage\ntR."), "a tensor has no known dtype" },
+    { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" UNTYPED("0", "\1\0\0\0", "\x18")
+             "K\0K\6\x85K\1\x85" HOOKS "ctorch\nSize\ntR."), "a tensor has no known dtype" },
+    { PICKLE(PROTO REBUILD "(" UNTYPED("0", "\1\0\0\0", "\x18") "K\0K\6\x85K\1\x85" HOOKS "tR."),
+      "do not fit" },
+    /* sizes that are none, and 17 of them */
+    { PICKLE(PROTO "ctorch\nSize\n]\x85R."), "not made of a tuple" },
+    { PICKLE(PROTO "ctorch\nSize\n))\x86R."), "not made of a tuple" },
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0]K\1\x85" HOOKS "tR."),
+      "non-negative integers" },
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0(K\1K\1K\1K\1K\1K\1K\1K\1K\1K\1K\1"
+             "K\1K\1K\1K\1K\1K\6tK\1\x85" HOOKS "tR."), "at most 16" },
+    /* a product, and a sum, that overflow */
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0K\4\x85\x8a\x08\xff\xff\xff\xff"
+             "\xff\xff\xff\x7f\x85" HOOKS "tR."), "reaches beyond its storage" },
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\5K\3\x85\x8a\x08\xff\xff\xff\xff"
+             "\xff\xff\xff\x7f\x85" HOOKS "tR."), "reaches beyond its storage" },
+    /* a storage of 2^62 doubles, and one with a name of 64 bytes */
+    { PICKLE(PROTO REBUILD "((X\7\0\0\0storagectorch\nDoubleStorage\nX\1\0\0\0000X\3\0\0\0cpu\x8a\x08"
+             "\0\0\0\0\0\0\0\x40tQK\0K\6\x85K\1\x85" HOOKS "tR."), "its storage has another size" },
+    { PICKLE(PROTO REBUILD "(" UNTYPED("0123456789012345678901234567890123456789012345678901234567890123",
+             "\x40\0\0\0", "\6") "K\0K\6\x85K\1\x85" HOOKS "tR."), "do not fit" },
+    { PICKLE(PROTO REBUILD "((X\7\0\0\0storagectorch\nFloatStorage\nX\x40\0\0\0"
+             "0123456789012345678901234567890123456789012345678901234567890123X\3\0\0\0cpuK\6tQ"
+             "K\0K\6\x85K\1\x85" HOOKS "tR."), "a storage has an overlong name" },
 };
 
 START_TEST(pickles_are_data)
@@ -292,6 +325,25 @@ static const struct {
     { "a comment", { { GOOD_PICKLE }, { GOOD_DATA } }, { .count = 2, .end_comment = 300 }, NULL },
     { "big-endian",
       { { GOOD_PICKLE }, { GOOD_DATA }, { .name = "a/byteorder", .data = "big", .bytes = 3 } },
+      { .count = 3 }, NULL },
+
+    { "little-endian",
+      { { GOOD_PICKLE }, { GOOD_DATA }, { .name = "a/byteorder", .data = "little", .bytes = 6 } },
+      { .count = 3 }, NULL },
+    { "an order that is none",
+      { { GOOD_PICKLE }, { GOOD_DATA }, { .name = "a/byteorder", .data = "bug", .bytes = 3 } },
+      { .count = 3 }, NULL },
+    { "data.pkl in a folder below",
+      { { GOOD_PICKLE }, { GOOD_DATA }, { .name = "a/b/data.pkl", .data = "", .bytes = 0 } },
+      { .count = 3 }, NULL },
+    { "names that are almost data.pkl",
+      { { .name = "a/data.pky", .data = "", .bytes = 0 }, { GOOD_PICKLE }, { GOOD_DATA } },
+      { .count = 3 }, NULL },
+    { "data.pkl without a folder",
+      { { .name = "data.pkl", .data = good_pickle, .bytes = sizeof good_pickle - 1 }, { GOOD_DATA } },
+      { .count = 2 }, "not exactly one record data.pkl" },
+    { "storages of the same length of name",
+      { { .name = "a/data/1", .data = "", .bytes = 0 }, { GOOD_PICKLE }, { GOOD_DATA } },
       { .count = 3 }, NULL },
 
     { "wrong checksum", { { GOOD_PICKLE }, { GOOD_DATA, .crc = 1 } }, { .count = 2 },

@@ -164,6 +164,14 @@ START_TEST(constant_tensors_stay_constant)
     ck_assert(range.constant && isnan(range.constant_value));
     range = recorded(DT_F64, -INFINITY, -INFINITY, 1);
     ck_assert(range.constant && range.constant_value == -INFINITY);
+    /* One element cannot have two extremes: the infinite one counts, where there are infinities. */
+    range = recorded(DT_F32, -INFINITY, 5, 1);
+    ck_assert(range.constant && range.constant_value == -INFINITY);
+    range = recorded(DT_F32, 5, INFINITY, 1);
+    ck_assert(range.constant && range.constant_value == INFINITY);
+    range = recorded(DT_F8E4M3, -INFINITY, 5, 1);
+    ck_assert(!range.constant && !range.has_first);
+    ck_assert(range.lo <= 5 && range.hi <= 5);
 }
 END_TEST
 
@@ -204,6 +212,10 @@ START_TEST(norm_gives_a_range)
     ck_assert_int_eq(range_of_record(&range, &record, DT_F64, 4).code, STATUS_OK);
     ck_assert_double_eq_tol(range.lo, 10 - 2 * sqrt(3), 1e-14);
     ck_assert_double_eq_tol(range.hi, 10 + 2 * sqrt(3), 1e-14);
+    record.mean = number(NAN); /* as it is where an infinity meets its opposite */
+    ck_assert_int_eq(range_of_record(&range, &record, DT_F64, 4).code, STATUS_OK);
+    ck_assert_double_eq_tol(range.lo, -2 * sqrt(3), 1e-14);
+    ck_assert_double_eq_tol(range.hi, 2 * sqrt(3), 1e-14);
 }
 END_TEST
 
@@ -232,6 +244,11 @@ START_TEST(missing_statistics_are_a_reason_to_skip)
     record.min = number(NAN);
     status = range_of_record(&range, &record, DT_I32, 3);
     ck_assert_int_eq(status.code, STATUS_SKIP);
+    record.min = number(0);
+    record.max = number(NAN);
+    status = range_of_record(&range, &record, DT_BOOL, 3);
+    ck_assert_int_eq(status.code, STATUS_SKIP);
+    ck_assert_str_eq(status.text, "the dump gives NaN as Max or Min of a tensor of torch.bool");
 }
 END_TEST
 

@@ -8,15 +8,16 @@
 
 /* ---- distinct integers -------------------------------------------------------------- */
 
-/* `count` distinct values of [0, size), count <= size, `step` apart in `out`; 0 comes first
+/* `count` distinct values of [0, size), 1 < count <= size, `step` apart in `out`; 0 comes first
  * and size - 1 last when asked for, so that the recorded Min and Max occur. */
 static void draw_distinct(int64_t *out, size_t count, size_t step, uint64_t size,
                           uint64_t key, bool lowest_first, bool highest_last)
 {
+    assert(count > 1);
     const struct shuffle shuffle = shuffle_create(key, size);
     const int64_t ends[2] = { 0, (int64_t)(size - 1) };
     const size_t places[2] = { 0, count - 1 };
-    const bool wanted[2] = { lowest_first, highest_last && count > 1 };
+    const bool wanted[2] = { lowest_first, highest_last };
 
     for (size_t i = 0; i < count; i++) out[i * step] = (int64_t)shuffle_at(&shuffle, i);
     for (int e = 0; e < 2; e++) {

@@ -1,5 +1,6 @@
 #include "runner/compare.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -538,7 +539,9 @@ struct compare_result compare_result(const struct compare_table *t, size_t i)
     result.forward = combine(api->verdicts[0]);
     result.backward = combine(api->verdicts[1]);
     if (result.forward == VERDICT_ERROR && api->is_topk) result.message = topk_hint;
-    if (result.forward == VERDICT_SKIP && api->message != TEXT_NONE)
+    /* Where nothing but SKIP rows made the verdict, the last of them has left its message. */
+    assert(result.forward != VERDICT_SKIP || api->message != TEXT_NONE);
+    if (result.forward == VERDICT_SKIP)
         result.message = text_table_get(&t->messages, api->message, NULL);
     return result;
 }

@@ -1,5 +1,6 @@
 #include "runner/result_files.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -258,8 +259,8 @@ static struct status cut_file(struct file *file, struct file *replaced, size_t *
     for (size_t i = 0; i < kept->count; i++) stays += kept->items[i].end - kept->items[i].begin;
     *cut_bytes += (size_t)(size - stays);
     if (size == stays) return status_ok();
-    if (kept->count > 1 || (kept->count == 1 && kept->items[0].begin))
-        return rewrite(file, replaced, kept);
+    assert(!kept->count || !kept->items[0].begin); /* the header comes first */
+    if (kept->count > 1) return rewrite(file, replaced, kept);
     return file_truncate(file, stays);
 }
 

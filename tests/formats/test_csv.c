@@ -364,6 +364,43 @@ START_TEST(windows_do_not_show)
 }
 END_TEST
 
+/* The first window ends at every byte of a row whose cells are quoted in every way. */
+START_TEST(a_window_ends_at_every_byte)
+{
+    enum { WINDOW = 1 << 18 }; /* FIRST_WINDOW_BYTES of csv.c */
+    static const char row[] = "\"a\"\"b\"\"\",\"\",plain,\"c\"d\"\"e,\"\"\"\"\r\nnext,\"x\"\n";
+    static char text[WINDOW + sizeof row];
+    char path[] = "/tmp/probe-csv-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    for (size_t start = WINDOW - sizeof row - 2; start <= WINDOW + 1; start++) {
+        struct file file;
+        struct csv_reader reader;
+        bool torn_text, torn_file;
+        size_t length = start + sizeof row - 1;
+        memset(text, 'p', start);
+        text[start - 1] = '\n';
+        memcpy(text + start, row, sizeof row - 1);
+        if (length > sizeof text) length = sizeof text; /* torn, too */
+        ck_assert_int_eq(ftruncate(fd, 0), 0);
+        ck_assert_int_eq(pwrite(fd, text, length, 0), (ssize_t)length);
+        ck_ok(file_open_read(&file, path, true));
+        ck_ok(csv_open_file(&reader, &file, NULL));
+        struct flat from_file = drain(&reader, &torn_file);
+        struct flat from_text = read_text(text, length, &torn_text);
+        ck_assert_int_eq(torn_file, torn_text);
+        ck_assert_uint_eq(from_file.length, from_text.length);
+        ck_assert_mem_eq(from_file.text, from_text.text, from_text.length);
+        csv_close(&reader);
+        ck_ok(file_close(&file));
+        free(from_file.text);
+        free(from_text.text);
+    }
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
 static struct status first_failure(const char *text, size_t length, const struct csv_limits *limits)
 {
     struct csv_reader reader;
@@ -380,6 +417,31 @@ START_TEST(refuses_nul_bytes)
     struct status status = first_failure("a,b\nc\0d\n", 8, NULL);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(status.text, "some.csv: a NUL byte at byte 5");
+}
+END_TEST
+
+/* No text at all is one without rows. */
+START_TEST(nothing_has_no_rows)
+{
+    struct csv_reader reader;
+    struct csv_row row;
+    bool more = true;
+    ck_ok(csv_open_text(&reader, "none.csv", NULL, 7, NULL));
+    ck_ok(csv_next(&reader, &row, &more));
+    ck_assert(!more);
+    csv_close(&reader);
+}
+END_TEST
+
+/* A limit that is not given is the usual one. */
+START_TEST(limits_one_by_one)
+{
+    static const struct csv_limits rows = { .row_bytes = 8 }, columns = { .columns = 3 }, none = { 0 };
+    ck_ok(first_failure("1,2,3,4\n", 8, &rows));
+    ck_assert_int_eq(first_failure("1,2,3,456\n", 10, &rows).code, STATUS_BAD_INPUT);
+    ck_ok(first_failure("1,2,3456789\n", 12, &columns));
+    ck_assert_int_eq(first_failure("1,2,3,4\n", 8, &columns).code, STATUS_BAD_INPUT);
+    ck_ok(first_failure("1,2,3,4,56789\n", 14, &none));
 }
 END_TEST
 
@@ -535,6 +597,9 @@ int main(void)
     tcase_add_test(tests, tells_numbers_from_text);
     tcase_add_loop_test(tests, prints_as_printf, 0, 21);
     tcase_add_test(tests, prints_what_is_not_finite);
+    tcase_add_test(tests, a_window_ends_at_every_byte);
+    tcase_add_test(tests, nothing_has_no_rows);
+    tcase_add_test(tests, limits_one_by_one);
     tcase_add_test(tests, reads_numbers_as_strtod);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -127,11 +127,18 @@ static void write_dump(const char *path)
     dump_write(&d, path);
 }
 
+static const char *echoing(void)
+{
+    static char backend[1000];
+    char ut[] = PROBE_UT;
+    snprintf(backend, sizeof backend, "worker:'%s/tests/plugin/worker-peer'", dirname(ut));
+    return backend;
+}
+
 static struct workspace echoed(void)
 {
     struct workspace w = workspace_make();
-    char ut[] = PROBE_UT, backend[1000];
-    snprintf(backend, sizeof backend, "worker:'%s/tests/plugin/worker-peer'", dirname(ut));
+    const char *backend = echoing();
     write_dump(in(&w, "dump.json"));
     struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data", "--backend", backend,
                                    NULL);
@@ -174,6 +181,28 @@ START_TEST(rows_of_whatever_is_returned)
     ck_assert_uint_eq(at, sizeof expected / sizeof *expected);
     csv_close(&reader);
     free(text);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Several devices, and more threads than calls, write the same bytes. */
+START_TEST(rows_of_several_devices)
+{
+    static const char *const threads[] = { "2", "3", "64" };
+    struct workspace w = echoed();
+    for (int i = 0; i < 3; i++) {
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", threads[i], "--backend", echoing(), "-n",
+                                       threads[i], "-d", "0", "3", NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        static const char *const kinds[] = { "result_*.csv", "details_*.csv" };
+        for (int k = 0; k < 2; k++) {
+            char one[100], many[100];
+            snprintf(one, sizeof one, "out/accuracy_checking_%s", kinds[k]);
+            snprintf(many, sizeof many, "%s/accuracy_checking_%s", threads[i], kinds[k]);
+            assert_same_files(only_match(&w, one), only_match(&w, many));
+        }
+    }
     workspace_remove(&w);
 }
 END_TEST
@@ -247,6 +276,7 @@ int main(void)
     TCase *tests = tcase_create("device_rows");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, rows_of_whatever_is_returned);
+    tcase_add_test(tests, rows_of_several_devices);
     tcase_add_test(tests, saved_tensors_of_all_kinds);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

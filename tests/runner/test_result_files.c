@@ -234,6 +234,12 @@ START_TEST(missing_files_are_made_again)
     ck_assert_uint_eq(length, whole.run_bytes);
     ck_assert_mem_eq(bytes, whole.run, length);
     free(bytes);
+    /* With rows it may be anybody's, and is not made again; what is gone on with ends the same. */
+    ck_assert_int_eq(unlink(whole.run_path), 0);
+    ck_assert_uint_eq(resume_after_cut(&f, &whole, 0, whole.details_bytes), 0);
+    ck_assert_uint_eq(resume_after_cut(&f, &whole, whole.result_bytes, 0), 0);
+    ck_assert_uint_eq(resume_after_cut(&f, &whole, whole.result_bytes, 20), 0);
+    ck_assert_ptr_null(read_file(whole.run_path, &length));
     whole_free(&whole);
     teardown(&f);
 }
@@ -445,25 +451,29 @@ START_TEST(names_and_modes)
         &files, &notes, done, in(&f.w, "accuracy_checking_result_20240102030405.csv"), &f.record,
         &f.order, &(struct resume_options){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    /* A file in the root directory keeps its slash. */
+    status = result_files_resume(&files, &notes, done, "/accuracy_checking_result_10000101000000.csv", &f.record,
+                                 &f.order, &(struct resume_options){ 0 });
+    ck_assert_str_eq(status.text, "'/accuracy_checking_result_10000101000000.csv' does not exist");
     whole_free(&whole);
     teardown(&f);
 }
 END_TEST
 
-/* A timestamp of which only the details or run file exists is taken too, and left alone. */
+/* A timestamp of which only the details, run or evidence file exists is taken too, and left alone. */
 START_TEST(foreign_files_are_not_touched)
 {
     struct fixture f = setup();
     struct result_files files;
     char timestamp[16], name[64];
     time_t now = time(NULL);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         time_t second = now + i;
         struct tm local;
         localtime_r(&second, &local);
         strftime(timestamp, sizeof timestamp, "%Y%m%d%H%M%S", &local);
-        snprintf(name, sizeof name, "accuracy_checking_%s_%s.%s", i % 2 ? "details" : "run",
-                 timestamp, i % 2 ? "csv" : "json");
+        static const char *const kinds[][2] = { { "run", "json" }, { "details", "csv" }, { "evidence", "jsonl" } };
+        snprintf(name, sizeof name, "accuracy_checking_%s_%s.%s", kinds[i % 3][0], timestamp, kinds[i % 3][1]);
         write_text(in(&f.w, name), "mine");
     }
     ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record).code, 0);

@@ -253,6 +253,26 @@ START_TEST(places_count_characters)
 }
 END_TEST
 
+/* A long key keeps its start, up to 60 bytes and a whole character. */
+START_TEST(long_keys_are_cut_behind)
+{
+    static const struct {
+        size_t before; /* letters before the characters of three bytes */
+        size_t shown;
+    } rows[] = { { 0, 60 }, { 1, 58 }, { 2, 59 }, { 58, 58 }, { 59, 59 }, { 60, 60 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[300] = "{\"", expected[300];
+        struct json_place place;
+        for (size_t k = 0; k < rows[i].before; k++) strcat(text, "k");
+        for (int k = 0; k < 25; k++) strcat(text, "\xe9\x94\xae");
+        snprintf(expected, sizeof expected, "[\"%.*s...\"]", (int)rows[i].shown, text + 2);
+        strcat(text, "\":!");
+        json_locate(&place, text, strchr(text, '!'));
+        ck_assert_str_eq(place.path, expected);
+    }
+}
+END_TEST
+
 /* A long path keeps its end. */
 START_TEST(long_paths_are_cut_in_front)
 {
@@ -446,6 +466,7 @@ int main(void)
     tcase_add_test(tests, very_long_numbers);
     tcase_add_test(tests, integers_are_exact);
     tcase_add_test(tests, bare_words_are_numbers);
+    tcase_add_test(tests, long_keys_are_cut_behind);
     tcase_add_test(tests, problems_stay);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

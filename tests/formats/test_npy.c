@@ -241,6 +241,25 @@ START_TEST(preambles_are_checked)
 }
 END_TEST
 
+/* A header may have 64 KiB; one that says it has more, and is there, is refused all the same. */
+START_TEST(headers_have_a_limit)
+{
+    static char file[12 + 65537 + 8];
+    struct tensor t;
+    for (size_t length = 65536; length <= 65537; length++) {
+        memset(file, ' ', sizeof file);
+        memcpy(file, "\x93NUMPY\2\0", 8);
+        for (int i = 0; i < 4; i++) file[8 + i] = (char)(length >> 8 * i);
+        static const char text[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }";
+        memcpy(file + 12, text, sizeof text - 1);
+        file[12 + length - 1] = '\n';
+        struct status status = npy_read(&t, &arena, file, 12 + length + 8, "t");
+        if (length == 65536) ck_assert_msg(!status.code, "%s", status.text);
+        else ck_assert_ptr_nonnull(strstr(status.text, "its header is longer than 64 KiB"));
+    }
+}
+END_TEST
+
 START_TEST(bools_are_zero_or_one)
 {
     unsigned char bytes[] = "\x93NUMPY\1\0\x3c\0"
@@ -280,6 +299,39 @@ START_TEST(writes_what_numpy_writes)
     free(got);
     struct status status = npy_write(scratch_path(&dir, name), &t, &arena);
     ck_assert(file_already_exists(status));
+    scratch_remove(&dir);
+}
+END_TEST
+
+/* Shapes are Python's tuples: of none, of one with its comma, of many. */
+START_TEST(shapes_are_written_as_tuples)
+{
+    static const int64_t shape[16] = { 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3 }, five[] = { 5 }, six[] = { 2, 3 };
+    static const struct {
+        int rank;
+        const int64_t *shape;
+        const char *text;
+    } rows[] = {
+        { 0, NULL, "'shape': (), }" },
+        { 1, five, "'shape': (5,), }" },
+        { 2, six, "'shape': (2, 3), }" },
+        { 16, shape, "'shape': (2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3), }" },
+    };
+    struct scratch dir = scratch_make();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char name[16];
+        size_t bytes;
+        struct tensor t, back;
+        snprintf(name, sizeof name, "%zu.npy", i);
+        fill_tensor(&t, &arena, DT_F32, rows[i].rank, rows[i].shape);
+        ck_assert_int_eq(npy_write(scratch_path(&dir, name), &t, &arena).code, STATUS_OK);
+        char *file = scratch_read(scratch_path(&dir, name), &bytes);
+        ck_assert_ptr_nonnull(strstr(file + 10, rows[i].text));
+        ck_assert_int_eq(npy_read(&back, &arena, file, bytes, "t").code, STATUS_OK);
+        check_shape(&back, rows[i].rank, rows[i].shape);
+        check_elements(&back);
+        free(file);
+    }
     scratch_remove(&dir);
 }
 END_TEST
@@ -355,6 +407,8 @@ int main(void)
     tcase_add_loop_test(tests, headers_are_read_strictly, 0, COUNT(made));
     tcase_add_test(tests, every_cut_of_a_file);
     tcase_add_test(tests, preambles_are_checked);
+    tcase_add_test(tests, headers_have_a_limit);
+    tcase_add_test(tests, shapes_are_written_as_tuples);
     tcase_add_test(tests, bools_are_zero_or_one);
     tcase_add_loop_test(tests, writes_what_numpy_writes, 0, COUNT(types));
     tcase_add_test(tests, written_files_are_read_back);

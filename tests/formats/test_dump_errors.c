@@ -118,6 +118,43 @@ START_TEST(messages_name_the_place)
 }
 END_TEST
 
+/* Names with characters that a terminal obeys, written out or escaped, at both ends of their ranges; and
+ * starters of formulas, in every place. */
+START_TEST(names_are_harmless)
+{
+    static const struct {
+        const char *name;
+        const char *problem; /* NULL: harmless */
+    } rows[] = {
+        { "a\\u0001b", "control" }, { "a\\u001f", "control" },     { "a\\u0020b", NULL },
+        { "a\\u007eb", NULL },      { "a\\u007f", "control" },     { "a\x7f", "control" },
+        { "a\xc2\x80", "control" }, { "a\xc2\x9f.", "control" },   { "a\xc2\xa0", NULL },
+        { "a\\u0085b", "control" }, { "a\xc3\x85", NULL },         { "a\xc2\xbf\xc2\x85", "control" },
+        { "+a", "formula" },         { "-a", "formula" },            { "=a", "formula" },
+        { "%a", "formula" },         { "@a", "formula" },            { "a+b-c=d%e@f", NULL },
+        { "a;b", NULL },             { "a;;=b", "formula" },         { "a;b;@c", "formula" },
+        { "\xef\xbc\x8b" "a", "formula" },  { "\xef\xbc\x8d" "a", "formula" }, { "\xef\xbc\x85" "a", "formula" },
+        { "a;\xef\xbc\xa0", "formula" },   { "a\xef\xbc\xa0", NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"data\": {\"%s.f.0.forward\": {}}}", rows[i].name);
+        if (!rows[i].problem) {
+            struct dump *dump;
+            struct status status = dump_open(&dump, scratch_text(&scratch, "good.json", text));
+            ck_assert_msg(!status.code, "%s", status.text);
+            ck_assert_uint_eq(dump_count(dump), 1);
+            dump_close(dump);
+            continue;
+        }
+        struct status status = open_bad(text, strlen(text));
+        ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+        ck_assert_msg(strstr(status.text, rows[i].problem) != NULL, "row %zu: %s", i, status.text);
+        for (const char *c = status.text; *c; c++) ck_assert((unsigned char)*c >= ' ' && *c != 0x7f);
+    }
+}
+END_TEST
+
 /* The peer's dump cut in the middle, as a full disk leaves it: every cut of a real dump is an
  * error at its end. */
 START_TEST(every_cut_of_a_real_dump)
@@ -376,6 +413,7 @@ int main(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_loop_test(tests, messages_name_the_place, 0,
                         (int)(sizeof bad_dumps / sizeof *bad_dumps));
+    tcase_add_test(tests, names_are_harmless);
     tcase_add_test(tests, every_cut_of_a_real_dump);
     tcase_add_test(tests, a_million_levels);
     tcase_add_test(tests, overlong_names);

@@ -1,6 +1,7 @@
 /* Runs as their user meets them again: going on without some of the files or with those of others,
  * files in odd places, warnings that count as failures, and what a terminal shows. */
 #include <errno.h>
+#include <time.h>
 
 #include "runner/dumps.h"
 #include "suite.h"
@@ -236,6 +237,33 @@ START_TEST(groups_that_are_never_checked)
 }
 END_TEST
 
+/* An interruption does not wait for a device that hangs: the program ends with 130 and a hint, and the files are such
+ * that going on ends as if nothing had been. */
+START_TEST(interrupted_while_a_device_hangs)
+{
+    struct workspace w = workspace_make();
+    struct timespec begin, end;
+    write_many_calls(in(&w, "dump.json"), 3, 5);
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o", (char *)"out",
+                     (char *)"--backend",
+                     (char *)"worker:sh -c 'read hello; echo {\\\"protocol\\\":1}; read call; touch called; sleep 20'",
+                     NULL };
+    pid_t pid = start_program(&w, argv);
+    while (access(in(&w, "called"), F_OK)) ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+    ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
+    ck_assert_int_eq(kill(pid, SIGINT), 0);
+    struct outcome o = wait_program(&w, pid);
+    ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &end), 0);
+    ck_assert_msg(o.status == 130, "status %d: %s", o.status, o.err);
+    ck_assert_int_lt((int)(end.tv_sec - begin.tv_sec), 15);
+    ck_assert_ptr_nonnull(strstr(o.err, "interrupted, with 0 of 3 calls done; to go on, give the same options and "
+                                        "-csv_path out/accuracy_checking_result_"));
+    outcome_free(&o);
+    ck_assert_uint_eq(count_matches(&w, "out/*"), 4);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- terminals ------------------------------------------------------------------------------ */
 
 /* Run the program on a pseudo-terminal; all that it shows there. */
@@ -315,6 +343,7 @@ int main(void)
     tcase_add_test(tests, names_with_and_without_a_directory);
     tcase_add_test(tests, warnings);
     tcase_add_test(tests, groups_that_are_never_checked);
+    tcase_add_test(tests, interrupted_while_a_device_hangs);
     tcase_add_test(tests, terminals);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

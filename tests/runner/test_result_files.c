@@ -594,6 +594,121 @@ START_TEST(foreign_files_of_another_dump_are_refused)
 }
 END_TEST
 
+/* ---- failing resources ------------------------------------------------------------------ */
+
+static size_t calls_left;
+static enum file_operation failing;
+
+static int fail_file(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == failing && calls_left-- == 0 ? EIO : 0;
+}
+
+static int fail_memory(size_t bytes)
+{
+    (void)bytes;
+    return calls_left-- == 0;
+}
+
+/* Files as a run left them: ours with a cut tail, and those of another writer, of which rows in the middle go. */
+static void leave_files(const struct whole *whole, bool foreign, const char *result, const char *details)
+{
+    if (foreign) {
+        (void)unlink(whole->run_path);
+        (void)unlink(whole->evidence_path);
+        write_text(whole->result_path, result);
+        write_text(whole->details_path, details);
+        return;
+    }
+    write_file(whole->run_path, whole->run, whole->run_bytes);
+    write_file(whole->result_path, whole->result, whole->result_bytes - 5);
+    write_file(whole->details_path, whole->details, whole->details_bytes);
+    write_file(whole->evidence_path, whole->evidence, whole->evidence_bytes);
+}
+
+/* Each call has one result row, whoever wrote it. */
+static void check_rows(const struct whole *whole)
+{
+    char *text = read_file(whole->result_path, NULL);
+    ck_assert_uint_eq(count_lines(text), 1 + N_CALLS + 1); /* a message of ours has a line feed */
+    for (size_t i = 0; i < N_CALLS; i++) {
+        char start[100];
+        snprintf(start, sizeof start, "\r\n%s,", names[i]);
+        char *row = strstr(text, start);
+        ck_assert_msg(row && !strstr(row + 1, start), "%s in %s", names[i], text);
+    }
+    free(text);
+}
+
+/* Every allocation and every file operation of going on fails once. That is reported, and going on after all
+ * ends in the same bytes as if it had not happened. (With files of another writer the row that is the last
+ * when it happens is not believed, and made again.) */
+START_TEST(going_on_survives_failing_resources)
+{
+    bool foreign = _i == 1;
+    struct fixture f = setup();
+    struct whole whole = undisturbed(&f);
+    struct resume_notes notes;
+    struct result_files files;
+    bool done[N_CALLS];
+    char result[2048] = "", details[4096] = "";
+    append_text(result, sizeof result, foreign_header);
+    append_text(result, sizeof result, "Torch.linalg.inv.3,pass,pass\r\nTorch.add.01,pass, \r\n");
+    append_text(result, sizeof result, "Torch.add.0,Warning,error\r\nFunctional.softmax.7,pass,pass\r\n");
+    foreign_details_header(details, sizeof details);
+    details_row(details, sizeof details, "Torch.linalg.inv.3.forward.output.0");
+    details_row(details, sizeof details, "Functional.softmax.7.forward.output.0");
+    details_row(details, sizeof details, "Torch.add.0.forward.output.0");
+
+    /* What going on undisturbed makes of these files. */
+    char *expected[3];
+    size_t bytes[3];
+    const char *const paths[3] = { whole.result_path, whole.details_path, whole.evidence_path };
+    leave_files(&whole, foreign, result, details);
+    ck_assert_int_eq(resume(&f, &whole, &notes, &files, done).code, 0);
+    append_calls(&files, done);
+    ck_assert_int_eq(result_files_close(&files).code, 0);
+    for (int i = 0; i < 3; i++) expected[i] = read_file(paths[i], &bytes[i]);
+
+    size_t failures = 0;
+    for (int operation = -1; operation < FILE_OPERATIONS; operation++)
+        for (size_t n = 0;; n++) {
+            leave_files(&whole, foreign, result, details);
+            calls_left = n;
+            failing = (enum file_operation)operation;
+            memory_fault = operation < 0 ? fail_memory : NULL;
+            file_fault = operation < 0 ? NULL : fail_file;
+            struct status status = resume(&f, &whole, &notes, &files, done);
+            memory_fault = NULL;
+            file_fault = NULL;
+            if (status.code) {
+                failures++;
+                ck_assert_msg(status.code == (operation < 0 ? STATUS_NO_MEMORY : STATUS_IO), "%d, %zu: %s", operation,
+                              n, status.text);
+                status = resume(&f, &whole, &notes, &files, done);
+                ck_assert_msg(!status.code, "%d, %zu: %s", operation, n, status.text);
+            }
+            append_calls(&files, done);
+            ck_assert_int_eq(result_files_close(&files).code, 0);
+            if (foreign) check_rows(&whole);
+            for (int i = 0; i < 3 && !foreign; i++) {
+                size_t length;
+                char *text = read_file(paths[i], &length);
+                ck_assert_msg(length == bytes[i] && !memcmp(text, expected[i], length), "%d, %zu: %s differs", operation,
+                              n, paths[i]);
+                free(text);
+            }
+            ck_assert_uint_eq(count_matches(&f.w, "*.part"), 0);
+            if (calls_left < SIZE_MAX / 2) break; /* nothing was left to fail */
+        }
+    ck_assert_uint_gt(failures, 20);
+    for (int i = 0; i < 3; i++) free(expected[i]);
+    whole_free(&whole);
+    teardown(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("result_files");
@@ -611,6 +726,7 @@ int main(void)
     tcase_add_test(tests, foreign_files_are_not_touched);
     tcase_add_test(tests, foreign_files_keep_what_has_all_rows);
     tcase_add_test(tests, foreign_files_of_another_dump_are_refused);
+    tcase_add_loop_test(tests, going_on_survives_failing_resources, 0, 2);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -9,7 +9,7 @@
 #include "formats/pt.h"
 #include "formats/pt_names.h"
 
-enum { ALIGNMENT = 64, ZIP_LIMIT = 0x7fffffff, RECORDS = 3, VERSION_NEEDED = 45 };
+enum { ALIGNMENT = 64, RECORDS = 3, VERSION_NEEDED = 45 };
 
 /* ---- the pickle ------------------------------------------------------------------------- */
 
@@ -109,12 +109,12 @@ struct record {
     size_t bytes;
     uint32_t crc;
     uint64_t header;
+    uint64_t most; /* larger sizes and offsets are written in ZIP64 fields */
 };
 
-/* Sizes and offsets beyond 2 GiB are written in ZIP64 fields. */
 static bool is_wide(const struct record *record)
 {
-    return record->bytes > ZIP_LIMIT || record->header > ZIP_LIMIT;
+    return record->bytes > record->most || record->header > record->most;
 }
 
 static void put_sizes(struct bytes *out, const struct record *record)
@@ -179,9 +179,9 @@ static void put_central(struct bytes *out, const struct record *record)
     if (wide) put_zip64(out, record, true);
 }
 
-static void put_end(struct bytes *out, uint64_t directory, uint64_t directory_bytes)
+static void put_end(struct bytes *out, uint64_t directory, uint64_t directory_bytes, uint64_t most)
 {
-    bool wide = directory > ZIP_LIMIT;
+    bool wide = directory > most;
 
     if (wide) {
         uint64_t here = directory + directory_bytes;
@@ -220,7 +220,7 @@ static struct status write_bytes(const struct file *file, const struct bytes *by
     return file_write_all(file, bytes->data, bytes->count);
 }
 
-static struct status write_archive(const struct file *file, struct record *records)
+static struct status write_archive(const struct file *file, struct record *records, uint64_t most)
 {
     struct bytes directory = { .count = 0 }, end = { .count = 0 };
     uint64_t offset = 0;
@@ -228,6 +228,7 @@ static struct status write_archive(const struct file *file, struct record *recor
     for (int i = 0; i < RECORDS; i++) {
         struct bytes header = { .count = 0 };
         records[i].header = offset;
+        records[i].most = most;
         records[i].crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), records[i].data,
                                            records[i].bytes);
         put_local(&header, &records[i]);
@@ -236,12 +237,12 @@ static struct status write_archive(const struct file *file, struct record *recor
         offset += records[i].bytes;
         put_central(&directory, &records[i]);
     }
-    put_end(&end, offset, directory.count);
+    put_end(&end, offset, directory.count, most);
     TRY(write_bytes(file, &directory, &offset));
     return write_bytes(file, &end, &offset);
 }
 
-struct status pt_write(const char *path, const struct tensor *tensor, struct arena *arena)
+struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena, uint64_t most)
 {
     struct bytes pickle = { .count = 0 };
     struct tensor dense;
@@ -256,7 +257,12 @@ struct status pt_write(const char *path, const struct tensor *tensor, struct are
         { .name = "archive/version", .data = "3\n", .bytes = 2 },
     };
     TRY(file_create(&file, path));
-    struct status status = write_archive(&file, records);
+    struct status status = write_archive(&file, records, most);
     struct status closed = file_close(&file);
     return status.code ? status : closed;
+}
+
+struct status pt_write(const char *path, const struct tensor *tensor, struct arena *arena)
+{
+    return pt_write_zip64(path, tensor, arena, INT32_MAX);
 }

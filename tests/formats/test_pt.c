@@ -298,6 +298,40 @@ START_TEST(writes_scalars_empties_and_views)
 }
 END_TEST
 
+/* ZIP64 fields for what is larger than this: for all records, for some, for the offsets of the last ones and
+ * for none. Our reader and Python's zipfile (where there is one) read the same elements, which stay
+ * aligned. */
+START_TEST(zip64_fields_from_any_size)
+{
+    static const uint64_t limits[] = { 0, 1, 2, 3, 63, 64, 100, 200, 300, 500, 700, 900, 1000, 1200, 100000 };
+    static const int64_t shape[] = { 10, 10 };
+    struct scratch dir = scratch_make();
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        char name[32], command[1024];
+        struct tensor t, back;
+        struct file_map map;
+        snprintf(name, sizeof name, "%zu.pt", i);
+        const char *path = scratch_path(&dir, name);
+        fill_tensor(&t, &arena, DT_F32, 2, shape);
+        ck_assert_int_eq(pt_write_zip64(path, &t, &arena, limits[i]).code, STATUS_OK);
+        struct status status = tensor_file_read(&back, &map, &arena, path, false);
+        ck_assert_msg(status.code == STATUS_OK, "%llu: %s", (unsigned long long)limits[i], status.text);
+        check_shape(&back, 2, shape);
+        check_elements(&back);
+        ck_assert_uint_eq((size_t)((char *)back.data - (char *)map.data) % 64, 0);
+        file_unmap(&map);
+        scratch_write(&dir, "elements", t.data, 400);
+        snprintf(command, sizeof command,
+                 "command -v python3 >/dev/null || exit 0; python3 -c \"import zipfile; z = zipfile.ZipFile('%s'); "
+                 "assert z.testzip() is None and len(z.namelist()) == 3; "
+                 "assert z.read('archive/data/0') == open('%s', 'rb').read() and z.read('archive/version') == b'3\\n'\"",
+                 path, scratch_path(&dir, "elements"));
+        ck_assert_msg(system(command) == 0, "limit %llu", (unsigned long long)limits[i]);
+    }
+    scratch_remove(&dir);
+}
+END_TEST
+
 /* With PROBE_LONG in the environment: a tensor beyond 2 GiB, whose sizes and offsets need ZIP64
  * fields, is written and read back (and loaded by torch, if there is one). */
 START_TEST(tensors_beyond_two_gibibytes)
@@ -390,6 +424,7 @@ int main(void)
     tcase_add_loop_test(tests, memory_may_run_out, 0, 2);
     tcase_add_loop_test(tests, written_files_are_read_back, 0, COUNT(types) + 2);
     tcase_add_test(tests, writes_scalars_empties_and_views);
+    tcase_add_test(tests, zip64_fields_from_any_size);
     tcase_add_test(tests, tensors_beyond_two_gibibytes);
     tcase_add_test(tests, torch_loads_what_is_written);
     suite_add_tcase(suite, tests);

@@ -41,7 +41,7 @@ START_TEST(dtypes_one_above)
 {
     struct arena arena = { 0 };
     struct value args = list_value(&arena, 4, none_value(), none_value(), none_value(), none_value());
-    static const double elements[] = { 1, 2 };
+    static const double elements[] = { 1, 2, 3 }; /* a complex one takes two */
     for (int k = 0; k < 3; k++)
         args.list.items[k] = rows[_i].args[k] ? tensor_value(&arena, rows[_i].args[k], false, 1, shape, elements, 2)
                                               : float_value(1.5);

@@ -553,6 +553,12 @@ START_TEST(starts_may_fail)
     ck_assert(!isolation_start(isolation).code); /* it has been */
     isolation_close(isolation);
     ck_assert_int_eq(finished, 1);
+    /* Nor need there be anything to finish. */
+    struct isolation_options unfinished = { .in_process = true, .handler = handler };
+    ck_assert(!isolation_open(&isolation, &unfinished, "start", 5).code);
+    ck_assert(!call(isolation, ADD_ONE, 3).code);
+    isolation_close(isolation);
+    ck_assert_int_eq(finished, 1);
     isolation_close(NULL);
     zygote_stop(zygote);
     zygote_stop(NULL);
@@ -698,6 +704,17 @@ START_TEST(guards_of_any_header)
         ck_assert(!may_write(view.base + in->fence + in->fence_bytes, zero)); /* readable again, no more */
         ck_assert_int_eq(view.base[in->fence + in->fence_bytes], 0);
     }
+    /* As many guards, elsewhere. */
+    space_publish_guards(&space);
+    ck_assert(space_view_fence(&view));
+    ck_assert(!may_write(guard, zero));
+    space_begin(&space, 0);
+    ck_assert(!space_place(&space, &in, SPACE_INPUT, "in", 1 << 20).code);
+    ck_assert(!space_place(&space, &out, SPACE_OUTPUT, "out", 3 << 20).code);
+    space_publish_guards(&space);
+    ck_assert(space_view_fence(&view));
+    ck_assert(may_write(guard, zero));
+    ck_assert(!may_write(view.base + out->fence + out->fence_bytes, zero));
     struct space_header *header = space_header(&space);
     header->guard_count = SPACE_MAX_BUFFERS + 1;
     ck_assert(!space_view_fence(&view));
@@ -920,6 +937,7 @@ START_TEST(stacks_are_limited)
     struct isolation *isolation = open_isolation(zygote, false);
     ck_assert(!call(isolation, ADD_ONE, 3).code);
     ck_assert_str_eq(call(isolation, OVERFLOW_STACK, 3).text, "device overflowed its stack in some_kernel");
+    ck_assert(!call(isolation, ADD_ONE, 3).code);
     isolation_close(isolation);
     zygote_stop(zygote);
 }

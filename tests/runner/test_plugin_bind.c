@@ -670,6 +670,56 @@ START_TEST(the_same_form_is_placed_once)
 }
 END_TEST
 
+/* Work space of as many bytes as an expression says, or as a slot will hold. */
+START_TEST(work_space_by_expression_or_slot)
+{
+    static const struct {
+        const char *bytes;
+        enum argument_kind kind;
+        uint64_t bits;
+    } table[] = {
+        { "8", ARGUMENT_BITS, 8 }, { "\"numel(x) * 4\"", ARGUMENT_BITS, 24 }, { "0", ARGUMENT_BITS, 0 },
+        { "\"rank(x) == 2\"", ARGUMENT_BITS, 1 }, { "\"handle\"", ARGUMENT_SLOT, 0 },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char steps[100];
+        snprintf(steps, sizeof steps, "{ \"allocate\": \"w\", \"bytes\": %s }", table[i].bytes);
+        const char *pieces[PIECES] = { [STEPS] = steps };
+        const struct program *program;
+        ck_assert(!parse(pieces).code);
+        struct api_case c = usual_case();
+        struct status st = build_forward(&c, &program);
+        ck_assert_msg(!st.code, "%s", st.text);
+        const struct program_argument *a = argument_of(program, 0, 0);
+        ck_assert_int_eq(step_of(program, 0)->kind, STEP_ALLOCATE);
+        ck_assert_uint_eq(step_of(program, 0)->result_slot, SESSION_SLOTS);
+        ck_assert(a->type == TYPE_U64 && a->kind == table[i].kind && a->bits == table[i].bits);
+        manifest_close(&manifest);
+    }
+}
+END_TEST
+
+/* A writer that cannot have what it is asked for stays as it is, and says so from then on. */
+START_TEST(writers_fail_for_good)
+{
+    const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 7, SIZE_MAX - 20 };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct program_writer w = { 0 };
+        ck_assert_uint_eq(program_append_string(&w, "eleven char"), 0);
+        ck_assert_uint_eq(program_append(&w, "x", 1), 16);
+        ck_assert_uint_eq(program_append(&w, "", 0), 24);
+        ck_assert(!w.failed);
+        (void)program_reserve(&w, sizes[i]);
+        ck_assert(w.failed);
+        (void)program_append_string(&w, "more");
+        ck_assert(w.failed);
+        ck_assert_uint_eq(w.used, 24);
+        ck_assert_str_eq((char *)w.bytes, "eleven char");
+        program_writer_release(&w);
+    }
+}
+END_TEST
+
 START_TEST(lists_strings_and_addresses)
 {
     const char *pieces[PIECES] = {
@@ -905,6 +955,8 @@ int main(void)
     tcase_add_test(tests, numbers_by_value);
     tcase_add_loop_test(tests, tensors_in_the_form_asked_for, 0, sizeof layouts / sizeof *layouts);
     tcase_add_test(tests, the_same_form_is_placed_once);
+    tcase_add_test(tests, work_space_by_expression_or_slot);
+    tcase_add_test(tests, writers_fail_for_good);
     tcase_add_test(tests, lists_strings_and_addresses);
     tcase_add_test(tests, wrappers_surround_the_call);
     tcase_add_loop_test(tests, outputs_start_as_the_manifest_says, 0,

@@ -32,6 +32,7 @@ static struct {
     { "yes", { .kind = VALUE_BOOL, .boolean = true } },
     { "mapping", { .kind = VALUE_DICT, .list = { .items = half, .count = 2 } } },
     { "a_dtype", { .kind = VALUE_DTYPE, .dtype = DT_BF16 } },
+    { "no_dtype", { .kind = VALUE_DTYPE, .dtype = DT_NONE } },
 };
 
 static bool find(struct expression_value *out, void *context, const char *name)
@@ -246,6 +247,7 @@ static const struct {
     { "yes", "True" },
     { "mapping", "[[2, 3], 0.5]" },
     { "a_dtype", "'bfloat16'" },
+    { "no_dtype", "'none'" },
 };
 
 START_TEST(values_are_those_of_python)

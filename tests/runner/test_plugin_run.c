@@ -254,6 +254,9 @@ static const struct {
     { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[4]\", \"dtype\": \"'float32'\", "
       "\"initial\": 1 } ], \"steps\": [ { \"call\": \"relu_scalar\", \"library\": \"k\", \"loop\": \"out\", "
       "\"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" } ], \"returns\": { \"type\": \"f32\" } } ]", "runs" },
+    { "\"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"out\", \"shape\": \"[1]\", \"dtype\": \"'float32'\", "
+      "\"initial\": 1 } ], " CALL("give_i32", "{ \"null\": true }, { \"data\": \"out\" }, { \"data\": \"x\" }"),
+      "runs" },
     /* A gradient for one argument of two; a first step that calls nothing. */
     { "\"parameters\": [\"x\", \"y\"], \"when\": \"rank(y) == 1\", " OUTPUTS(OUT) RELU
       BACKWARD("{ \"i64\": \"numel(out)\" }, { \"data\": \"out\" }, { \"data\": \"cotangent\" }, "

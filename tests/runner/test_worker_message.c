@@ -149,14 +149,16 @@ static struct value nested(int depth)
 
 START_TEST(calls_that_cannot_be_asked_for)
 {
-    struct tensor huge;
+    struct tensor huge, wider; /* by its bytes beyond what a size holds */
     struct tensor_record record = { .dtype = DT_F32 };
     int64_t shape[] = { INT64_MAX / 2 };
     tensor_wrap(&huge, bytes, DT_F32, 1, shape);
+    tensor_wrap(&wider, bytes, DT_C128, 1, shape);
     const struct value lost = { .kind = VALUE_UNSUPPORTED, .string = "a generator" },
                        unknown = { .kind = VALUE_UNSUPPORTED },
                        empty = { .kind = VALUE_TENSOR, .tensor = { .record = &record } },
-                       beyond = { .kind = VALUE_TENSOR, .tensor = { .tensor = &huge } };
+                       beyond = { .kind = VALUE_TENSOR, .tensor = { .tensor = &huge } },
+                       beyond_all = { .kind = VALUE_TENSOR, .tensor = { .tensor = &wider } };
     const struct {
         struct value value;
         enum status_code code;
@@ -170,6 +172,7 @@ START_TEST(calls_that_cannot_be_asked_for)
         { nested(399), STATUS_OK, "" },
         { empty, STATUS_INTERNAL, "an input has no elements" },
         { beyond, STATUS_SKIP, "a tensor does not fit into shared memory" },
+        { beyond_all, STATUS_SKIP, "a tensor does not fit into shared memory" },
         { ramp_value(&arena, DT_U8, false, SHAPE(4097)), STATUS_SKIP, "a tensor does not fit into shared memory" },
         { ramp_value(&arena, DT_U8, false, SHAPE(4096 - 127)), STATUS_SKIP,
           "a tensor does not fit into shared memory" },
@@ -190,6 +193,23 @@ START_TEST(calls_that_cannot_be_asked_for)
             ck_assert_str_eq(st.text, table[i].text);
             text_release(&line);
         }
+}
+END_TEST
+
+/* A line that found no room stays without it; the next request begins anew. */
+START_TEST(lines_without_room)
+{
+    struct worker_memory memory = fresh_memory();
+    struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 0));
+    struct text line = { 0 };
+    text_append(&line, "%s", "begun");
+    text_reserve(&line, SIZE_MAX);
+    ck_assert(line.failed);
+    text_append(&line, "%2000d", 5); /* more than the room there is */
+    ck_assert_uint_eq(line.used, 5);
+    ck_assert(line.failed);
+    ck_assert(!worker_request(&line, &memory, 1, &c, false).code);
+    text_release(&line);
 }
 END_TEST
 
@@ -462,6 +482,7 @@ int main(void)
     tcase_add_test(tests, values_are_written_as_documented);
     tcase_add_test(tests, recorded_outputs_are_described);
     tcase_add_test(tests, calls_that_cannot_be_asked_for);
+    tcase_add_test(tests, lines_without_room);
     tcase_add_loop_test(tests, answers_are_not_believed, 0, sizeof answers / sizeof *answers);
     tcase_add_test(tests, answers_come_as_they_are_written);
     tcase_add_loop_test(tests, greetings_are_understood, 0, sizeof greetings / sizeof *greetings);

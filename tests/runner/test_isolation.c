@@ -621,7 +621,7 @@ START_TEST(signals_interrupt_and_change_nothing)
     zygote_stop(zygote);
     ck_assert_int_eq(setitimer(ITIMER_REAL, &never, NULL), 0);
     ck_assert_int_eq(sigaction(SIGALRM, &before, NULL), 0);
-    ck_assert_int_gt(ticks, 100);
+    ck_assert_int_gt(ticks, 20); /* it did interrupt */
 }
 END_TEST
 

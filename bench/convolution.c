@@ -14,6 +14,7 @@
 #include "bench/graph.h"
 #include "bench/product.h"
 #include "bench/pull.h"
+#include "core/checked.h"
 
 struct convolution {
     enum convolution_role role;
@@ -429,9 +430,11 @@ struct node *node_convolution(struct graph *graph, enum convolution_role role, s
     c->groups = (size_t)geometry->groups;
     c->channels = (size_t)(geometry->x[1] / geometry->groups);
     c->filters = (size_t)(geometry->y[1] / geometry->groups);
-    c->taps = (size_t)(geometry->w[2] * geometry->w[3] * geometry->w[4]);
-    c->points = (size_t)(geometry->y[2] * geometry->y[3] * geometry->y[4]);
-    c->pixels = (size_t)(geometry->x[2] * geometry->x[3] * geometry->x[4]);
+    if (!shape_elements(&c->taps, 3, geometry->w + 2) || !shape_elements(&c->points, 3, geometry->y + 2) ||
+        !shape_elements(&c->pixels, 3, geometry->x + 2)) {
+        graph_fail(graph, STATUS_SKIP, "a result shape is negative or too large");
+        return a;
+    }
     struct node *inputs[2] = { a, b };
     struct node *node = node_new(graph, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
                                  shapes[role][2], 2, inputs, c);

@@ -348,7 +348,7 @@ static size_t row_of(const struct resolver *r, int *trailing)
         if (r->stride[d] != row || r->shape[d] == 0) break;
         row *= r->shape[d];
     }
-    bool fits = r->offset % row == 0;
+    bool fits = r->offset % row == 0 && r->x->n % (size_t)row == 0;
     for (int k = 0; k <= d; k++) fits = fits && r->stride[k] % row == 0;
     *trailing = fits ? r->rank - 1 - d : 0;
     return fits ? (size_t)row : 1;

@@ -35,11 +35,11 @@ static void scaled_dot_product_attention(struct call *call)
         call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
         return;
     }
-    if (q->rank < 2 || k->rank < 2) {
+    if (q->rank < 2 || k->rank < 2 || v->rank < 2) {
         call_fail(call, "attention needs at least two dimensions");
         return;
     }
-    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && k->shape[k->rank - 3]) {
+    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 && k->shape[k->rank - 3]) {
         /* Each key and value head serves a group of query heads. */
         int64_t repeat = q->shape[q->rank - 3] / k->shape[k->rank - 3];
         struct node **heads[2] = { &k, &v };
@@ -47,7 +47,10 @@ static void scaled_dot_product_attention(struct call *call)
             struct node *x = *heads[i];
             int64_t wide[TENSOR_MAX_RANK], joined[TENSOR_MAX_RANK], lone[TENSOR_MAX_RANK];
             int at = x->rank - 2; /* a new dimension after the heads */
-            if (x->rank == TENSOR_MAX_RANK) return;
+            if (x->rank == TENSOR_MAX_RANK) {
+                call_fail(call, "heads in %d dimensions", x->rank);
+                return;
+            }
             for (int d = 0, e = 0; d <= x->rank; d++) {
                 lone[d] = d == at ? 1 : x->shape[e];
                 wide[d] = d == at ? repeat : x->shape[e++];

@@ -33,7 +33,7 @@ static void find_targets(struct call *call, struct ctc_samples *s, const struct 
     if (graph_failed(call->graph)) return;
     for (int64_t n = 0; n < s->batch; n++) {
         int64_t length = s->target_length[n], first = stride ? n * stride : at;
-        bool fits = length >= 0 && (!stride || length <= stride) && first + length <= (int64_t)targets->n;
+        bool fits = length >= 0 && (!stride || length <= stride) && length <= (int64_t)targets->n - first;
         fits = fits && s->input_length[n] >= 0 && s->input_length[n] <= s->steps;
         for (int64_t k = 0; k < length && fits; k++)
             fits = targets->integer[first + k] >= 0 && targets->integer[first + k] < s->classes;

@@ -152,6 +152,10 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
         return NULL;
     }
     *bags = (int64_t)offsets->n - call_bool(call, "include_last_offset");
+    if (!*bags && indices->n) {
+        call_fail(call, "no bag for %zu indices", indices->n);
+        return NULL;
+    }
     for (size_t i = 0; i < offsets->n; i++)
         if (offsets->integer[i] < (i ? offsets->integer[i - 1] : 0) ||
             offsets->integer[i] > (int64_t)indices->n ||
@@ -242,6 +246,8 @@ static void embedding_bag(struct call *call)
     if (!check_lookup(call, indices, weight)) return;
     int64_t padding = padding_row(call, weight);
     enum bag_mode mode = read_mode(call);
+    if (samples && (mode != BAG_SUM || samples->n != indices->n))
+        call_fail(call, "per_sample_weights go with mode 'sum' and have the shape of the indices");
     if (!call->op->text && !call_is_none(call, "max_norm"))
         table = renormalized(call, weight, indices, call_real(call, "max_norm"),
                              call_real(call, "norm_type"));
@@ -289,6 +295,10 @@ static void embedding_dense_backward(struct call *call)
     if (!indices->integer || !gradient->rank) call_fail(call, "integer indices are needed");
     if (graph_failed(g)) return;
     int64_t shape[2] = { rows, gradient->shape[gradient->rank - 1] };
+    if (gradient->n != indices->n * (size_t)shape[1]) {
+        call_fail(call, "%zu indices for a gradient of %zu elements", indices->n, gradient->n);
+        return;
+    }
     int64_t *map = graph_allocate(g, indices->n, sizeof *map);
     if (!map) return;
     for (size_t i = 0; i < indices->n; i++)

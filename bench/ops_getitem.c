@@ -168,7 +168,6 @@ static void return_replaced(struct call *call, struct node *x, struct indexing *
         return;
     }
     view->is_view = true;
-    view->row = 1;
     if (!graph_failed(call->graph) && indexing_need_map(view, call, x))
         call_return(call,
                     node_overwrite(call->graph, x, node_cast(call->graph, src, x->dtype),

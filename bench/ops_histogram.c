@@ -21,6 +21,8 @@ static void bincount(struct call *call)
     }
     for (size_t i = 0; i < x->n; i++) {
         if (x->integer[i] < 0) call_fail(call, "negative numbers are not counted");
+        if (x->integer[i] == INT64_MAX) call_fail(call, "a result shape is negative or too large");
+        if (graph_failed(g)) return;
         if (x->integer[i] >= bins) bins = x->integer[i] + 1;
     }
     if (weights) {

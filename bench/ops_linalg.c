@@ -200,7 +200,7 @@ static void matrix_power(struct call *call)
     }
     if (n < 0) base = inverse_of(g, base);
     struct node *result = NULL;
-    for (uint64_t k = (uint64_t)(n < 0 ? -n : n); k && !graph_failed(g); k >>= 1) {
+    for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k && !graph_failed(g); k >>= 1) {
         if (k & 1) result = result ? node_matmul(g, result, false, base, false) : base;
         if (k > 1) base = node_matmul(g, base, false, base, false);
     }

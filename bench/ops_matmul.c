@@ -460,15 +460,18 @@ static void tensordot(struct call *call)
         }
     }
     if (count[0] != count[1]) call_fail(call, "tensordot contracts unequal numbers of dimensions");
+    if (o[0].node->rank + o[1].node->rank - 2 * count[0] > TENSOR_MAX_RANK)
+        call_fail(call, "a contraction of more than %d dimensions", TENSOR_MAX_RANK);
+    if (graph_failed(call->graph)) return;
     int next = count[0];
     for (int k = 0; k < 2; k++)
         for (int d = 0; d < o[k].node->rank; d++) {
             o[k].letters[d] = -1;
             for (int i = 0; i < count[k]; i++)
                 if (dims[k][i] == d) o[k].letters[d] = i;
-            if (o[k].letters[d] < 0 && letter_count < TENSOR_MAX_RANK) letters[letter_count++] = o[k].letters[d] = next++;
+            if (o[k].letters[d] < 0) letters[letter_count++] = o[k].letters[d] = next++;
         }
-    if (!graph_failed(call->graph)) return_contraction(call, o, 2, letters, letter_count);
+    return_contraction(call, o, 2, letters, letter_count);
 }
 
 /* clang-format off */

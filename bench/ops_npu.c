@@ -465,14 +465,19 @@ static void fusion_attention(struct call *call)
     k = to_bnsd(call, k, layout, key_heads);
     v = to_bnsd(call, v, layout, key_heads);
     if (graph_failed(g)) return;
-    if (q->rank != 4 || k->shape[1] < 1 || heads % k->shape[1]) {
+    if (k->shape[1] < 1 || heads % k->shape[1]) {
         call_fail(call, "%lld query heads do not divide into %lld key heads", (long long)heads, (long long)k->shape[1]);
+        return;
+    }
+    if (v->shape[1] != k->shape[1]) {
+        call_fail(call, "%lld key heads and %lld value heads", (long long)k->shape[1], (long long)v->shape[1]);
         return;
     }
     k = repeat_heads(g, k, heads);
     v = repeat_heads(g, v, heads);
     double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3]) : call_real(call, "scale");
     struct node *scores = compose_matmul(g, q, node_transpose(g, k, 2, 3)), *pse = call_optional_tensor(call, "pse");
+    if (pse && pse->rank > 4) call_fail(call, "pse has %d dimensions", pse->rank);
     if (pse) scores = node_add(g, scores, pse);
     scores = node_scale(g, scores, scale);
     if (graph_failed(g)) return;

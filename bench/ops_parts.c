@@ -271,7 +271,7 @@ static void unfold(struct call *call)
     stride[x->rank] = own;
     if (x->rank) {
         shape[dim] = (extent - size) / step + 1;
-        stride[dim] = own * step;
+        stride[dim] = own * (step <= extent ? step : 1); /* a longer step is never taken */
     }
     call_return(call, node_view(call->graph, x, x->rank + 1, shape, stride, 0));
 }

@@ -595,6 +595,10 @@ struct node *node_arg_extremum(struct graph *graph, struct node *x, int dim, int
 struct node *node_take_along(struct graph *graph, struct node *x, int dim, struct node *index)
 {
     if (graph_failed(graph)) return x;
+    if (x->rank && index->rank != x->rank) {
+        graph_fail(graph, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank, x->rank);
+        return x;
+    }
     int64_t *map = graph_allocate(graph, index->n, sizeof *map);
     int64_t stride[TENSOR_MAX_RANK];
     if (!map) return x;

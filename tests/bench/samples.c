@@ -117,6 +117,10 @@ static struct value tensor(struct reader *r, enum dtype dtype)
     expect(r, "(");
     while (!take(r, ")") && !r->problem) {
         char *end;
+        if (record->rank == TENSOR_MAX_RANK) {
+            fail(r, "fewer dimensions");
+            break;
+        }
         record->shape[record->rank++] = strtol(r->at, &end, 10);
         if (end == r->at) fail(r, "a shape");
         r->at = end;

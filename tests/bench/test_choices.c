@@ -368,6 +368,72 @@ START_TEST(questions_have_plain_answers)
 }
 END_TEST
 
+/* Calls whose results are known without a computer. */
+static const struct {
+    const char *call, *outputs;
+} answers[] = {
+    { "Torch.as_strided_scatter(f32(6)[0 0 0 0 0 0], f32(2,2)[1 2 3 4], (2,2), (4,1))", "Any.f(f32(6)[1 2 0 0 3 4])" },
+    { "Torch.as_strided_scatter(f32(5)[9 9 9 9 9], f32(2)[1 2], (2,), (1,), 2)", "Any.f(f32(5)[9 9 1 2 9])" },
+    { "Torch.slice_scatter(f32(4)[1 2 3 4], f32(2)[8 9], 0, 1, 3)", "Any.f(f32(4)[1 8 9 4])" },
+    { "Torch.slice_scatter(f32(5)[1 2 3 4 5], f32(2)[8 9], 0, -4, -1, 2)", "Any.f(f32(5)[1 8 3 9 5])" },
+    { "Torch.slice_scatter(f32(3)[1 2 3], f32(3)[7 8 9], 0, -9, 9)", "Any.f(f32(3)[7 8 9])" },
+    { "Torch.slice_scatter(f32(3)[1 2 3], f32(0), 0, 2, 1)", "Any.f(f32(3)[1 2 3])" },
+    { "Torch.slice_scatter(f32(3)[1 2 3], f32(1)[7], 0, 1, None, 9223372036854775807)", "Any.f(f32(3)[1 7 3])" },
+    { "Torch.select_scatter(f32(2,2)[1 2 3 4], f32(2)[8 9], 1, -1)", "Any.f(f32(2,2)[1 8 3 9])" },
+    { "Tensor.__getitem__(f32(5)[1 2 3 4 5], slice(i64()[1], i64(1)[4], None))", "Any.f(f32(3)[2 3 4])" },
+    { "Tensor.__getitem__(f32(3)[1 2 3], [i64()[2], 0])", "Any.f(f32(2)[3 1])" },
+    { "Tensor.unfold(f32(4)[1 2 3 4], 0, 2, 9223372036854775807)", "Any.f(f32(1,2)[1 2])" },
+    { "Tensor.unfold(f32(4)[1 2 3 4], 0, 1, 3)", "Any.f(f32(2,1)[1 4])" },
+    { "Torch.vdot(c64(2)[1 2 3 4], c64(2)[5 6 7 8])", "Any.f(c64()[70 -8])" },
+    { "Torch.linalg.vecdot(c64(2)[1 2 3 4], c64(2)[5 6 7 8])", "Any.f(c64()[70 -8])" },
+    { "Torch.cross(i64(2,3)[1 0 0 0 1 0], i64(2,3)[0 1 0 0 0 1])", "Any.f(i64(2,3)[0 0 1 1 0 0])" },
+    { "Torch.linalg.cross(f32(3,3)[1 0 0 0 1 0 0 0 1], f32(3,3)[0 1 0 0 0 1 1 0 0])",
+      "Any.f(f32(3,3)[0 0 1 1 0 0 0 1 0])" },
+    { "Torch.einsum(\"ab\", f32(2,2)[1 2 3 4])", "Any.f(f32(2,2)[1 2 3 4])" },
+    { "Torch.einsum(\"ba\", f32(2,2)[1 2 3 4])", "Any.f(f32(2,2)[1 3 2 4])" },
+    { "Torch.einsum(\"aB\", f32(2,2)[1 2 3 4])", "Any.f(f32(2,2)[1 3 2 4])" }, /* capitals sort first */
+    { "Torch.matrix_power(f32(2,2)[1 1 0 1], 5)", "Any.f(f32(2,2)[1 5 0 1])" },
+    { "Torch.matrix_power(f32(2,2)[1 1 0 1], 0)", "Any.f(f32(2,2)[1 0 0 1])" },
+    { "Aten.embedding_dense_backward(f32(3,2)[1 2 3 4 5 6], i64(3)[1 0 1], 2, 0, False)", "Any.f(f32(2,2)[0 0 6 8])" },
+    { "Aten.embedding_dense_backward(f32(3,2)[1 2 3 4 5 6], i64(3)[1 0 1], 2, -1, True)", "Any.f(f32(2,2)[3 4 3 4])" },
+    { "Functional.embedding_bag(f32(3,2)[1 2 3 4 5 6], i64(3)[2 0 1], i64(2)[0 2], mode=\"sum\")",
+      "Any.f(f32(2,2)[6 8 3 4])" }, /* weight and indices exchanged */
+    { "Torch.bitwise_left_shift(i64(3)[1 1 1], i64(3)[-1 63 64])", "Any.f(i64(3)[0 -9223372036854775808 0])" },
+    { "Torch.bitwise_right_shift(i64(3)[-8 -8 8], i64(3)[64 -1 64])", "Any.f(i64(3)[-1 -1 0])" },
+    { "Tensor.type(f32(2)[1.5 -2.5], \"torch.LongTensor\")", "Any.f(i64(2)[1 -2])" },
+    { "Tensor.type(i64(2)[3 0], \"torch.bool\")", "Any.f(bool(2)[1 0])" },
+    { "Tensor.type(f32(1)[1.5], torch.float64)", "Any.f(f64(1)[1.5])" },
+};
+
+START_TEST(small_calls_have_known_answers)
+{
+    struct arena arena = { 0 };
+    struct sample call = { 0 }, want = { 0 };
+    struct bench *bench;
+    const char *problem = sample_parse(&call, answers[_i].call, &arena);
+    ck_assert_msg(!problem, "%s: %s", answers[_i].call, problem);
+    ck_assert_msg(!sample_parse(&want, answers[_i].outputs, &arena), "%s", answers[_i].outputs);
+    struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(!st.code, "%s: %s", answers[_i].call, st.text);
+    ck_assert_uint_eq(bench_output_count(bench), want.c.args.list.count);
+    for (size_t k = 0; k < want.c.args.list.count; k++) {
+        const struct reference *r = &bench_output(bench, k)->reference;
+        const struct tensor *w = want.c.args.list.items[k].tensor.tensor;
+        size_t n = tensor_elements(w) * (dtype_is_complex(w->dtype) ? 2 : 1);
+        double *x = arena_allocate_array(&arena, n, sizeof *x);
+        dtype_to_double(x, w->data, w->dtype, tensor_elements(w));
+        ck_assert_int_eq(r->dtype, w->dtype);
+        ck_assert_int_eq(r->rank, w->rank);
+        for (int d = 0; d < r->rank; d++) ck_assert_int_eq(r->shape[d], w->shape[d]);
+        for (size_t i = 0; i < n; i++) {
+            double have = r->integer ? (double)r->integer[i] : r->hi[i];
+            ck_assert_msg(have == x[i], "%s: element %zu is %.17g, not %.17g", answers[_i].call, i, have, x[i]);
+        }
+    }
+    arena_release(&arena);
+}
+END_TEST
+
 /* Calls that must be refused, and the word that says why. */
 static const struct {
     const char *call, *reason;
@@ -448,6 +514,7 @@ int main(void)
     tcase_add_test(tests, the_gradient_follows_the_device);
     tcase_add_loop_test(tests, questions_have_plain_answers, 0,
                         sizeof questions / sizeof *questions);
+    tcase_add_loop_test(tests, small_calls_have_known_answers, 0, sizeof answers / sizeof *answers);
     tcase_add_loop_test(tests, wrong_calls_are_refused_with_a_reason, 0,
                         sizeof refusals / sizeof *refusals);
     tcase_add_test(tests, overlapping_writes_are_refused);

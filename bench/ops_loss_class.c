@@ -29,6 +29,10 @@ static bool read_targets(struct call *call, struct classes *c, const struct node
         call_fail(call, "%zu targets for %zu predictions", target->n, c->target->n);
         return false;
     }
+    if (!extent && target->n) { /* an ignored target stands at class 0 */
+        call_fail(call, "no classes for %zu targets", target->n);
+        return false;
+    }
     for (size_t i = 0; i < target->n; i++) {
         int64_t k = target->integer[i];
         bool skip = k == ignored;

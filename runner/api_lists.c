@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "bench/bench.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "formats/json_tree.h"
 #include "runner/options.h"
 
 struct api_lists api_lists_default(void)
@@ -226,17 +225,6 @@ static struct status read_section(struct api_lists *lists, struct config_place *
     return status_ok();
 }
 
-/* Line and column of a byte, both from 1. */
-static struct status not_json(const char *path, const char *text, const char *at)
-{
-    size_t line = 1, column = 1;
-    for (const char *c = text; c < at; c++) {
-        column++;
-        if (*c == '\n') line++, column = 1;
-    }
-    return status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: this is not JSON", path, line, column);
-}
-
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
                              bool trust_files)
 {
@@ -246,12 +234,12 @@ struct status api_lists_read(struct api_lists *out, struct arena *arena, const c
     struct api_lists lists = api_lists_default();
 
     TRY(file_read_text(&text, &bytes, path, trust_files));
-    const char *end = text; /* or where it is no JSON any more */
-    size_t refusals = memory_refusals();
-    cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
-    struct status status = root                            ? read_section(&lists, &place, root)
-                           : memory_refusals() != refusals ? status_no_memory(bytes)
-                                                           : not_json(path, text, end);
+    struct json_fault fault;
+    cJSON *root;
+    struct status status = json_tree_parse(&root, &fault, text, bytes);
+    if (status.code == STATUS_BAD_INPUT)
+        status = status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: this is not JSON", path, fault.line, fault.column);
+    if (!status.code) status = read_section(&lists, &place, root);
     cJSON_Delete(root);
     memory_release(text);
     if (!status.code) *out = lists;

@@ -1,11 +1,10 @@
 #include "runner/api_surface.h"
 
-#include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "core/embedded.h"
-#include "core/memory.h"
+#include "formats/json_tree.h"
 
 /* The table is compiled in and tested: what does not fit its format is an internal fault. */
 static struct status broken(const char *what)
@@ -70,10 +69,8 @@ struct status api_surface_read(struct surface_name **names, size_t *count, struc
     const struct embedded_file *file = config_files;
     while (file->name && strcmp(file->name, "api_surface.json") != 0) file++;
     if (!file->name) return broken("not compiled in");
-    size_t refusals = memory_refusals();
-    cJSON *root = cJSON_ParseWithLength(file->text, file->bytes);
-    if (!root && memory_refusals() != refusals) return status_no_memory(file->bytes);
-    if (!root) return broken("not JSON");
+    cJSON *root;
+    TRY(json_tree_parse(&root, NULL, file->text, file->bytes));
     *count = count_names(cJSON_GetObjectItem(root, "groups"));
     *names = arena_allocate_zeroed(arena, *count, sizeof **names);
     struct status status = *names ? copy_names(*names, root, arena) : status_no_memory(0);

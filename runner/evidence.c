@@ -1,9 +1,9 @@
 #include "runner/evidence.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "formats/json_tree.h"
 #include "runner/judged_json.h"
 #include "runner/run_options.h"
 
@@ -233,8 +233,8 @@ static void print_lines(FILE *out, const char *text)
 
 struct status evidence_print(FILE *out, const char *line, size_t length)
 {
-    cJSON *json = cJSON_ParseWithLength(line, length);
-    if (!json) return status_no_memory(length);
+    cJSON *json;
+    TRY(json_tree_parse(&json, NULL, line, length));
     const cJSON *name = cJSON_GetObjectItem(json, "name"), *verdict = cJSON_GetObjectItem(json, "verdict");
     const cJSON *message = cJSON_GetObjectItem(json, "message"), *note;
     const cJSON *rounding = cJSON_GetObjectItem(json, "error over what rounding explains");

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "core/file.h"
 #include "core/memory.h"
+#include "formats/json_tree.h"
 
 struct status run_record_create(struct run_record *out)
 {
@@ -134,11 +133,10 @@ struct status run_record_check(const struct run_record *record, const char *path
     char *text = NULL, list[400] = "";
     size_t bytes;
     TRY(file_read_text(&text, &bytes, path, trust_files != 0));
-    /* with the NUL behind it, so that nothing else may stand there */
-    size_t refusals = memory_refusals();
-    struct cJSON *then = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, 1);
+    cJSON *then;
+    struct status status = json_tree_parse(&then, NULL, text, bytes);
     memory_release(text);
-    if (!then && memory_refusals() != refusals) return status_no_memory(bytes);
+    if (status.code == STATUS_NO_MEMORY) return status;
     if (!cJSON_IsObject(then)) {
         cJSON_Delete(then);
         return status_error(STATUS_BAD_INPUT, "%s is not a run file of this program", path);

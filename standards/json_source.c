@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/memory.h"
+#include "formats/json_tree.h"
 
 static size_t line_at(const char *text, const char *place)
 {
@@ -18,18 +18,14 @@ static size_t line_at(const char *text, const char *place)
 struct status json_source_parse(struct json_source *out, const char *name, const char *text,
                                 size_t bytes)
 {
-    const char *end = text;
-    size_t refusals = memory_refusals();
-    cJSON *root = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, 1);
+    struct json_fault fault;
+    cJSON *root;
+    struct status status = json_tree_parse(&root, &fault, text, bytes);
 
-    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
-    if (!root) {
-        const char *line_start = end;
-        while (line_start > text && line_start[-1] != '\n')
-            line_start--;
+    if (status.code == STATUS_BAD_INPUT)
         return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: not valid JSON here",
-                            name, line_at(text, end), (size_t)(end - line_start) + 1);
-    }
+                            name, fault.line, fault.column);
+    if (status.code) return status;
     *out = (struct json_source){ name, text, root };
     return status_ok();
 }

@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "formats/json_tree.h"
 
 /* --- positions ------------------------------------------------------------------------------ */
 
@@ -153,28 +154,17 @@ struct status json_file_parse(struct json_file *out, const char *name, const cha
     }
     memcpy(file.text, text, bytes);
     file.text[bytes] = '\0';
-    /* Where the parser stopped. It would take a NUL for space, which JSON has none of. */
-    const char *end = file.text + strlen(file.text);
-    size_t refusals = memory_refusals();
-    if (end == file.text + bytes) file.root = cJSON_ParseWithLengthOpts(file.text, bytes + 1, &end, true);
-    if (file.root) {
-        *out = file;
-        return status_ok();
-    }
-    if (memory_refusals() != refusals) {
+    struct json_fault fault;
+    struct status status = json_tree_parse(&file.root, &fault, file.text, bytes);
+    if (status.code) {
         json_file_close(&file);
-        return status_no_memory(bytes);
+        return status.code == STATUS_BAD_INPUT
+                   ? status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: not JSON from here on", name,
+                                  fault.line, fault.column)
+                   : status;
     }
-    size_t fault = (size_t)(end - file.text);
-    int line = 1, column = 1;
-    for (size_t i = 0; i < fault; i++) {
-        column = text[i] == '\n' ? 1 : column + 1;
-        line += text[i] == '\n';
-    }
-    struct status st = status_error(STATUS_BAD_INPUT, "%s:%d:%d: not JSON from here on", name,
-                                    line, column);
-    json_file_close(&file);
-    return st;
+    *out = file;
+    return status_ok();
 }
 
 struct status json_file_open(struct json_file *out, const char *path, bool trust_files)

@@ -1,7 +1,6 @@
 #include "runner/devices/worker_message.h"
 
 #include <assert.h>
-#include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -12,6 +11,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "formats/json_tree.h"
 #include "runner/devices/plugin_layout.h"
 
 /* Tensors start on multiples of this. */
@@ -287,9 +287,9 @@ static bool lacks(const cJSON *capabilities, const char *wanted)
 
 struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes)
 {
-    size_t refusals = memory_refusals();
-    cJSON *root = cJSON_ParseWithLength(line, bytes);
-    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
+    cJSON *root;
+    struct status parsed = json_tree_parse(&root, NULL, line, bytes);
+    if (parsed.code == STATUS_NO_MEMORY) return parsed;
     const cJSON *protocol = cJSON_GetObjectItemCaseSensitive(root, "protocol");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
     struct status st = status_ok();
@@ -465,9 +465,9 @@ struct status worker_read_reply(struct device_result *out, struct worker_reply *
 {
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     *reply = (struct worker_reply){ false };
-    size_t refusals = memory_refusals();
-    cJSON *root = cJSON_ParseWithLength(line, bytes);
-    if (!root && memory_refusals() != refusals) return status_no_memory(bytes);
+    cJSON *root;
+    struct status parsed = json_tree_parse(&root, NULL, line, bytes);
+    if (parsed.code == STATUS_NO_MEMORY) return parsed;
     if (!root && !bytes) return INVALID("an empty line");
     if (!root) return INVALID("not JSON: %.*s", bytes < 60 ? (int)bytes : 60, line);
     struct status st =

@@ -327,7 +327,7 @@ START_TEST(places_are_found_in_any_text)
           "a.json:2: a_key_that_is_longer_than_the_place_that_a_message_has_for_the_path_of_a_value_in_the_file_"
           "so_that_only_its_start_can_be_told_there_and_not_its_end_which_nobod: no such key" },
         { "", "a.json:1:1: not JSON from here on" },
-        { "\n\n {", "a.json:3:3: not JSON from here on" },
+        { "\n\n {", "a.json:3:2: not JSON from here on" },
         { "{ \"a\": 1 } x", "a.json:1:12: not JSON from here on" },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

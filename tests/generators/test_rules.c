@@ -1516,6 +1516,51 @@ START_TEST(regions_that_are_none)
 }
 END_TEST
 
+/* What a hand-made call may lack: a type, outputs, and a size that can be counted. */
+START_TEST(calls_without_type_or_outputs)
+{
+    struct built_case *b = numbered("Torch.gather");
+    b->c.type = NULL;
+    add(b, TENSOR2(b, DT_F32, -1, 1, 6, 9));
+    add(b, integer(1));
+    add(b, TENSOR1(b, DT_I64, -50, 50, 300));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[2]), 300, 0, 8));
+    free_case(b);
+
+    b = numbered("Torch.repeat_interleave");
+    b->c.outputs = none();
+    add(b, TENSOR1(b, DT_F32, -1, 1, 50));
+    add(b, TENSOR1(b, DT_I64, -4, 5, 50));
+    generate(b);
+    ck_assert(all_within(integers(b, &b->args[1]), 50, 0, 5));
+    ck_assert(!noted(b, "recorded extent"));
+    free_case(b);
+
+    b = numbered("Torch.gather");
+    add(b, none());
+    add(b, none());
+    add(b, TENSOR2(b, DT_I64, 0, 1, INT64_C(1) << 40, INT64_C(1) << 40));
+    ck_assert_uint_eq(generate_input_bytes(&b->c), SIZE_MAX);
+    free_case(b);
+}
+END_TEST
+
+/* A list of kernels that is shorter than the dimensions says nothing about the rest: 1. */
+START_TEST(kernels_of_some_dimensions)
+{
+    struct built_case *b = numbered("Functional.max_unpool3d");
+    const struct value kernels[] = { integer(2), integer(3) };
+    add(b, TENSOR4(b, DT_F32, -1, 1, 1, 2, 2, 2));
+    add(b, TENSOR4(b, DT_I64, 0, 9999, 1, 2, 2, 2));
+    add(b, list(b, 2, kernels));
+    generate(b);
+    const int64_t *x = integers(b, &b->args[1]);
+    ck_assert(all_within(x, 8, 0, 4 * 6 * 2 - 1) && all_distinct(x, 8, 1));
+    free_case(b);
+}
+END_TEST
+
 /* An ignored index at either end of the record, with bounds that are classes and bounds that are none. */
 START_TEST(ignored_targets_at_both_ends)
 {
@@ -1749,6 +1794,8 @@ int main(void)
     tcase_add_test(tests, names_find_their_rules);
     tcase_add_test(tests, senseless_arguments_do_no_harm);
     tcase_add_test(tests, regions_that_are_none);
+    tcase_add_test(tests, calls_without_type_or_outputs);
+    tcase_add_test(tests, kernels_of_some_dimensions);
     tcase_add_test(tests, ignored_targets_at_both_ends);
     tcase_add_test(tests, divisors_of_a_quotient);
     tcase_add_test(tests, sequences_that_are_not_sorted);

@@ -185,6 +185,34 @@ START_TEST(rows_of_whatever_is_returned)
 }
 END_TEST
 
+/* A device that has no gradients: backward rows are SKIP and say so; what came from the dump is saved. */
+START_TEST(rows_of_a_device_without_backward)
+{
+    struct workspace w = workspace_make();
+    char backend[1100];
+    snprintf(backend, sizeof backend, "%s forward", echoing());
+    write_dump(in(&w, "dump.json"));
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data", "--backend", backend,
+                                   NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    char *result = read_file(only_match(&w, "out/accuracy_checking_result_*.csv"), NULL);
+    static const char *const rows[] = { "\r\nTorch.add.0,error,SKIP,", "\r\nTorch.clone.0,pass,SKIP," };
+    for (int i = 0; i < 2; i++) {
+        const char *row = strstr(result, rows[i]);
+        ck_assert_msg(row != NULL, "%s", result);
+        const char *end = strstr(row + 2, "\r\n"), *reason = strstr(row, "/worker-peer computes no gradients");
+        ck_assert_msg(reason && reason < end, "%s", row);
+    }
+    ck_assert_ptr_nonnull(strstr(result, "\r\nTorch.argmax.0,error, \r\n"));
+    free(result);
+    ck_assert_uint_eq(count_matches(&w, "ut_error_data*/Torch.add.0.backward.input.0.pt"), 1);
+    ck_assert_uint_eq(count_matches(&w, "ut_error_data*/Torch.add.0.backward.output.*"), 0);
+    ck_assert_uint_eq(count_matches(&w, "ut_error_data*/Torch.clone.0.*"), 0);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Several devices, and more threads than calls, write the same bytes. */
 START_TEST(rows_of_several_devices)
 {
@@ -276,6 +304,7 @@ int main(void)
     TCase *tests = tcase_create("device_rows");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, rows_of_whatever_is_returned);
+    tcase_add_test(tests, rows_of_a_device_without_backward);
     tcase_add_test(tests, rows_of_several_devices);
     tcase_add_test(tests, saved_tensors_of_all_kinds);
     suite_add_tcase(suite, tests);

@@ -366,8 +366,9 @@ START_TEST(refusals_of_the_kernel_are_said)
         { map_of, "cannot examine 'name': Bad file descriptor", "cannot map 'name': No such device" },
     };
     char name[] = "name";
+    struct scratch dir = scratch_make();
     const struct file closed = { .fd = 100000, .path = name };
-    const struct file directory = { .fd = open("/tmp", O_RDONLY | O_DIRECTORY), .path = name };
+    const struct file directory = { .fd = open(dir.path, O_RDONLY | O_DIRECTORY), .path = name };
     ck_assert_int_ge(directory.fd, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct status status = rows[i].run(&closed);
@@ -377,6 +378,7 @@ START_TEST(refusals_of_the_kernel_are_said)
         ck_assert_str_eq(status.text, rows[i].directory ? rows[i].directory : "");
     }
     ck_assert_int_eq(close(directory.fd), 0);
+    scratch_remove(&dir);
 
     struct file gone = { .fd = 100000, .path = memory_copy_string("name") };
     struct status status = file_close(&gone);

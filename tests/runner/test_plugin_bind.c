@@ -184,6 +184,8 @@ static const struct {
     { ARGUMENTS, "{ \"i32\": \"nobody\" }", STATUS_BAD_INPUT,
       AT_ARGUMENT "column 1: there is no \"nobody\" here" },
     /* Tensors by address. */
+    { ARGUMENTS, "{ \"data\": \"nobody\" }", STATUS_BAD_INPUT,
+      AT_ARGUMENT "column 1: there is no \"nobody\" here" },
     { ARGUMENTS, "{ \"data\": \"shape(x)\" }", STATUS_BAD_INPUT,
       AT_ARGUMENT "\"shape(x)\" is not a tensor" },
     { ARGUMENTS, "{ \"data\": \"x\", \"cast\": \"'float33'\" }", STATUS_BAD_INPUT,
@@ -288,6 +290,8 @@ static const struct {
       AT_STEP "column 1: there is no \"nobody\" here" },
     { STEPS, "{ \"allocate\": \"w\", \"bytes\": -1 }", STATUS_BAD_INPUT,
       AT_STEP "a negative number of bytes" },
+    { STEPS, "{ \"allocate\": \"w\", \"bytes\": \"nobody\" }", STATUS_BAD_INPUT,
+      AT_STEP "column 1: there is no \"nobody\" here" },
     { STEPS, "{ \"allocate\": \"w\", \"bytes\": \"'a'\" }", STATUS_BAD_INPUT,
       AT_STEP "\"'a'\" is not an integer" },
     /* Outputs. */
@@ -505,6 +509,55 @@ START_TEST(numbers_of_things_are_bounded)
         free(session);
         manifest_close(&manifest);
     }
+}
+END_TEST
+
+/* Parameters, what a direction defines and what the forward left share the room for names. */
+START_TEST(names_are_bounded_in_both_directions)
+{
+    /* Backward: y, outputs, cotangents, cotangent and dx beside the parameters. */
+    for (int n = BINDING_VARIABLES - 8; n <= BINDING_VARIABLES + 1; n++) {
+        char *more = repeat("\"p%d = 1\"", n - 4), *parameters;
+        const struct program *program;
+        ck_assert_int_gt(asprintf(&parameters, "\"x\", \"z\", \"i\", \"l\", %s", more), 0);
+        const char *pieces[PIECES] = { [PARAMETERS] = parameters, [LET] = "" };
+        ck_assert(!parse(pieces).code);
+        struct api_case c = usual_case();
+        struct status st = build_backward(&c, &program);
+        ck_assert_str_eq(st.text, n <= BINDING_VARIABLES - 5 ? ""
+                                  : n <= BINDING_VARIABLES   ? "a.json:5: kernels[0]: more than 96 names"
+                                                             : NOT_THESE "a.json:5: kernels[0]: more than 96 names");
+        manifest_close(&manifest);
+        free(more);
+        free(parameters);
+    }
+}
+END_TEST
+
+/* All that a call says beside its tensors has 64 MB. */
+START_TEST(programs_are_bounded)
+{
+    enum { LENGTH = 4096, ARGUMENTS_EACH = PROGRAM_MAX_ARGUMENTS };
+    char *arguments = repeat("{ \"data_list\": \"l\" }", ARGUMENTS_EACH), *step, *steps;
+    ck_assert_int_gt(asprintf(&step, "{ \"call\": \"f%%d\", \"arguments\": [ %s ] }", arguments), 0);
+    struct value list = list_value(&arena, 0);
+    list.list.items = arena_allocate_zeroed(&arena, LENGTH, sizeof(struct value));
+    list.list.count = LENGTH;
+    for (int n = 42; n <= 43; n++) { /* 42.6 of 1.5 MB */
+        const struct program *program;
+        steps = repeat(step, n);
+        const char *pieces[PIECES] = { [STEPS] = steps };
+        ck_assert(!parse(pieces).code);
+        struct api_case c = usual_case();
+        c.kwargs = dict_value(&arena, 1, "l", list);
+        struct status st = build_forward(&c, &program);
+        ck_assert_str_eq(st.text, n == 42 ? "" : "the call's arguments take more than 67108864 bytes");
+        ck_assert_int_eq(st.code, n == 42 ? STATUS_OK : STATUS_SKIP);
+        manifest_close(&manifest);
+        free(steps);
+    }
+    free(step);
+    free(arguments);
 }
 END_TEST
 
@@ -951,6 +1004,8 @@ int main(void)
     tcase_add_test(tests, shapes_of_a_loop_agree);
     tcase_add_test(tests, outputs_of_a_loop_are_stored_alike);
     tcase_add_loop_test(tests, numbers_of_things_are_bounded, 0, sizeof limits / sizeof *limits);
+    tcase_add_test(tests, names_are_bounded_in_both_directions);
+    tcase_add_test(tests, programs_are_bounded);
     tcase_add_test(tests, wrapped_tensors_are_bounded);
     tcase_add_test(tests, numbers_by_value);
     tcase_add_loop_test(tests, tensors_in_the_form_asked_for, 0, sizeof layouts / sizeof *layouts);

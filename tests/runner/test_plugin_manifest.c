@@ -224,6 +224,24 @@ static const struct {
       "dir/a.json:17: kernels[0].steps[0].arguments[2]: \"enum\" needs \"key\"" },
     { 17, "{ \"wrap\": \"w\" } ],",
       "dir/a.json:17: kernels[0].steps[0].arguments[2]: \"wrap\" needs \"of\"" },
+    { 17, "{ \"data\": \"x\", \"axes\": \"(\" } ],",
+      "dir/a.json:17: kernels[0].steps[0].arguments[2].axes: column 2: the expression ends too early" },
+    { 17, "{ \"data\": \"x\", \"broadcast\": \"(\" } ],",
+      "dir/a.json:17: kernels[0].steps[0].arguments[2].broadcast: column 2: the expression ends too early" },
+    { 13, "\"call\": \"f\", \"when\": \"(\",",
+      "dir/a.json:13: kernels[0].steps[0].when: column 2: the expression ends too early" },
+    { 11, "{ \"name\": \"y\", \"dtype\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].dtype: column 2: the expression ends too early" },
+    { 11, "{ \"name\": \"y\", \"returns\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].returns: column 2: the expression ends too early" },
+    { 11, "{ \"name\": \"y\", \"initial\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].initial: column 2: the expression ends too early" },
+    { 11, "{ \"name\": \"y\", \"axes\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].axes: column 2: the expression ends too early" },
+    { 11, "{ \"name\": \"y\", \"of\": \"(\" } ],",
+      "dir/a.json:11: kernels[0].outputs[0].of: column 2: the expression ends too early" },
+    { 19, "} ], \"backward\": { \"outputs\": [] }",
+      "dir/a.json:19: kernels[0].backward.outputs: no such key; known here: when, let, gradients, steps" },
     { 17, "{ \"data\": \"x\", \"cast\": \"(\" } ],",
       "dir/a.json:17: kernels[0].steps[0].arguments[2].cast: column 2: the expression ends too early" },
     { 17, "{ \"enum\": \"modes\", \"key\": \"'sum'\" } ],",
@@ -341,6 +359,31 @@ START_TEST(places_are_found_in_any_text)
     static const char text[] = "{ \"plugin\":\0 1,\n \"x\": 1 }";
     ck_assert_str_eq(manifest_parse(&m, "a.json", text, sizeof text - 1).text,
                      "a.json:1:12: not JSON from here on");
+}
+END_TEST
+
+/* A list of known keys ends where a message does; types that have no words of their own are another. */
+START_TEST(long_lists_of_keys_are_cut)
+{
+    static char names[40][24];
+    struct json_key keys[41] = { { NULL, 0, false } };
+    struct json_file file;
+    static const char text[] = "{ \"key_of_ten00\": 1, \"x\": 1 }", other[] = "{ \"key_of_ten00\": true }";
+    for (int i = 0; i < 40; i++) {
+        snprintf(names[i], sizeof names[i], "key_of_ten%02d", i);
+        keys[i] = (struct json_key){ names[i], cJSON_Number | cJSON_Array, false };
+    }
+    ck_assert(!json_file_parse(&file, "a.json", text, sizeof text - 1).code);
+    struct status st = json_check_keys(&file, file.root, keys);
+    ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
+    /* 12 letters a name and ", ": the last one begins before letter 260. */
+    ck_assert_msg(!strncmp(st.text, "a.json:1: x: no such key; known here: key_of_ten00, key_of_ten01, ", 66), "%s",
+                  st.text);
+    ck_assert_msg(strstr(st.text, ", key_of_ten18") && !strstr(st.text, "key_of_ten19"), "%s", st.text);
+    json_file_close(&file);
+    ck_assert(!json_file_parse(&file, "a.json", other, sizeof other - 1).code);
+    ck_assert_str_eq(json_check_keys(&file, file.root, keys).text, "a.json:1: key_of_ten00: another type is expected");
+    json_file_close(&file);
 }
 END_TEST
 
@@ -484,6 +527,7 @@ int main(void)
     tcase_add_test(tests, arguments_are_bounded);
     tcase_add_loop_test(tests, other_sound_ones_are_read, 0, sizeof others / sizeof *others);
     tcase_add_test(tests, places_are_found_in_any_text);
+    tcase_add_test(tests, long_lists_of_keys_are_cut);
     tcase_add_test(tests, a_kernel_has_steps);
     tcase_add_test(tests, numbers_are_expressions);
     tcase_add_test(tests, libraries_are_found_from_the_manifest);

@@ -34,6 +34,7 @@ static const struct {
     { "Torch.multinomial.2", TENSOR("2,4", "0.5") "," INT(3), "", NULL },
     { "Torch.randperm.0", INT(4), "", NULL },
     { "Torch.clone.0", X, "", X },
+    { "Torch.floor.0", TENSOR("4", "2.0"), "", X }, /* 2 is its own floor, and has no gradient */
     { "Torch.add.1", X "," X, "\"out\":" X, X },
     { "Torch.add.2", X "," X, "", "" },
     { "Torch.add.3", INT(1) "," INT(2), "", TENSOR("", "-2.0") },
@@ -87,6 +88,8 @@ static const struct {
     { "Torch.randperm.0.forward.output.0", BLANK, "error", BY_PROPERTY LEGAL "the device returned no tensor." },
     { "Torch.clone.0.forward.output.0", "torch.float64", "torch.float32", "(4,)", "pass", "\nMax abs error is less" },
     { "Torch.clone.0.backward.output.0", "torch.float64", "torch.float32", "(4,)", "pass", "\nMax abs error is less" },
+    { "Torch.floor.0.forward.output.0", "torch.float64", "torch.float32", "(4,)", "pass", "" },
+    { "Torch.floor.0.backward.output.0", "torch.float64", "torch.float32", "(4,)", "error", "" },
     { "Torch.add.1.forward.output.0", "torch.float64", "torch.float32", "(4,)", "error", "\nCosine similarity is less" },
     { "Torch.add.1.backward.output.0", BLANK, "SKIP",
       "function with out=... arguments don't support automatic differentiation, skip backward." },
@@ -286,6 +289,7 @@ START_TEST(saved_tensors_of_all_kinds)
         { "Torch.split.0.forward.output.device.*", 1 },      { "Torch.split.0.backward.output.bench.0.pt", 1 },
         { "Torch.mul.0.backward.input.0.pt", 0 },            { "Torch.mul.0.backward.input.1.pt", 1 },
         { "Torch.mul.0.backward.output.bench.*", 0 },        { "Torch.clone.0.*", 0 }, /* a pass */
+        { "Torch.floor.0.backward.output.device.0.pt", 1 },
         { "Torch.cat.0.*", 0 },                              { "Torch.unbind.0.*", 0 },
     };
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

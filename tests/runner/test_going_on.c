@@ -237,8 +237,8 @@ START_TEST(groups_that_are_never_checked)
 }
 END_TEST
 
-/* An interruption does not wait for a device that hangs: the program ends with 130 and a hint, and the files are such
- * that going on ends as if nothing had been. */
+/* An interruption does not wait for a device that hangs: the program ends with 130 and a hint. A signal that it was
+ * started to ignore is none. */
 START_TEST(interrupted_while_a_device_hangs)
 {
     struct workspace w = workspace_make();
@@ -248,8 +248,14 @@ START_TEST(interrupted_while_a_device_hangs)
                      (char *)"--backend",
                      (char *)"worker:sh -c 'read hello; echo {\\\"protocol\\\":1}; read call; touch called; sleep 20'",
                      NULL };
+    ck_assert(signal(SIGHUP, SIG_IGN) != SIG_ERR); /* as nohup does; children inherit it */
     pid_t pid = start_program(&w, argv);
+    ck_assert(signal(SIGHUP, SIG_DFL) != SIG_ERR);
     while (access(in(&w, "called"), F_OK)) ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
+    ck_assert_int_eq(kill(pid, SIGHUP), 0);
+    const struct timespec longer_than_grace = { .tv_sec = 1, .tv_nsec = 500 * 1000 * 1000 };
+    nanosleep(&longer_than_grace, NULL);
+    ck_assert_int_eq(waitpid(pid, NULL, WNOHANG), 0);
     ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &begin), 0);
     ck_assert_int_eq(kill(pid, SIGINT), 0);
     struct outcome o = wait_program(&w, pid);

@@ -4,7 +4,10 @@
 
 #include "case_builder.h"
 #include "core/memory.h"
+#include "formats/dump.h"
+#include "formats/pt.h"
 #include "generators/fill.h"
+#include "scratch.h"
 
 static uint64_t hash_of(const struct value *value)
 {
@@ -256,6 +259,80 @@ START_TEST(convolutions_get_hf32)
 }
 END_TEST
 
+/* ---- stored tensors ------------------------------------------------------------------- */
+
+#define STORED(dtype, shape, name)                                                           \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch." dtype "\",\"shape\":[" shape "],\"Max\":3,\"Min\":0,"     \
+    "\"Mean\":1,\"Norm\":1,\"data_name\":\"" name "\"}"
+
+static const char stored_dump[] =
+    "{\"task\":\"tensor\",\"level\":\"L1\",\"dump_data_dir\":\"x\",\"data\":{"
+    "\"Functional.cross_entropy.0.forward\":{\"input_args\":[" STORED("float32", "3,4", "x.pt") ","
+    STORED("int32", "3", "t.pt") "],\"output\":[" STORED("float32", "", "gone.pt") "," STORED("int32", "3", "t.pt") ","
+    STORED("float32", "", "gone_too.pt") ",{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[],"
+    "\"Max\":1,\"Min\":1,\"Mean\":1,\"Norm\":1},7]},"
+    "\"Torch.histc.0.forward\":{\"input_args\":[" STORED("int32", "3", "t.pt") "]},"
+    "\"Functional.conv2d.0.forward\":{\"input_args\":[" STORED("float32", "3,4", "x.pt") ","
+    STORED("int32", "3", "t.pt") "]}}}";
+
+/* Tensors of a file come as they are, in the dtype in which they are passed, and what is changed of them is
+ * a copy. Of recorded outputs every one that can be is loaded, and the first that cannot is named. */
+START_TEST(stored_tensors_are_loaded)
+{
+    static const int64_t matrix[] = { 3, 4 }, three[] = { 3 };
+    struct scratch dir = scratch_make();
+    struct arena arena = { 0 };
+    struct tensor x, t;
+    struct dump *dump;
+    ck_assert_int_eq(mkdir(scratch_path(&dir, "dump_tensor_data"), 0750), 0);
+    ck_assert_int_eq(tensor_create(&x, &arena, DT_F32, 2, matrix).code, STATUS_OK);
+    ck_assert_int_eq(tensor_create(&t, &arena, DT_I32, 1, three).code, STATUS_OK);
+    for (int i = 0; i < 12; i++) ((float *)x.data)[i] = 1.0f / (float)(i + 1);
+    for (int i = 0; i < 3; i++) ((int32_t *)t.data)[i] = 3 - i;
+    ck_assert_int_eq(pt_write(scratch_path(&dir, "dump_tensor_data/x.pt"), &x, &arena).code, STATUS_OK);
+    ck_assert_int_eq(pt_write(scratch_path(&dir, "dump_tensor_data/t.pt"), &t, &arena).code, STATUS_OK);
+    struct status status = dump_open(&dump, scratch_text(&dir, "dump.json", stored_dump));
+    ck_assert_msg(!status.code, "%s", status.text);
+
+    for (int keep = 0; keep < 2; keep++)
+        for (size_t call = 0; call < 3; call++) {
+            struct api_case c;
+            struct generate_notes notes = { .count = 0 };
+            const struct generate_options options = { .seed = 1, .keep_recorded = keep };
+            ck_assert_int_eq(dump_read_case(&c, &arena, dump, call).code, STATUS_OK);
+            status = generate_inputs(&c, &notes, &arena, dump, &options);
+            ck_assert_msg(!status.code, "%s", status.text);
+            const struct value *args = c.args.list.items, *indices = call == 1 ? &args[0] : &args[1];
+            const struct tensor *made = indices->tensor.tensor;
+            double values[3];
+            ck_assert_int_eq(made->dtype, keep || call == 2 ? DT_I32 : call == 1 ? DT_F32 : DT_I64);
+            dtype_to_double(values, made->data, made->dtype, 3);
+            for (int i = 0; i < 3; i++) ck_assert_double_eq(values[i], 3 - i);
+            if (call == 1) continue;
+            const float *floats = args[0].tensor.tensor->data;
+            for (int i = 0; i < 12; i++) {
+                uint32_t bits;
+                memcpy(&bits, &floats[i], sizeof bits);
+                if (call == 2 && !keep) ck_assert_uint_eq(bits & 0xfff, 0); /* HF32 */
+                else ck_assert(floats[i] == ((float *)x.data)[i]);
+            }
+            if (call) continue;
+            status = generate_load_recorded(&c, &arena, dump);
+            ck_assert_int_eq(status.code, STATUS_SKIP);
+            ck_assert_ptr_nonnull(strstr(status.text, "dump_tensor_data/gone.pt' does not exist"));
+            const struct value *outputs = c.outputs.list.items;
+            ck_assert_ptr_null(outputs[0].tensor.tensor);
+            ck_assert_mem_eq(outputs[1].tensor.tensor->data, t.data, 12);
+            ck_assert_ptr_null(outputs[2].tensor.tensor);
+            ck_assert_ptr_null(outputs[3].tensor.tensor);
+            ck_assert_int_eq(outputs[4].integer, 7);
+        }
+    dump_close(dump);
+    arena_release(&arena);
+    scratch_remove(&dir);
+}
+END_TEST
+
 /* ---- notes, sizes, errors ----------------------------------------------------------- */
 
 START_TEST(notes_end_with_a_line_that_says_more)
@@ -371,6 +448,7 @@ int main(void)
     tcase_add_test(tests, cross_entropy_targets_become_int64);
     tcase_add_test(tests, histc_counts_floats);
     tcase_add_test(tests, convolutions_get_hf32);
+    tcase_add_test(tests, stored_tensors_are_loaded);
     tcase_add_test(tests, notes_end_with_a_line_that_says_more);
     tcase_add_test(tests, bytes_cover_what_is_allocated);
     tcase_add_test(tests, errors_name_the_argument);

@@ -5,8 +5,11 @@
 #define PROBE_TESTS_RUNNER_FAULTS_H
 
 #include <check.h>
+#include <execinfo.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -25,10 +28,34 @@ static atomic_long *faults_left;
 static long faults_stretch; /* how many fail, one after the other */
 static int faults_error;    /* of file operations: errno, or FILE_SHORT */
 
+/* While operations are only counted: from where each was asked for, as a hash of the stack. */
+enum { FAULTS_TRACED = 1 << 15 };
+static uint64_t *faults_trace; /* of FAULTS_TRACED, shared, or NULL */
+
+static uint64_t fault_origin(void)
+{
+    enum { SKIPPED = 3, DEPTH = 15 };
+    void *frames[DEPTH];
+    uint64_t hash = 0xcbf29ce484222325u;
+    int count = backtrace(frames, DEPTH);
+    for (int i = SKIPPED; i < count; i++)
+        hash = (hash ^ (uint64_t)(uintptr_t)frames[i]) * 0x100000001b3u;
+    return hash;
+}
+
 __attribute__((unused)) static bool fault_is_due(void)
 {
     long left = atomic_fetch_sub(faults_left, 1);
+    if (faults_trace && LONG_MAX - left < FAULTS_TRACED)
+        faults_trace[LONG_MAX - left] = fault_origin();
     return left <= 1 && left > 1 - faults_stretch;
+}
+
+__attribute__((unused)) static void *faults_shared(size_t bytes)
+{
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(shared != MAP_FAILED);
+    return shared;
 }
 
 static int fail_allocation(size_t bytes)
@@ -54,11 +81,7 @@ static int fail_file(enum file_operation operation, const char *path)
 /* From here on `stretch` operations fail, the first of them number `at`. */
 __attribute__((unused)) static void faults_arm(enum fault_kind kind, long at, long stretch)
 {
-    if (!faults_left) {
-        faults_left = mmap(NULL, sizeof *faults_left, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        ck_assert(faults_left != MAP_FAILED);
-    }
+    if (!faults_left) faults_left = faults_shared(sizeof *faults_left);
     atomic_store(faults_left, at);
     faults_stretch = stretch;
     memory_fault = kind == FAULT_MEMORY ? fail_allocation : NULL;

@@ -3,9 +3,8 @@
  * which names the file when a file failed, or the outcome of the undisturbed run. Where the command
  * writes results, going on with them ends in the bytes of the undisturbed run.
  *
- * test_faults.c does the same for every operation of a plain run. Here a scenario with more than
- * MOST operations of a kind takes those at its start and its end and a sample between, which differs
- * from kind to kind.
+ * test_faults.c does the same for every operation of a plain run. Here it is all file operations, and
+ * of allocations and requests one from each place that asks for them, told apart by the stack.
  */
 #include <fcntl.h>
 #include <libgen.h>
@@ -20,6 +19,8 @@
 #include "suite.h"
 
 static struct workspace place;
+enum { ORIGINS = 1 << 16 };
+static uint64_t *origins; /* that have failed, a set by hash; shared with the tests' processes */
 
 /* ---- what the commands read ------------------------------------------------------------- */
 
@@ -39,7 +40,7 @@ static void write_dump(void)
     dump_binary(&d, "add", 0, 6);
     dump_binary(&d, "add", 1, 6); /* which -f leaves out */
     dump_binary(&d, "div", 0, 6); /* which the configuration leaves out */
-    dump_write(&d, "dump.json");
+    dump_write(&d, "the user's dump.json");
     /* Results that fail, tensors to be saved. */
     write_text("config.json", "{\"run_ut\":{\"white_list\":[\"add\",\"exp\",\"cat\"],"
                               "\"black_list\":[\"div\"],\"error_data_path\":\"out\","
@@ -245,7 +246,7 @@ struct scenario {
 };
 
 #define RUN "run_ut", "-n", "1", "--no-progress", "--memory", "1G"
-#define ON_DUMP RUN, "-api_info", "dump.json"
+#define ON_DUMP RUN, "-api_info", "the user's dump.json"
 #define TORN "out/accuracy_checking_result_20260101000000.csv"
 
 static const struct scenario scenarios[] = {
@@ -275,10 +276,10 @@ static const struct scenario scenarios[] = {
       .template = "torn" },
     { "going on with files of msprobe", { ON_DUMP, "-csv_path", TORN }, .template = "foreign",
       .any_order = true },
-    { "case", { "case", "-api_info", "dump.json", "-name", "Torch.add.1", "--thresholds",
+    { "case", { "case", "-api_info", "the user's dump.json", "-name", "Torch.add.1", "--thresholds",
                 "limits.json", "--config", "config.json" },
       .template = "empty", .shows = true },
-    { "case as JSON", { "case", "-api_info", "dump.json", "-name", "Torch.add.1", "--json" },
+    { "case as JSON", { "case", "-api_info", "the user's dump.json", "-name", "Torch.add.1", "--json" },
       .shows = true },
     { "diff", { "diff", "want.npy", "got.npy", "--dtype", "torch.float32", "--api", "Torch.add.0" },
       .shows = true },
@@ -414,6 +415,7 @@ static void write_everything(void)
 {
     char ut[] = PROBE_UT;
     place = faults_workspace();
+    origins = faults_shared(ORIGINS * sizeof *origins);
     snprintf(worker_backend, sizeof worker_backend, "worker:'%s/tests/plugin/worker-peer' well",
              dirname(ut));
     write_dump();
@@ -502,36 +504,53 @@ static void fail_at(const struct scenario *s, const struct command_outcome *want
     command_outcome_free(&got);
 }
 
-/* The sanitizers' programs are ten times slower. */
-enum { MOST = SANITIZED ? 48 : 240 };
+/* Operations of one origin fail alike: one of each is taken, once in all scenarios, and a sample of
+ * all. The sanitizers' programs are ten times slower and take a part of that. */
+enum { SAMPLE = SANITIZED ? 24 : 60, EVERY = SANITIZED ? 6 : 1 };
 
-/* All of up to MOST operations; of more a third from the start, a sixth from the end, and between
- * them a sample. */
-static long next_operation(long at, long count, long phase)
+static bool is_new_origin(uint64_t hash)
 {
-    long dense = MOST / 3, last = count - MOST / 6;
-    if (count <= MOST || at < dense || at >= last) return at + 1;
-    long step = (last - dense) / (MOST / 2) + 1, next = at + step;
-    if (at == dense) next += phase % step;
-    return next < last ? next : last;
+    size_t at = hash % ORIGINS;
+    for (; origins[at]; at = (at + 1) % ORIGINS)
+        if (origins[at] == hash) return false;
+    origins[at] = hash;
+    return true;
+}
+
+/* The operations to fail, of `count`. */
+static size_t choose(long *chosen, long count)
+{
+    size_t n = 0, fresh = 0;
+    for (long at = 1; at <= count; at++) {
+        bool taken = at < FAULTS_TRACED && is_new_origin(faults_trace[at - 1]) && !(fresh++ % EVERY);
+        if (taken || at % (count / SAMPLE + 1) == 0) chosen[n++] = at;
+    }
+    return n;
 }
 
 START_TEST(failures)
 {
+    static long chosen[FAULTS_TRACED];
     const struct scenario *s = &scenarios[_i / N_KINDS];
     int which = _i % N_KINDS;
     enum fault_kind kind = kinds[which].kind;
+    bool all = kind == FAULT_FILE; /* there are few of them */
     faults_error = kinds[which].error;
     prepare(s);
+    faults_trace = all ? NULL : faults_shared(FAULTS_TRACED * sizeof *faults_trace);
     faults_arm(kind, LONG_MAX, 1);
     struct command_outcome want = run(s, NULL);
-    long count = LONG_MAX - faults_disarm(), tried = 0;
+    long count = LONG_MAX - faults_disarm();
     ck_assert_msg(!want.status.code, "%s: %s", s->name, want.status.text);
+    ck_assert_int_lt(count, FAULTS_TRACED);
     tree_remove("whole");
     (void)rename("out", "whole");
-    for (long at = 1; at <= count; at = next_operation(at, count, which * 7), tried++)
-        fail_at(s, &want, kind, kinds[which].name, at);
-    printf("%s: %ld of %ld times a failing %s\n", s->name, tried, count, kinds[which].name);
+    size_t n = all ? (size_t)count : choose(chosen, count);
+    if (faults_trace) munmap(faults_trace, FAULTS_TRACED * sizeof *faults_trace);
+    faults_trace = NULL;
+    for (size_t i = 0; i < n; i++)
+        fail_at(s, &want, kind, kinds[which].name, all ? (long)i + 1 : chosen[i]);
+    printf("%s: %zu of %ld times a failing %s\n", s->name, n, count, kinds[which].name);
     fflush(stdout);
     command_outcome_free(&want);
 }

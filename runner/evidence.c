@@ -6,6 +6,7 @@
 #include "formats/json_tree.h"
 #include "runner/judged_json.h"
 #include "runner/run_options.h"
+#include "runner/text_out.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
@@ -21,26 +22,31 @@ static struct status add_notes(cJSON *line, const struct generate_notes *notes)
 }
 
 /* A word as a POSIX shell takes it: as it is, or between single quotes. */
-static struct status append_word(struct csv_buffer *out, const char *word)
+static void append_word(struct text_out *out, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    if (*word && strspn(word, plain) == strlen(word)) return csv_append_bytes(out, word, strlen(word));
-    TRY(csv_append_bytes(out, "'", 1));
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_out_string(out, word);
+        return;
+    }
+    text_out_string(out, "'");
     for (; *word; word++)
-        TRY(*word == '\'' ? csv_append_bytes(out, "'\\''", 4) : csv_append_bytes(out, word, 1));
-    return csv_append_bytes(out, "'", 1);
+        if (*word == '\'') text_out_string(out, "'\\''");
+        else text_out_bytes(out, word, 1);
+    text_out_string(out, "'");
 }
 
 /* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
 static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
 {
-    struct csv_buffer command = { 0 };
-    struct status status = csv_append_bytes(&command, repeat, strlen(repeat));
-    if (!status.code) status = append_word(&command, call);
-    if (!status.code) status = csv_append_bytes(&command, "", 1);
-    if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.data))
+    struct text_out command = { .status.code = STATUS_OK };
+    text_out_string(&command, repeat);
+    append_word(&command, call);
+    text_out_bytes(&command, "", 1);
+    struct status status = command.status;
+    if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.text.data))
         status = status_no_memory(0);
-    csv_buffer_release(&command);
+    csv_buffer_release(&command.text);
     return status;
 }
 
@@ -120,40 +126,31 @@ struct status evidence_next(struct evidence_reader *reader, bool *whole, struct 
 
 /* ---- the command ---------------------------------------------------------------------------------- */
 
-static struct status append_option(struct csv_buffer *out, const char *name, const char *value)
+static void append_option(struct text_out *out, const char *name, const char *value)
 {
-    if (!value) return status_ok();
-    TRY(csv_append_bytes(out, " ", 1));
-    TRY(csv_append_bytes(out, name, strlen(name)));
-    TRY(csv_append_bytes(out, " ", 1));
-    return append_word(out, value);
-}
-
-static struct status append_command(struct csv_buffer *out, const struct run_options *options)
-{
-    static const char word[] = "probe-ut case";
-    char seed[32];
-    TRY(csv_append_bytes(out, word, sizeof word - 1));
-    TRY(append_option(out, "-api_info", options->api_info));
-    TRY(append_option(out, "--backend", strcmp(options->backend, "cpu") ? options->backend : NULL));
-    TRY(append_option(out, "--profile", options->profile));
-    TRY(append_option(out, "--thresholds", options->thresholds));
-    TRY(append_option(out, "--config_path", options->config_path));
-    (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    TRY(append_option(out, "--seed", options->seed != 1234 ? seed : NULL));
-    return csv_append_bytes(out, " --name \0", sizeof " --name ");
+    if (!value) return;
+    text_out_string(out, " ");
+    text_out_string(out, name);
+    text_out_string(out, " ");
+    append_word(out, value);
 }
 
 struct status evidence_repeat_command(char **out, const struct run_options *options)
 {
-    struct csv_buffer text = { 0 };
-    struct status status = append_command(&text, options);
-    if (status.code) {
-        csv_buffer_release(&text);
-        return status;
-    }
-    *out = text.data;
-    return status_ok();
+    struct text_out text = { .status.code = STATUS_OK };
+    char seed[32];
+    (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    text_out_string(&text, "probe-ut case");
+    append_option(&text, "-api_info", options->api_info);
+    append_option(&text, "--backend", strcmp(options->backend, "cpu") ? options->backend : NULL);
+    append_option(&text, "--profile", options->profile);
+    append_option(&text, "--thresholds", options->thresholds);
+    append_option(&text, "--config_path", options->config_path);
+    append_option(&text, "--seed", options->seed != 1234 ? seed : NULL);
+    text_out_bytes(&text, " --name ", sizeof " --name ");
+    if (text.status.code) csv_buffer_release(&text.text);
+    else *out = text.text.data;
+    return text.status;
 }
 
 /* ---- for a reader ------------------------------------------------------------------------------------ */

@@ -10,8 +10,8 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "formats/csv.h"
 #include "runner/details_file.h"
+#include "runner/text_out.h"
 #include "runner/text_table.h"
 #include "runner/verdict_file.h"
 
@@ -28,11 +28,6 @@ struct report {
 };
 
 /* ---- XML text --------------------------------------------------------------------------- */
-
-static struct status append_string(struct csv_buffer *out, const char *text)
-{
-    return csv_append_bytes(out, text, strlen(text));
-}
 
 /* Bytes of the UTF-8 character at `text`; 0 when it is none, or one that XML 1.0 forbids. */
 static size_t character_bytes(const unsigned char *text, size_t length)
@@ -53,7 +48,7 @@ static size_t character_bytes(const unsigned char *text, size_t length)
 }
 
 /* Text of messages and names, for an attribute or between tags. */
-static struct status append_escaped(struct csv_buffer *out, const char *text, size_t length)
+static void append_escaped(struct text_out *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
         size_t n = character_bytes((const unsigned char *)text + i, length - i);
@@ -63,24 +58,23 @@ static struct status append_escaped(struct csv_buffer *out, const char *text, si
         else if (text[i] == '<') replacement = "&lt;";
         else if (text[i] == '>') replacement = "&gt;";
         else if (text[i] == '"') replacement = "&quot;";
-        if (replacement) TRY(append_string(out, replacement));
-        else TRY(csv_append_bytes(out, text + i, n));
+        if (replacement) text_out_string(out, replacement);
+        else text_out_bytes(out, text + i, n);
         i += n ? n : 1;
     }
-    return status_ok();
 }
 
-static struct status append_format(struct csv_buffer *out, const char *format, ...)
+static void append_format(struct text_out *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static struct status append_format(struct csv_buffer *out, const char *format, ...)
+static void append_format(struct text_out *out, const char *format, ...)
 {
     char text[256];
     va_list arguments;
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return append_string(out, text);
+    text_out_string(out, text);
 }
 
 /* ---- collecting ------------------------------------------------------------------------- */
@@ -117,11 +111,13 @@ static struct status collect_row(void *context, const struct verdict_row *row)
     if (row->verdict == VERDICT_PASS) return status_ok();
     struct csv_text message = row->message;
     while (message.length && strchr(" \r\n", message.bytes[message.length - 1])) message.length--;
-    TRY(append_escaped(&c->notes, row->name.bytes, row->name.length));
-    TRY(append_format(&c->notes, ": %s\n", verdict_name(row->verdict)));
-    if (!message.length) return status_ok();
-    TRY(append_escaped(&c->notes, message.bytes, message.length));
-    return append_string(&c->notes, "\n");
+    struct text_out notes = { .text = c->notes };
+    append_escaped(&notes, row->name.bytes, row->name.length);
+    append_format(&notes, ": %s\n", verdict_name(row->verdict));
+    append_escaped(&notes, message.bytes, message.length);
+    if (message.length) text_out_string(&notes, "\n");
+    c->notes = notes.text;
+    return notes.status;
 }
 
 static enum verdict case_verdict(const struct junit_case *c)
@@ -143,8 +139,8 @@ static const char *element_of(enum verdict verdict, bool warnings)
 }
 
 /* The notes of a passed call (outputs that were skipped) stay out: they are no news. */
-static struct status append_case(struct csv_buffer *out, const struct report *report,
-                                 uint32_t number, bool warnings)
+static void append_case(struct text_out *out, const struct report *report, uint32_t number,
+                        bool warnings)
 {
     const struct junit_case *c = &report->cases[number];
     enum verdict verdict = case_verdict(c);
@@ -154,22 +150,25 @@ static struct status append_case(struct csv_buffer *out, const struct report *re
     size_t class_length = length;
     for (int dots = 0; class_length && dots < 2;) dots += name[--class_length] == '.';
 
-    TRY(append_string(out, "    <testcase classname=\""));
-    TRY(append_escaped(out, name, class_length ? class_length : length));
-    TRY(append_string(out, "\" name=\""));
-    TRY(append_escaped(out, name, length));
-    if (verdict == VERDICT_PASS) return append_string(out, "\"/>\n");
+    text_out_string(out, "    <testcase classname=\"");
+    append_escaped(out, name, class_length ? class_length : length);
+    text_out_string(out, "\" name=\"");
+    append_escaped(out, name, length);
+    if (verdict == VERDICT_PASS) {
+        text_out_string(out, "\"/>\n");
+        return;
+    }
     const char *element = element_of(verdict, warnings);
-    TRY(append_format(out, "\">\n      <%s", element));
+    append_format(out, "\">\n      <%s", element);
     if (strcmp(element, "system-out") != 0)
-        TRY(append_format(out, " message=\"%s\"", verdict_name(verdict)));
-    TRY(append_string(out, ">"));
-    TRY(csv_append_bytes(out, c->notes.data, c->notes.length));
-    return append_format(out, "</%s>\n    </testcase>\n", element);
+        append_format(out, " message=\"%s\"", verdict_name(verdict));
+    text_out_string(out, ">");
+    text_out_bytes(out, c->notes.data, c->notes.length);
+    append_format(out, "</%s>\n    </testcase>\n", element);
 }
 
-static struct status append_report(struct csv_buffer *out, const struct report *report,
-                                   const char *suite, bool warnings)
+static void append_report(struct text_out *out, const struct report *report, const char *suite,
+                          bool warnings)
 {
     size_t failures = 0, skipped = 0;
 
@@ -178,14 +177,14 @@ static struct status append_report(struct csv_buffer *out, const struct report *
         failures += strcmp(element, "failure") == 0;
         skipped += strcmp(element, "skipped") == 0;
     }
-    TRY(append_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-                           "  <testsuite name=\""));
-    TRY(append_escaped(out, suite, strlen(suite)));
-    TRY(append_format(out, "\" tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
-                      report->names.count, failures, skipped));
+    text_out_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+                           "  <testsuite name=\"");
+    append_escaped(out, suite, strlen(suite));
+    append_format(out, "\" tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
+                      report->names.count, failures, skipped);
     for (uint32_t i = 0; i < report->names.count; i++)
-        TRY(append_case(out, report, i, warnings));
-    return append_string(out, "  </testsuite>\n</testsuites>\n");
+        append_case(out, report, i, warnings);
+    text_out_string(out, "  </testsuite>\n</testsuites>\n");
 }
 
 /* Write beside the wanted name and rename, so that a reader never sees half a report. */
@@ -217,13 +216,14 @@ struct status junit_write(const char *path, const char *details_path, const char
                           bool warnings)
 {
     struct report report = { .cases = NULL };
-    struct csv_buffer text = { 0 };
+    struct text_out text = { .status.code = STATUS_OK };
 
     TRY(text_table_create(&report.names));
     struct status status = verdict_file_read(details_path, true, collect_row, &report);
-    if (!status.code) status = append_report(&text, &report, suite, warnings);
-    if (!status.code) status = replace_file(path, &text);
-    csv_buffer_release(&text);
+    if (!status.code) append_report(&text, &report, suite, warnings);
+    if (!status.code) status = text.status;
+    if (!status.code) status = replace_file(path, &text.text);
+    csv_buffer_release(&text.text);
     release_report(&report);
     return status;
 }

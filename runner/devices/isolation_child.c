@@ -162,7 +162,8 @@ static void limit_memory(struct space_header *header, uint64_t limit)
     struct rlimit data = { 0, 0 }, core = { 0, 0 };
     header->private_start = private_bytes();
     (void)setrlimit(RLIMIT_CORE, &core);
-    if (!limit) return;
+    /* What it has already counts too: where that cannot be told, a limit might leave it nothing. */
+    if (!limit || !header->private_start) return;
     data.rlim_cur = data.rlim_max = header->private_start + limit;
     (void)setrlimit(RLIMIT_DATA, &data);
 }

@@ -319,7 +319,7 @@ START_TEST(memory_budget_holds)
 }
 END_TEST
 
-/* A convolution needs more than is reserved for it. With a budget between the two it is tried
+/* A convolution in space needs more than is reserved for it. With a budget between the two it is tried
  * twice and given up; the rest of the run, and what is said about its inputs, stay whole. */
 START_TEST(call_that_needs_more_than_the_budget)
 {
@@ -330,14 +330,14 @@ START_TEST(call_that_needs_more_than_the_budget)
                                       "\"shape\":%s,\"Max\":Infinity,\"Min\":-1,\"Mean\":0,\"Norm\":1,"
                                       "\"requires_grad\":true}";
     char texts[3][300];
-    static const char *const shapes[] = { "[1,16,32,32]", "[16,16,3,3]", "[1,16,30,30]" };
+    static const char *const shapes[] = { "[1,8,12,12,12]", "[8,8,3,3,3]", "[1,8,10,10,10]" };
     for (int i = 0; i < 3; i++) snprintf(texts[i], sizeof texts[i], tensor, shapes[i]);
     dump_begin(&d);
     snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{},\"output\":[%s]", texts[0], texts[1],
              texts[2]);
-    dump_entry(&d, "Functional.conv2d.0.forward", body);
+    dump_entry(&d, "Functional.conv3d.0.forward", body);
     snprintf(body, sizeof body, "\"input\":[%s],\"output\":[%s,%s]", texts[2], texts[0], texts[1]);
-    dump_entry(&d, "Functional.conv2d.0.backward", body);
+    dump_entry(&d, "Functional.conv3d.0.backward", body);
     dump_binary(&d, "add", 0, 5);
     dump_write(&d, in(&w, "dump.json"));
 

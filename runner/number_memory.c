@@ -46,7 +46,9 @@ static void *allocate_zeroed(size_t count, size_t bytes)
 {
     size_t total;
     if (!size_multiply(&total, count, bytes)) end_process(SIZE_MAX);
-    return memset(insist(NULL, total), 0, total);
+    void *block = insist(NULL, total);
+    memset(block, 0, total);
+    return block;
 }
 
 /* As GMP calls them: with the old size too. */

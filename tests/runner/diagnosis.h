@@ -1,19 +1,15 @@
 /* What a test expects to be said about a kernel that misbehaved.
  *
- * Under qemu-user (tests/long/arm64 sets PROBE_TEST_EMULATED) two things are different: the
+ * Under qemu-user two things are different: the
  * emulator writes a line of its own when its program aborts, which then is the last one, and it
  * does not say whether a fault was a write. */
 #ifndef PROBE_TESTS_RUNNER_DIAGNOSIS_H
 #define PROBE_TESTS_RUNNER_DIAGNOSIS_H
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
-static inline bool emulated(void)
-{
-    return getenv("PROBE_TEST_EMULATED") != NULL;
-}
+#include "suite.h"
 
 static inline bool starts_with(const char *text, const char *start)
 {

@@ -754,7 +754,7 @@ static uint64_t address_bytes(void)
 /* Where addresses are few, the space is smaller, and calls work in it; where there are none, it says so. */
 START_TEST(few_addresses_will_do)
 {
-    if (SANITIZED) return; /* their shadow takes all addresses there are */
+    if (SANITIZED || emulated()) return; /* their shadow takes all addresses there are */
     struct rlimit usual, few;
     struct space space;
     ck_assert_int_eq(getrlimit(RLIMIT_AS, &usual), 0);

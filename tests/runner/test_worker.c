@@ -611,7 +611,7 @@ END_TEST
 /* Where addresses are few, less shared memory will do; where there are none, it says so. */
 START_TEST(few_addresses_will_do)
 {
-    if (SANITIZED) return; /* their shadow takes all addresses there are */
+    if (SANITIZED || emulated()) return; /* their shadow takes all addresses there are */
     struct worker_process process = { .words = NULL };
     struct rlimit usual, few;
     unsigned long pages = 0;

@@ -496,7 +496,7 @@ START_TEST(ends_without_a_name)
     struct zygote *zygote;
     ck_assert(!zygote_start(&zygote).code);
     struct isolation *isolation = open_isolation(zygote, false);
-    ck_assert_str_eq(call(isolation, NAMELESS, 3).text, "device crashed: SIGABRT");
+    ck_assert(is_whole_diagnosis(call(isolation, NAMELESS, 3).text, "device crashed: SIGABRT"));
     ck_assert(!call(isolation, DIE_LATER, 3).code);
     usleep(300000);
     ck_assert_str_eq(call(isolation, ADD_ONE, 3).text, "device crashed: SIGALRM");
@@ -515,9 +515,9 @@ START_TEST(no_limit_no_diagnosis_of_it)
     ck_assert(!zygote_start(&zygote).code);
     struct isolation_options options = { .zygote = zygote, .timeout_s = 300, .handler = handler };
     ck_assert(!isolation_open(&isolation, &options, "start", 5).code);
-    ck_assert_str_eq(call(isolation, BAD_ALLOC, 3).text,
-                     "device crashed: SIGABRT in some_kernel: terminate called after throwing an instance of "
-                     "'std::bad_alloc'");
+    ck_assert(is_whole_diagnosis(call(isolation, BAD_ALLOC, 3).text,
+                                 "device crashed: SIGABRT in some_kernel: terminate called after "
+                                 "throwing an instance of 'std::bad_alloc'"));
     ck_assert(!call(isolation, ADD_ONE, 3).code);
     isolation_close(isolation);
     zygote_stop(zygote);

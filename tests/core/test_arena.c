@@ -185,33 +185,39 @@ START_TEST(a_range_is_rewound)
 }
 END_TEST
 
-/* What came from blocks since the mark, first or second of them, stays, and so does the rest. */
+/* What came from a block since the mark stays: from the newest, from one put before it or behind
+ * it. A block that was there before is no hindrance. */
 START_TEST(blocks_are_not_rewound)
 {
-    static const size_t before[] = { 0, 10000, 200000 };
-    for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    static const struct {
+        size_t before, since; /* bytes asked for; `before` leaves 58 KB of a block */
+        bool rewound;
+    } cases[] = {
+        { 0, 300000, false },     /* the first block */
+        { 70000, 20000, true },   /* there is room in the range */
+        { 70000, 45000, false },  /* from the block */
+        { 70000, 300000, false }, /* a new one with more room left */
+        { 70000, 2 << 20, false } /* a new one without any */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct arena arena = { 0 };
-        struct arena_mark none = arena_mark(&arena);
-        if (before[i]) ck_assert_ptr_nonnull(arena_allocate(&arena, before[i]));
-        arena_rewind(&arena, none); /* without a range */
-        size_t used = arena.used_bytes;
-        ck_assert_uint_ge(used, before[i]);
-
+        arena_rewind(&arena, arena_mark(&arena)); /* without a range */
         arena_reserve(&arena, 64 << 10);
+        if (cases[i].before) ck_assert_ptr_nonnull(arena_allocate(&arena, cases[i].before));
+        unsigned char *kept = arena_allocate(&arena, 30000);
+        memset(kept, 1, 30000);
+
         struct arena_mark mark = arena_mark(&arena);
-        unsigned char *inside = arena_allocate(&arena, 40000);
-        static const size_t outside[] = { 60000, 300000, 1 << 20, 50000 };
-        for (size_t k = 0; k < sizeof outside / sizeof *outside; k++) {
-            unsigned char *piece = arena_allocate(&arena, outside[k]);
-            memset(piece, (int)k + 1, outside[k]);
-            arena_rewind(&arena, mark);
-            unsigned char *other = arena_allocate(&arena, outside[k]);
-            memset(other, 99, outside[k]);
-            ck_assert_int_eq(piece[0] + piece[outside[k] - 1], 2 * ((int)k + 1));
-        }
-        unsigned char *more = arena_allocate(&arena, 10000);
-        ck_assert(more >= inside + 40000 || more + 10000 <= inside);
-        ck_assert_uint_gt(arena.used_bytes, used + 40000);
+        size_t used = arena.used_bytes;
+        unsigned char *since = arena_allocate(&arena, cases[i].since);
+        memset(since, 2, cases[i].since);
+        arena_rewind(&arena, mark);
+        ck_assert_msg((arena.used_bytes == used) == cases[i].rewound, "case %zu", i);
+        unsigned char *other = arena_allocate(&arena, cases[i].since);
+        ck_assert_msg((other == since) == cases[i].rewound, "case %zu", i);
+        memset(other, 3, cases[i].since);
+        if (!cases[i].rewound) ck_assert_int_eq(since[0] + since[cases[i].since - 1], 4);
+        ck_assert_int_eq(kept[0] + kept[29999], 2);
         arena_release(&arena);
     }
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cases.h"
+#include "diagnosis.h"
 #include "runner/devices/device.h"
 #include "runner/devices/worker_message.h"
 #include "runner/devices/worker_process.h"
@@ -248,8 +249,7 @@ START_TEST(misbehaviour_costs_one_call)
         ck_assert(!run(&r, &good, false).code);
         struct status st = run(&r, &bad, true);
         ck_assert_int_eq(st.code, misdeeds[_i].code);
-        ck_assert_msg(!strncmp(st.text, misdeeds[_i].text, strlen(misdeeds[_i].text)), "%s",
-                      st.text);
+        ck_assert_msg(is_diagnosed(st.text, misdeeds[_i].text), "%s", st.text);
     }
     struct status st = run(&r, &good, false);
     ck_assert_msg(!st.code, "%s", st.text);
@@ -585,7 +585,7 @@ START_TEST(shared_memory_is_trimmed)
     worker_process_trim(&process, bytes);
     ck_assert_int_eq(process.memory.base[bytes - 1], 1);
     worker_process_trim(&process, 2 * page + 7);
-    for (size_t i = 0; i < bytes; i++)
+    for (size_t i = 0; i < bytes && !emulated(); i++) /* qemu-user takes advice without heeding it */
         ck_assert_int_eq(process.memory.base[i], i < 2 * page);
     /* What another has lengthened is seen, and seals keep it from being shortened. */
     process.memory.bytes = page;

@@ -163,7 +163,7 @@ struct node *node_complex(struct graph *graph, struct node *re, struct node *im)
 struct node *node_real_part(struct graph *graph, struct node *x);
 struct node *node_imaginary_part(struct graph *graph, struct node *x);
 
-/* ---- pointwise (bench/pointwise.c) ------------------------------------------------------ */
+/* ---- pointwise (bench/unary.c, binary.c, selection.c; shapes: broadcast.c) ----------------- */
 
 struct unary_function;  /* rows of bench/functions.h */
 struct binary_function;

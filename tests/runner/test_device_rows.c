@@ -221,7 +221,8 @@ START_TEST(rows_of_several_devices)
 {
     static const char *const threads[] = { "2", "3", "64" };
     struct workspace w = echoed();
-    for (int i = 0; i < 3; i++) {
+    /* Every worker maps what addresses are left; the emulator has few. */
+    for (int i = 0; i < (emulated() ? 2 : 3); i++) {
         struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", threads[i], "--backend", echoing(), "-n",
                                        threads[i], "-d", "0", "3", NULL);
         ck_assert_msg(o.status == 0, "%s", o.err);

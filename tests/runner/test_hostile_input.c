@@ -770,7 +770,7 @@ START_TEST(rows_of_others_are_disarmed)
     char *end_of_header = strstr(details, "\r\n") + 2;
     FILE *out = fopen(in(&w, "evil.csv"), "we");
     fwrite(details, 1, (size_t)(end_of_header - details), out);
-    static const char *const names[] = { "=1+1", "\xef\xbc\x9d" "1", "@x", "+x", "-x", "\"\tx\"",
+    static const char *const names[] = { "=1+1", "\357\274\2351", "@x", "+x", "-x", "\"\tx\"",
                                          "Torch.\x1b[31madd.9.forward.output.0" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fputs(names[i], out);

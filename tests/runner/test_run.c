@@ -295,6 +295,7 @@ static size_t needed_bytes(const struct workspace *w)
  * at once would take three times as much. */
 START_TEST(memory_budget_holds)
 {
+    if (emulated()) return; /* the emulator's memory would be measured */
     struct workspace w = workspace_make();
     write_many_calls(in(&w, "dump.json"), SANITIZED ? 8 : 32, SANITIZED ? 100000 : 1000000);
     size_t need = needed_bytes(&w);

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call.h"
-#include "bench/certificate.h"
-#include "bench/pull.h"
+#include "bench/call/call.h"
+#include "bench/arithmetic/certificate.h"
+#include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 
 struct bench {
     struct arena *arena;
     enum bench_arithmetic arithmetic;
-    struct graph graph;
+    struct tape tape;
     struct call call;
     struct bench_output *outputs;
     struct bench *models[2]; /* of a kernel's errors, worst and typical; NULL without */
@@ -125,14 +125,14 @@ static struct status refuse_overlap(const struct call *call, const struct api_ca
 static struct status run_forward(struct bench *bench)
 {
     struct call *call = &bench->call;
-    graph_open(&bench->graph, bench->arena, bench->arithmetic, works_wide(call));
-    call->graph = &bench->graph;
+    tape_open(&bench->tape, bench->arena, bench->arithmetic, works_wide(call));
+    call->tape = &bench->tape;
     call->results = NULL;
     call->gradient_property = NULL;
     call->result_count = call->result_capacity = 0;
     for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
     call->op->run(call);
-    if (graph_failed(&bench->graph)) return bench->graph.status;
+    if (tape_failed(&bench->tape)) return bench->tape.status;
     bench->outputs = arena_allocate_zeroed(bench->arena, call->result_count, sizeof *bench->outputs);
     return bench->outputs ? status_ok() : status_no_memory(0);
 }
@@ -173,15 +173,15 @@ static struct status refine_within(struct reference *r, size_t count, const size
     TRY(own_arrays(r));
     r->recomputed += count;
     size_t stride = context->im ? 2 : 1;
-    struct pull_target target = { r->hi, r->lo, r->error, stride, 0 };
+    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0 };
     if (!context->im) {
-        pull_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
+        enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
     }
     for (size_t k = 0; k < count; k++) { /* complex: one component at a time */
         size_t element = components[k] / 2;
         target.offset = components[k] % 2;
-        pull_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
+        enclosure_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
                     wanted_ulp, budget);
     }
     return status_ok();
@@ -194,8 +194,8 @@ static struct status refine_as_pairs(struct reference *r, size_t count, const si
     if (context->im) return status_ok();
     TRY(own_arrays(r));
     r->recomputed += count;
-    struct pull_target target = { r->hi, r->lo, r->error, 1, 0 };
-    (void)pull_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
+    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0 };
+    (void)enclosure_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
     return status_ok();
 }
 
@@ -285,7 +285,7 @@ static struct status certify(struct reference *r, struct arena *arena)
 }
 
 /* A reference over a node; complex components are interleaved. */
-static struct status to_reference(struct reference *out, struct graph *graph, struct node *node,
+static struct status to_reference(struct reference *out, struct tape *tape, struct node *node,
                                   enum dtype dtype, struct arena *arena)
 {
     struct reference r = { .dtype = dtype, .rank = node->rank, .n = node->n };
@@ -295,8 +295,8 @@ static struct status to_reference(struct reference *out, struct graph *graph, st
         r.integer = node->integer;
     } else if (dtype_is_complex(dtype)) {
         struct node *im = node->imaginary;
-        const double *re = node_values(graph, node), *other = im ? node_values(graph, im) : NULL;
-        if (graph_failed(graph)) return graph->status;
+        const double *re = node_values(tape, node), *other = im ? node_values(tape, im) : NULL;
+        if (tape_failed(tape)) return tape->status;
         r.n *= 2;
         r.hi = arena_allocate_array(arena, r.n, sizeof *r.hi);
         r.error = arena_allocate_array(arena, r.n, sizeof *r.error);
@@ -308,8 +308,8 @@ static struct status to_reference(struct reference *out, struct graph *graph, st
             r.error[2 * i + 1] = im ? node_error(im, i) : 0;
         }
     } else {
-        r.hi = (double *)(uintptr_t)node_values(graph, node);
-        if (graph_failed(graph)) return graph->status;
+        r.hi = (double *)(uintptr_t)node_values(tape, node);
+        if (tape_failed(tape)) return tape->status;
         r.error = node->error;
         r.relative = node->relative;
         r.absolute = node->absolute;
@@ -336,7 +336,7 @@ static struct status describe_outputs(struct bench *bench)
         output->value = result->value;
         output->property = result->property;
         if (result->kind == BENCH_OUTPUT_TENSOR) {
-            TRY(to_reference(&output->reference, &bench->graph, result->node, result->dtype,
+            TRY(to_reference(&output->reference, &bench->tape, result->node, result->dtype,
                              bench->arena));
         } else if (result->kind == BENCH_OUTPUT_RANDOM) {
             output->reference.dtype = result->dtype;
@@ -391,7 +391,7 @@ struct status bench_settle(struct bench *bench, const struct value *got)
 }
 
 /* A node's values as a tensor of `dtype`. */
-static struct status to_tensor(struct value *out, struct graph *graph, struct node *node,
+static struct status to_tensor(struct value *out, struct tape *tape, struct node *node,
                                enum dtype dtype, struct arena *arena)
 {
     struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
@@ -400,17 +400,17 @@ static struct status to_tensor(struct value *out, struct graph *graph, struct no
     if (node->integer) {
         dtype_from_int64(tensor->data, dtype, node->integer, node->n);
     } else if (dtype_is_complex(dtype)) {
-        const double *re = node_values(graph, node);
-        const double *im = node->imaginary ? node_values(graph, node->imaginary) : NULL;
+        const double *re = node_values(tape, node);
+        const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
         size_t width = dtype_info(dtype)->bytes;
-        if (graph_failed(graph)) return graph->status;
+        if (tape_failed(tape)) return tape->status;
         for (size_t i = 0; i < node->n; i++) {
             double pair[2] = { re[i], im ? im[i] : 0 };
             dtype_from_double((char *)tensor->data + i * width, dtype, pair, 1);
         }
     } else {
-        const double *value = node_values(graph, node);
-        if (graph_failed(graph)) return graph->status;
+        const double *value = node_values(tape, node);
+        if (tape_failed(tape)) return tape->status;
         dtype_from_double(tensor->data, dtype, value, node->n);
     }
     *out = (struct value){ .kind = VALUE_TENSOR };
@@ -435,7 +435,7 @@ struct status bench_native_outputs(struct value *out, struct bench *bench)
         const struct result *result = &bench->call.results[i];
         if (result->kind == BENCH_OUTPUT_VALUE) out->list.items[i] = result->value;
         else if (result->kind != BENCH_OUTPUT_NONE)
-            TRY(to_tensor(&out->list.items[i], &bench->graph, result->node, result->dtype,
+            TRY(to_tensor(&out->list.items[i], &bench->tape, result->node, result->dtype,
                           bench->arena));
     }
     return status_ok();
@@ -453,8 +453,8 @@ static struct status run_backward(struct bench *bench, const struct value *cotan
         const struct value *value = &cotangents->list.items[k];
         const struct result *result = &call->results[k];
         if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !result->node) continue;
-        struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
-        TRY(bench->graph.status);
+        struct node *seed = node_leaf(&bench->tape, value->tensor.tensor, false);
+        TRY(bench->tape.status);
         if (seed->rank != result->node->rank ||
             memcmp(seed->shape, result->node->shape, (size_t)seed->rank * sizeof *seed->shape)) {
             char have[128], want[128];
@@ -464,31 +464,31 @@ static struct status run_backward(struct bench *bench, const struct value *cotan
                                 "the recorded gradient of output %zu has shape %s, the output %s", k,
                                 have, want);
         }
-        if (seed->integer) seed = node_to_real(&bench->graph, seed);
-        if (!result->node->integer) graph_accumulate(&bench->graph, result->node, seed);
+        if (seed->integer) seed = node_to_real(&bench->tape, seed);
+        if (!result->node->integer) tape_accumulate(&bench->tape, result->node, seed);
         any = true;
     }
     if (!any) return status_error(STATUS_SKIP, "there is no cotangent for any output");
-    graph_backward(&bench->graph);
-    return bench->graph.status;
+    tape_backward(&bench->tape);
+    return bench->tape.status;
 }
 
 /* The gradient of a leaf, or NULL. The imaginary chain of a complex leaf is joined. */
-static struct node *leaf_gradient(struct graph *graph, const struct leaf *leaf)
+static struct node *leaf_gradient(struct tape *tape, const struct leaf *leaf)
 {
     struct node *node = leaf->node;
     if (!node || !node->tracked) return NULL;
     struct node *im = node->imaginary;
     if (!node->cotangent && !(im && im->cotangent)) return NULL;
     struct node *gradient = node->cotangent ? node->cotangent
-                                            : node_constant(graph, DT_F64, 0, node->rank, node->shape);
-    gradient = node_real_part(graph, gradient);
+                                            : node_constant(tape, DT_F64, 0, node->rank, node->shape);
+    gradient = node_real_part(tape, gradient);
     if (im) {
         struct node *other = im->cotangent ? im->cotangent
-                                           : node_constant(graph, DT_F64, 0, node->rank, node->shape);
-        gradient = node_complex(graph, gradient, node_real_part(graph, other));
+                                           : node_constant(tape, DT_F64, 0, node->rank, node->shape);
+        gradient = node_complex(tape, gradient, node_real_part(tape, other));
     }
-    return node_reshape(graph, gradient, node->rank, node->shape);
+    return node_reshape(tape, gradient, node->rank, node->shape);
 }
 
 /* The gradient of a random op: a property of the first leaf's. */
@@ -502,8 +502,8 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
         return status_error(STATUS_SKIP, "there is no cotangent for any output");
     if (!call->leaf_count || !call->leaves[0].node)
         return status_error(STATUS_SKIP, "no tensor argument takes part in the call");
-    struct node *seed = node_leaf(&bench->graph, value->tensor.tensor, false);
-    if (graph_failed(&bench->graph)) return bench->graph.status;
+    struct node *seed = node_leaf(&bench->tape, value->tensor.tensor, false);
+    if (tape_failed(&bench->tape)) return bench->tape.status;
     if (seed->n != call->leaves[0].node->n)
         return status_error(STATUS_SKIP, "the recorded gradient does not have the output's shape");
     if (!call->leaves[0].node->tracked) return status_ok();
@@ -512,39 +512,39 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
     out[0].reference.dtype = result->dtype;
     out[0].reference.rank = result->rank;
     memcpy(out[0].reference.shape, result->shape, sizeof out[0].reference.shape);
-    return bench->graph.status;
+    return bench->tape.status;
 }
 
 /* ---- models of a kernel's errors --------------------------------------------------------------- */
 
 /* A model that cannot be had is left out; memory that is short asks for another attempt. */
-static struct status failure_of_model(const struct graph *graph)
+static struct status failure_of_model(const struct tape *tape)
 {
-    return graph->status.code == STATUS_NO_MEMORY ? graph->status : status_ok();
+    return tape->status.code == STATUS_NO_MEMORY ? tape->status : status_ok();
 }
 
 /* The modelled error of each component of a result, before its last rounding when that is to the
  * type the kernel computes in. Where nothing is known (a step within reach, say) any value will
  * do. NULL for shapes that differ because of data-dependent choices. */
-static struct status modelled_errors(double **errors, struct graph *graph, struct node *node,
+static struct status modelled_errors(double **errors, struct tape *tape, struct node *node,
                                      const struct reference *r, struct arena *arena)
 {
     const struct dtype_info *info = dtype_info(r->dtype);
     size_t parts = dtype_is_complex(r->dtype) ? 2 : 1;
-    bool computed_in_it = info->significand_bits == (graph->wide ? 53 : 24);
+    bool computed_in_it = info->significand_bits == (tape->wide ? 53 : 24);
 
     *errors = NULL;
-    if (graph_failed(graph)) return failure_of_model(graph);
+    if (tape_failed(tape)) return failure_of_model(tape);
     if (node->integer || node->n * parts != r->n) return status_ok();
     double *out = arena_allocate_array(arena, r->n, sizeof *out);
     if (!out) return status_no_memory(r->n * sizeof *out);
     for (size_t part = 0; part < parts; part++) {
         struct node *x = part ? node->imaginary : node;
-        const double *value = x ? node_values(graph, x) : NULL;
-        if (x && graph_failed(graph)) return failure_of_model(graph);
+        const double *value = x ? node_values(tape, x) : NULL;
+        if (x && tape_failed(tape)) return failure_of_model(tape);
         for (size_t i = 0; i < node->n; i++) {
             double e = x ? node_error(x, i) : 0;
-            if (e > 0 && computed_in_it) e = fmax(e - graph->unit * fabs(value[i]), 0);
+            if (e > 0 && computed_in_it) e = fmax(e - tape->unit * fabs(value[i]), 0);
             out[i * parts + part] = e <= info->largest ? e : info->largest;
         }
     }
@@ -556,9 +556,9 @@ static struct status attach_model(struct reference *r, struct bench *const *mode
                          struct arena *arena)
 {
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
-    TRY(modelled_errors(&r->honest, &models[0]->graph, nodes[0], r, arena));
+    TRY(modelled_errors(&r->honest, &models[0]->tape, nodes[0], r, arena));
     if (!r->honest) return status_ok();
-    TRY(modelled_errors(&r->honest_rms, &models[1]->graph, nodes[1], r, arena));
+    TRY(modelled_errors(&r->honest_rms, &models[1]->tape, nodes[1], r, arena));
     for (size_t i = 0; r->honest_rms && i < r->n; i++)
         if (r->honest_rms[i] > r->honest[i]) r->honest_rms[i] = r->honest[i];
     return status_ok();
@@ -598,15 +598,15 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
     TRY(run_backward(bench, cotangents));
     for (int k = 0; k < 2 && bench->models[k]; k++) TRY(run_backward(bench->models[k], cotangents));
     for (size_t i = 0; i < call->leaf_count; i++) {
-        struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
-        if (graph_failed(&bench->graph)) return bench->graph.status;
+        struct node *gradient = leaf_gradient(&bench->tape, &call->leaves[i]);
+        if (tape_failed(&bench->tape)) return bench->tape.status;
         if (!gradient) continue;
         out[i].kind = BENCH_OUTPUT_TENSOR;
-        TRY(to_reference(&out[i].reference, &bench->graph, gradient,
+        TRY(to_reference(&out[i].reference, &bench->tape, gradient,
                          call->leaves[i].value->tensor.tensor->dtype, bench->arena));
         if (!bench->models[0]) continue;
-        struct node *nodes[2] = { leaf_gradient(&bench->models[0]->graph, &bench->models[0]->call.leaves[i]),
-                                  leaf_gradient(&bench->models[1]->graph, &bench->models[1]->call.leaves[i]) };
+        struct node *nodes[2] = { leaf_gradient(&bench->models[0]->tape, &bench->models[0]->call.leaves[i]),
+                                  leaf_gradient(&bench->models[1]->tape, &bench->models[1]->call.leaves[i]) };
         TRY(attach_model(&out[i].reference, bench->models, nodes, bench->arena));
     }
     return status_ok();
@@ -619,10 +619,10 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
     TRY(run_backward(bench, cotangents));
     TRY(new_list(out, call->leaf_count, bench->arena));
     for (size_t i = 0; i < call->leaf_count; i++) {
-        struct node *gradient = leaf_gradient(&bench->graph, &call->leaves[i]);
-        if (graph_failed(&bench->graph)) return bench->graph.status;
+        struct node *gradient = leaf_gradient(&bench->tape, &call->leaves[i]);
+        if (tape_failed(&bench->tape)) return bench->tape.status;
         if (gradient)
-            TRY(to_tensor(&out->list.items[i], &bench->graph, gradient,
+            TRY(to_tensor(&out->list.items[i], &bench->tape, gradient,
                           call->leaves[i].value->tensor.tensor->dtype, bench->arena));
     }
     return status_ok();

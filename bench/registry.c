@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "bench/call.h"
+#include "bench/call/call.h"
 
 #define TABLE(name) extern const struct op ops_##name[]; extern const size_t ops_##name##_count;
 #include "bench/families.inc"

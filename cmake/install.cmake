@@ -16,7 +16,7 @@ if(TARGET probe-ut)
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut
         FILES_MATCHING PATTERN "*.json")
-if(EXISTS ${CMAKE_SOURCE_DIR}/runner/devices/torch_worker.py)
-  install(PROGRAMS ${CMAKE_SOURCE_DIR}/runner/devices/torch_worker.py
+if(EXISTS ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py)
+  install(PROGRAMS ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py
           DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut)
 endif()

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/nearest_name.h"
 #include "bench/bench.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "formats/json_tree.h"
-#include "runner/options.h"
+#include "cli/options.h"
 
 struct api_lists api_lists_default(void)
 {
@@ -76,7 +77,7 @@ static struct status check_name(const struct config_place *place, const char *ke
     return status_error(STATUS_BAD_ARGUMENT,
                         "%s: %s.%s has '%s', which is no API; the nearest is '%s'", place->file,
                         place->section, key, name,
-                        options_nearest(name, place->names, place->n_names));
+                        nearest_name(name, place->names, place->n_names));
 }
 
 static struct status read_names(const char ***names, size_t *count,
@@ -188,7 +189,7 @@ static struct status read_key(struct api_lists *lists, const struct config_place
     }
     return status_error(STATUS_BAD_ARGUMENT, "%s: %s has the unknown key '%s', the nearest is '%s'",
                         place->file, place->section, item->string,
-                        options_nearest(item->string, keys, N_CONFIG_KEYS));
+                        nearest_name(item->string, keys, N_CONFIG_KEYS));
 }
 
 /* All API names: the catalogue's, and those that it can never have. */

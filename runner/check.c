@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
-#include "runner/evidence.h"
+#include "results/evidence.h"
 #include "runner/precision.h"
 
 /* A call on its way. Everything but the outcome lives in the worker's arena. */

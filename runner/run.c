@@ -11,17 +11,17 @@
 
 #include "core/memory.h"
 #include "runner/check.h"
-#include "runner/ci_reports.h"
+#include "report/ci_reports.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
-#include "runner/evidence.h"
+#include "results/evidence.h"
 #include "runner/interrupts.h"
-#include "runner/progress.h"
-#include "runner/result_files.h"
-#include "runner/resume.h"
-#include "runner/run_options.h"
-#include "runner/summary.h"
-#include "runner/workers.h"
+#include "report/progress.h"
+#include "results/result_files.h"
+#include "results/resume.h"
+#include "cli/run_options.h"
+#include "report/summary.h"
+#include "runner/check_threads.h"
 
 enum {
     POLL_MS = 200,          /* how often the progress line is looked after */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "standards/metrics.h"
+#include "standards/metrics/metrics.h"
 
 struct model {
     enum dtype dtype, compute; /* of the output's components; of the arithmetic */

@@ -6,7 +6,7 @@
 
 #include "core/case.h"
 #include "core/reference.h"
-#include "standards/metrics.h"
+#include "standards/metrics/metrics.h"
 #include "standards/profile.h"
 
 enum verdict { VERDICT_BLANK, VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICT_SKIP };

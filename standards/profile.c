@@ -7,8 +7,8 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "standards/json_source.h"
-#include "standards/metrics.h"
+#include "formats/config_json.h"
+#include "standards/metrics/metrics.h"
 #include "standards/profile_read.h"
 
 static const char *const names[] = { "doc", "v2", "v3", "strict", NULL };

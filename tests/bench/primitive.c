@@ -14,7 +14,7 @@ void laboratory_open(struct laboratory *lab, enum bench_arithmetic arithmetic, u
 {
     memset(lab, 0, sizeof *lab);
     lab->numbers.state = seed;
-    graph_open(&lab->graph, &lab->arena, arithmetic, true);
+    tape_open(&lab->tape, &lab->arena, arithmetic, true);
 }
 
 void laboratory_close(struct laboratory *lab)
@@ -41,15 +41,15 @@ static double next_value(struct numbers *numbers, enum data data, size_t i, doub
 
 struct operand operand_make(struct laboratory *lab, int rank, const int64_t *shape, enum data data, bool inexact)
 {
-    struct operand o = { node_new_real(&lab->graph, DT_F64, rank, shape), NULL, 0 };
-    if (graph_failed(&lab->graph)) {
-        fprintf(stderr, "%s\n", lab->graph.status.text);
+    struct operand o = { node_new_real(&lab->tape, DT_F64, rank, shape), NULL, 0 };
+    if (tape_failed(&lab->tape)) {
+        fprintf(stderr, "%s\n", lab->tape.status.text);
         exit(1);
     }
     o.n = o.node->n;
     o.point = _arb_vec_init((slong)o.n);
     int64_t width = rank && shape[rank - 1] > 0 ? shape[rank - 1] : 1;
-    if (inexact) (void)node_need_errors(&lab->graph, o.node);
+    if (inexact) (void)node_need_errors(&lab->tape, o.node);
     for (size_t i = 0; i < o.n; i++) {
         double x = next_value(&lab->numbers, data, i, i ? o.node->value[i - 1] : 0, width), e = 0, share = 0;
         o.node->value[i] = x;

@@ -1,4 +1,4 @@
-/* Primitives of the graph on made-up operands, against definitions evaluated in balls.
+/* Primitives of the tape on made-up operands, against definitions evaluated in balls.
  *
  * An operand is a node together with a point: the exact values that the node's values and bounds
  * stand for. Exact operands have their values as the point; inexact ones a point within the bounds,
@@ -10,12 +10,12 @@
 
 #include <arb.h>
 
-#include "bench/graph.h"
+#include "bench/tape/tape.h"
 #include "bench/samples.h"
 
 struct laboratory {
     struct arena arena;
-    struct graph graph;
+    struct tape tape;
     struct numbers numbers;
 };
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/functions.h"
+#include "bench/primitives/functions.h"
 #include "bench/oracle.h"
 
 struct sweep {

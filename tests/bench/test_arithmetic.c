@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "bench/inputs.h"
-#include "bench/functions.h"
-#include "bench/vector_math.h"
-#include "suite.h"
+#include "bench/primitives/functions.h"
+#include "bench/arithmetic/vector_math.h"
+#include "support/suite.h"
 
 /* Kept from being folded at compile time. */
 static volatile double big = 0x1p53, one = 1, near_one = 1 + 0x1p-52, smallest = 0x1p-1074, tiny = 0x1p-1022;

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/functions.h"
+#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 
@@ -265,7 +265,7 @@ static void check_partials(struct tally *tally, const struct binary_function *f,
     double *x[2] = { malloc(n * sizeof *x[0]), malloc(n * sizeof *x[1]) };
     struct numbers numbers = { 24 };
     struct arena arena = { 0 };
-    struct graph graph;
+    struct tape tape;
     struct tensor tensors[2];
     struct node *leaves[2];
     int64_t shape[1] = { (int64_t)n };
@@ -278,20 +278,20 @@ static void check_partials(struct tally *tally, const struct binary_function *f,
             x[1][i] = oracle->low_b + (oracle->high_b - oracle->low_b) * numbers_uniform(&numbers);
             if (oracle->whole_a) x[0][i] = (double)(i % 4);
         } while ((x[0][i] == 0 && !oracle->whole_a) || x[1][i] == 0 || !defined(oracle, x[0][i], x[1][i]));
-    graph_open(&graph, &arena, BENCH_REFERENCE, true);
+    tape_open(&tape, &arena, BENCH_REFERENCE, true);
     for (int k = 0; k < 2; k++) {
         tensor_wrap(&tensors[k], x[k], DT_F64, 1, shape);
-        leaves[k] = node_leaf(&graph, &tensors[k], k == 1 || !only_second);
+        leaves[k] = node_leaf(&tape, &tensors[k], k == 1 || !only_second);
     }
-    struct node *y = node_binary(&graph, f, leaves[0], leaves[1]);
-    graph_accumulate(&graph, y, node_constant(&graph, DT_F64, 1, 1, shape));
-    graph_backward(&graph);
-    ck_assert_msg(!graph_failed(&graph), "%s: %s", f->name, graph.status.text);
+    struct node *y = node_binary(&tape, f, leaves[0], leaves[1]);
+    tape_accumulate(&tape, y, node_constant(&tape, DT_F64, 1, 1, shape));
+    tape_backward(&tape);
+    ck_assert_msg(!tape_failed(&tape), "%s: %s", f->name, tape.status.text);
     arb_init(exact);
     for (int k = only_second ? 1 : 0; k < 2; k++) {
         struct node *slope = leaves[k]->cotangent;
         ck_assert_ptr_nonnull(slope);
-        (void)node_values(&graph, slope);
+        (void)node_values(&tape, slope);
         for (size_t i = 0; i < n; i++) {
             struct pair in = { x[0][i], 0, x[1][i], 0 };
             double bound = node_error(slope, i), scale = fabs(slope->value[i]) + fabs(y->value[i] / x[k][i]);

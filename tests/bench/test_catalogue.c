@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call.h"
+#include "bench/call/call.h"
 #include "bench/samples.h"
-#include "runner/api_surface.h"
-#include "suite.h"
+#include "cli/api_surface.h"
+#include "support/suite.h"
 
 static const char *filter;
 

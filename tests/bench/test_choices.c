@@ -10,7 +10,7 @@
 
 #include "bench/bench.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 struct row {
     const char *call;   /* in the notation of bench/samples.h */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { PRECISION = 500 };
 
@@ -94,8 +94,8 @@ static void check_role(struct findings *f, const struct convolution_geometry *g,
     struct laboratory lab;
     laboratory_open(&lab, BENCH_REFERENCE, seed);
     struct operand a = operand_make(&lab, 5, a_shape, data, inexact), b = operand_make(&lab, 5, b_shape, data, inexact);
-    struct node *c = node_convolution(&lab.graph, role, a.node, b.node, g);
-    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+    struct node *c = node_convolution(&lab.tape, role, a.node, b.node, g);
+    ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     ck_assert_uint_eq(c->n, n);
     struct sums sums = { role, _arb_vec_init((slong)n), a.point, b.point };
     each_term(g, add_term, &sums);

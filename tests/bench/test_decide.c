@@ -2,9 +2,9 @@
 #include <check.h>
 #include <math.h>
 
-#include "bench/decide.h"
+#include "bench/tape/decisions.h"
 #include "bench/primitive.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { N = 2000 };
 
@@ -17,10 +17,10 @@ START_TEST(rounded_products_compare_by_their_exact_values)
     laboratory_open(&lab, BENCH_REFERENCE, 12);
     struct operand x = operand_make(&lab, 1, shape, DATA_WIDE, false), y = operand_make(&lab, 1, shape, DATA_WIDE, false);
     struct operand z = operand_make(&lab, 1, shape, DATA_ONES, false);
-    struct node *product = node_multiply(&lab.graph, x.node, y.node);
+    struct node *product = node_multiply(&lab.tape, x.node, y.node);
     for (size_t i = 0; i < N; i++) z.node->value[i] = product->value[i];
-    struct node *greater = node_compare(&lab.graph, COMPARE_GT, product, z.node);
-    struct node *equal = node_compare(&lab.graph, COMPARE_EQ, product, z.node);
+    struct node *greater = node_compare(&lab.tape, COMPARE_GT, product, z.node);
+    struct node *equal = node_compare(&lab.tape, COMPARE_EQ, product, z.node);
     for (size_t i = 0; i < N; i++) {
         double rest = fma(x.node->value[i], y.node->value[i], -product->value[i]);
         ck_assert_int_eq(greater->integer[i], rest > 0);
@@ -50,9 +50,9 @@ START_TEST(special_values)
         x.node->error[i] = 0;
         y.node->value[i] = b[i];
     }
-    struct node *lt = node_compare(&lab.graph, COMPARE_LT, x.node, y.node);
-    struct node *eq = node_compare(&lab.graph, COMPARE_EQ, x.node, y.node);
-    struct node *ne = node_compare(&lab.graph, COMPARE_NE, x.node, y.node);
+    struct node *lt = node_compare(&lab.tape, COMPARE_LT, x.node, y.node);
+    struct node *eq = node_compare(&lab.tape, COMPARE_EQ, x.node, y.node);
+    struct node *ne = node_compare(&lab.tape, COMPARE_NE, x.node, y.node);
     for (size_t i = 0; i < 5; i++) {
         ck_assert_int_eq(lt->integer[i], less[i]);
         ck_assert_int_eq(eq->integer[i], same[i]);

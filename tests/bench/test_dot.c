@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/dot.h"
+#include "bench/arithmetic/dot.h"
 #include "bench/oracle.h"
 #include "bench/primitive.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { PRECISION = 2500, LONGEST = 1000 };
 
@@ -138,8 +138,8 @@ START_TEST(every_element_is_certified)
     laboratory_open(&lab, BENCH_REFERENCE, 7 + (uint64_t)_i);
     struct operand a = operand_make(&lab, 3, shape_a, data, false), b = operand_make(&lab, 3, shape_b, data, false);
     a.node->dtype = b.node->dtype = DT_F32;
-    struct node *c = node_matmul(&lab.graph, a.node, transpose_a, b.node, transpose_b);
-    ck_assert(!graph_failed(&lab.graph));
+    struct node *c = node_matmul(&lab.tape, a.node, transpose_a, b.node, transpose_b);
+    ck_assert(!tape_failed(&lab.tape));
     arb_t exact;
     arb_init(exact);
     for (size_t at = 0; at < c->n; at++) {

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/functions.h"
+#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 

@@ -17,7 +17,7 @@
 
 #include "bench/bench.h"
 #include "bench/golden.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter, *other_folder;
 

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call.h"
+#include "bench/call/call.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 
@@ -36,7 +36,7 @@ static const struct {
     { "cholesky_inverse", "the formula multiplies by the whole matrix although a triangle is read" },
     { "cholesky_solve", "the formula multiplies by the whole matrix although a triangle is read" },
     { "embedding", "rows of padding_idx get no gradient; scale_grad_by_freq scales it" },
-    { "embedding_bag", "likewise; max_norm rescales outside of the graph" },
+    { "embedding_bag", "likewise; max_norm rescales outside of the tape" },
     { "median", "of equal elements the one at the returned position gets it" },
     { "nanmedian", "likewise" },
     { "scatter_reduce", "equal extrema share it" },

@@ -9,7 +9,7 @@
 
 #include "bench/bench.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { PRECISION = 400 };
 

@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/matrix.h"
+#include "bench/primitives/matrix.h"
 #include "bench/primitive.h"
-#include "bench/pull.h"
-#include "suite.h"
+#include "bench/tape/enclosure.h"
+#include "support/suite.h"
 
 enum { PRECISION = 2000, BATCH = 2 };
 
@@ -24,18 +24,18 @@ static void to_matrix(arb_mat_t m, const struct operand *a, size_t batch, size_t
 /* The node's element against the definition, and its ball. */
 static void judge_both(struct findings *f, struct node *node, size_t i, const arb_t exact, const char *what)
 {
-    struct pull *pull = pull_open(256, 1000000);
+    struct enclosure *enclosure = enclosure_open(256, 1000000);
     arb_t ball;
     judge_element(f, node, i, exact, what);
     arb_init(ball);
-    pull_element(pull, ball, node, i);
+    enclosure_element(enclosure, ball, node, i);
     /* Operands with bounds are leaves here, whose balls are their values: only exact ones compare. */
     if (node_is_exact(node->inputs[0]) && arb_is_finite(ball) && !arb_overlaps(ball, exact)) {
         f->wrong++;
         fprintf(stderr, "%s[%zu]: the ball misses the definition\n", what, i);
     }
     arb_clear(ball);
-    pull_close(pull);
+    enclosure_close(enclosure);
 }
 
 enum function { INVERSE, DETERMINANT, CHOLESKY, EXPONENTIAL, LU, FUNCTIONS };
@@ -91,13 +91,13 @@ static void check_function(struct findings *f, enum function function, size_t n,
     laboratory_open(&lab, BENCH_REFERENCE, n * 50 + (uint64_t)data);
     struct operand a = any_matrix(&lab, function, n, data, inexact);
     switch (function) {
-    case INVERSE: y = node_inverse(&lab.graph, a.node); break;
-    case DETERMINANT: y = node_determinant(&lab.graph, a.node); break;
-    case CHOLESKY: y = node_cholesky(&lab.graph, a.node); break;
-    case EXPONENTIAL: y = node_matrix_exponential(&lab.graph, a.node); break;
-    default: y = node_lu(&lab.graph, a.node, &pivots); break;
+    case INVERSE: y = node_inverse(&lab.tape, a.node); break;
+    case DETERMINANT: y = node_determinant(&lab.tape, a.node); break;
+    case CHOLESKY: y = node_cholesky(&lab.tape, a.node); break;
+    case EXPONENTIAL: y = node_matrix_exponential(&lab.tape, a.node); break;
+    default: y = node_lu(&lab.tape, a.node, &pivots); break;
     }
-    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+    ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     arb_mat_t in, out;
     arb_mat_init(in, (slong)n, (slong)n);
     arb_mat_init(out, (slong)n, (slong)n);
@@ -188,8 +188,8 @@ START_TEST(singular_values_match_the_inertia)
                 int64_t shape[3] = { 1, (int64_t)rows, (int64_t)columns };
                 laboratory_open(&lab, BENCH_REFERENCE, rows * 100 + columns * 10 + (uint64_t)data);
                 struct operand a = operand_make(&lab, 3, shape, (enum data)data, (rows + columns) % 2);
-                struct node *s = node_singular_values(&lab.graph, a.node);
-                ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+                struct node *s = node_singular_values(&lab.tape, a.node);
+                ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
                 arb_mat_t m, t, gram;
                 arb_t level, e;
                 arb_mat_init(m, (slong)rows, (slong)columns);

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call.h"
+#include "bench/call/call.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 

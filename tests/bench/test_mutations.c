@@ -16,7 +16,7 @@
 
 #include "bench/bench.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 static int rounds = 6;

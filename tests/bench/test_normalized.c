@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
-#include "bench/softmax.h"
-#include "suite.h"
+#include "bench/primitives/softmax.h"
+#include "support/suite.h"
 
 enum { PRECISION = 1500 };
 
@@ -64,11 +64,11 @@ static void check_lines(struct findings f[4], enum spread spread, int64_t extent
     struct operand x = operand_make(&lab, 2, shape, DATA_NORMAL, inexact), c = operand_make(&lab, 2, shape, DATA_NORMAL, inexact);
     spread_values(&x, &lab.numbers, spread, inner ? (size_t)extent : x.n);
     int dim = inner ? 1 : 0;
-    struct node *soft = node_softmax(&lab.graph, x.node, dim), *log = node_log_softmax(&lab.graph, x.node, dim);
-    struct node *total = node_logsumexp(&lab.graph, x.node, dim);
-    struct node *gradient = node_softmax_gradient(&lab.graph, soft, c.node, dim);
-    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
-    (void)node_values(&lab.graph, gradient);
+    struct node *soft = node_softmax(&lab.tape, x.node, dim), *log = node_log_softmax(&lab.tape, x.node, dim);
+    struct node *total = node_logsumexp(&lab.tape, x.node, dim);
+    struct node *gradient = node_softmax_gradient(&lab.tape, soft, c.node, dim);
+    ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
+    (void)node_values(&lab.tape, gradient);
     arb_ptr e = _arb_vec_init((slong)extent);
     arb_t sum, want, dot;
     arb_init(sum);

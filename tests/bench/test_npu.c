@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 /* A tensor argument as doubles; x is NULL for None and for arguments that are not there. */
 struct view {

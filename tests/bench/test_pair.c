@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/compensated.h"
+#include "bench/arithmetic/compensated.h"
 #include "bench/oracle.h"
-#include "bench/pair.h"
+#include "bench/arithmetic/pair.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { PRECISION = 400, ROUNDS = 200000 };
 

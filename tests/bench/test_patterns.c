@@ -11,7 +11,7 @@
 
 #include "bench/inputs.h"
 #include "bench/sweep.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 

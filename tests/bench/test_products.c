@@ -16,8 +16,8 @@
 
 #include "bench/oracle.h"
 #include "bench/primitive.h"
-#include "bench/pull.h"
-#include "suite.h"
+#include "bench/tape/enclosure.h"
+#include "support/suite.h"
 
 enum { PRECISION = 500 };
 
@@ -40,11 +40,11 @@ static void exact_element(arb_t out, const struct layout *l, const struct operan
 /* The compensated dot product of an element as a pair. */
 static void judge_pair(struct findings *f, const struct node *c, size_t at, const arb_t exact)
 {
-    struct pull pull = { .limit = SIZE_MAX };
+    struct enclosure enclosure = { .limit = SIZE_MAX };
     struct pair pair;
     struct distance d;
     arb_t rest;
-    if (!pull_pair(&pull, &pair, (struct node *)(uintptr_t)c, at)) {
+    if (!enclosure_pair(&enclosure, &pair, (struct node *)(uintptr_t)c, at)) {
         f->wrong++;
         return;
     }
@@ -71,8 +71,8 @@ static void check_product(struct findings *f, const struct layout *l, enum data 
             if (!inexact || !(b.node->error[i] > 0)) arb_set_d(b.point + i, b.node->value[i]);
             else arb_set_d(b.point + i, b.node->value[i]), b.node->error[i] = 0;
         }
-    struct node *c = node_matmul(&lab.graph, a.node, l->transpose_a, b.node, l->transpose_b);
-    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+    struct node *c = node_matmul(&lab.tape, a.node, l->transpose_a, b.node, l->transpose_b);
+    ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     arb_t exact;
     arb_init(exact);
     size_t all = l->m * l->n;
@@ -140,7 +140,7 @@ START_TEST(whole_numbers_multiply_exactly)
     struct layout l = { 48, 48, 48, false, false };
     laboratory_open(&lab, BENCH_REFERENCE, 3);
     struct operand a = operand_make(&lab, 3, shape, DATA_WHOLE, false), b = operand_make(&lab, 3, shape, DATA_WHOLE, false);
-    struct node *c = node_matmul(&lab.graph, a.node, false, b.node, false);
+    struct node *c = node_matmul(&lab.tape, a.node, false, b.node, false);
     arb_t exact, value;
     arb_init(exact);
     arb_init(value);
@@ -168,7 +168,7 @@ START_TEST(non_finite_factors)
     a.node->value[13] = NAN;
     b.node->value[2] = -INFINITY;
     b.node->value[11] = 0;
-    struct node *c = node_matmul(&lab.graph, a.node, false, b.node, false);
+    struct node *c = node_matmul(&lab.tape, a.node, false, b.node, false);
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++) {
             double want = 0, got = c->value[i * 5 + j];

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/functions.h"
+#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "bench/pull.h"
-#include "suite.h"
+#include "bench/tape/enclosure.h"
+#include "support/suite.h"
 
 static const char *filter;
 
@@ -38,11 +38,11 @@ static void complain(struct tally *tally, const char *name, const char *what, do
 }
 
 /* A real node of given values and bounds. */
-static struct node *inexact_node(struct graph *graph, const double *x, const double *e, size_t n)
+static struct node *inexact_node(struct tape *tape, const double *x, const double *e, size_t n)
 {
     int64_t shape[1] = { (int64_t)n };
-    struct node *node = node_new_real(graph, DT_F64, 1, shape);
-    ck_assert(node_need_errors(graph, node));
+    struct node *node = node_new_real(tape, DT_F64, 1, shape);
+    ck_assert(node_need_errors(tape, node));
     memcpy(node->value, x, n * sizeof *x);
     memcpy(node->error, e, n * sizeof *e);
     return node;
@@ -87,7 +87,7 @@ static void check_propagation(struct tally *tally, const struct unary_function *
     double *x = malloc(n * sizeof *x), *e = malloc(n * sizeof *e);
     struct numbers numbers = { 21 };
     struct arena arena = { 0 };
-    struct graph graph;
+    struct tape tape;
     struct distance d;
     arb_t point, exact, wide;
 
@@ -101,9 +101,9 @@ static void check_propagation(struct tally *tally, const struct unary_function *
     arb_init(point);
     arb_init(exact);
     arb_init(wide);
-    graph_open(&graph, &arena, BENCH_REFERENCE, true);
-    struct node *y = node_unary(&graph, f, inexact_node(&graph, x, e, n));
-    ck_assert_msg(!graph_failed(&graph), "%s", graph.status.text);
+    tape_open(&tape, &arena, BENCH_REFERENCE, true);
+    struct node *y = node_unary(&tape, f, inexact_node(&tape, x, e, n));
+    ck_assert_msg(!tape_failed(&tape), "%s", tape.status.text);
     for (size_t i = 0; i < n; i++) {
         double bound = node_error(y, i), share = numbers_uniform(&numbers) * 2 - 1;
         if (i % 3 == 0) share = 1;
@@ -164,7 +164,7 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
     double *x = malloc(n * sizeof *x);
     struct numbers numbers = { 22 };
     struct arena arena = { 0 };
-    struct graph graph;
+    struct tape tape;
     struct tensor tensor;
     int64_t shape[1] = { (int64_t)n };
     struct distance d;
@@ -178,12 +178,12 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
         } while (x[i] == 0);
     }
     tensor_wrap(&tensor, x, DT_F64, 1, shape);
-    graph_open(&graph, &arena, BENCH_REFERENCE, true);
-    struct node *leaf = node_leaf(&graph, &tensor, true);
-    struct node *y = node_unary(&graph, f, leaf);
-    graph_accumulate(&graph, y, node_constant(&graph, DT_F64, 1, 1, shape));
-    graph_backward(&graph);
-    ck_assert_msg(!graph_failed(&graph) && leaf->cotangent, "%s: %s", f->name, graph.status.text);
+    tape_open(&tape, &arena, BENCH_REFERENCE, true);
+    struct node *leaf = node_leaf(&tape, &tensor, true);
+    struct node *y = node_unary(&tape, f, leaf);
+    tape_accumulate(&tape, y, node_constant(&tape, DT_F64, 1, 1, shape));
+    tape_backward(&tape);
+    ck_assert_msg(!tape_failed(&tape) && leaf->cotangent, "%s: %s", f->name, tape.status.text);
     struct node *slope = leaf->cotangent;
     double *hi = malloc(n * sizeof *hi), *lo = calloc(n, sizeof *lo), *error = malloc(n * sizeof *error);
     size_t *all = malloc(n * sizeof *all);
@@ -204,8 +204,8 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
             if (d.least > bound)
                 complain(tally, f->name, pass ? "refined slope" : "slope", x[i], 0, hi[i], error[i], exact);
         }
-        struct pull_target target = { hi, lo, error, 1, 0 };
-        for (size_t i = 0; i < n; i += 8) pull_refine(&target, slope, 1, &all[i], DT_F64, 0x1p-10, 2000);
+        struct enclosure_target target = { hi, lo, error, 1, 0 };
+        for (size_t i = 0; i < n; i += 8) enclosure_refine(&target, slope, 1, &all[i], DT_F64, 0x1p-10, 2000);
     }
     arb_clear(exact);
     free(hi);

@@ -14,7 +14,7 @@
 
 #include "bench/bench.h"
 #include "bench/golden.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { PRECISION = 400 };
 

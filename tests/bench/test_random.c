@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { SEEDS = 1000, FEW = 300, MANY = 4000, FLAW_SEEDS = 20 };
 

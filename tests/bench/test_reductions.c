@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
-#include "bench/scan.h"
-#include "suite.h"
+#include "bench/primitives/scan.h"
+#include "support/suite.h"
 
 enum { PRECISION = 600 };
 
@@ -47,8 +47,8 @@ static void check_sums(struct findings *f, enum data data, int64_t n, bool inexa
     laboratory_open(&lab, BENCH_REFERENCE, (uint64_t)n * 31 + data);
     struct operand x = operand_make(&lab, 3, shape, data, inexact);
     for (size_t k = 0; k < sizeof dims / sizeof *dims; k++) {
-        struct node *sum = node_sum(&lab.graph, x.node, dims[k], true);
-        (void)node_values(&lab.graph, sum);
+        struct node *sum = node_sum(&lab.tape, x.node, dims[k], true);
+        (void)node_values(&lab.tape, sum);
         for (size_t i = 0; i < sum->n; i++) {
             size_t first[3] = { 0 }, rest = i;
             arb_zero(exact);
@@ -111,7 +111,7 @@ START_TEST(sums_of_prescribed_condition)
                 value[j] = t;
             }
             arb_set_d(exact, magnitude * pow(10, -power));
-            struct node *sum = node_sum(&lab.graph, x.node, 1, false);
+            struct node *sum = node_sum(&lab.tape, x.node, 1, false);
             judge_element(&f, sum, 0, exact, "condition");
             /* Certified for float32 while the condition leaves Sum2 room: up to 1e14 with 2001 terms. */
             if (power <= 14) ck_assert_double_le(node_error(sum, 0), 0x1p-35 * fabs(sum->value[0]));
@@ -124,15 +124,15 @@ START_TEST(sums_of_prescribed_condition)
 END_TEST
 
 /* One line of a scan or product at a time. */
-typedef struct node *line_primitive(struct graph *graph, struct node *x);
+typedef struct node *line_primitive(struct tape *tape, struct node *x);
 typedef void line_definition(arb_ptr out, arb_srcptr x, size_t n);
 
-static struct node *cumulative_sum(struct graph *g, struct node *x) { return node_cumulative_sum(g, x, 1, false); }
-static struct node *reverse_sum(struct graph *g, struct node *x) { return node_cumulative_sum(g, x, 1, true); }
-static struct node *cumulative_product(struct graph *g, struct node *x) { return node_cumulative_product(g, x, 1); }
-static struct node *logarithmic(struct graph *g, struct node *x) { return node_cumulative_logsumexp(g, x, 1); }
-static struct node *whole_product(struct graph *g, struct node *x) { return node_product(g, x, 2, true); }
-static struct node *mean(struct graph *g, struct node *x) { return node_mean(g, x, 2, true); }
+static struct node *cumulative_sum(struct tape *tape, struct node *x) { return node_cumulative_sum(tape, x, 1, false); }
+static struct node *reverse_sum(struct tape *tape, struct node *x) { return node_cumulative_sum(tape, x, 1, true); }
+static struct node *cumulative_product(struct tape *tape, struct node *x) { return node_cumulative_product(tape, x, 1); }
+static struct node *logarithmic(struct tape *tape, struct node *x) { return node_cumulative_logsumexp(tape, x, 1); }
+static struct node *whole_product(struct tape *tape, struct node *x) { return node_product(tape, x, 2, true); }
+static struct node *mean(struct tape *tape, struct node *x) { return node_mean(tape, x, 2, true); }
 
 static void define_sum(arb_ptr out, arb_srcptr x, size_t n)
 {
@@ -202,8 +202,8 @@ static void check_scan(struct findings *f, int row, enum data data, size_t n, bo
     int64_t shape[3] = { 2, (int64_t)n, 3 };
     laboratory_open(&lab, BENCH_REFERENCE, n * 7 + (size_t)data);
     struct operand x = operand_make(&lab, 3, shape, data, inexact);
-    struct node *y = scans[row].primitive(&lab.graph, x.node);
-    ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+    struct node *y = scans[row].primitive(&lab.tape, x.node);
+    ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     arb_ptr line = _arb_vec_init((slong)n), want = _arb_vec_init((slong)n);
     for (size_t a = 0; a < 2; a++)
         for (size_t c = 0; c < 3; c++) {
@@ -243,12 +243,12 @@ START_TEST(scattered_sums)
                 int64_t shape[2] = { 300, (int64_t)row }, target[2] = { 11, (int64_t)row };
                 laboratory_open(&lab, BENCH_REFERENCE, 77 + (uint64_t)data);
                 struct operand x = operand_make(&lab, 2, shape, (enum data)data, inexact);
-                int64_t *map = graph_allocate(&lab.graph, 300, sizeof *map);
+                int64_t *map = tape_allocate(&lab.tape, 300, sizeof *map);
                 for (size_t i = 0; i < 300; i++) map[i] = (int64_t)(numbers_next(&lab.numbers) % 13) - 1;
                 for (size_t i = 0; i < 300; i++)
                     if (map[i] >= 11) map[i] = -1;
-                struct node *y = node_scatter_add_rows(&lab.graph, x.node, 2, target, row, map);
-                ck_assert_msg(!graph_failed(&lab.graph), "%s", lab.graph.status.text);
+                struct node *y = node_scatter_add_rows(&lab.tape, x.node, 2, target, row, map);
+                ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
                 arb_t exact;
                 arb_init(exact);
                 for (size_t at = 0; at < 11 * row; at++) {
@@ -283,7 +283,7 @@ START_TEST(special_sums)
             laboratory_open(&lab, BENCH_REFERENCE, 1);
             struct operand x = operand_make(&lab, 2, layout ? wide : shape, DATA_ONES, false);
             for (size_t i = 0; i < 4; i++) x.node->value[layout ? 2 * i : i] = cases[k].x[i];
-            struct node *sum = node_sum(&lab.graph, x.node, layout ? 1 : 2, false);
+            struct node *sum = node_sum(&lab.tape, x.node, layout ? 1 : 2, false);
             double want = cases[k].sum, got = sum->value[0];
             ck_assert_msg(isnan(want) ? isnan(got) : got == want, "case %zu, layout %d: %g for %g", k, layout, got, want);
             ck_assert(node_error(sum, 0) == 0);
@@ -294,7 +294,7 @@ START_TEST(special_sums)
     int64_t none[2] = { 0, 3 };
     laboratory_open(&lab, BENCH_REFERENCE, 1);
     struct operand x = operand_make(&lab, 2, none, DATA_ONES, false);
-    struct node *sum = node_sum(&lab.graph, x.node, 1, false);
+    struct node *sum = node_sum(&lab.tape, x.node, 1, false);
     ck_assert_uint_eq(sum->n, 3);
     ck_assert(sum->value[0] == 0 && sum->value[2] == 0 && node_error(sum, 1) == 0);
     operand_clear(&x);

@@ -1,6 +1,6 @@
-/* Every value against balls: for each sample, each node of the graph of its forward and backward.
+/* Every value against balls: for each sample, each node of the tape of its forward and backward.
  *
- * The value of a node carries a bound on its error; the same element pulled through the graph in
+ * The value of a node carries a bound on its error; the same element pulled through the tape in
  * ball arithmetic encloses the exact value. Both proofs are independent, so the two must meet:
  * |value - midpoint| <= bound + radius, and a value that is not finite must have a ball that is
  * not either (or lies beyond the range of double). Then the outputs and gradients as references:
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call.h"
-#include "bench/pull.h"
+#include "bench/call/call.h"
+#include "bench/tape/enclosure.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 
@@ -79,10 +79,10 @@ static const char *node_name(const struct node *node)
 /* The element as a pair, if it has one: hi + lo within its bound, and bounds that say something. */
 static void check_pair(struct tally *tally, const struct sample *sample, struct node *node, size_t i, const arb_t ball)
 {
-    struct pull pull = { .limit = PAIR_WORK };
+    struct enclosure enclosure = { .limit = PAIR_WORK };
     struct pair pair;
     arb_t rest;
-    if (!arb_is_finite(ball) || !pull_pair(&pull, &pair, node, i)) return;
+    if (!arb_is_finite(ball) || !enclosure_pair(&enclosure, &pair, node, i)) return;
     arb_init(rest);
     arb_set_d(rest, pair.hi);
     arb_sub(rest, ball, rest, 2 * PRECISION);
@@ -94,18 +94,18 @@ static void check_pair(struct tally *tally, const struct sample *sample, struct 
 }
 
 /* Some elements of a node: the first ones, and others spread over it. */
-static void check_node(struct tally *tally, struct pull *pull, const struct sample *sample,
+static void check_node(struct tally *tally, struct enclosure *enclosure, const struct sample *sample,
                        struct node *node)
 {
     arb_t ball;
     size_t count = node->n < MOST_ELEMENTS ? node->n : MOST_ELEMENTS;
     arb_init(ball);
     tally->nodes++;
-    for (size_t k = 0; k < count && pull->work < pull->limit; k++) {
+    for (size_t k = 0; k < count && enclosure->work < enclosure->limit; k++) {
         size_t i = node->n <= MOST_ELEMENTS || k < count / 2 ? k : k * (node->n / MOST_ELEMENTS);
         /* A value that is not finite is a statement that balls take over: nothing to compare. */
         if (!isfinite(node->value[i])) continue;
-        pull_element(pull, ball, node, i);
+        enclosure_element(enclosure, ball, node, i);
         double beyond = excess(ball, node->value[i], node_error(node, i));
         tally->elements++;
         tally->vague += isnan(beyond);
@@ -118,21 +118,21 @@ static void check_node(struct tally *tally, struct pull *pull, const struct samp
     arb_clear(ball);
 }
 
-/* All nodes of the graph, oldest first, so that the first complaint is the cause. */
-static void check_graph(struct tally *tally, const struct sample *sample, struct graph *graph)
+/* All nodes of the tape, oldest first, so that the first complaint is the cause. */
+static void check_tape(struct tally *tally, const struct sample *sample, struct tape *tape)
 {
     size_t count = 0;
-    for (struct node *node = graph->newest; node; node = node->older) count++;
+    for (struct node *node = tape->newest; node; node = node->older) count++;
     struct node **nodes = malloc((count + 1) * sizeof *nodes);
     size_t at = count;
-    for (struct node *node = graph->newest; node; node = node->older) nodes[--at] = node;
-    struct pull *pull = pull_open(PRECISION, WORK);
+    for (struct node *node = tape->newest; node; node = node->older) nodes[--at] = node;
+    struct enclosure *enclosure = enclosure_open(PRECISION, WORK);
     size_t wrong = tally->wrong;
     for (at = 0; at < count && tally->wrong == wrong; at++) {
         struct node *node = nodes[at];
-        if (node->primitive && node->value && !node->integer) check_node(tally, pull, sample, node);
+        if (node->primitive && node->value && !node->integer) check_node(tally, enclosure, sample, node);
     }
-    pull_close(pull);
+    enclosure_close(enclosure);
     free(nodes);
 }
 
@@ -189,7 +189,7 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
     }
     if (sample->c.has_backward && bench_backward(&gradients, &count, bench, &sample->c.cotangents).code)
         count = 0;
-    check_graph(tally, sample, bench_call(bench)->graph);
+    check_tape(tally, sample, bench_call(bench)->tape);
     for (size_t k = 0; k < bench_output_count(bench); k++) {
         if (bench_output(bench, k)->kind != BENCH_OUTPUT_TENSOR) continue;
         snprintf(what, sizeof what, "output %zu", k);
@@ -229,19 +229,19 @@ START_TEST(broken_values_are_found)
     ck_assert_ptr_null(sample_parse(&sample, line, &arena));
     snprintf(sample.place, sizeof sample.place, "broken on purpose");
     ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
-    struct graph *graph = bench_call(bench)->graph;
-    struct node *node = graph->newest;
+    struct tape *tape = bench_call(bench)->tape;
+    struct node *node = tape->newest;
     while (!node->primitive || strcmp(node_name(node), "exp") != 0) node = node->older;
-    check_graph(&tally, &sample, graph);
+    check_tape(&tally, &sample, tape);
     ck_assert_uint_eq(tally.wrong, 0);
     tally.wrong = MOST_COMPLAINTS; /* quietly */
     node->value[5] += 3 * node_error(node, 5);
-    check_graph(&tally, &sample, graph);
+    check_tape(&tally, &sample, tape);
     ck_assert_uint_eq(tally.wrong, MOST_COMPLAINTS + 1);
     node->value[5] -= 3 * node_error(node, 5);
     node->relative /= 64;
     node->absolute = 0;
-    check_graph(&tally, &sample, graph);
+    check_tape(&tally, &sample, tape);
     ck_assert_uint_eq(tally.wrong, MOST_COMPLAINTS + 2);
     arena_release(&arena);
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *filter;
 

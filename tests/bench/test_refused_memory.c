@@ -14,7 +14,7 @@
 
 #include "bench/inputs.h"
 #include "bench/samples.h"
-#include "suite.h"
+#include "support/suite.h"
 
 enum { MOST_COMPLAINTS = 20, FIRST = 12, MOST_POINTS = 100, GOLDEN_STRIDE = 2, MOST_REQUESTS = 4000 };
 

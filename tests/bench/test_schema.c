@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "bench/samples.h"
-#include "bench/schema.h"
-#include "suite.h"
+#include "bench/call/schema.h"
+#include "support/suite.h"
 
 #define TEN "int a,int b,int c,int d,int e,int f,int g,int h,int i,int j,"
 static const struct {

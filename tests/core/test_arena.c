@@ -8,7 +8,7 @@
 #include "core/arena.h"
 #include "core/checked.h"
 #include "core/memory.h"
-#include "suite.h"
+#include "support/suite.h"
 
 /* Blocks of random sizes do not overlap and keep what is written into them. */
 START_TEST(blocks_are_aligned_and_disjoint)

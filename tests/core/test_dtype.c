@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/dtype.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static double decode_by_formula(enum dtype dtype, unsigned code)
 {

@@ -8,8 +8,8 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 #define CONTAINS(status, text_)                                                              \
     ck_assert_msg(strstr((status).text, text_) != NULL, "'%s' lacks '%s'", (status).text, text_)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/status.h"
-#include "suite.h"
+#include "support/suite.h"
 
 START_TEST(texts_are_formatted)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/tensor.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static struct arena arena;
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/value.h"
-#include "suite.h"
+#include "support/suite.h"
 
 /* [t0, {"a": t1, "b": [null, t2]}, 5, slice(null, 1, null), t3] */
 static struct value inner_items[2], dict_items[2], slice_items[3], items[5];

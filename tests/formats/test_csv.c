@@ -10,7 +10,7 @@
 
 #include "core/memory.h"
 #include "formats/csv.h"
-#include "suite.h"
+#include "support/suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \

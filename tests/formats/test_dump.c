@@ -5,8 +5,8 @@
 
 #include "formats/dump.h"
 #include "formats/dump_internal.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 /* ---- made-up dumps ---------------------------------------------------------------------- */
 

@@ -11,8 +11,8 @@
 #include "formats/dump.h"
 #include "formats/npy.h"
 #include "formats/pt.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 static struct arena arena;
 static struct dump *dump;

@@ -7,8 +7,8 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "formats/dump.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 static struct scratch scratch;
 

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "formats/dump.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 static const char *data_path(const char *name)
 {

@@ -7,8 +7,8 @@
 
 #include "core/value.h"
 #include "formats/dump.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 /* A hash without a key, as an attacker could read it in a source: the step and the texts. */
 static uint64_t step(uint64_t hash, uint64_t word)

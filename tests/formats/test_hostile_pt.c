@@ -6,7 +6,7 @@
 #include "elements.h"
 #include "formats/pt.h"
 #include "zip_maker.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static struct arena arena;
 

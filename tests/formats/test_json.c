@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "formats/json.h"
-#include "suite.h"
+#include "support/suite.h"
 
 /* Walk a value through the pull functions. */
 static bool walk(struct json *json)

@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 #include "formats/json_tree.h"
-#include "suite.h"
+#include "support/suite.h"
 
 #define TEXT(text) text, sizeof(text) - 1
 

@@ -5,8 +5,8 @@
 #include "elements.h"
 #include "formats/npy.h"
 #include "formats/tensor_file.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 static struct arena arena;
 

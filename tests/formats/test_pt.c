@@ -6,8 +6,8 @@
 #include "elements.h"
 #include "formats/pt.h"
 #include "formats/tensor_file.h"
-#include "scratch.h"
-#include "suite.h"
+#include "support/scratch.h"
+#include "support/suite.h"
 
 static struct arena arena;
 

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "fuzz/memory_file.h"
-#include "runner/baseline.h"
-#include "runner/compare.h"
+#include "report/baseline.h"
+#include "compare/details.h"
 
 static bool begins_formula(struct csv_text cell, size_t at)
 {

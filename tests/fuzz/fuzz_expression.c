@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/devices/plugin_expression.h"
+#include "runner/devices/plugin/plugin_expression.h"
 
 static float elements[6] = { 1, -2, 3.5f, 0, 1e30f, 7 };
 static struct tensor tensors[] = {

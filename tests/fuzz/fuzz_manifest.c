@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "core/memory.h"
-#include "runner/devices/plugin_bind.h"
-#include "runner/plugin_smoke.h"
+#include "runner/devices/plugin/plugin_bind.h"
+#include "cli/plugin_smoke.h"
 
 enum { MOST_KERNELS = 4 };
 

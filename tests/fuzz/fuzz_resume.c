@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 #include "fuzz/memory_file.h"
-#include "runner/resume.h"
+#include "results/resume.h"
 
 #define CALL(name) "\"" name ".forward\":{\"input_args\":[],\"input_kwargs\":{},\"output\":[]}"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "fuzz/memory_file.h"
-#include "runner/run_record.h"
+#include "results/run_record.h"
 
 static const struct run_record *record(void)
 {

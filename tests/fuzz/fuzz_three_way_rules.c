@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "standards/three_way.h"
+#include "standards/three_way/three_way.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,7 +8,7 @@
 
 #include "fuzz/memory_file.h"
 #include "fuzz/touch_tensor.h"
-#include "runner/devices/worker_message.h"
+#include "runner/devices/worker/worker_message.h"
 
 enum { MEMORY_BYTES = 1 << 20, LIMIT_BYTES = 16 << 20 };
 

@@ -1,7 +1,7 @@
 /* Hand-made cases for the tests of the generator: arguments are added one by one, inputs
  * are generated, elements are read back as numbers. */
-#ifndef PROBE_TESTS_CASE_BUILDER_H
-#define PROBE_TESTS_CASE_BUILDER_H
+#ifndef PROBE_TESTS_GENERATORS_CASE_BUILDER_H
+#define PROBE_TESTS_GENERATORS_CASE_BUILDER_H
 
 #include <check.h>
 #include <math.h>

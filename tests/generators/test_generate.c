@@ -7,7 +7,7 @@
 #include "formats/dump.h"
 #include "formats/pt.h"
 #include "generators/fill.h"
-#include "scratch.h"
+#include "support/scratch.h"
 
 static uint64_t hash_of(const struct value *value)
 {

@@ -12,7 +12,7 @@
  */
 #include "reference_timing.h"
 
-#include "bench/functions.h"
+#include "bench/primitives/functions.h"
 
 enum { MOST_ROUNDS = 99 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "standards/metrics.h"
+#include "standards/metrics/metrics.h"
 
 static double now(void)
 {

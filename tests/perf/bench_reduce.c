@@ -72,14 +72,14 @@ int main(int argc, char **argv)
            sum_ns, dot_ns, wide_ns);
 
     for (int r = 0; r < rounds; r++) {
-        struct graph graph;
-        graph_open(&graph, &arena, BENCH_REFERENCE, false);
+        struct tape tape;
+        tape_open(&tape, &arena, BENCH_REFERENCE, false);
         struct tensor doubles;
         tensor_wrap(&doubles, wide, DT_F64, 1, shape);
-        struct node *leaf = node_leaf(&graph, &doubles, false);
-        (void)node_values(&graph, leaf);
+        struct node *leaf = node_leaf(&tape, &doubles, false);
+        (void)node_values(&tape, leaf);
         double start = now();
-        sink = node_sum(&graph, leaf, 1, false)->value[0];
+        sink = node_sum(&tape, leaf, 1, false)->value[0];
         times[0][r] = now() - start;
         arena_reset(&arena);
     }
@@ -87,16 +87,16 @@ int main(int argc, char **argv)
     printf("%-18s %8.3f  %.2f of the plain sum of doubles\n", "kernel", kernel, kernel / wide_ns);
 
     for (int r = 0; r < rounds; r++) {
-        struct graph graph;
-        graph_open(&graph, &arena, BENCH_REFERENCE, false);
+        struct tape tape;
+        tape_open(&tape, &arena, BENCH_REFERENCE, false);
         int64_t row[3] = { 1, 1, (int64_t)n };
-        struct node *leaf = node_new_real(&graph, DT_F32, 3, row);
+        struct node *leaf = node_new_real(&tape, DT_F32, 3, row);
         memcpy(leaf->value, wide, n * sizeof *wide);
         double start = now();
         sink = cblas_ddot((int)n, wide, 1, leaf->value, 1);
         times[0][r] = now() - start;
         start = now();
-        sink = node_matmul(&graph, leaf, false, leaf, true)->value[0];
+        sink = node_matmul(&tape, leaf, false, leaf, true)->value[0];
         times[1][r] = now() - start;
         arena_reset(&arena);
     }

@@ -11,8 +11,8 @@
 #include <time.h>
 
 #include "bench/bench.h"
-#include "bench/call.h"
-#include "bench/vector_math.h"
+#include "bench/call/call.h"
+#include "bench/arithmetic/vector_math.h"
 
 static inline double now(void)
 {

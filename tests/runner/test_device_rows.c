@@ -6,9 +6,9 @@
 #include "core/arena.h"
 #include "formats/csv.h"
 #include "formats/tensor_file.h"
-#include "runner/dumps.h"
+#include "support/dumps.h"
 #include "standards/judge.h"
-#include "suite.h"
+#include "support/suite.h"
 
 /* Arguments as a dump records them. */
 #define TENSOR(SHAPE, MIN)                                                                              \

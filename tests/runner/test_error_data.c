@@ -2,9 +2,9 @@
  * and apart from others. */
 #include "bench/bench.h"
 #include "runner/error_data.h"
-#include "cases.h"
-#include "runner/workspace.h"
-#include "suite.h"
+#include "support/cases.h"
+#include "support/workspace.h"
+#include "support/suite.h"
 
 static const int64_t shape[] = { 3 };
 

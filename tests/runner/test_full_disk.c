@@ -3,8 +3,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "runner/dumps.h"
-#include "suite.h"
+#include "support/dumps.h"
+#include "support/suite.h"
 
 #define RESULT "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"

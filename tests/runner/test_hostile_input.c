@@ -9,8 +9,8 @@
 #include <sys/un.h>
 
 #include "formats/zip_maker.h"
-#include "runner/dumps.h"
-#include "suite.h"
+#include "support/dumps.h"
+#include "support/suite.h"
 
 /* Sanitizers have memory and time of their own. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "diagnosis.h"
-#include "runner/devices/isolation.h"
-#include "runner/devices/isolation_child.h"
-#include "runner/devices/isolation_child.h"
-#include "suite.h"
+#include "support/diagnosis.h"
+#include "runner/devices/process/isolation.h"
+#include "runner/devices/process/isolation_child.h"
+#include "runner/devices/process/isolation_child.h"
+#include "support/suite.h"
 
 enum deed {
     ADD_ONE, CRASH_NULL, CRASH_WILD, ABORT, EXIT, QUIET_EXIT, HANG, OVERFLOW_STACK, PAST_OUTPUT,

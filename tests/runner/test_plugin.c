@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "cases.h"
-#include "diagnosis.h"
+#include "support/cases.h"
+#include "support/diagnosis.h"
 #include "runner/devices/device.h"
-#include "runner/devices/plugin.h"
-#include "suite.h"
+#include "runner/devices/plugin/plugin.h"
+#include "support/suite.h"
 
 static struct device *device;
 static struct arena arena;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "runner/devices/plugin_bind.h"
-#include "suite.h"
+#include "support/cases.h"
+#include "runner/devices/plugin/plugin_bind.h"
+#include "support/suite.h"
 
 static struct arena arena;
 static struct space space;

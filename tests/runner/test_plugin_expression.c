@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cases.h"
-#include "runner/devices/plugin_expression.h"
+#include "support/cases.h"
+#include "runner/devices/plugin/plugin_expression.h"
 
 static struct arena arena;
 static struct value image, vector;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runner/devices/plugin_manifest.h"
-#include "suite.h"
+#include "runner/devices/plugin/plugin_manifest.h"
+#include "support/suite.h"
 
 /* A sound manifest in pieces; a test replaces one line. Line 1 is the first entry. */
 static const char *const sound[] = {

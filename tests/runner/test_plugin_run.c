@@ -3,9 +3,9 @@
 #include <check.h>
 #include <libgen.h>
 
-#include "runner/diagnosis.h"
-#include "runner/dumps.h"
-#include "suite.h"
+#include "support/diagnosis.h"
+#include "support/dumps.h"
+#include "support/suite.h"
 
 static const struct {
     const char *api, *text; /* of the message, after "device " */

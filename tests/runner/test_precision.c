@@ -1,7 +1,7 @@
 /* The nominal precision of the bench: one dtype above the device's, as the convention has it. */
-#include "cases.h"
+#include "support/cases.h"
 #include "runner/precision.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const int64_t shape[] = { 2 };
 

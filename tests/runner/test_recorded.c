@@ -3,8 +3,8 @@
  */
 #include "core/file.h"
 #include "formats/csv.h"
-#include "runner/workspace.h"
-#include "suite.h"
+#include "support/workspace.h"
+#include "support/suite.h"
 
 enum { ROWS_MAX = 2000, NAME_BYTES = 96, STATUS_BYTES = 16 };
 

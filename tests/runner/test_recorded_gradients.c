@@ -4,10 +4,10 @@
 
 #include "formats/dump.h"
 #include "formats/npy.h"
-#include "runner/cases.h"
+#include "support/cases.h"
 #include "runner/devices/device.h"
-#include "runner/workspace.h"
-#include "suite.h"
+#include "support/workspace.h"
+#include "support/suite.h"
 
 static struct workspace w;
 static struct arena arena;

@@ -3,8 +3,8 @@
 #include <time.h>
 
 #include "formats/tensor_file.h"
-#include "runner/dumps.h"
-#include "suite.h"
+#include "support/dumps.h"
+#include "support/suite.h"
 
 #define RESULT "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cases.h"
-#include "diagnosis.h"
+#include "support/cases.h"
+#include "support/diagnosis.h"
 #include "runner/devices/device.h"
-#include "runner/devices/worker_message.h"
-#include "runner/devices/worker_process.h"
-#include "runner/devices/worker_words.h"
-#include "suite.h"
+#include "runner/devices/worker/worker_message.h"
+#include "runner/devices/worker/worker_process.h"
+#include "runner/devices/worker/worker_words.h"
+#include "support/suite.h"
 
 static struct arena arena;
 static struct device *device;

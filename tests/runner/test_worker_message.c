@@ -8,10 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cases.h"
-#include "runner/devices/process_log.h"
-#include "runner/devices/worker_message.h"
-#include "suite.h"
+#include "support/cases.h"
+#include "runner/devices/process/process_log.h"
+#include "runner/devices/worker/worker_message.h"
+#include "support/suite.h"
 
 static struct arena arena;
 static unsigned char bytes[4096];

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "cases.h"
+#include "support/cases.h"
 #include "runner/devices/device.h"
 
 static struct arena arena;
@@ -18,7 +18,7 @@ static void open_torch(void)
 {
     struct device_options options = {
         .backend = "worker:/usr/bin/python3 '" PROBE_SOURCE_DIR
-                   "/runner/devices/torch_worker.py' --device cpu",
+                   "/runner/devices/worker/torch_worker.py' --device cpu",
         .case_timeout_s = 60 };
     const struct device_class *class = device_find(options.backend);
     struct status st = class->open(&device, &options);

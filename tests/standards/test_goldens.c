@@ -1,6 +1,6 @@
 /* Every row that the peer computed in its metric cases, under the profile of its release. */
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static const char *const runs[] = { "m5a_dev_a", "m5a_dev_c", "m2_bf16_dev_a",
                                     "m5a_accum_dev_a", "m2_bf16_accum_dev_a" };

@@ -1,7 +1,7 @@
 /* One output judged: every kind of output, every message, each limit just within and just past. */
 #include "core/memory.h"
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static struct arena arena;
 static struct profile *doc, *v2, *v3, *strict;

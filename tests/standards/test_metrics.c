@@ -3,7 +3,7 @@
 #include <mpfr.h>
 
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static uint64_t state;
 

@@ -1,6 +1,6 @@
 /* Numbers as Python and numpy print them; expected texts are numpy's, taken from its output. */
 #include "standards/number_text.h"
-#include "suite.h"
+#include "support/suite.h"
 
 #include <check.h>
 #include <math.h>

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "standards/json_source.h"
-#include "suite.h"
+#include "formats/config_json.h"
+#include "support/suite.h"
 
 static char path[64];
 

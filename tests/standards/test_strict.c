@@ -3,7 +3,7 @@
  * rules of core/reference.h. Legitimate ones must never be accused, faults must be found. */
 #include "standards/error_model.h"
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 #define U 0x1p-24
 

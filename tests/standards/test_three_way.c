@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "standards/three_way.h"
-#include "suite.h"
+#include "standards/three_way/three_way.h"
+#include "support/suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "standards/three_way.h"
-#include "standards/three_way_rules.h"
-#include "suite.h"
+#include "standards/three_way/three_way.h"
+#include "standards/three_way/three_way_rules.h"
+#include "support/suite.h"
 
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \

@@ -1,7 +1,7 @@
 /* Every vector form of the metrics pass against the scalar definition: the same bits in every
  * field, whatever the data. */
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static uint64_t state;
 

@@ -1,6 +1,6 @@
 /* The 51 reference vectors of the peer's formulas: `v104` under doc, `v2026` under v2. */
 #include "standards/metric_data.h"
-#include "suite.h"
+#include "support/suite.h"
 
 struct vector {
     const char *name;

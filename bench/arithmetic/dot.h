@@ -1,0 +1,54 @@
+/* Dot products in more than double precision, for the elements that a plain matrix product does
+ * not certify.
+ *
+ * Extraction (Rump, Ogita and Oishi, Accurate floating-point summation, SIAM J. Sci. Comput. 31,
+ * 2008): a term x is added to a sum s that was started at a power of two sigma >= 4 k max|x|,
+ *     t = fl(s + x),  q = t - s,  rest = x - q,  s = t.
+ * q and rest are exact, the q are multiples of 2^-53 sigma whose sums are below sigma, so all of
+ * them add up without error, in any order; |rest| <= 2^-53 sigma. That is four operations and no
+ * branch, less than TwoSum takes, and lanes need no care.
+ */
+#ifndef PROBE_BENCH_ARITHMETIC_DOT_H
+#define PROBE_BENCH_ARITHMETIC_DOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bench/tape/tape.h"
+
+/* What dot products of one length have in common. */
+struct dot {
+    size_t k;
+    bool exact_products; /* every product is exact in double: at most 53 bits, no underflow */
+    double start;        /* sigma over the largest product: 4 k, rounded up to a power of two */
+    double bound, lost;  /* bounds: bound * sigma + lost */
+};
+struct dot dot_of_length(size_t k, bool exact_products);
+
+/* sum a[l] b[l] of finite terms, each |a[l] b[l]| at most `scale`, a power of two or 0.
+ *
+ *   hi, lo    the sum as an unevaluated pair, not normalized
+ *   returns   a bound on |hi + lo - sum|: with t terms, t = k or, with inexact products, 2 k,
+ *             gamma_t t u sigma (u = 2^-53); INFINITY when sigma is out of range
+ */
+double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a, const double *b, double scale);
+
+/* The same with the rests extracted twice more: the bound is some 2^-80 of the above, and 0 when
+ * nothing is left over, which proves zeros. Several times slower. */
+double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a, const double *b,
+                            double scale);
+
+/* The lines of a factor: element l of line i is at x[i * line + l * term]. */
+struct factor {
+    const double *x;
+    size_t lines, line, term;
+};
+
+/* Recompute what is open in a product C of exact finite factors: the elements (i, j) of the dense
+ * a.lines x b.lines matrix `value` whose bound is more than 2^-10 ulp of the dtype that the node
+ * is of. The bounds are replaced where they become smaller. Nothing is done for float64, whose
+ * elements no double certifies. *scratch is NULL at first and serves all products of one size. */
+void product_recompute(struct tape *tape, double **scratch, double *value, double *error, struct factor a, struct factor b,
+                       size_t k, enum dtype dtype, bool exact_products);
+
+#endif

@@ -1,0 +1,366 @@
+/* Arithmetic of two tensors: add, sub, mul, div and their roundings, powers, remainders,
+ * extrema, and the functions of two variables that are one row of the function table.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/operands.h"
+
+/* ---- integers ------------------------------------------------------------------------------- */
+
+static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t wrapping_subtract(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static int64_t wrapping_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
+
+/* Divisors are checked to be non-zero; the one quotient that overflows wraps. */
+static int64_t quotient_trunc(int64_t a, int64_t b)
+{
+    return b == -1 ? wrapping_negate(a) : b ? a / b : 0;
+}
+
+static int64_t rest_trunc(int64_t a, int64_t b) { return b == -1 || b == 0 ? 0 : a % b; }
+
+static int64_t rest_floor(int64_t a, int64_t b)
+{
+    int64_t rest = rest_trunc(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+static int64_t quotient_floor(int64_t a, int64_t b)
+{
+    int64_t quotient = quotient_trunc(a, b), rest = rest_trunc(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+/* Negative powers of integers are 0 but for 1 and -1. */
+static int64_t integer_power(int64_t a, int64_t b)
+{
+    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+    uint64_t power = 1, factor = (uint64_t)a;
+    for (; b; b >>= 1) {
+        if (b & 1) power *= factor;
+        factor *= factor;
+    }
+    return (int64_t)power;
+}
+
+static int64_t greatest_common_divisor(int64_t a, int64_t b)
+{
+    uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    while (y) {
+        uint64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return (int64_t)x;
+}
+
+static int64_t least_common_multiple(int64_t a, int64_t b)
+{
+    int64_t divisor = greatest_common_divisor(a, b);
+    int64_t product = divisor ? wrapping_multiply(a / divisor, b) : 0;
+    return product < 0 ? wrapping_negate(product) : product;
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t step(int64_t a, int64_t b) { return a == 0 ? b : a > 0; }
+
+/* PyTorch raises on integer division by zero. */
+static void refuse_zero_divisors(struct call *call, const struct node *b)
+{
+    for (size_t i = 0; i < b->n && !tape_failed(call->tape); i++)
+        if (b->integer[i] == 0) call_fail(call, "an integer divisor is 0");
+}
+
+/* ---- sums and products ------------------------------------------------------------------------ */
+
+/* a + alpha b and a - alpha b; detail is the sign. rsub swaps its operands: text "swap". */
+static void add(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    struct node *alpha = call_node(call, call_value(call, "alpha"));
+    int sign = (int)call->op->detail;
+    if (call->op->text) {
+        struct node *a = o.a;
+        o.a = o.b;
+        o.b = a;
+    }
+    if (o.integral && alpha->integer) {
+        struct node *scaled = node_integer_binary(tape, o.dtype, wrapping_multiply, o.b, alpha);
+        call_return(call, node_integer_binary(tape, o.dtype,
+                                              sign > 0 ? wrapping_add : wrapping_subtract, o.a,
+                                              scaled));
+        return;
+    }
+    struct node *b = call_real(call, "alpha") == 1 ? o.b : node_multiply(tape, o.b, alpha);
+    call_return_typed(call, sign > 0 ? node_add(tape, o.a, b) : node_subtract(tape, o.a, b), o.dtype);
+}
+
+/* relu(a + alpha b) */
+static void add_relu(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    struct node *alpha = call_node(call, call_value(call, "alpha")), *zero = node_scalar(tape, 0);
+    struct node *sum = node_add(tape, o.a, node_multiply(tape, o.b, alpha));
+    call_return_typed(call, node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum),
+                      o.dtype);
+}
+
+static void multiply(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    if (o.integral)
+        call_return(call, node_integer_binary(tape, o.dtype, wrapping_multiply, o.a, o.b));
+    else
+        call_return_typed(call, node_multiply(tape, o.a, o.b), o.dtype);
+}
+
+/* ---- quotients ---------------------------------------------------------------------------------- */
+
+static void divide_exactly(struct call *call)
+{
+    struct operands o = two_float_operands(call, "input", "other");
+    call_return_typed(call, node_divide(call->tape, o.a, o.b), o.dtype);
+}
+
+static void divide_rounded(struct call *call, bool down)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    if (o.integral) {
+        refuse_zero_divisors(call, o.b);
+        call_return(call, node_integer_binary(tape, o.dtype, down ? quotient_floor : quotient_trunc,
+                                              o.a, o.b));
+        return;
+    }
+    struct node *y = down ? node_apply2(tape, "floor_divide", o.a, o.b)
+                          : node_apply(tape, "trunc", node_divide(tape, o.a, o.b));
+    struct node *inputs[2] = { node_to_real(tape, o.a), node_to_real(tape, o.b) };
+    call_return_typed(call, node_flat(tape, y, 2, inputs), o.dtype);
+}
+
+static void divide(struct call *call)
+{
+    const char *mode = call_string(call, "rounding_mode");
+    if (!*mode) divide_exactly(call);
+    else if (!strcmp(mode, "floor") || !strcmp(mode, "trunc"))
+        divide_rounded(call, !strcmp(mode, "floor"));
+    else
+        call_fail(call, "rounding_mode is '%s'; it can be 'trunc' or 'floor'", mode);
+}
+
+static void floor_divide(struct call *call) { divide_rounded(call, true); }
+
+/* remainder (sign of the divisor; text "remainder") and fmod (of the dividend; "fmod"). */
+static void modulo(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    bool floored = !strcmp(call->op->text, "remainder");
+    if (o.integral) {
+        refuse_zero_divisors(call, o.b);
+        call_return(call, node_integer_binary(tape, o.dtype, floored ? rest_floor : rest_trunc, o.a,
+                                              o.b));
+    } else {
+        call_return_typed(call, node_apply2(tape, call->op->text, o.a, o.b), o.dtype);
+    }
+}
+
+/* ---- powers --------------------------------------------------------------------------------------- */
+
+static void power(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "exponent");
+    if (o.integral)
+        call_return(call, node_integer_binary(tape, o.dtype, integer_power, o.a, o.b));
+    else
+        call_return_typed(call, node_power(tape, o.a, o.b), o.dtype);
+}
+
+/* In float64 whatever comes in. */
+static void float_power(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "exponent");
+    call_return_typed(call, node_power(tape, o.a, o.b), dtype_is_complex(o.dtype) ? DT_C128 : DT_F64);
+}
+
+/* input * 2^other */
+static void scale_by_power(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_float_operands(call, "input", "other");
+    struct node *scale = node_power(tape, node_scalar(tape, 2), o.b);
+    call_return_typed(call, node_multiply(tape, o.a, scale), o.dtype);
+}
+
+/* ---- extrema ----------------------------------------------------------------------------------------- */
+
+struct choice {
+    bool most, ignores_nan;
+};
+
+/* Of two equal values each takes half the cotangent; fmax and fmin give the first all of it. */
+static void extremum_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct choice *choice = parameters;
+    struct node *a = node->inputs[1], *b = node->inputs[2];
+    struct node *one = node_scalar(tape, 1), *zero = node_scalar(tape, 0), *half = node_scalar(tape, 0.5);
+    struct node *tie = choice->ignores_nan ? one : half;
+    struct node *first = node_compare(tape, choice->most ? COMPARE_GT : COMPARE_LT, a, b);
+    struct node *equal = node_compare(tape, COMPARE_EQ, a, b);
+    if (choice->ignores_nan) first = node_or(tape, first, node_isnan(tape, b));
+    struct node *share = node_select(tape, first, one, node_select(tape, equal, tie, zero));
+    struct node *rest = node_subtract(tape, one, share);
+    if (!choice->ignores_nan) { /* a NaN on either side passes the cotangent to both */
+        struct node *nan = node_or(tape, node_isnan(tape, a), node_isnan(tape, b));
+        share = node_select(tape, nan, one, share);
+        rest = node_select(tape, nan, one, rest);
+    }
+    gradient_pass(tape, a, cotangent, share);
+    gradient_pass(tape, b, cotangent, rest);
+}
+
+void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan)
+{
+    struct tape *tape = call->tape;
+    if (o->integral) {
+        call_return(call, node_integer_binary(tape, o->dtype, most ? larger : smaller, o->a, o->b));
+        return;
+    }
+    struct choice *choice = tape_allocate(tape, 1, sizeof *choice);
+    if (!choice) return;
+    *choice = (struct choice){ most, ignores_nan };
+    struct node *a = node_to_real(tape, o->a), *b = node_to_real(tape, o->b);
+    struct node *first = node_compare(tape, most ? COMPARE_GE : COMPARE_LE, a, b);
+    first = node_or(tape, first, node_isnan(tape, ignores_nan ? b : a));
+    struct node *y = node_select(tape, first, a, b);
+    y = node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, extremum_backward, choice);
+    call_return_typed(call, y, o->dtype);
+}
+
+/* maximum, minimum: NaN wins. fmax, fmin (text): NaN loses. detail: the sign. */
+static void extremum(struct call *call)
+{
+    struct operands o = two_operands(call, "input", "other");
+    call_return_larger(call, &o, call->op->detail > 0, call->op->text != NULL);
+}
+
+/* 0 below, 1 above, `values` at zero; NaN counts as not above. */
+static void heaviside(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "values");
+    if (o.integral) {
+        call_return(call, node_integer_binary(tape, o.dtype, step, o.a, o.b));
+        return;
+    }
+    struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1);
+    struct node *side = node_select(tape, node_compare(tape, COMPARE_GT, o.a, zero), one, zero);
+    call_return_typed(call, node_select(tape, node_compare(tape, COMPARE_EQ, o.a, zero), o.b, side),
+                      o.dtype);
+}
+
+/* The neighbour of a toward b in their own dtype: sign and magnitude as an integer step. */
+static double neighbour(double a, double b, enum dtype dtype)
+{
+    if (isnan(a) || isnan(b)) return NAN;
+    if (a == b) return b;
+    if (dtype == DT_F64) return nextafter(a, b);
+    double least = ldexp(1, dtype_info(dtype)->exponent_min - dtype_info(dtype)->significand_bits + 1);
+    if (a == 0) return copysign(least, b);
+    if (isinf(a)) return copysign(dtype_info(dtype)->largest, a);
+    /* Away from zero the spacing is that at a; toward zero that below a. */
+    bool outward = (b > a) == (a > 0);
+    double spacing = dtype_ulp(dtype, outward ? a : a * (1 - 0x1p-52));
+    double next = (b > a) ? a + spacing : a - spacing;
+    return fabs(next) > dtype_info(dtype)->largest ? copysign(INFINITY, next) : next;
+}
+
+static void next_after(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank;
+    if (!shape_broadcast(&rank, shape, o.a->rank, o.a->shape, o.b->rank, o.b->shape))
+        call_fail(call, "the shapes do not broadcast");
+    struct node *a = node_broadcast(tape, node_to_real(tape, o.a), rank, shape);
+    struct node *b = node_broadcast(tape, node_to_real(tape, o.b), rank, shape);
+    struct node *y = node_new_real(tape, o.dtype, rank, shape);
+    const double *from = node_values(tape, a), *to = node_values(tape, b);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < y->n; i++) y->value[i] = neighbour(from[i], to[i], o.dtype);
+    call_return(call, y);
+}
+
+/* ---- rows of the function table --------------------------------------------------------------------- */
+
+/* text: the function. */
+static void binary(struct call *call)
+{
+    struct operands o = two_float_operands(call, "input", "other");
+    call_return_typed(call, node_apply2(call->tape, call->op->text, o.a, o.b), o.dtype);
+}
+
+/* Integers only: detail 0 gcd, 1 lcm. */
+static void divisors(struct call *call)
+{
+    struct operands o = two_operands(call, "input", "other");
+    if (!o.integral) {
+        call_fail(call, "gcd and lcm take integers");
+        return;
+    }
+    call_return(call, node_integer_binary(call->tape, o.dtype,
+                                          call->op->detail ? least_common_multiple
+                                                           : greatest_common_divisor, o.a, o.b));
+}
+
+/* clang-format off */
+#define TWO "(Tensor input, Tensor other)"
+const struct op ops_arithmetic[] = {
+    { "add", TENSOR | TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add, OP_ONE_NODE, 1, NULL },
+    { "sub|subtract", TENSOR | TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add, OP_ONE_NODE, -1, NULL },
+    { "rsub", TENSOR | TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add, OP_ONE_NODE, -1, "swap" },
+    /* The older order, add(input, alpha, other). */
+    { "add", TENSOR | TORCH, "(Tensor input, Scalar alpha, Tensor other)", add, OP_ONE_NODE, 1, NULL },
+    { "sub", TENSOR | TORCH, "(Tensor input, Scalar alpha, Tensor other)", add, OP_ONE_NODE, -1, NULL },
+    { "_add_relu", TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add_relu, OP_NO_GRADIENT, 0, NULL },
+    { "mul|multiply", TENSOR | TORCH, TWO, multiply, OP_ONE_NODE, 0, NULL },
+    { "div|divide", TENSOR | TORCH, "(Tensor input, Tensor other, *, str? rounding_mode=None)", divide, OP_ONE_NODE, 0, NULL },
+    { "__rdiv__|__rtruediv__", TENSOR, "(Tensor other, Tensor input)", divide_exactly, 0, 0, NULL },
+    { "true_divide", TENSOR | TORCH, TWO, divide_exactly, OP_ONE_NODE, 0, NULL },
+    { "floor_divide", TENSOR | TORCH, TWO, floor_divide, OP_NO_GRADIENT, 0, NULL },
+    { "remainder", TENSOR | TORCH, TWO, modulo, OP_ONE_NODE, 0, "remainder" },
+    { "fmod", TENSOR | TORCH, TWO, modulo, OP_ONE_NODE, 0, "fmod" },
+    { "pow", TENSOR | TORCH, "(Tensor input, Tensor exponent)", power, OP_ONE_NODE, 0, NULL },
+    { "float_power", TENSOR | TORCH, "(Tensor input, Tensor exponent)", float_power, 0, 0, NULL },
+    { "ldexp", TENSOR | TORCH, TWO, scale_by_power, 0, 0, NULL },
+    { "maximum", TENSOR | TORCH, TWO, extremum, OP_ONE_NODE, 1, NULL },
+    { "minimum", TENSOR | TORCH, TWO, extremum, OP_ONE_NODE, -1, NULL },
+    { "fmax", TENSOR | TORCH, TWO, extremum, OP_ONE_NODE, 1, "fmax" },
+    { "fmin", TENSOR | TORCH, TWO, extremum, OP_ONE_NODE, -1, "fmin" },
+    { "heaviside", TENSOR | TORCH, "(Tensor input, Tensor values)", heaviside, OP_NO_GRADIENT, 0, NULL },
+    { "nextafter", TENSOR | TORCH, TWO, next_after, OP_NO_GRADIENT, 0, NULL },
+    { "atan2|arctan2", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "atan2" },
+    { "hypot", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "hypot" },
+    { "copysign", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "copysign" },
+    { "logaddexp", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "logaddexp" },
+    { "logaddexp2", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "logaddexp2" },
+    { "xlogy", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "xlogy" },
+    { "igamma", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "igamma" },
+    { "igammac", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "igammac" },
+    { "gcd", TENSOR | TORCH, TWO, divisors, OP_NO_GRADIENT, 0, NULL },
+    { "lcm", TENSOR | TORCH, TWO, divisors, OP_NO_GRADIENT, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(arithmetic);

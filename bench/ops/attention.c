@@ -1,0 +1,233 @@
+/* Attention: scaled_dot_product_attention and multi_head_attention_forward.
+ *
+ * A row whose scores are all -inf is 0/0 in a plain softmax: NaN, as PyTorch's math path gives.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/compose.h"
+#include "bench/primitives/softmax.h"
+
+/* Lower-triangular bool mask (rows, columns), true where attention is allowed. */
+static struct node *causal_mask(struct tape *tape, int64_t rows, int64_t columns)
+{
+    int64_t shape[2] = { rows, columns };
+    struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
+    for (int64_t i = 0; i < rows && !tape_failed(tape); i++)
+        for (int64_t j = 0; j < columns; j++) mask->integer[i * columns + j] = j <= i;
+    return mask;
+}
+
+/* Scores plus a mask: -inf where a bool mask is `blocked`, a float mask added. */
+static struct node *apply_mask(struct tape *tape, struct node *scores, struct node *mask, bool blocked)
+{
+    if (mask->dtype != DT_BOOL && !(blocked && mask->dtype == DT_U8)) return node_add(tape, scores, mask);
+    struct node *minus = node_scalar(tape, -INFINITY);
+    return blocked ? node_select(tape, mask, minus, scores) : node_select(tape, mask, scores, minus);
+}
+
+static void scaled_dot_product_attention(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"), *v = call_tensor(call, "value");
+    if (tape_failed(tape)) return;
+    if (call_real(call, "dropout_p") != 0) {
+        call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
+        return;
+    }
+    if (q->rank < 2 || k->rank < 2 || v->rank < 2) {
+        call_fail(call, "attention needs at least two dimensions");
+        return;
+    }
+    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 && k->shape[k->rank - 3]) {
+        /* Each key and value head serves a group of query heads. */
+        int64_t repeat = q->shape[q->rank - 3] / k->shape[k->rank - 3];
+        struct node **heads[2] = { &k, &v };
+        for (int i = 0; i < 2; i++) {
+            struct node *x = *heads[i];
+            int64_t wide[TENSOR_MAX_RANK], joined[TENSOR_MAX_RANK], lone[TENSOR_MAX_RANK];
+            int at = x->rank - 2; /* a new dimension after the heads */
+            if (x->rank == TENSOR_MAX_RANK) {
+                call_fail(call, "heads in %d dimensions", x->rank);
+                return;
+            }
+            for (int d = 0, e = 0; d <= x->rank; d++) {
+                lone[d] = d == at ? 1 : x->shape[e];
+                wide[d] = d == at ? repeat : x->shape[e++];
+            }
+            memcpy(joined, x->shape, sizeof joined);
+            joined[at - 1] *= repeat;
+            x = node_broadcast(tape, node_reshape(tape, x, x->rank + 1, lone), x->rank + 1, wide);
+            *heads[i] = node_reshape(tape, x, (*heads[i])->rank, joined);
+        }
+        if (tape_failed(tape)) return;
+    }
+    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
+                                               : call_real(call, "scale");
+    struct node *scores = node_scale(tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
+    struct node *mask = call_optional_tensor(call, "attn_mask");
+    if (tape_failed(tape)) return;
+    if (call_bool(call, "is_causal"))
+        scores = apply_mask(tape, scores, causal_mask(tape, scores->shape[scores->rank - 2], scores->shape[scores->rank - 1]), false);
+    if (mask) scores = apply_mask(tape, scores, mask, false);
+    if (tape_failed(tape)) return;
+    struct node *weights = node_softmax(tape, scores, scores->rank - 1);
+    call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+}
+
+/* ---- multi_head_attention_forward --------------------------------------------------------------- */
+
+struct heads {
+    int64_t batch, count, width, target, source;
+};
+
+/* (length, batch, heads * width) -> (batch * heads, length, width) */
+static struct node *split_heads(struct tape *tape, struct node *x, int64_t length, const struct heads *h)
+{
+    int64_t shape[3] = { length, h->batch * h->count, h->width };
+    return node_transpose(tape, node_reshape(tape, x, 3, shape), 0, 1);
+}
+
+/* Rows [part * e, (part + 1) * e) of the joint projection. */
+static struct node *third(struct tape *tape, struct node *x, int part, int64_t e)
+{
+    return x ? node_slice(tape, x, 0, part * e, e, 1) : NULL;
+}
+
+static struct node *projected(struct call *call, struct node *x, int part, int64_t e)
+{
+    static const char *const own[3] = { "q_proj_weight", "k_proj_weight", "v_proj_weight" };
+    struct tape *tape = call->tape;
+    struct node *weight = call_bool(call, "use_separate_proj_weight")
+                              ? call_tensor(call, own[part])
+                              : third(tape, call_tensor(call, "in_proj_weight"), part, e);
+    struct node *bias = third(tape, call_optional_tensor(call, "in_proj_bias"), part, e);
+    return compose_linear(tape, x, weight, bias);
+}
+
+/* One more source position: a learned bias row, then a zero row, as asked. */
+static struct node *extended(struct call *call, struct node *x, const char *bias_name, const struct heads *h,
+                             bool zero)
+{
+    struct tape *tape = call->tape;
+    struct node *bias = call_optional_tensor(call, bias_name), *parts[3] = { x };
+    int count = 1;
+    if (bias) { /* (1, 1, e), repeated over the batch, split into heads */
+        int64_t wide[3] = { 1, h->batch, h->count * h->width };
+        parts[count++] = split_heads(tape, node_broadcast(tape, bias, 3, wide), 1, h);
+    }
+    if (zero) {
+        int64_t shape[3] = { h->batch * h->count, 1, h->width };
+        parts[count++] = node_constant(tape, x->dtype, 0, 3, shape);
+    }
+    return count > 1 ? node_concatenate(tape, parts, count, 1) : x;
+}
+
+/* A mask widened by `extra` allowed source positions. */
+static struct node *widened(struct tape *tape, struct node *mask, int64_t extra)
+{
+    if (!extra || tape_failed(tape)) return mask;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, mask->shape, sizeof shape);
+    shape[mask->rank - 1] = extra;
+    struct node *more = mask->integer ? node_integer_constant(tape, mask->dtype, 0, mask->rank, shape)
+                                      : node_constant(tape, mask->dtype, 0, mask->rank, shape);
+    struct node *parts[2] = { mask, more };
+    return node_concatenate(tape, parts, 2, mask->rank - 1);
+}
+
+static struct node *masked_scores(struct call *call, struct node *scores, const struct heads *h, int64_t extra)
+{
+    struct tape *tape = call->tape;
+    struct node *mask = call_optional_tensor(call, "attn_mask");
+    struct node *padding = call_optional_tensor(call, "key_padding_mask");
+    if ((mask && mask->rank < 2) || (padding && padding->rank < 1)) {
+        call_fail(call, "a mask of attention has a dimension of source positions");
+        return scores;
+    }
+    if (mask) scores = apply_mask(tape, scores, widened(tape, mask, extra), true);
+    if (!padding || tape_failed(tape)) return scores;
+    padding = widened(tape, padding, extra);
+    int64_t by_batch[4] = { h->batch, h->count, h->target, -1 }, row[4] = { h->batch, 1, 1, -1 };
+    int64_t flat[3] = { h->batch * h->count, h->target, -1 };
+    by_batch[3] = row[3] = flat[2] = scores->shape[2];
+    struct node *wide = node_reshape(tape, scores, 4, by_batch);
+    return node_reshape(tape, apply_mask(tape, wide, node_reshape(tape, padding, 4, row), true), 3, flat);
+}
+
+static void return_weights(struct call *call, struct node *weights, const struct heads *h, bool batched)
+{
+    struct tape *tape = call->tape;
+    if (!call_bool(call, "need_weights")) {
+        call_return_none(call);
+        return;
+    }
+    int64_t shape[4] = { h->batch, h->count, h->target, weights->shape[2] };
+    enum dtype dtype = call_tensor(call, "query")->dtype;
+    weights = node_reshape(tape, weights, 4, shape);
+    bool average = call_bool(call, "average_attn_weights");
+    if (average) weights = node_mean(tape, weights, 2, false);
+    if (!batched && !tape_failed(tape)) weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
+    call_return_typed(call, weights, dtype);
+}
+
+static void multi_head_attention_forward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"), *v = call_tensor(call, "value");
+    if (tape_failed(tape)) return;
+    if (call_real(call, "dropout_p") != 0 && call_bool(call, "training")) {
+        call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
+        return;
+    }
+    if (!call_is_none(call, "static_k") || !call_is_none(call, "static_v")) {
+        call_fail(call, "static keys and values are not in the catalogue");
+        return;
+    }
+    enum dtype dtype = q->dtype;
+    bool batched = q->rank == 3;
+    struct node **inputs[3] = { &q, &k, &v };
+    for (int i = 0; i < 3 && !batched; i++) {
+        int64_t shape[3] = { (*inputs[i])->shape[0], 1, (*inputs[i])->shape[1] };
+        *inputs[i] = node_reshape(tape, *inputs[i], 3, shape);
+    }
+    if (tape_failed(tape)) return;
+    int64_t e = q->shape[2];
+    struct heads h = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
+    if (h.count < 1 || e % h.count) {
+        call_fail(call, "%lld features do not divide into %lld heads", (long long)e, (long long)h.count);
+        return;
+    }
+    h.width = e / h.count;
+    bool zero = call_bool(call, "add_zero_attn"), bias = !call_is_none(call, "bias_k");
+    q = split_heads(tape, projected(call, q, 0, e), h.target, &h);
+    k = extended(call, split_heads(tape, projected(call, k, 1, e), h.source, &h), "bias_k", &h, zero);
+    v = extended(call, split_heads(tape, projected(call, v, 2, e), h.source, &h), "bias_v", &h, zero);
+    q = node_scale(tape, q, 1 / sqrt((double)h.width));
+    struct node *scores = node_matmul(tape, q, false, k, true);
+    scores = masked_scores(call, scores, &h, (int64_t)bias + (int64_t)zero);
+    if (tape_failed(tape)) return;
+    struct node *weights = node_softmax(tape, scores, 2);
+    struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
+    int64_t joined[3] = { h.target, h.batch, e };
+    out = compose_linear(tape, node_reshape(tape, out, 3, joined), call_tensor(call, "out_proj_weight"),
+                         call_optional_tensor(call, "out_proj_bias"));
+    if (!batched && !tape_failed(tape)) out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
+    call_return_typed(call, out, dtype);
+    if (!tape_failed(tape)) return_weights(call, weights, &h, batched);
+}
+
+/* clang-format off */
+const struct op ops_attention[] = {
+    { "scaled_dot_product_attention|_scaled_dot_product_attention", FUNCTIONAL | TORCH, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)", scaled_dot_product_attention, 0, 0, NULL },
+    { "multi_head_attention_forward", FUNCTIONAL,
+      "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, "
+      "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, "
+      "Tensor out_proj_weight, Tensor? out_proj_bias, bool training=True, Tensor? key_padding_mask=None, "
+      "bool need_weights=True, Tensor? attn_mask=None, bool use_separate_proj_weight=False, "
+      "Tensor? q_proj_weight=None, Tensor? k_proj_weight=None, Tensor? v_proj_weight=None, "
+      "Tensor? static_k=None, Tensor? static_v=None, bool average_attn_weights=True, bool is_causal=False)",
+      multi_head_attention_forward, 0, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(attention);

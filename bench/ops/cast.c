@@ -1,0 +1,75 @@
+/* Conversions of dtype. A float target keeps the values: rounding to it is the device's. */
+#include <string.h>
+
+#include "bench/ops/operands.h"
+
+/* detail: the dtype. */
+static void to_fixed(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, node_cast(call->tape, x, (enum dtype)call->op->detail),
+                      (enum dtype)call->op->detail);
+}
+
+static void to_dtype(struct call *call, enum dtype dtype)
+{
+    struct node *x = call_tensor(call, "input");
+    if (dtype == DT_NONE) dtype = x->dtype;
+    call_return_typed(call, node_cast(call->tape, x, dtype), dtype);
+}
+
+/* to(dtype), to(device, dtype). */
+static void to(struct call *call)
+{
+    to_dtype(call, call_dtype(call, "dtype"));
+}
+
+/* to(other), type_as(other). */
+static void to_other(struct call *call)
+{
+    to_dtype(call, call_tensor(call, "other")->dtype);
+}
+
+/* type(dtype) or type("torch.FloatTensor"). */
+static void to_type(struct call *call)
+{
+    static const struct {
+        const char *name;
+        enum dtype dtype;
+    } tensor_types[] = {
+        { "torch.FloatTensor", DT_F32 }, { "torch.DoubleTensor", DT_F64 },
+        { "torch.HalfTensor", DT_F16 },  { "torch.BFloat16Tensor", DT_BF16 },
+        { "torch.LongTensor", DT_I64 },  { "torch.IntTensor", DT_I32 },
+        { "torch.ShortTensor", DT_I16 }, { "torch.CharTensor", DT_I8 },
+        { "torch.ByteTensor", DT_U8 },   { "torch.BoolTensor", DT_BOOL },
+    };
+    const struct value *value = call_value(call, "dtype");
+    enum dtype dtype = value->kind == VALUE_DTYPE ? value->dtype : DT_NONE;
+    if (value->kind == VALUE_STRING) {
+        for (size_t i = 0; i < sizeof tensor_types / sizeof *tensor_types; i++)
+            if (!strcmp(value->string, tensor_types[i].name)) dtype = tensor_types[i].dtype;
+        if (dtype == DT_NONE) dtype = dtype_from_name(value->string);
+        if (dtype == DT_NONE) call_fail(call, "type '%s' is not known", value->string);
+    }
+    to_dtype(call, dtype);
+}
+
+/* clang-format off */
+#define CAST(name, dtype) { name, TENSOR, "(Tensor input, ...)", to_fixed, OP_ONE_NODE, dtype, NULL }
+const struct op ops_cast[] = {
+    CAST("float", DT_F32), CAST("double", DT_F64), CAST("half", DT_F16), CAST("bfloat16", DT_BF16),
+    CAST("cfloat", DT_C64), CAST("cdouble", DT_C128),
+    { "int", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_I32, NULL },
+    { "long", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_I64, NULL },
+    { "short", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_I16, NULL },
+    { "char", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_I8, NULL },
+    { "byte", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_U8, NULL },
+    { "bool", TENSOR, "(Tensor input, ...)", to_fixed, OP_NO_GRADIENT, DT_BOOL, NULL },
+    { "to", TENSOR, "(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, ...)", to_other, OP_ONE_NODE, 0, NULL },
+    { "to", TENSOR, "(Tensor input, ScalarType dtype, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
+    { "to", TENSOR, "(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
+    { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },
+    { "type", TENSOR, "(Tensor input, Any dtype, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(cast);

@@ -1,0 +1,251 @@
+/* Comparison, logic and bits. Operands are compared in their common dtype, as PyTorch's kernels
+ * hold them: 0.1 compared with a float32 tensor is float32's 0.1.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/ops/operands.h"
+
+/* ---- comparisons ------------------------------------------------------------------------------ */
+
+static struct node *differ(struct tape *tape, struct node *a, struct node *b)
+{
+    struct node *re = node_compare(tape, COMPARE_NE, node_real_part(tape, a), node_real_part(tape, b));
+    return node_or(tape, re, node_compare(tape, COMPARE_NE, node_imaginary_part(tape, a),
+                                       node_imaginary_part(tape, b)));
+}
+
+/* Truth values: bools, or written into self. There PyTorch gives self and the other operand of a
+ * comparison gradients of zeros, and lets the gradient of self pass logic untouched. */
+static void return_truth(struct call *call, struct node *truth, bool is_comparison)
+{
+    struct tape *tape = call->tape;
+    struct node *self = call_tensor(call, "input");
+    if (!call->in_place || tape_failed(tape) || dtype_is_integral(self->dtype)) {
+        call_return(call, truth);
+        return;
+    }
+    struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
+    struct node *y = node_cast(tape, truth, self->dtype);
+    if (is_comparison)
+        y = node_select(tape, never, self, node_select(tape, never, node_to_real(tape, call_tensor(call, "other")), y));
+    else
+        y = node_straight_through(tape, y, self);
+    call_return_typed(call, y, self->dtype);
+}
+
+/* detail: enum comparison. */
+static void compare(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    enum comparison comparison = (enum comparison)call->op->detail;
+    if (o.a->imaginary || o.b->imaginary) {
+        struct node *a = node_cast(tape, o.a, o.dtype), *b = node_cast(tape, o.b, o.dtype);
+        struct node *unequal = differ(tape, a, b);
+        if (comparison != COMPARE_EQ && comparison != COMPARE_NE)
+            call_fail(call, "complex numbers have no order");
+        return_truth(call, comparison == COMPARE_NE ? unequal : node_not(tape, unequal), true);
+        return;
+    }
+    return_truth(call, node_compare(tape, comparison, node_as_compared(tape, o.a, o.dtype),
+                                    node_as_compared(tape, o.b, o.dtype)), true);
+}
+
+static void return_bool(struct call *call, bool answer)
+{
+    struct value value = { .kind = VALUE_BOOL };
+    value.boolean = answer;
+    call_return_value(call, value);
+}
+
+static bool all_set(const struct node *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->integer[i]) return false;
+    return true;
+}
+
+static bool same_shape(const struct node *a, const struct node *b)
+{
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape);
+}
+
+/* Same size and elements: a Python bool. */
+static void equal(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    if (tape_failed(tape)) return;
+    bool equal_elements = false;
+    if (same_shape(a, b)) {
+        struct node *same = node_not(tape, differ(tape, a, b));
+        if (tape_failed(tape)) return;
+        equal_elements = all_set(same);
+    }
+    return_bool(call, equal_elements);
+}
+
+/* Are a and b equal, or both NaN where that counts, or within atol + rtol |b|? Infinities are
+ * close to themselves only. */
+static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
+{
+    if (a == b) return true;
+    if (isnan(a) && isnan(b)) return equal_nan;
+    if (!isfinite(a) || !isfinite(b)) return false;
+    /* In extended precision: a double difference could round across the limit. */
+    return fabsl((long double)a - b) <= (long double)atol + rtol * fabsl((long double)b);
+}
+
+static struct node *close_elements(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = node_to_real(tape, call_tensor(call, "input"));
+    struct node *b = node_to_real(tape, call_tensor(call, "other"));
+    double rtol = call_real(call, "rtol"), atol = call_real(call, "atol");
+    bool equal_nan = call_bool(call, "equal_nan");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape))
+        call_fail(call, "the shapes do not broadcast");
+    a = node_broadcast(tape, a, rank, shape);
+    b = node_broadcast(tape, b, rank, shape);
+    struct node *re_a = node_real_part(tape, a), *re_b = node_real_part(tape, b);
+    struct node *im_a = node_imaginary_part(tape, a), *im_b = node_imaginary_part(tape, b);
+    bool complex_valued = a->imaginary || b->imaginary;
+    struct node *out = node_new_integer(tape, DT_BOOL, rank, shape);
+    const double *x = node_values(tape, re_a), *y = node_values(tape, re_b);
+    const double *u = node_values(tape, im_a), *v = node_values(tape, im_b);
+    if (tape_failed(tape)) return out;
+    for (size_t i = 0; i < out->n; i++)
+        out->integer[i] = complex_valued
+                              ? (x[i] == y[i] && u[i] == v[i]) ||
+                                    hypot(x[i] - y[i], u[i] - v[i]) <= atol + rtol * hypot(y[i], v[i])
+                              : is_close(x[i], y[i], rtol, atol, equal_nan);
+    return out;
+}
+
+static void isclose(struct call *call)
+{
+    call_return(call, close_elements(call));
+}
+
+static void allclose(struct call *call)
+{
+    struct node *out = close_elements(call);
+    if (!tape_failed(call->tape)) return_bool(call, all_set(out));
+}
+
+/* ---- logic -------------------------------------------------------------------------------------- */
+
+static int64_t logical_and(int64_t a, int64_t b) { return a && b; }
+static int64_t logical_or(int64_t a, int64_t b) { return a || b; }
+static int64_t logical_xor(int64_t a, int64_t b) { return !a != !b; }
+
+typedef int64_t binary_integers(int64_t a, int64_t b);
+static binary_integers *const logical[] = { logical_and, logical_or, logical_xor };
+
+/* In-place forms keep self's dtype (call_return). detail: index into `logical`. */
+static void logic(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = node_to_integer(tape, call_tensor(call, "input"), DT_BOOL);
+    struct node *b = node_to_integer(tape, call_tensor(call, "other"), DT_BOOL);
+    return_truth(call, node_integer_binary(tape, DT_BOOL, logical[call->op->detail], a, b), false);
+}
+
+static void logical_not(struct call *call)
+{
+    struct tape *tape = call->tape;
+    return_truth(call, node_not(tape, node_to_integer(tape, call_tensor(call, "input"), DT_BOOL)), false);
+}
+
+/* ---- bits ---------------------------------------------------------------------------------------- */
+
+static int64_t bit_and(int64_t a, int64_t b) { return a & b; }
+static int64_t bit_or(int64_t a, int64_t b) { return a | b; }
+static int64_t bit_xor(int64_t a, int64_t b) { return a ^ b; }
+static int64_t shift_left(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? 0 : (int64_t)((uint64_t)a << b);
+}
+static int64_t shift_right(int64_t a, int64_t b)
+{
+    return b < 0 || b > 63 ? (a < 0 ? -1 : 0) : a >> b;
+}
+static int64_t complement(int64_t a) { return ~a; }
+static int64_t opposite(int64_t a) { return !a; }
+
+enum { BIT_AND, BIT_OR, BIT_XOR, SHIFT_LEFT, SHIFT_RIGHT };
+static binary_integers *const bitwise[] = { bit_and, bit_or, bit_xor, shift_left, shift_right };
+
+static void bits(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    if (!o.integral) {
+        call_fail(call, "bits of numbers that are not integers");
+        return;
+    }
+    call_return(call, node_integer_binary(tape, o.dtype, bitwise[call->op->detail], o.a, o.b));
+}
+
+/* Shifts of floats multiply by a power of two; detail as above. */
+static void shift(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands o = two_operands(call, "input", "other");
+    if (o.integral) {
+        bits(call);
+        return;
+    }
+    struct node *scale = node_apply2(tape, "pow", node_scalar(tape, 2), o.b);
+    struct node *y = call->op->detail == SHIFT_LEFT ? node_multiply(tape, o.a, scale)
+                                                    : node_divide(tape, o.a, scale);
+    call_return_typed(call, y, o.dtype);
+}
+
+static void bitwise_not(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (!x->integer) {
+        call_fail(call, "bits of numbers that are not integers");
+        return;
+    }
+    call_return(call, node_integer_unary(call->tape, x->dtype,
+                                         x->dtype == DT_BOOL ? opposite : complement, x));
+}
+
+/* The truth of a one-element tensor. */
+static void truth(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (x->n != 1) call_fail(call, "a tensor of %zu elements has no truth value", x->n);
+    struct node *flag = node_to_integer(tape, x, DT_BOOL);
+    if (!tape_failed(tape)) return_bool(call, flag->integer[0] != 0);
+}
+
+/* clang-format off */
+#define TWO "(Tensor input, Tensor other)"
+#define COMPARISON(name, which) { name, TENSOR | TORCH, TWO, compare, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, which, NULL }
+#define LOGIC(name, which) { name, TENSOR | TORCH, TWO, logic, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, which, NULL }
+#define BITS(name, which) { name, TENSOR | TORCH, TWO, bits, OP_NO_GRADIENT, which, NULL }
+#define CLOSE "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)"
+const struct op ops_compare[] = {
+    COMPARISON("lt|less", COMPARE_LT), COMPARISON("le|less_equal", COMPARE_LE),
+    COMPARISON("gt|greater", COMPARE_GT), COMPARISON("ge|greater_equal", COMPARE_GE),
+    COMPARISON("eq", COMPARE_EQ), COMPARISON("ne|not_equal", COMPARE_NE),
+    { "equal", TENSOR | TORCH, TWO, equal, OP_NO_GRADIENT, 0, NULL },
+    { "isclose", TENSOR | TORCH, CLOSE, isclose, OP_NO_GRADIENT, 0, NULL },
+    { "allclose", TENSOR | TORCH, CLOSE, allclose, OP_NO_GRADIENT, 0, NULL },
+    LOGIC("logical_and", 0), LOGIC("logical_or", 1), LOGIC("logical_xor", 2),
+    { "logical_not", TENSOR | TORCH, "(Tensor input)", logical_not, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, 0, NULL },
+    BITS("bitwise_and", BIT_AND), BITS("bitwise_or", BIT_OR), BITS("bitwise_xor", BIT_XOR),
+    { "bitwise_left_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_LEFT, NULL },
+    { "bitwise_right_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_RIGHT, NULL },
+    { "bitwise_not", TENSOR | TORCH, "(Tensor input)", bitwise_not, OP_NO_GRADIENT, 0, NULL },
+    { "__bool__|__nonzero__|is_nonzero", TENSOR | TORCH, "(Tensor input)", truth, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(compare);

@@ -1,0 +1,252 @@
+/* Convolutions: every rank is brought to three spatial dimensions and one primitive. */
+#include <string.h>
+
+#include "bench/call/op.h"
+
+struct convolution_arguments {
+    int spatial; /* dimensions */
+    bool batched;
+    int64_t stride[3], padding[3], dilation[3], output_padding[3], groups;
+};
+
+/* Extents of a spatial list argument, right-aligned into three slots; `least` and more, and small
+ * enough for products of two of them. */
+static void spatial_argument(struct call *call, const char *name, int spatial, int64_t least, int64_t *out)
+{
+    int64_t items[3] = { 0 };
+    call_ints_repeated(call, name, items, spatial);
+    for (int d = 0; d < spatial; d++) {
+        if (items[d] < least || items[d] > INT32_MAX)
+            call_fail(call, "'%s' of %lld is out of range", name, (long long)items[d]);
+        else
+            out[3 - spatial + d] = items[d];
+    }
+}
+
+/* Insert leading spatial extents of 1 and, for unbatched input, a batch of 1: rank 5. */
+static struct node *to_rank5(struct tape *tape, struct node *x, int spatial, bool batched)
+{
+    int64_t shape[5] = { 1, 1, 1, 1, 1 };
+    if (tape_failed(tape)) return x;
+    int first = batched ? 0 : 1, at = 0;
+    for (int d = first; d < 2; d++) shape[d] = x->shape[at++];
+    for (int d = 5 - spatial; d < 5; d++) shape[d] = x->shape[at++];
+    return node_reshape(tape, x, 5, shape);
+}
+
+static struct node *from_rank5(struct tape *tape, struct node *y, int spatial, bool batched)
+{
+    int64_t shape[5];
+    int rank = 0;
+    if (tape_failed(tape)) return y;
+    for (int d = batched ? 0 : 1; d < 2; d++) shape[rank++] = y->shape[d];
+    for (int d = 5 - spatial; d < 5; d++) shape[rank++] = y->shape[d];
+    return node_reshape(tape, y, rank, shape);
+}
+
+/* Bias per channel of a rank-5 result. */
+static struct node *add_bias(struct tape *tape, struct node *y, struct node *bias)
+{
+    int64_t shape[5] = { 1, -1, 1, 1, 1 };
+    return bias ? node_add(tape, y, node_reshape(tape, bias, 5, shape)) : y;
+}
+
+/* x * w with explicit zero padding where it is not symmetric ("same" with an even kernel). */
+static struct node *pad_trailing(struct tape *tape, struct node *x, const int64_t *extra)
+{
+    for (int d = 0; d < 3; d++) {
+        if (!extra[d] || tape_failed(tape)) continue;
+        int64_t shape[5];
+        memcpy(shape, x->shape, sizeof shape);
+        shape[2 + d] = extra[d];
+        struct node *parts[2] = { x, node_constant(tape, x->dtype, 0, 5, shape) };
+        x = node_concatenate(tape, parts, 2, 2 + d);
+    }
+    return x;
+}
+
+static struct node *convolve(struct call *call, struct node *x, struct node *w, struct node *bias,
+                             const struct convolution_arguments *a)
+{
+    struct tape *tape = call->tape;
+    struct convolution_geometry geometry = { .groups = a->groups };
+    enum dtype dtype = dtype_promote(x->dtype, w->dtype);
+    x = to_rank5(tape, x, a->spatial, a->batched);
+    w = to_rank5(tape, w, a->spatial, true);
+    if (tape_failed(tape)) return x;
+    memcpy(geometry.x, x->shape, sizeof geometry.x);
+    memcpy(geometry.w, w->shape, sizeof geometry.w);
+    geometry.y[0] = x->shape[0];
+    geometry.y[1] = w->shape[0];
+    for (int d = 0; d < 3; d++) {
+        geometry.stride[d] = a->stride[d];
+        geometry.padding[d] = a->padding[d];
+        geometry.dilation[d] = a->dilation[d];
+        int64_t reach = x->shape[2 + d] + 2 * a->padding[d] - a->dilation[d] * (w->shape[2 + d] - 1) - 1;
+        if (a->stride[d] < 1 || a->dilation[d] < 1 || reach < 0) {
+            call_fail(call, "the kernel does not fit the input");
+            return x;
+        }
+        geometry.y[2 + d] = reach / a->stride[d] + 1;
+    }
+    if (a->groups < 1 || x->shape[1] != w->shape[1] * a->groups) {
+        call_fail(call, "%lld input channels for a weight of %lld and %lld groups", (long long)x->shape[1],
+                  (long long)w->shape[1], (long long)a->groups);
+        return x;
+    }
+    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias);
+    return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
+}
+
+static struct node *convolve_transposed(struct call *call, struct node *x, struct node *w,
+                                        struct node *bias, const struct convolution_arguments *a)
+{
+    struct tape *tape = call->tape;
+    struct convolution_geometry geometry = { .groups = a->groups };
+    enum dtype dtype = dtype_promote(x->dtype, w->dtype);
+    x = to_rank5(tape, x, a->spatial, a->batched); /* plays the part of y */
+    w = to_rank5(tape, w, a->spatial, true);
+    if (tape_failed(tape)) return x;
+    memcpy(geometry.y, x->shape, sizeof geometry.y);
+    memcpy(geometry.w, w->shape, sizeof geometry.w);
+    geometry.x[0] = x->shape[0];
+    geometry.x[1] = w->shape[1] * a->groups;
+    for (int d = 0; d < 3; d++) {
+        geometry.stride[d] = a->stride[d];
+        geometry.padding[d] = a->padding[d];
+        geometry.dilation[d] = a->dilation[d];
+        geometry.x[2 + d] = (x->shape[2 + d] - 1) * a->stride[d] - 2 * a->padding[d] +
+                            a->dilation[d] * (w->shape[2 + d] - 1) + a->output_padding[d] + 1;
+        if (geometry.x[2 + d] < 0) call_fail(call, "the padding leaves nothing of the result");
+    }
+    if (x->shape[1] != w->shape[0])
+        call_fail(call, "%lld input channels for a weight of %lld", (long long)x->shape[1], (long long)w->shape[0]);
+    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry), bias);
+    return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
+}
+
+static bool read_arguments(struct call *call, struct convolution_arguments *a, const struct node *x,
+                           int spatial)
+{
+    *a = (struct convolution_arguments){ .spatial = spatial,
+                                         .stride = { 1, 1, 1 },
+                                         .dilation = { 1, 1, 1 } };
+    if (x->rank != spatial + 1 && x->rank != spatial + 2) {
+        call_fail(call, "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api, spatial + 1, spatial + 2);
+        return false;
+    }
+    a->batched = x->rank == spatial + 2;
+    a->groups = call_int(call, "groups");
+    if (a->groups < 1 || a->groups > INT32_MAX) call_fail(call, "%lld groups", (long long)a->groups);
+    spatial_argument(call, "stride", spatial, 1, a->stride);
+    spatial_argument(call, "dilation", spatial, 1, a->dilation);
+    return !tape_failed(call->tape);
+}
+
+/* conv1d/2d/3d; detail is the number of spatial dimensions. */
+static void convolution(struct call *call)
+{
+    struct tape *tape = call->tape;
+    int spatial = (int)call->op->detail;
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
+    struct node *bias = call_optional_tensor(call, "bias");
+    struct convolution_arguments a;
+
+    if (tape_failed(tape) || !read_arguments(call, &a, x, spatial)) return;
+    const struct value *padding = call_value(call, "padding");
+    if (padding->kind == VALUE_STRING) {
+        int64_t extra[3] = { 0 };
+        bool same = !strcmp(padding->string, "same");
+        if (!same && strcmp(padding->string, "valid") != 0)
+            call_fail(call, "padding is '%s'; it can be 'valid' or 'same'", padding->string);
+        for (int d = 0; same && d < 3; d++)
+            if (a.stride[d] != 1) call_fail(call, "padding 'same' needs a stride of 1");
+        if (same && w->rank != spatial + 2) call_fail(call, "a weight of %d dimensions", w->rank);
+        if (tape_failed(tape)) return;
+        for (int d = 0; same && d < spatial; d++) {
+            int64_t total = a.dilation[3 - spatial + d] * (w->shape[2 + d] - 1);
+            a.padding[3 - spatial + d] = total / 2;
+            extra[3 - spatial + d] = total % 2; /* the odd one goes to the end */
+        }
+        if (same && (extra[0] || extra[1] || extra[2])) {
+            /* One extra element at the end: pad by hand, so that both ends keep total / 2. */
+            struct node *padded = pad_trailing(tape, to_rank5(tape, x, spatial, a.batched), extra);
+            x = from_rank5(tape, padded, spatial, a.batched);
+        }
+    } else {
+        spatial_argument(call, "padding", spatial, 0, a.padding);
+    }
+    call_return(call, convolve(call, x, w, bias, &a));
+}
+
+static void convolution_transposed(struct call *call)
+{
+    int spatial = (int)call->op->detail;
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
+    struct node *bias = call_optional_tensor(call, "bias");
+    struct convolution_arguments a;
+
+    if (tape_failed(call->tape) || !read_arguments(call, &a, x, spatial)) return;
+    spatial_argument(call, "padding", spatial, 0, a.padding);
+    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
+    if (tape_failed(call->tape)) return;
+    call_return(call, convolve_transposed(call, x, w, bias, &a));
+}
+
+/* torch.convolution and _convolution: the general entry with all arguments positional. */
+static void convolution_general(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
+    struct node *bias = call_optional_tensor(call, "bias");
+    struct convolution_arguments a;
+    if (tape_failed(call->tape)) return;
+    int spatial = w->rank - 2;
+    if (spatial < 1 || spatial > 3) {
+        call_fail(call, "a convolution over %d dimensions", spatial);
+        return;
+    }
+    if (!read_arguments(call, &a, x, spatial)) return;
+    spatial_argument(call, "padding", spatial, 0, a.padding);
+    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
+    if (tape_failed(call->tape)) return;
+    call_return(call, call_bool(call, "transposed") ? convolve_transposed(call, x, w, bias, &a)
+                                                    : convolve(call, x, w, bias, &a));
+}
+
+/* conv_tbc: x (time, batch, channel), w (kernel, in, out), bias (out). */
+static void convolution_tbc(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight"), *bias = call_tensor(call, "bias");
+    if (tape_failed(tape)) return;
+    if (x->rank != 3 || w->rank != 3) {
+        call_fail(call, "conv_tbc takes tensors of three dimensions");
+        return;
+    }
+    struct convolution_arguments a = { .spatial = 1, .batched = true, .stride = { 1, 1, 1 },
+                                       .dilation = { 1, 1, 1 }, .groups = 1 };
+    spatial_argument(call, "pad", 1, 0, a.padding);
+    if (tape_failed(tape)) return;
+    int to_bct[3] = { 1, 2, 0 }, to_oik[3] = { 2, 1, 0 }, back[3] = { 2, 0, 1 };
+    struct node *y = convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik), bias, &a);
+    call_return(call, node_permute(tape, y, back));
+}
+
+#define FORWARD(n) "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, Any padding=0, int[" n "] dilation=1, int groups=1)"
+#define TRANSPOSED(n) "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, int[" n "] padding=0, int[" n "] output_padding=0, int groups=1, int[" n "] dilation=1)"
+#define GENERAL "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups"
+
+/* clang-format off */
+const struct op ops_conv[] = {
+    { "conv1d", FUNCTIONAL | TORCH, FORWARD("1"), convolution, OP_ONE_NODE, 1, NULL },
+    { "conv2d", FUNCTIONAL | TORCH, FORWARD("2"), convolution, OP_ONE_NODE, 2, NULL },
+    { "conv3d", FUNCTIONAL | TORCH, FORWARD("3"), convolution, OP_ONE_NODE, 3, NULL },
+    { "conv_transpose1d", FUNCTIONAL | TORCH, TRANSPOSED("1"), convolution_transposed, OP_ONE_NODE, 1, NULL },
+    { "conv_transpose2d", FUNCTIONAL | TORCH, TRANSPOSED("2"), convolution_transposed, OP_ONE_NODE, 2, NULL },
+    { "conv_transpose3d", FUNCTIONAL | TORCH, TRANSPOSED("3"), convolution_transposed, OP_ONE_NODE, 3, NULL },
+    { "convolution", TORCH, GENERAL ")", convolution_general, OP_ONE_NODE, 0, NULL },
+    { "_convolution", TORCH, GENERAL ", bool benchmark=False, bool deterministic=False, bool cudnn_enabled=True, bool allow_tf32=True)", convolution_general, OP_ONE_NODE, 0, NULL },
+    { "conv_tbc", FUNCTIONAL | TORCH, "(Tensor input, Tensor weight, Tensor bias, int pad=0)", convolution_tbc, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(conv);

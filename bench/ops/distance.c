@@ -1,0 +1,288 @@
+/* Distances and similarities of vectors, and the losses built on them. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/loss_reduction.h"
+#include "bench/primitives/vector_norm.h"
+
+static struct node *real_argument(struct call *call, const char *name)
+{
+    return node_to_real(call->tape, call_tensor(call, name));
+}
+
+static enum dtype pair_dtype(struct call *call, const char *first, const char *second)
+{
+    struct node *pair[2] = { call_tensor(call, first), call_tensor(call, second) };
+    return call_float_type(call, pair, 2);
+}
+
+/* ---- norms of differences -------------------------------------------------------------------- */
+
+/* ||a - b + eps||_p over the last dimension. */
+static struct node *pairwise(struct call *call, struct node *a, struct node *b, double p,
+                             double eps, bool keepdim)
+{
+    struct tape *tape = call->tape;
+    struct node *d = node_offset(tape, node_subtract(tape, a, b), eps);
+    if (tape_failed(tape)) return d;
+    return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
+}
+
+static void pairwise_distance(struct call *call)
+{
+    struct node *y = pairwise(call, real_argument(call, "x1"), real_argument(call, "x2"),
+                              call_real(call, "p"), call_real(call, "eps"),
+                              call_bool(call, "keepdim"));
+    call_return_typed(call, y, dtype_component(pair_dtype(call, "x1", "x2")));
+}
+
+/* ||input - other||_p over everything. */
+static void dist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *d = node_subtract(tape, real_argument(call, "input"), real_argument(call, "other"));
+    call_return_typed(call, node_vector_norm(tape, d, call_real(call, "p"), all_dims(d), false),
+                      dtype_component(pair_dtype(call, "input", "other")));
+}
+
+/* Each of several largest components takes the whole cotangent. */
+static void largest_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    struct node *d = node->inputs[1], *size = node_apply(tape, "abs", d);
+    struct node *largest = node_to_real(tape, node_compare(tape, COMPARE_EQ, size, node));
+    (void)parameters;
+    gradient_pass(tape, d, cotangent, node_multiply(tape, node_apply(tape, "sign", d), largest));
+}
+
+/* The norm over the last dimension as cdist and pdist differentiate it. */
+static struct node *distance_norm(struct tape *tape, struct node *d, double p)
+{
+    uint32_t last = 1u << (d->rank - 1);
+    struct node *y = node_vector_norm(tape, d, p, last, true);
+    if (p == INFINITY) y = node_stated_gradient(tape, y, 1, &d, largest_backward, NULL);
+    return node_reshape(tape, y, d->rank - 1, d->shape);
+}
+
+/* All pairs of rows of x1 (..., P, M) and x2 (..., R, M). */
+static void cdist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return;
+    if (a->rank < 2 || b->rank < 2 || a->rank >= TENSOR_MAX_RANK || b->rank >= TENSOR_MAX_RANK ||
+        a->shape[a->rank - 1] != b->shape[b->rank - 1]) {
+        call_fail(call, "cdist takes two lists of points of one dimension");
+        return;
+    }
+    memcpy(shape, a->shape, sizeof shape);
+    shape[a->rank] = a->shape[a->rank - 1];
+    shape[a->rank - 1] = 1;
+    struct node *rows = node_reshape(tape, a, a->rank + 1, shape);
+    memcpy(shape, b->shape, sizeof shape);
+    shape[b->rank] = b->shape[b->rank - 1];
+    shape[b->rank - 1] = b->shape[b->rank - 2];
+    shape[b->rank - 2] = 1;
+    struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
+    struct node *d = node_subtract(tape, rows, columns);
+    if (tape_failed(tape)) return;
+    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), pair_dtype(call, "x1", "x2"));
+}
+
+/* The pairs i < j of the rows of an (N, M) input. */
+static void pdist(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = real_argument(call, "input");
+    if (tape_failed(tape)) return;
+    if (x->rank != 2) {
+        call_fail(call, "pdist takes a matrix");
+        return;
+    }
+    int64_t n = x->shape[0], m = x->shape[1], pairs = n > 1 ? n * (n - 1) / 2 : 0;
+    int64_t shape[2] = { pairs, m };
+    int64_t *first = tape_allocate(tape, (size_t)pairs, sizeof *first);
+    int64_t *second = tape_allocate(tape, (size_t)pairs, sizeof *second);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0, k = 0; i < n; i++)
+        for (int64_t j = i + 1; j < n; j++, k++) {
+            first[k] = i;
+            second[k] = j;
+        }
+    struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
+    struct node *d = node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
+    if (tape_failed(tape)) return;
+    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
+}
+
+/* ---- normalising ----------------------------------------------------------------------------------- */
+
+/* max(norm, eps), whose cotangent passes where the norm is at least eps. */
+static struct node *floored(struct tape *tape, struct node *norm, struct node *eps)
+{
+    return node_select(tape, node_compare(tape, COMPARE_LT, norm, eps), eps, norm);
+}
+
+/* input / max(||input||_p, eps) */
+static void normalize(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = real_argument(call, "input");
+    int64_t dims[TENSOR_MAX_RANK];
+    uint32_t mask = 0;
+    int count = call_ints(call, "dim", dims, TENSOR_MAX_RANK);
+    for (int i = 0; i < count; i++) mask |= 1u << wrap_dim(call, dims[i], x->rank);
+    if (tape_failed(tape)) return;
+    if (x->n == 0) {
+        call_return(call, x);
+        return;
+    }
+    struct node *norm = node_vector_norm(tape, x, call_real(call, "p"), mask & all_dims(x), true);
+    struct node *eps = node_scalar(tape, call_real(call, "eps"));
+    call_return_typed(call, node_divide(tape, x, floored(tape, norm, eps)), x->dtype);
+}
+
+/* Slices along dim whose norm exceeds maxnorm, scaled by maxnorm / (norm + 1e-7). */
+static void renorm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = real_argument(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    double most = call_real(call, "maxnorm");
+    if (tape_failed(tape)) return;
+    uint32_t others = all_dims(x) & ~(1u << dim);
+    struct node *norm = node_vector_norm(tape, x, call_real(call, "p"), others, true);
+    struct node *scale = node_divide(tape, node_scalar(tape, most), node_offset(tape, norm, 1e-7));
+    struct node *over = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, most));
+    scale = node_select(tape, over, scale, node_scalar(tape, 1));
+    call_return_typed(call, node_multiply(tape, x, scale), x->dtype);
+}
+
+/* x c / (the floored norm): PyTorch differentiates the norm as if the floored one were it. */
+static void floored_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    (void)parameters;
+    gradient_pass(tape, x, node_divide(tape, cotangent, node), x);
+}
+
+/* x / norm with the norm at least eps. */
+static struct node *direction(struct tape *tape, struct node *x, int dim, struct node *eps)
+{
+    struct node *norm = floored(tape, node_vector_norm(tape, x, 2, x->rank ? 1u << dim : 0, true), eps);
+    norm = node_stated_gradient(tape, norm, 1, &x, floored_backward, NULL);
+    return node_divide(tape, x, norm);
+}
+
+static void cosine_similarity(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (tape_failed(tape)) return;
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
+        call_fail(call, "the shapes do not broadcast");
+        return;
+    }
+    a = node_broadcast(tape, a, rank, shape);
+    b = node_broadcast(tape, b, rank, shape);
+    int dim = call_dim(call, "dim", rank);
+    if (tape_failed(tape)) return;
+    struct node *eps = node_scalar(tape, call_real(call, "eps"));
+    struct node *product = node_multiply(tape, direction(tape, a, dim, eps), direction(tape, b, dim, eps));
+    struct node *y = rank ? node_sum(tape, product, 1u << dim, false) : product;
+    call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
+}
+
+/* ---- losses ------------------------------------------------------------------------------------------ */
+
+/* max(x, 0); the cotangent passes at 0. */
+static struct node *positive_part(struct tape *tape, struct node *x)
+{
+    struct node *zero = node_scalar(tape, 0);
+    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
+}
+
+/* 1 - cos for target 1, max(0, cos - margin) for -1. */
+static void cosine_embedding_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = real_argument(call, "input1"), *b = real_argument(call, "input2");
+    struct node *t = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
+    if (tape_failed(tape)) return;
+    if (a->rank != t->rank + 1) {
+        call_fail(call, "the target must have one dimension less than the inputs");
+        return;
+    }
+    uint32_t dims = 1u << t->rank;
+    struct node *product = node_sum(tape, node_multiply(tape, a, b), dims, false);
+    struct node *size1 = node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), 1e-12);
+    struct node *size2 = node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), 1e-12);
+    struct node *cosine = node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
+    struct node *near = node_subtract(tape, node_scalar(tape, 1), cosine);
+    struct node *far = positive_part(tape, node_offset(tape, cosine, -call_real(call, "margin")));
+    struct node *loss = node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, 1)), near, zero);
+    loss = node_add(tape, loss, node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, -1)), far, zero));
+    call_return_typed(call, loss_reduced(call, loss), pair_dtype(call, "input1", "input2"));
+}
+
+/* Of equal distances each takes half the cotangent. */
+static void nearer_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *a = node->inputs[1], *b = node->inputs[2], *one = node_scalar(tape, 1);
+    struct node *tie = node_select(tape, node_compare(tape, COMPARE_EQ, a, b), node_scalar(tape, 0.5),
+                                   node_scalar(tape, 0));
+    struct node *share = node_select(tape, node_compare(tape, COMPARE_LT, a, b), one, tie);
+    (void)parameters;
+    gradient_pass(tape, a, cotangent, share);
+    gradient_pass(tape, b, cotangent, node_subtract(tape, one, share));
+}
+
+/* max(0, margin + d(anchor, positive) - d(anchor, negative)); with swap the negative is also
+ * measured from the positive. */
+static void triplet_margin_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    bool with_distance = call->op->detail != 0;
+    struct node *anchor = real_argument(call, "anchor"), *positive = real_argument(call, "positive");
+    struct node *negative = real_argument(call, "negative");
+    if (with_distance && !call_is_none(call, "distance_function")) {
+        call_fail(call, "a distance function given by the program cannot be recomputed");
+        return;
+    }
+    double p = with_distance ? 2 : call_real(call, "p"), eps = with_distance ? 1e-6 : call_real(call, "eps");
+    struct node *near = pairwise(call, anchor, positive, p, eps, false);
+    struct node *far = pairwise(call, anchor, negative, p, eps, false);
+    if (call_bool(call, "swap")) {
+        struct node *other = pairwise(call, positive, negative, p, eps, false);
+        struct node *least = node_select(tape, node_compare(tape, COMPARE_LE, far, other), far, other);
+        far = node_stated_gradient(tape, least, 2, (struct node *[]){ far, other }, nearer_backward, NULL);
+    }
+    struct node *z = node_add(tape, node_subtract(tape, near, far), node_scalar(tape, call_real(call, "margin")));
+    call_return_typed(call, loss_reduced(call, positive_part(tape, z)), dtype_component(pair_dtype(call, "anchor", "positive")));
+}
+
+/* clang-format off */
+#define LEGACY ", bool? size_average=None, bool? reduce=None, str reduction='mean'"
+#define THREE "(Tensor anchor, Tensor positive, Tensor negative"
+const struct op ops_distance[] = {
+    { "pairwise_distance", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)", pairwise_distance, 0, 0, NULL },
+    { "cdist", TORCH, "(Tensor x1, Tensor x2, float p=2.0, Any compute_mode=None)", cdist, OP_ONE_NODE, 0, NULL },
+    { "pdist", FUNCTIONAL | TORCH, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
+    { "dist", TENSOR | TORCH, "(Tensor input, Tensor other, Scalar p=2)", dist, OP_ONE_NODE, 0, NULL },
+    { "normalize", FUNCTIONAL, "(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12)", normalize, 0, 0, NULL },
+    { "renorm", TENSOR | TORCH, "(Tensor input, float p, int dim, float maxnorm)", renorm, OP_ONE_NODE, 0, NULL },
+    { "cosine_similarity", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, 0, 0, NULL },
+    { "cosine_embedding_loss", FUNCTIONAL, "(Tensor input1, Tensor input2, Tensor target, float margin=0" LEGACY ")", cosine_embedding_loss, 0, 0, NULL },
+    { "cosine_embedding_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)", cosine_embedding_loss, 0, 0, NULL },
+    { "triplet_margin_loss", FUNCTIONAL, THREE ", float margin=1.0, float p=2, float eps=1e-06, bool swap=False" LEGACY ")", triplet_margin_loss, 0, 0, NULL },
+    { "triplet_margin_loss", TORCH, THREE ", float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=0)", triplet_margin_loss, 0, 0, NULL },
+    { "triplet_margin_with_distance_loss", FUNCTIONAL, THREE ", *, Any distance_function=None, float margin=1.0, bool swap=False, str reduction='mean')", triplet_margin_loss, 0, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(distance);

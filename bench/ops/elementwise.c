@@ -1,0 +1,300 @@
+/* Functions of one tensor: rows of the function table, and the few that need more. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/operands.h"
+
+/* y = f(x) by name (text); integers become float32. */
+static void elementwise(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = call_float_type(call, &x, 1);
+    struct node *y = node_function(call->tape, call->op->text, x);
+    if (x->imaginary && !y->imaginary) dtype = dtype == DT_C128 ? DT_F64 : DT_F32;
+    call_return_typed(call, y, dtype);
+}
+
+/* ---- functions that keep integers ---------------------------------------------------------------- */
+
+static int64_t same(int64_t a) { return a; }
+static int64_t negative(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
+static int64_t magnitude(int64_t a) { return a < 0 ? negative(a) : a; }
+static int64_t sign(int64_t a) { return (a > 0) - (a < 0); }
+static int64_t square(int64_t a) { return (int64_t)((uint64_t)a * (uint64_t)a); }
+
+static const struct {
+    const char *name;
+    int64_t (*function)(int64_t a);
+} integer_functions[] = {
+    { "abs", magnitude }, { "neg", negative }, { "sign", sign },   { "square", square },
+    { "floor", same },    { "ceil", same },    { "trunc", same },  { "round", same },
+    { "positive", same },
+};
+
+/* As elementwise; integral x goes through the integer function of the same name. */
+static void keeping_integers(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    const char *name = call->op->text;
+    for (size_t i = 0; x->integer && i < sizeof integer_functions / sizeof *integer_functions; i++) {
+        if (strcmp(integer_functions[i].name, name) != 0) continue;
+        enum dtype dtype = x->dtype == DT_BOOL && !strcmp(name, "square") ? DT_I64 : x->dtype;
+        call_return(call, node_integer_unary(call->tape, dtype, integer_functions[i].function, x));
+        return;
+    }
+    elementwise(call);
+}
+
+static void negate(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (x->integer) keeping_integers(call);
+    else call_return(call, node_negate(call->tape, x));
+}
+
+/* input as it is: positive, resolve_neg, resolve_conj. */
+static void unchanged(struct call *call)
+{
+    call_return(call, call_tensor(call, "input"));
+}
+
+static void conjugate(struct call *call)
+{
+    call_return(call, node_conjugate(call->tape, call_tensor(call, "input")));
+}
+
+static void angle(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = x->imaginary ? x->dtype == DT_C128 ? DT_F64 : DT_F32
+                                    : call_float_type(call, &x, 1);
+    call_return_typed(call, node_angle(call->tape, x), dtype);
+}
+
+/* detail 0: the real part (a real tensor is its own); 1: the imaginary part. */
+static void part(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (call->op->detail) {
+        if (!x->imaginary) call_fail(call, "imag takes complex tensors only");
+        call_return(call, node_imaginary_part(call->tape, x));
+    } else {
+        call_return(call, node_real_part(call->tape, x));
+    }
+}
+
+/* ---- rounding ---------------------------------------------------------------------------------------- */
+
+/* To `decimals` places: scale, round half to even, scale back. */
+static void round_decimals(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int64_t decimals = call_int(call, "decimals");
+    if (decimals == 0 || x->integer) {
+        keeping_integers(call);
+        return;
+    }
+    struct node *scale = node_scalar(tape, pow(10, fabs((double)decimals)));
+    struct node *up = decimals > 0 ? node_multiply(tape, x, scale) : node_divide(tape, x, scale);
+    up = node_apply(tape, "round", up);
+    call_return(call, decimals > 0 ? node_divide(tape, up, scale) : node_multiply(tape, up, scale));
+}
+
+/* ---- nan_to_num ------------------------------------------------------------------------------------------ */
+
+static bool is_positive_infinity(double x) { return isinf(x) && x > 0; }
+static bool is_negative_infinity(double x) { return isinf(x) && x < 0; }
+
+static double number_or(struct call *call, const char *name, double otherwise)
+{
+    return call_is_none(call, name) ? otherwise : call_real(call, name);
+}
+
+/* The gradient passes where x is finite. */
+static struct node *replaced(struct call *call, struct node *x, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    const struct dtype_info *info = dtype_info(dtype_is_float(dtype) ? dtype : DT_F32);
+    struct node *nan = node_scalar(tape, number_or(call, "nan", 0));
+    struct node *high = node_scalar(tape, number_or(call, "posinf", info->largest));
+    struct node *low = node_scalar(tape, number_or(call, "neginf", info->lowest));
+    struct node *y = node_select(tape, node_isnan(tape, x), nan, x);
+    y = node_select(tape, node_predicate(tape, is_positive_infinity, x), high, y);
+    return node_select(tape, node_predicate(tape, is_negative_infinity, x), low, y);
+}
+
+static void nan_to_num(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (x->integer) {
+        call_return(call, x);
+        return;
+    }
+    if (x->imaginary) {
+        enum dtype part_dtype = x->dtype == DT_C128 ? DT_F64 : DT_F32;
+        call_return_typed(call, node_complex(tape, replaced(call, node_real_part(tape, x), part_dtype),
+                                             replaced(call, node_imaginary_part(tape, x), part_dtype)),
+                          x->dtype);
+        return;
+    }
+    call_return(call, replaced(call, x, x->dtype));
+}
+
+/* ---- logit ---------------------------------------------------------------------------------------------------- */
+
+/* Outside [0, 1] without eps the gradient is NaN; outside [eps, 1 - eps] with eps it is 0. */
+static void logit_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    const double *eps = parameters;
+    struct node *slope = node_apply(tape, "reciprocal",
+                                    node_multiply(tape, x, node_subtract(tape, node_scalar(tape, 1), x)));
+    double low = eps ? *eps : 0, high = eps ? 1 - *eps : 1;
+    struct node *outside = node_or(tape, node_compare(tape, COMPARE_LT, x, node_scalar(tape, low)),
+                                   node_compare(tape, COMPARE_GT, x, node_scalar(tape, high)));
+    gradient_pass(tape, x, cotangent,
+                  node_select(tape, outside, node_scalar(tape, eps ? 0 : NAN), slope));
+}
+
+/* log(z / (1 - z)) with z clamped to [eps, 1 - eps]. */
+static void logit(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *one = node_scalar(tape, 1);
+    enum dtype dtype = call_float_type(call, &x, 1);
+    double *eps = NULL;
+    x = node_to_real(tape, x);
+    struct node *z = x;
+    if (!call_is_none(call, "eps")) {
+        eps = tape_allocate(tape, 1, sizeof *eps);
+        if (!eps) return;
+        *eps = call_real(call, "eps");
+        struct node *low = node_scalar(tape, *eps), *high = node_scalar(tape, 1 - *eps);
+        z = node_select(tape, node_compare(tape, COMPARE_LT, z, low), low, z);
+        z = node_select(tape, node_compare(tape, COMPARE_GT, z, high), high, z);
+    }
+    struct node *y = node_subtract(tape, node_apply(tape, "log", z),
+                                   node_apply(tape, "log1p", node_negate(tape, z)));
+    y = node_select(tape, node_compare(tape, COMPARE_EQ, z, one), node_scalar(tape, INFINITY), y);
+    call_return_typed(call, node_stated_gradient(tape, y, 1, &x, logit_backward, eps), dtype);
+}
+
+/* ---- gamma functions ----------------------------------------------------------------------------------------- */
+
+/* log of the multivariate gamma function: p(p-1)/4 log pi + sum_j lgamma(x + (1 - j)/2) */
+static void mvlgamma(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = call_float_type(call, &x, 1);
+    int64_t p = call_int(call, "p");
+    if (p < 1 || p > 1000) {
+        call_fail(call, "p is %lld; it can be 1 to 1000", (long long)p);
+        return;
+    }
+    struct node *y = node_scale(tape, node_apply(tape, "log", node_pi(tape)), (double)(p * (p - 1)) / 4);
+    for (int64_t j = 1; j <= p; j++)
+        y = node_add(tape, y, node_apply(tape, "lgamma", node_offset(tape, x, 0.5 * (double)(1 - j))));
+    call_return_typed(call, y, dtype);
+}
+
+static void polygamma(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int64_t n = call_int(call, "n");
+    if (n < 0 || n > 1000) call_fail(call, "n is %lld; it must not be negative", (long long)n);
+    struct node *y = n ? node_apply2(tape, "polygamma", node_scalar(tape, (double)n), x)
+                       : node_apply(tape, "digamma", x);
+    call_return_typed(call, y, call_float_type(call, &x, 1));
+}
+
+/* ---- frexp ------------------------------------------------------------------------------------------------------- */
+
+/* Mantissa in [1/2, 1) and exponent; the gradient of the mantissa is 2^-exponent. */
+static void frexp_parts(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    const double *value = node_values(tape, x);
+    struct node *exponent = node_new_integer(tape, DT_I32, x->rank, x->shape);
+    struct node *scale = node_new_real(tape, x->dtype, x->rank, x->shape);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < x->n; i++) {
+        int e = 0;
+        if (isfinite(value[i])) (void)frexp(value[i], &e);
+        exponent->integer[i] = e;
+        scale->value[i] = ldexp(1, -e);
+    }
+    call_return(call, node_multiply(tape, x, scale));
+    call_return(call, exponent);
+}
+
+/* clang-format off */
+#define EVERYWHERE(name, function) \
+    { name, TENSOR | TORCH, "(Tensor input)", elementwise, OP_ONE_NODE, 0, function }
+#define KEEPING(name, function) \
+    { name, TENSOR | TORCH, "(Tensor input)", keeping_integers, OP_ONE_NODE, 0, function }
+
+const struct op ops_elementwise[] = {
+    KEEPING("abs|absolute", "abs"),
+    { "neg|negative", TENSOR | TORCH, "(Tensor input)", negate, OP_ONE_NODE, 0, "neg" },
+    KEEPING("sign", "sign"),
+    KEEPING("sgn", "sign"),
+    KEEPING("square", "square"),
+    KEEPING("floor", "floor"),
+    KEEPING("ceil", "ceil"),
+    KEEPING("trunc|fix", "trunc"),
+    { "round", TENSOR | TORCH, "(Tensor input, *, int decimals=0)", round_decimals, OP_ONE_NODE, 0, "round" },
+    { "positive|resolve_neg|resolve_conj", TENSOR | TORCH, "(Tensor input)", unchanged, OP_ONE_NODE, 0, NULL },
+    { "conj_physical|conj", TENSOR | TORCH, "(Tensor input)", conjugate, OP_ONE_NODE, 0, NULL },
+    { "angle", TENSOR | TORCH, "(Tensor input)", angle, OP_ONE_NODE, 0, NULL },
+    { "real", TENSOR | TORCH, "(Tensor input)", part, 0, 0, NULL },
+    { "imag", TENSOR | TORCH, "(Tensor input)", part, 0, 1, NULL },
+    EVERYWHERE("acos|arccos", "acos"),
+    EVERYWHERE("acosh|arccosh", "acosh"),
+    EVERYWHERE("asin|arcsin", "asin"),
+    EVERYWHERE("asinh|arcsinh", "asinh"),
+    EVERYWHERE("atan|arctan", "atan"),
+    EVERYWHERE("atanh|arctanh", "atanh"),
+    EVERYWHERE("cos", "cos"),
+    EVERYWHERE("cosh", "cosh"),
+    EVERYWHERE("deg2rad", "deg2rad"),
+    EVERYWHERE("digamma", "digamma"),
+    EVERYWHERE("erf", "erf"),
+    EVERYWHERE("erfc", "erfc"),
+    EVERYWHERE("erfinv", "erfinv"),
+    EVERYWHERE("exp", "exp"),
+    EVERYWHERE("exp2", "exp2"),
+    EVERYWHERE("expm1", "expm1"),
+    EVERYWHERE("frac", "frac"),
+    EVERYWHERE("i0", "i0"),
+    EVERYWHERE("lgamma", "lgamma"),
+    EVERYWHERE("log", "log"),
+    EVERYWHERE("log10", "log10"),
+    EVERYWHERE("log1p", "log1p"),
+    EVERYWHERE("log2", "log2"),
+    EVERYWHERE("rad2deg", "rad2deg"),
+    EVERYWHERE("reciprocal", "reciprocal"),
+    EVERYWHERE("rsqrt", "rsqrt"),
+    EVERYWHERE("sin", "sin"),
+    EVERYWHERE("sinc", "sinc"),
+    EVERYWHERE("sinh", "sinh"),
+    EVERYWHERE("sqrt", "sqrt"),
+    EVERYWHERE("tan", "tan"),
+    { "sigmoid", ANYWHERE, "(Tensor input)", elementwise, OP_ONE_NODE, 0, "sigmoid" },
+    { "tanh", ANYWHERE, "(Tensor input)", elementwise, OP_ONE_NODE, 0, "tanh" },
+    { "logit", TENSOR | TORCH, "(Tensor input, float? eps=None)", logit, OP_ONE_NODE, 0, NULL },
+    { "nan_to_num", TENSOR | TORCH, "(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", nan_to_num, OP_ONE_NODE, 0, NULL },
+    { "mvlgamma", TENSOR | TORCH, "(Tensor input, int p)", mvlgamma, OP_ONE_NODE, 0, NULL },
+    { "polygamma", TENSOR, "(Tensor input, int n)", polygamma, OP_ONE_NODE, 0, NULL },
+    { "polygamma", TORCH, "(int n, Tensor input)", polygamma, OP_ONE_NODE, 0, NULL },
+    { "frexp", TENSOR | TORCH, "(Tensor input)", frexp_parts, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(elementwise);

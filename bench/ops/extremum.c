@@ -1,0 +1,145 @@
+/* Largest and smallest elements, and where they are. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/reductions.h"
+#include "bench/primitives/vector_norm.h"
+
+/* ---- positions that ties leave open --------------------------------------------------------------- */
+
+struct tie {
+    const struct node *x, *own;
+    size_t extent, inner;
+};
+
+/* Is the element at the device's index as large as ours? */
+static bool equal_value(void *context, size_t i, int64_t index)
+{
+    const struct tie *t = context;
+    if (index < 0 || (size_t)index >= t->extent) return false;
+    size_t line = i / t->inner * t->extent;
+    size_t ours = (line + (size_t)t->own->integer[i]) * t->inner + i % t->inner;
+    size_t theirs = (line + (size_t)index) * t->inner + i % t->inner;
+    if (t->x->integer) return t->x->integer[ours] == t->x->integer[theirs];
+    double a = t->x->value[ours], b = t->x->value[theirs];
+    return a == b || (isnan(a) && isnan(b));
+}
+
+struct node *settled_positions(struct call *call, size_t output, struct node *x, int dim,
+                               struct node *index)
+{
+    struct tie tie = { x, index, x->rank ? (size_t)x->shape[dim] : 1, 1 };
+    if (!x->integer) (void)node_values(call->tape, x);
+    if (tape_failed(call->tape)) return index;
+    for (int d = dim + 1; d < x->rank; d++) tie.inner *= (size_t)x->shape[d];
+    return call_settled_indices(call, output, index, equal_value, &tie);
+}
+
+struct node *extremum_along(struct call *call, struct node *x, int dim, int sign, size_t output,
+                            struct node **index)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return x;
+    if (x->rank && x->shape[dim] == 0) {
+        call_fail(call, "an extremum over no elements");
+        return x;
+    }
+    *index = settled_positions(call, output, x, dim, node_arg_extremum(tape, x, dim, sign));
+    return node_take_along(tape, x, dim, *index);
+}
+
+/* ---- extrema ------------------------------------------------------------------------------------------ */
+
+/* max(input), min(input): equal ones share the cotangent. */
+static void extremum_of_all(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, node_extremum(call->tape, x, all_dims(x), false, (int)call->op->detail),
+                      x->dtype);
+}
+
+/* max(input, other): detail is the sign. */
+static void extremum_of_two(struct call *call)
+{
+    struct operands o = two_operands(call, "input", "other");
+    call_return_larger(call, &o, call->op->detail > 0, false);
+}
+
+/* max(input, dim): values and indices. A tensor in the place of dim is the other operand of
+ * max(input, other), also one that could pass for a number. */
+static void extremum_of_dim(struct call *call)
+{
+    struct tape *tape = call->tape;
+    if (call_value(call, "dim")->kind == VALUE_TENSOR) {
+        struct operands o = two_operands(call, "input", "dim");
+        call_return_larger(call, &o, call->op->detail > 0, false);
+        return;
+    }
+    struct node *x = call_tensor(call, "input"), *index = x;
+    int dim = call_dim(call, "dim", x->rank);
+    struct reduced r = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
+    struct node *y = extremum_along(call, x, dim, (int)call->op->detail, 1, &index);
+    call_return_typed(call, reduced_shape(tape, y, &r), x->dtype);
+    call_return(call, reduced_shape(tape, index, &r));
+}
+
+/* amax, amin over any dimensions. */
+static void extremum_of_dims(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    call_return_typed(call, node_extremum(call->tape, r.x, r.dims, r.keepdim, (int)call->op->detail),
+                      r.x->dtype);
+}
+
+/* The smallest and the largest. */
+static void both_extrema(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    bool all = call_is_none(call, "dim"), keepdim = call_bool(call, "keepdim");
+    uint32_t dims = all ? all_dims(x) : one_dim(x, call_dim(call, "dim", x->rank));
+    for (int sign = -1; sign <= 1; sign += 2)
+        call_return_typed(call, node_extremum(call->tape, x, dims, keepdim, sign), x->dtype);
+}
+
+/* argmax, argmin; without dim the position in the flattened tensor. */
+static void position(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *index = x;
+    struct reduced r = { x, 0, call_bool(call, "keepdim"), 1 };
+    int64_t flat[1] = { -1 }, ones[TENSOR_MAX_RANK];
+    bool all = call_is_none(call, "dim");
+    int dim = all ? 0 : call_dim(call, "dim", x->rank);
+    struct node *lines = all ? node_reshape(tape, x, 1, flat) : x;
+    (void)extremum_along(call, lines, dim, (int)call->op->detail, 0, &index);
+    if (tape_failed(tape)) return;
+    if (all) {
+        for (int d = 0; d < x->rank; d++) ones[d] = 1;
+        index = node_reshape(tape, index, r.keepdim ? x->rank : 0, ones);
+    } else {
+        r.dims = one_dim(x, dim);
+        index = reduced_shape(tape, index, &r);
+    }
+    call_return(call, index);
+}
+
+/* clang-format off */
+#define ANY_DIMS "(Tensor input, int[]? dim=None, bool keepdim=False)"
+#define MAYBE_DIM "(Tensor input, int? dim=None, bool keepdim=False)"
+const struct op ops_extremum[] = {
+    { "max", TENSOR | TORCH, "(Tensor input, Tensor dim, bool keepdim=False)", extremum_of_dim, OP_ONE_NODE, 1, NULL },
+    { "min", TENSOR | TORCH, "(Tensor input, Tensor dim, bool keepdim=False)", extremum_of_dim, OP_ONE_NODE, -1, NULL },
+    { "max", TENSOR | TORCH, "(Tensor input)", extremum_of_all, OP_ONE_NODE, 1, NULL },
+    { "min", TENSOR | TORCH, "(Tensor input)", extremum_of_all, OP_ONE_NODE, -1, NULL },
+    { "max", TENSOR | TORCH, "(Tensor input, Tensor other)", extremum_of_two, OP_ONE_NODE, 1, NULL },
+    { "min", TENSOR | TORCH, "(Tensor input, Tensor other)", extremum_of_two, OP_ONE_NODE, -1, NULL },
+    { "amax", TENSOR | TORCH, ANY_DIMS, extremum_of_dims, OP_ONE_NODE, 1, NULL },
+    { "amin", TENSOR | TORCH, ANY_DIMS, extremum_of_dims, OP_ONE_NODE, -1, NULL },
+    { "aminmax", TENSOR | TORCH, "(Tensor input, *, int? dim=None, bool keepdim=False)", both_extrema, OP_ONE_NODE, 0, NULL },
+    { "_aminmax", TORCH, MAYBE_DIM, both_extrema, OP_NO_GRADIENT, 0, NULL },
+    { "argmax", TENSOR | TORCH, MAYBE_DIM, position, OP_NO_GRADIENT, 1, NULL },
+    { "argmin", TENSOR | TORCH, MAYBE_DIM, position, OP_NO_GRADIENT, -1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(extremum);

@@ -1,0 +1,275 @@
+/* Fractional max pooling (Graham, 2014): windows whose starts follow a random sequence.
+ *
+ * Given the sample u of a dimension, window i starts at floor((i + u) a) - floor(u a) with
+ * a = (in - k) / (out - 1), the last one at in - k. When the samples are not arguments they
+ * are the device's secret, but few sequences are possible: for each plane the first
+ * combination is taken that explains every output of the device, so its result is judged as
+ * exactly as if the samples were known. A result that no combination explains is compared
+ * with that of u = 1/2.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/call/op.h"
+
+enum { MOST_DIMS = 3 };
+
+struct fractional {
+    int dims;
+    size_t planes;
+    int64_t in[MOST_DIMS], out[MOST_DIMS], kernel[MOST_DIMS];
+    int rank;
+    int64_t shape[TENSOR_MAX_RANK];
+    /* The possible sequences of each dimension: count of them, `out` starts each. */
+    int64_t *starts[MOST_DIMS];
+    size_t count[MOST_DIMS];
+};
+
+static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u,
+                          bool single)
+{
+    int64_t out = f->out[d], span = f->in[d] - f->kernel[d];
+    for (int64_t i = 0; i + 1 < out; i++) {
+        if (single) {
+            float a = (float)span / (float)(out - 1), s = (float)u;
+            starts[i] = (int64_t)(((float)i + s) * a) - (int64_t)(s * a);
+        } else {
+            double a = (double)span / (double)(out - 1);
+            starts[i] = (int64_t)(((double)i + u) * a) - (int64_t)(u * a);
+        }
+    }
+    if (out) starts[out - 1] = span;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* All sequences: between consecutive u at which some (i + u) a is whole nothing changes.
+ * That of u = 1/2 comes first. */
+static bool make_all(struct fractional *f, struct tape *tape, int d)
+{
+    size_t out = (size_t)f->out[d], n = 0;
+    double a = out > 1 ? (double)(f->in[d] - f->kernel[d]) / (double)(out - 1) : 0;
+    size_t most = (out + 1) * ((size_t)ceil(a) + 2) + 2;
+    double *breaks = tape_allocate(tape, most, sizeof *breaks);
+    f->starts[d] = tape_allocate(tape, (most + 1) * out, sizeof *f->starts[d]);
+    if (tape_failed(tape)) return false;
+    breaks[n++] = 0;
+    for (size_t i = 0; i + 1 < out && a > 0; i++)
+        for (double m = ceil((double)i * a); m < (double)(i + 1) * a && n < most - 1; m++)
+            breaks[n++] = m / a - (double)i;
+    qsort(breaks, n, sizeof *breaks, by_value);
+    breaks[n++] = 1;
+    make_sequence(f->starts[d], f, d, 0.5, false);
+    f->count[d] = 1;
+    for (size_t k = 0; k + 1 < n; k++) {
+        int64_t *next = f->starts[d] + f->count[d] * out;
+        if (breaks[k + 1] - breaks[k] < 0x1p-40) continue;
+        make_sequence(next, f, d, (breaks[k] + breaks[k + 1]) / 2, false);
+        if (memcmp(next, next - out, out * sizeof *next)) f->count[d]++;
+    }
+    return true;
+}
+
+/* The first largest element of a window, PyTorch's order; a later NaN
+ * replaces everything. */
+static size_t window_maximum(const struct fractional *f, const double *plane,
+                             const int64_t *at)
+{
+    size_t best = SIZE_MAX;
+    int64_t end[MOST_DIMS];
+    for (int d = 0; d < MOST_DIMS; d++) end[d] = at[d] + f->kernel[d];
+    for (int64_t z = at[0]; z < end[0]; z++)
+        for (int64_t y = at[1]; y < end[1]; y++)
+            for (int64_t x = at[2]; x < end[2]; x++) {
+                size_t k = (size_t)((z * f->in[1] + y) * f->in[2] + x);
+                if (best == SIZE_MAX || plane[k] > plane[best] || isnan(plane[k])) best = k;
+            }
+    return best;
+}
+
+/* Maxima of one plane for one sequence per dimension. With `got`, stop and return false at
+ * the first that is not the device's. */
+static bool pool_plane(const struct fractional *f, const double *plane,
+                       const int64_t *const *starts, const double *got, int64_t *index)
+{
+    size_t at = 0;
+    for (int64_t z = 0; z < f->out[0]; z++)
+        for (int64_t y = 0; y < f->out[1]; y++)
+            for (int64_t x = 0; x < f->out[2]; x++, at++) {
+                int64_t place[MOST_DIMS] = { starts[0][z], starts[1][y], starts[2][x] };
+                size_t best = window_maximum(f, plane, place);
+                if (got && got[at] != plane[best] &&
+                    !(isnan(got[at]) && isnan(plane[best])))
+                    return false;
+                index[at] = (int64_t)best;
+            }
+    return true;
+}
+
+static void explain_plane(const struct fractional *f, const double *plane,
+                          const double *got, int64_t *index)
+{
+    const int64_t *starts[MOST_DIMS];
+    size_t total = f->count[0] * f->count[1] * f->count[2];
+    for (size_t k = 0; got && k < total; k++) {
+        size_t rest = k;
+        for (int d = 0; d < MOST_DIMS; d++) {
+            starts[d] = f->starts[d] + rest % f->count[d] * (size_t)f->out[d];
+            rest /= f->count[d];
+        }
+        if (pool_plane(f, plane, starts, got, index)) return;
+    }
+    for (int d = 0; d < MOST_DIMS; d++) starts[d] = f->starts[d];
+    (void)pool_plane(f, plane, starts, NULL, index);
+}
+
+/* Sequences of one plane from given samples: PyTorch lists them width first in 2-D and
+ * depth first in 3-D. */
+static void sampled_plane(const struct fractional *f, const double *plane,
+                          const double *samples, bool single, int64_t *const *scratch,
+                          int64_t *index)
+{
+    const int64_t *starts[MOST_DIMS];
+    for (int d = 0; d < MOST_DIMS; d++) {
+        starts[d] = f->starts[d];
+        int k = f->dims == 2 ? 2 - d : d;
+        if (d < MOST_DIMS - f->dims) continue;
+        make_sequence(scratch[d], f, d, samples[k], single);
+        starts[d] = scratch[d];
+    }
+    (void)pool_plane(f, plane, starts, NULL, index);
+}
+
+static bool open_fractional(struct fractional *f, struct call *call, const struct node *x)
+{
+    const struct value *size = call_value(call, "output_size"),
+                       *by = call_value(call, "output_ratio");
+    int64_t kernel[MOST_DIMS], out[MOST_DIMS] = { 0 };
+
+    *f = (struct fractional){ .dims = (int)call->op->detail, .planes = 1, .rank = x->rank };
+    if (x->rank != f->dims + 1 && x->rank != f->dims + 2) {
+        call_fail(call, "%d spatial dimensions are needed", f->dims);
+        return false;
+    }
+    call_ints_repeated(call, "kernel_size", kernel, f->dims);
+    if (size->kind != VALUE_NONE)
+        call_ints_repeated(call, "output_size", out, f->dims);
+    else if (by->kind == VALUE_NONE)
+        call_fail(call, "output_size or output_ratio is needed");
+    memcpy(f->shape, x->shape, sizeof f->shape);
+    for (int d = 0; d < x->rank - f->dims; d++) f->planes *= (size_t)x->shape[d];
+    for (int d = 0; d < MOST_DIMS && !tape_failed(call->tape); d++) {
+        int own = d - (MOST_DIMS - f->dims);
+        f->in[d] = f->out[d] = f->kernel[d] = 1;
+        if (own < 0) {
+            (void)make_all(f, call->tape, d);
+            continue;
+        }
+        f->in[d] = x->shape[x->rank - f->dims + own];
+        if (size->kind == VALUE_NONE) {
+            const struct value *item =
+                value_is_sequence(by)
+                    ? &by->list.items[by->list.count > (size_t)own ? own : 0]
+                    : by;
+            out[own] =
+                (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
+        }
+        f->out[d] = out[own];
+        f->kernel[d] = kernel[own];
+        f->shape[x->rank - f->dims + own] = out[own];
+        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] ||
+            kernel[own] > f->in[d] || out[own] + kernel[own] - 1 > f->in[d])
+            call_fail(call, "%lld windows of %lld do not fit %lld elements",
+                      (long long)out[own], (long long)kernel[own], (long long)f->in[d]);
+        else
+            (void)make_all(f, call->tape, d);
+    }
+    return !tape_failed(call->tape);
+}
+
+/* The device's output 0 as doubles, or NULL. */
+static const double *device_values(struct call *call, size_t n)
+{
+    const struct tensor *got = call_device_output(call, 0);
+    struct tensor dense;
+    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n ||
+        tensor_densify(&dense, call->tape->arena, got).code)
+        return NULL;
+    double *out = tape_allocate(call->tape, n, sizeof *out);
+    if (out) dtype_to_double(out, dense.data, dense.dtype, n);
+    return out;
+}
+
+struct tied_place {
+    const struct node *x;
+    const int64_t *own;
+    size_t plane, per_plane;
+};
+
+static bool same_value(void *context, size_t i, int64_t index)
+{
+    const struct tied_place *t = context;
+    size_t first = i / t->per_plane * t->plane;
+    return index >= 0 && (size_t)index < t->plane &&
+           t->x->value[first + (size_t)index] == t->x->value[first + (size_t)t->own[i]];
+}
+
+/* text: "indices" when the API always returns them. */
+static void fractional_max_pool(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"),
+                *samples = call_optional_tensor(call, "_random_samples");
+    struct fractional f;
+
+    x = node_to_real(tape, x);
+    const double *value = node_values(tape, x);
+    if (tape_failed(tape) || !open_fractional(&f, call, x)) return;
+    struct node *index = node_new_integer(tape, DT_I64, f.rank, f.shape);
+    size_t plane = (size_t)(f.in[0] * f.in[1] * f.in[2]),
+           per_plane = (size_t)(f.out[0] * f.out[1] * f.out[2]);
+    int64_t *scratch[MOST_DIMS];
+    for (int d = 0; d < MOST_DIMS; d++)
+        scratch[d] = tape_allocate(tape, (size_t)f.out[d], sizeof(int64_t));
+    if (samples && samples->n < f.planes * (size_t)f.dims)
+        call_fail(call, "there are too few random samples");
+    if (tape_failed(tape)) return;
+    const double *sample = samples ? node_values(tape, samples) : NULL;
+    const double *got = samples ? NULL : device_values(call, index->n);
+    if (tape_failed(tape)) return;
+    for (size_t p = 0; p < f.planes; p++) {
+        int64_t *own = index->integer + p * per_plane;
+        if (sample)
+            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims,
+                          x->dtype != DT_F64, scratch, own);
+        else
+            explain_plane(&f, value + p * plane, got ? got + p * per_plane : NULL, own);
+    }
+    bool both = call->op->text || call_bool(call, "return_indices");
+    struct tied_place tie = { x, index->integer, plane, per_plane };
+    if (both) index = call_settled_indices(call, 1, index, same_value, &tie);
+    int64_t *map = tape_allocate(tape, index->n, sizeof *map);
+    if (!map) return;
+    for (size_t i = 0; i < index->n; i++)
+        map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
+    call_return(call, node_gather(tape, x, f.rank, f.shape, map, 0));
+    if (both) call_return(call, index);
+}
+
+/* clang-format off */
+#define FRACTIONAL_ROW(name, dims, text) \
+    { name, FUNCTIONAL, "(Tensor input, int[] kernel_size, int[]? output_size=None, Any output_ratio=None, bool return_indices=False, Tensor? _random_samples=None)", fractional_max_pool, OP_ONE_NODE, dims, text }
+
+const struct op ops_fractional[] = {
+    FRACTIONAL_ROW("fractional_max_pool2d", 2, NULL),
+    FRACTIONAL_ROW("fractional_max_pool3d", 3, NULL),
+    FRACTIONAL_ROW("fractional_max_pool2d_with_indices", 2, "indices"),
+    FRACTIONAL_ROW("fractional_max_pool3d_with_indices", 3, "indices"),
+};
+/* clang-format on */
+OP_TABLE_END(fractional);

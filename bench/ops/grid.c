@@ -1,0 +1,451 @@
+/* Sampling at given places: grid_sample, affine_grid.
+ *
+ * A sample is a sum over the 2^d (bicubic: 16) inputs around its place of gathered values
+ * times products of per-dimension weights, which are functions of the place; both gradients
+ * follow from that. The cell a place lies in is found in double precision: the sum is
+ * continuous across cells, so the choice at a border does not show. The nearest input does
+ * jump, and where a place is within rounding of half-way the device may take either.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/op.h"
+
+enum { MOST_DIMS = 3 };
+enum grid_mode { GRID_BILINEAR, GRID_NEAREST, GRID_BICUBIC };
+enum grid_padding { GRID_ZEROS, GRID_BORDER, GRID_REFLECTION };
+
+struct sampler {
+    struct call *call;
+    struct tape *tape;
+    struct node *x, *grid;
+    int dims;
+    enum grid_mode mode;
+    enum grid_padding padding;
+    bool align;
+    int64_t size[MOST_DIMS];        /* of the input, first spatial dimension first */
+    size_t batch, channels, points; /* points: places per batch item */
+    int rank;
+    int64_t shape[MOST_DIMS + 2]; /* of the result */
+};
+
+/* ---- places ------------------------------------------------------------------------- */
+
+static double clip(double at, int64_t size, bool *flat)
+{
+    if (at <= 0) {
+        *flat = true;
+        return 0;
+    }
+    if (at >= (double)(size - 1)) {
+        *flat = true;
+        return (double)(size - 1);
+    }
+    return at;
+}
+
+/* at reflected between its borders as sign * at + *shift. */
+static double reflection(const struct sampler *s, double at, int64_t size, double *shift)
+{
+    double low = s->align ? 0 : -0.5, span = s->align ? (double)(size - 1) : (double)size;
+    if (span == 0) {
+        *shift = 0;
+        return 0;
+    }
+    double sign = at < low ? -1 : 1, distance = fabs(at - low),
+           flips = floor(distance / span);
+    /* distance = sign (at - low); even: distance - flips span + low, odd: mirrored. */
+    if (fmod(flips, 2) == 0) {
+        *shift = -sign * low - flips * span + low;
+        return sign;
+    }
+    *shift = sign * low + flips * span + span + low;
+    return -sign;
+}
+
+/* A place as padding moves it; plain doubles. */
+static double moved_place(const struct sampler *s, double at, int64_t size)
+{
+    bool flat = false;
+    double shift;
+    if (s->padding == GRID_ZEROS) return at;
+    if (s->padding == GRID_REFLECTION) {
+        double sign = reflection(s, at, size, &shift);
+        at = sign * at + shift;
+    }
+    return clip(at, size, &flat);
+}
+
+/* Column k of the grid as places along input dimension dims - 1 - k: (batch, points). */
+static struct node *places(const struct sampler *s, int dim)
+{
+    struct tape *tape = s->tape;
+    int64_t shape[2] = { (int64_t)s->batch, (int64_t)s->points };
+    double size = (double)s->size[dim];
+    struct node *at = node_slice(tape, s->grid, s->grid->rank - 1, s->dims - 1 - dim, 1, 1);
+    at = node_reshape(tape, at, 2, shape);
+    if (s->align) return node_scale(tape, node_offset(tape, at, 1), (size - 1) / 2);
+    return node_scale(tape, node_offset(tape, node_scale(tape, node_offset(tape, at, 1), size), -1),
+                      0.5);
+}
+
+/* Places moved by the padding, with PyTorch's gradient: none where they were clipped. */
+static struct node *padded_places(const struct sampler *s, struct node *at, int64_t size)
+{
+    struct tape *tape = s->tape;
+    if (s->padding == GRID_ZEROS) return at;
+    struct node *sign = node_new_real(tape, DT_NONE, 2, at->shape),
+                *shift = node_new_real(tape, DT_NONE, 2, at->shape);
+    struct node *keep = node_new_integer(tape, DT_BOOL, 2, at->shape);
+    struct node *border = node_new_real(tape, DT_NONE, 2, at->shape);
+    const double *value = node_values(tape, at);
+    if (tape_failed(tape)) return at;
+    for (size_t i = 0; i < at->n; i++) {
+        bool flat = false;
+        sign->value[i] = 1;
+        shift->value[i] = 0;
+        if (s->padding == GRID_REFLECTION)
+            sign->value[i] = reflection(s, value[i], size, &shift->value[i]);
+        border->value[i] = clip(sign->value[i] * value[i] + shift->value[i], size, &flat);
+        keep->integer[i] = !flat;
+    }
+    if (s->padding == GRID_REFLECTION) at = node_add(tape, node_multiply(tape, at, sign), shift);
+    return node_select(tape, keep, at, border);
+}
+
+/* An index of a place, far outside when the place is no number or too large. */
+static int64_t to_index(double at)
+{
+    return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100;
+}
+
+/* ---- gathering ---------------------------------------------------------------------- */
+
+/* x at the indices index[dim][point], 0 outside: a node of the result's shape. */
+static struct node *gathered(const struct sampler *s, int64_t *const *index)
+{
+    struct tape *tape = s->tape;
+    size_t per_item = s->channels * s->points, plane = 1;
+    int64_t *map = tape_allocate(tape, s->batch * per_item, sizeof *map);
+    int64_t *place = tape_allocate(tape, s->points, sizeof *place);
+    if (!map || !place) return s->x;
+    for (int d = 0; d < s->dims; d++) plane *= (size_t)s->size[d];
+    for (size_t b = 0; b < s->batch; b++) {
+        for (size_t p = 0; p < s->points; p++) {
+            place[p] = 0;
+            for (int d = 0; d < s->dims && place[p] >= 0; d++) {
+                int64_t i = index[d][b * s->points + p];
+                place[p] = i < 0 || i >= s->size[d] ? -1 : place[p] * s->size[d] + i;
+            }
+        }
+        for (size_t c = 0; c < s->channels; c++)
+            for (size_t p = 0; p < s->points; p++)
+                map[b * per_item + c * s->points + p] =
+                    place[p] < 0 ? -1 : (int64_t)((b * s->channels + c) * plane) + place[p];
+    }
+    return node_gather(tape, s->x, s->rank, s->shape, map, 0);
+}
+
+/* (batch, points) -> (batch, 1, result's spatial shape). */
+static struct node *over_channels(const struct sampler *s, struct node *w)
+{
+    int64_t shape[MOST_DIMS + 2];
+    memcpy(shape, s->shape, sizeof shape);
+    shape[1] = 1;
+    return node_reshape(s->tape, w, s->rank, shape);
+}
+
+/* Per dimension: `taps` weights and indices around each place. */
+struct stencil {
+    int taps;
+    struct node *weight[MOST_DIMS][4];
+    int64_t *index[MOST_DIMS][4];
+};
+
+/* The sum over all combinations of taps. */
+static struct node *weighted_sum(const struct sampler *s, const struct stencil *t)
+{
+    struct node *sum = NULL;
+    int total = 1;
+    for (int d = 0; d < s->dims; d++) total *= t->taps;
+    for (int k = 0; k < total && !tape_failed(s->tape); k++) {
+        int64_t *index[MOST_DIMS];
+        struct node *weight = NULL;
+        for (int d = 0, rest = k; d < s->dims; d++, rest /= t->taps) {
+            struct node *own = t->weight[d][rest % t->taps];
+            weight = weight ? node_multiply(s->tape, weight, own) : own;
+            index[d] = t->index[d][rest % t->taps];
+        }
+        struct node *term =
+            node_multiply(s->tape, gathered(s, index), over_channels(s, weight));
+        sum = sum ? node_add(s->tape, sum, term) : term;
+    }
+    return sum ? sum : s->x;
+}
+
+/* The cell of each place and how far into it the place lies. */
+static struct node *cell_of(const struct sampler *s, struct node *at, struct node **cell)
+{
+    *cell = node_new_real(s->tape, DT_NONE, 2, at->shape);
+    const double *value = node_values(s->tape, at);
+    if (tape_failed(s->tape)) return at;
+    for (size_t i = 0; i < at->n; i++) (*cell)->value[i] = floor(value[i]);
+    return node_subtract(s->tape, at, *cell);
+}
+
+static struct node *bilinear(const struct sampler *s)
+{
+    struct tape *tape = s->tape;
+    struct stencil t = { .taps = 2 };
+    for (int d = 0; d < s->dims; d++) {
+        struct node *cell, *at = padded_places(s, places(s, d), s->size[d]);
+        struct node *into = cell_of(s, at, &cell);
+        for (int k = 0; k < 2; k++) {
+            t.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
+            if (tape_failed(tape)) return s->x;
+            for (size_t i = 0; i < at->n; i++)
+                t.index[d][k][i] = to_index(cell->value[i]) + k;
+        }
+        t.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
+        t.weight[d][1] = into;
+    }
+    return weighted_sum(s, &t);
+}
+
+/* Keys' kernel with a = -3/4 at distances 1 + t, t, 1 - t, 2 - t. */
+static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
+{
+    const double a = -0.75;
+    struct node *r = node_subtract(tape, node_scalar(tape, 1), t);
+    struct node *tt = node_multiply(tape, t, t), *rr = node_multiply(tape, r, r);
+    w[0] = node_scale(tape, node_multiply(tape, t, rr), a);
+    w[1] = node_offset(
+        tape, node_multiply(tape, node_offset(tape, node_scale(tape, t, a + 2), -(a + 3)), tt), 1);
+    w[2] = node_offset(
+        tape, node_multiply(tape, node_offset(tape, node_scale(tape, r, a + 2), -(a + 3)), rr), 1);
+    w[3] = node_scale(tape, node_multiply(tape, r, tt), a);
+}
+
+static struct node *bicubic(const struct sampler *s)
+{
+    struct tape *tape = s->tape;
+    struct stencil t = { .taps = 4 };
+    for (int d = 0; d < s->dims; d++) {
+        struct node *cell, *into = cell_of(s, places(s, d), &cell);
+        if (tape_failed(tape)) return s->x;
+        cubic_weights(tape, into, t.weight[d]);
+        for (int k = 0; k < 4; k++) {
+            t.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
+            if (tape_failed(tape)) return s->x;
+            for (size_t i = 0; i < cell->n; i++)
+                t.index[d][k][i] =
+                    to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
+        }
+    }
+    return weighted_sum(s, &t);
+}
+
+/* ---- nearest
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
+
+/* How near half-way a place may be rounded either way. */
+static double tie_width(const struct sampler *s, int dim)
+{
+    double unit = dtype_ulp(s->grid->dtype == DT_F64 ? DT_F64 : DT_F32, 1);
+    return 8 * unit * (double)(s->size[dim] + 1);
+}
+
+/* The device's result where it has the value of another input that is as near. */
+static void settle_nearest(const struct sampler *s, int64_t **index, struct node *const *at)
+{
+    const struct tensor *got = call_device_output(s->call, 0);
+    struct tensor dense;
+    if (!got || dtype_is_complex(got->dtype) ||
+        tensor_elements(got) != s->batch * s->channels * s->points ||
+        tensor_densify(&dense, s->tape->arena, got).code)
+        return;
+    double *theirs =
+        tape_allocate(s->tape, s->batch * s->channels * s->points, sizeof *theirs);
+    const double *x = node_values(s->tape, s->x);
+    size_t plane = 1;
+    if (!theirs) return;
+    dtype_to_double(theirs, dense.data, dense.dtype, s->batch * s->channels * s->points);
+    for (int d = 0; d < s->dims; d++) plane *= (size_t)s->size[d];
+    for (size_t i = 0; i < s->batch * s->points; i++)
+        for (int d = 0; d < s->dims; d++) {
+            double place = at[d]->value[i], half = place - floor(place) - 0.5;
+            if (!(fabs(half) <= tie_width(s, d))) continue;
+            int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
+            size_t first = i / s->points * s->channels, p = i % s->points;
+            for (int64_t choice = 0; choice < 2;
+                 choice++) { /* the one channel 0 agrees with */
+                int64_t flat = 0;
+                index[d][i] = choice ? other : own;
+                for (int e = 0; e < s->dims && flat >= 0; e++)
+                    flat = index[e][i] < 0 || index[e][i] >= s->size[e]
+                               ? -1
+                               : flat * s->size[e] + index[e][i];
+                double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
+                if (have == theirs[first * s->points + p]) break;
+                if (choice) index[d][i] = own;
+            }
+        }
+}
+
+static struct node *nearest(const struct sampler *s)
+{
+    struct tape *tape = s->tape;
+    struct node *at[MOST_DIMS], *zero = NULL;
+    int64_t *index[MOST_DIMS];
+    for (int d = 0; d < s->dims; d++) {
+        at[d] = padded_places(s, places(s, d), s->size[d]);
+        index[d] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
+        const double *value = node_values(tape, at[d]);
+        if (tape_failed(tape)) return s->x;
+        for (size_t i = 0; i < at[d]->n; i++) index[d][i] = to_index(nearbyint(value[i]));
+        struct node *none = node_scale(tape, places(s, d), 0);
+        zero = zero ? node_add(tape, zero, none) : none;
+    }
+    settle_nearest(s, index, at);
+    struct node *y = gathered(s, index);
+    /* The grid's gradient is zero, not absent. */
+    return s->grid->tracked
+               ? node_straight_through(tape, y, node_add(tape, y, over_channels(s, zero)))
+               : y;
+}
+
+/* ---- grid_sample
+
+ * * ---------------------------------------------------------------------------------------
+ */
+
+static bool open_sampler(struct sampler *s, struct call *call)
+{
+    *s = (struct sampler){ .call = call,
+                           .tape = call->tape,
+                           .x = call_tensor(call, "input"),
+                           .grid = call_tensor(call, "grid") };
+    const struct node *x = s->x, *grid = s->grid;
+    if (tape_failed(call->tape)) return false;
+    s->dims = x->rank - 2;
+    s->align = call_bool(call, "align_corners");
+    if (s->dims < 2 || s->dims > MOST_DIMS || grid->rank != x->rank ||
+        grid->shape[0] != x->shape[0] || grid->shape[grid->rank - 1] != s->dims ||
+        x->integer || grid->integer) {
+        call_fail(call, "input and grid do not fit each other");
+        return false;
+    }
+    s->rank = x->rank;
+    s->batch = (size_t)x->shape[0];
+    s->channels = (size_t)x->shape[1];
+    s->points = 1;
+    s->shape[0] = x->shape[0];
+    s->shape[1] = x->shape[1];
+    for (int d = 0; d < s->dims; d++) {
+        s->size[d] = x->shape[d + 2];
+        s->shape[d + 2] = grid->shape[d + 1];
+        s->points *= (size_t)grid->shape[d + 1];
+        if (!s->size[d]) call_fail(call, "an empty input cannot be sampled");
+    }
+    return !tape_failed(call->tape);
+}
+
+/* The index of a name in a list, or the number itself (torch.grid_sampler). */
+static int choice(struct call *call, const char *name, const char *const *names)
+{
+    const struct value *value = call_value(call, name);
+    if (value->kind == VALUE_INT && value->integer >= 0 && value->integer < 3)
+        return (int)value->integer;
+    for (int k = 0; k < 3; k++)
+        if (value->kind == VALUE_STRING && !strcmp(value->string, names[k])) return k;
+    call_fail(call, "an unknown value of '%s'", name);
+    return 0;
+}
+
+/* text: the parameter that has the mode. */
+static void grid_sample(struct call *call)
+{
+    static const char *const mode_names[] = { "bilinear", "nearest", "bicubic" };
+    static const char *const padding_names[] = { "zeros", "border", "reflection" };
+    struct sampler s;
+    if (!open_sampler(&s, call)) return;
+    s.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
+    s.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
+    if (s.mode == GRID_BICUBIC && s.dims != 2)
+        call_fail(call, "bicubic sampling is for 2 spatial dimensions");
+    if (tape_failed(call->tape)) return;
+    struct node *y = s.mode == GRID_BILINEAR  ? bilinear(&s)
+                     : s.mode == GRID_NEAREST ? nearest(&s)
+                                              : bicubic(&s);
+    call_return_typed(call, y, s.x->dtype);
+}
+
+/* ---- affine_grid
+
+ * *
+ -----------------------------------------------------------------------------------------
+ */
+
+/* n places from -1 to 1: of centres, or with aligned corners from end to end. */
+static struct node *base_places(struct tape *tape, int64_t n, bool align)
+{
+    struct node *i = node_new_real(tape, DT_NONE, 1, &n);
+    if (tape_failed(tape)) return i;
+    for (int64_t k = 0; k < n; k++) i->value[k] = (double)(2 * k - (n - 1));
+    if (n == 1) return i; /* a single place lies in the middle */
+    return node_divide(tape, i, node_scalar(tape, (double)(align ? n - 1 : n)));
+}
+
+static void affine_grid(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *theta = call_tensor(call, "theta");
+    int64_t size[MOST_DIMS + 2], spatial[MOST_DIMS + 1];
+    int dims = call_ints(call, "size", size, MOST_DIMS + 2) - 2;
+    bool align = call_bool(call, "align_corners");
+
+    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] ||
+        theta->shape[1] != dims || theta->shape[2] != dims + 1) {
+        call_fail(call, "theta and size do not fit each other");
+        return;
+    }
+    int64_t points = 1;
+    for (int d = 0; d < dims; d++) {
+        spatial[d] = size[d + 2];
+        if (spatial[d] < 1 || spatial[d] > INT32_MAX ||
+            __builtin_mul_overflow(points, spatial[d], &points)) {
+            call_fail(call, "a grid extent of %lld", (long long)spatial[d]);
+            return;
+        }
+    }
+    spatial[dims] = 1;
+    struct node *columns[MOST_DIMS + 1];
+    for (int k = 0; k < dims; k++) { /* x, y, z: the last spatial dimension first */
+        int64_t own[MOST_DIMS + 1] = { 1, 1, 1, 1 };
+        own[dims - 1 - k] = spatial[dims - 1 - k];
+        struct node *base =
+            node_reshape(tape, base_places(tape, spatial[dims - 1 - k], align), dims + 1, own);
+        columns[k] = node_broadcast(tape, base, dims + 1, spatial);
+    }
+    columns[dims] = node_constant(tape, DT_NONE, 1, dims + 1, spatial);
+    struct node *base = node_concatenate(tape, columns, dims + 1, dims);
+    base = node_reshape(tape, base, 3, (int64_t[]){ 1, points, dims + 1 });
+    struct node *grid = node_matmul(tape, base, false, theta, true);
+    int64_t shape[MOST_DIMS + 2] = { size[0] };
+    memcpy(shape + 1, spatial, (size_t)dims * sizeof *shape);
+    shape[dims + 1] = dims;
+    call_return_typed(call, node_reshape(tape, grid, dims + 2, shape), theta->dtype);
+}
+
+/* clang-format off */
+const struct op ops_grid[] = {
+    { "grid_sample", FUNCTIONAL, "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None)", grid_sample, OP_ONE_NODE, 0, "mode" },
+    { "grid_sampler|grid_sampler_2d|grid_sampler_3d", TORCH | ATEN, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", grid_sample, OP_ONE_NODE, 0, "interpolation_mode" },
+    { "affine_grid", FUNCTIONAL, "(Tensor theta, int[] size, bool? align_corners=None)", affine_grid, OP_ONE_NODE, 0, NULL },
+    { "affine_grid_generator", TORCH | ATEN, "(Tensor theta, int[] size, bool align_corners)", affine_grid, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(grid);

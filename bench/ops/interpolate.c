@@ -1,0 +1,255 @@
+/* interpolate and its older names: nearest, area, linear, cubic, with and without
+ * antialiasing. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/op.h"
+#include "bench/primitives/resample.h"
+
+enum { SPATIAL = 3 };
+
+/* Extents of the result and, where the caller's factors count, the factors (else 0). */
+struct sizes {
+    int dims;
+    int64_t out[SPATIAL];
+    double scale[SPATIAL];
+};
+
+static const struct value *item_of(const struct value *list, int k)
+{
+    return value_is_sequence(list) ? &list->list.items[list->list.count == 1 ? 0 : k]
+                                   : list;
+}
+
+static bool length_fits(struct call *call, const struct value *list, int dims,
+                        const char *name)
+{
+    if (!value_is_sequence(list) || list->list.count == (size_t)dims ||
+        list->list.count == 1)
+        return true;
+    call_fail(call, "%s has %zu items for %d spatial dimensions", name, list->list.count,
+              dims);
+    return false;
+}
+
+/* `size` or `scale_factor`; with `recompute` the factors only make the size. */
+static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
+                       bool recompute)
+{
+    const struct value *size = call_value(call, "size"),
+                       *factor = call_value(call, "scale_factor");
+    memset(s, 0, sizeof *s);
+    s->dims = x->rank - 2;
+    if (tape_failed(call->tape)) return false;
+    if (s->dims < 1 || s->dims > SPATIAL) {
+        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d",
+                  x->rank);
+        return false;
+    }
+    bool sized = size->kind != VALUE_NONE;
+    if (sized == (factor->kind != VALUE_NONE))
+        call_fail(call, "either size or scale_factor is needed");
+    if (tape_failed(call->tape) ||
+        !length_fits(call, sized ? size : factor, s->dims, sized ? "size" : "scale_factor"))
+        return false;
+    for (int k = 0; k < s->dims; k++) {
+        const struct value *item = item_of(sized ? size : factor, k);
+        double number = item->kind == VALUE_INT     ? (double)item->integer
+                        : item->kind == VALUE_FLOAT ? item->real
+                                                    : NAN;
+        double out = sized ? number : floor((double)x->shape[k + 2] * number);
+        if (!(out >= 1 && out < 0x1p31) || x->shape[k + 2] < 1) {
+            call_fail(call, "a result extent of %g", out);
+            return false;
+        }
+        s->out[k] = (int64_t)out;
+        s->scale[k] = sized || recompute ? 0 : number;
+    }
+    return true;
+}
+
+/* ---- nearest ------------------------------------------------------------------------ */
+
+/* Source of output o: floor(o r), or floor((o + 1/2) r) exactly centred, in float or
+ * double. PyTorch's kernels use one or the other; where r is inexact they can differ by
+ * one. */
+static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, bool exact,
+                              bool single)
+{
+    double at;
+    if (!exact && in == out) return o;
+    if (single) {
+        float r = scale > 0 ? (float)(1 / scale) : (float)in / (float)out;
+        at = exact ? ((double)o + 0.5) * (double)r : (double)((float)o * r);
+    } else {
+        double r = scale > 0 ? 1 / scale : (double)in / (double)out;
+        at = ((double)o + (exact ? 0.5 : 0)) * r;
+    }
+    int64_t source = (int64_t)floor(at);
+    return source < in - 1 ? source : in - 1;
+}
+
+/* Sources along spatial dimension k; true when float and double agree on all of them. */
+static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x,
+                            int k, bool exact, bool single)
+{
+    bool agree = true;
+    for (int64_t o = 0; o < s->out[k]; o++) {
+        int64_t in = x->shape[k + 2];
+        index->integer[o] = nearest_source(o, in, s->out[k], s->scale[k], exact, single);
+        agree = agree && index->integer[o] ==
+                             nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
+    }
+    return agree;
+}
+
+static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s,
+                               bool exact, bool single, bool *agree)
+{
+    *agree = true;
+    for (int k = 0; k < s->dims && !tape_failed(call->tape); k++) {
+        struct node *index = node_new_integer(call->tape, DT_I64, 1, &s->out[k]);
+        if (tape_failed(call->tape)) break;
+        *agree = nearest_sources(index, s, x, k, exact, single) && *agree;
+        x = node_index_select(call->tape, x, k + 2, index);
+    }
+    return x;
+}
+
+/* How many elements of y the device does not have. */
+static size_t differing(struct call *call, struct node *y, const struct tensor *got)
+{
+    struct tensor dense;
+    size_t count = 0;
+    if (tensor_densify(&dense, call->tape->arena, got).code) return 0;
+    double *value = tape_allocate(call->tape, y->n, sizeof *value);
+    const double *own = node_values(call->tape, y);
+    if (!value) return 0;
+    dtype_to_double(value, dense.data, dense.dtype, y->n);
+    for (size_t i = 0; i < y->n; i++) count += value[i] != own[i] && !isnan(own[i]);
+    return count;
+}
+
+/* In the arithmetic of the dtype, unless the device's result is nearer to the other's. */
+static struct node *nearest(struct call *call, struct node *x, const struct sizes *s,
+                            bool exact)
+{
+    bool agree, single = x->dtype != DT_F64;
+    struct node *y = nearest_in(call, x, s, exact, single, &agree);
+    if (agree || tape_failed(call->tape)) return y;
+    const struct tensor *got = call_device_output(call, 0);
+    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != y->n) return y;
+    struct node *other = nearest_in(call, x, s, exact, !single, &agree);
+    return differing(call, other, got) < differing(call, y, got) ? other : y;
+}
+
+/* ---- modes -------------------------------------------------------------------------- */
+
+/* Adaptive averages, one dimension after the other. */
+static struct node *area(struct call *call, struct node *x, const struct sizes *s)
+{
+    struct tape *tape = call->tape;
+    for (int k = 0; k < s->dims && !tape_failed(tape); k++) {
+        int64_t in = x->shape[k + 2], out = s->out[k], shape[SPATIAL] = { out, 1, 1 };
+        int64_t *start = tape_allocate(tape, 2 * (size_t)out, sizeof *start),
+                *end = start + out;
+        struct node *count = node_new_real(tape, DT_NONE, s->dims - k, shape);
+        if (tape_failed(tape)) break;
+        for (int64_t o = 0; o < out; o++) {
+            start[o] = o * in / out;
+            end[o] = ((o + 1) * in + out - 1) / out;
+            count->value[o] = (double)(end[o] - start[o]);
+        }
+        x = node_taps(tape, x, k + 2, taps_windows(tape, (size_t)in, (size_t)out, start, end));
+        x = node_divide(tape, x, count);
+    }
+    return x;
+}
+
+static struct node *resampled(struct call *call, struct node *x, const struct sizes *s,
+                              enum resample_kind kind, bool align_corners)
+{
+    for (int k = s->dims - 1; k >= 0 && !tape_failed(call->tape); k--) {
+        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k],
+                              align_corners };
+        /* PyTorch copies where the extent stays, also under a factor near 1. */
+        if (kind == RESAMPLE_LINEAR && r.in == r.out) continue;
+        x = node_taps(call->tape, x, k + 2, resample_taps(call->tape, &r));
+    }
+    return x;
+}
+
+static const struct {
+    const char *name;
+    int dims; /* 0: any */
+    enum { MODE_NEAREST, MODE_NEAREST_EXACT, MODE_AREA, MODE_LINEAR, MODE_CUBIC } mode;
+} modes[] = {
+    { "nearest", 0, MODE_NEAREST }, { "nearest-exact", 0, MODE_NEAREST_EXACT },
+    { "area", 0, MODE_AREA },       { "linear", 1, MODE_LINEAR },
+    { "bilinear", 2, MODE_LINEAR }, { "trilinear", 3, MODE_LINEAR },
+    { "bicubic", 2, MODE_CUBIC },
+};
+
+static void interpolate_as(struct call *call, const char *mode, bool align_corners,
+                           bool recompute, bool antialias)
+{
+    struct node *x = call_tensor(call, "input");
+    size_t m = 0;
+    struct sizes s;
+
+    while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
+    if (m == sizeof modes / sizeof *modes) {
+        call_fail(call, "an unknown interpolation mode '%s'", mode);
+        return;
+    }
+    if (!read_sizes(&s, call, x, recompute || modes[m].mode == MODE_AREA)) return;
+    if (modes[m].dims && modes[m].dims != s.dims) {
+        call_fail(call, "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
+                  modes[m].dims, s.dims);
+        return;
+    }
+    struct node *y;
+    switch (modes[m].mode) {
+    case MODE_NEAREST:
+        y = nearest(call, x, &s, false);
+        break;
+    case MODE_NEAREST_EXACT:
+        y = nearest(call, x, &s, true);
+        break;
+    case MODE_AREA:
+        y = area(call, x, &s);
+        break;
+    case MODE_LINEAR:
+        y = resampled(call, x, &s, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
+                      align_corners);
+        break;
+    default:
+        y = resampled(call, x, &s, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
+                      align_corners);
+        break;
+    }
+    call_return_typed(call, y, x->dtype);
+}
+
+static void interpolate(struct call *call)
+{
+    interpolate_as(call, call_string(call, "mode"), call_bool(call, "align_corners"),
+                   call_bool(call, "recompute_scale_factor"), call_bool(call, "antialias"));
+}
+
+/* upsample_nearest and upsample_bilinear: text is the mode; the latter aligns corners. */
+static void upsample(struct call *call)
+{
+    interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false,
+                   false);
+}
+
+/* clang-format off */
+const struct op ops_interpolate[] = {
+    { "interpolate", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False)", interpolate, OP_ONE_NODE, 0, NULL },
+    { "upsample", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, *, bool? recompute_scale_factor=None, bool antialias=False)", interpolate, OP_ONE_NODE, 0, NULL },
+    { "upsample_nearest", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None)", upsample, OP_ONE_NODE, 0, "nearest" },
+    { "upsample_bilinear", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None)", upsample, OP_ONE_NODE, 0, "bilinear" },
+};
+/* clang-format on */
+OP_TABLE_END(interpolate);

@@ -1,0 +1,484 @@
+/* Linear algebra whose results are determined: inverses, solutions, determinants, Cholesky and LU
+ * factors, powers and exponentials, singular values. Factorizations that are unique only up to
+ * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
+#include <string.h>
+
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/compose.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/matrix.h"
+
+/* x as (batch, rows, columns) of its last two dimensions. */
+static struct node *as_batch(struct call *call, struct node *x)
+{
+    if (tape_failed(call->tape)) return x;
+    if (x->rank < 2) {
+        call_fail(call, "%s needs at least two dimensions", call->c->api);
+        return x;
+    }
+    int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
+    for (int d = 0; d < x->rank - 2; d++) shape[0] *= x->shape[d];
+    return node_reshape(call->tape, x, 3, shape);
+}
+
+/* y (batch, ...) with the leading dimensions of `like` in place of the batch. */
+static struct node *with_leading(struct tape *tape, struct node *y, const struct node *like)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (tape_failed(tape)) return y;
+    for (int d = 0; d < like->rank - 2; d++) shape[rank++] = like->shape[d];
+    for (int d = 1; d < y->rank; d++) shape[rank++] = y->shape[d];
+    return node_reshape(tape, y, rank, shape);
+}
+
+/* f of a complex batch, by that of the real blocks [[re, -im], [im, re]]: for analytic f of matrices. */
+static struct node *by_blocks(struct tape *tape, struct node *a, struct node *(*f)(struct tape *, struct node *))
+{
+    if (tape_failed(tape) || !a->imaginary) return f(tape, a);
+    int64_t rows = a->shape[1], columns = a->shape[2];
+    struct node *re = node_real_part(tape, a), *im = node_imaginary_part(tape, a);
+    struct node *top = node_concatenate(tape, (struct node *[]){ re, node_negate(tape, im) }, 2, 2);
+    struct node *bottom = node_concatenate(tape, (struct node *[]){ im, re }, 2, 2);
+    struct node *y = f(tape, node_concatenate(tape, (struct node *[]){ top, bottom }, 2, 1));
+    if (tape_failed(tape)) return a;
+    struct node *left = node_slice(tape, y, 2, 0, rows, 1);
+    return node_complex(tape, node_slice(tape, left, 1, 0, columns, 1), node_slice(tape, left, 1, columns, columns, 1));
+}
+
+static struct node *inverse_of(struct tape *tape, struct node *a)
+{
+    return by_blocks(tape, a, node_inverse);
+}
+
+/* Factors, determinants and singular values of complex matrices are not computed. */
+static void refuse_complex(struct call *call, const struct node *x)
+{
+    if (!tape_failed(call->tape) && x->imaginary) call_fail(call, "%s of complex matrices is not in the catalogue", call->c->api);
+}
+
+static void return_info(struct call *call, const struct node *like)
+{
+    if (tape_failed(call->tape)) return;
+    call_return(call, node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
+}
+
+/* detail 1: followed by info. */
+static void inverse(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, with_leading(call->tape, inverse_of(call->tape, as_batch(call, x)), x), x->dtype);
+    if (call->op->detail) return_info(call, x);
+}
+
+static void cholesky(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    refuse_complex(call, x);
+    struct node *l = node_cholesky(tape, as_batch(call, x));
+    if (call_bool(call, "upper") && !tape_failed(tape)) l = node_transpose(tape, l, 1, 2);
+    call_return_typed(call, with_leading(tape, l, x), x->dtype);
+    if (call->op->detail) return_info(call, x);
+}
+
+/* A^-1 B by the inverse; a vector B is a column. */
+static struct node *solution(struct call *call, struct node *a, struct node *b)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return b;
+    struct node *x = with_leading(tape, inverse_of(tape, as_batch(call, a)), a);
+    bool vector = b->rank == 1 || (b->rank == a->rank - 1 && !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
+    if (!vector) return compose_matmul(tape, x, b);
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, b->shape, sizeof shape);
+    shape[b->rank] = 1;
+    struct node *y = compose_matmul(tape, x, node_reshape(tape, b, b->rank + 1, shape));
+    return tape_failed(tape) ? y : node_reshape(tape, y, y->rank - 1, y->shape);
+}
+
+static void solve(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
+    struct node *x;
+    if (call_bool(call, "left") || tape_failed(tape)) {
+        x = solution(call, a, b);
+    } else {
+        x = compose_matmul(tape, b, with_leading(tape, inverse_of(tape, as_batch(call, a)), a));
+    }
+    call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
+    if (call->op->detail) return_info(call, a);
+}
+
+/* PyTorch's gradient of A = L L^T: (G + G^T) L with L as it was given, both triangles. */
+static void product_gradient(struct tape *tape, struct node *node, struct node *cotangent, const void *parameters)
+{
+    struct node *l = node->inputs[1];
+    struct node *both = node_add(tape, cotangent, node_transpose(tape, cotangent, 1, 2));
+    bool upper = *(const bool *)parameters;
+    tape_accumulate(tape, l, upper ? node_matmul(tape, l, false, both, false) : node_matmul(tape, both, false, l, false));
+}
+
+/* The matrix whose triangular factor is given: L L^T, or U^T U. Only the triangle is read. */
+static struct node *factored(struct tape *tape, struct node *factor, bool upper)
+{
+    bool *parameters = tape_allocate(tape, 1, sizeof *parameters);
+    if (!parameters) return factor;
+    *parameters = upper;
+    struct node *t = node_triangle(tape, factor, upper ? 1 : -1, 0);
+    struct node *a = node_matmul(tape, t, upper, t, !upper);
+    return node_stated_gradient(tape, a, 1, &factor, product_gradient, parameters);
+}
+
+/* (L L^T)^-1 B: cholesky_solve(B, L); detail 1: cholesky_inverse(L). */
+static void cholesky_solve(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *factor = call_tensor(call, call->op->detail ? "input" : "input2");
+    bool upper = call_bool(call, "upper");
+    refuse_complex(call, factor);
+    struct node *full = node_inverse(tape, factored(tape, as_batch(call, factor), upper));
+    full = with_leading(tape, full, factor);
+    call_return_typed(call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")), factor->dtype);
+}
+
+/* op(A) X = B for triangular A. Also returns A, as PyTorch's older function does. */
+static void triangular_solve(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
+    struct node *t = node_triangle(tape, as_batch(call, a), call_bool(call, "upper") ? 1 : -1, 0);
+    if (call_bool(call, "unitriangular") && !tape_failed(tape)) {
+        int64_t n = t->shape[1], shape[3] = { 1, n, n };
+        struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
+        for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
+        struct node *strict = node_triangle(tape, t, call_bool(call, "upper") ? 1 : -1, call_bool(call, "upper") ? 1 : -1);
+        t = node_add(tape, strict, eye);
+    }
+    if (call_bool(call, "transpose") && !tape_failed(tape)) t = node_transpose(tape, t, 1, 2);
+    struct node *x = compose_matmul(tape, with_leading(tape, inverse_of(tape, t), a), b);
+    call_return_typed(call, x, b->dtype);
+    call_return(call, node_scale(tape, a, 1));
+}
+
+static void determinant(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    refuse_complex(call, x);
+    struct node *det = node_determinant(tape, as_batch(call, x));
+    if (tape_failed(tape)) return;
+    det = node_reshape(tape, det, x->rank - 2, x->shape);
+    switch (call->op->detail) {
+    case 0: call_return_typed(call, det, x->dtype); break;
+    case 1: call_return_typed(call, node_apply(tape, "log", det), x->dtype); break;
+    default:
+        call_return_typed(call, node_apply(tape, "sign", node_detach(tape, det)), x->dtype);
+        call_return_typed(call, node_apply(tape, "log", node_apply(tape, "abs", det)), x->dtype);
+    }
+}
+
+static struct node *identity_like(struct tape *tape, const struct node *x)
+{
+    int64_t n = x->shape[1];
+    struct node *eye = node_constant(tape, x->dtype, 0, 3, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < eye->n; i++)
+        eye->value[i] = i / (size_t)n % (size_t)n == i % (size_t)n;
+    return eye;
+}
+
+static void matrix_power(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *base = as_batch(call, x);
+    int64_t n = call_int(call, "n");
+    if (tape_failed(tape)) return;
+    if (base->shape[1] != base->shape[2]) {
+        call_fail(call, "a square matrix is needed");
+        return;
+    }
+    if (n < 0) base = inverse_of(tape, base);
+    struct node *result = NULL;
+    for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k && !tape_failed(tape); k >>= 1) {
+        if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
+        if (k > 1) base = node_matmul(tape, base, false, base, false);
+    }
+    if (!result) result = node_add(tape, node_scale(tape, base, 0), identity_like(tape, base));
+    call_return_typed(call, with_leading(tape, result, x), x->dtype);
+}
+
+static void matrix_exponential(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, with_leading(tape, by_blocks(tape, as_batch(call, x), node_matrix_exponential), x), x->dtype);
+}
+
+static void lu_factor(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *pivots;
+    refuse_complex(call, x);
+    struct node *lu = node_lu(tape, as_batch(call, x), &pivots);
+    call_return_typed(call, with_leading(tape, lu, x), x->dtype);
+    if (tape_failed(tape)) return;
+    int64_t shape[TENSOR_MAX_RANK];
+    memcpy(shape, x->shape, sizeof shape);
+    call_return(call, node_reshape(tape, pivots, x->rank - 1, shape));
+    if (call->op->detail || (call->op->text && call_bool(call, call->op->text))) return_info(call, x);
+}
+
+/* A tolerance that drops singular values leaves another inverse than the exact one. */
+static void refuse_truncation(struct call *call, const struct node *x, struct node *a)
+{
+    static const char *const names[] = { "rcond", "rtol", "atol" };
+    for (int k = 0; k < 3 && !tape_failed(call->tape); k++) {
+        if (call_is_none(call, names[k]) || a->imaginary) continue;
+        double limit = call_real(call, names[k]);
+        const struct node *s = node_singular_values(call->tape, node_detach(call->tape, node_to_real(call->tape, a)));
+        if (tape_failed(call->tape) || !s->n) return;
+        size_t count = (size_t)s->shape[1];
+        for (size_t b = 0; b < s->n; b += count)
+            if (s->value[b + count - 1] <= (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1)))
+                call_fail(call, "%s drops singular values: not in the catalogue", names[k]);
+    }
+}
+
+/* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
+static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent, const void *parameters)
+{
+    (void)node, (void)cotangent, (void)parameters;
+    tape_fail(tape, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
+}
+
+/* Moore-Penrose inverse of a matrix of full rank: (A^T A)^-1 A^T or A^T (A A^T)^-1. */
+static void pseudo_inverse(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
+    if (!tape_failed(tape) && call_bool(call, "hermitian")) { /* only the lower triangle is read */
+        refuse_complex(call, x);
+        struct node *below = node_triangle(tape, a, -1, -1);
+        struct node *whole = node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
+        a = node_stated_gradient(tape, node_detach(tape, whole), 1, &a, refuse_gradient, NULL);
+    }
+    refuse_truncation(call, x, a);
+    if (!tape_failed(tape) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
+    if (tape_failed(tape)) return;
+    if (a->shape[1] == a->shape[2]) {
+        y = inverse_of(tape, a);
+    } else if (a->shape[1] > a->shape[2]) {
+        y = node_matmul(tape, node_inverse(tape, node_matmul(tape, a, true, a, false)), false, a, true);
+    } else {
+        y = node_matmul(tape, a, true, node_inverse(tape, node_matmul(tape, a, false, a, true)), false);
+    }
+    call_return_typed(call, with_leading(tape, y, x), x->dtype);
+}
+
+static struct node *singular_values(struct call *call, struct node *x)
+{
+    refuse_complex(call, x);
+    return with_leading(call->tape, node_singular_values(call->tape, as_batch(call, x)), x);
+}
+
+static void svdvals(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return_typed(call, singular_values(call, x), x->dtype);
+}
+
+static void nuclear_norm(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (tape_failed(call->tape)) return;
+    struct node *y = node_sum(call->tape, s, 1u << (s->rank - 1), false);
+    if (call_bool(call, "keepdim")) {
+        int64_t shape[TENSOR_MAX_RANK];
+        memcpy(shape, x->shape, sizeof shape);
+        shape[x->rank - 2] = shape[x->rank - 1] = 1;
+        y = node_reshape(call->tape, y, x->rank, shape);
+    }
+    call_return_typed(call, y, x->dtype);
+}
+
+/* Number of singular values above the tolerance. */
+static void matrix_rank(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (tape_failed(tape)) return;
+    const char *names[2] = { "rtol", call_is_none(call, "tol") ? "atol" : "tol" };
+    double relative = 0, absolute = 0;
+    for (int k = 0; k < 2; k++)
+        if (!call_is_none(call, names[k])) *(k ? &absolute : &relative) = call_real(call, names[k]);
+    int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    if (call_is_none(call, "rtol") && absolute == 0 && call_is_none(call, "tol"))
+        relative = (double)(rows > columns ? rows : columns) * dtype_ulp(x->dtype, 1);
+    size_t k = (size_t)s->shape[s->rank - 1];
+    struct node *rank = node_new_integer(tape, DT_I64, s->rank - 1, s->shape);
+    for (size_t b = 0; !tape_failed(tape) && b < rank->n; b++) {
+        int64_t count = 0;
+        for (size_t i = 0; i < k; i++) {
+            double limit = s->value[b * k] * relative;
+            count += s->value[b * k + i] > (limit > absolute ? limit : absolute);
+        }
+        rank->integer[b] = count;
+    }
+    call_return(call, rank);
+}
+
+/* Ratio of the largest singular value to the smallest (p None, 2 or -2). */
+static void condition(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (tape_failed(tape)) return;
+    double p = call_is_none(call, "p") ? 2 : call_value(call, "p")->kind == VALUE_STRING ? 0 : call_real(call, "p");
+    if (p != 2 && p != -2) {
+        call_fail(call, "cond is in the catalogue for p = 2 and p = -2");
+        return;
+    }
+    int64_t k = s->shape[s->rank - 1];
+    struct node *first = node_slice(tape, s, s->rank - 1, 0, 1, 1), *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
+    struct node *ratio = p == 2 ? node_divide(tape, first, last) : node_divide(tape, last, first);
+    if (!tape_failed(tape)) call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
+}
+
+/* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
+static void cross(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank, dim = -1;
+    if (tape_failed(tape)) return;
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
+        call_fail(call, "the shapes do not broadcast");
+        return;
+    }
+    a = node_broadcast(tape, a, rank, shape);
+    b = node_broadcast(tape, b, rank, shape);
+    if (!call_is_none(call, "dim")) dim = call_dim(call, "dim", rank);
+    for (int d = 0; d < rank && dim < 0; d++)
+        if (shape[d] == 3) dim = d;
+    if (dim < 0 || shape[dim] != 3) {
+        call_fail(call, "cross needs a dimension of extent 3");
+        return;
+    }
+    struct node *turned[2][2]; /* [a, b] by one place, by two */
+    struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
+    for (int k = 0; k < 2; k++)
+        for (int by = 1; by <= 2; by++) {
+            struct node *parts[2] = { node_slice(tape, operands[k], dim, by, 3 - by, 1),
+                                      node_slice(tape, operands[k], dim, 0, by, 1) };
+            turned[k][by - 1] = node_concatenate(tape, parts, 2, dim);
+        }
+    struct node *y = node_subtract(tape, node_multiply(tape, turned[0][0], turned[1][1]),
+                                   node_multiply(tape, turned[0][1], turned[1][0]));
+    call_return_typed(call, dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype) : y, dtype);
+}
+
+/* The solution of a tensor equation: A as a square matrix over the trailing dimensions. */
+static void tensor_solve(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
+    if (tape_failed(tape)) return;
+    int lead = b->rank;
+    int64_t n = (int64_t)b->n, square[3] = { 1, n, n }, column[3] = { 1, n, 1 };
+    int64_t dims[TENSOR_MAX_RANK];
+    int order[TENSOR_MAX_RANK], moved = call_ints(call, "dims", dims, TENSOR_MAX_RANK), at = 0;
+    uint32_t behind = 0; /* the dimensions that go to the end */
+    if (moved > a->rank || lead > a->rank) call_fail(call, "more dimensions than the tensor of coefficients has");
+    if (tape_failed(tape)) return;
+    for (int i = 0; i < moved; i++) {
+        int d = wrap_dim(call, dims[i], a->rank);
+        if (behind >> d & 1) call_fail(call, "a dimension is moved twice");
+        behind |= 1u << d;
+        order[a->rank - moved + i] = d;
+    }
+    if (tape_failed(tape)) return;
+    for (int d = 0; d < a->rank; d++)
+        if (!(behind >> d & 1)) order[at++] = d;
+    if (moved) a = node_permute(tape, a, order);
+    struct node *x = node_matmul(tape, inverse_of(tape, node_reshape(tape, a, 3, square)), false, node_reshape(tape, b, 3, column), false);
+    if (!tape_failed(tape)) call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
+}
+
+/* Covariance of variables in rows (detail 1: correlation coefficients). */
+static void covariance(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (tape_failed(tape)) return;
+    enum dtype dtype = call_float_type(call, &x, 1);
+    if (x->rank > 2) {
+        call_fail(call, "covariance takes at most two dimensions");
+        return;
+    }
+    int rank = x->rank;
+    int64_t rows[2] = { rank == 2 ? x->shape[0] : 1, rank ? x->shape[rank - 1] : 1 };
+    struct node *m = node_reshape(tape, node_to_real(tape, x), 2, rows);
+    struct node *weights = NULL, *aweights = NULL;
+    if (!call->op->detail) {
+        struct node *f = call_optional_tensor(call, "fweights"), *w = call_optional_tensor(call, "aweights");
+        if (f) weights = node_to_real(tape, f);
+        if (w) aweights = node_to_real(tape, w);
+        if (aweights) weights = weights ? node_multiply(tape, weights, aweights) : aweights;
+    }
+    double correction = call->op->detail ? 1 : call_real(call, "correction");
+    struct node *total = weights ? node_sum(tape, weights, 1, false) : node_scalar(tape, (double)rows[1]);
+    struct node *mean = node_divide(tape, node_sum(tape, weights ? node_multiply(tape, m, weights) : m, 2, true), total);
+    struct node *norm = node_offset(tape, total, -correction);
+    if (aweights && correction != 0) {
+        struct node *share = node_sum(tape, node_multiply(tape, weights, aweights), 1, false);
+        norm = node_subtract(tape, total, node_scale(tape, node_divide(tape, share, total), correction));
+    }
+    struct node *d = node_subtract(tape, m, mean);
+    struct node *other = node_transpose(tape, weights ? node_multiply(tape, d, weights) : d, 0, 1);
+    struct node *c = compose_matmul(tape, d, node_conjugate(tape, other));
+    c = node_divide(tape, c, norm);
+    if (call->op->detail) refuse_complex(call, x);
+    if (call->op->detail && !tape_failed(tape)) {
+        int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
+        struct node *deviation = node_apply(tape, "sqrt", node_view(tape, c, 1, count, stride, 0));
+        c = node_divide(tape, node_divide(tape, c, node_reshape(tape, deviation, 2, column)), deviation);
+    }
+    if (rows[0] == 1 && !tape_failed(tape)) c = node_reshape(tape, c, 0, NULL); /* PyTorch squeezes */
+    call_return_typed(call, c, dtype);
+}
+
+/* clang-format off */
+const struct op ops_linalg[] = {
+    { "inverse|linalg.inv|inv", TORCH | TENSOR, "(Tensor input)", inverse, 0, 0, NULL },
+    { "linalg.inv_ex|inv_ex", TORCH, "(Tensor input, *, bool check_errors=False)", inverse, 0, 1, NULL },
+    { "cholesky|linalg.cholesky", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky, 0, 0, NULL },
+    { "linalg.cholesky_ex|cholesky_ex", TORCH, "(Tensor input, *, bool upper=False, bool check_errors=False)", cholesky, 0, 1, NULL },
+    { "cholesky_solve", TORCH | TENSOR, "(Tensor input, Tensor input2, bool upper=False)", cholesky_solve, 0, 0, NULL },
+    { "cholesky_inverse", TORCH | TENSOR, "(Tensor input, bool upper=False)", cholesky_solve, 0, 1, NULL },
+    { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
+    { "linalg.solve|solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
+    { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
+    { "linalg.tensorsolve|tensorsolve", TORCH, "(Tensor A, Tensor B, int[]? dims=None)", tensor_solve, 0, 0, NULL },
+    { "det|linalg.det", TORCH | TENSOR, "(Tensor input)", determinant, 0, 0, NULL },
+    { "logdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 1, NULL },
+    { "slogdet|linalg.slogdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 2, NULL },
+    { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
+    { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
+    { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },
+    { "linalg.lu_factor_ex|lu_factor_ex", TORCH, "(Tensor input, *, bool pivot=True, bool check_errors=False)", lu_factor, 0, 1, NULL },
+    { "lu", TENSOR | TORCH, "(Tensor input, bool pivot=True, bool get_infos=False)", lu_factor, 0, 0, "get_infos" },
+    { "pinverse|linalg.pinv|pinv", TORCH | TENSOR, "(Tensor input, Any rcond=None, bool hermitian=False, *, Any rtol=None, Any atol=None)", pseudo_inverse, 0, 0, NULL },
+    { "linalg.svdvals|svdvals", TORCH, "(Tensor input, *, str? driver=None)", svdvals, 0, 0, NULL },
+    { "nuclear_norm", TORCH, "(Tensor input, bool keepdim=False)", nuclear_norm, 0, 0, NULL },
+    { "linalg.matrix_rank|matrix_rank", TORCH, "(Tensor input, Any tol=None, bool hermitian=False, *, Any atol=None, Any rtol=None)", matrix_rank, OP_NO_GRADIENT, 0, NULL },
+    { "linalg.cond|cond", TORCH, "(Tensor input, Any p=None)", condition, 0, 0, NULL },
+    { "cross", TORCH | TENSOR, "(Tensor input, Tensor other, int? dim=None)", cross, 0, 0, NULL },
+    { "linalg.cross", TORCH, "(Tensor input, Tensor other, *, int dim=-1)", cross, 0, 0, NULL },
+    { "cov", TORCH | TENSOR, "(Tensor input, *, Scalar correction=1, Tensor? fweights=None, Tensor? aweights=None)", covariance, 0, 0, NULL },
+    { "corrcoef", TORCH | TENSOR, "(Tensor input)", covariance, 0, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(linalg);

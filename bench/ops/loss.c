@@ -1,0 +1,286 @@
+/* Losses that compare an input with a target element by element, then reduce.
+ *
+ * Each is written so that nothing cancels that need not: the cross entropy of a logit is
+ * (1 - t) softplus(x) + w t softplus(-x), whose terms are not negative.
+ */
+#include "bench/ops/loss_reduction.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/stated_gradient.h"
+
+/* Input, target and the dtype of the result. */
+struct pair {
+    struct node *x, *t;
+    enum dtype dtype;
+};
+
+static struct pair pair_of(struct call *call, const char *first, const char *second)
+{
+    struct pair p = { call_tensor(call, first), call_tensor(call, second), DT_NONE };
+    p.dtype = call_float_type(call, (struct node *[]){ p.x, p.t }, 2);
+    p.x = node_to_real(call->tape, p.x);
+    p.t = node_to_real(call->tape, p.t);
+    return p;
+}
+
+static struct node *number(struct call *call, const char *name)
+{
+    return node_scalar(call->tape, call_real(call, name));
+}
+
+static struct node *one_less(struct tape *tape, struct node *x)
+{
+    return node_subtract(tape, node_scalar(tape, 1), x);
+}
+
+static struct node *times_weight(struct call *call, struct node *loss)
+{
+    struct node *weight = call_optional_tensor(call, "weight");
+    return weight ? node_multiply(call->tape, loss, weight) : loss;
+}
+
+/* max(x, 0); the cotangent passes at 0. */
+static struct node *positive_part(struct tape *tape, struct node *x)
+{
+    struct node *zero = node_scalar(tape, 0);
+    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
+}
+
+/* ---- distances of input and target --------------------------------------------------------------- */
+
+static void mse_loss(struct call *call)
+{
+    struct pair p = pair_of(call, "input", "target");
+    struct node *d = node_subtract(call->tape, p.x, p.t);
+    call_return_typed(call, loss_reduced(call, node_apply(call->tape, "square", d)), p.dtype);
+}
+
+static void l1_loss(struct call *call)
+{
+    struct pair p = pair_of(call, "input", "target");
+    struct node *d = node_magnitude(call->tape, node_subtract(call->tape, p.x, p.t));
+    call_return_typed(call, loss_reduced(call, d), dtype_component(p.dtype));
+}
+
+/* d^2 / (2 width) within the width, scale (|d| - width / 2) beyond; smooth_l1: scale 1 and the
+ * parabola divided by the width; huber: the whole multiplied by it. */
+static void smooth_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    bool huber = call->op->detail != 0;
+    struct pair p = pair_of(call, "input", "target");
+    double width = call_real(call, huber ? "delta" : "beta");
+    struct node *d = node_subtract(tape, p.x, p.t), *size = node_apply(tape, "abs", d);
+    if (width == 0 && !huber) {
+        call_return_typed(call, loss_reduced(call, size), p.dtype);
+        return;
+    }
+    struct node *limit = node_scalar(tape, width);
+    struct node *inside = node_compare(tape, huber ? COMPARE_LE : COMPARE_LT, size, limit);
+    /* Zero where the line counts: the parabola of an infinite difference has no gradient there. */
+    struct node *near = node_select(tape, inside, d, node_scalar(tape, 0));
+    struct node *parabola = node_scale(tape, node_apply(tape, "square", near), 0.5);
+    struct node *line = node_subtract(tape, size, node_scalar(tape, 0.5 * width));
+    if (huber) line = node_multiply(tape, line, limit);
+    else parabola = node_divide(tape, parabola, limit);
+    call_return_typed(call, loss_reduced(call, node_select(tape, inside, parabola, line)), p.dtype);
+}
+
+/* ---- binary cross entropy -------------------------------------------------------------------------- */
+
+/* PyTorch's: (x - t) / max(x (1 - x), float32's 1e-12) toward x, log(1 - x) - log(x) toward t. */
+static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *x = node->inputs[1], *t = node->inputs[2], *least = node_scalar(tape, (double)1e-12f);
+    (void)parameters;
+    if (x->tracked) {
+        struct node *spread = node_multiply(tape, x, one_less(tape, x));
+        spread = node_select(tape, node_compare(tape, COMPARE_LT, spread, least), least, spread);
+        gradient_pass(tape, x, cotangent, node_divide(tape, node_subtract(tape, x, t), spread));
+    }
+    if (t->tracked)
+        gradient_pass(tape, t, cotangent,
+                      node_subtract(tape, node_apply(tape, "log1p", node_negate(tape, x)),
+                                    node_apply(tape, "log", x)));
+}
+
+/* -(t log x + (1 - t) log(1 - x)), the logarithms at least -100. */
+static void binary_cross_entropy(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *least = node_scalar(tape, -100);
+    struct node *yes = node_apply(tape, "log", p.x), *no = node_apply(tape, "log1p", node_negate(tape, p.x));
+    yes = node_select(tape, node_compare(tape, COMPARE_LT, yes, least), least, yes);
+    no = node_select(tape, node_compare(tape, COMPARE_LT, no, least), least, no);
+    struct node *loss = node_add(tape, node_multiply(tape, p.t, yes), node_multiply(tape, one_less(tape, p.t), no));
+    loss = node_stated_gradient(tape, node_negate(tape, loss), 2, (struct node *[]){ p.x, p.t },
+                              binary_backward, NULL);
+    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
+}
+
+static void binary_cross_entropy_with_logits(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *positive = call_optional_tensor(call, "pos_weight");
+    struct node *yes = node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
+    if (positive) yes = node_multiply(tape, yes, positive);
+    struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
+    struct node *loss = times_weight(call, node_add(tape, yes, no));
+    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+}
+
+/* ---- divergences ------------------------------------------------------------------------------------- */
+
+/* t (log t - x), or exp(t) (t - x) for logarithmic targets. "batchmean" divides the sum by the
+ * first dimension. */
+static void kl_div(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *loss;
+    if (call_bool(call, "log_target"))
+        loss = node_multiply(tape, node_apply(tape, "exp", p.t), node_subtract(tape, p.t, p.x));
+    else
+        loss = node_subtract(tape, node_apply2(tape, "xlogy", p.t, p.t), node_multiply(tape, p.t, p.x));
+    if (strcmp(call_string(call, "reduction"), "batchmean") != 0) {
+        call_return_typed(call, loss_reduced(call, loss), p.dtype);
+        return;
+    }
+    struct node *sum = node_sum(tape, loss, all_dims(loss), false);
+    double batch = p.x->rank ? (double)p.x->shape[0] : 1;
+    call_return_typed(call, node_divide(tape, sum, node_scalar(tape, batch)), p.dtype);
+}
+
+/* exp(x) - t x, or x - t log(x + eps); with Stirling's term for t > 1 when full. */
+static void poisson_nll_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *loss;
+    if (call_bool(call, "log_input"))
+        loss = node_subtract(tape, node_apply(tape, "exp", p.x), node_multiply(tape, p.t, p.x));
+    else {
+        struct node *log = node_apply(tape, "log", node_add(tape, p.x, number(call, "eps")));
+        loss = node_subtract(tape, p.x, node_multiply(tape, p.t, log));
+    }
+    if (call_bool(call, "full")) {
+        struct node *above = node_compare(tape, COMPARE_GT, p.t, node_scalar(tape, 1));
+        struct node *sane = node_select(tape, above, p.t, node_scalar(tape, 2));
+        struct node *stirling = node_subtract(tape, node_apply2(tape, "xlogy", sane, sane), sane);
+        struct node *circle = node_multiply(tape, node_scale(tape, node_pi(tape), 2), sane);
+        stirling = node_add(tape, stirling, node_scale(tape, node_apply(tape, "log", circle), 0.5));
+        loss = node_add(tape, loss, node_select(tape, above, stirling, node_scalar(tape, 0)));
+    }
+    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+}
+
+/* The cotangent passes as if nothing had been clamped. */
+static void unclamped_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    (void)parameters;
+    gradient_pass(tape, node->inputs[1], cotangent, NULL);
+}
+
+/* (log v + (x - t)^2 / v) / 2, v at least eps. v may lack the last dimension of x. */
+static void gaussian_nll_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *v = node_to_real(tape, call_tensor(call, "var")), *eps = number(call, "eps");
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return;
+    if (v->rank + 1 == p.x->rank) {
+        memcpy(shape, v->shape, sizeof shape);
+        shape[v->rank] = 1;
+        v = node_reshape(tape, v, v->rank + 1, shape);
+    }
+    struct node *clamped = node_select(tape, node_compare(tape, COMPARE_LT, v, eps), eps, v);
+    v = node_stated_gradient(tape, clamped, 1, &v, unclamped_backward, NULL);
+    struct node *d = node_subtract(tape, p.x, p.t);
+    struct node *loss = node_divide(tape, node_apply(tape, "square", d), v);
+    loss = node_scale(tape, node_add(tape, node_apply(tape, "log", v), loss), 0.5);
+    if (call_bool(call, "full"))
+        loss = node_add(tape, loss, node_scale(tape, node_apply(tape, "log", node_scale(tape, node_pi(tape), 2)), 0.5));
+    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+}
+
+/* ---- margins ---------------------------------------------------------------------------------------------- */
+
+/* x for target 1, max(0, margin - x) for target -1 (both for any other). */
+static void hinge_embedding_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1), *less = node_scalar(tape, -1);
+    struct node *hinge = positive_part(tape, node_subtract(tape, number(call, "margin"), p.x));
+    struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, p.t, one), hinge, zero);
+    struct node *near = node_select(tape, node_compare(tape, COMPARE_NE, p.t, less), p.x, zero);
+    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), p.dtype);
+}
+
+/* max(0, margin - t (x1 - x2)) */
+static void margin_ranking_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input1", "target");
+    struct node *d = node_subtract(tape, p.x, node_to_real(tape, call_tensor(call, "input2")));
+    struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, p.t, d));
+    call_return_typed(call, loss_reduced(call, positive_part(tape, z)), p.dtype);
+}
+
+/* log(1 + exp(-t x)) */
+static void soft_margin_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *z = node_negate(tape, node_multiply(tape, p.t, p.x));
+    call_return_typed(call, loss_reduced(call, node_apply(tape, "softplus", z)), p.dtype);
+}
+
+/* The mean over the last dimension of the binary cross entropies of logits. */
+static void multilabel_soft_margin_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct pair p = pair_of(call, "input", "target");
+    struct node *yes = node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
+    struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
+    struct node *loss = times_weight(call, node_add(tape, yes, no));
+    if (tape_failed(tape)) return;
+    if (loss->rank) loss = node_mean(tape, loss, 1u << (loss->rank - 1), false);
+    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+}
+
+/* The functions of the torch module reduce nothing by default: PyTorch's argument parser reads the
+ * default at::Reduction::Mean of their signatures as 0. */
+/* clang-format off */
+#define LEGACY ", bool? size_average=None, bool? reduce=None, str reduction='mean'"
+#define PAIR "(Tensor input, Tensor target"
+const struct op ops_loss[] = {
+    { "mse_loss", FUNCTIONAL, PAIR LEGACY ")", mse_loss, OP_ONE_NODE, 0, NULL },
+    { "l1_loss", FUNCTIONAL, PAIR LEGACY ")", l1_loss, 0, 0, NULL },
+    { "smooth_l1_loss", FUNCTIONAL, PAIR LEGACY ", float beta=1.0)", smooth_loss, OP_ONE_NODE, 0, NULL },
+    { "huber_loss", FUNCTIONAL, PAIR ", str reduction='mean', float delta=1.0)", smooth_loss, OP_ONE_NODE, 1, NULL },
+    { "binary_cross_entropy", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", binary_cross_entropy, OP_ONE_NODE, 0, NULL },
+    { "binary_cross_entropy_with_logits", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ", Tensor? pos_weight=None)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
+    { "binary_cross_entropy_with_logits", TORCH, PAIR ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=0)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
+    { "kl_div", FUNCTIONAL, PAIR LEGACY ", bool log_target=False)", kl_div, 0, 0, NULL },
+    { "kl_div", TORCH, PAIR ", int reduction=0, *, bool log_target=False)", kl_div, 0, 0, NULL },
+    { "poisson_nll_loss", FUNCTIONAL, PAIR ", bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean')", poisson_nll_loss, 0, 0, NULL },
+    { "poisson_nll_loss", TORCH, PAIR ", bool log_input, bool full, float eps, int reduction)", poisson_nll_loss, 0, 0, NULL },
+    { "gaussian_nll_loss", FUNCTIONAL, PAIR ", Tensor var, bool full=False, float eps=1e-06, str reduction='mean')", gaussian_nll_loss, 0, 0, NULL },
+    { "hinge_embedding_loss", FUNCTIONAL, PAIR ", float margin=1.0" LEGACY ")", hinge_embedding_loss, 0, 0, NULL },
+    { "hinge_embedding_loss", TORCH, PAIR ", float margin=1.0, int reduction=0)", hinge_embedding_loss, 0, 0, NULL },
+    { "margin_ranking_loss", FUNCTIONAL, "(Tensor input1, Tensor input2, Tensor target, float margin=0" LEGACY ")", margin_ranking_loss, 0, 0, NULL },
+    { "margin_ranking_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)", margin_ranking_loss, 0, 0, NULL },
+    { "soft_margin_loss", FUNCTIONAL, PAIR LEGACY ")", soft_margin_loss, OP_ONE_NODE, 0, NULL },
+    { "multilabel_soft_margin_loss", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", multilabel_soft_margin_loss, 0, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(loss);

@@ -1,0 +1,297 @@
+/* Losses over classes: cross entropy and negative log likelihood. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/ops/loss_reduction.h"
+#include "bench/primitives/softmax.h"
+
+/* The problem with the class dimension found: input (C) or (N, C, d1, ...), target without it.
+ * Positions that are ignored have class 0 here and weight 0. */
+struct classes {
+    struct node *x;
+    int dim;
+    struct node *target;  /* int64, input's shape with extent 1 at dim */
+    struct node *weights; /* real, the same shape: the weight of each target, 0 where ignored */
+    bool uniform;         /* no weights given */
+};
+
+static bool read_targets(struct call *call, struct classes *c, const struct node *target,
+                         const double *weight, int64_t ignored)
+{
+    struct tape *tape = call->tape;
+    int64_t shape[TENSOR_MAX_RANK], extent = c->x->shape[c->dim];
+    memcpy(shape, c->x->shape, sizeof shape);
+    shape[c->dim] = 1;
+    c->target = node_new_integer(tape, DT_I64, c->x->rank, shape);
+    c->weights = node_new_real(tape, DT_NONE, c->x->rank, shape);
+    if (tape_failed(tape)) return false;
+    if (c->target->n != target->n) {
+        call_fail(call, "%zu targets for %zu predictions", target->n, c->target->n);
+        return false;
+    }
+    if (!extent && target->n) { /* an ignored target stands at class 0 */
+        call_fail(call, "no classes for %zu targets", target->n);
+        return false;
+    }
+    for (size_t i = 0; i < target->n; i++) {
+        int64_t k = target->integer[i];
+        bool skip = k == ignored;
+        if (!skip && (k < 0 || k >= extent)) {
+            call_fail(call, "target %lld is not one of %lld classes", (long long)k, (long long)extent);
+            return false;
+        }
+        c->target->integer[i] = skip ? 0 : k;
+        c->weights->value[i] = skip ? 0 : weight ? weight[k] : 1;
+    }
+    return true;
+}
+
+static bool open_classes(struct call *call, struct classes *c)
+{
+    struct tape *tape = call->tape;
+    c->x = node_to_real(tape, call_tensor(call, "input"));
+    c->dim = c->x->rank > 1;
+    struct node *target = call_tensor(call, "target");
+    struct node *weight = call_optional_tensor(call, "weight");
+    if (tape_failed(tape)) return false;
+    if (c->x->rank == 0 || !target->integer) {
+        call_fail(call, "the input needs a class dimension and the target class numbers");
+        return false;
+    }
+    if (weight && weight->n != (size_t)c->x->shape[c->dim]) {
+        call_fail(call, "%zu weights for %lld classes", weight->n, (long long)c->x->shape[c->dim]);
+        return false;
+    }
+    c->uniform = weight == NULL;
+    return read_targets(call, c, target, weight ? node_values(tape, weight) : NULL,
+                        call_int(call, "ignore_index"));
+}
+
+/* "none": per target; "sum"; "mean": over the sum of weights. */
+static struct node *reduce_by_weight(struct call *call, struct classes *c, struct node *loss)
+{
+    struct tape *tape = call->tape;
+    enum loss_reduction reduction = loss_reduction(call);
+    if (reduction == LOSS_NONE) {
+        int64_t shape[TENSOR_MAX_RANK];
+        int rank = 0;
+        for (int d = 0; d < c->x->rank; d++)
+            if (d != c->dim) shape[rank++] = c->x->shape[d];
+        return node_reshape(tape, loss, rank, shape);
+    }
+    struct node *sum = node_sum(tape, loss, all_dims(loss), false);
+    if (reduction == LOSS_SUM) return sum;
+    return node_divide(tape, sum, node_sum(tape, c->weights, all_dims(c->weights), false));
+}
+
+/* Values of ignored positions must not spread infinities or NaN. */
+static struct node *weighted(struct tape *tape, struct classes *c, struct node *value)
+{
+    struct node *ignored = node_compare(tape, COMPARE_EQ, c->weights, node_scalar(tape, 0));
+    struct node *product = c->uniform ? value : node_multiply(tape, value, c->weights);
+    return node_select(tape, ignored, node_scalar(tape, 0), product);
+}
+
+static void nll_loss(struct call *call)
+{
+    struct classes c;
+    struct tape *tape = call->tape;
+    if (!open_classes(call, &c)) return;
+    struct node *picked = node_take_along(tape, c.x, c.dim, c.target);
+    struct node *loss = weighted(tape, &c, node_negate(tape, picked));
+    call_return_typed(call, reduce_by_weight(call, &c, loss), c.x->dtype);
+}
+
+/* Sum over the class dimension of weight * value. */
+static struct node *class_sum(struct call *call, struct classes *c, struct node *value)
+{
+    struct tape *tape = call->tape;
+    struct node *weight = call_optional_tensor(call, "weight");
+    if (weight) {
+        int64_t shape[TENSOR_MAX_RANK];
+        for (int d = 0; d < c->x->rank; d++) shape[d] = 1;
+        shape[c->dim] = c->x->shape[c->dim];
+        value = node_multiply(tape, value, node_reshape(tape, weight, c->x->rank, shape));
+    }
+    return node_sum(tape, value, 1u << c->dim, true);
+}
+
+/* Targets are probabilities of the input's shape. */
+static void cross_entropy_of_probabilities(struct call *call, struct node *target)
+{
+    struct tape *tape = call->tape;
+    struct classes c = { .x = node_to_real(tape, call_tensor(call, "input")) };
+    c.dim = c.x->rank > 1;
+    double smoothing = call_real(call, "label_smoothing"), extent = (double)c.x->shape[c.dim];
+    if (c.x->rank != target->rank || c.x->n != target->n) {
+        call_fail(call, "probabilities must have the shape of the input");
+        return;
+    }
+    if (smoothing > 0)
+        target = node_offset(tape, node_scale(tape, target, 1 - smoothing), smoothing / extent);
+    struct node *log = node_log_softmax(tape, c.x, c.dim);
+    struct node *loss = class_sum(call, &c, node_negate(tape, node_multiply(tape, log, target)));
+    enum loss_reduction reduction = loss_reduction(call);
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < c.x->rank; d++)
+        if (d != c.dim) shape[rank++] = c.x->shape[d];
+    struct node *flat = node_reshape(tape, loss, rank, shape);
+    struct node *y = flat;
+    if (reduction != LOSS_NONE) y = node_sum(tape, flat, all_dims(flat), false);
+    if (reduction == LOSS_MEAN) /* over positions, not over classes */
+        y = node_divide(tape, y, node_scalar(tape, (double)c.x->n / extent));
+    call_return_typed(call, y, c.x->dtype);
+}
+
+/* (1 - s) nll + s / C sum_c w_c (-log p_c), both divided by the targets' weights for "mean". */
+static struct node *smoothed(struct call *call, struct classes *c, double smoothing)
+{
+    struct tape *tape = call->tape;
+    double share = smoothing / (double)c->x->shape[c->dim];
+    struct node *log = node_log_softmax(tape, c->x, c->dim);
+    struct node *nll = weighted(tape, c, node_negate(tape, node_take_along(tape, log, c->dim, c->target)));
+    struct node *ignored = node_compare(tape, COMPARE_EQ, c->weights, node_scalar(tape, 0));
+    struct node *smooth = node_negate(tape, class_sum(call, c, log));
+    smooth = node_select(tape, ignored, node_scalar(tape, 0), smooth);
+    struct node *loss = node_add(tape, node_scale(tape, nll, 1 - smoothing), node_scale(tape, smooth, share));
+    return reduce_by_weight(call, c, loss);
+}
+
+static void cross_entropy(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *target = call_tensor(call, "target");
+    double smoothing = call_real(call, "label_smoothing");
+    struct classes c;
+    if (tape_failed(tape)) return;
+    if (!target->integer) {
+        cross_entropy_of_probabilities(call, target);
+        return;
+    }
+    if (!open_classes(call, &c)) return;
+    struct node *loss;
+    if (smoothing > 0) loss = smoothed(call, &c, smoothing);
+    else {
+        struct node *log = node_log_softmax_at(tape, c.x, c.dim, c.target);
+        loss = reduce_by_weight(call, &c, weighted(tape, &c, node_negate(tape, log)));
+    }
+    call_return_typed(call, loss, c.x->dtype);
+}
+
+/* ---- margins over classes ------------------------------------------------------------------- */
+
+/* Rows (samples) and columns (classes) of an input (C) or (N, C). */
+static bool matrix_input(struct call *call, struct node **x, int64_t *rows, int64_t *columns)
+{
+    *x = node_to_real(call->tape, call_tensor(call, "input"));
+    if (tape_failed(call->tape)) return false;
+    if ((*x)->rank > 2) {
+        call_fail(call, "the input must be a vector or a matrix of scores");
+        return false;
+    }
+    *rows = (*x)->rank == 2 ? (*x)->shape[0] : 1;
+    *columns = (*x)->rank ? (*x)->shape[(*x)->rank - 1] : 1;
+    return true;
+}
+
+static void return_per_row(struct call *call, const struct node *x, struct node *loss)
+{
+    if (x->rank < 2) loss = node_reshape(call->tape, loss, 0, NULL);
+    call_return_typed(call, loss_reduced(call, loss), x->dtype);
+}
+
+/* sum over j != y of max(0, margin - x_y + x_j)^p w_y / C; p is 1 or 2. */
+static void multi_margin_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x, *target = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
+    struct node *weight = call_optional_tensor(call, "weight");
+    int64_t rows, columns;
+    if (!matrix_input(call, &x, &rows, &columns)) return;
+    int64_t shape[2] = { rows, columns }, column[2] = { rows, 1 };
+    struct node *y = node_reshape(tape, node_cast(tape, target, DT_I64), 2, column);
+    struct node *matrix = node_reshape(tape, x, 2, shape);
+    struct node *own = node_take_along(tape, matrix, 1, y);
+    struct node *class = node_new_integer(tape, DT_I64, 1, &columns);
+    if (tape_failed(tape)) return;
+    for (int64_t k = 0; k < columns; k++) class->integer[k] = k;
+    struct node *z = node_add(tape, node_subtract(tape, node_scalar(tape, call_real(call, "margin")), own), matrix);
+    struct node *counts = node_and(tape, node_compare(tape, COMPARE_GT, z, zero),
+                                   node_compare(tape, COMPARE_NE, class, y));
+    if (call_int(call, "p") == 2) z = node_apply(tape, "square", z);
+    struct node *loss = node_select(tape, counts, z, zero);
+    if (weight) loss = node_multiply(tape, loss, node_reshape(tape, node_take_along(tape, weight, 0, node_reshape(tape, y, 1, &rows)), 2, column));
+    loss = node_divide(tape, node_sum(tape, loss, 2, false), node_scalar(tape, (double)columns));
+    return_per_row(call, x, loss);
+}
+
+/* The (target, other) pairs of one row: `list` has the targets, ended by -1. */
+static size_t margin_pairs(int64_t *own, int64_t *other, int64_t *row_of, const int64_t *list,
+                           int64_t row, int64_t columns, char *is_target)
+{
+    size_t count = 0;
+    int64_t targets = 0;
+    memset(is_target, 0, (size_t)columns);
+    while (targets < columns && list[targets] >= 0) is_target[list[targets++]] = 1;
+    for (int64_t t = 0; t < targets; t++)
+        for (int64_t k = 0; k < columns; k++) {
+            if (is_target[k]) continue;
+            if (own) {
+                own[count] = row * columns + list[t];
+                other[count] = row * columns + k;
+                row_of[count] = row;
+            }
+            count++;
+        }
+    return count;
+}
+
+/* sum over targets y and other classes k of max(0, 1 - (x_y - x_k)) / C */
+static void multilabel_margin_loss(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x, *target = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
+    int64_t rows, columns, *maps[3] = { NULL };
+    size_t pairs = 0;
+    if (!matrix_input(call, &x, &rows, &columns)) return;
+    char *is_target = tape_allocate(tape, (size_t)columns + 1, 1);
+    if (tape_failed(tape)) return;
+    if (!target->integer || target->n != x->n) {
+        call_fail(call, "the target must have the shape of the input");
+        return;
+    }
+    for (size_t i = 0; i < target->n; i++)
+        if (target->integer[i] < -1 || target->integer[i] >= columns) {
+            call_fail(call, "target %lld is no class", (long long)target->integer[i]);
+            return;
+        }
+    for (int64_t r = 0; r < rows; r++)
+        pairs += margin_pairs(NULL, NULL, NULL, target->integer + r * columns, r, columns, is_target);
+    for (int k = 0; k < 3; k++) maps[k] = tape_allocate(tape, pairs, sizeof *maps[k]);
+    if (tape_failed(tape)) return;
+    pairs = 0;
+    for (int64_t r = 0; r < rows; r++)
+        pairs += margin_pairs(maps[0] + pairs, maps[1] + pairs, maps[2] + pairs,
+                              target->integer + r * columns, r, columns, is_target);
+    int64_t count = (int64_t)pairs;
+    struct node *z = node_subtract(tape, node_gather(tape, x, 1, &count, maps[1], 0),
+                                   node_gather(tape, x, 1, &count, maps[0], 0));
+    z = node_offset(tape, z, 1);
+    z = node_select(tape, node_compare(tape, COMPARE_GT, z, zero), z, zero);
+    struct node *loss = node_scatter_add(tape, z, 1, &rows, maps[2]);
+    return_per_row(call, x, node_divide(tape, loss, node_scalar(tape, (double)columns)));
+}
+
+/* clang-format off */
+#define LEGACY ", bool? size_average=None"
+const struct op ops_loss_class[] = {
+    { "nll_loss", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean')", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "cross_entropy", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+    { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
+    { "multi_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None" LEGACY ", bool? reduce=None, str reduction='mean')", multi_margin_loss, OP_ONE_NODE, 0, NULL },
+    { "multilabel_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target" LEGACY ", bool? reduce=None, str reduction='mean')", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(loss_class);

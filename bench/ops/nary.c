@@ -1,0 +1,186 @@
+/* Functions of three tensors, clamping and selection. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/operands.h"
+
+static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
+static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+
+/* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
+static void add_combined(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *a = call_tensor(call, "tensor1");
+    struct node *b = call_tensor(call, "tensor2"), *value = call_node(call, call_value(call, "value"));
+    enum dtype dtype = call_result_type(call, (struct node *[]){ x, a, b }, 3);
+    bool divides = call->op->detail != 0;
+    if (x->integer && a->integer && b->integer) {
+        if (divides) {
+            call_fail(call, "addcdiv of integers");
+            return;
+        }
+        value = node_to_integer(tape, value, DT_I64);
+        struct node *y = node_integer_binary(tape, dtype, wrapping_multiply, a, b);
+        y = node_integer_binary(tape, dtype, wrapping_multiply, y, value);
+        call_return(call, node_integer_binary(tape, dtype, wrapping_add, x, y));
+        return;
+    }
+    struct node *y = divides ? node_divide(tape, a, b) : node_multiply(tape, a, b);
+    if (call_real(call, "value") != 1) y = node_multiply(tape, y, value);
+    call_return_typed(call, node_add(tape, x, y), dtype);
+}
+
+/* input + weight (end - input) */
+static void lerp(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "end");
+    struct node *weight = call_tensor(call, "weight");
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    call_return_typed(call, node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a))), dtype);
+}
+
+/* ---- clamp ----------------------------------------------------------------------------------- */
+
+/* A limit, or NULL when None or not a parameter of this row. */
+static struct node *limit_of(struct call *call, const char *name)
+{
+    return strstr(call->op->schema, name) ? call_optional_tensor(call, name) : NULL;
+}
+
+/* Where x lies between the limits, both included, it takes the cotangent; a tensor limit takes
+ * it where it binds (of crossed limits the upper one does). */
+static void clamp_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    const bool *has = parameters; /* which limits there are, in order of the inputs */
+    struct node *x = node->inputs[1], *low = NULL, *high = NULL;
+    struct node *one = node_scalar(tape, 1), *zero = node_scalar(tape, 0);
+    int at = 2;
+    if (has[0]) low = node->inputs[at++];
+    if (has[1]) high = node->inputs[at];
+    struct node *inside = NULL;
+    if (low) inside = node_compare(tape, COMPARE_GE, x, node_as_compared(tape, low, x->dtype));
+    if (high) {
+        struct node *below = node_compare(tape, COMPARE_LE, x, node_as_compared(tape, high, x->dtype));
+        inside = inside ? node_and(tape, inside, below) : below;
+    }
+    gradient_pass(tape, x, cotangent, node_select(tape, inside, one, zero));
+    if (low && low->tracked) {
+        struct node *binds = node_compare(tape, COMPARE_LT, x, low);
+        if (high) binds = node_and(tape, binds, node_compare(tape, COMPARE_LT, low, high));
+        gradient_pass(tape, low, cotangent, node_select(tape, binds, one, zero));
+    }
+    if (high && high->tracked) {
+        struct node *binds = node_compare(tape, COMPARE_GT, x, high);
+        if (low) binds = node_or(tape, binds, node_compare(tape, COMPARE_LT, high, low));
+        gradient_pass(tape, high, cotangent, node_select(tape, binds, one, zero));
+    }
+}
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void clamp_integers(struct call *call, struct node *x, struct node *low, struct node *high,
+                           enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    if (x->dtype != dtype) x = node_to_integer(tape, x, dtype);
+    if (low) x = node_integer_binary(tape, dtype, larger, x, node_to_integer(tape, low, dtype));
+    if (high) x = node_integer_binary(tape, dtype, smaller, x, node_to_integer(tape, high, dtype));
+    call_return(call, x);
+}
+
+/* NaN in x stays; NaN in a tensor limit is the result. */
+static void clamp(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    struct node *low = limit_of(call, "min"), *high = limit_of(call, "max");
+    struct node *all[3] = { x }, *inputs[3];
+    int count = 1;
+    bool *has = tape_allocate(tape, 2, sizeof *has);
+    if (low) all[count++] = low;
+    if (high) all[count++] = high;
+    if (tape_failed(tape)) return;
+    if (count == 1) {
+        call_fail(call, "clamp needs a limit");
+        return;
+    }
+    enum dtype dtype = call_result_type(call, all, count);
+    if (dtype_is_integral(dtype)) {
+        clamp_integers(call, x, low, high, dtype);
+        return;
+    }
+    for (int k = 0; k < count; k++) inputs[k] = node_to_real(tape, all[k]);
+    has[0] = low != NULL;
+    has[1] = high != NULL;
+    struct node *y = inputs[0];
+    int at = 1;
+    if (low) {
+        struct node *limit = inputs[at++];
+        struct node *under = node_or(tape, node_compare(tape, COMPARE_LT, y, limit), node_isnan(tape, limit));
+        y = node_select(tape, under, limit, y);
+    }
+    if (high) {
+        struct node *limit = inputs[at];
+        struct node *over = node_or(tape, node_compare(tape, COMPARE_GT, y, limit), node_isnan(tape, limit));
+        y = node_select(tape, over, limit, y);
+    }
+    y = node_stated_gradient(tape, y, count, inputs, clamp_backward, has);
+    call_return_typed(call, y, dtype);
+}
+
+/* ---- where -------------------------------------------------------------------------------------- */
+
+static void where(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *condition = call_tensor(call, "condition");
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
+    enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+    if (dtype_is_complex(dtype)) {
+        a = node_cast(tape, a, dtype);
+        b = node_cast(tape, b, dtype);
+    }
+    call_return_typed(call, node_select(tape, condition, a, b), dtype);
+}
+
+/* The positions where it holds: one index tensor per dimension (one for 0-d). */
+static void where_positions(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *flag = node_to_integer(tape, call_tensor(call, "condition"), DT_BOOL);
+    int64_t count = 0, stride[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < flag->n; i++) count += flag->integer[i];
+    shape_strides(stride, flag->rank, flag->shape);
+    for (int d = 0; d < flag->rank || d == 0; d++) {
+        struct node *index = node_new_integer(tape, DT_I64, 1, &count);
+        if (tape_failed(tape)) return;
+        for (size_t i = 0, k = 0; i < flag->n; i++)
+            if (flag->integer[i])
+                index->integer[k++] = flag->rank ? (int64_t)i / stride[d] % flag->shape[d] : 0;
+        call_return(call, index);
+    }
+}
+
+/* clang-format off */
+const struct op ops_nary[] = {
+    { "addcmul", TENSOR | TORCH, "(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", add_combined, OP_ONE_NODE, 0, NULL },
+    { "addcdiv", TENSOR | TORCH, "(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", add_combined, OP_ONE_NODE, 1, NULL },
+    /* The older order. */
+    { "addcmul", TENSOR | TORCH, "(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", add_combined, OP_ONE_NODE, 0, NULL },
+    { "addcdiv", TENSOR | TORCH, "(Tensor input, Scalar value, Tensor tensor1, Tensor tensor2)", add_combined, OP_ONE_NODE, 1, NULL },
+    { "lerp", TENSOR | TORCH, "(Tensor input, Tensor end, Tensor weight)", lerp, OP_ONE_NODE, 0, NULL },
+    { "clamp|clip", TENSOR | TORCH, "(Tensor input, Tensor? min=None, Tensor? max=None)", clamp, OP_ONE_NODE, 0, NULL },
+    { "clamp_min", TENSOR | TORCH, "(Tensor input, Tensor min)", clamp, OP_ONE_NODE, 0, NULL },
+    { "clamp_max", TENSOR | TORCH, "(Tensor input, Tensor max)", clamp, OP_ONE_NODE, 0, NULL },
+    { "where", TENSOR, "(Tensor input, Tensor condition, Tensor other)", where, OP_ONE_NODE, 0, NULL },
+    { "where", TORCH, "(Tensor condition, Tensor input, Tensor other)", where, OP_ONE_NODE, 0, NULL },
+    { "where", TORCH, "(Tensor condition)", where_positions, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(nary);

@@ -1,0 +1,330 @@
+/* Normalizations: batch, layer, group, instance, rms, local response, and their native forms
+ * with saved statistics. All are (x - mean) * rstd * weight + bias over some dimensions. */
+#include <string.h>
+
+#include "bench/primitives/compose.h"
+#include "bench/primitives/taps.h"
+
+/* A vector of per-channel parameters shaped to broadcast against x (channels at dimension 1). */
+static struct node *per_channel(struct tape *tape, struct node *vector, const struct node *x)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    for (int d = 0; d < x->rank; d++) shape[d] = 1;
+    if (x->rank > 1) shape[1] = -1;
+    else shape[0] = -1;
+    return node_reshape(tape, vector, x->rank, shape);
+}
+
+static struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *weight,
+                                    struct node *bias)
+{
+    if (weight) y = node_multiply(tape, y, weight);
+    return bias ? node_add(tape, y, bias) : y;
+}
+
+/* Dimensions other than the channel. */
+static uint32_t all_but_channel(const struct node *x)
+{
+    return ((1u << x->rank) - 1) & ~2u;
+}
+
+static struct node *flattened(struct tape *tape, struct node *x)
+{
+    int64_t shape[1] = { (int64_t)x->n };
+    return node_reshape(tape, x, 1, shape);
+}
+
+/* Batch statistics or, when not training, the running ones. Returns y; mean and rstd as (C). */
+static struct node *batch_normalize(struct call *call, struct node *x, bool training, double eps,
+                                    struct node **mean, struct node **rstd)
+{
+    struct tape *tape = call->tape;
+    struct node *m, *r, *y;
+    *mean = *rstd = x;
+    if (tape_failed(tape)) return x;
+    if (x->rank < 2) {
+        call_fail(call, "batch_norm needs at least two dimensions");
+        return x;
+    }
+    if (training) {
+        y = compose_normalize(tape, x, all_but_channel(x), eps, &m, &r);
+    } else {
+        m = per_channel(tape, call_tensor(call, "running_mean"), x);
+        struct node *variance = per_channel(tape, call_tensor(call, "running_var"), x);
+        r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
+        y = node_multiply(tape, node_subtract(tape, x, m), r);
+    }
+    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    *mean = flattened(tape, m);
+    *rstd = flattened(tape, r);
+    return scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
+                           bias ? per_channel(tape, bias, x) : NULL);
+}
+
+/* detail 1: also return the saved mean and rstd (native_batch_norm). */
+static void batch_norm(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *mean, *rstd;
+    bool training = call_bool(call, "training") ||
+                    (!call->op->detail && call_is_none(call, "running_mean"));
+    struct node *y = batch_normalize(call, x, training, call_real(call, "eps"), &mean, &rstd);
+    call_return_typed(call, y, x->dtype);
+    if (!call->op->detail) return;
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    if (!training && !tape_failed(call->tape)) {
+        int64_t none[1] = { 0 };
+        mean = rstd = node_constant(call->tape, saved, 0, 1, none);
+    }
+    call_return_typed(call, mean, saved);
+    call_return_typed(call, rstd, saved);
+}
+
+static void instance_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *y;
+    const char *own = call->op->text; /* name of the flag */
+    if (tape_failed(tape)) return;
+    if (call_bool(call, own)) {
+        uint32_t dims = ((1u << x->rank) - 1) & ~3u;
+        y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
+    } else {
+        struct node *m = per_channel(tape, call_tensor(call, "running_mean"), x);
+        struct node *v = per_channel(tape, call_tensor(call, "running_var"), x);
+        struct node *r = node_apply(tape, "rsqrt", node_offset(tape, v, call_real(call, "eps")));
+        y = node_multiply(tape, node_subtract(tape, x, m), r);
+    }
+    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
+                        bias ? per_channel(tape, bias, x) : NULL);
+    call_return_typed(call, y, x->dtype);
+}
+
+/* The last dimensions named by normalized_shape, as a mask. */
+static uint32_t trailing_dims(struct call *call, const struct node *x)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
+    bool fits = count <= x->rank;
+    for (int i = 0; i < count && fits; i++) fits = x->shape[x->rank - count + i] == shape[i];
+    if (!fits) call_fail(call, "normalized_shape does not match the input");
+    return fits ? ((1u << count) - 1) << (x->rank - count) : 0;
+}
+
+static void layer_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *mean, *rstd;
+    if (tape_failed(tape)) return;
+    uint32_t dims = trailing_dims(call, x);
+    struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), &mean, &rstd);
+    y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"), call_optional_tensor(call, "bias"));
+    call_return_typed(call, y, x->dtype);
+    if (!call->op->detail) return;
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, mean, saved);
+    call_return_typed(call, rstd, saved);
+}
+
+static void rms_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (tape_failed(tape)) return;
+    /* eps None: the machine epsilon of the input's dtype. */
+    double eps = call_is_none(call, "eps")
+                     ? dtype_ulp(dtype_is_float(x->dtype) ? x->dtype : DT_F32, 1)
+                     : call_real(call, "eps");
+    struct node *square = node_multiply(tape, x, x);
+    struct node *r = node_apply(tape, "rsqrt",
+                                node_offset(tape, node_mean(tape, square, trailing_dims(call, x), true), eps));
+    struct node *y = node_multiply(tape, x, r);
+    call_return_typed(call, scale_and_shift(tape, y, call_optional_tensor(call, "weight"), NULL), x->dtype);
+}
+
+/* Groups of channels: (n, groups, everything else) normalized over the last. */
+static struct node *normalize_groups(struct call *call, struct node *x, int64_t groups, double eps,
+                                     struct node **mean, struct node **rstd)
+{
+    struct tape *tape = call->tape;
+    if (groups < 1 || x->rank < 2 || x->shape[1] % groups) {
+        call_fail(call, "%lld channels do not divide into %lld groups",
+                  x->rank > 1 ? (long long)x->shape[1] : 0LL, (long long)groups);
+        return x;
+    }
+    int64_t rest = x->shape[1] / groups, shape[3] = { x->shape[0], groups, 1 };
+    for (int d = 2; d < x->rank; d++) rest *= x->shape[d];
+    shape[2] = rest;
+    struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, shape), 4, eps, mean, rstd);
+    y = node_reshape(tape, y, x->rank, x->shape);
+    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    return scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
+                           bias ? per_channel(tape, bias, x) : NULL);
+}
+
+static void group_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *mean, *rstd;
+    if (tape_failed(tape)) return;
+    int64_t groups = call_int(call, call->op->detail ? "group" : "num_groups");
+    struct node *y = normalize_groups(call, x, groups, call_real(call, "eps"), &mean, &rstd);
+    call_return_typed(call, y, x->dtype);
+    if (!call->op->detail || tape_failed(tape)) return;
+    int64_t shape[2] = { x->shape[0], groups };
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, node_reshape(tape, mean, 2, shape), saved);
+    call_return_typed(call, node_reshape(tape, rstd, 2, shape), saved);
+}
+
+/* x / (k + alpha / size * sum of squares of the channels around)^beta */
+static void local_response_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int64_t size = call_int(call, "size");
+    if (tape_failed(tape)) return;
+    if (x->rank < 3 || size < 1) {
+        call_fail(call, "local_response_norm needs three dimensions and a positive size");
+        return;
+    }
+    int64_t channels = x->shape[1], below = size / 2, above = (size - 1) / 2;
+    int64_t *start = tape_allocate(tape, 2 * (size_t)channels, sizeof *start);
+    if (!start) return;
+    int64_t *end = start + channels;
+    for (int64_t c = 0; c < channels; c++) { /* windows of channels, cut at the ends */
+        start[c] = below < c ? c - below : 0;
+        end[c] = above < channels - 1 - c ? c + above + 1 : channels;
+    }
+    struct node *sum = node_taps(tape, node_multiply(tape, x, x), 1,
+                                 taps_windows(tape, (size_t)channels, (size_t)channels, start, end));
+    struct node *base = node_offset(tape, node_scale(tape, sum, call_real(call, "alpha") / (double)size),
+                                    call_real(call, "k"));
+    struct node *power = node_apply2(tape, "pow", base, node_scalar(tape, call_real(call, "beta")));
+    call_return_typed(call, node_divide(tape, x, power), x->dtype);
+}
+
+/* Mean and rstd per channel of a batch: batch_norm_stats. */
+static void batch_norm_stats(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *mean, *rstd;
+    if (tape_failed(tape)) return;
+    (void)compose_normalize(tape, x, all_but_channel(x), call_real(call, "eps"), &mean, &rstd);
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, flattened(tape, mean), saved);
+    call_return_typed(call, flattened(tape, rstd), saved);
+}
+
+/* (x - mean) * invstd * weight + bias with given statistics: batch_norm_elemt. */
+static void batch_norm_elementwise(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    struct node *d = node_subtract(tape, x, per_channel(tape, call_tensor(call, "mean"), x));
+    struct node *y = node_multiply(tape, d, per_channel(tape, call_tensor(call, "invstd"), x));
+    y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL, bias ? per_channel(tape, bias, x) : NULL);
+    call_return_typed(call, y, x->dtype);
+}
+
+/* New running mean and unbiased variance: batch_norm_update_stats. */
+static void batch_norm_update_stats(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (tape_failed(tape)) return;
+    uint32_t dims = all_but_channel(x);
+    struct node *mean = node_mean(tape, x, dims, true), *d = node_subtract(tape, x, mean);
+    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, flattened(tape, mean), saved);
+    call_return_typed(call, flattened(tape, variance), saved);
+}
+
+/* The statistics of several ranks joined: mean and invstd over all of them. The counts are one
+ * number or one per rank. */
+static void batch_norm_gather_stats(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *means = call_tensor(call, "mean");
+    struct node *invstds = call_tensor(call, "invstd"), *counts;
+    if (tape_failed(tape)) return;
+    int64_t column[2] = { -1, 1 };
+    if (call->op->detail) counts = node_reshape(tape, node_to_real(tape, call_tensor(call, "counts")), 2, column);
+    else counts = node_scalar(tape, (double)call_int(call, "count"));
+    struct node *ranks = node_constant(tape, DT_F64, 1, means->rank, means->shape);
+    struct node *weights = node_multiply(tape, ranks, counts);
+    struct node *total = node_sum(tape, weights, 1, true);
+    struct node *mean = node_divide(tape, node_sum(tape, node_multiply(tape, weights, means), 1, true), total);
+    struct node *variance = node_offset(tape, node_apply2(tape, "pow", invstds, node_scalar(tape, -2)),
+                                        -call_real(call, "eps"));
+    struct node *d = node_subtract(tape, means, mean);
+    struct node *second = node_add(tape, variance, node_multiply(tape, d, d));
+    variance = node_divide(tape, node_sum(tape, node_multiply(tape, weights, second), 1, true), total);
+    struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, call_real(call, "eps")));
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, flattened(tape, mean), saved);
+    call_return_typed(call, flattened(tape, r), saved);
+}
+
+/* sum dy, sum dy (x - mean), and the gradients of weight and bias. */
+static void batch_norm_backward_reduce(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *dy = call_tensor(call, "grad_out"), *x = call_tensor(call, "input");
+    struct node *mean = call_tensor(call, "mean"), *invstd = call_tensor(call, "invstd");
+    if (tape_failed(tape)) return;
+    uint32_t dims = all_but_channel(x);
+    struct node *d = node_subtract(tape, x, per_channel(tape, mean, x));
+    struct node *sum = flattened(tape, node_sum(tape, dy, dims, true));
+    struct node *product = flattened(tape, node_sum(tape, node_multiply(tape, dy, d), dims, true));
+    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    call_return_typed(call, sum, saved);
+    call_return_typed(call, product, saved);
+    call_return_typed(call, node_multiply(tape, product, invstd), saved);
+    call_return_typed(call, sum, saved);
+}
+
+/* dx from those sums over all ranks: (dy - sum/N - (x - mean) invstd^2 sum_xmu/N) invstd weight. */
+static void batch_norm_backward_elementwise(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *dy = call_tensor(call, "grad_out"), *x = call_tensor(call, "input");
+    struct node *invstd = per_channel(tape, call_tensor(call, "invstd"), x);
+    struct node *d = node_subtract(tape, x, per_channel(tape, call_tensor(call, "mean"), x));
+    struct node *weight = call_optional_tensor(call, "weight");
+    struct node *sum = per_channel(tape, call_tensor(call, "sum_dy"), x);
+    struct node *product = per_channel(tape, call_tensor(call, "sum_dy_xmu"), x);
+    struct node *count = node_sum(tape, node_to_real(tape, call_tensor(call, "count")), ~0u, false);
+    struct node *spread = node_multiply(tape, node_multiply(tape, invstd, invstd), node_divide(tape, product, count));
+    struct node *dx = node_subtract(tape, node_subtract(tape, dy, node_divide(tape, sum, count)), node_multiply(tape, d, spread));
+    dx = node_multiply(tape, dx, invstd);
+    call_return_typed(call, weight ? node_multiply(tape, dx, per_channel(tape, weight, x)) : dx, x->dtype);
+}
+
+/* clang-format off */
+#define RUNNING "Tensor? running_mean=None, Tensor? running_var=None"
+const struct op ops_norm[] = {
+    { "batch_norm", FUNCTIONAL, "(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool training=False, float momentum=0.1, float eps=1e-05)", batch_norm, OP_ONE_NODE, 0, NULL },
+    { "batch_norm", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float? momentum, float eps, bool cudnn_enabled=True)", batch_norm, OP_ONE_NODE, 0, NULL },
+    { "native_batch_norm", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps)", batch_norm, OP_ONE_NODE, 1, NULL },
+    { "_batch_norm_impl_index", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled)", batch_norm, 0, 1, NULL },
+    { "instance_norm", FUNCTIONAL, "(Tensor input, " RUNNING ", Tensor? weight=None, Tensor? bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)", instance_norm, 0, 0, "use_input_stats" },
+    { "instance_norm", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled=True)", instance_norm, 0, 0, "use_input_stats" },
+    { "layer_norm", FUNCTIONAL | TORCH, "(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True)", layer_norm, OP_ONE_NODE, 0, NULL },
+    { "native_layer_norm", TORCH, "(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps)", layer_norm, OP_ONE_NODE, 1, NULL },
+    { "rms_norm", FUNCTIONAL | TORCH, "(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None)", rms_norm, 0, 0, NULL },
+    { "group_norm", FUNCTIONAL | TORCH, "(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True)", group_norm, OP_ONE_NODE, 0, NULL },
+    { "native_group_norm", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps)", group_norm, OP_ONE_NODE, 1, NULL },
+    { "local_response_norm", FUNCTIONAL, "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)", local_response_norm, 0, 0, NULL },
+    { "batch_norm_stats", TORCH, "(Tensor input, float eps)", batch_norm_stats, OP_NO_GRADIENT, 0, NULL },
+    { "batch_norm_elemt", TORCH, "(Tensor input, Tensor? weight, Tensor? bias, Tensor mean, Tensor invstd, float eps)", batch_norm_elementwise, OP_NO_GRADIENT, 0, NULL },
+    { "batch_norm_update_stats", TORCH, "(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum)", batch_norm_update_stats, OP_NO_GRADIENT, 0, NULL },
+    { "batch_norm_gather_stats", TORCH, "(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, int count)", batch_norm_gather_stats, OP_NO_GRADIENT, 0, NULL },
+    { "batch_norm_gather_stats_with_counts", TORCH, "(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, Tensor counts)", batch_norm_gather_stats, OP_NO_GRADIENT, 1, NULL },
+    { "batch_norm_backward_reduce", TORCH, "(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, bool input_g, bool weight_g, bool bias_g)", batch_norm_backward_reduce, OP_NO_GRADIENT, 0, NULL },
+    { "batch_norm_backward_elemt", TORCH, "(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count)", batch_norm_backward_elementwise, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(norm);

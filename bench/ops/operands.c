@@ -1,0 +1,72 @@
+/* Operands in their common dtype, masks. */
+#include "bench/ops/operands.h"
+
+struct operands two_operands(struct call *call, const char *first, const char *second)
+{
+    struct tape *tape = call->tape;
+    struct operands o = { call_tensor(call, first), call_tensor(call, second), DT_NONE, false };
+    o.dtype = call_result_type(call, (struct node *[]){ o.a, o.b }, 2);
+    o.integral = o.a->integer && o.b->integer;
+    if (o.integral && dtype_is_integral(o.dtype)) {
+        if (o.a->dtype != o.dtype) o.a = node_to_integer(tape, o.a, o.dtype);
+        if (o.b->dtype != o.dtype) o.b = node_to_integer(tape, o.b, o.dtype);
+    }
+    return o;
+}
+
+struct operands two_float_operands(struct call *call, const char *first, const char *second)
+{
+    struct operands o = { call_tensor(call, first), call_tensor(call, second), DT_NONE, false };
+    o.dtype = call_float_type(call, (struct node *[]){ o.a, o.b }, 2);
+    return o;
+}
+
+double number_as_compared(double x, enum dtype dtype)
+{
+    unsigned char narrow[16];
+    if (dtype == DT_NONE || !dtype_is_float(dtype)) return x;
+    dtype_from_double(narrow, dtype, &x, 1);
+    dtype_to_double(&x, narrow, dtype, 1);
+    return x;
+}
+
+struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    if (x->imaginary || !dtype_is_float(dtype) || (!x->integer && x->dtype != DT_NONE)) return x;
+    const double *value = node_values(tape, x);
+    struct node *node = node_new_real(tape, dtype, x->rank, x->shape);
+    if (tape_failed(tape)) return x;
+    for (size_t i = 0; i < x->n; i++) node->value[i] = number_as_compared(value[i], dtype);
+    return node;
+}
+
+struct node *node_pi(struct tape *tape)
+{
+    return node_apply(tape, "times_pi", node_scalar(tape, 1));
+}
+
+static int64_t both(int64_t a, int64_t b) { return a && b; }
+static int64_t either(int64_t a, int64_t b) { return a || b; }
+static int64_t neither(int64_t a) { return !a; }
+static bool is_nan(double x) { return isnan(x); }
+
+struct node *node_and(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_integer_binary(tape, DT_BOOL, both, a, b);
+}
+
+struct node *node_or(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_integer_binary(tape, DT_BOOL, either, a, b);
+}
+
+struct node *node_not(struct tape *tape, struct node *a)
+{
+    return node_integer_unary(tape, DT_BOOL, neither, a);
+}
+
+struct node *node_isnan(struct tape *tape, struct node *x)
+{
+    if (x->integer) return node_integer_constant(tape, DT_BOOL, 0, x->rank, x->shape);
+    return node_predicate(tape, is_nan, x);
+}

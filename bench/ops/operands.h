@@ -1,0 +1,45 @@
+/* What many op families need of their arguments: operands in their common dtype, numbers as a
+ * kernel of that dtype sees them, masks.
+ */
+#ifndef PROBE_BENCH_OPS_OPERANDS_H
+#define PROBE_BENCH_OPS_OPERANDS_H
+
+#include "bench/call/op.h"
+
+/* Two operands and the dtype of their result. Integral ones are already in that dtype. */
+struct operands {
+    struct node *a, *b;
+    enum dtype dtype;
+    bool integral; /* both are */
+};
+
+struct operands two_operands(struct call *call, const char *first, const char *second);
+
+/* The same for functions that make floats of integers. */
+struct operands two_float_operands(struct call *call, const char *first, const char *second);
+
+/* Return the larger (`most`) or smaller of the operands, element by element. NaN wins unless it is
+ * to be ignored. */
+void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan);
+
+/* x as a kernel of `dtype` holds it: integers and weak numbers rounded to it, tensors of another
+ * float dtype untouched (their promotion is exact). For comparisons, which see the rounding. */
+struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtype);
+double number_as_compared(double x, enum dtype dtype);
+
+/* pi as an exact constant of rank 0. */
+struct node *node_pi(struct tape *tape);
+
+/* Masks: bool nodes combined. */
+struct node *node_and(struct tape *tape, struct node *a, struct node *b);
+struct node *node_or(struct tape *tape, struct node *a, struct node *b);
+struct node *node_not(struct tape *tape, struct node *a);
+struct node *node_isnan(struct tape *tape, struct node *x);
+
+/* All dimensions of a node as a mask. */
+static inline uint32_t all_dims(const struct node *x)
+{
+    return x->rank >= 32 ? UINT32_MAX : (1u << x->rank) - 1;
+}
+
+#endif

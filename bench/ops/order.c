@@ -1,0 +1,276 @@
+/* Order statistics along a dimension: median, mode, quantiles. Lines are sorted with NaN last. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/reductions.h"
+
+/* An element and where it was. */
+struct item {
+    double value;
+    int64_t integer, position;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (isnan(x->value) || isnan(y->value)) {
+        int order = isnan(x->value) - isnan(y->value);
+        return order ? order : (x->position > y->position) - (x->position < y->position);
+    }
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    if (x->integer != y->integer) return x->integer < y->integer ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+struct line_shape {
+    size_t lines, extent, inner;
+};
+
+static struct line_shape line_shape_of(const struct node *x, int dim)
+{
+    struct line_shape s = { 1, x->rank ? (size_t)x->shape[dim] : 1, 1 };
+    for (int d = dim + 1; d < x->rank; d++) s.inner *= (size_t)x->shape[d];
+    s.lines = s.extent ? x->n / s.extent : 0;
+    return s;
+}
+
+/* Line number `line` of x, sorted; returns how many of its elements are not NaN. */
+static size_t sorted_line(struct item *items, const struct node *x, const struct line_shape *s,
+                          size_t line)
+{
+    size_t sane = 0;
+    for (size_t k = 0; k < s->extent; k++) {
+        size_t at = (line / s->inner * s->extent + k) * s->inner + line % s->inner;
+        items[k] = (struct item){ x->integer ? (double)x->integer[at] : x->value[at],
+                                  x->integer ? x->integer[at] : 0, (int64_t)k };
+        if (!isnan(items[k].value)) sane++;
+    }
+    qsort(items, s->extent, sizeof *items, by_value);
+    return sane;
+}
+
+/* Which sorted position of a line counts; `sane` of `extent` are not NaN. */
+typedef size_t choice(const struct item *items, size_t extent, size_t sane);
+
+/* The lower median; a NaN in the line comes first. */
+static size_t choose_median(const struct item *items, size_t extent, size_t sane)
+{
+    (void)items;
+    return sane < extent ? sane : (extent - 1) / 2;
+}
+
+static size_t choose_nanmedian(const struct item *items, size_t extent, size_t sane)
+{
+    (void)items, (void)extent;
+    return sane ? (sane - 1) / 2 : 0;
+}
+
+/* The last of the longest run of equal values, of equal runs the smallest value. */
+static size_t choose_mode(const struct item *items, size_t extent, size_t sane)
+{
+    size_t best = 0, most = 0, run = 0;
+    (void)sane;
+    for (size_t k = 0; k < extent; k++) {
+        bool same = k > 0 && items[k].value == items[k - 1].value &&
+                    items[k].integer == items[k - 1].integer;
+        run = same ? run + 1 : 1;
+        if (run > most) {
+            most = run;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* Positions along dim that `choose` picks, keepdim shape. */
+static struct node *chosen_positions(struct call *call, struct node *x, int dim, choice *choose)
+{
+    struct tape *tape = call->tape;
+    int64_t shape[TENSOR_MAX_RANK];
+    struct line_shape s = line_shape_of(x, dim);
+    memcpy(shape, x->shape, sizeof shape);
+    if (x->rank) shape[dim] = 1;
+    if (!s.extent) call_fail(call, "an order statistic of no elements");
+    struct node *index = node_new_integer(tape, DT_I64, x->rank, shape);
+    struct item *items = tape_allocate(tape, s.extent, sizeof *items);
+    if (!x->integer) (void)node_values(tape, x);
+    for (size_t line = 0; line < s.lines && !tape_failed(tape); line++) {
+        size_t sane = sorted_line(items, x, &s, line);
+        index->integer[line] = items[choose(items, s.extent, sane)].position;
+    }
+    return index;
+}
+
+static choice *const choices[] = { choose_median, choose_nanmedian, choose_mode };
+
+/* Equal elements (or all NaN) share the cotangent. */
+static void share_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    struct node *nan = node_and(tape, node_isnan(tape, x), node_isnan(tape, node));
+    struct node *same = node_to_real(tape, node_or(tape, node_compare(tape, COMPARE_EQ, x, node), nan));
+    (void)parameters;
+    gradient_pass(tape, x, node_divide(tape, cotangent, node_sum(tape, same, all_dims(same), false)), same);
+}
+
+/* median(input), nanmedian(input): detail indexes `choices`. */
+static void statistic_of_all(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int64_t flat[1] = { -1 };
+    if (!tape_failed(tape) && x->n == 0 && !x->integer) { /* of nothing: not a number */
+        struct node *nan = node_constant(tape, x->dtype, NAN, 0, NULL);
+        call_return_typed(call, node_flat(tape, nan, 1, &x), x->dtype);
+        return;
+    }
+    struct node *line = node_reshape(tape, x, 1, flat);
+    struct node *index = chosen_positions(call, line, 0, choices[call->op->detail]);
+    struct node *y = node_reshape(tape, node_take_along(tape, line, 0, index), 0, NULL);
+    if (!x->integer) y = node_stated_gradient(tape, y, 1, &x, share_backward, NULL);
+    call_return_typed(call, y, x->dtype);
+}
+
+/* Values and indices along a dimension. */
+static void statistic_of_dim(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    if (tape_failed(tape)) return;
+    struct reduced r = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
+    struct node *own = chosen_positions(call, x, dim, choices[call->op->detail]);
+    struct node *index = settled_positions(call, 1, x, dim, own);
+    struct node *y = node_take_along(tape, x, dim, index);
+    call_return_typed(call, reduced_shape(tape, y, &r), x->dtype);
+    call_return(call, reduced_shape(tape, index, &r));
+}
+
+/* ---- quantiles ----------------------------------------------------------------------------------------- */
+
+enum interpolation { LINEAR, LOWER, HIGHER, MIDPOINT, NEAREST };
+
+static enum interpolation interpolation_of(struct call *call)
+{
+    static const char *const names[] = { "linear", "lower", "higher", "midpoint", "nearest" };
+    const char *name = call_string(call, "interpolation");
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(name, names[i])) return (enum interpolation)i;
+    call_fail(call, "interpolation '%s' is not known", name);
+    return LINEAR;
+}
+
+/* The two positions around rank q (count - 1) of a line and the weight of the upper one. */
+struct place {
+    int64_t below, above;
+    double weight;
+};
+
+static struct place place_of(const struct item *items, size_t count, double q,
+                             enum interpolation interpolation)
+{
+    double rank = q * (double)(count - 1), low = floor(rank), weight = rank - low;
+    if (interpolation == LOWER) weight = 0;
+    if (interpolation == HIGHER) weight = weight > 0;
+    if (interpolation == MIDPOINT) weight = weight > 0 ? 0.5 : 0;
+    if (interpolation == NEAREST) {
+        low = rint(rank);
+        weight = 0;
+    }
+    size_t k = (size_t)low, next = k + 1 < count ? k + 1 : k;
+    return (struct place){ items[k].position, items[next].position, weight };
+}
+
+struct quantiles {
+    struct line_shape s;
+    const double *q;
+    size_t q_count;
+    enum interpolation interpolation;
+    bool ignore_nan;
+};
+
+/* Indices (lines, quantiles) of the elements below and above, the weights, and how far the rank
+ * moves with q. */
+static void place_quantiles(struct tape *tape, const struct node *x, const struct quantiles *a,
+                            int64_t *below, int64_t *above, double *weight, double *rate)
+{
+    struct item *items = tape_allocate(tape, a->s.extent, sizeof *items);
+    for (size_t line = 0; line < a->s.lines && !tape_failed(tape); line++) {
+        size_t sane = sorted_line(items, x, &a->s, line);
+        size_t first = line / a->s.inner * a->s.extent * a->s.inner + line % a->s.inner;
+        for (size_t k = 0; k < a->q_count; k++) {
+            size_t at = k * a->s.lines + line;
+            struct place p = { items[a->s.extent - 1].position, items[a->s.extent - 1].position, 0 };
+            bool defined = a->ignore_nan ? sane > 0 : sane == a->s.extent;
+            if (defined) p = place_of(items, a->ignore_nan ? sane : a->s.extent, a->q[k], a->interpolation);
+            below[at] = (int64_t)first + p.below * (int64_t)a->s.inner;
+            above[at] = (int64_t)first + p.above * (int64_t)a->s.inner;
+            weight[at] = p.weight;
+            rate[at] = p.weight > 0 ? /* at a rank that is whole PyTorch's two neighbours are one */
+                           (double)((a->ignore_nan ? sane : a->s.extent) - 1) : 0;
+        }
+    }
+}
+
+/* The q-th quantile: q a number or a vector, which becomes the first dimension. */
+static void quantile(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *q = node_to_real(tape, call_tensor(call, "q"));
+    int64_t shape[TENSOR_MAX_RANK], flat[1] = { -1 };
+    bool all = call_is_none(call, "dim");
+    struct node *lines = all ? node_reshape(tape, x, 1, flat) : x;
+    int dim = all ? 0 : call_dim(call, "dim", x->rank), rank = 0;
+    struct quantiles a = { .q = node_values(tape, q), .q_count = q->n,
+                           .interpolation = interpolation_of(call),
+                           .ignore_nan = call->op->detail != 0 };
+    (void)node_values(tape, lines);
+    if (tape_failed(tape)) return;
+    a.s = line_shape_of(lines, dim);
+    for (size_t k = 0; k < q->n; k++)
+        if (!(a.q[k] >= 0 && a.q[k] <= 1)) call_fail(call, "a quantile outside [0, 1]");
+    if (x->integer || !a.s.extent || q->rank > 1 || x->rank + 1 > TENSOR_MAX_RANK) {
+        call_fail(call, "quantiles of floats, at least one element, q of one dimension");
+        return;
+    }
+    /* (q), then the dimensions that are kept. */
+    if (q->rank) shape[rank++] = (int64_t)q->n;
+    bool keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < x->rank; d++) {
+        bool gone = all || d == dim;
+        if (!gone || keepdim) shape[rank++] = gone ? 1 : x->shape[d];
+    }
+    int64_t column[TENSOR_MAX_RANK] = { (int64_t)q->n };
+    for (int d = 1; d < rank; d++) column[d] = 1;
+    struct node *weight = node_new_real(tape, DT_NONE, rank, shape), *rate = node_new_real(tape, DT_NONE, rank, shape);
+    int64_t *below = tape_allocate(tape, weight->n, sizeof *below);
+    int64_t *above = tape_allocate(tape, weight->n, sizeof *above);
+    if (tape_failed(tape)) return;
+    place_quantiles(tape, lines, &a, below, above, weight->value, rate->value);
+    if (a.interpolation == LINEAR && q->tracked)
+        weight = node_straight_through(tape, weight, node_multiply(tape, node_reshape(tape, q, q->rank ? rank : 0, column), rate));
+    struct node *low = node_gather(tape, lines, rank, shape, below, 0);
+    struct node *high = node_gather(tape, lines, rank, shape, above, 0);
+    struct node *between = node_multiply(tape, weight, node_subtract(tape, high, low));
+    struct node *y = node_add(tape, low, between);
+    if (a.interpolation == LOWER || a.interpolation == NEAREST) y = low;
+    call_return_typed(call, y, x->dtype);
+}
+
+/* clang-format off */
+#define ONE_DIM "(Tensor input, int dim, bool keepdim=False)"
+#define QUANTILE "(Tensor input, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear')"
+const struct op ops_order[] = {
+    { "median", TENSOR | TORCH, ONE_DIM, statistic_of_dim, OP_ONE_NODE, 0, NULL },
+    { "nanmedian", TENSOR | TORCH, ONE_DIM, statistic_of_dim, OP_ONE_NODE, 1, NULL },
+    { "median", TENSOR | TORCH, "(Tensor input)", statistic_of_all, OP_ONE_NODE, 0, NULL },
+    { "nanmedian", TENSOR | TORCH, "(Tensor input)", statistic_of_all, OP_ONE_NODE, 1, NULL },
+    { "mode", TENSOR | TORCH, "(Tensor input, int dim=-1, bool keepdim=False)", statistic_of_dim, OP_ONE_NODE, 2, NULL },
+    { "quantile", TENSOR | TORCH, QUANTILE, quantile, 0, 0, NULL },
+    { "nanquantile", TENSOR | TORCH, QUANTILE, quantile, 0, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(order);

@@ -1,0 +1,169 @@
+/* Padding: constant, reflect, replicate, circular; negative amounts crop. */
+#include <string.h>
+
+#include "bench/call/op.h"
+
+enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
+
+/* Amounts per dimension of x: before[d] and after[d]. The list counts from the last
+ * dimension. */
+struct padding {
+    int64_t before[TENSOR_MAX_RANK], after[TENSOR_MAX_RANK];
+    int dims; /* dimensions the list names */
+};
+
+static bool read_padding(struct padding *p, struct call *call, const struct node *x,
+                         const char *name)
+{
+    int64_t pads[2 * TENSOR_MAX_RANK];
+    int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
+    memset(p, 0, sizeof *p);
+    if (tape_failed(call->tape)) return false;
+    if (count % 2 || count / 2 > x->rank) {
+        call_fail(call, "%d padding amounts for %d dimensions", count, x->rank);
+        return false;
+    }
+    p->dims = count / 2;
+    for (int k = 0; k < p->dims; k++) {
+        int d = x->rank - 1 - k;
+        p->before[d] = pads[2 * k];
+        p->after[d] = pads[2 * k + 1];
+        int64_t limit = INT32_MAX;
+        if (p->before[d] > limit || p->after[d] > limit || p->before[d] < -limit ||
+            p->after[d] < -limit || x->shape[d] + p->before[d] + p->after[d] < 0) {
+            call_fail(call, "the padding of dimension %d does not fit its extent", d);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Crop by the negative amounts, then place in a larger tensor of `fill`. */
+static struct node *pad_constant(struct call *call, struct node *x, const struct padding *p,
+                                 double fill)
+{
+    struct tape *tape = call->tape;
+    int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset = 0;
+    bool grows = false;
+
+    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+        int64_t cut = p->before[d] < 0 ? -p->before[d] : 0,
+                cut_end = p->after[d] < 0 ? -p->after[d] : 0;
+        if (cut + cut_end > x->shape[d]) {
+            call_fail(call, "more is cropped of dimension %d than it has", d);
+            return x;
+        }
+        if (cut || cut_end) x = node_slice(tape, x, d, cut, x->shape[d] - cut - cut_end, 1);
+        shape[d] = x->shape[d] + (p->before[d] > 0 ? p->before[d] : 0) +
+                   (p->after[d] > 0 ? p->after[d] : 0);
+        grows = grows || shape[d] != x->shape[d];
+    }
+    if (!grows || tape_failed(tape)) return x;
+    shape_strides(stride, x->rank, shape);
+    for (int d = 0; d < x->rank; d++)
+        offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
+    return node_place(tape, x, fill, x->rank, shape, stride, offset);
+}
+
+/* Where place i, counted from the first element, finds its element among n. */
+static int64_t source_index(enum pad_mode mode, int64_t i, int64_t n)
+{
+    switch (mode) {
+    case PAD_REFLECT:
+        if (i < 0) i = -i;
+        return i >= n ? 2 * (n - 1) - i : i;
+    case PAD_REPLICATE:
+        return i < 0 ? 0 : i >= n ? n - 1 : i;
+    default:
+        return (i % n + n) % n;
+    }
+}
+
+static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode,
+                                  int dim, int64_t before, int64_t after)
+{
+    struct tape *tape = call->tape;
+    int64_t n = x->shape[dim], length = n + before + after;
+    bool fits = mode == PAD_REFLECT    ? before < n && after < n
+                : mode == PAD_CIRCULAR ? before <= n && after <= n
+                                       : n > 0;
+
+    if (!before && !after) return x;
+    if (!fits || length < 1) {
+        call_fail(call, "padding %lld and %lld of %lld elements in this mode",
+                  (long long)before, (long long)after, (long long)n);
+        return x;
+    }
+    struct node *index = node_new_integer(tape, DT_I64, 1, &length);
+    if (tape_failed(tape)) return x;
+    for (int64_t i = 0; i < length; i++)
+        index->integer[i] = source_index(mode, i - before, n);
+    return node_index_select(tape, x, dim, index);
+}
+
+static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mode mode,
+                                  const struct padding *p)
+{
+    for (int d = x->rank - p->dims; d < x->rank && !tape_failed(call->tape); d++)
+        x = pad_dimension(call, x, mode, d, p->before[d], p->after[d]);
+    return x;
+}
+
+/* PyTorch's circular padding crops first: what is repeated is what is left. */
+static struct node *cropped(struct tape *tape, struct node *x, struct padding *p)
+{
+    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+        int64_t from = p->before[d] < 0 ? -p->before[d] : 0, behind = p->after[d] < 0 ? -p->after[d] : 0;
+        if (!from && !behind) continue;
+        x = node_slice(tape, x, d, from, x->shape[d] - from - behind, 1);
+        p->before[d] += from;
+        p->after[d] += behind;
+    }
+    return x;
+}
+
+static void pad(struct call *call)
+{
+    static const char *const modes[] = { "constant", "reflect", "replicate", "circular" };
+    struct node *x = call_tensor(call, "input");
+    const char *name = call_string(call, "mode");
+    struct padding p;
+    int mode = 0;
+
+    while (mode < 4 && strcmp(modes[mode], name) != 0) mode++;
+    if (mode == 4) call_fail(call, "an unknown padding mode '%s'", name);
+    if (!read_padding(&p, call, x, "pad")) return;
+    if (mode == PAD_CONSTANT)
+        x = pad_constant(call, x, &p,
+                         call_is_none(call, "value") ? 0 : call_real(call, "value"));
+    else
+        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &p) : x, (enum pad_mode)mode, &p);
+    call_return(call, x);
+}
+
+static void constant_pad_nd(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct padding p;
+    if (read_padding(&p, call, x, "pad"))
+        call_return(call, pad_constant(call, x, &p, call_real(call, "value")));
+}
+
+/* aten's reflection_pad and replication_pad: detail is the mode. */
+static void repeating_pad(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct padding p;
+    if (read_padding(&p, call, x, "padding"))
+        call_return(call, pad_repeating(call, x, (enum pad_mode)call->op->detail, &p));
+}
+
+/* clang-format off */
+const struct op ops_pad[] = {
+    { "pad", FUNCTIONAL | ATEN, "(Tensor input, int[] pad, str mode='constant', float? value=None)", pad, OP_ONE_NODE, 0, NULL },
+    { "constant_pad_nd", TORCH | ATEN, "(Tensor input, int[] pad, Scalar value=0)", constant_pad_nd, OP_ONE_NODE, 0, NULL },
+    { "reflection_pad1d|reflection_pad2d|reflection_pad3d", TORCH | ATEN, "(Tensor input, int[] padding)", repeating_pad, OP_ONE_NODE, PAD_REFLECT, NULL },
+    { "replication_pad1d|replication_pad2d|replication_pad3d", TORCH | ATEN, "(Tensor input, int[] padding)", repeating_pad, OP_ONE_NODE, PAD_REPLICATE, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(pad);

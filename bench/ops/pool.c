@@ -1,0 +1,467 @@
+/* Pooling over one to three spatial dimensions: maximum, average, adaptive, power mean,
+ * unpooling.
+ *
+ * An average is a sum over windows (bench/primitives/taps.h), one dimension after the other, divided
+ * by the windows' sizes. A maximum is a gather at the place of the first largest element,
+ * as PyTorch finds it; where several are largest the device's indices are taken.
+ */
+#include <string.h>
+
+#include "bench/call/op.h"
+#include "bench/primitives/taps.h"
+
+enum { SPATIAL = 3 };
+
+/* A pooling problem: `batch` planes of in[] elements; unused leading dimensions have extent
+ * 1, kernel 1, stride 1. */
+struct pooling {
+    int dims; /* spatial dimensions, 1 to 3 */
+    size_t batch;
+    int64_t in[SPATIAL], out[SPATIAL];
+    int64_t kernel[SPATIAL], stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL];
+    int rank; /* of the result, which is the argument's leading dimensions and out */
+    int64_t shape[TENSOR_MAX_RANK];
+};
+
+/* Spatial sizes of x with `dims` of them; a result shape whose last extents are
+ * still x's. */
+static bool open_pooling(struct pooling *p, struct call *call, const struct node *x,
+                         int dims)
+{
+    memset(p, 0, sizeof *p);
+    p->dims = dims;
+    p->batch = 1;
+    if (tape_failed(call->tape)) return false;
+    if (x->rank != dims + 1 && x->rank != dims + 2) {
+        call_fail(call,
+                  "%d spatial dimensions need %d or %d dimensions, the argument has %d",
+                  dims, dims + 1, dims + 2, x->rank);
+        return false;
+    }
+    for (int d = 0; d < x->rank - dims; d++) p->batch *= (size_t)x->shape[d];
+    for (int k = 0; k < SPATIAL; k++) {
+        int d = x->rank - SPATIAL + k;
+        p->in[k] = k < SPATIAL - dims ? 1 : x->shape[d];
+        p->out[k] = p->kernel[k] = p->stride[k] = p->dilation[k] = 1;
+    }
+    p->rank = x->rank;
+    memcpy(p->shape, x->shape, sizeof p->shape);
+    return true;
+}
+
+/* The ints of argument `name` in the spatial places of `out`; false when it is None or
+ * empty. */
+static bool spatial_ints(int64_t *out, struct call *call, const char *name, int dims)
+{
+    const struct value *value = call_value(call, name);
+    if (value->kind == VALUE_NONE || (value_is_sequence(value) && !value->list.count))
+        return false;
+    call_ints_repeated(call, name, out + SPATIAL - dims, dims);
+    return true;
+}
+
+static int64_t floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static void finish_shape(struct pooling *p)
+{
+    for (int k = 0; k < p->dims; k++)
+        p->shape[p->rank - p->dims + k] = p->out[SPATIAL - p->dims + k];
+}
+
+/* kernel_size, stride (kernel by default), padding, dilation, ceil_mode of a
+ * pooling call. */
+static bool read_windows(struct pooling *p, struct call *call, bool dilated)
+{
+    bool ceil_mode = call_bool(call, "ceil_mode");
+    int first = SPATIAL - p->dims;
+
+    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims))
+        call_fail(call, "no kernel size");
+    if (!spatial_ints(p->stride, call, "stride", p->dims))
+        memcpy(p->stride, p->kernel, sizeof p->stride);
+    (void)spatial_ints(p->padding, call, "padding", p->dims);
+    if (dilated) (void)spatial_ints(p->dilation, call, "dilation", p->dims);
+    for (int k = first; k < SPATIAL; k++) {
+        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 ||
+            p->padding[k] < 0 || p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX ||
+            p->dilation[k] > INT32_MAX || p->padding[k] > p->kernel[k] / 2) {
+            call_fail(call, "kernel, stride, padding or dilation is out of range");
+            return false;
+        }
+        int64_t span =
+            p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
+        int64_t out =
+            floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
+        /* The last window of ceil_mode must start inside the input or its left padding. */
+        if (ceil_mode && (out - 1) * p->stride[k] >= p->in[k] + p->padding[k]) out--;
+        if (out < 1) {
+            call_fail(call, "the windows are larger than the input");
+            return false;
+        }
+        p->out[k] = out;
+    }
+    finish_shape(p);
+    return !tape_failed(call->tape);
+}
+
+static int64_t adaptive_start(int64_t o, int64_t in, int64_t out)
+{
+    return o * in / out;
+}
+static int64_t adaptive_end(int64_t o, int64_t in, int64_t out)
+{
+    return ((o + 1) * in + out - 1) / out;
+}
+
+/* output_size of an adaptive call: an int or a list, None keeping an extent. */
+static bool read_adaptive(struct pooling *p, struct call *call)
+{
+    const struct value *value = call_value(call, "output_size");
+    size_t count = value_is_sequence(value) ? value->list.count : 1;
+    if (count != 1 && count != (size_t)p->dims)
+        call_fail(call, "output_size has %zu items", count);
+    for (int k = 0; k < p->dims && !tape_failed(call->tape); k++) {
+        const struct value *item =
+            !value_is_sequence(value) ? value : &value->list.items[count == 1 ? 0 : k];
+        int at = SPATIAL - p->dims + k;
+        if (item->kind == VALUE_NONE)
+            p->out[at] = p->in[at];
+        else if (item->kind == VALUE_INT && item->integer >= 0 && item->integer < INT32_MAX)
+            p->out[at] = item->integer;
+        else
+            call_fail(call, "output_size must be ints");
+        if (p->in[at] == 0 && p->out[at] > 0) call_fail(call, "the argument is empty");
+    }
+    finish_shape(p);
+    return !tape_failed(call->tape);
+}
+
+/* ---- averages ----------------------------------------------------------------------- */
+
+/* Windows of one spatial dimension clipped to the input, and their sizes
+ * counting padding. */
+static bool windows_of(struct tape *tape, const struct pooling *p, int k, bool adaptive,
+                       int64_t **start, int64_t **end, int64_t **padded)
+{
+    size_t n = (size_t)p->out[k];
+    *start = tape_allocate(tape, n, sizeof **start);
+    *end = tape_allocate(tape, n, sizeof **end);
+    *padded = tape_allocate(tape, n, sizeof **padded);
+    if (tape_failed(tape)) return false;
+    for (int64_t o = 0; o < p->out[k]; o++) {
+        if (adaptive) {
+            (*start)[o] = adaptive_start(o, p->in[k], p->out[k]);
+            (*end)[o] = adaptive_end(o, p->in[k], p->out[k]);
+            (*padded)[o] = (*end)[o] - (*start)[o];
+            continue;
+        }
+        int64_t from = o * p->stride[k] - p->padding[k], to = from + p->kernel[k];
+        int64_t limit = p->in[k] + p->padding[k];
+        (*padded)[o] = (to < limit ? to : limit) - from;
+        (*start)[o] = from < 0 ? 0 : from;
+        (*end)[o] = to < p->in[k] ? to : p->in[k];
+    }
+    return true;
+}
+
+/* Sums over the windows and, in *sizes, how many elements each has (with padding
+ * if asked). */
+static struct node *window_sums(struct tape *tape, struct node *x,
+                                const struct pooling *p, bool adaptive, bool count_padding,
+                                struct node **sizes)
+{
+    int64_t *start, *end, *padded, plane[SPATIAL];
+    memcpy(plane, p->out + SPATIAL - p->dims, (size_t)p->dims * sizeof *plane);
+    *sizes = node_constant(tape, DT_NONE, 1, p->dims, plane);
+    for (int k = SPATIAL - 1; k >= SPATIAL - p->dims; k--) {
+        if (tape_failed(tape) ||
+            !windows_of(tape, p, k, adaptive, &start, &end, &padded))
+            return x;
+        int dim = p->rank - SPATIAL + k, own = k - (SPATIAL - p->dims);
+        x = node_taps(tape, x, dim,
+                      taps_windows(tape, (size_t)p->in[k], (size_t)p->out[k], start, end));
+        size_t inner = 1;
+        for (int d = own + 1; d < p->dims; d++) inner *= (size_t)plane[d];
+        for (size_t i = 0; !tape_failed(tape) && i < (*sizes)->n; i++) {
+            size_t o = i / inner % (size_t)p->out[k];
+            (*sizes)->value[i] *= (double)(count_padding ? padded[o] : end[o] - start[o]);
+        }
+    }
+    return x;
+}
+
+/* detail: spatial dimensions. */
+static void avg_pool(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct pooling p;
+
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
+        return;
+    struct node *sum =
+        window_sums(tape, x, &p, false, call_bool(call, "count_include_pad"), &sizes);
+    if (p.dims > 1 && !call_is_none(call, "divisor_override"))
+        sizes = node_scalar(tape, (double)call_int(call, "divisor_override"));
+    call_return_typed(call, node_divide(tape, sum, sizes), x->dtype);
+}
+
+static void adaptive_avg_pool(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct pooling p;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
+        return;
+    struct node *sum = window_sums(call->tape, x, &p, true, false, &sizes);
+    call_return_typed(call, node_divide(call->tape, sum, sizes), x->dtype);
+}
+
+/* (sum of x^p over windows)^(1/p) as PyTorch writes it: the average times the kernel's
+ * size; negative sums (odd p) have no root. */
+static void lp_pool(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *sizes = NULL;
+    struct pooling p;
+    double power = call_real(call, "norm_type"), kernel = 1;
+
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
+        return;
+    for (int k = 0; k < SPATIAL; k++) kernel *= (double)p.kernel[k];
+    struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
+    struct node *sum = window_sums(tape, powers, &p, false, true, &sizes),
+                *mean = node_divide(tape, sum, sizes);
+    /* PyTorch has sign(mean) * relu(|mean|): mean itself, but its slope at 0 is 0. */
+    struct node *nonzero =
+        node_compare(tape, COMPARE_NE, node_detach(tape, mean), node_scalar(tape, 0));
+    struct node *base = node_select(tape, nonzero, mean, node_scalar(tape, 0));
+    call_return_typed(
+        call, node_apply2(tape, "pow", node_scale(tape, base, kernel), node_scalar(tape, 1 / power)),
+        call_float_type(call, &x, 1));
+}
+
+/* ---- maxima ------------------------------------------------------------------------- */
+
+/* The larger of two elements as PyTorch's loop keeps it: a later NaN
+ * replaces everything. */
+static bool replaces(const struct node *x, size_t candidate, size_t best)
+{
+    if (x->integer) return x->integer[candidate] > x->integer[best];
+    return x->value[candidate] > x->value[best] || isnan(x->value[candidate]);
+}
+
+/* Bounds of window o of dimension k: positions from, from + step, ... below to. */
+static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive,
+                          int64_t *from, int64_t *to)
+{
+    if (adaptive) {
+        *from = adaptive_start(o, p->in[k], p->out[k]);
+        *to = adaptive_end(o, p->in[k], p->out[k]);
+        return;
+    }
+    *from = o * p->stride[k] - p->padding[k];
+    *to = *from + (p->kernel[k] - 1) * p->dilation[k] + 1;
+    if (*to > p->in[k]) *to = p->in[k];
+    while (*from < 0) *from += p->dilation[k];
+}
+
+/* Position in its plane of the first largest element of each window. */
+static struct node *window_arguments(struct call *call, struct node *x,
+                                     const struct pooling *p, bool adaptive)
+{
+    struct node *index = node_new_integer(call->tape, DT_I64, p->rank, p->shape);
+    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), at = 0;
+    int64_t from[SPATIAL], to[SPATIAL], o[SPATIAL];
+
+    if (!x->integer) (void)node_values(call->tape, x);
+    if (tape_failed(call->tape)) return index;
+    for (size_t b = 0; b < p->batch; b++)
+        for (o[0] = 0; o[0] < p->out[0]; o[0]++)
+            for (o[1] = 0; o[1] < p->out[1]; o[1]++)
+                for (o[2] = 0; o[2] < p->out[2]; o[2]++) {
+                    for (int k = 0; k < SPATIAL; k++)
+                        window_bounds(p, k, o[k], adaptive, &from[k], &to[k]);
+                    size_t best = SIZE_MAX;
+                    for (int64_t z = from[0]; z < to[0]; z += p->dilation[0])
+                        for (int64_t y = from[1]; y < to[1]; y += p->dilation[1])
+                            for (int64_t w = from[2]; w < to[2]; w += p->dilation[2]) {
+                                size_t k =
+                                    b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
+                                if (best == SIZE_MAX || replaces(x, k, best)) best = k;
+                            }
+                    if (best == SIZE_MAX) {
+                        call_fail(call, "a window holds no element of the input");
+                        return index;
+                    }
+                    index->integer[at++] = (int64_t)(best - b * plane);
+                }
+    return index;
+}
+
+struct acceptance {
+    const struct node *x, *own;
+    const struct pooling *p;
+    bool adaptive;
+};
+
+/* Any position in the window whose element equals the maximum is right. */
+static bool accept_index(void *context, size_t i, int64_t index)
+{
+    const struct acceptance *a = context;
+    const struct pooling *p = a->p;
+    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), rest = i;
+    int64_t position[SPATIAL], left = index;
+
+    if (index < 0 || index >= (int64_t)plane) return false;
+    for (int k = SPATIAL - 1; k >= 0; k--) {
+        int64_t from, to, o = (int64_t)(rest % (size_t)p->out[k]);
+        rest /= (size_t)p->out[k];
+        position[k] = left % p->in[k];
+        left /= p->in[k];
+        window_bounds(p, k, o, a->adaptive, &from, &to);
+        if (position[k] < from || position[k] >= to ||
+            (position[k] - from) % p->dilation[k])
+            return false;
+    }
+    size_t base = rest * plane, have = base + (size_t)index,
+           want = base + (size_t)a->own->integer[i];
+    if (a->x->integer) return a->x->integer[have] == a->x->integer[want];
+    return a->x->value[have] == a->x->value[want] ||
+           (isnan(a->x->value[have]) && isnan(a->x->value[want]));
+}
+
+/* Gather the elements at the indices, returned with them when `both`. */
+static void return_maxima(struct call *call, struct node *x, const struct pooling *p,
+                          bool adaptive, bool both)
+{
+    struct tape *tape = call->tape;
+    struct node *index = window_arguments(call, x, p, adaptive);
+    struct acceptance acceptance = { x, index, p, adaptive };
+    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]);
+
+    if (tape_failed(tape)) return;
+    if (both) index = call_settled_indices(call, 1, index, accept_index, &acceptance);
+    int64_t *map = tape_allocate(tape, index->n, sizeof *map);
+    if (!map) return;
+    size_t per_plane = (size_t)(p->out[0] * p->out[1] * p->out[2]);
+    for (size_t i = 0; i < index->n; i++)
+        map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
+    call_return(call, node_gather(tape, x, p->rank, p->shape, map, 0));
+    if (both) call_return(call, index);
+}
+
+/* text: "indices" when the API always returns them. */
+static void max_pool(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct pooling p;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true))
+        return;
+    return_maxima(call, x, &p, false, call->op->text || call_bool(call, "return_indices"));
+}
+
+static void adaptive_max_pool(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct pooling p;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
+        return;
+    return_maxima(call, x, &p, true, call->op->text || call_bool(call, "return_indices"));
+}
+
+/* ---- unpooling ---------------------------------------------------------------------- */
+
+static void max_unpool(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *indices = call_tensor(call, "indices");
+    int dims = (int)call->op->detail, first = SPATIAL - dims;
+    int64_t sizes[TENSOR_MAX_RANK];
+    struct pooling p;
+
+    if (!open_pooling(&p, call, x, dims)) return;
+    if (!indices->integer || indices->n != x->n) {
+        call_fail(call, "indices must be integers of the shape of the input");
+        return;
+    }
+    (void)spatial_ints(p.kernel, call, "kernel_size", dims);
+    if (!spatial_ints(p.stride, call, "stride", dims))
+        memcpy(p.stride, p.kernel, sizeof p.stride);
+    (void)spatial_ints(p.padding, call, "padding", dims);
+    for (int k = first; k < SPATIAL; k++) {
+        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 ||
+            p.kernel[k] > INT32_MAX || p.stride[k] > INT32_MAX ||
+            p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
+            call_fail(call, "kernel, stride or padding is out of range");
+            return;
+        }
+        p.out[k] = (p.in[k] - 1) * p.stride[k] + p.kernel[k] - 2 * p.padding[k];
+    }
+    int given = call_is_none(call, "output_size")
+                    ? 0
+                    : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
+    if (given && given < dims) call_fail(call, "output_size has %d items", given);
+    for (int k = 0; given >= dims && k < dims; k++)
+        p.out[first + k] = sizes[given - dims + k];
+    finish_shape(&p);
+    for (int k = first; k < SPATIAL; k++)
+        if (p.out[k] < 0 || p.out[k] > INT32_MAX)
+            call_fail(call, "the output size is out of range");
+    struct node *zero = node_constant(tape, x->dtype, 0, p.rank, p.shape);
+    int64_t *map = tape_allocate(tape, x->n, sizeof *map);
+    if (tape_failed(tape)) return;
+    int64_t plane = p.out[0] * p.out[1] * p.out[2];
+    size_t per_plane = (size_t)(p.in[0] * p.in[1] * p.in[2]);
+    for (size_t i = 0; i < x->n; i++) {
+        if (indices->integer[i] < 0 || indices->integer[i] >= plane) {
+            call_fail(call, "index %lld is outside the output",
+                      (long long)indices->integer[i]);
+            return;
+        }
+        map[i] = (int64_t)(i / per_plane) * plane + indices->integer[i];
+    }
+    call_return(call, node_overwrite(tape, zero, x, 1, map, NULL));
+}
+
+/* clang-format off */
+#define AVG_ROWS(name, groups, dims, tail) \
+    { name, groups, "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True" tail ")", avg_pool, OP_ONE_NODE, dims, NULL }
+#define MAX_ROW(name, groups, dims, text) \
+    { name, groups, "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, bool ceil_mode=False, bool return_indices=False)", max_pool, OP_ONE_NODE, dims, text }
+#define ADAPTIVE_MAX_ROW(name, groups, dims, text) \
+    { name, groups, "(Tensor input, Any output_size, bool return_indices=False)", adaptive_max_pool, OP_ONE_NODE, dims, text }
+#define UNPOOL_ROW(name, dims) \
+    { name, FUNCTIONAL, "(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None)", max_unpool, OP_ONE_NODE, dims, NULL }
+
+const struct op ops_pool[] = {
+    AVG_ROWS("avg_pool1d", FUNCTIONAL | TORCH | ATEN, 1, ""),
+    AVG_ROWS("avg_pool2d", FUNCTIONAL | ATEN, 2, ", int? divisor_override=None"),
+    AVG_ROWS("avg_pool3d", FUNCTIONAL | ATEN, 3, ", int? divisor_override=None"),
+    { "adaptive_avg_pool1d", FUNCTIONAL | TORCH, "(Tensor input, Any output_size)", adaptive_avg_pool, OP_ONE_NODE, 1, NULL },
+    { "adaptive_avg_pool2d|_adaptive_avg_pool2d", FUNCTIONAL | TORCH | ATEN, "(Tensor input, Any output_size)", adaptive_avg_pool, OP_ONE_NODE, 2, NULL },
+    { "adaptive_avg_pool3d|_adaptive_avg_pool3d", FUNCTIONAL | TORCH | ATEN, "(Tensor input, Any output_size)", adaptive_avg_pool, OP_ONE_NODE, 3, NULL },
+    { "lp_pool1d", FUNCTIONAL, "(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False, *, int padding=0)", lp_pool, 0, 1, NULL },
+    { "lp_pool2d", FUNCTIONAL, "(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False, *, int padding=0)", lp_pool, 0, 2, NULL },
+    { "lp_pool3d", FUNCTIONAL, "(Tensor input, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False, *, int padding=0)", lp_pool, 0, 3, NULL },
+    MAX_ROW("max_pool1d", FUNCTIONAL | TORCH, 1, NULL),
+    MAX_ROW("max_pool2d", FUNCTIONAL | TORCH | ATEN, 2, NULL),
+    MAX_ROW("max_pool3d", FUNCTIONAL | TORCH | ATEN, 3, NULL),
+    MAX_ROW("max_pool1d_with_indices", FUNCTIONAL | TORCH, 1, "indices"),
+    MAX_ROW("max_pool2d_with_indices", FUNCTIONAL | ATEN, 2, "indices"),
+    MAX_ROW("max_pool3d_with_indices", FUNCTIONAL | ATEN, 3, "indices"),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool1d", FUNCTIONAL, 1, NULL),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool2d", FUNCTIONAL, 2, NULL),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool3d", FUNCTIONAL, 3, NULL),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool1d", TORCH, 1, "indices"),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool1d_with_indices", FUNCTIONAL, 1, "indices"),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool2d_with_indices", FUNCTIONAL, 2, "indices"),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool3d_with_indices", FUNCTIONAL, 3, "indices"),
+    UNPOOL_ROW("max_unpool1d", 1),
+    UNPOOL_ROW("max_unpool2d", 2),
+    UNPOOL_ROW("max_unpool3d", 3),
+};
+/* clang-format on */
+OP_TABLE_END(pool);

@@ -1,0 +1,125 @@
+#include "bench/ops/properties.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a property needs to know when it is tested. */
+struct random_context {
+    const struct distribution *distribution;
+    double parameters[4];
+};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Dvoretzky-Kiefer-Wolfowitz (Massart's constant): P(sup |F_n - F| > d) <= 2 exp(-2 n d^2).
+ * Rounding to the tested dtype moves a value by half an ulp, so F is compared on both sides. */
+static bool distribution_holds(const struct bench_property *property, const struct tensor *got,
+                               char *reason, size_t bytes)
+{
+    const struct random_context *context = property->context;
+    const struct distribution *d = context->distribution;
+    struct arena arena = { 0 };
+    struct tensor dense;
+    bool holds = false;
+    size_t n = tensor_elements(got);
+    double *sorted = arena_allocate_array(&arena, 2 * n, sizeof *sorted);
+
+    if (!sorted || tensor_densify(&dense, &arena, got).code) {
+        (void)snprintf(reason, bytes, "there is no memory to test the distribution");
+        goto done;
+    }
+    dtype_to_double(sorted, dense.data, dense.dtype, n);
+    for (size_t i = 0; i < n; i++) {
+        double x = sorted[i];
+        /* A float may be an end that it was rounded to. */
+        double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, x) : 0;
+        bool outside = d->bounded && (x + slack < context->parameters[0] ||
+                                      x - slack > context->parameters[1] - d->whole);
+        if (!(x >= d->low && x <= d->high) || outside || (d->whole && x != floor(x))) {
+            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, x, d->name);
+            goto done;
+        }
+    }
+    qsort(sorted, n, sizeof *sorted, by_value);
+    double limit = sqrt(log(2e9) / (2 * (double)(n ? n : 1))), worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, sorted[i]) : 0;
+        double below = (d->cdf_below ? d->cdf_below : d->cdf)(sorted[i] - slack, context->parameters);
+        double above = d->cdf(sorted[i] + slack, context->parameters);
+        worst = fmax(worst, fmax(below - (double)(i + 1) / (double)n, (double)i / (double)n - above));
+    }
+    holds = worst <= limit;
+    if (!holds)
+        (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst,
+                       d->name, limit);
+done:
+    arena_release(&arena);
+    return holds;
+}
+
+const struct bench_property *random_property(struct call *call, const struct distribution *distribution,
+                                             const double *parameters)
+{
+    struct random_context *context = tape_allocate(call->tape, 1, sizeof *context);
+    struct bench_property *property = tape_allocate(call->tape, 1, sizeof *property);
+    if (!context || !property) return NULL;
+    memset(context, 0, sizeof *context);
+    context->distribution = distribution;
+    if (parameters) memcpy(context->parameters, parameters, sizeof context->parameters);
+    *property = (struct bench_property){
+        "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9",
+        distribution_holds, context };
+    return property;
+}
+
+bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, size_t bytes)
+{
+    double limit = sqrt(log(2e9) / (2 * (double)(n ? n : 1))), worst = 0;
+    qsort(u, n, sizeof *u, by_value);
+    for (size_t i = 0; i < n; i++)
+        worst = fmax(worst, fmax(u[i] - (double)i / (double)n, (double)(i + 1) / (double)n - u[i]));
+    if (worst <= limit) return true;
+    (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst, law, limit);
+    return false;
+}
+
+static double mixed(uint64_t h, size_t i)
+{
+    h += (uint64_t)(i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+    h ^= h >> 31;
+    return ((double)(h >> 12) + 0.5) * 0x1p-52;
+}
+
+double random_hash(size_t i)
+{
+    return mixed(UINT64_C(0x2545f4914f6cdd1d), i);
+}
+
+double random_uniform(const struct call *call, size_t i)
+{
+    /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (const char *p = call->c->full_name; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    return mixed(h, i);
+}
+
+void random_return(struct call *call, const struct distribution *distribution,
+                   const double *parameters, enum dtype dtype, int rank, const int64_t *shape)
+{
+    struct node *node = NULL;
+    if (!tape_is_reference(call->tape)) {
+        node = node_new_real(call->tape, dtype, rank, shape);
+        for (size_t i = 0; !tape_failed(call->tape) && i < node->n; i++)
+            node->value[i] = distribution->quantile(random_uniform(call, i), parameters);
+        if (dtype_is_integral(dtype)) node = node_to_integer(call->tape, node, dtype);
+    }
+    call_return_random(call, node, dtype, rank, shape, random_property(call, distribution, parameters));
+}

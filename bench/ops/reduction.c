@@ -1,0 +1,317 @@
+/* Sums, means, products, moments, truth and counts over dimensions. */
+#include "bench/ops/reductions.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/softmax.h"
+
+struct reduced reduced_argument(struct call *call)
+{
+    struct reduced r = { call_tensor(call, "input"), 0, false, 1 };
+    r.dims = call_dims(call, "dim", r.x->rank) & all_dims(r.x);
+    r.keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < r.x->rank; d++)
+        if (r.dims >> d & 1) r.count *= (double)r.x->shape[d];
+    return r;
+}
+
+struct node *reduced_shape(struct tape *tape, struct node *y, const struct reduced *r)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (r->keepdim || tape_failed(tape)) return y;
+    for (int d = 0; d < y->rank; d++)
+        if (!(r->dims >> d & 1)) shape[rank++] = y->shape[d];
+    return node_reshape(tape, y, rank, shape);
+}
+
+/* ---- sums -------------------------------------------------------------------------------------- */
+
+/* Sums and products of integers are int64 unless a dtype is given. */
+static enum dtype sum_dtype(struct call *call, const struct node *x)
+{
+    enum dtype dtype = call_dtype(call, "dtype");
+    return dtype != DT_NONE ? dtype : x->integer ? DT_I64 : x->dtype;
+}
+
+static void sum(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *x = node_cast(call->tape, r.x, dtype);
+    call_return_typed(call, node_sum(call->tape, x, r.dims, r.keepdim), dtype);
+}
+
+/* A complex product over one dimension or all, by halving. */
+static struct node *complex_product(struct tape *tape, struct node *x, const struct reduced *r)
+{
+    int64_t flat[1] = { -1 }, shape[TENSOR_MAX_RANK];
+    int dim = 0;
+    struct node *y = x;
+    if (tape_failed(tape)) return x;
+    if (r->dims == all_dims(x)) y = node_reshape(tape, x, 1, flat);
+    else
+        while (!(r->dims >> dim & 1)) dim++;
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++)
+        if (r->dims >> d & 1) shape[d] = 1;
+    if (y->shape[dim] == 0) {
+        struct node *re = node_real_part(tape, x), *im = node_imaginary_part(tape, x);
+        struct node *one = node_constant(tape, re->dtype, 1, x->rank, shape);
+        struct node *zero = node_constant(tape, im->dtype, 0, x->rank, shape);
+        one = node_complex(tape, node_flat(tape, one, 1, &re), node_flat(tape, zero, 1, &im));
+        return reduced_shape(tape, one, r);
+    }
+    while (!tape_failed(tape) && y->shape[dim] > 1) {
+        int64_t half = y->shape[dim] / 2, rest = y->shape[dim] % 2;
+        struct node *parts[2] = { node_multiply(tape, node_slice(tape, y, dim, 0, half, 1),
+                                                node_slice(tape, y, dim, half, half, 1)), NULL };
+        if (rest) parts[1] = node_slice(tape, y, dim, 2 * half, 1, 1);
+        y = rest ? node_concatenate(tape, parts, 2, dim) : parts[0];
+    }
+    return reduced_shape(tape, node_reshape(tape, y, x->rank, shape), r);
+}
+
+static void product(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *x = node_cast(call->tape, r.x, dtype);
+    struct node *y = x->imaginary ? complex_product(call->tape, x, &r)
+                                  : node_product(call->tape, x, r.dims, r.keepdim);
+    call_return_typed(call, y, dtype);
+}
+
+static struct node *without_nan(struct tape *tape, struct node *x)
+{
+    return x->integer ? x : node_select(tape, node_isnan(tape, x), node_scalar(tape, 0), x);
+}
+
+static void nansum(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *x = node_cast(call->tape, without_nan(call->tape, r.x), dtype);
+    call_return_typed(call, node_sum(call->tape, x, r.dims, r.keepdim), dtype);
+}
+
+static void mean(struct call *call)
+{
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = call_dtype(call, "dtype");
+    if (dtype == DT_NONE && r.x->integer) call_fail(call, "the mean of integers needs a dtype");
+    if (dtype == DT_NONE) dtype = r.x->dtype;
+    struct node *x = node_cast(call->tape, r.x, dtype);
+    call_return_typed(call, node_mean(call->tape, x, r.dims, r.keepdim), dtype);
+}
+
+static void nanmean(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, r.x);
+    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, r.x)));
+    struct node *total = node_sum(tape, without_nan(tape, r.x), r.dims, r.keepdim);
+    call_return_typed(call, node_divide(tape, total, node_sum(tape, count, r.dims, r.keepdim)), dtype);
+}
+
+/* The vjp of broadcasting as an API. */
+static void sum_to_size(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
+    bool fits = rank <= x->rank;
+    for (int d = 0; d < rank && fits; d++) {
+        int64_t extent = x->shape[d + x->rank - rank];
+        fits = shape[d] == 1 || shape[d] == extent;
+    }
+    if (!fits) {
+        call_fail(call, "the input does not broadcast from that size");
+        return;
+    }
+    call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
+}
+
+static void trace(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (tape_failed(tape)) return;
+    if (x->rank != 2) {
+        call_fail(call, "trace takes a matrix");
+        return;
+    }
+    int64_t count = x->shape[0] < x->shape[1] ? x->shape[0] : x->shape[1], stride = x->shape[1] + 1;
+    struct node *y = node_sum(tape, node_view(tape, x, 1, &count, &stride, 0), 1, false);
+    call_return_typed(call, y, x->integer ? DT_I64 : x->dtype);
+}
+
+/* ---- logsumexp -------------------------------------------------------------------------------- */
+
+static void logsumexp(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct reduced r = reduced_argument(call);
+    enum dtype dtype = call_float_type(call, &r.x, 1);
+    int order[TENSOR_MAX_RANK], kept = 0, at;
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return;
+    struct node *x = node_to_real(tape, r.x);
+    /* The reduced dimensions last, then as one. */
+    for (int d = 0; d < x->rank; d++)
+        if (!(r.dims >> d & 1)) order[kept++] = d;
+    at = kept;
+    for (int d = 0; d < x->rank; d++)
+        if (r.dims >> d & 1) order[at++] = d;
+    for (int d = 0; d < kept; d++) shape[d] = x->shape[order[d]];
+    shape[kept] = (int64_t)r.count;
+    struct node *lines = node_reshape(tape, node_permute(tape, x, order), kept + 1, shape);
+    struct node *y = node_logsumexp(tape, lines, kept);
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = 0; d < x->rank; d++)
+        if (r.dims >> d & 1) shape[d] = 1;
+    y = reduced_shape(tape, node_reshape(tape, y, x->rank, shape), &r);
+    call_return_typed(call, y, dtype);
+}
+
+/* ---- moments ------------------------------------------------------------------------------------ */
+
+struct moments {
+    struct reduced r;
+    struct node *real; /* real part of the input */
+    bool whole;        /* no dimensions were given */
+    double freedom;    /* elements less the correction; the divisor, where it is positive */
+};
+
+/* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, *, correction, keepdim): a bool in
+ * the place of dim is unbiased. */
+static bool moment_arguments(struct call *call, struct moments *m)
+{
+    const struct value *dim = call_value(call, "dim"), *unbiased = call_value(call, "unbiased");
+    double correction = 1;
+    m->r = (struct reduced){ node_to_real(call->tape, call_tensor(call, "input")), 0, false, 1 };
+    if (dim->kind == VALUE_BOOL) {
+        correction = dim->boolean ? 1 : 0;
+        m->r.dims = all_dims(m->r.x);
+    } else {
+        m->r.dims = call_dims(call, "dim", m->r.x->rank) & all_dims(m->r.x);
+    }
+    m->whole = m->r.x->rank == 0 || dim->kind == VALUE_BOOL || dim->kind == VALUE_NONE;
+    if (unbiased->kind != VALUE_NONE) correction = call_real(call, "unbiased") != 0;
+    if (!call_is_none(call, "correction")) correction = call_real(call, "correction");
+    m->r.keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < m->r.x->rank; d++)
+        if (m->r.dims >> d & 1) m->r.count *= (double)m->r.x->shape[d];
+    m->freedom = m->r.count - correction;
+    return !tape_failed(call->tape);
+}
+
+/* 2 (x - mean) c / freedom: the mean's own share sums to nothing. Of a whole tensor without freedom
+ * PyTorch has infinity times c, for the real part. */
+static void variance_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const struct moments *m = parameters;
+    struct node *x = node->inputs[1];
+    if (m->freedom == 0 && m->whole) {
+        bool imaginary = m->r.x->imaginary && x != m->real;
+        struct node *endless = node_multiply(tape, cotangent, node_scalar(tape, INFINITY));
+        struct node *all = node_constant(tape, DT_NONE, imaginary ? 0 : 1, x->rank, x->shape);
+        gradient_pass(tape, x, imaginary ? node_detach(tape, all) : endless, all);
+        return;
+    }
+    struct node *scale = node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, m->freedom));
+    gradient_pass(tape, x, scale, node_subtract(tape, x, node_mean(tape, x, m->r.dims, true)));
+}
+
+/* The sum of squared deviations of one real component over the divisor, dims kept. */
+static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *m)
+{
+    struct node *d = node_subtract(tape, x, node_mean(tape, x, m->r.dims, true));
+    struct node *total = node_sum(tape, node_apply(tape, "square", d), m->r.dims, true);
+    struct node *y = node_divide(tape, total, node_scalar(tape, fmax(m->freedom, 0)));
+    return node_stated_gradient(tape, y, 1, &x, variance_backward, m);
+}
+
+/* c / (2 y), and 0 where y is 0. */
+static void root_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                          const void *parameters)
+{
+    struct node *zero = node_scalar(tape, 0);
+    struct node *slope = node_divide(tape, node_scalar(tape, 0.5), node);
+    (void)parameters;
+    gradient_pass(tape, node->inputs[1], cotangent,
+                  node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope));
+}
+
+enum { VARIANCE, DEVIATION, WITH_MEAN = 2 };
+
+/* var, std, var_mean, std_mean. detail: the enumeration above. */
+static void moments(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct moments *m = tape_allocate(tape, 1, sizeof *m);
+    if (!m || !moment_arguments(call, m)) return;
+    struct node *x = m->r.x;
+    m->real = node_real_part(tape, x);
+    struct node *y = variance_of(tape, m->real, m);
+    if (x->imaginary) y = node_add(tape, y, variance_of(tape, node_imaginary_part(tape, x), m));
+    if (call->op->detail & DEVIATION) {
+        struct node *variance = y;
+        y = node_apply(tape, "sqrt", variance);
+        y = node_stated_gradient(tape, y, 1, &variance, root_backward, NULL);
+    }
+    enum dtype real = x->imaginary ? x->dtype == DT_C128 ? DT_F64 : DT_F32 : x->dtype;
+    call_return_typed(call, reduced_shape(tape, y, &m->r), real);
+    if (call->op->detail & WITH_MEAN)
+        call_return_typed(call, node_mean(tape, x, m->r.dims, m->r.keepdim), x->dtype);
+}
+
+/* ---- truth and counts ----------------------------------------------------------------------------- */
+
+/* any (detail 0) and all (1), as sums of bools; of uint8 they are uint8. */
+static void truth(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct reduced r = reduced_argument(call);
+    struct node *flag = node_to_integer(tape, r.x, DT_BOOL);
+    if (call->op->detail) flag = node_not(tape, flag);
+    struct node *count = node_sum(tape, flag, r.dims, r.keepdim);
+    struct node *y = node_to_integer(tape, count, DT_BOOL);
+    if (call->op->detail) y = node_not(tape, y);
+    call_return_typed(call, y, r.x->dtype == DT_U8 ? DT_U8 : DT_BOOL);
+}
+
+static void count_nonzero(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    uint32_t dims = call_dims(call, "dim", x->rank);
+    call_return(call, node_sum(tape, node_to_integer(tape, x, DT_BOOL), dims & all_dims(x), false));
+}
+
+/* clang-format off */
+#define DIMS "(Tensor input, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)"
+#define MOMENTS "(Tensor input, Any dim=None, Any unbiased=None, bool keepdim=False, *, Any correction=None)"
+const struct op ops_reduction[] = {
+    { "sum", TENSOR | TORCH, DIMS, sum, OP_ONE_NODE, 0, NULL },
+    { "nansum", TENSOR | TORCH, DIMS, nansum, OP_ONE_NODE, 0, NULL },
+    { "mean", TENSOR | TORCH, DIMS, mean, OP_ONE_NODE, 0, NULL },
+    { "nanmean", TENSOR | TORCH, DIMS, nanmean, 0, 0, NULL },
+    { "prod", TENSOR | TORCH, "(Tensor input, int? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", product, OP_ONE_NODE, 0, NULL },
+    { "logsumexp", TENSOR | TORCH, "(Tensor input, int[] dim, bool keepdim=False)", logsumexp, OP_ONE_NODE, 0, NULL },
+    { "sum_to_size", TENSOR, "(Tensor input, *int[] size)", sum_to_size, 0, 0, NULL },
+    { "trace", TENSOR | TORCH, "(Tensor input)", trace, OP_ONE_NODE, 0, NULL },
+    { "var", TENSOR | TORCH, MOMENTS, moments, OP_ONE_NODE, VARIANCE, NULL },
+    { "std", TENSOR | TORCH, MOMENTS, moments, OP_ONE_NODE, DEVIATION, NULL },
+    { "var_mean", TORCH, MOMENTS, moments, OP_ONE_NODE, VARIANCE | WITH_MEAN, NULL },
+    { "std_mean", TORCH, MOMENTS, moments, OP_ONE_NODE, DEVIATION | WITH_MEAN, NULL },
+    { "any", TENSOR | TORCH, "(Tensor input, int[]? dim=None, bool keepdim=False)", truth, OP_NO_GRADIENT, 0, NULL },
+    { "all", TENSOR | TORCH, "(Tensor input, int[]? dim=None, bool keepdim=False)", truth, OP_NO_GRADIENT, 1, NULL },
+    { "count_nonzero", TENSOR | TORCH, "(Tensor input, int[]? dim=None)", count_nonzero, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(reduction);

@@ -1,0 +1,190 @@
+/* Scans, differences and trapezoids along a dimension. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/primitives/stated_gradient.h"
+#include "bench/ops/reductions.h"
+#include "bench/primitives/scan.h"
+
+static enum dtype scan_dtype(struct call *call, const struct node *x)
+{
+    enum dtype dtype = call_dtype(call, "dtype");
+    return dtype != DT_NONE ? dtype : x->integer ? DT_I64 : x->dtype;
+}
+
+static void cumsum(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = scan_dtype(call, x);
+    int dim = call_dim(call, "dim", x->rank);
+    call_return_typed(call, node_cumulative_sum(call->tape, node_cast(call->tape, x, dtype), dim, false),
+                      dtype);
+}
+
+static void cumprod(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = scan_dtype(call, x);
+    int dim = call_dim(call, "dim", x->rank);
+    call_return_typed(call, node_cumulative_product(call->tape, node_cast(call->tape, x, dtype), dim),
+                      dtype);
+}
+
+static void logcumsumexp(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    call_return_typed(call, node_cumulative_logsumexp(call->tape, x, dim), call_float_type(call, &x, 1));
+}
+
+/* ---- cummax, cummin ---------------------------------------------------------------------------- */
+
+struct prefix {
+    const struct node *x, *own;
+    size_t extent, inner;
+};
+
+/* The device's index is right when it does not lie ahead and its element equals ours. */
+static bool equal_in_prefix(void *context, size_t i, int64_t index)
+{
+    const struct prefix *p = context;
+    size_t at = i / p->inner % p->extent, first = i - at * p->inner;
+    if (index < 0 || (size_t)index > at) return false;
+    size_t ours = first + (size_t)p->own->integer[i] * p->inner, theirs = first + (size_t)index * p->inner;
+    if (p->x->integer) return p->x->integer[ours] == p->x->integer[theirs];
+    double a = p->x->value[ours], b = p->x->value[theirs];
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* detail: the sign. Values and indices; the gradient goes to the index. */
+static void cumulative_extremum(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    struct node *own = node_cumulative_arg_extremum(tape, x, dim, (int)call->op->detail);
+    if (tape_failed(tape)) return;
+    struct prefix prefix = { x, own, x->rank ? (size_t)x->shape[dim] : 1, 1 };
+    for (int d = dim + 1; d < x->rank; d++) prefix.inner *= (size_t)x->shape[d];
+    struct node *index = call_settled_indices(call, 1, own, equal_in_prefix, &prefix);
+    call_return_typed(call, node_take_along(tape, x, dim, index), x->dtype);
+    call_return(call, index);
+}
+
+/* ---- differences -------------------------------------------------------------------------------- */
+
+static int64_t difference(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
+static int64_t unlike(int64_t a, int64_t b) { return a != b; }
+
+/* Elements start, start + 1, ... up to `drop` fewer than all. */
+static struct node *part(struct tape *tape, struct node *x, int dim, int64_t start)
+{
+    return node_slice(tape, x, dim, start, x->shape[dim] - 1, 1);
+}
+
+static struct node *differences(struct tape *tape, struct node *x, int dim)
+{
+    struct node *high = part(tape, x, dim, 1), *low = part(tape, x, dim, 0);
+    if (x->integer)
+        return node_integer_binary(tape, x->dtype, x->dtype == DT_BOOL ? unlike : difference, high, low);
+    return node_subtract(tape, high, low);
+}
+
+static void diff(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *parts[3], *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank), count = 0;
+    int64_t n = call_int(call, "n");
+    if (x->rank == 0) call_fail(call, "diff takes at least one dimension");
+    if (!call_is_none(call, "prepend")) parts[count++] = call_tensor(call, "prepend");
+    parts[count++] = x;
+    if (!call_is_none(call, "append")) parts[count++] = call_tensor(call, "append");
+    enum dtype dtype = call_result_type(call, parts, count);
+    for (int k = 0; k < count; k++) parts[k] = node_cast(tape, parts[k], dtype);
+    struct node *y = count > 1 ? node_concatenate(tape, parts, count, dim) : parts[0];
+    for (int64_t k = 0; k < n && !tape_failed(tape) && y->shape[dim] > 0; k++)
+        y = differences(tape, y, dim);
+    call_return_typed(call, y, dtype);
+}
+
+/* ---- trapezoids --------------------------------------------------------------------------------------- */
+
+/* The widths of the intervals: differences of x along dim (a vector lies along dim), or dx. */
+static struct node *widths(struct call *call, const struct node *y, int dim)
+{
+    struct tape *tape = call->tape;
+    if (call_is_none(call, "x")) {
+        struct node *dx = call_optional_tensor(call, "dx");
+        return dx ? dx : node_scalar(tape, 1);
+    }
+    struct node *x = node_to_real(tape, call_tensor(call, "x"));
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return x;
+    if (x->rank == 1) {
+        for (int d = 0; d < y->rank; d++) shape[d] = d == dim ? x->shape[0] : 1;
+        x = node_reshape(tape, x, y->rank, shape);
+    }
+    if (x->rank < y->rank) { /* missing dimensions lead */
+        int lead = y->rank - x->rank;
+        for (int d = 0; d < y->rank; d++) shape[d] = d < lead ? 1 : x->shape[d - lead];
+        x = node_reshape(tape, x, y->rank, shape);
+    }
+    if (tape_failed(tape)) return x;
+    if (x->rank != y->rank || (x->shape[dim] != y->shape[dim])) {
+        call_fail(call, "x and y differ along the dimension");
+        return x;
+    }
+    return differences(tape, x, dim);
+}
+
+/* The integral over dim (detail 0) or up to each point (1). */
+static void trapezoid(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *given = call_tensor(call, "y"), *y = node_to_real(tape, given);
+    int dim = call_dim(call, "dim", y->rank);
+    enum dtype dtype = call_float_type(call, &given, 1);
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return;
+    if (y->rank == 0) {
+        call_fail(call, "a trapezoid takes at least one dimension");
+        return;
+    }
+    if (!call_is_none(call, "x"))
+        dtype = call_float_type(call, (struct node *[]){ given, call_tensor(call, "x") }, 2);
+    if (y->shape[dim] == 0 && call->op->detail) {
+        call_return_typed(call, y, dtype);
+        return;
+    }
+    if (y->shape[dim] == 0) {
+        int rank = 0;
+        for (int d = 0; d < y->rank; d++)
+            if (d != dim) shape[rank++] = y->shape[d];
+        struct node *zero = node_constant(tape, given->dtype, 0, rank, shape);
+        if (!given->integer && !given->imaginary) zero = node_flat(tape, zero, 1, &given);
+        call_return_typed(call, zero, given->dtype);
+        return;
+    }
+    struct node *pair = node_add(tape, part(tape, y, dim, 1), part(tape, y, dim, 0));
+    struct node *area = node_multiply(tape, pair, widths(call, y, dim));
+    struct node *total = call->op->detail ? node_cumulative_sum(tape, area, dim, false)
+                                          : node_sum(tape, area, 1u << dim, false);
+    call_return_typed(call, node_scale(tape, total, 0.5), dtype);
+}
+
+/* clang-format off */
+#define ALONG "(Tensor input, int dim, *, ScalarType? dtype=None)"
+#define TRAPEZOID "(Tensor y, Tensor? x=None, *, Any dx=None, int dim=-1)"
+const struct op ops_scan[] = {
+    { "cumsum", TENSOR | TORCH, ALONG, cumsum, OP_ONE_NODE, 0, NULL },
+    { "cumprod", TENSOR | TORCH, ALONG, cumprod, OP_ONE_NODE, 0, NULL },
+    { "logcumsumexp", TENSOR | TORCH, "(Tensor input, int dim)", logcumsumexp, OP_ONE_NODE, 0, NULL },
+    { "cummax", TENSOR | TORCH, "(Tensor input, int dim)", cumulative_extremum, OP_ONE_NODE, 1, NULL },
+    { "cummin", TENSOR | TORCH, "(Tensor input, int dim)", cumulative_extremum, OP_ONE_NODE, -1, NULL },
+    { "diff", TENSOR | TORCH, "(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", diff, 0, 0, NULL },
+    { "trapezoid|trapz", TORCH, TRAPEZOID, trapezoid, 0, 0, NULL },
+    { "cumulative_trapezoid", TORCH, TRAPEZOID, trapezoid, 0, 1, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(scan);

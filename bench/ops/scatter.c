@@ -1,0 +1,281 @@
+/* scatter and its reductions.
+ *
+ * A reduction sees, for each element of the result, the elements that meet there: self's
+ * own (when it is included or nothing else comes) and those of src. They are laid out as
+ * one list, self first, with a map from list to result.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/ops/indexing.h"
+
+enum reduction_kind {
+    REDUCE_SUM,
+    REDUCE_MEAN,
+    REDUCE_PROD,
+    REDUCE_AMAX,
+    REDUCE_AMIN,
+    REDUCE_NONE
+};
+
+static enum reduction_kind read_reduction(struct call *call)
+{
+    static const struct {
+        const char *name;
+        enum reduction_kind kind;
+    } names[] = {
+        { "sum", REDUCE_SUM },   { "add", REDUCE_SUM },       { "mean", REDUCE_MEAN },
+        { "prod", REDUCE_PROD }, { "multiply", REDUCE_PROD }, { "amax", REDUCE_AMAX },
+        { "amin", REDUCE_AMIN },
+    };
+    const char *name = call_string(call, "reduce");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i].name, name)) return names[i].kind;
+    call_fail(call, "an unknown reduction '%s'", name);
+    return REDUCE_NONE;
+}
+
+/* What meets where. */
+struct meeting {
+    struct node *x, *list; /* self; self and src as one vector */
+    int64_t *map;          /* place in the result of each item of the list, or -1 */
+    size_t most;           /* items at the fullest place */
+    int64_t *count;        /* items at each place */
+};
+
+static bool meet(struct meeting *m, struct call *call, struct node *x, struct node *src,
+                 const int64_t *map, bool include_self)
+{
+    struct tape *tape = call->tape;
+    struct node *parts[2] = { node_reshape(tape, x, 1, (int64_t[]){ (int64_t)x->n }),
+                              node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }) };
+    m->x = x;
+    m->list = node_concatenate(tape, parts, 2, 0);
+    m->map = tape_allocate(tape, x->n + src->n, sizeof *m->map);
+    m->count = tape_allocate(tape, x->n, sizeof *m->count);
+    m->most = 0;
+    if (tape_failed(tape)) return false;
+    memset(m->count, 0, x->n * sizeof *m->count);
+    for (size_t i = 0; i < src->n; i++) m->count[map[i]]++;
+    for (size_t j = 0; j < x->n; j++) {
+        bool own = include_self || !m->count[j];
+        m->map[j] = own ? (int64_t)j : -1;
+        m->count[j] += own;
+        if ((size_t)m->count[j] > m->most) m->most = (size_t)m->count[j];
+    }
+    memcpy(m->map + x->n, map, src->n * sizeof *map);
+    return true;
+}
+
+/* Integers: one pass over the list. */
+static struct node *integer_reduction(struct call *call, const struct meeting *m,
+                                      enum reduction_kind kind)
+{
+    struct node *out = node_new_integer(call->tape, DT_I64, m->x->rank, m->x->shape);
+    bool *seen = tape_allocate(call->tape, out->n, sizeof *seen);
+    if (tape_failed(call->tape)) return out;
+    memset(seen, 0, out->n * sizeof *seen);
+    for (size_t i = 0; i < m->list->n; i++) {
+        int64_t v = m->list->integer[i], j = m->map[i];
+        if (j < 0) continue;
+        int64_t *y = &out->integer[j];
+        if (!seen[j])
+            *y = v;
+        else if (kind == REDUCE_PROD)
+            *y = (int64_t)((uint64_t)*y * (uint64_t)v);
+        else if (kind == REDUCE_AMAX)
+            *y = v > *y ? v : *y;
+        else if (kind == REDUCE_AMIN)
+            *y = v < *y ? v : *y;
+        else
+            *y = (int64_t)((uint64_t)*y + (uint64_t)v);
+        seen[j] = true;
+    }
+    for (size_t j = 0; kind == REDUCE_MEAN && j < out->n; j++) { /* rounded down */
+        int64_t sum = out->integer[j], n = m->count[j];
+        out->integer[j] = sum / n - (sum % n < 0);
+    }
+    return node_to_integer(call->tape, out, m->x->dtype);
+}
+
+/* Products by places side by side, filled up with ones, so that zeros have
+ * right gradients. */
+static struct node *product(struct call *call, const struct meeting *m)
+{
+    struct tape *tape = call->tape;
+    int64_t shape[2] = { (int64_t)m->x->n, (int64_t)m->most };
+    size_t total;
+    if (__builtin_mul_overflow(m->x->n, m->most, &total) || total > (size_t)1 << 28) {
+        call_fail(call,
+                  "%zu elements meet at one place; a product of so many is not supported",
+                  m->most);
+        return m->x;
+    }
+    int64_t *places = tape_allocate(tape, total, sizeof *places);
+    int64_t *next = tape_allocate(tape, m->x->n, sizeof *next);
+    if (!places || !next) return m->x;
+    for (size_t i = 0; i < total; i++) places[i] = -1;
+    memset(next, 0, m->x->n * sizeof *next);
+    for (size_t i = 0; i < m->list->n; i++)
+        if (m->map[i] >= 0) places[m->map[i] * shape[1] + next[m->map[i]]++] = (int64_t)i;
+    struct node *factors = node_gather(tape, m->list, 2, shape, places, 1);
+    return node_reshape(tape, node_product(tape, factors, 2, false), m->x->rank, m->x->shape);
+}
+
+/* The extremum of each place; NaN wins. Its gradient is shared by all that equal it, where
+ * PyTorch counts self's element too when it equals the extremum without being included. */
+static struct node *extremum(struct call *call, const struct meeting *m, int sign)
+{
+    struct tape *tape = call->tape;
+    const double *v = node_values(tape, m->list);
+    int64_t *best = tape_allocate(tape, m->x->n, sizeof *best);
+    int64_t n = (int64_t)m->list->n;
+    struct node *share = node_new_real(tape, DT_NONE, 1, &n),
+                *ties = node_new_real(tape, DT_NONE, 1, &n);
+    if (tape_failed(tape)) return m->x;
+    for (size_t j = 0; j < m->x->n; j++) best[j] = -1;
+    for (size_t i = 0; i < m->list->n; i++) {
+        if (m->map[i] < 0) continue;
+        int64_t *b = &best[m->map[i]];
+        if (*b < 0 || (!isnan(v[*b]) && (isnan(v[i]) || sign * v[i] > sign * v[*b])))
+            *b = (int64_t)i;
+    }
+    double *equal = tape_allocate(tape, m->x->n, sizeof *equal);
+    if (!equal) return m->x;
+    memset(equal, 0, m->x->n * sizeof *equal);
+    for (size_t i = 0; i < m->list->n; i++) {
+        int64_t place = m->map[i] >= 0 ? m->map[i] : (int64_t)i;
+        if (v[i] == v[best[place]]) equal[place]++;
+    }
+    for (size_t i = 0; i < m->list->n; i++) {
+        bool ties_here = m->map[i] >= 0 && v[i] == v[best[m->map[i]]];
+        share->value[i] = ties_here;
+        ties->value[i] = ties_here ? equal[m->map[i]] : 1;
+    }
+    struct node *value = node_gather(tape, m->list, m->x->rank, m->x->shape, best, 0);
+    struct node *weighted = node_multiply(tape, m->list, node_divide(tape, share, ties));
+    return node_straight_through(
+        tape, value, node_scatter_add(tape, weighted, m->x->rank, m->x->shape, m->map));
+}
+
+static struct node *reduced(struct call *call, struct node *x, struct node *src,
+                            const int64_t *map, enum reduction_kind kind, bool include_self)
+{
+    struct tape *tape = call->tape;
+    struct meeting m;
+    if (tape_failed(tape) || !meet(&m, call, x, src, map, include_self)) return x;
+    if (m.list->integer) return integer_reduction(call, &m, kind);
+    if (kind == REDUCE_PROD) return product(call, &m);
+    if (kind == REDUCE_AMAX || kind == REDUCE_AMIN)
+        return extremum(call, &m, kind == REDUCE_AMAX ? 1 : -1);
+    struct node *sum = node_scatter_add(tape, m.list, x->rank, x->shape, m.map);
+    if (kind == REDUCE_SUM) return sum;
+    struct node *count = node_new_real(tape, DT_NONE, x->rank, x->shape);
+    for (size_t j = 0; !tape_failed(tape) && j < x->n; j++)
+        count->value[j] = (double)(m.count[j] ? m.count[j] : 1);
+    return node_divide(tape, sum, count);
+}
+
+/* src cut to the index's shape, in x's dtype. */
+static struct node *matching_source(struct call *call, const struct node *x,
+                                    const struct node *index, struct node *src)
+{
+    struct tape *tape = call->tape;
+    int64_t stride[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return src;
+    src = node_cast(tape, src, x->dtype);
+    if (!index->n)
+        return node_slice(tape, node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0,
+                          0, 1);
+    if (src->rank != index->rank) {
+        if (src->n == 1 && index->n == 1)
+            return node_reshape(tape, src, index->rank, index->shape);
+        call_fail(call, "index and src differ in their number of dimensions");
+        return src;
+    }
+    for (int d = 0; d < src->rank; d++)
+        if (index->shape[d] > src->shape[d])
+            call_fail(call, "the index is larger than src");
+    if (tape_failed(tape)) return src;
+    shape_strides(stride, src->rank, src->shape);
+    return node_view(tape, src, src->rank, index->shape, stride, 0);
+}
+
+/* scatter(dim, index, src) and scatter(dim, index, value): text names the parameter. With
+ * reduce="add" or "multiply" what is there already takes part. */
+static void scatter(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
+    struct node *src = call_tensor(call, call->op->text);
+    int dim = call_dim(call, "dim", x->rank);
+    int64_t *map = scatter_map(call, index, x->rank, x->shape, dim);
+
+    if (!map) return;
+    if (src->dtype == DT_NONE || (call_value(call, call->op->text)->kind != VALUE_TENSOR))
+        src = node_broadcast(tape, node_cast(tape, src, x->dtype), index->rank, index->shape);
+    src = matching_source(call, x, index, src);
+    if (tape_failed(tape)) return;
+    bool reduces = !call_is_none(call, "reduce");
+    struct node *y = reduces ? reduced(call, x, src, map, read_reduction(call), true)
+                             : overwritten(call, x, src, 1, map);
+    call_return_typed(call, y, x->dtype);
+}
+
+static void scatter_add(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
+    struct node *src = call_tensor(call, "src");
+    int64_t *map =
+        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    if (!map) return;
+    src = matching_source(call, x, index, src);
+    call_return_typed(call, reduced(call, x, src, map, REDUCE_SUM, true), x->dtype);
+}
+
+static void scatter_reduce(struct call *call)
+{
+    struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
+    struct node *src = call_tensor(call, "src");
+    int64_t *map =
+        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    enum reduction_kind kind = read_reduction(call);
+    if (!map) return;
+    src = matching_source(call, x, index, src);
+    call_return_typed(
+        call, reduced(call, x, src, map, kind, call_bool(call, "include_self")), x->dtype);
+}
+
+static void index_reduce(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
+    struct node *source = node_cast(tape, call_tensor(call, "source"), x->dtype);
+    int dim = call_dim(call, "dim", x->rank);
+    enum reduction_kind kind = read_reduction(call);
+    size_t row;
+    int64_t *rows = dimension_map(call, x, dim, index, &row);
+    if (!rows) return;
+    bool fits = source->rank == x->rank;
+    for (int d = 0; fits && d < x->rank; d++)
+        fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
+    int64_t *map = tape_allocate(tape, source->n, sizeof *map);
+    if (!fits) call_fail(call, "the source has not the shape that the index asks for");
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < source->n; i++)
+        map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
+    call_return_typed(call,
+                      reduced(call, x, source, map, kind, call_bool(call, "include_self")),
+                      x->dtype);
+}
+
+/* clang-format off */
+const struct op ops_scatter[] = {
+    { "scatter", TENSOR | TORCH | ATEN, "(Tensor input, int dim, Tensor index, Tensor src, *, str? reduce=None)", scatter, OP_ONE_NODE, 0, "src" },
+    { "scatter", TENSOR | TORCH | ATEN, "(Tensor input, int dim, Tensor index, *, Scalar value, str? reduce=None)", scatter, OP_ONE_NODE, 0, "value" },
+    { "scatter_add", TENSOR | TORCH | ATEN, "(Tensor input, int dim, Tensor index, Tensor src)", scatter_add, OP_ONE_NODE, 0, NULL },
+    { "scatter_reduce", TENSOR | TORCH | ATEN, "(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", scatter_reduce, OP_ONE_NODE, 0, NULL },
+    { "index_reduce", TENSOR | TORCH | ATEN, "(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", index_reduce, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(scatter);

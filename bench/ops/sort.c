@@ -1,0 +1,305 @@
+/* Order: sort, argsort, topk, kthvalue; searchsorted, bucketize, isin.
+ *
+ * Where values tie, any order of their positions is right: the device's is taken when it
+ * leads to the same values and names no position twice.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "bench/ops/indexing.h"
+#include "bench/primitives/sorting.h"
+
+/* ---- positions along a dimension ---------------------------------------------------- */
+
+/* Elements of x at `positions` along dim (x's shape but along dim). */
+static struct node *at_positions(struct call *call, struct node *x, int dim,
+                                 struct node *positions)
+{
+    int64_t *map = scatter_map(call, positions, x->rank, x->shape, dim);
+    return map ? node_gather(call->tape, x, positions->rank, positions->shape, map, 0) : x;
+}
+
+struct tie {
+    const struct node *x, *own;
+    int dim;
+};
+
+/* Does the device's position hold the same value as ours? */
+static bool same_value(void *context, size_t i, int64_t position)
+{
+    const struct tie *t = context;
+    struct lines from = lines_along(t->x, t->dim), at = lines_along(t->own, t->dim);
+    if (position < 0 || position >= (int64_t)from.extent) return false;
+    size_t line = i / (at.step * at.extent) * at.step + i % at.step,
+           start = line_start(&from, line);
+    return sort_key(t->x, start + (size_t)position * from.step) ==
+           sort_key(t->x, start + (size_t)t->own->integer[i] * from.step);
+}
+
+/* Does no line name a position twice? */
+static bool are_distinct(struct tape *tape, const struct node *positions, int dim,
+                         size_t extent)
+{
+    struct lines lines = lines_along(positions, dim);
+    size_t *seen = tape_allocate(tape, extent, sizeof *seen);
+    if (!seen) return false;
+    memset(seen, 0, extent * sizeof *seen);
+    for (size_t l = 0; l < lines.count; l++)
+        for (size_t k = 0; k < lines.extent; k++) {
+            int64_t at = positions->integer[line_start(&lines, l) + k * lines.step];
+            if (at < 0 || (size_t)at >= extent || seen[at] == l + 1) return false;
+            seen[at] = l + 1;
+        }
+    return true;
+}
+
+/* Positions settled with the device's output k. */
+static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own,
+                            int dim)
+{
+    struct tie tie = { x, own, dim };
+    if (tape_failed(call->tape)) return own;
+    struct node *taken = call_settled_indices(call, k, own, same_value, &tie);
+    size_t extent = x->rank ? (size_t)x->shape[dim] : 1;
+    return taken == own || are_distinct(call->tape, taken, dim, extent) ? taken : own;
+}
+
+/* sort; argsort (text "argsort") returns the positions alone, msort (text "msort") the
+ * values. */
+static void sort(struct call *call)
+{
+    const char *kind = call->op->text;
+    struct node *x = call_tensor(call, "input");
+    bool msort = kind && !strcmp(kind, "msort");
+    if (msort && !x->rank) {
+        call_return(call, x);
+        return;
+    }
+    int dim = msort ? 0 : call_dim(call, "dim", x->rank);
+    if (x->imaginary) call_fail(call, "complex numbers have no order");
+    if (tape_failed(call->tape)) return;
+    bool descending = !msort && call_bool(call, "descending");
+    struct node *positions = sort_positions(call->tape, x, dim, descending);
+    if (!msort && !call_bool(call, "stable"))
+        positions = settled(call, kind ? 0 : 1, x, positions, dim);
+    if (!kind || msort) call_return(call, at_positions(call, x, dim, positions));
+    if (!msort) call_return(call, positions);
+}
+
+/* The first k of the sorted positions, along dim. */
+static struct node *first_positions(struct call *call, struct node *x, int dim, int64_t k,
+                                    bool largest)
+{
+    struct node *all = sort_positions(call->tape, x, dim, largest);
+    struct node *part = x->rank ? node_slice(call->tape, all, dim, 0, k, 1) : all;
+    return part;
+}
+
+/* With sorted=False the order is the device's: its positions, when they hold the same
+ * values in some order. */
+static struct node *any_order(struct call *call, struct node *x, struct node *own, int dim)
+{
+    struct tape *tape = call->tape;
+    const struct tensor *got = call_device_output(call, 1);
+    struct tensor dense;
+    if (!got || tensor_elements(got) != own->n ||
+        dtype_info(got->dtype)->kind != KIND_INTEGER ||
+        tensor_densify(&dense, tape->arena, got).code)
+        return own;
+    struct node *theirs = node_new_integer(tape, DT_I64, own->rank, own->shape);
+    if (tape_failed(tape)) return own;
+    dtype_to_int64(theirs->integer, dense.data, dense.dtype, theirs->n);
+    struct lines from = lines_along(x, dim), at = lines_along(own, dim);
+    struct sort_item *items = tape_allocate(tape, 3 * at.extent, sizeof *items);
+    if (!items || !are_distinct(tape, theirs, dim, from.extent)) return own;
+    for (size_t l = 0; l < at.count; l++) {
+        const struct node *sides[2] = { own, theirs };
+        for (int side = 0; side < 2; side++) {
+            for (size_t k = 0; k < at.extent; k++) {
+                int64_t position = sides[side]->integer[line_start(&at, l) + k * at.step];
+                size_t element = line_start(&from, l) + (size_t)position * from.step;
+                items[(size_t)side * at.extent + k] =
+                    (struct sort_item){ sort_key(x, element), 0 };
+            }
+            sort_items(items + (size_t)side * at.extent, items + 2 * at.extent, at.extent);
+        }
+        if (memcmp(items, items + at.extent, at.extent * sizeof *items)) return own;
+    }
+    return theirs;
+}
+
+static void topk(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1;
+
+    if (k < 0 || k > extent || x->imaginary) {
+        call_fail(call, "the top %lld of %lld elements", (long long)k, (long long)extent);
+        return;
+    }
+    if (tape_failed(call->tape)) return;
+    struct node *positions = first_positions(call, x, dim, k, call_bool(call, "largest"));
+    positions = call_bool(call, "sorted") ? settled(call, 1, x, positions, dim)
+                                          : any_order(call, x, positions, dim);
+    if (tape_failed(call->tape)) return;
+    call_return(call, at_positions(call, x, dim, positions));
+    call_return(call, positions);
+}
+
+static void kthvalue(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1,
+            shape[TENSOR_MAX_RANK];
+
+    if (k < 1 || k > extent) {
+        call_fail(call, "element %lld of %lld", (long long)k, (long long)extent);
+        return;
+    }
+    struct node *positions = sort_positions(tape, x, dim, false);
+    if (x->rank) positions = node_slice(tape, positions, dim, k - 1, 1, 1);
+    positions = settled(call, 1, x, positions, dim);
+    if (tape_failed(tape)) return;
+    struct node *values = at_positions(call, x, dim, positions);
+    if (!call_bool(call, "keepdim")) {
+        int rank = 0;
+        for (int d = 0; d < x->rank; d++)
+            if (d != dim) shape[rank++] = x->shape[d];
+        values = node_reshape(tape, values, rank, shape);
+        positions = node_reshape(tape, positions, rank, shape);
+    }
+    call_return(call, values);
+    call_return(call, positions);
+}
+
+/* ---- searching ---------------------------------------------------------------------- */
+
+static int compare_elements(const struct node *a, size_t i, const struct node *b, size_t k,
+                            bool *unordered)
+{
+    if (a->integer && b->integer)
+        return (a->integer[i] > b->integer[k]) - (a->integer[i] < b->integer[k]);
+    double x = a->integer ? (double)a->integer[i] : a->value[i];
+    double y = b->integer ? (double)b->integer[k] : b->value[k];
+    *unordered = isnan(x) || isnan(y);
+    return (x > y) - (x < y);
+}
+
+/* First position of the run [start, start + n) whose element is not below (right: above)
+ * the value, as PyTorch's bisection finds it; `sorter` permutes the run. */
+static int64_t bisect(const struct node *run, size_t start, size_t n, const int64_t *sorter,
+                      const struct node *value, size_t i, bool right)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        size_t at = start + (sorter ? (size_t)sorter[start + middle] : middle);
+        bool unordered = false;
+        int order = compare_elements(run, at, value, i, &unordered);
+        if (!unordered && (right ? order > 0 : order >= 0))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (int64_t)low;
+}
+
+static void search(struct call *call, struct node *run, struct node *value,
+                   struct node *sorter, bool right)
+{
+    struct tape *tape = call->tape;
+    if (tape_failed(tape)) return;
+    (void)node_values(tape, run);
+    (void)node_values(tape, value);
+    bool one_run = run->rank <= 1;
+    if (!one_run) {
+        bool fits = run->rank == value->rank;
+        for (int d = 0; fits && d + 1 < run->rank; d++)
+            fits = run->shape[d] == value->shape[d];
+        if (!fits)
+            call_fail(
+                call,
+                "the boundaries and the values differ in shape but for the last extent");
+    }
+    if (sorter && (sorter->n != run->n || !sorter->integer))
+        call_fail(call, "the sorter has another shape");
+    struct node *out = node_new_integer(tape, call_bool(call, "out_int32") ? DT_I32 : DT_I64,
+                                        value->rank, value->shape);
+    if (tape_failed(tape)) return;
+    size_t extent = run->rank ? (size_t)run->shape[run->rank - 1] : 1;
+    size_t per_run = one_run ? value->n : (size_t)value->shape[value->rank - 1];
+    for (size_t i = 0; sorter && i < sorter->n; i++)
+        if (sorter->integer[i] < 0 || (size_t)sorter->integer[i] >= extent) {
+            call_fail(call, "the sorter's index %lld is out of range",
+                      (long long)sorter->integer[i]);
+            return;
+        }
+    for (size_t i = 0; i < value->n; i++)
+        out->integer[i] = bisect(run, one_run ? 0 : i / per_run * extent, extent,
+                                 sorter ? sorter->integer : NULL, value, i, right);
+    call_return(call, out);
+}
+
+static void searchsorted(struct call *call)
+{
+    const char *side = call_string(call, "side");
+    bool right = call_bool(call, "right") || !strcmp(side, "right");
+    search(call, call_tensor(call, "sorted_sequence"), call_tensor(call, "input"),
+           call_optional_tensor(call, "sorter"), right);
+}
+
+static void bucketize(struct call *call)
+{
+    search(call, call_tensor(call, "boundaries"), call_tensor(call, "input"), NULL,
+           call_bool(call, "right"));
+}
+
+/* elements == any of test_elements; NaN equals nothing. */
+static void isin(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "elements"),
+                *set = call_tensor(call, "test_elements");
+    bool invert = call_bool(call, "invert");
+    if (x->integer != NULL && set->integer == NULL) x = node_to_real(tape, x);
+    if (set->integer != NULL && x->integer == NULL) set = node_to_real(tape, set);
+    struct sort_item *items = tape_allocate(tape, 2 * set->n, sizeof *items);
+    struct node *out = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    if (!x->integer) (void)node_values(tape, x), (void)node_values(tape, set);
+    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < set->n; i++)
+        items[i] = (struct sort_item){ sort_key(set, i), (int64_t)i };
+    sort_items(items, items + set->n, set->n);
+    for (size_t i = 0; i < x->n; i++) {
+        uint64_t key = sort_key(x, i);
+        size_t low = 0, high = set->n;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (items[middle].key < key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool nan = !x->integer && isnan(x->value[i]);
+        out->integer[i] = (low < set->n && items[low].key == key && !nan) != invert;
+    }
+    call_return(call, out);
+}
+
+/* clang-format off */
+const struct op ops_sort[] = {
+    { "sort", TENSOR | TORCH | ATEN, "(Tensor input, int dim=-1, bool descending=False, bool stable=False)", sort, OP_ONE_NODE, 0, NULL },
+    { "sort", TENSOR | TORCH | ATEN, "(Tensor input, *, bool? stable=None, int dim=-1, bool descending=False)", sort, OP_ONE_NODE, 0, NULL },
+    { "argsort", TENSOR | TORCH | ATEN, "(Tensor input, int dim=-1, bool descending=False, bool stable=False)", sort, OP_NO_GRADIENT, 0, "argsort" },
+    { "msort", TENSOR | TORCH | ATEN, "(Tensor input)", sort, OP_ONE_NODE, 0, "msort" },
+    { "topk", TENSOR | TORCH | ATEN, "(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", topk, OP_ONE_NODE, 0, NULL },
+    { "kthvalue", TENSOR | TORCH | ATEN, "(Tensor input, int k, int dim=-1, bool keepdim=False)", kthvalue, OP_ONE_NODE, 0, NULL },
+    { "searchsorted", TORCH | TENSOR | ATEN, "(Tensor sorted_sequence, Tensor input, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None)", searchsorted, OP_NO_GRADIENT, 0, NULL },
+    { "bucketize", TORCH | TENSOR | ATEN, "(Tensor input, Tensor boundaries, *, bool out_int32=False, bool right=False)", bucketize, OP_NO_GRADIENT, 0, NULL },
+    { "isin", TORCH | ATEN, "(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False)", isin, OP_NO_GRADIENT, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(sort);

@@ -1,0 +1,451 @@
+/* Functions of two variables and arithmetic, element by element. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/tape/bounds.h"
+#include "bench/tape/broadcast.h"
+#include "bench/primitives/functions.h"
+#include "bench/tape/tape.h"
+#include "bench/tape/enclosure.h"
+#include "core/vectorize.h"
+
+static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct binary_function *f = node->parameters;
+    struct node *slopes[2] = { NULL, NULL };
+    if (!f->derivative) {
+        for (int k = 0; k < 2; k++) {
+            struct node *input = node->inputs[k];
+            if (!input->tracked) continue;
+            struct node *flow = k ? node_scale(tape, cotangent, f->linear_sign) : cotangent;
+            tape_accumulate(tape, input,
+                             node_sum_to_shape(tape, flow, input->rank, input->shape));
+        }
+        return;
+    }
+    f->derivative(tape, node->inputs[0], node->inputs[1], node,
+                  node->inputs[0]->tracked ? &slopes[0] : NULL,
+                  node->inputs[1]->tracked ? &slopes[1] : NULL);
+    for (int k = 0; k < 2; k++) {
+        struct node *input = node->inputs[k];
+        if (!input->tracked) continue;
+        struct node *flow = slopes[k] ? node_multiply(tape, cotangent, slopes[k])
+                                      : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
+        tape_accumulate(tape, input,
+                         node_sum_to_shape(tape, flow, input->rank, input->shape));
+    }
+}
+
+static void binary_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct binary_function *f = node->parameters;
+    arb_t a, b;
+    arb_init(a);
+    arb_init(b);
+    enclosure_element(enclosure, a, node->inputs[0], broadcast_offset(node, node->inputs[0], i));
+    enclosure_element(enclosure, b, node->inputs[1], broadcast_offset(node, node->inputs[1], i));
+    f->ball(ball, a, b, enclosure->precision);
+    /* A ball has no -0. Where an operand is -0 and chooses a side of a cut (atan2), the double
+     * value of the exact operands has the right sign. */
+    if ((arb_is_zero(a) || arb_is_zero(b)) && arb_is_exact(a) && arb_is_exact(b) &&
+        arb_is_nonzero(ball) && arb_is_negative(ball) != (node->value[i] < 0))
+        arb_neg(ball, ball);
+    arb_clear(a);
+    arb_clear(b);
+}
+
+static char operation_of(const struct binary_function *f);
+
+static bool binary_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    char operation = operation_of(node->parameters);
+    struct pair a, b;
+    if (!operation || !enclosure_pair(enclosure, &a, node->inputs[0], broadcast_offset(node, node->inputs[0], i)) ||
+        !enclosure_pair(enclosure, &b, node->inputs[1], broadcast_offset(node, node->inputs[1], i)))
+        return false;
+    if (operation == '-') b = (struct pair){ -b.hi, -b.lo, b.error };
+    return operation == '*' ? pair_multiply(out, a, b) : operation == '/' ? pair_divide(out, a, b) : pair_add(out, a, b);
+}
+
+static const struct primitive binary_primitive = { "a function of two", binary_backward, binary_enclosure,
+                                                   binary_pair };
+
+struct binary_context {
+    const struct binary_function *f;
+    char operation;      /* + - * / or 0 for any other function */
+    double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
+    const struct node *a, *b;
+    struct node *out;
+};
+
+#define BINARY_LOOP(EXPRESSION)                                                             \
+    do {                                                                                    \
+        if (step[0] && step[1])                                                             \
+            for (size_t i = 0; i < count; i++) {                                            \
+                double x = a[i], y = b[i];                                                  \
+                z[i] = (EXPRESSION);                                                        \
+            }                                                                               \
+        else if (step[0]) {                                                                 \
+            const double y = *b;                                                            \
+            for (size_t i = 0; i < count; i++) {                                            \
+                double x = a[i];                                                            \
+                z[i] = (EXPRESSION);                                                        \
+            }                                                                               \
+        } else                                                                              \
+            for (size_t i = 0; i < count; i++) {                                            \
+                double x = *a, y = b[step[1] ? i : 0];                                      \
+                z[i] = (EXPRESSION);                                                        \
+            }                                                                               \
+    } while (0)
+
+/* A row by the function for arrays, what has a step of 0 repeated. */
+static void vector_row(const struct binary_function *f, double *z, const double *a, int64_t step_a, const double *b,
+                       int64_t step_b, size_t count)
+{
+    enum { BLOCK = 256 };
+    double x[BLOCK], y[BLOCK];
+    for (size_t i = 0; i < BLOCK && i < count; i++) {
+        x[i] = *a;
+        y[i] = *b;
+    }
+    for (size_t start = 0; start < count; start += BLOCK) {
+        size_t n = count - start < BLOCK ? count - start : BLOCK;
+        f->vector(z + start, step_a ? a + start : x, step_b ? b + start : y, n);
+    }
+}
+
+static void generic_row(void *context, size_t out, size_t count, const size_t *offset,
+                        const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *a = c->a->value + offset[0], *b = c->b->value + offset[1];
+    double *z = c->out->value + out;
+    if (c->f->vector && count >= 4) {
+        vector_row(c->f, z, a, step[0], b, step[1], count);
+        return;
+    }
+    BINARY_LOOP(c->f->scalar(x, y));
+}
+
+VECTORIZED static void add_row(void *context, size_t out, size_t count, const size_t *offset,
+                    const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
+    double *restrict z = c->out->value + out;
+    BINARY_LOOP(x + y);
+}
+
+VECTORIZED static void subtract_row(void *context, size_t out, size_t count, const size_t *offset,
+                         const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
+    double *restrict z = c->out->value + out;
+    BINARY_LOOP(x - y);
+}
+
+VECTORIZED static void multiply_row(void *context, size_t out, size_t count, const size_t *offset,
+                         const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
+    double *restrict z = c->out->value + out;
+    BINARY_LOOP(x * y);
+}
+
+VECTORIZED static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
+                         const int64_t *step)
+{
+    const struct binary_context *c = context;
+    const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
+    double *restrict z = c->out->value + out;
+    BINARY_LOOP(x / y);
+}
+
+/* ---- bounds of binary functions ------------------------------------------------------------- */
+
+enum { BOUND_BLOCK = 512 };
+
+/* Values and bounds of `count` elements of an operand as arrays: in place where they are, in the
+ * buffers where a step of 0 repeats one or the bound has the uniform form. */
+struct operand_block {
+    const double *value, *error;
+    double values[BOUND_BLOCK], errors[BOUND_BLOCK];
+};
+
+VECTORIZED static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step, size_t count)
+{
+    if (step) {
+        block->value = x->value + at;
+        block->error = x->error ? x->error + at : block->errors;
+        if (x->error) return;
+        for (size_t i = 0; i < count; i++) {
+            double magnitude = fabs(block->value[i]);
+            double bound = x->relative * magnitude + x->absolute;
+            block->errors[i] = magnitude < INFINITY ? bound : 0;
+        }
+        return;
+    }
+    double value = x->value[at], error = node_error(x, at);
+    for (size_t i = 0; i < count; i++) {
+        block->values[i] = value;
+        block->errors[i] = error;
+    }
+    block->value = block->values;
+    block->error = block->errors;
+}
+
+/* The four operations inline (the formulas of functions_binary.c), others through their row. */
+#define BOUND_LOOP(EXPRESSION)                                                              \
+    for (size_t i = 0; i < count; i++) {                                                    \
+        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);                  \
+        (void)x, (void)v;                                                                   \
+        double bound = (EXPRESSION) * (1 + 0x1p-40) + c->kernel * y + c->tiny;              \
+        out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;                        \
+    }
+
+VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count, const double *restrict a,
+                        const double *restrict ea, const double *restrict b, const double *restrict eb)
+{
+    const double *restrict z = c->out->value + at;
+    double *restrict out = c->out->error + at;
+    const double u = UNIT_ROUNDOFF;
+    switch (c->operation) {
+    case '+':
+    case '-': BOUND_LOOP(ex + ev + u * y) break;
+    case '*': BOUND_LOOP(fabs(x) * ev + fabs(v) * ex + ex * ev + u * y + 0x1p-1074) break;
+    case '/':
+        BOUND_LOOP((ev < fabs(v) ? (ex + y * (1 + 2 * u) * ev) / (fabs(v) - ev) : INFINITY) + u * y + 0x1p-1074)
+        break;
+    default:
+        for (size_t i = 0; i < count; i++) {
+            double bound = c->f->error(a[i], ea[i], b[i], eb[i], z[i]) * (1 + 0x1p-40);
+            out[i] = tidy_bound(bound + c->kernel * fabs(z[i]) + c->tiny, z[i]);
+        }
+    }
+}
+
+static void error_row(void *context, size_t out, size_t count, const size_t *offset,
+                      const int64_t *step)
+{
+    const struct binary_context *c = context;
+    struct operand_block a, b;
+    for (size_t start = 0; start < count; start += BOUND_BLOCK) {
+        size_t n = count - start < BOUND_BLOCK ? count - start : BOUND_BLOCK;
+        read_block(&a, c->a, offset[0] + (step[0] ? start : 0), step[0], n);
+        read_block(&b, c->b, offset[1] + (step[1] ? start : 0), step[1], n);
+        bound_block(c, out + start, n, a.value, a.error, b.value, b.error);
+    }
+}
+
+/* A bound that is relative but for what underflow loses. */
+static bool is_relative(const struct node *x)
+{
+    return !x->error && x->absolute <= 0x1p-1040;
+}
+
+static bool is_moderate(const struct node *x)
+{
+    double most = 0;
+    for (size_t i = 0; i < x->n; i++) most = fmax(most, fabs(x->value[i]));
+    return most < 0x1p100;
+}
+
+/* Products and quotients of relative bounds have a relative bound: no array is needed. What
+ * underflow loses in an operand below 2^-1040 grows by the other one, at most 2^100. */
+static bool relative_bound(struct node *node, const struct node *a, const struct node *b, char operation)
+{
+    if ((operation != '*' && operation != '/') || !is_relative(a) || !is_relative(b)) return false;
+    if (operation == '/' && (b->absolute > 0 || b->relative > 0x1p-20)) return false;
+    double sum = a->relative + b->relative + 2 * a->relative * b->relative;
+    if (a->absolute > 0 || b->absolute > 0) {
+        if (operation == '/' || !is_moderate(a) || !is_moderate(b)) return false;
+        node->absolute = 0x1p-930;
+    } else {
+        node->absolute = 0x1p-1074;
+    }
+    node->relative = (sum + (operation == '/' ? 4 * b->relative * sum : 0) + UNIT_ROUNDOFF) * (1 + 0x1p-40);
+    return true;
+}
+
+/* An exact number +-2^k. */
+static bool is_power_of_two(const struct node *x)
+{
+    int exponent;
+    return x->n == 1 && node_is_exact(x) && fabs(frexp(x->value[0], &exponent)) == 0.5;
+}
+
+/* Multiplying by +-2^k rounds nothing but what underflows. */
+static bool scaled_bound(struct tape *tape, struct node *node, const struct node *x,
+                         const struct node *factor)
+{
+    if (!is_power_of_two(factor) || x->n != node->n) return false;
+    double size = fabs(factor->value[0]), tiny = size < 1 ? tape->tiny : 0;
+    node->relative = x->relative;
+    node->absolute = x->absolute * size + tiny;
+    if (!x->error || !node_need_errors(tape, node)) return true;
+    for (size_t i = 0; i < node->n; i++) {
+        double bound = x->error[i] * size + tiny;
+        node->error[i] = isfinite(node->value[i]) ? bound : 0;
+    }
+    return true;
+}
+
+/* The basic operations, whose bound is one rounding when the operands are exact. */
+static char operation_of(const struct binary_function *f)
+{
+    static const struct {
+        const char *name;
+        char operation;
+    } basic[] = { { "add", '+' }, { "subtract", '-' }, { "multiply", '*' }, { "divide", '/' } };
+    for (size_t i = 0; i < sizeof basic / sizeof *basic; i++)
+        if (!strcmp(f->name, basic[i].name)) return basic[i].operation;
+    return 0;
+}
+
+static row_function *row_of(char operation)
+{
+    switch (operation) {
+    case '+': return add_row;
+    case '-': return subtract_row;
+    case '*': return multiply_row;
+    case '/': return divide_row;
+    default: return generic_row;
+    }
+}
+
+/* Roundings of unit |y| that a kernel's own function makes: one for sums and products, three
+ * for quotients, four ulp for library functions. */
+static double kernel_roundings(const struct tape *tape, const struct binary_function *f)
+{
+    char operation = operation_of(f);
+    double worst = !operation ? 8 : operation == '/' ? 3 : 1;
+    return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
+}
+
+static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f, struct node *a,
+                         struct node *b)
+{
+    struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank;
+    struct walk walk;
+
+    if (tape_failed(tape) || !walk_open(&walk, tape, 2, operands, &rank, shape))
+        return node_scalar(tape, 0);
+    struct node *node =
+        node_new(tape, &binary_primitive, dtype_promote(operands[0]->dtype, operands[1]->dtype),
+                 rank, shape, 2, operands, f);
+    (void)node_values(tape, operands[0]);
+    (void)node_values(tape, operands[1]);
+    if (tape_failed(tape)) return node;
+
+    struct binary_context context = { f, operation_of(f), 0, 0, operands[0], operands[1], node };
+    if (tape_is_model(tape)) {
+        context.kernel = kernel_roundings(tape, f) * tape->unit;
+        context.tiny = tape->tiny;
+    }
+    walk_rows(&walk, node->n, row_of(context.operation), &context);
+    node_round(tape, node);
+    if (!tape_is_reference(tape)) return node;
+    if (context.operation == '*' && (scaled_bound(tape, node, operands[0], operands[1]) ||
+                                     scaled_bound(tape, node, operands[1], operands[0])))
+        return node;
+    if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
+        node->relative = tape_is_model(tape) ? context.kernel : tape->unit;
+        node->absolute = tape->tiny;
+    } else if (!tape_is_model(tape) && f->vector && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
+        node->relative = 2 * UNIT_ROUNDOFF;
+        node->absolute = 0x1p-1074;
+    } else if (!tape_is_model(tape) &&
+               relative_bound(node, operands[0], operands[1], context.operation)) {
+        return node;
+    } else if (node_need_errors(tape, node)) {
+        walk_rows(&walk, node->n, error_row, &context);
+    }
+    return node;
+}
+
+struct node *node_binary(struct tape *tape, const struct binary_function *f, struct node *a,
+                         struct node *b)
+{
+    struct node *node = evaluate_binary(tape, f, a, b);
+    model_overflows(tape, node);
+    return node;
+}
+
+/* ---- arithmetic, complex spelled out in reals ---------------------------------------------- */
+
+static struct node *complex_binary(struct tape *tape, char operation, struct node *a,
+                                   struct node *b)
+{
+    struct node *ar = node_real_part(tape, a), *ai = node_imaginary_part(tape, a);
+    struct node *br = node_real_part(tape, b), *bi = node_imaginary_part(tape, b);
+    struct node *re, *im;
+
+    switch (operation) {
+    case '+':
+        re = node_add(tape, ar, br);
+        im = node_add(tape, ai, bi);
+        break;
+    case '-':
+        re = node_subtract(tape, ar, br);
+        im = node_subtract(tape, ai, bi);
+        break;
+    case '*':
+        re = node_subtract(tape, node_multiply(tape, ar, br), node_multiply(tape, ai, bi));
+        im = node_add(tape, node_multiply(tape, ar, bi), node_multiply(tape, ai, br));
+        break;
+    default: { /* a * conj(b) / |b|^2 */
+        struct node *norm = node_add(tape, node_multiply(tape, br, br), node_multiply(tape, bi, bi));
+        re = node_add(tape, node_multiply(tape, ar, br), node_multiply(tape, ai, bi));
+        im = node_subtract(tape, node_multiply(tape, ai, br), node_multiply(tape, ar, bi));
+        re = node_divide(tape, re, norm);
+        im = node_divide(tape, im, norm);
+    }
+    }
+    return node_complex(tape, re, im);
+}
+
+static struct node *arithmetic(struct tape *tape, char operation, const char *name,
+                               struct node *a, struct node *b)
+{
+    if (a->imaginary || b->imaginary) return complex_binary(tape, operation, a, b);
+    return node_binary(tape, binary_find(name), a, b);
+}
+
+struct node *node_add(struct tape *tape, struct node *a, struct node *b)
+{
+    return arithmetic(tape, '+', "add", a, b);
+}
+
+struct node *node_subtract(struct tape *tape, struct node *a, struct node *b)
+{
+    return arithmetic(tape, '-', "subtract", a, b);
+}
+
+struct node *node_multiply(struct tape *tape, struct node *a, struct node *b)
+{
+    return arithmetic(tape, '*', "multiply", a, b);
+}
+
+struct node *node_divide(struct tape *tape, struct node *a, struct node *b)
+{
+    return arithmetic(tape, '/', "divide", a, b);
+}
+
+struct node *node_scale(struct tape *tape, struct node *x, double factor)
+{
+    return factor == 1 ? x : node_multiply(tape, x, node_scalar(tape, factor));
+}
+
+struct node *node_offset(struct tape *tape, struct node *x, double term)
+{
+    return term == 0 ? x : node_add(tape, x, node_scalar(tape, term));
+}
+
+struct node *node_negate(struct tape *tape, struct node *x)
+{
+    return node_multiply(tape, x, node_scalar(tape, -1));
+}

@@ -1,0 +1,349 @@
+/* Functions of complex nodes: the textbook forms in real and imaginary part, chosen so that no
+ * half cancels where the other does not (the square root takes the larger half from |z| + |x|).
+ */
+#include "bench/primitives/complex_functions.h"
+
+#include <string.h>
+
+#include "bench/primitives/functions.h"
+#include "bench/primitives/stated_gradient.h"
+
+/* Real and imaginary part. */
+struct parts {
+    struct node *re, *im;
+};
+
+static struct parts parts_of(struct tape *tape, struct node *x)
+{
+    return (struct parts){ node_real_part(tape, x), node_imaginary_part(tape, x) };
+}
+
+static struct node *times_i(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    return node_complex(tape, node_negate(tape, p.im), p.re);
+}
+
+static struct node *times_minus_i(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    return node_complex(tape, p.im, node_negate(tape, p.re));
+}
+
+/* a + i b of two real nodes: f1(x) f2(y) + i f3(x) f4(y). */
+static struct node *products(struct tape *tape, struct parts p, const char *const f[4])
+{
+    struct node *re = node_multiply(tape, node_apply(tape, f[0], p.re), node_apply(tape, f[1], p.im));
+    struct node *im = node_multiply(tape, node_apply(tape, f[2], p.re), node_apply(tape, f[3], p.im));
+    return node_complex(tape, re, im);
+}
+
+/* x / |x|, with 0 at 0 (both partial derivatives of hypot). */
+static void magnitude_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    struct node *zero = node_scalar(tape, 0), *at_zero = node_compare(tape, COMPARE_EQ, node, zero);
+    (void)parameters;
+    for (int k = 1; k <= 2; k++)
+        gradient_pass(tape, node->inputs[k], cotangent,
+                      node_select(tape, at_zero, zero, node_divide(tape, node->inputs[k], node)));
+}
+
+struct node *node_magnitude(struct tape *tape, struct node *x)
+{
+    if (!x->imaginary) return node_apply(tape, "abs", x);
+    struct parts p = parts_of(tape, x);
+    struct node *y = node_apply2(tape, "hypot", p.re, p.im);
+    return node_stated_gradient(tape, y, 2, (struct node *[]){ p.re, p.im }, magnitude_backward,
+                              NULL);
+}
+
+/* Of a complex number 0 at 0; of a real one 0 or pi, flat. */
+static void angle_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    struct node *re = node->inputs[1], *im = node->inputs[2], *zero = node_scalar(tape, 0);
+    struct node *norm = node_add(tape, node_multiply(tape, re, re), node_multiply(tape, im, im));
+    struct node *at_zero = node_compare(tape, COMPARE_EQ, norm, zero);
+    (void)parameters;
+    gradient_pass(tape, re, cotangent,
+                  node_select(tape, at_zero, zero, node_negate(tape, node_divide(tape, im, norm))));
+    gradient_pass(tape, im, cotangent, node_select(tape, at_zero, zero, node_divide(tape, re, norm)));
+}
+
+struct node *node_angle(struct tape *tape, struct node *x)
+{
+    struct node *zero = node_scalar(tape, 0);
+    if (x->imaginary) {
+        struct parts p = parts_of(tape, x);
+        struct node *y = node_apply2(tape, "atan2", p.im, p.re);
+        return node_stated_gradient(tape, y, 2, (struct node *[]){ p.re, p.im }, angle_backward,
+                                  NULL);
+    }
+    x = node_to_real(tape, x);
+    struct node *pi = node_apply(tape, "times_pi", node_scalar(tape, 1));
+    struct node *y = node_select(tape, node_compare(tape, COMPARE_LT, x, zero), pi, zero);
+    struct node *sane = node_compare(tape, COMPARE_EQ, x, x); /* NaN stays */
+    y = node_select(tape, sane, y, node_detach(tape, x));
+    return node_flat(tape, y, 1, &x);
+}
+
+struct node *node_conjugate(struct tape *tape, struct node *x)
+{
+    if (!x->imaginary) return x;
+    struct parts p = parts_of(tape, x);
+    return node_complex(tape, p.re, node_negate(tape, p.im));
+}
+
+/* t = sqrt((|z| + |x|) / 2) is the part that does not cancel; the other is y / (2 t). */
+static struct node *complex_sqrt(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    struct node *zero = node_scalar(tape, 0);
+    struct node *size = node_add(tape, node_magnitude(tape, x), node_apply(tape, "abs", p.re));
+    struct node *t = node_apply(tape, "sqrt", node_scale(tape, size, 0.5));
+    struct node *small = node_divide(tape, p.im, node_scale(tape, t, 2));
+    struct node *empty = node_compare(tape, COMPARE_EQ, size, zero);
+    small = node_select(tape, empty, zero, small);
+    struct node *right = node_compare(tape, COMPARE_GE, p.re, zero);
+    struct node *signed_t = node_apply2(tape, "copysign", t, p.im);
+    return node_complex(tape, node_select(tape, right, t, node_apply(tape, "abs", small)),
+                        node_select(tape, right, small, signed_t));
+}
+
+static struct node *complex_log(struct tape *tape, struct node *x)
+{
+    return node_complex(tape, node_apply(tape, "log", node_magnitude(tape, x)), node_angle(tape, x));
+}
+
+static struct node *complex_exp(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    struct node *size = node_apply(tape, "exp", p.re);
+    return node_complex(tape, node_multiply(tape, size, node_apply(tape, "cos", p.im)),
+                        node_multiply(tape, size, node_apply(tape, "sin", p.im)));
+}
+
+static struct node *complex_one(struct tape *tape)
+{
+    return node_complex(tape, node_scalar(tape, 1), node_scalar(tape, 0));
+}
+
+static struct node *complex_reciprocal(struct tape *tape, struct node *x)
+{
+    return node_divide(tape, complex_one(tape), x);
+}
+
+static struct node *complex_rsqrt(struct tape *tape, struct node *x)
+{
+    return complex_reciprocal(tape, complex_sqrt(tape, x));
+}
+
+static struct node *complex_square(struct tape *tape, struct node *x)
+{
+    return node_multiply(tape, x, x);
+}
+
+static struct node *complex_sin(struct tape *tape, struct node *x)
+{
+    static const char *const f[4] = { "sin", "cosh", "cos", "sinh" };
+    return products(tape, parts_of(tape, x), f);
+}
+
+static struct node *complex_sinh(struct tape *tape, struct node *x)
+{
+    static const char *const f[4] = { "sinh", "cos", "cosh", "sin" };
+    return products(tape, parts_of(tape, x), f);
+}
+
+static struct node *complex_cosh(struct tape *tape, struct node *x)
+{
+    static const char *const f[4] = { "cosh", "cos", "sinh", "sin" };
+    return products(tape, parts_of(tape, x), f);
+}
+
+static struct node *complex_cos(struct tape *tape, struct node *x)
+{
+    return complex_cosh(tape, times_i(tape, x));
+}
+
+/* tanh(x + iy) = (sinh x cosh x + i sin y cos y) / (sinh^2 x + cos^2 y) */
+static struct node *complex_tanh(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    struct node *sh = node_apply(tape, "sinh", p.re), *ch = node_apply(tape, "cosh", p.re);
+    struct node *s = node_apply(tape, "sin", p.im), *c = node_apply(tape, "cos", p.im);
+    struct node *norm = node_add(tape, node_multiply(tape, sh, sh), node_multiply(tape, c, c));
+    return node_complex(tape, node_divide(tape, node_multiply(tape, sh, ch), norm),
+                        node_divide(tape, node_multiply(tape, s, c), norm));
+}
+
+static struct node *complex_tan(struct tape *tape, struct node *x)
+{
+    return times_minus_i(tape, complex_tanh(tape, times_i(tape, x)));
+}
+
+static struct node *plus(struct tape *tape, struct node *x, double term)
+{
+    struct parts p = parts_of(tape, x);
+    return node_complex(tape, node_offset(tape, p.re, term), p.im);
+}
+
+/* Kahan: with a = sqrt(1 - z), b = sqrt(1 + z),
+ *     re asin z = atan2(x, re(a b)),  im asin z = asinh(im(conj(a) b)). */
+static struct node *complex_asin(struct tape *tape, struct node *x)
+{
+    struct node *a = complex_sqrt(tape, plus(tape, node_negate(tape, x), 1));
+    struct node *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *product = node_multiply(tape, a, b);
+    struct node *other = node_multiply(tape, node_conjugate(tape, a), b);
+    return node_complex(tape,
+                        node_apply2(tape, "atan2", node_real_part(tape, x), node_real_part(tape, product)),
+                        node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+}
+
+/* re acos z = 2 atan2(re a, re b),  im acos z = asinh(im(conj(b) a)). */
+static struct node *complex_acos(struct tape *tape, struct node *x)
+{
+    struct node *a = complex_sqrt(tape, plus(tape, node_negate(tape, x), 1));
+    struct node *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *other = node_multiply(tape, node_conjugate(tape, b), a);
+    struct node *half = node_apply2(tape, "atan2", node_real_part(tape, a), node_real_part(tape, b));
+    return node_complex(tape, node_scale(tape, half, 2),
+                        node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+}
+
+/* re acosh z = asinh(re(conj(a) b)), im acosh z = 2 atan2(im a, re b), a, b = sqrt(z -+ 1). */
+static struct node *complex_acosh(struct tape *tape, struct node *x)
+{
+    struct node *a = complex_sqrt(tape, plus(tape, x, -1)), *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *product = node_multiply(tape, node_conjugate(tape, a), b);
+    struct node *half = node_apply2(tape, "atan2", node_imaginary_part(tape, a), node_real_part(tape, b));
+    return node_complex(tape, node_apply(tape, "asinh", node_real_part(tape, product)),
+                        node_scale(tape, half, 2));
+}
+
+static struct node *complex_asinh(struct tape *tape, struct node *x)
+{
+    return times_minus_i(tape, complex_asin(tape, times_i(tape, x)));
+}
+
+/* re = log1p(4 x / ((1 - x)^2 + y^2)) / 4,  im = atan2(2 y, (1 - x)(1 + x) - y^2) / 2 */
+static struct node *complex_atanh(struct tape *tape, struct node *x)
+{
+    struct parts p = parts_of(tape, x);
+    struct node *one = node_scalar(tape, 1), *below = node_subtract(tape, one, p.re);
+    struct node *square = node_multiply(tape, p.im, p.im);
+    struct node *norm = node_add(tape, node_multiply(tape, below, below), square);
+    struct node *re = node_apply(tape, "log1p", node_divide(tape, node_scale(tape, p.re, 4), norm));
+    struct node *width = node_multiply(tape, below, node_add(tape, one, p.re));
+    struct node *im = node_apply2(tape, "atan2", node_scale(tape, p.im, 2),
+                                  node_subtract(tape, width, square));
+    return node_complex(tape, node_scale(tape, re, 0.25), node_scale(tape, im, 0.5));
+}
+
+static struct node *complex_atan(struct tape *tape, struct node *x)
+{
+    return times_minus_i(tape, complex_atanh(tape, times_i(tape, x)));
+}
+
+static struct node *complex_sigmoid(struct tape *tape, struct node *x)
+{
+    return complex_reciprocal(tape, plus(tape, complex_exp(tape, node_negate(tape, x)), 1));
+}
+
+static struct node *complex_expm1(struct tape *tape, struct node *x)
+{
+    /* expm1(x) cos y - 2 sin^2(y / 2) + i exp(x) sin y */
+    struct parts p = parts_of(tape, x);
+    struct node *half = node_apply(tape, "sin", node_scale(tape, p.im, 0.5));
+    struct node *re = node_multiply(tape, node_apply(tape, "expm1", p.re), node_apply(tape, "cos", p.im));
+    re = node_subtract(tape, re, node_scale(tape, node_multiply(tape, half, half), 2));
+    return node_complex(tape, re, node_multiply(tape, node_apply(tape, "exp", p.re),
+                                             node_apply(tape, "sin", p.im)));
+}
+
+static struct node *complex_log1p(struct tape *tape, struct node *x)
+{
+    /* log1p(x (2 + x) + y^2) / 2 + i atan2(y, 1 + x) */
+    struct parts p = parts_of(tape, x);
+    struct node *grown = node_add(tape, node_multiply(tape, p.re, node_offset(tape, p.re, 2)),
+                                  node_multiply(tape, p.im, p.im));
+    return node_complex(tape, node_scale(tape, node_apply(tape, "log1p", grown), 0.5),
+                        node_apply2(tape, "atan2", p.im, node_offset(tape, p.re, 1)));
+}
+
+static struct node *scaled_log(struct tape *tape, struct node *x, double base)
+{
+    struct node *factor = node_apply(tape, "reciprocal", node_apply(tape, "log", node_scalar(tape, base)));
+    return node_multiply(tape, complex_log(tape, x), factor);
+}
+
+static struct node *complex_log2(struct tape *tape, struct node *x) { return scaled_log(tape, x, 2); }
+static struct node *complex_log10(struct tape *tape, struct node *x) { return scaled_log(tape, x, 10); }
+
+static struct node *complex_exp2(struct tape *tape, struct node *x)
+{
+    return complex_exp(tape, node_multiply(tape, x, node_apply(tape, "log", node_scalar(tape, 2))));
+}
+
+/* x / |x|, 0 at 0. */
+static struct node *complex_sign(struct tape *tape, struct node *x)
+{
+    struct node *size = node_magnitude(tape, x), *zero = node_scalar(tape, 0);
+    struct node *at_zero = node_compare(tape, COMPARE_EQ, size, zero);
+    return node_select(tape, at_zero, zero, node_divide(tape, x, size));
+}
+
+static struct node *complex_abs(struct tape *tape, struct node *x) { return node_magnitude(tape, x); }
+
+static const struct {
+    const char *name;
+    struct node *(*function)(struct tape *tape, struct node *x);
+} complex_functions[] = {
+    { "abs", complex_abs },       { "acos", complex_acos },   { "acosh", complex_acosh },
+    { "asin", complex_asin },     { "asinh", complex_asinh }, { "atan", complex_atan },
+    { "atanh", complex_atanh },   { "cos", complex_cos },     { "cosh", complex_cosh },
+    { "exp", complex_exp },       { "exp2", complex_exp2 },   { "expm1", complex_expm1 },
+    { "log", complex_log },       { "log10", complex_log10 }, { "log1p", complex_log1p },
+    { "log2", complex_log2 },     { "reciprocal", complex_reciprocal },
+    { "rsqrt", complex_rsqrt },   { "sigmoid", complex_sigmoid }, { "sign", complex_sign },
+    { "sin", complex_sin },       { "sinh", complex_sinh },   { "sqrt", complex_sqrt },
+    { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
+};
+
+struct node *node_function(struct tape *tape, const char *name, struct node *x)
+{
+    if (!x->imaginary) return node_apply(tape, name, x);
+    for (size_t i = 0; i < sizeof complex_functions / sizeof *complex_functions; i++)
+        if (!strcmp(complex_functions[i].name, name)) return complex_functions[i].function(tape, x);
+    tape_fail(tape, STATUS_SKIP, "%s does not take complex numbers", name);
+    return x;
+}
+
+/* Small whole powers by multiplication, others as exp(b log a); 0^b is 0 but for b = 0. */
+static struct node *whole_power(struct tape *tape, struct node *a, int exponent)
+{
+    struct node *y = NULL, *factor = a;
+    for (int n = exponent < 0 ? -exponent : exponent; n; n >>= 1) {
+        if (n & 1) y = y ? node_multiply(tape, y, factor) : factor;
+        if (n > 1) factor = node_multiply(tape, factor, factor);
+    }
+    return exponent < 0 ? complex_reciprocal(tape, y) : y;
+}
+
+struct node *node_power(struct tape *tape, struct node *a, struct node *b)
+{
+    if (!a->imaginary && !b->imaginary) return node_apply2(tape, "pow", a, b);
+    if (!b->imaginary && !b->tracked && b->n == 1 && b->rank == 0) {
+        double exponent = node_values(tape, b)[0];
+        if (exponent == rint(exponent) && exponent != 0 && fabs(exponent) <= 16)
+            return whole_power(tape, a, (int)exponent);
+    }
+    struct node *zero = node_scalar(tape, 0);
+    if (!a->imaginary) a = node_complex(tape, a, zero);
+    if (!b->imaginary) b = node_complex(tape, b, zero);
+    struct node *y = complex_exp(tape, node_multiply(tape, b, complex_log(tape, a)));
+    y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, zero);
+    return node_select(tape, node_to_integer(tape, b, DT_BOOL), y, complex_one(tape));
+}

@@ -1,0 +1,118 @@
+#include "bench/primitives/compose.h"
+
+#include <string.h>
+
+/* Bring to (batch, rows, columns), the batch dimensions broadcast to `shape`. */
+static struct node *to_batch(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    int64_t full[TENSOR_MAX_RANK], flat[3];
+    if (tape_failed(tape)) return x;
+    flat[1] = x->shape[x->rank - 2];
+    flat[2] = x->shape[x->rank - 1];
+    bool repeated = true;
+    for (int d = 0; d < x->rank - 2; d++) repeated = repeated && x->shape[d] == 1;
+    if (repeated) {
+        flat[0] = 1;
+        return node_reshape(tape, x, 3, flat);
+    }
+    memcpy(full, shape, (size_t)rank * sizeof *full);
+    full[rank] = flat[1];
+    full[rank + 1] = flat[2];
+    flat[0] = 1;
+    for (int d = 0; d < rank; d++) flat[0] *= shape[d];
+    return node_reshape(tape, node_broadcast(tape, x, rank + 2, full), 3, flat);
+}
+
+/* With a lone right factor, rows of all batches form one tall matrix. */
+static struct node *tall_product(struct tape *tape, struct node *a, struct node *b)
+{
+    int64_t flat[3] = { 1, -1, a->shape[a->rank - 1] }, right[3] = { 1, b->shape[0], b->shape[1] };
+    int64_t shape[TENSOR_MAX_RANK];
+    if (flat[2] == 0 || a->n == 0) {
+        flat[1] = 1;
+        for (int d = 0; d < a->rank - 1; d++) flat[1] *= a->shape[d];
+    }
+    struct node *y = node_matmul(tape, node_reshape(tape, a, 3, flat), false, node_reshape(tape, b, 3, right), false);
+    memcpy(shape, a->shape, sizeof shape);
+    shape[a->rank - 1] = b->shape[1];
+    return node_reshape(tape, y, a->rank, shape);
+}
+
+static struct node *matrix_product(struct tape *tape, struct node *a, struct node *b)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank;
+
+    if (b->rank == 2 && a->rank >= 2) return tall_product(tape, a, b);
+    if (!shape_broadcast(&rank, shape, a->rank - 2, a->shape, b->rank - 2, b->shape)) {
+        tape_fail(tape, STATUS_SKIP, "the batch dimensions of a matrix product do not broadcast");
+        return a;
+    }
+    struct node *y = node_matmul(tape, to_batch(tape, a, rank, shape), false, to_batch(tape, b, rank, shape), false);
+    if (tape_failed(tape)) return y;
+    shape[rank] = a->shape[a->rank - 2];
+    shape[rank + 1] = b->shape[b->rank - 1];
+    return node_reshape(tape, y, rank + 2, shape);
+}
+
+struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
+{
+    int64_t row[2], column[2], shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return a;
+    if (!a->rank || !b->rank) {
+        tape_fail(tape, STATUS_SKIP, "a matrix product needs tensors of at least one dimension");
+        return a;
+    }
+    enum dtype dtype = dtype_promote(a->dtype, b->dtype);
+    bool vector_a = a->rank == 1, vector_b = b->rank == 1;
+    if (vector_a) {
+        row[0] = 1;
+        row[1] = a->shape[0];
+        a = node_reshape(tape, a, 2, row);
+    }
+    if (vector_b) {
+        column[0] = b->shape[0];
+        column[1] = 1;
+        b = node_reshape(tape, b, 2, column);
+    }
+    struct node *y = matrix_product(tape, a, b);
+    if (tape_failed(tape)) return y;
+    int rank = 0;
+    for (int d = 0; d < y->rank; d++)
+        if (!(vector_a && d == y->rank - 2) && !(vector_b && d == y->rank - 1)) shape[rank++] = y->shape[d];
+    return node_cast(tape, node_reshape(tape, y, rank, shape), dtype);
+}
+
+struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, struct node *b)
+{
+    if (tape_failed(tape)) return x;
+    if (x->rank == 0 || w->rank < 1 || w->rank > 2) {
+        tape_fail(tape, STATUS_SKIP, "linear needs an input of at least one dimension and a weight of one or two");
+        return x;
+    }
+    if (w->rank == 1) {
+        struct node *y = compose_matmul(tape, x, w);
+        return b ? node_add(tape, y, b) : y;
+    }
+    int64_t rows = 1, shape[TENSOR_MAX_RANK];
+    for (int d = 0; d < x->rank - 1; d++) rows *= x->shape[d];
+    int64_t flat[3] = { 1, rows, x->shape[x->rank - 1] }, weight[3] = { 1, w->shape[0], w->shape[1] };
+    struct node *y = node_matmul(tape, node_reshape(tape, x, 3, flat), false, node_reshape(tape, w, 3, weight), true);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[x->rank - 1] = w->shape[0];
+    y = node_cast(tape, node_reshape(tape, y, x->rank, shape), dtype_promote(x->dtype, w->dtype));
+    return b ? node_add(tape, y, b) : y;
+}
+
+struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims, double eps,
+                               struct node **mean, struct node **rstd)
+{
+    x = node_to_real(tape, x);
+    struct node *m = node_mean(tape, x, dims, true);
+    struct node *d = node_subtract(tape, x, m);
+    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
+    struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
+    if (mean) *mean = m;
+    if (rstd) *rstd = r;
+    return node_multiply(tape, d, r);
+}

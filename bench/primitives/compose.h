@@ -1,0 +1,19 @@
+/* Compositions that several families share. */
+#ifndef PROBE_BENCH_PRIMITIVES_COMPOSE_H
+#define PROBE_BENCH_PRIMITIVES_COMPOSE_H
+
+#include "bench/call/op.h"
+
+/* torch.matmul: ranks 1 and up, batch dimensions broadcast. Integers multiply exactly up to
+ * 2^53 and wrap to the common dtype. */
+struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b);
+
+/* x w^T + b over the last dimension; b may be NULL. */
+struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, struct node *b);
+
+/* (x - mean) / sqrt(var + eps) over `dims` with the biased variance; mean and rstd (keepdim) are
+ * handed out when asked for. */
+struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims, double eps,
+                               struct node **mean, struct node **rstd);
+
+#endif

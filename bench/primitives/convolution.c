@@ -1,0 +1,458 @@
+/* Convolution over three spatial dimensions and its two adjoints, by im2col and gemm.
+ *
+ * The three roles are one trilinear form sum x * w * y seen from its three arguments, so each is
+ * the gradient of the others. Column buffers hold one image and one group at a time. Bounds are
+ * those of the matrix product (gamma_k times norms of rows and columns); where columns are
+ * folded back (INPUT_ADJOINT) the bounds are folded with them.
+ */
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/arithmetic/compensated.h"
+#include "bench/arithmetic/dot.h"
+#include "bench/tape/tape.h"
+#include "bench/primitives/matmul.h"
+#include "bench/tape/enclosure.h"
+#include "core/checked.h"
+
+struct convolution {
+    enum convolution_role role;
+    struct convolution_geometry g;
+    size_t images, groups;
+    size_t channels, filters; /* per group */
+    size_t taps;              /* kernel positions */
+    size_t points;            /* output positions of one image */
+    size_t pixels;            /* input positions of one image and channel */
+};
+
+/* Input position read by output point `point` at tap `tap`, or -1 in the padding. */
+static int64_t pixel_of(const struct convolution_geometry *g, size_t point, size_t tap)
+{
+    int64_t pixel = 0, scale = 1;
+    for (int d = 2; d >= 0; d--) {
+        int64_t o = (int64_t)(point % (size_t)g->y[2 + d]), k = (int64_t)(tap % (size_t)g->w[2 + d]);
+        point /= (size_t)g->y[2 + d];
+        tap /= (size_t)g->w[2 + d];
+        int64_t i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
+        if (i < 0 || i >= g->x[2 + d]) return -1;
+        pixel += i * scale;
+        scale *= g->x[2 + d];
+    }
+    return pixel;
+}
+
+static int64_t *pixel_map(struct tape *tape, const struct convolution *c)
+{
+    int64_t *map = tape_allocate(tape, c->taps * c->points, sizeof *map);
+    for (size_t tap = 0; map && tap < c->taps; tap++)
+        for (size_t point = 0; point < c->points; point++)
+            map[tap * c->points + point] = pixel_of(&c->g, point, tap);
+    return map;
+}
+
+/* columns (channels * taps, points) of one image and group. */
+static void unfold(double *columns, const double *x, const int64_t *map, const struct convolution *c)
+{
+    for (size_t channel = 0; channel < c->channels; channel++, x += c->pixels)
+        for (size_t k = 0; k < c->taps * c->points; k++)
+            *columns++ = map[k] < 0 ? 0 : x[map[k]];
+}
+
+static void fold(double *x, const double *columns, const int64_t *map, const struct convolution *c,
+                 bool single)
+{
+    for (size_t channel = 0; channel < c->channels; channel++, x += c->pixels)
+        for (size_t k = 0; k < c->taps * c->points; k++, columns++) {
+            if (map[k] < 0) continue;
+            double sum = x[map[k]] + *columns;
+            x[map[k]] = single ? (float)sum : sum;
+        }
+}
+
+/* As fold, the columns' bounds and the roundings of the sums into `error`. */
+static void fold_bounds(double *error, const double *bounds, const int64_t *map,
+                        const struct convolution *c, double *magnitude, const double *columns)
+{
+
+    for (size_t channel = 0; channel < c->channels; channel++, error += c->pixels, magnitude += c->pixels)
+        for (size_t k = 0; k < c->taps * c->points; k++, bounds++, columns++) {
+            if (map[k] < 0) continue;
+            error[map[k]] += *bounds;
+            magnitude[map[k]] += fabs(*columns);
+        }
+}
+
+/* The three arrays of one image and group inside their tensors. */
+static size_t x_start(const struct convolution *c, size_t image, size_t group)
+{
+    return (image * c->groups + group) * c->channels * c->pixels;
+}
+
+static size_t y_start(const struct convolution *c, size_t image, size_t group)
+{
+    return (image * c->groups + group) * c->filters * c->points;
+}
+
+static size_t w_start(const struct convolution *c, size_t group)
+{
+    return group * c->filters * c->channels * c->taps;
+}
+
+static void gemm(bool single, float *scratch, bool ta, bool tb, size_t m, size_t n, size_t k,
+                 const double *a, const double *b, double beta, double *z)
+{
+    int lda = (int)(ta ? m : k), ldb = (int)(tb ? k : n);
+    CBLAS_TRANSPOSE oa = ta ? CblasTrans : CblasNoTrans, ob = tb ? CblasTrans : CblasNoTrans;
+    if (!single) {
+        cblas_dgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, a, lda, b, ldb, beta, z, (int)n);
+        return;
+    }
+    float *x = scratch, *y = x + m * k, *out = y + k * n;
+    for (size_t i = 0; i < m * k; i++) x[i] = (float)a[i];
+    for (size_t i = 0; i < k * n; i++) y[i] = (float)b[i];
+    for (size_t i = 0; i < m * n; i++) out[i] = (float)z[i];
+    cblas_sgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, x, lda, y, ldb, (float)beta, out,
+                (int)n);
+    for (size_t i = 0; i < m * n; i++) z[i] = out[i];
+}
+
+/* bound[i][j] += gamma |a_i| |b_j| + |Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|: one product's bound
+ * from the norms of its lines. */
+static void add_norm_bounds(const struct tape *tape, double *bound, size_t m, size_t n, size_t k,
+                            const double *a, const double *ea, const double *b, const double *eb)
+{
+    double nu = (double)(k + 2) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
+    if (tape_is_model(tape)) gamma = product_growth(tape, k) * tape->unit;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            bound[i * n + j] += (gamma * a[i] * b[j] + ea[i] * b[j] + (a[i] + ea[i]) * eb[j] +
+                                 (double)k * tape->tiny) *
+                                (1 + 0x1p-40);
+}
+
+struct workspace {
+    int64_t *map;
+    double *columns, *column_bounds, *product;
+    double *scratch_errors;
+    double *norm_a, *norm_ea, *norm_b, *norm_eb;
+    float *single;
+    double *magnitude;
+};
+
+static size_t largest(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool workspace_open(struct workspace *w, struct tape *tape, const struct convolution *c)
+{
+    size_t depth = c->channels * c->taps;
+    size_t lines = largest(largest(depth, c->filters), c->points);
+    size_t big = largest(largest(depth * c->points, c->filters * c->points), depth * c->filters);
+    memset(w, 0, sizeof *w);
+    w->map = pixel_map(tape, c);
+    w->columns = tape_allocate(tape, depth * c->points, sizeof(double));
+    w->product = tape_allocate(tape, big, sizeof(double));
+    if (tape_is_reference(tape)) {
+        w->column_bounds = tape_allocate(tape, depth * c->points, sizeof(double));
+        w->scratch_errors = tape_allocate(tape, big, sizeof(double));
+        w->norm_a = tape_allocate(tape, 4 * lines, sizeof(double));
+        w->norm_ea = w->norm_a + lines;
+        w->norm_b = w->norm_a + 2 * lines;
+        w->norm_eb = w->norm_a + 3 * lines;
+        w->magnitude = tape_allocate(tape, c->channels * c->pixels, sizeof(double));
+    }
+    if (tape_is_single(tape))
+        w->single = tape_allocate(tape, depth * c->points + c->filters * c->points + depth * c->filters,
+                                   sizeof(float));
+    return !tape_failed(tape);
+}
+
+/* Norms of the lines of `x` at `start` and of their bounds. */
+static void norms_of(double *norm, double *error_norm, double *scratch, const struct node *x,
+                     size_t start, size_t lines, size_t length, bool down)
+{
+    line_norms(norm, x->value + start, lines, length, down);
+    memset(error_norm, 0, lines * sizeof *error_norm);
+    if (node_is_exact(x)) return;
+    for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
+    line_norms(error_norm, scratch, lines, length, down);
+}
+
+static void column_norms(struct workspace *w, const struct convolution *c, const struct node *x,
+                         size_t start, double *norm, double *error_norm, bool down)
+{
+    size_t depth = c->channels * c->taps;
+    size_t lines = down ? c->points : depth, length = down ? depth : c->points;
+    line_norms(norm, w->columns, lines, length, down);
+    memset(error_norm, 0, lines * sizeof *error_norm);
+    if (node_is_exact(x)) return;
+    /* The bounds of x unfold like x. They fit in the product buffer's error twin. */
+    double *errors = w->scratch_errors;
+    size_t at = 0;
+    for (size_t channel = 0; channel < c->channels; channel++)
+        for (size_t k = 0; k < c->taps * c->points; k++)
+            errors[at++] = w->map[k] < 0
+                               ? 0
+                               : node_error(x, start + channel * c->pixels + (size_t)w->map[k]);
+    line_norms(error_norm, errors, lines, length, down);
+}
+
+static void convolve(struct tape *tape, struct workspace *w, const struct convolution *c,
+                     struct node *x, struct node *k, struct node *out)
+{
+    size_t depth = c->channels * c->taps;
+    bool certify = tape_is_reference(tape), single = tape_is_single(tape);
+    bool recomputes = tape->arithmetic == BENCH_REFERENCE && node_is_exact(x) && node_is_exact(k) &&
+                      all_finite(x->value, x->n) && all_finite(k->value, k->n);
+    double *scratch = NULL;
+    for (size_t image = 0; image < c->images; image++)
+        for (size_t group = 0; group < c->groups; group++) {
+            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            unfold(w->columns, x->value + xs, w->map, c);
+            gemm(single, w->single, false, false, c->filters, c->points, depth, k->value + ws,
+                 w->columns, 0, out->value + ys);
+            if (!certify) continue;
+            norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
+            column_norms(w, c, x, xs, w->norm_b, w->norm_eb, true);
+            add_norm_bounds(tape, out->error + ys, c->filters, c->points, depth, w->norm_a, w->norm_ea,
+                            w->norm_b, w->norm_eb);
+            if (!recomputes) continue;
+            struct factor filters = { k->value + ws, c->filters, depth, 1 };
+            struct factor patches = { w->columns, c->points, 1, c->points };
+            product_recompute(tape, &scratch, out->value + ys, out->error + ys, filters, patches, depth,
+                              out->dtype, node_is_narrow(x) && node_is_narrow(k));
+        }
+}
+
+static void input_adjoint(struct tape *tape, struct workspace *w, const struct convolution *c,
+                          struct node *y, struct node *k, struct node *out)
+{
+    size_t depth = c->channels * c->taps;
+    bool certify = tape_is_reference(tape), single = tape_is_single(tape);
+    for (size_t image = 0; image < c->images; image++)
+        for (size_t group = 0; group < c->groups; group++) {
+            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            memset(w->columns, 0, depth * c->points * sizeof(double));
+            gemm(single, w->single, true, false, depth, c->points, c->filters, k->value + ws,
+                 y->value + ys, 0, w->columns);
+            fold(out->value + xs, w->columns, w->map, c, single);
+            if (!certify) continue;
+            norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, depth, c->filters, true);
+            norms_of(w->norm_b, w->norm_eb, w->scratch_errors, y, ys, c->points, c->filters, true);
+            memset(w->column_bounds, 0, depth * c->points * sizeof(double));
+            add_norm_bounds(tape, w->column_bounds, depth, c->points, c->filters, w->norm_a, w->norm_ea,
+                            w->norm_b, w->norm_eb);
+            memset(w->magnitude, 0, c->channels * c->pixels * sizeof(double));
+            fold_bounds(out->error + xs, w->column_bounds, w->map, c, w->magnitude,
+                        w->columns);
+            double fold_error = (double)c->taps * tape->unit * (1 + 0x1p-20);
+            for (size_t i = 0; i < c->channels * c->pixels; i++)
+                out->error[xs + i] = (out->error[xs + i] + fold_error * w->magnitude[i]) * (1 + 0x1p-40);
+        }
+}
+
+static void weight_adjoint(struct tape *tape, struct workspace *w, const struct convolution *c,
+                           struct node *x, struct node *y, struct node *out)
+{
+    size_t depth = c->channels * c->taps;
+    bool certify = tape_is_reference(tape), single = tape_is_single(tape);
+    for (size_t image = 0; image < c->images; image++)
+        for (size_t group = 0; group < c->groups; group++) {
+            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            unfold(w->columns, x->value + xs, w->map, c);
+            gemm(single, w->single, false, true, c->filters, depth, c->points, y->value + ys,
+                 w->columns, image ? 1 : 0, out->value + ws);
+            if (!certify) continue;
+            norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
+            column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
+            /* Accumulated over the images: k counts the terms of all of them. */
+            add_norm_bounds(tape, out->error + ws, c->filters, depth, c->points * c->images, w->norm_a,
+                            w->norm_ea, w->norm_b, w->norm_eb);
+        }
+}
+
+/* ---- node ------------------------------------------------------------------------------------ */
+
+static void convolution_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct convolution *c = node->parameters;
+    struct node *a = node->inputs[0], *b = node->inputs[1];
+    const struct convolution_geometry *g = &c->g;
+    struct node *da = NULL, *db = NULL;
+
+    switch (c->role) {
+    case CONVOLVE: /* a = x, b = w */
+        if (a->tracked) da = node_convolution(tape, CONVOLVE_INPUT_ADJOINT, cotangent, b, g);
+        if (b->tracked) db = node_convolution(tape, CONVOLVE_WEIGHT_ADJOINT, a, cotangent, g);
+        break;
+    case CONVOLVE_INPUT_ADJOINT: /* a = y, b = w */
+        if (a->tracked) da = node_convolution(tape, CONVOLVE, cotangent, b, g);
+        if (b->tracked) db = node_convolution(tape, CONVOLVE_WEIGHT_ADJOINT, cotangent, a, g);
+        break;
+    case CONVOLVE_WEIGHT_ADJOINT: /* a = x, b = y */
+        if (a->tracked) da = node_convolution(tape, CONVOLVE_INPUT_ADJOINT, b, cotangent, g);
+        if (b->tracked) db = node_convolution(tape, CONVOLVE, a, cotangent, g);
+        break;
+    }
+    if (da) tape_accumulate(tape, a, da);
+    if (db) tape_accumulate(tape, b, db);
+}
+
+/* The products whose sum is element i: element a of the first input times element b of the second. */
+typedef void term_visitor(void *context, size_t a, size_t b);
+
+static void each_term(const struct convolution *c, size_t i, term_visitor *visit, void *context)
+{
+    size_t depth = c->channels * c->taps;
+    if (c->role == CONVOLVE) {
+        size_t point = i % c->points, filter = i / c->points % c->filters;
+        size_t group = i / c->points / c->filters % c->groups, image = i / c->points / c->filters / c->groups;
+        for (size_t channel = 0; channel < c->channels; channel++)
+            for (size_t tap = 0; tap < c->taps; tap++) {
+                int64_t pixel = pixel_of(&c->g, point, tap);
+                if (pixel >= 0)
+                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
+                              w_start(c, group) + filter * depth + channel * c->taps + tap);
+            }
+    } else if (c->role == CONVOLVE_INPUT_ADJOINT) {
+        size_t pixel = i % c->pixels, channel = i / c->pixels % c->channels;
+        size_t group = i / c->pixels / c->channels % c->groups;
+        size_t image = i / c->pixels / c->channels / c->groups;
+        for (size_t tap = 0; tap < c->taps; tap++)
+            for (size_t point = 0; point < c->points; point++) {
+                if (pixel_of(&c->g, point, tap) != (int64_t)pixel) continue;
+                for (size_t filter = 0; filter < c->filters; filter++)
+                    visit(context, y_start(c, image, group) + filter * c->points + point,
+                              w_start(c, group) + filter * depth + channel * c->taps + tap);
+            }
+    } else {
+        size_t tap = i % c->taps, channel = i / c->taps % c->channels;
+        size_t filter = i / depth % c->filters, group = i / depth / c->filters;
+        for (size_t image = 0; image < c->images; image++)
+            for (size_t point = 0; point < c->points; point++) {
+                int64_t pixel = pixel_of(&c->g, point, tap);
+                if (pixel >= 0)
+                    visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
+                              y_start(c, image, group) + filter * c->points + point);
+            }
+    }
+}
+
+struct pulled_sum {
+    struct enclosure *enclosure;
+    struct node *node;
+    arb_ptr sum;
+};
+
+static void enclosure_term(void *context, size_t i, size_t j)
+{
+    struct pulled_sum *s = context;
+    arb_t a, b;
+    arb_init(a);
+    arb_init(b);
+    enclosure_element(s->enclosure, a, s->node->inputs[0], i);
+    enclosure_element(s->enclosure, b, s->node->inputs[1], j);
+    arb_addmul(s->sum, a, b, s->enclosure->precision);
+    s->enclosure->work++;
+    arb_clear(a);
+    arb_clear(b);
+}
+
+static void convolution_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    struct pulled_sum sum = { enclosure, node, ball };
+    arb_zero(ball);
+    each_term(node->parameters, i, enclosure_term, &sum);
+}
+
+struct running_product {
+    const double *a, *b;
+    struct running sum;
+};
+
+static void add_term(void *context, size_t i, size_t j)
+{
+    struct running_product *r = context;
+    running_add_product(&r->sum, r->a[i], r->b[j]);
+}
+
+static bool convolution_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    const struct convolution *c = node->parameters;
+    const struct node *a = node->inputs[0], *b = node->inputs[1];
+    if (!node_is_exact(a) || !node_is_exact(b) || !a->value || !b->value) return false;
+    struct running_product r = { .a = a->value, .b = b->value };
+    each_term(c, i, add_term, &r);
+    /* An input adjoint looks at every point and tap for the terms it has. */
+    enclosure->work += (r.sum.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
+    return running_pair(out, &r.sum, true);
+}
+
+static const struct primitive convolution_primitive = { "a convolution", convolution_backward, convolution_enclosure,
+                                                        convolution_pair };
+
+static bool shape_is(const struct node *node, const int64_t *shape)
+{
+    return node->rank == 5 && !memcmp(node->shape, shape, 5 * sizeof *shape);
+}
+
+struct node *node_convolution(struct tape *tape, enum convolution_role role, struct node *a,
+                              struct node *b, const struct convolution_geometry *geometry)
+{
+    const int64_t *shapes[3][3] = { /* a, b, result by role */
+                                    { geometry->x, geometry->w, geometry->y },
+                                    { geometry->y, geometry->w, geometry->x },
+                                    { geometry->x, geometry->y, geometry->w } };
+    struct convolution *c = tape_allocate(tape, 1, sizeof *c);
+    struct workspace workspace;
+
+    if (tape_failed(tape)) return a;
+    if (a->imaginary || b->imaginary) {
+        struct node *parts[2][2] = { { node_real_part(tape, a), node_imaginary_part(tape, a) },
+                                     { node_real_part(tape, b), node_imaginary_part(tape, b) } };
+        struct node *y[2][2];
+        for (int i = 0; i < 2; i++)
+            for (int k = 0; k < 2; k++) y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
+        return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]), node_add(tape, y[0][1], y[1][0]));
+    }
+    a = node_to_real(tape, a);
+    b = node_to_real(tape, b);
+    if (!shape_is(a, shapes[role][0]) || !shape_is(b, shapes[role][1]) || geometry->groups < 1 ||
+        geometry->x[1] % geometry->groups || geometry->y[1] % geometry->groups) {
+        tape_fail(tape, STATUS_SKIP, "the shapes of a convolution do not fit");
+        return a;
+    }
+    c->role = role;
+    c->g = *geometry;
+    c->images = (size_t)geometry->x[0];
+    c->groups = (size_t)geometry->groups;
+    c->channels = (size_t)(geometry->x[1] / geometry->groups);
+    c->filters = (size_t)(geometry->y[1] / geometry->groups);
+    if (!shape_elements(&c->taps, 3, geometry->w + 2) || !shape_elements(&c->points, 3, geometry->y + 2) ||
+        !shape_elements(&c->pixels, 3, geometry->x + 2)) {
+        tape_fail(tape, STATUS_SKIP, "a result shape is negative or too large");
+        return a;
+    }
+    struct node *inputs[2] = { a, b };
+    struct node *node = node_new(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
+                                 shapes[role][2], 2, inputs, c);
+    (void)node_values(tape, a);
+    (void)node_values(tape, b);
+    if (tape_failed(tape)) return node;
+    memset(node->value, 0, node->n * sizeof *node->value);
+    if (tape_is_reference(tape) && node_need_errors(tape, node))
+        memset(node->error, 0, node->n * sizeof *node->error);
+    struct arena_mark before_workspace = arena_mark(tape->arena);
+    if (!node->n || !c->images || !workspace_open(&workspace, tape, c)) return node;
+    switch (role) {
+    case CONVOLVE: convolve(tape, &workspace, c, a, b, node); break;
+    case CONVOLVE_INPUT_ADJOINT: input_adjoint(tape, &workspace, c, a, b, node); break;
+    case CONVOLVE_WEIGHT_ADJOINT: weight_adjoint(tape, &workspace, c, a, b, node); break;
+    }
+    arena_rewind(tape->arena, before_workspace);
+    for (size_t i = 0; node->error && i < node->n; i++)
+        node->error[i] = !isfinite(node->value[i]) ? 0 : node->error[i] >= 0 ? node->error[i] : INFINITY;
+    return node;
+}

@@ -1,0 +1,29 @@
+/* Pieces of the certified matrix product that the convolution shares. */
+#ifndef PROBE_BENCH_PRIMITIVES_MATMUL_H
+#define PROBE_BENCH_PRIMITIVES_MATMUL_H
+
+#include <stdbool.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "bench/tape/tape.h"
+
+/* In a model: how much of unit * sum|a||b| the roundings of a dot product of k terms make. The
+ * products round too where there is no fused multiply-add. */
+static inline double product_growth(const struct tape *tape, size_t k)
+{
+    if (tape->arithmetic == BENCH_MODEL_TYPICAL) return sqrt((double)k) / 3 + 0.6;
+    return (double)k;
+}
+
+/* Upper bounds of the 2-norms of `lines` lines of `length` elements: rows of a (lines, length)
+ * matrix, or, with `down`, columns of a (length, lines) matrix. */
+void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down);
+
+/* Elements of an input tensor with at most 24 significand bits: products of two are exact. */
+bool node_is_narrow(const struct node *x);
+
+/* Is none of them infinite or NaN? */
+bool all_finite(const double *x, size_t n);
+
+#endif

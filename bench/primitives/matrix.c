@@ -1,0 +1,600 @@
+#include "bench/primitives/matrix.h"
+
+#include <arb_mat.h>
+#include <math.h>
+#include <string.h>
+
+#include "bench/tape/enclosure.h"
+
+static struct node *transposed(struct tape *tape, struct node *x)
+{
+    return node_transpose(tape, x, 1, 2);
+}
+
+static struct node *times(struct tape *tape, struct node *a, struct node *b)
+{
+    return node_matmul(tape, a, false, b, false);
+}
+
+/* Check for (batch, n, n) and make the node of a matrix function; NULL after a failure. */
+static struct node *matrix_node(struct tape *tape, const struct primitive *primitive, struct node *a, int rank,
+                                const int64_t *shape, const void *parameters)
+{
+    if (tape_failed(tape)) return NULL;
+    if (a->rank != 3 || a->shape[1] != a->shape[2]) {
+        tape_fail(tape, STATUS_SKIP, "a square matrix is needed");
+        return NULL;
+    }
+    (void)node_values(tape, a);
+    struct node *node = node_new(tape, primitive, a->dtype, rank, shape, 1, &a, parameters);
+    return tape_failed(tape) ? NULL : node;
+}
+
+/* Nothing is known in double: the balls decide. */
+static void no_bound(struct tape *tape, struct node *node)
+{
+    if (!node_need_errors(tape, node)) return;
+    for (size_t i = 0; i < node->n; i++)
+        node->error[i] = !isfinite(node->value[i]) ? 0
+                         : tape_is_model(tape)       ? tape->unit * 64 * fabs(node->value[i]) + tape->unit
+                                                   : INFINITY;
+}
+
+/* ---- balls of whole matrices -------------------------------------------------------------------- */
+
+static void enclosure_matrix(struct enclosure *enclosure, arb_mat_t out, struct node *a, size_t batch)
+{
+    size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2], first = batch * rows * columns;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            enclosure_element(enclosure, arb_mat_entry(out, (slong)i, (slong)j), a, first + i * columns + j);
+}
+
+/* Hand out element i of the result and remember the others. */
+static void keep_matrix(struct enclosure *enclosure, arb_ptr ball, struct node *node, size_t i, arb_mat_t matrix)
+{
+    size_t n = (size_t)node->shape[1], m = (size_t)node->shape[2], first = i / (n * m) * n * m;
+    for (size_t k = 0; k < n * m; k++)
+        if (first + k != i)
+            enclosure_remember(enclosure, node, first + k, arb_mat_entry(matrix, (slong)(k / m), (slong)(k % m)));
+    arb_set(ball, arb_mat_entry(matrix, (slong)((i - first) / m), (slong)((i - first) % m)));
+}
+
+typedef int matrix_ball_function(arb_mat_t out, const arb_mat_t in, slong precision);
+
+static void enclosure_function(struct enclosure *enclosure, void *ball, struct node *node, size_t i, matrix_ball_function *f)
+{
+    slong n = (slong)node->shape[1];
+    arb_mat_t in, out;
+    enclosure->work += (size_t)(n * n * n);
+    if (enclosure->work > enclosure->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(in, n, n);
+    arb_mat_init(out, n, n);
+    enclosure_matrix(enclosure, in, node->inputs[0], i / (size_t)(n * n));
+    if (f(out, in, enclosure->precision)) keep_matrix(enclosure, ball, node, i, out);
+    else arb_indeterminate(ball);
+    arb_mat_clear(in);
+    arb_mat_clear(out);
+}
+
+/* ---- LU ------------------------------------------------------------------------------------------- */
+
+/* In place with partial pivoting; pivot[k] is the row exchanged with row k. Returns the sign of
+ * the permutation, 0 for an exactly singular matrix (elimination goes on). */
+static double factor(double *a, size_t n, size_t *pivot)
+{
+    double sign = 1;
+    bool singular = false;
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        pivot[k] = best;
+        if (best != k) {
+            sign = -sign;
+            for (size_t j = 0; j < n; j++) {
+                double t = a[k * n + j];
+                a[k * n + j] = a[best * n + j];
+                a[best * n + j] = t;
+            }
+        }
+        if (a[k * n + k] == 0) {
+            singular = true;
+            continue;
+        }
+        for (size_t i = k + 1; i < n; i++) {
+            double l = a[i * n + k] /= a[k * n + k];
+            for (size_t j = k + 1; j < n; j++) a[i * n + j] -= l * a[k * n + j];
+        }
+    }
+    return singular ? 0 : sign;
+}
+
+struct lu {
+    size_t *pivot; /* (batch, n) */
+};
+
+static void lu_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t index)
+{
+    const struct lu *lu = node->parameters;
+    slong n = (slong)node->shape[1];
+    size_t batch = index / (size_t)(n * n);
+    arb_mat_t a;
+    enclosure->work += (size_t)(n * n * n);
+    if (enclosure->work > enclosure->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(a, n, n);
+    enclosure_matrix(enclosure, a, node->inputs[0], batch);
+    for (slong k = 0; k < n; k++) {
+        slong best = (slong)lu->pivot[batch * (size_t)n + (size_t)k];
+        if (best != k) arb_mat_swap_rows(a, NULL, k, best);
+        for (slong i = k + 1; i < n; i++) {
+            arb_div(arb_mat_entry(a, i, k), arb_mat_entry(a, i, k), arb_mat_entry(a, k, k), enclosure->precision);
+            for (slong j = k + 1; j < n; j++)
+                arb_submul(arb_mat_entry(a, i, j), arb_mat_entry(a, i, k), arb_mat_entry(a, k, j), enclosure->precision);
+        }
+    }
+    keep_matrix(enclosure, ball, node, index, a);
+    arb_mat_clear(a);
+}
+
+/* Identity (1, n, n). */
+static struct node *identity(struct tape *tape, int64_t n)
+{
+    int64_t shape[3] = { 1, n, n };
+    struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
+    for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
+    return eye;
+}
+
+/* P^T X: the rows exchanged back. */
+static struct node *exchanged_back(struct tape *tape, struct node *x, const size_t *pivot)
+{
+    size_t n = (size_t)x->shape[1], m = (size_t)x->shape[2], batches = (size_t)x->shape[0];
+    int64_t *map = tape_allocate(tape, x->n, sizeof *map), *row = tape_allocate(tape, n, sizeof *row);
+    if (!map || !row) return x;
+    for (size_t b = 0; b < batches; b++) {
+        for (size_t i = 0; i < n; i++) row[i] = (int64_t)i;
+        for (size_t k = n; k-- > 0;) {
+            int64_t t = row[k];
+            row[k] = row[pivot[b * n + k]];
+            row[pivot[b * n + k]] = t;
+        }
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < m; j++) map[(b * n + i) * m + j] = (int64_t)((b * n + (size_t)row[i]) * m + j);
+    }
+    return node_gather(tape, x, 3, x->shape, map, 0);
+}
+
+/* gA = P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T */
+static void lu_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lu *lu = node->parameters;
+    int64_t n = node->shape[1];
+    struct node *lower = node_add(tape, node_triangle(tape, node, -1, -1), identity(tape, n));
+    struct node *upper = node_triangle(tape, node, 1, 0);
+    struct node *dl = node_triangle(tape, cotangent, -1, -1), *du = node_triangle(tape, cotangent, 1, 0);
+    struct node *inner = node_add(tape, node_triangle(tape, node_matmul(tape, lower, true, dl, false), -1, -1),
+                                  node_triangle(tape, node_matmul(tape, du, false, upper, true), 1, 0));
+    struct node *left = node_matmul(tape, node_inverse(tape, lower), true, inner, false);
+    struct node *flow = node_matmul(tape, left, false, node_inverse(tape, upper), true);
+    tape_accumulate(tape, node->inputs[0], exchanged_back(tape, flow, lu->pivot));
+}
+
+static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclosure, NULL };
+
+struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
+{
+    struct lu *lu = tape_allocate(tape, 1, sizeof *lu);
+    struct node *node = lu ? matrix_node(tape, &lu_primitive, a, 3, a->shape, lu) : NULL;
+    *pivots = a;
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    *pivots = node_new_integer(tape, DT_I32, 2, a->shape);
+    lu->pivot = tape_allocate(tape, batches * n, sizeof *lu->pivot);
+    if (tape_failed(tape)) return a;
+    memcpy(node->value, a->value, node->n * sizeof *node->value);
+    for (size_t b = 0; b < batches; b++) (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
+    for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
+    no_bound(tape, node);
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- inverse ----------------------------------------------------------------------------------------- */
+
+static void inverse_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_function(enclosure, ball, node, i, arb_mat_inv);
+}
+
+/* -A^-T G A^-T */
+static void inverse_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *left = node_matmul(tape, node, true, cotangent, false);
+    tape_accumulate(tape, node->inputs[0], node_negate(tape, node_matmul(tape, left, false, node, true)));
+}
+
+static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward, inverse_enclosure, NULL };
+
+/* X from the factors of A. */
+static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
+{
+    memcpy(lu, a, n * n * sizeof *lu);
+    double sign = factor(lu, n, pivot);
+    for (size_t i = 0; i < n * n; i++) x[i] = sign == 0 ? INFINITY : 0;
+    if (sign == 0) return;
+    for (size_t i = 0; i < n; i++) x[i * n + i] = 1;
+    for (size_t k = 0; k < n; k++)
+        for (size_t j = 0; j < n && pivot[k] != k; j++) {
+            double t = x[k * n + j];
+            x[k * n + j] = x[pivot[k] * n + j];
+            x[pivot[k] * n + j] = t;
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            for (size_t j = 0; j < n; j++) x[i * n + j] -= lu[i * n + k] * x[k * n + j];
+    for (size_t i = n; i-- > 0;) {
+        for (size_t k = i + 1; k < n; k++)
+            for (size_t j = 0; j < n; j++) x[i * n + j] -= lu[i * n + k] * x[k * n + j];
+        for (size_t j = 0; j < n; j++) x[i * n + j] /= lu[i * n + i];
+    }
+}
+
+/* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */
+static double residual_norm(const struct tape *tape, const struct node *a, const double *x, size_t first, size_t n)
+{
+    double worst = 0, gamma = ((double)n + 3) * (tape_is_model(tape) ? tape->unit : UNIT_ROUNDOFF);
+    for (size_t i = 0; i < n; i++) {
+        double row = 0;
+        for (size_t j = 0; j < n; j++) {
+            double sum = i == j ? -1 : 0, slack = i == j;
+            for (size_t k = 0; k < n; k++) {
+                double v = a->value[first + i * n + k];
+                sum += v * x[k * n + j];
+                slack += fabs(v * x[k * n + j]);
+                row += node_error(a, first + i * n + k) * fabs(x[k * n + j]);
+            }
+            row += fabs(sum) + gamma * slack * 1.01;
+        }
+        if (!(row <= worst)) worst = row < INFINITY ? row : INFINITY; /* inf * 0 of an unknown element */
+    }
+    return worst * 1.01;
+}
+
+struct node *node_inverse(struct tape *tape, struct node *a)
+{
+    a = node_to_real(tape, a);
+    struct node *node = matrix_node(tape, &inverse_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *lu = tape_allocate(tape, n * n, sizeof *lu);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    bool certify = node_need_errors(tape, node);
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
+        double *x = node->value + b * n * n;
+        invert(x, lu, a->value + b * n * n, n, pivot);
+        if (!certify) continue;
+        double r = residual_norm(tape, a, x, b * n * n, n);
+        for (size_t i = 0; i < n; i++) {
+            double row = 0;
+            for (size_t j = 0; j < n; j++) row += fabs(x[i * n + j]);
+            for (size_t j = 0; j < n; j++) {
+                double bound = r < 1 ? row * r / (1 - r) * 1.01 : INFINITY;
+                node->error[(b * n + i) * n + j] = isfinite(x[i * n + j]) ? bound : 0;
+            }
+        }
+    }
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- determinant ----------------------------------------------------------------------------------------- */
+
+static void determinant_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    struct node *a = node->inputs[0];
+    slong n = (slong)a->shape[1];
+    arb_mat_t m;
+    enclosure->work += (size_t)(n * n * n);
+    if (enclosure->work > enclosure->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    arb_mat_init(m, n, n);
+    enclosure_matrix(enclosure, m, a, i);
+    arb_mat_det(ball, m, enclosure->precision);
+    arb_mat_clear(m);
+}
+
+/* c det(A) A^-T */
+static void determinant_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    int64_t lone[3] = { node->shape[0], 1, 1 };
+    struct node *factor_node = node_reshape(tape, node_multiply(tape, node, cotangent), 3, lone);
+    struct node *inverse = transposed(tape, node_inverse(tape, node->inputs[0]));
+    tape_accumulate(tape, node->inputs[0], node_multiply(tape, inverse, factor_node));
+}
+
+static const struct primitive determinant_primitive = { "a determinant", determinant_backward, determinant_enclosure, NULL };
+
+struct node *node_determinant(struct tape *tape, struct node *a)
+{
+    a = node_to_real(tape, a);
+    struct node *node = matrix_node(tape, &determinant_primitive, a, 1, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *lu = tape_allocate(tape, n * n, sizeof *lu);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
+        memcpy(lu, a->value + b * n * n, n * n * sizeof *lu);
+        double product = factor(lu, n, pivot);
+        for (size_t i = 0; i < n; i++) product *= lu[i * n + i];
+        node->value[b] = product;
+    }
+    no_bound(tape, node);
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- Cholesky ---------------------------------------------------------------------------------------------- */
+
+static void cholesky_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_function(enclosure, ball, node, i, arb_mat_cho);
+}
+
+/* S = L^-T phi(L^T G) L^-1 with phi the lower triangle, its diagonal halved; (S + S^T) / 2. */
+static void cholesky_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *product = node_matmul(tape, node, true, cotangent, false);
+    struct node *phi = node_scale(tape, node_add(tape, node_triangle(tape, product, -1, 0), node_triangle(tape, product, -1, -1)), 0.5);
+    struct node *inverse = node_inverse(tape, node);
+    struct node *s = times(tape, node_matmul(tape, inverse, true, phi, false), inverse);
+    tape_accumulate(tape, node->inputs[0], node_scale(tape, node_add(tape, s, transposed(tape, s)), 0.5));
+}
+
+static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward, cholesky_enclosure, NULL };
+
+struct node *node_cholesky(struct tape *tape, struct node *a)
+{
+    a = node_to_real(tape, a);
+    struct node *node = matrix_node(tape, &cholesky_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    memset(node->value, 0, node->n * sizeof *node->value);
+    for (size_t b = 0; b < batches; b++) {
+        const double *in = a->value + b * n * n;
+        double *l = node->value + b * n * n;
+        for (size_t j = 0; j < n; j++)
+            for (size_t i = j; i < n; i++) { /* the lower triangle of A is read */
+                double sum = in[i * n + j];
+                for (size_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
+                if (i == j && !(sum > 0)) {
+                    tape_fail(tape, STATUS_SKIP, "the matrix is not positive definite");
+                    return a;
+                }
+                l[i * n + j] = i == j ? sqrt(sum) : sum / l[j * n + j];
+            }
+    }
+    no_bound(tape, node);
+    for (size_t i = 0; node->error && i < node->n; i++)
+        if (i % n > i / n % n) node->error[i] = 0;
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- exponential ---------------------------------------------------------------------------------------------- */
+
+static int exponential_ball(arb_mat_t out, const arb_mat_t in, slong precision)
+{
+    arb_mat_exp(out, in, precision);
+    return 1;
+}
+
+static void exponential_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_function(enclosure, ball, node, i, exponential_ball);
+}
+
+/* exp of [[A^T, G], [0, A^T]]: its upper right block is the adjoint of the derivative. */
+static void exponential_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *at = transposed(tape, node->inputs[0]);
+    int64_t n = node->shape[1];
+    struct node *zero = node_constant(tape, DT_NONE, 0, 3, node->shape);
+    struct node *upper[2] = { at, cotangent }, *lower[2] = { zero, at };
+    struct node *rows[2] = { node_concatenate(tape, upper, 2, 2), node_concatenate(tape, lower, 2, 2) };
+    struct node *wide = node_matrix_exponential(tape, node_concatenate(tape, rows, 2, 1));
+    struct node *block = node_slice(tape, node_slice(tape, wide, 1, 0, n, 1), 2, n, n, 1);
+    tape_accumulate(tape, node->inputs[0], block);
+}
+
+static const struct primitive exponential_primitive = { "a matrix exponential", exponential_backward,
+                                                        exponential_enclosure, NULL };
+
+static void multiply_into(double *out, const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t k = 0; k < n; k++) sum += a[i * n + k] * b[k * n + j];
+            out[i * n + j] = sum;
+        }
+}
+
+/* Scaling and squaring with 18 Taylor terms at norm 1/2. */
+static void exponential_of(double *out, const double *a, size_t n, double *scratch)
+{
+    double norm = 0, *scaled = scratch, *term = scratch + n * n, *next = scratch + 2 * n * n;
+    for (size_t i = 0; i < n; i++) {
+        double row = 0;
+        for (size_t j = 0; j < n; j++) row += fabs(a[i * n + j]);
+        norm = fmax(norm, row);
+    }
+    int halvings = norm > 0.5 && isfinite(norm) ? ilogb(norm) + 2 : 0;
+    for (size_t i = 0; i < n * n; i++) {
+        scaled[i] = ldexp(a[i], -halvings);
+        out[i] = term[i] = i / n == i % n;
+    }
+    for (int k = 1; k <= 18; k++) {
+        multiply_into(next, term, scaled, n);
+        for (size_t i = 0; i < n * n; i++) out[i] += term[i] = next[i] / k;
+    }
+    for (; halvings > 0; halvings--) {
+        multiply_into(next, out, out, n);
+        memcpy(out, next, n * n * sizeof *out);
+    }
+}
+
+struct node *node_matrix_exponential(struct tape *tape, struct node *a)
+{
+    a = node_to_real(tape, a);
+    struct node *node = matrix_node(tape, &exponential_primitive, a, 3, a->shape, NULL);
+    if (!node) return a;
+    size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
+    double *scratch = tape_allocate(tape, 3 * n * n, sizeof *scratch);
+    for (size_t b = 0; b < batches && !tape_failed(tape); b++)
+        exponential_of(node->value + b * n * n, a->value + b * n * n, n, scratch);
+    no_bound(tape, node);
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- singular values -------------------------------------------------------------------------------------------- */
+
+struct singular {
+    struct node *u, *v; /* detached singular vectors as columns: (batch, m, k), (batch, n, k) */
+};
+
+/* U diag(c) V^T */
+static void singular_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct singular *s = node->parameters;
+    int64_t lone[3] = { node->shape[0], 1, node->shape[1] };
+    struct node *scaled = node_multiply(tape, s->u, node_reshape(tape, cotangent, 3, lone));
+    tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, s->v, true));
+}
+
+static void singular_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    (void)enclosure, (void)node, (void)i;
+    arb_indeterminate(ball); /* Weyl's bound stays */
+}
+
+static const struct primitive singular_primitive = { "singular values", singular_backward, singular_enclosure, NULL };
+
+/* One-sided Jacobi on the columns of w (m x n, m >= n); v (n x n) gathers the rotations. */
+static void jacobi(double *w, double *v, size_t m, size_t n)
+{
+    for (size_t i = 0; i < n * n; i++) v[i] = i / n == i % n;
+    for (int sweep = 0; sweep < 60; sweep++) {
+        bool rotated = false;
+        for (size_t p = 0; p < n; p++)
+            for (size_t q = p + 1; q < n; q++) {
+                double pp = 0, qq = 0, pq = 0;
+                for (size_t i = 0; i < m; i++) {
+                    pp += w[i * n + p] * w[i * n + p];
+                    qq += w[i * n + q] * w[i * n + q];
+                    pq += w[i * n + p] * w[i * n + q];
+                }
+                if (fabs(pq) <= 0x1p-52 * sqrt(pp * qq)) continue;
+                rotated = true;
+                double zeta = (qq - pp) / (2 * pq), t = copysign(1, zeta) / (fabs(zeta) + hypot(1, zeta));
+                double c = 1 / hypot(1, t), s = c * t;
+                for (size_t i = 0; i < m; i++) {
+                    double x = w[i * n + p], y = w[i * n + q];
+                    w[i * n + p] = c * x - s * y;
+                    w[i * n + q] = s * x + c * y;
+                }
+                for (size_t i = 0; i < n; i++) {
+                    double x = v[i * n + p], y = v[i * n + q];
+                    v[i * n + p] = c * x - s * y;
+                    v[i * n + q] = s * x + c * y;
+                }
+            }
+        if (!rotated) return;
+    }
+}
+
+/* One matrix: values in descending order, vectors, and Weyl's bound. Jacobi's backward error is a
+ * few n u relative to the norm (Demmel and Veselic 1992); 32 n u is claimed. */
+static void decompose(struct tape *tape, struct node *node, struct node *u, struct node *v, const struct node *a,
+                      size_t batch, double *scratch)
+{
+    size_t m = (size_t)a->shape[1], n = (size_t)a->shape[2];
+    bool wide = m < n;
+    size_t rows = wide ? n : m, k = wide ? m : n;
+    double *w = scratch, *rotation = scratch + rows * k, *norm = rotation + k * k;
+    size_t *order = (size_t *)(void *)(norm + k);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            w[wide ? j * k + i : i * k + j] = a->value[(batch * m + i) * n + j];
+    jacobi(w, rotation, rows, k);
+    double input = 0;
+    for (size_t i = 0; i < m * n; i++) input += node_error(a, batch * m * n + i) * node_error(a, batch * m * n + i);
+    for (size_t j = 0; j < k; j++) {
+        norm[j] = 0;
+        for (size_t i = 0; i < rows; i++) norm[j] += w[i * k + j] * w[i * k + j];
+        norm[j] = sqrt(norm[j]);
+        order[j] = j;
+        for (size_t at = j; at && norm[order[at]] > norm[order[at - 1]]; at--) {
+            size_t t = order[at];
+            order[at] = order[at - 1];
+            order[at - 1] = t;
+        }
+    }
+    double limit = k ? 32 * (double)rows * tape->unit * norm[order[0]] + sqrt(input) : 0;
+    for (size_t j = 0; j < k; j++) {
+        size_t from = order[j];
+        node->value[batch * k + j] = norm[from];
+        if (node->error) node->error[batch * k + j] = limit;
+        double gap = INFINITY;
+        for (size_t i = 0; i < k; i++)
+            if (i != from) gap = fmin(gap, fabs(norm[i] - norm[from]));
+        struct node *left = wide ? v : u, *right = wide ? u : v;
+        for (size_t i = 0; i < rows; i++) left->value[(batch * rows + i) * k + j] = w[i * k + from] / norm[from];
+        for (size_t i = 0; i < k; i++) right->value[(batch * k + i) * k + j] = rotation[i * k + from];
+        double turn = gap > 0 ? 4 * limit / gap : INFINITY; /* sin theta theorem, both vectors */
+        for (size_t i = 0; left->error && i < rows; i++) left->error[(batch * rows + i) * k + j] = turn;
+        for (size_t i = 0; right->error && i < k; i++) right->error[(batch * k + i) * k + j] = turn;
+    }
+}
+
+struct node *node_singular_values(struct tape *tape, struct node *a)
+{
+    a = node_to_real(tape, a);
+    struct singular *s = tape_allocate(tape, 1, sizeof *s);
+    (void)node_values(tape, a);
+    if (tape_failed(tape)) return a;
+    int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
+    int64_t shape[2] = { a->shape[0], k }, left[3] = { a->shape[0], m, k }, right[3] = { a->shape[0], n, k };
+    s->u = node_new_real(tape, a->dtype, 3, left);
+    s->v = node_new_real(tape, a->dtype, 3, right);
+    struct node *node = node_new(tape, &singular_primitive, a->dtype, 2, shape, 1, &a, s);
+    (void)node_need_errors(tape, node);
+    (void)node_need_errors(tape, s->u);
+    (void)node_need_errors(tape, s->v);
+    size_t rows = (size_t)(m > n ? m : n), columns = (size_t)k;
+    double *scratch = tape_allocate(tape, rows * columns + columns * columns + 2 * columns, sizeof *scratch);
+    for (size_t b = 0; b < (size_t)a->shape[0] && !tape_failed(tape); b++) decompose(tape, node, s->u, s->v, a, b, scratch);
+    node_round(tape, node);
+    return node;
+}
+
+/* ---- triangles ------------------------------------------------------------------------------------------------------ */
+
+struct node *node_triangle(struct tape *tape, struct node *a, int sign, int64_t offset)
+{
+    if (tape_failed(tape)) return a;
+    int64_t n = a->shape[a->rank - 2], m = a->shape[a->rank - 1], shape[2] = { n, m };
+    struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
+    for (int64_t i = 0; i < n && !tape_failed(tape); i++)
+        for (int64_t j = 0; j < m; j++) mask->integer[i * m + j] = sign < 0 ? j - i <= offset : j - i >= offset;
+    return node_select(tape, mask, a, node_scalar(tape, 0));
+}

@@ -1,0 +1,327 @@
+/* Movement of elements: reshape, broadcast, concatenation.
+ *
+ * Nothing here rounds. Elements of real and integral nodes are both 8 bytes wide, so one
+ * copying loop serves values, bounds and integers.
+ */
+#include <string.h>
+
+#include "bench/primitives/movement.h"
+#include "bench/tape/enclosure.h"
+#include "core/checked.h"
+
+void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
+                  const int64_t *stride, int64_t offset, size_t n)
+{
+    int64_t index[TENSOR_MAX_RANK] = { 0 };
+    char *to = dst;
+    const char *from = (const char *)src + offset * 8;
+
+    if (!n) return;
+    int64_t count = rank ? shape[rank - 1] : 1, step = rank ? stride[rank - 1] : 0;
+    for (size_t done = 0; done < n; done += (size_t)count) {
+        if (step == 1) memcpy(to, from, (size_t)count * 8);
+        else
+            for (int64_t i = 0; i < count; i++) memcpy(to + i * 8, from + i * step * 8, 8);
+        to += count * 8;
+        for (int d = rank - 2; d >= 0; d--) {
+            from += stride[d] * 8;
+            if (++index[d] < shape[d]) break;
+            from -= stride[d] * shape[d] * 8;
+            index[d] = 0;
+        }
+    }
+}
+
+struct node *unless_failed(struct tape *tape, struct node *node)
+{
+    return tape_failed(tape) ? node_scalar(tape, 0) : node;
+}
+
+struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x,
+                   int rank, const int64_t *shape, const void *parameters)
+{
+    if (x->integer) return node_new_integer(tape, x->dtype, rank, shape);
+    (void)node_values(tape, x);
+    struct node *node = node_new(tape, primitive, x->dtype, rank, shape, 1, &x, parameters);
+    if (tape_failed(tape)) return node;
+    node->relative = x->relative;
+    node->absolute = x->absolute;
+    if (x->error) (void)node_need_errors(tape, node);
+    return node;
+}
+
+/* ---- reshape ------------------------------------------------------------------------------ */
+
+static void reshape_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    tape_accumulate(tape, x, node_reshape(tape, cotangent, x->rank, x->shape));
+}
+
+static void same_element_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+static bool same_element_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    return enclosure_pair(enclosure, out, node->inputs[0], i);
+}
+
+static const struct primitive reshape_primitive = { "reshape", reshape_backward, same_element_enclosure,
+                                                    same_element_pair };
+
+struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    int64_t full[TENSOR_MAX_RANK];
+    int unknown = -1, unknowns = 0;
+    size_t known;
+
+    if (tape_failed(tape)) return x;
+    if (rank > TENSOR_MAX_RANK) {
+        tape_fail(tape, STATUS_SKIP, "a reshape to %d dimensions", rank);
+        return unless_failed(tape, x);
+    }
+    for (int i = 0; i < rank; i++) {
+        full[i] = shape[i] == -1 ? 1 : shape[i];
+        if (shape[i] != -1) continue;
+        unknown = i;
+        unknowns++;
+    }
+    bool fits = unknowns <= 1 && shape_elements(&known, rank, full);
+    if (fits && unknown >= 0) {
+        full[unknown] = known ? (int64_t)(x->n / known) : 0;
+        known *= (size_t)full[unknown];
+    }
+    if (!fits || known != x->n) {
+        char from[128], to[128];
+        shape_format(from, sizeof from, x->rank, x->shape);
+        shape_format(to, sizeof to, rank, shape);
+        tape_fail(tape, STATUS_SKIP, "shape %s cannot be reshaped to %s", from, to);
+        return unless_failed(tape, x);
+    }
+    if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
+    if (x->imaginary)
+        return node_complex(tape, node_reshape(tape, node_real_part(tape, x), rank, full),
+                            node_reshape(tape, node_imaginary_part(tape, x), rank, full));
+    struct node *node = tape_allocate(tape, 1, sizeof *node);
+    if (!node) return unless_failed(tape, x);
+    if (!x->integer) (void)node_values(tape, x);
+    *node = *x; /* shares the elements */
+    node->rank = rank;
+    memcpy(node->shape, full, (size_t)rank * sizeof *full);
+    node->primitive = x->integer ? NULL : &reshape_primitive;
+    node->cotangent = NULL;
+    node->source = NULL;
+    node->input_count = 1;
+    node->inputs = tape_allocate(tape, 1, sizeof *node->inputs);
+    if (!node->inputs) return unless_failed(tape, x);
+    node->inputs[0] = x;
+    node->id = tape->node_count++;
+    node->older = tape->newest;
+    tape->newest = node;
+    return node;
+}
+
+/* ---- broadcast ------------------------------------------------------------------------------ */
+
+static size_t source_of_broadcast(const struct node *node, const struct node *x, size_t i)
+{
+    size_t offset = 0, scale = 1;
+    for (int d = node->rank - 1, own = x->rank - 1; own >= 0; d--, own--) {
+        size_t index = i % (size_t)node->shape[d];
+        i /= (size_t)node->shape[d];
+        if (x->shape[own] != 1) offset += index * scale;
+        scale *= (size_t)x->shape[own];
+    }
+    return offset;
+}
+
+static void broadcast_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    tape_accumulate(tape, x, node_sum_to_shape(tape, cotangent, x->rank, x->shape));
+}
+
+static void broadcast_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+}
+
+static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    return enclosure_pair(enclosure, out, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+}
+
+static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward, broadcast_enclosure,
+                                                      broadcast_pair };
+
+struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    int64_t full[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK];
+
+    if (tape_failed(tape)) return x;
+    bool fits = rank >= x->rank && rank <= TENSOR_MAX_RANK;
+    shape_strides(own, x->rank, x->shape);
+    for (int d = rank - 1; d >= 0 && fits; d--) {
+        int k = d - (rank - x->rank);
+        int64_t extent = k >= 0 ? x->shape[k] : 1;
+        full[d] = shape[d] == -1 && k >= 0 ? extent : shape[d];
+        stride[d] = k >= 0 && extent != 1 ? own[k] : 0;
+        if (extent != 1 && extent != full[d]) fits = false;
+    }
+    if (!fits) {
+        char from[128], to[128];
+        shape_format(from, sizeof from, x->rank, x->shape);
+        shape_format(to, sizeof to, rank, shape);
+        tape_fail(tape, STATUS_SKIP, "shape %s does not expand to %s", from, to);
+        return unless_failed(tape, x);
+    }
+    if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
+    if (x->imaginary)
+        return node_complex(tape, node_broadcast(tape, node_real_part(tape, x), rank, full),
+                            node_broadcast(tape, node_imaginary_part(tape, x), rank, full));
+    struct node *node = moved(tape, &broadcast_primitive, x, rank, full, NULL);
+    if (tape_failed(tape)) return node;
+    if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);
+    else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
+    if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);
+    return node;
+}
+
+struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank,
+                               const int64_t *shape)
+{
+    uint32_t dims = 0;
+
+    if (tape_failed(tape)) return x;
+    int extra = x->rank - rank;
+    for (int d = 0; d < x->rank; d++)
+        if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;
+    if (dims) x = node_sum(tape, x, dims, true);
+    return node_reshape(tape, x, rank, shape);
+}
+
+/* ---- concatenation ------------------------------------------------------------------------------ */
+
+struct concatenation {
+    int dim;
+    size_t inner, extent; /* elements below dim; total extent along it */
+};
+
+static void concatenate_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct concatenation *c = node->parameters;
+    int64_t start = 0;
+    for (int k = 0; k < node->input_count; k++) {
+        struct node *part = node->inputs[k];
+        int64_t length = part->shape[c->dim];
+        if (part->tracked)
+            tape_accumulate(tape, part,
+                             node_slice(tape, cotangent, c->dim, start, length, 1));
+        start += length;
+    }
+}
+
+/* The input that gives element i, and the element of it. */
+static struct node *source_of_concatenation(size_t *element, const struct node *node, size_t i)
+{
+    const struct concatenation *c = node->parameters;
+    size_t below = i % c->inner, at = i / c->inner % c->extent, above = i / c->inner / c->extent;
+    int k = 0;
+    while (at >= (size_t)node->inputs[k]->shape[c->dim])
+        at -= (size_t)node->inputs[k++]->shape[c->dim];
+    size_t extent = (size_t)node->inputs[k]->shape[c->dim];
+    *element = (above * extent + at) * c->inner + below;
+    return node->inputs[k];
+}
+
+static void concatenate_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    size_t element;
+    struct node *from = source_of_concatenation(&element, node, i);
+    enclosure_element(enclosure, ball, from, element);
+}
+
+static bool concatenate_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    size_t element;
+    struct node *from = source_of_concatenation(&element, node, i);
+    return enclosure_pair(enclosure, out, from, element);
+}
+
+static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward, concatenate_enclosure,
+                                                        concatenate_pair };
+
+struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    bool complex_valued = false, integral = true, errors = false;
+    enum dtype dtype = DT_NONE;
+
+    if (tape_failed(tape)) return node_scalar(tape, 0);
+    if (count < 1) {
+        tape_fail(tape, STATUS_SKIP, "concatenation of nothing");
+        return node_scalar(tape, 0);
+    }
+    if (dim < 0 || dim >= parts[0]->rank) {
+        tape_fail(tape, STATUS_SKIP, "tensors of %d dimensions are not joined along number %d", parts[0]->rank, dim);
+        return node_scalar(tape, 0);
+    }
+    memcpy(shape, parts[0]->shape, sizeof shape);
+    shape[dim] = 0;
+    for (int k = 0; k < count; k++) {
+        struct node *part = parts[k];
+        bool fits = part->rank == parts[0]->rank;
+        for (int d = 0; d < part->rank && fits; d++)
+            fits = d == dim || part->shape[d] == shape[d];
+        if (!fits) {
+            tape_fail(tape, STATUS_SKIP, "concatenated tensors differ in shape");
+            return node_scalar(tape, 0);
+        }
+        shape[dim] += part->shape[dim];
+        complex_valued = complex_valued || part->imaginary;
+        integral = integral && part->integer;
+        dtype = dtype_promote(dtype, part->dtype);
+    }
+    struct node **inputs = tape_allocate(tape, (size_t)count, sizeof *inputs);
+    struct concatenation *c = tape_allocate(tape, 1, sizeof *c);
+    if (tape_failed(tape)) return node_scalar(tape, 0);
+    if (complex_valued) {
+        for (int k = 0; k < count; k++) inputs[k] = node_real_part(tape, node_to_real(tape, parts[k]));
+        struct node *re = node_concatenate(tape, inputs, count, dim);
+        for (int k = 0; k < count; k++) inputs[k] = node_imaginary_part(tape, node_to_real(tape, parts[k]));
+        return node_complex(tape, re, node_concatenate(tape, inputs, count, dim));
+    }
+    for (int k = 0; k < count; k++) {
+        inputs[k] = integral ? parts[k] : node_to_real(tape, parts[k]);
+        if (!integral) (void)node_values(tape, inputs[k]);
+        errors = errors || !node_is_exact(inputs[k]);
+    }
+    if (tape_failed(tape)) return parts[0];
+    c->dim = dim;
+    c->inner = 1;
+    for (int d = dim + 1; d < parts[0]->rank; d++) c->inner *= (size_t)shape[d];
+    c->extent = (size_t)shape[dim];
+    struct node *node = integral ? node_new_integer(tape, dtype, parts[0]->rank, shape)
+                                 : node_new(tape, &concatenate_primitive, dtype, parts[0]->rank,
+                                            shape, count, inputs, c);
+    if (!integral && errors) (void)node_need_errors(tape, node);
+    if (tape_failed(tape) || !node->n) return node;
+    size_t row = c->extent * c->inner, rows = node->n / row, start = 0;
+    for (int k = 0; k < count; k++) {
+        size_t width = (size_t)inputs[k]->shape[dim] * c->inner;
+        for (size_t r = 0; r < rows && width; r++) {
+            size_t to = r * row + start, from = r * width;
+            if (integral) {
+                memcpy(node->integer + to, inputs[k]->integer + from, width * 8);
+                continue;
+            }
+            memcpy(node->value + to, inputs[k]->value + from, width * 8);
+            for (size_t i = 0; node->error && i < width; i++)
+                node->error[to + i] = node_error(inputs[k], from + i);
+        }
+        start += width;
+    }
+    return node;
+}

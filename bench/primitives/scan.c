@@ -1,0 +1,346 @@
+/* Scans: values by the plain recurrence with a running bound, gradients in closed form. */
+#include "bench/primitives/scan.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/tape/enclosure.h"
+#include "bench/arithmetic/vector_math.h"
+
+/* The lines along a dimension: element k of line l is at first(l) + k * inner. */
+struct lines {
+    int dim;
+    size_t count, extent, inner;
+};
+
+static const struct lines *lines_of(struct tape *tape, const struct node *x, int dim)
+{
+    struct lines *l = tape_allocate(tape, 1, sizeof *l);
+    if (!l) return NULL;
+    *l = (struct lines){ dim, 0, x->rank ? (size_t)x->shape[dim] : 1, 1 };
+    for (int d = dim + 1; d < x->rank; d++) l->inner *= (size_t)x->shape[d];
+    l->count = l->extent ? x->n / l->extent : 0;
+    return l;
+}
+
+static size_t first_of(const struct lines *l, size_t line)
+{
+    return line / l->inner * l->extent * l->inner + line % l->inner;
+}
+
+static size_t position_of(const struct lines *l, size_t i)
+{
+    return i / l->inner % l->extent;
+}
+
+static double rounded(const struct tape *tape, double x)
+{
+    return tape_is_single(tape) ? (float)x : x;
+}
+
+/* How many roundings a library function costs a kernel; ours are good to one ulp. */
+static double function_cost(const struct tape *tape)
+{
+    return !tape_is_model(tape) ? 2 : tape->arithmetic == BENCH_MODEL_TYPICAL ? 2 : 8;
+}
+
+static void set_error(struct node *node, size_t at, double bound)
+{
+    if (!node->error) return;
+    node->error[at] = !isfinite(node->value[at]) ? 0 : bound >= 0 ? bound * (1 + 0x1p-40) : INFINITY;
+}
+
+/* ---- products ----------------------------------------------------------------------------------- */
+
+static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    size_t at = position_of(l, i), first = i - at * l->inner;
+    arb_t factor;
+    arb_init(factor);
+    arb_one(ball);
+    enclosure->work += at;
+    for (size_t k = 0; k <= at && enclosure->work <= enclosure->limit; k++) {
+        enclosure_element(enclosure, factor, node->inputs[0], first + k * l->inner);
+        arb_mul(ball, ball, factor, enclosure->precision);
+    }
+    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
+    arb_clear(factor);
+}
+
+/* In each line: -1 before the first zero, 0 at it, 1 behind. False when there is no zero. */
+static bool sides_of_zeros(struct tape *tape, struct node *x, const struct lines *l,
+                           struct node **sides)
+{
+    bool any = false;
+    *sides = node_new_integer(tape, DT_I64, x->rank, x->shape);
+    if (tape_failed(tape)) return false;
+    for (size_t line = 0; line < l->count; line++) {
+        int64_t side = -1;
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            if (side == 0) side = 1;
+            if (side < 0 && x->value[at] == 0) side = 0;
+            any = any || side == 0;
+            (*sides)->integer[at] = side;
+        }
+    }
+    return any;
+}
+
+/* Before the first zero of a line: sum over i >= k of c_i y_i, over x_k. At it: the same sum of
+ * products that leave it out. Behind: 0. */
+static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0], *sides;
+    struct node *sum = node_cumulative_sum(tape, node_multiply(tape, cotangent, node), l->dim, true);
+    struct node *gradient = node_divide(tape, sum, x), *zero = node_scalar(tape, 0);
+    if (sides_of_zeros(tape, x, l, &sides)) {
+        struct node *origin = node_integer_constant(tape, DT_I64, 0, 0, NULL);
+        struct node *at_zero = node_compare(tape, COMPARE_EQ, sides, origin);
+        struct node *before = node_compare(tape, COMPARE_LT, sides, origin);
+        struct node *without = node_select(tape, at_zero, node_scalar(tape, 1), x);
+        struct node *products = node_cumulative_product(tape, without, l->dim);
+        struct node *others = node_cumulative_sum(tape, node_multiply(tape, cotangent, products),
+                                                  l->dim, true);
+        gradient = node_select(tape, before, gradient, node_select(tape, at_zero, others, zero));
+    }
+    tape_accumulate(tape, x, gradient);
+}
+
+static const struct primitive product_primitive = { "a cumulative product", product_backward,
+                                                    product_enclosure, NULL };
+
+/* By doubling (Hillis and Steele): after step s every element is the product of the last 2^s. */
+static struct node *complex_product(struct tape *tape, struct node *x, int dim)
+{
+    int64_t extent = x->rank ? x->shape[dim] : 1;
+    struct node *y = x;
+    for (int64_t reach = 1; reach < extent && !tape_failed(tape); reach *= 2) {
+        struct node *behind = node_slice(tape, y, dim, 0, extent - reach, 1);
+        struct node *ahead = node_slice(tape, y, dim, reach, extent - reach, 1);
+        struct node *parts[2] = { node_slice(tape, y, dim, 0, reach, 1),
+                                  node_multiply(tape, ahead, behind) };
+        y = node_concatenate(tape, parts, 2, dim);
+    }
+    return y;
+}
+
+struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
+{
+    if (x->imaginary) return complex_product(tape, x, dim);
+    const struct lines *l = lines_of(tape, x, dim);
+    if (tape_failed(tape)) return x;
+    if (x->integer) {
+        struct node *node = node_new_integer(tape, DT_I64, x->rank, x->shape);
+        for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
+            uint64_t product = 1;
+            for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner)
+                node->integer[at] = (int64_t)(product *= (uint64_t)x->integer[at]);
+        }
+        return node;
+    }
+    (void)node_values(tape, x);
+    struct node *node = node_new(tape, &product_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    (void)node_need_errors(tape, node);
+    for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
+        double product = 1, error = 0;
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            double v = x->value[at], next = rounded(tape, product * v);
+            if (node->error) {
+                double e = node_error(x, at);
+                error = error * (fabs(v) + e) + fabs(product) * e +
+                        (k ? tape->unit * fabs(next) + tape->tiny : 0);
+            }
+            product = next;
+            node->value[at] = product;
+            set_error(node, at, error);
+        }
+    }
+    return node;
+}
+
+/* ---- logarithms of sums of exponentials ---------------------------------------------------------- */
+
+static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    size_t at = position_of(l, i), first = i - at * l->inner, top = first;
+    arb_t largest, term;
+    arb_init(largest);
+    arb_init(term);
+    for (size_t k = 1; k <= at; k++)
+        if (x->value[first + k * l->inner] > x->value[top]) top = first + k * l->inner;
+    enclosure_element(enclosure, largest, x, top);
+    arb_zero(ball);
+    enclosure->work += at;
+    for (size_t k = 0; k <= at && enclosure->work <= enclosure->limit; k++) {
+        size_t j = first + k * l->inner;
+        if (x->value[j] == -INFINITY) continue;
+        enclosure_element(enclosure, term, x, j);
+        arb_sub(term, term, largest, enclosure->precision);
+        arb_exp(term, term, enclosure->precision);
+        arb_add(ball, ball, term, enclosure->precision);
+    }
+    arb_log(ball, ball, enclosure->precision);
+    arb_add(ball, ball, largest, enclosure->precision);
+    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
+    arb_clear(largest);
+    arb_clear(term);
+}
+
+/* dx_k = sum over i >= k of c_i exp(x_k - y_i), by the recurrence from the end
+ * T_k = c_k + exp(y_k - y_{k+1}) T_{k+1} (y does not fall, so no factor exceeds 1) and
+ * dx_k = exp(x_k - y_k) T_k. inputs: x, y, c. */
+static void shares_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    arb_t x, term, c;
+    arb_init(x);
+    arb_init(term);
+    arb_init(c);
+    enclosure_element(enclosure, x, node->inputs[0], i);
+    arb_zero(ball);
+    enclosure->work += l->extent;
+    for (size_t k = position_of(l, i), at = i; k < l->extent && enclosure->work <= enclosure->limit;
+         k++, at += l->inner) {
+        enclosure_element(enclosure, term, node->inputs[1], at);
+        enclosure_element(enclosure, c, node->inputs[2], at);
+        arb_sub(term, x, term, enclosure->precision);
+        arb_exp(term, term, enclosure->precision);
+        arb_addmul(ball, term, c, enclosure->precision);
+    }
+    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
+    arb_clear(x);
+    arb_clear(term);
+    arb_clear(c);
+}
+
+static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_enclosure, NULL };
+
+/* exp(d) for d <= 0 and its absolute error when d is off by e. */
+static double exponential(const struct tape *tape, double *error, double d, double e)
+{
+    double y = rounded(tape, scalar_exp(rounded(tape, d)));
+    double argument = e + tape->unit * fabs(d);
+    *error = y * (function_cost(tape) * tape->unit +
+                  (argument < 0.5 ? 1.3 * argument : INFINITY)) + tape->tiny;
+    return y;
+}
+
+static void logsumexp_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    (void)node_values(tape, cotangent);
+    struct node *out = node_new(tape, &shares_primitive, x->dtype, x->rank, x->shape, 3,
+                                (struct node *[]){ x, node, cotangent }, l);
+    bool certify = node_need_errors(tape, out);
+    for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
+        double total = 0, total_error = 0, factor_error, share_error, above = 0, above_error = 0;
+        for (size_t k = l->extent; k-- > 0;) {
+            size_t at = first_of(l, line) + k * l->inner;
+            double y = node->value[at], ey = certify ? node_error(node, at) : 0;
+            double ex = certify ? node_error(x, at) : 0, ec = certify ? node_error(cotangent, at) : 0;
+            double factor = k + 1 < l->extent
+                                ? exponential(tape, &factor_error, y - above, ey + above_error)
+                                : (factor_error = 0);
+            total_error = factor * total_error + fabs(total) * factor_error + ec;
+            total = rounded(tape, cotangent->value[at] + rounded(tape, factor * total));
+            total_error += 2 * tape->unit * (fabs(total) + fabs(cotangent->value[at]));
+            double share = exponential(tape, &share_error, x->value[at] - y, ex + ey);
+            out->value[at] = rounded(tape, share * total);
+            set_error(out, at, share * total_error + share_error * (fabs(total) + total_error) +
+                                   tape->unit * fabs(out->value[at]) + tape->tiny);
+            above = y;
+            above_error = ey;
+        }
+    }
+    tape_accumulate(tape, x, out);
+}
+
+static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", logsumexp_backward,
+                                                      logsumexp_enclosure, NULL };
+
+/* The state of a line: y = m + log(sum + low), sum of exp(x_j - m) so far, by TwoSum except in
+ * BENCH_NATIVE; `error` bounds its absolute error. */
+struct running {
+    double m, sum, low, error, input;
+};
+
+static void add_term(const struct tape *tape, struct running *r, double x, double e)
+{
+    double other, term = exponential(tape, &other, -fabs(x - r->m), 0), shrunk = 1;
+    if (e > r->input) r->input = e;
+    if (x > r->m) { /* the old sum shrinks, the new term is 1 */
+        shrunk = term;
+        r->error = r->error * shrunk + r->sum * other + 2 * tape->unit * r->sum * shrunk;
+        r->sum *= shrunk;
+        r->low *= shrunk;
+        r->m = x;
+        term = 1;
+        other = 0;
+    }
+    double s = r->sum + term, z = s - r->sum;
+    if (tape->arithmetic == BENCH_NATIVE) {
+        r->sum = rounded(tape, s);
+        return;
+    }
+    r->low += (r->sum - (s - z)) + (term - z);
+    r->sum = s;
+    r->error += other + (tape_is_model(tape) ? tape->unit * s : 2 * UNIT_ROUNDOFF * fabs(r->low));
+}
+
+struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int dim)
+{
+    x = node_to_real(tape, x);
+    if (x->imaginary) tape_fail(tape, STATUS_SKIP, "logcumsumexp of complex numbers");
+    const struct lines *l = lines_of(tape, x, dim);
+    (void)node_values(tape, x);
+    struct node *node = node_new(tape, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    (void)node_need_errors(tape, node);
+    for (size_t line = 0; !tape_failed(tape) && line < l->count; line++) {
+        struct running r = { -INFINITY, 0, 0, 0, 0 };
+        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+            double v = x->value[at];
+            if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0, 0 };
+            else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
+                r = (struct running){ fmax(v, r.m), 1, 0, 0, node->error ? node_error(x, at) : 0 };
+            else if (v > -INFINITY)
+                add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
+            double sum = r.sum + r.low, log = rounded(tape, scalar_log(sum));
+            node->value[at] = isfinite(r.m) ? rounded(tape, r.m + log) : r.m;
+            double relative = r.error / sum + tape->unit; /* sum >= 1 - its error */
+            set_error(node, at, r.input + 1.01 * relative + function_cost(tape) * tape->unit * log +
+                                    tape->unit * fabs(node->value[at]) + tape->tiny);
+        }
+    }
+    return node;
+}
+
+/* ---- extrema ---------------------------------------------------------------------------------------- */
+
+static bool takes_over(const struct node *x, size_t at, size_t best, int sign)
+{
+    if (x->integer)
+        return sign > 0 ? x->integer[at] >= x->integer[best] : x->integer[at] <= x->integer[best];
+    double new = x->value[at], old = x->value[best];
+    if (isnan(new)) return true;
+    return !isnan(old) && (sign > 0 ? new >= old : new <= old);
+}
+
+struct node *node_cumulative_arg_extremum(struct tape *tape, struct node *x, int dim, int sign)
+{
+    const struct lines *l = lines_of(tape, x, dim);
+    struct node *index = node_new_integer(tape, DT_I64, x->rank, x->shape);
+    if (!x->integer) (void)node_values(tape, x);
+    for (size_t line = 0; !tape_failed(tape) && line < l->count; line++) {
+        size_t first = first_of(l, line), best = 0;
+        for (size_t k = 0; k < l->extent; k++) {
+            if (takes_over(x, first + k * l->inner, first + best * l->inner, sign)) best = k;
+            index->integer[first + k * l->inner] = (int64_t)best;
+        }
+    }
+    return index;
+}

@@ -1,0 +1,189 @@
+/* Derivatives of sigmoid, silu and gelu as primitives.
+ *
+ * Those of silu and gelu cross zero, so their bound is not relative to the value: each formula
+ * states its error in units of roundoff, the library calls good to 2 (exp) and 3 (erfc), as a
+ * function of x and the value.
+ */
+#include "bench/primitives/slopes.h"
+
+#include <arb_hypgeom.h>
+#include <math.h>
+
+#include "bench/tape/enclosure.h"
+#include "bench/arithmetic/vector_math.h"
+
+enum { BLOCK = 512 };
+
+/* ---- values and errors ------------------------------------------------------------------------- */
+
+/* e / (1 + e)^2 with e = exp(-|x|): 2 for e, twice 1 for each sum, 3 roundings. */
+static void sigmoid_values(double *restrict y, double *restrict error, const double *restrict x,
+                           size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = -fabs(x[i]);
+    vector_exp(y, y, n);
+    for (size_t i = 0; i < n; i++) {
+        double e = y[i], total = 1 + e;
+        y[i] = e / (total * total);
+        error[i] = 10 * y[i];
+    }
+}
+
+/* s + x s (1 - s), s = sigmoid(x) good to 6. Both terms are positive for x > 0. Below, their sum is
+ * at most (1 + |x|) s, which for x < -3 is less than 3 |y| (the sum is (1 + x (1 - s)) s). */
+static void silu_values(double *restrict y, double *restrict error, const double *restrict x,
+                        size_t n)
+{
+    for (size_t i = 0; i < n; i++) y[i] = -fabs(x[i]);
+    vector_exp(y, y, n);
+    for (size_t i = 0; i < n; i++) {
+        double e = y[i], total = 1 + e, s = (x[i] >= 0 ? 1 : e) / total, other = (x[i] >= 0 ? e : 1) / total;
+        y[i] = s + x[i] * (s * other);
+        if (isinf(x[i])) y[i] = x[i] > 0 ? 1 : 0;
+        error[i] = 16 * (x[i] > -3 && x[i] < 0 ? (1 + fabs(x[i])) * s : 3 * fabs(y[i]));
+    }
+}
+
+/* erfc(z) / 2 + x exp(-x^2 / 2) / sqrt(2 pi), z = -x / sqrt 2 off by 2 relative. An error of z or of
+ * the exponent counts x^2 times in the tail: (2 x^2 + 6) of the sum of magnitudes there, which for
+ * x <= -1.5 is at most 2.1 |y|; above, 6 absolute (the second term is at most 0.25). */
+static void gelu_values(double *restrict y, double *restrict error, const double *restrict x, size_t n)
+{
+    double density[BLOCK];
+    for (size_t i = 0; i < n; i++) {
+        y[i] = -x[i] * 0x1.6a09e667f3bcdp-1;
+        density[i] = -0.5 * x[i] * x[i];
+    }
+    vector_erfc(y, y, n);
+    vector_exp(density, density, n);
+    for (size_t i = 0; i < n; i++) {
+        double part = density[i] == 0 ? 0 : x[i] * (0x1.9884533d43651p-2 * density[i]);
+        y[i] = 0.5 * y[i] + (isnan(x[i]) ? x[i] : part);
+        error[i] = x[i] <= -1.5 ? (5 * x[i] * x[i] + 20) * fabs(y[i]) : 12;
+    }
+}
+
+/* ---- balls ----------------------------------------------------------------------------------------- */
+
+/* 1 / (1 + exp(-x)) */
+static void sigmoid_ball(arb_t y, const arb_t x, slong p)
+{
+    arb_neg(y, x);
+    arb_exp(y, y, p);
+    arb_add_ui(y, y, 1, p);
+    arb_inv(y, y, p);
+}
+
+static void sigmoid_slope_ball(arb_t y, const arb_t x, slong p)
+{
+    arb_t other;
+    arb_init(other);
+    arb_neg(other, x);
+    sigmoid_ball(other, other, p);
+    sigmoid_ball(y, x, p);
+    arb_mul(y, y, other, p);
+    arb_clear(other);
+}
+
+static void silu_slope_ball(arb_t y, const arb_t x, slong p)
+{
+    arb_t slope;
+    arb_init(slope);
+    sigmoid_slope_ball(slope, x, p);
+    arb_mul(slope, slope, x, p);
+    sigmoid_ball(y, x, p);
+    arb_add(y, y, slope, p);
+    arb_clear(slope);
+}
+
+static void gelu_slope_ball(arb_t y, const arb_t x, slong p)
+{
+    arb_t t, root;
+    arb_init(t);
+    arb_init(root);
+    arb_const_pi(root, p); /* x exp(-x^2 / 2) / sqrt(2 pi) */
+    arb_mul_2exp_si(root, root, 1);
+    arb_rsqrt(root, root, p);
+    arb_mul(t, x, x, p);
+    arb_mul_2exp_si(t, t, -1);
+    arb_neg(t, t);
+    arb_exp(t, t, p);
+    arb_mul(t, t, x, p);
+    arb_mul(t, t, root, p);
+    arb_sqrt_ui(root, 2, p); /* erfc(-x / sqrt 2) / 2 */
+    arb_div(root, x, root, p);
+    arb_neg(root, root);
+    arb_hypgeom_erfc(root, root, p);
+    arb_mul_2exp_si(root, root, -1);
+    arb_add(y, t, root, p);
+    arb_clear(t);
+    arb_clear(root);
+}
+
+/* ---- the primitive ----------------------------------------------------------------------------------- */
+
+struct slope {
+    void (*values)(double *restrict y, double *restrict error, const double *restrict x, size_t n);
+    void (*ball)(arb_t y, const arb_t x, slong precision);
+    double steepest; /* largest |f''| */
+    double relative; /* the error where it is a multiple of the value, else 0 */
+    /* Roundings of a kernel whose formula cancels, y (1 - y) or 1 + erf(x): constant, and per |x|. */
+    double cancels, cancels_with_x;
+};
+
+static const struct slope slopes[] = {
+    [SLOPE_SIGMOID] = { sigmoid_values, sigmoid_slope_ball, 0.097, 10, 9, 0 },
+    [SLOPE_SILU] = { silu_values, silu_slope_ball, 0.501, 0, 9, 9 },
+    [SLOPE_GELU] = { gelu_values, gelu_slope_ball, 0.8, 0, 6, 0 },
+};
+
+static void slope_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct slope *slope = node->parameters;
+    arb_t x;
+    arb_init(x);
+    enclosure_element(enclosure, x, node->inputs[0], i);
+    slope->ball(ball, x, enclosure->precision);
+    arb_clear(x);
+}
+
+static const struct primitive slope_primitive = { "the slope of an activation", NULL, slope_enclosure, NULL };
+
+/* What a kernel's own library calls, four times as far off as ours, and its order make of it. */
+static double kernel_factor(const struct tape *tape)
+{
+    if (!tape_is_model(tape)) return 1;
+    return tape->arithmetic == BENCH_MODEL_TYPICAL ? 0.75 : 3;
+}
+
+struct node *node_activation_slope(struct tape *tape, enum activation_slope which,
+                                   struct node *x)
+{
+    const struct slope *slope = &slopes[which];
+    x = node_to_real(tape, x);
+    const double *in = node_values(tape, x);
+    struct node *node = node_new(tape, &slope_primitive, x->dtype, x->rank, x->shape, 1, &x, slope);
+    bool exact = node_is_exact(x), model = tape_is_model(tape);
+    bool uniform = exact && slope->relative > 0 && !model;
+    bool certify = !uniform && node_need_errors(tape, node);
+    double error[BLOCK], unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30);
+
+    if (tape_failed(tape)) return node;
+    node->tracked = false;
+    if (uniform && tape_is_reference(tape)) {
+        node->relative = slope->relative * unit;
+        node->absolute = 4 * tape->tiny;
+    }
+    for (size_t start = 0; start < node->n; start += BLOCK) {
+        size_t count = node->n - start < BLOCK ? node->n - start : BLOCK;
+        slope->values(node->value + start, error, in + start, count);
+        for (size_t i = 0; certify && i < count; i++) {
+            double input = exact ? 0 : node_error(x, start + i) * slope->steepest;
+            if (model) error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
+            double bound = error[i] * unit + input + 0x1p20 * tape->tiny;
+            node->error[start + i] = bound >= 0 ? bound : isnan(node->value[start + i]) ? 0 : INFINITY;
+        }
+    }
+    node_round(tape, node);
+    return node;
+}

@@ -1,0 +1,721 @@
+/* Softmax and its relatives as primitives over lines (one line: the elements along dim).
+ *
+ * The sum S' over all but the largest is a node of its own, so that balls of many elements of
+ * a line share it. Bounds, with u the unit roundoff and exact inputs: a difference d = x - m is
+ * off by u |d|, so exp(d) is off by (|d| + 2) u relative, at most (spread + 2) u where exp(d) > 0;
+ * sums of positive terms keep that, TwoSum adds 2 u; log1p has condition number <= 1 for
+ * arguments >= 0.
+ * Inputs that are off by at most e per line move every softmax by at most expm1(2 e) relative
+ * and every log_softmax by at most 2 e.
+ */
+#include "bench/primitives/softmax.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/tape/enclosure.h"
+#include "bench/arithmetic/vector_math.h"
+
+#define U UNIT_ROUNDOFF
+
+struct lines {
+    int dim;
+    size_t outer, extent, inner;
+    size_t *top;   /* per line: position of the largest element, the first NaN before all */
+    double spread; /* of all lines: largest |x - m| whose exponential is not 0; at most 746 */
+    double *input; /* per line: largest bound of the inputs; NULL when they are exact */
+    double *total; /* per line, in a model: relative error of a kernel's sum of exponentials */
+};
+
+static size_t element(const struct lines *l, size_t line, size_t k)
+{
+    return (line / l->inner * l->extent + k) * l->inner + line % l->inner;
+}
+
+static size_t line_of(const struct lines *l, size_t i)
+{
+    return i / (l->extent * l->inner) * l->inner + i % l->inner;
+}
+
+static size_t position_of(const struct lines *l, size_t i)
+{
+    return i / l->inner % l->extent;
+}
+
+/* The lines of x along dim, and x's shape with an extent of 1 there. */
+static void lines_along(struct lines *l, const struct node *x, int dim, int64_t *shape)
+{
+    *l = (struct lines){ dim, 1, 1, 1, NULL, 0, NULL, NULL };
+    memcpy(shape, x->shape, sizeof x->shape);
+    for (int d = 0; d < x->rank; d++) {
+        size_t extent = (size_t)x->shape[d];
+        *(d < dim ? &l->outer : d == dim ? &l->extent : &l->inner) *= extent;
+    }
+    if (x->rank) shape[dim] = 1;
+}
+
+/* Relative error of S'. */
+static double sum_error(const struct lines *l)
+{
+    return (l->spread + 6) * U;
+}
+
+static double rounded(const struct tape *tape, double x)
+{
+    return tape_is_single(tape) ? (float)x : x;
+}
+
+/* ---- the sum of the others ----------------------------------------------------------------- */
+
+static void others_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    arb_t largest, term;
+    if (!l->extent) {
+        arb_zero(ball);
+        return;
+    }
+    arb_init(largest);
+    arb_init(term);
+    enclosure_element(enclosure, largest, x, element(l, line, l->top[line]));
+    enclosure->work += l->extent; /* leaves count nothing, exponentials cost as much */
+    arb_zero(ball);
+    for (size_t k = 0; k < l->extent && enclosure->work <= enclosure->limit; k++) {
+        size_t at = element(l, line, k);
+        if (k == l->top[line] || x->value[at] == -INFINITY) continue;
+        enclosure_element(enclosure, term, x, at);
+        arb_sub(term, term, largest, enclosure->precision);
+        arb_exp(term, term, enclosure->precision);
+        arb_add(ball, ball, term, enclosure->precision);
+    }
+    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
+    arb_clear(largest);
+    arb_clear(term);
+}
+
+static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclosure, NULL };
+
+static size_t top_of_line(const struct lines *l, const double *x, size_t line)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < l->extent; k++) {
+        double have = x[element(l, line, best)], v = x[element(l, line, k)];
+        if (isnan(have)) break;
+        if (isnan(v) || v > have) best = k;
+    }
+    return best;
+}
+
+/* exp(x - m) of a line's elements, `stride` apart, into `out` (one after the other). */
+static void exponentials(struct tape *tape, double *out, const double *x, size_t n, size_t stride,
+                         double m)
+{
+    bool single = tape_is_single(tape);
+    for (size_t k = 0; k < n; k++) {
+        double d = x[k * stride] - m;
+        out[k] = single ? (float)d : d;
+    }
+    vector_exp(out, out, n);
+    for (size_t k = 0; single && k < n; k++) out[k] = (float)out[k];
+}
+
+enum { LANES = 4 };
+
+/* The sum of e but for e[top], by TwoSum in lanes, or in float. */
+static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
+{
+    double sum[LANES] = { 0 }, low[LANES] = { 0 }, kept = e[top];
+    e[top] = 0;
+    if (tape_is_single(tape)) {
+        float total = 0;
+        for (size_t k = 0; k < n; k++) total += (float)e[k];
+        e[top] = kept;
+        return total;
+    }
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            double s = sum[j] + e[k + j], z = s - sum[j];
+            low[j] += (sum[j] - (s - z)) + (e[k + j] - z);
+            sum[j] = s;
+        }
+    for (size_t j = 0; k < n; k++, j++) {
+        double s = sum[j] + e[k], z = s - sum[j];
+        low[j] += (sum[j] - (s - z)) + (e[k] - z);
+        sum[j] = s;
+    }
+    e[top] = kept;
+    return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
+}
+
+/* S' of one line. `line` is room for one; with `out`, exp(x - m) of every element is kept there. */
+static double sum_of_others(struct tape *tape, double *out, double *room, struct lines *l,
+                            const double *x, size_t line)
+{
+    size_t first = element(l, line, 0);
+    double m = x[element(l, line, l->top[line])], least = 0;
+    double *e = out && l->inner == 1 ? out + first : room;
+
+    exponentials(tape, e, x + first, l->extent, l->inner, m);
+    for (size_t k = 0; k < l->extent; k++) { /* spread: the least d with exp(d) > 0 */
+        double d = x[first + k * l->inner] - m;
+        if (d >= -746 && d < least) least = d;
+    }
+    if (-least > l->spread) l->spread = -least;
+    for (size_t k = 0; out && l->inner > 1 && k < l->extent; k++) out[first + k * l->inner] = e[k];
+    return sum_but(tape, e, l->extent, l->top[line]);
+}
+
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function. */
+static double modelled_exponential(const struct tape *tape, double d)
+{
+    return tape->unit * (7 + fmin(fabs(d), 110));
+}
+
+/* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
+ * its exponentials' errors. */
+static double modelled_total(const struct tape *tape, const struct lines *l, const struct node *x,
+                             size_t line)
+{
+    double m = x->value[element(l, line, l->top[line])], sum = 0, weighted = 0;
+    for (size_t k = 0; k < l->extent; k++) {
+        double d = x->value[element(l, line, k)] - m, e = scalar_exp(d);
+        if (!(e > 0)) continue;
+        sum += e;
+        weighted += e * modelled_exponential(tape, d);
+    }
+    return sum > 0 ? weighted / sum + tape_sum_growth(tape, l->extent) * tape->unit : 0;
+}
+
+static void set_bounds_of_sums(struct node *node, const struct lines *l)
+{
+    for (size_t line = 0; line < node->n; line++) {
+        double relative = l->total ? l->total[line] : sum_error(l);
+        if (l->input) relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
+        node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
+        if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
+    }
+}
+
+/* The node of S' (dim kept with extent 1), its lines in `parameters`. With `out`, the
+ * exponentials of all elements. */
+static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, double *out)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    struct lines *l = tape_allocate(tape, 1, sizeof *l);
+
+    (void)node_values(tape, x);
+    if (tape_failed(tape)) return x;
+    lines_along(l, x, dim, shape);
+    struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
+    node->tracked = false; /* the users pass the gradient on to x */
+    l->top = tape_allocate(tape, node->n, sizeof *l->top);
+    double *room = tape_allocate(tape, l->extent, sizeof *room);
+    if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
+    if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
+    (void)node_need_errors(tape, node);
+    if (tape_failed(tape)) return node;
+    for (size_t line = 0; line < node->n; line++) {
+        l->top[line] = top_of_line(l, x->value, line);
+        node->value[line] = l->extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
+        if (l->total) l->total[line] = l->extent ? modelled_total(tape, l, x, line) : 0;
+        if (!l->input) continue;
+        l->input[line] = 0;
+        for (size_t k = 0; k < l->extent; k++)
+            l->input[line] = fmax(l->input[line], node_error(x, element(l, line, k)));
+    }
+    if (node->error) set_bounds_of_sums(node, l);
+    return node;
+}
+
+/* The largest element of a line; without elements, -infinity. */
+static double largest(const struct lines *l, const struct node *x, size_t line)
+{
+    return l->extent ? x->value[element(l, line, l->top[line])] : -INFINITY;
+}
+
+/* ---- softmax ----------------------------------------------------------------------------------- */
+
+static void softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    size_t line = line_of(l, i);
+    arb_t sum, top;
+    if (x->value[i] == -INFINITY) {
+        arb_zero(ball);
+        return;
+    }
+    arb_init(sum);
+    arb_init(top);
+    enclosure_element(enclosure, sum, node->inputs[1], line);
+    arb_add_ui(sum, sum, 1, enclosure->precision);
+    enclosure_element(enclosure, top, x, element(l, line, l->top[line]));
+    enclosure_element(enclosure, ball, x, i);
+    arb_sub(ball, ball, top, enclosure->precision);
+    arb_exp(ball, ball, enclosure->precision);
+    arb_div(ball, ball, sum, enclosure->precision);
+    arb_clear(sum);
+    arb_clear(top);
+}
+
+static void softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    tape_accumulate(tape, node->inputs[0],
+                     node_softmax_gradient(tape, node, cotangent, l->dim));
+}
+
+/* ---- its gradient: y (c - sum c y) ---------------------------------------------------------------- */
+
+static void dot_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    arb_t a, b;
+    arb_init(a);
+    arb_init(b);
+    arb_zero(ball);
+    enclosure->work += l->extent;
+    for (size_t k = 0; k < l->extent && enclosure->work <= enclosure->limit; k++) {
+        size_t at = element(l, line, k);
+        enclosure_element(enclosure, a, node->inputs[0], at);
+        enclosure_element(enclosure, b, node->inputs[1], at);
+        arb_addmul(ball, a, b, enclosure->precision);
+    }
+    if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
+    arb_clear(a);
+    arb_clear(b);
+}
+
+static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclosure, NULL };
+
+/* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
+ * kernel adds in any order). */
+static double dot_line(double *bound, const struct tape *tape, const struct node *a,
+                       const struct node *b, const struct lines *l, size_t line)
+{
+    double sum = 0, low = 0, size = 0, operands = 0;
+    bool single = tape_is_single(tape), certify = tape_is_reference(tape);
+    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+        double product = a->value[at] * b->value[at];
+        if (single) {
+            sum = (float)(sum + (float)product);
+            continue;
+        }
+        double s = sum + product, z = s - sum;
+        low += (sum - (s - z)) + (product - z);
+        sum = s;
+        if (!certify) continue;
+        double ea = node_error(a, at), eb = node_error(b, at);
+        size += fabs(product);
+        operands += ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
+    }
+    double y = isfinite(sum) ? sum + low : sum;
+    double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->extent) : 2;
+    *bound = (operands + tape->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
+             (double)l->extent * tape->tiny;
+    return y;
+}
+
+static struct node *line_products(struct tape *tape, struct node *a, struct node *b,
+                                  const struct lines *l, int rank, const int64_t *shape)
+{
+    struct node *node = node_new(tape, &dot_primitive, b->dtype, rank, shape, 2,
+                                 (struct node *[]){ a, b }, l);
+    double ignored;
+    (void)node_values(tape, a);
+    (void)node_values(tape, b);
+    (void)node_need_errors(tape, node);
+    for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
+        double *bound = node->error ? &node->error[line] : &ignored;
+        node->value[line] = l->extent ? dot_line(bound, tape, a, b, l, line) : (*bound = 0);
+        if (!isfinite(node->value[line])) *bound = 0;
+        else if (!(*bound >= 0)) *bound = INFINITY;
+    }
+    return node;
+}
+
+/* inputs: y, c, the inner products; parameters: lines. */
+static void centred_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    arb_t factor;
+    arb_init(factor);
+    enclosure_element(enclosure, factor, node->inputs[2], line_of(node->parameters, i));
+    enclosure_element(enclosure, ball, node->inputs[1], i);
+    arb_sub(ball, ball, factor, enclosure->precision);
+    enclosure_element(enclosure, factor, node->inputs[0], i);
+    arb_mul(ball, ball, factor, enclosure->precision);
+    arb_clear(factor);
+}
+
+static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclosure, NULL };
+
+static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
+                        const struct node *c, const struct node *mean, const struct lines *l, size_t line)
+{
+    double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = tape->unit;
+    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+        double d = rounded(tape, c->value[at] - t), v = rounded(tape, y->value[at] * d);
+        out->value[at] = v;
+        if (!out->error) continue;
+        double ed = node_error(c, at) + et + unit * fabs(d);
+        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) + unit * fabs(v);
+        bound = bound * (1 + 0x1p-40) + tape->tiny;
+        out->error[at] = !isfinite(v) ? 0 : bound >= 0 ? bound : INFINITY;
+    }
+}
+
+struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,
+                                   int dim)
+{
+    struct lines *l = tape_allocate(tape, 1, sizeof *l);
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return y;
+    lines_along(l, y, dim, shape);
+    struct node *mean = line_products(tape, cotangent, y, l, y->rank, shape);
+    struct node *out = node_new(tape, &centred_primitive, y->dtype, y->rank, y->shape, 3,
+                                (struct node *[]){ y, cotangent, mean }, l);
+    (void)node_need_errors(tape, out);
+    out->tracked = mean->tracked = false;
+    for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->extent; line++)
+        centre_line(tape, out, y, cotangent, mean, l, line);
+    return out;
+}
+
+static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclosure, NULL };
+
+/* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
+static void normalise(struct tape *tape, struct node *node, const struct node *x,
+                      const struct node *sums, const struct lines *l)
+{
+    bool single = tape_is_single(tape);
+    for (size_t line = 0; line < sums->n; line++) {
+        double m = largest(l, x, line), total = rounded(tape, 1 + sums->value[line]);
+        double *value = node->value + element(l, line, 0), nan = isfinite(m) ? 0 : NAN;
+        if (single)
+            for (size_t k = 0; k < l->extent; k++)
+                value[k * l->inner] = (float)(value[k * l->inner] / total + nan);
+        else
+            for (size_t k = 0; k < l->extent; k++)
+                value[k * l->inner] = value[k * l->inner] / total + nan;
+    }
+    if (!tape_is_reference(tape)) return;
+    node->relative = 2 * sum_error(l) + 8 * U;
+    node->absolute = 4 * tape->tiny;
+    if (!l->input && !l->total) return;
+    double relative = node->relative, absolute = node->absolute;
+    if (!node_need_errors(tape, node)) return;
+    for (size_t i = 0; i < node->n; i++) {
+        size_t line = line_of(l, i);
+        double e = l->input ? l->input[line] : 0;
+        if (l->total)
+            relative = l->total[line] + 3 * tape->unit +
+                       modelled_exponential(tape, x->value[i] - largest(l, x, line));
+        double shift = e < 0.25 ? 1.01 * expm1(2 * e) : INFINITY;
+        double bound = node->value[i] == 0 && shift == INFINITY
+                           ? 1
+                           : (relative + shift) * node->value[i] + absolute;
+        node->error[i] = fmin(bound, 1); /* both lie between 0 and 1 */
+    }
+}
+
+static struct node *softmax_over(struct tape *tape, struct node *x, struct node *sums)
+{
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    double *room = tape_allocate(tape, l->extent, sizeof *room);
+    if (tape_failed(tape)) return node;
+    for (size_t line = 0; line < sums->n && l->extent; line++) {
+        size_t first = element(l, line, 0);
+        exponentials(tape, room, x->value + first, l->extent, l->inner, largest(l, x, line));
+        for (size_t k = 0; k < l->extent; k++) node->value[first + k * l->inner] = room[k];
+    }
+    normalise(tape, node, x, sums, l);
+    return node;
+}
+
+struct node *node_softmax(struct tape *tape, struct node *x, int dim)
+{
+    x = node_to_real(tape, x);
+    struct node *inputs[2] = { x, x };
+    struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs,
+                                 NULL);
+    if (tape_failed(tape)) return node;
+    struct node *sums = sums_of_others(tape, x, dim, node->value);
+    if (tape_failed(tape)) return node;
+    node->inputs[1] = sums;
+    node->parameters = sums->parameters;
+    normalise(tape, node, x, sums, sums->parameters);
+    return node;
+}
+
+/* ---- log_softmax --------------------------------------------------------------------------------- */
+
+static void log_softmax_ball(struct enclosure *enclosure, arb_ptr ball, struct node *x, struct node *sums,
+                             size_t i)
+{
+    const struct lines *l = sums->parameters;
+    size_t line = line_of(l, i);
+    arb_t sum, top;
+    arb_init(sum);
+    arb_init(top);
+    enclosure_element(enclosure, sum, sums, line);
+    arb_log1p(sum, sum, enclosure->precision);
+    enclosure_element(enclosure, top, x, element(l, line, l->top[line]));
+    enclosure_element(enclosure, ball, x, i);
+    arb_sub(ball, ball, top, enclosure->precision);
+    arb_sub(ball, ball, sum, enclosure->precision);
+    arb_clear(sum);
+    arb_clear(top);
+}
+
+/* The logarithm of a line's total, less m; NaN where m is not finite. */
+static double log_total(const struct tape *tape, double m, double others)
+{
+    return isfinite(m) ? rounded(tape, scalar_log1p(others)) : NAN;
+}
+
+static double log_softmax_value(const struct tape *tape, double x, double m, double log)
+{
+    return rounded(tape, rounded(tape, x - m) - log);
+}
+
+/* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
+static double log_softmax_bound(const struct tape *tape, const struct lines *l, size_t line, double d,
+                                double y)
+{
+    if (!isfinite(y)) return 0;
+    double input = l->input ? 2 * l->input[line] : 0;
+    if (l->total)
+        return tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) + l->total[line] + input;
+    return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
+}
+
+static void log_softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1], i);
+}
+
+/* c - softmax * sum(c) */
+static void log_softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
+    struct node *y = softmax_over(tape, x, node->inputs[1]);
+    tape_accumulate(tape, x, node_subtract(tape, cotangent, node_multiply(tape, y, total)));
+}
+
+static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
+                                                        log_softmax_enclosure, NULL };
+
+struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
+{
+    x = node_to_real(tape, x);
+    struct node *sums = sums_of_others(tape, x, dim, NULL);
+    if (tape_failed(tape)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(tape, &log_softmax_primitive, x->dtype, x->rank, x->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    if (tape_is_reference(tape)) {
+        node->relative = sum_error(l) + 4 * U;
+        node->absolute = (double)l->extent * 0x1p-1072;
+        if (l->input || l->total) (void)node_need_errors(tape, node);
+    }
+    for (size_t line = 0; line < sums->n && !tape_failed(tape) && l->extent; line++) {
+        double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
+        for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+            node->value[at] = log_softmax_value(tape, x->value[at], m, log);
+            if (node->error)
+                node->error[at] = log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
+        }
+    }
+    return node;
+}
+
+/* ---- logsumexp -------------------------------------------------------------------------------------- */
+
+static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+{
+    const struct lines *l = node->parameters;
+    arb_t top;
+    arb_init(top);
+    enclosure_element(enclosure, ball, node->inputs[1], line);
+    arb_log1p(ball, ball, enclosure->precision);
+    enclosure_element(enclosure, top, node->inputs[0], element(l, line, l->top[line]));
+    arb_add(ball, ball, top, enclosure->precision);
+    arb_clear(top);
+}
+
+static void logsumexp_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0];
+    struct node *y = softmax_over(tape, x, node->inputs[1]);
+    tape_accumulate(tape, x, node_multiply(tape, y, cotangent));
+}
+
+static const struct primitive logsumexp_primitive = { "logsumexp", logsumexp_backward,
+                                                      logsumexp_enclosure, NULL };
+
+struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
+{
+    x = node_to_real(tape, x);
+    struct node *sums = sums_of_others(tape, x, dim, NULL);
+    if (tape_failed(tape)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(tape, &logsumexp_primitive, x->dtype, x->rank, sums->shape, 2,
+                                 (struct node *[]){ x, sums }, l);
+    (void)node_need_errors(tape, node);
+    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
+        double m = largest(l, x, line), log = rounded(tape, scalar_log1p(sums->value[line]));
+        double y = isfinite(m) ? rounded(tape, m + log) : m;
+        node->value[line] = y;
+        if (!node->error) continue;
+        double bound = (sum_error(l) + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072;
+        if (l->total) bound = l->total[line] + tape->unit * (7 * log + fabs(y));
+        if (l->input) bound += l->input[line];
+        node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
+    }
+    return node;
+}
+
+/* ---- log_softmax at one class ----------------------------------------------------------------------- */
+
+/* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
+ * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
+static double residual_value(double *bound, const struct tape *tape, const struct lines *l,
+                             const struct node *x, const struct node *sums, size_t line, size_t k,
+                             bool is_target)
+{
+    double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
+    double input = l->input ? l->input[line] : 0;
+    double relative = 2 * sum_error(l) + 8 * U + (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
+    double tiny = (double)l->extent * 0x1p-1072, y;
+    if (!isfinite(m)) {
+        *bound = 0;
+        return NAN;
+    }
+    double d = x->value[element(l, line, k)] - m;
+    if (l->total) /* a kernel forms p - 1 by subtraction */
+        relative = l->total[line] + modelled_exponential(tape, d) + 3 * tape->unit +
+                   (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
+    if (k == l->top[line]) {
+        y = is_target ? -others / total : 1 / total;
+        *bound = relative * (l->total && is_target ? 1 / total + fabs(y) : fabs(y)) + tiny;
+        return y;
+    }
+    double p = scalar_exp(d) / total;
+    y = is_target ? p - 1 : p;
+    *bound = relative * p + (is_target ? tape->unit : 0) + tiny;
+    return y;
+}
+
+static void residual_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    struct node *x = node->inputs[0], *sums = node->inputs[1];
+    const struct lines *l = sums->parameters;
+    const struct node *target = node->parameters;
+    size_t line = line_of(l, i);
+    arb_t c;
+    arb_init(c);
+    log_softmax_ball(enclosure, ball, x, sums, i);
+    if (target->integer[line] == (int64_t)position_of(l, i)) arb_expm1(ball, ball, enclosure->precision);
+    else arb_exp(ball, ball, enclosure->precision);
+    enclosure_element(enclosure, c, node->inputs[2], line);
+    arb_mul(ball, ball, c, enclosure->precision);
+    arb_clear(c);
+}
+
+static const struct primitive residual_primitive = { "a residual of softmax", NULL,
+                                                     residual_enclosure, NULL };
+
+/* Exact inputs: all elements have one relative bound, since for the target too the difference has
+ * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
+static void uniform_residuals(struct tape *tape, struct node *out, const struct node *x,
+                              const struct node *sums, const struct node *c, const struct node *target)
+{
+    const struct lines *l = sums->parameters;
+    double *e = tape_allocate(tape, l->extent, sizeof *e), relative = 0, most = 0;
+    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
+        size_t first = element(l, line, 0), t = (size_t)target->integer[line];
+        double m = largest(l, x, line), factor = c->value[line];
+        double others = sums->value[line], total = rounded(tape, 1 + others);
+        exponentials(tape, e, x->value + first, l->extent, l->inner, m);
+        for (size_t k = 0; k < l->extent; k++) e[k] = rounded(tape, e[k] / total);
+        e[t] = tape_is_single(tape) ? (float)(e[t] - 1) : t == l->top[line] ? -others / total : e[t] - 1;
+        double nan = isfinite(m) ? 0 : NAN;
+        for (size_t k = 0; k < l->extent; k++)
+            out->value[first + k * l->inner] = factor == 0 ? 0 : rounded(tape, e[k] * factor) + nan;
+        if (factor != 0) relative = fmax(relative, node_error(c, line) / fabs(factor));
+        most = fmax(most, fabs(factor));
+    }
+    out->relative = (2 * sum_error(l) + 12 * U + relative) * (1 + 0x1p-20);
+    out->absolute = (1 + most) * (double)(l->extent + 2) * 0x1p-1070;
+}
+
+static void at_class_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    struct node *x = node->inputs[0], *sums = node->inputs[1];
+    const struct node *target = node->parameters;
+    const struct lines *l = sums->parameters;
+    struct node *c = node_negate(tape, cotangent);
+    struct node *out = node_new(tape, &residual_primitive, x->dtype, x->rank, x->shape, 3,
+                                (struct node *[]){ x, sums, c }, target);
+    bool uniform = !l->input && !l->total;
+    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++)
+        uniform = uniform && !(c->value[line] == 0 && node_error(c, line) > 0);
+    if (uniform) {
+        uniform_residuals(tape, out, x, sums, c, target);
+        tape_accumulate(tape, x, out);
+        return;
+    }
+    (void)node_need_errors(tape, out);
+    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
+        double factor = c->value[line], factor_error = node_error(c, line);
+        bool nothing = factor == 0 && factor_error == 0;
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = element(l, line, k);
+            double bound;
+            double r = residual_value(&bound, tape, l, x, sums, line, k,
+                                      target->integer[line] == (int64_t)k);
+            double y = nothing ? 0 : r * factor;
+            out->value[at] = y;
+            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound +
+                    tape->unit * fabs(y) + tape->tiny;
+            if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
+        }
+    }
+    tape_accumulate(tape, x, out);
+}
+
+static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+{
+    const struct node *target = node->parameters;
+    const struct lines *l = node->inputs[1]->parameters;
+    log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1],
+                     element(l, line, (size_t)target->integer[line]));
+}
+
+static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
+                                                     at_class_enclosure, NULL };
+
+struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim,
+                                 struct node *target)
+{
+    x = node_to_real(tape, x);
+    struct node *sums = sums_of_others(tape, x, dim, NULL);
+    if (tape_failed(tape)) return x;
+    const struct lines *l = sums->parameters;
+    struct node *node = node_new(tape, &at_class_primitive, x->dtype, x->rank, sums->shape, 2,
+                                 (struct node *[]){ x, sums }, target);
+    (void)node_need_errors(tape, node);
+    for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
+        double v = x->value[element(l, line, (size_t)target->integer[line])];
+        double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
+        node->value[line] = log_softmax_value(tape, v, m, log);
+        if (node->error) node->error[line] = log_softmax_bound(tape, l, line, v - m, node->value[line]);
+    }
+    return node;
+}

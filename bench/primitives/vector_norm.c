@@ -1,0 +1,123 @@
+/* Norms and extrema along dimensions: compositions with stated gradients. */
+#include "bench/primitives/vector_norm.h"
+
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/functions.h"
+#include "bench/primitives/stated_gradient.h"
+
+/* Drop the reduced dimensions of a keepdim result. */
+static struct node *squeezed(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
+{
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    if (keepdim) return x;
+    for (int d = 0; d < x->rank; d++)
+        if (!(dims >> d & 1)) shape[rank++] = x->shape[d];
+    return node_reshape(tape, x, rank, shape);
+}
+
+/* ---- extrema ---------------------------------------------------------------------------------- */
+
+/* c / (number of equal ones) where x equals the result. */
+static void extremum_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                              const void *parameters)
+{
+    const uint32_t *dims = parameters;
+    struct node *x = node->inputs[1];
+    struct node *same = node_to_real(tape, node_compare(tape, COMPARE_EQ, x, node));
+    struct node *count = node_sum(tape, same, *dims, true);
+    gradient_pass(tape, x, node_divide(tape, cotangent, count), same);
+}
+
+/* The extremum of integers along one dimension after the other, dims kept. */
+static struct node *extremum_value(struct tape *tape, struct node *x, uint32_t dims, int sign)
+{
+    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+        if (!(dims >> d & 1)) continue;
+        if (x->shape[d] == 0) {
+            tape_fail(tape, STATUS_SKIP, "an extremum over no elements");
+            return x;
+        }
+        x = node_take_along(tape, x, d, node_arg_extremum(tape, x, d, sign));
+    }
+    return x;
+}
+
+struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim,
+                           int sign)
+{
+    uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    struct node *y = extremum_value(tape, x, dims, sign);
+    if (tape_failed(tape)) return y;
+    *kept = dims;
+    if (!x->integer && y != x)
+        y = node_stated_gradient(tape, y, 1, &x, extremum_backward, kept);
+    return squeezed(tape, y, dims, keepdim);
+}
+
+/* ---- norms -------------------------------------------------------------------------------------- */
+
+/* x c / norm, 0 where the norm is 0. */
+static void euclidean_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                               const void *parameters)
+{
+    struct node *zero = node_scalar(tape, 0);
+    struct node *share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero,
+                                     node_divide(tape, cotangent, node));
+    (void)parameters;
+    for (int k = 1; k < node->input_count; k++) gradient_pass(tape, node->inputs[k], share, node->inputs[k]);
+}
+
+static struct node *euclidean(struct tape *tape, struct node *x, uint32_t dims)
+{
+    struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) };
+    struct node *square = node_apply(tape, "square", parts[0]);
+    if (x->imaginary) square = node_add(tape, square, node_apply(tape, "square", parts[1]));
+    struct node *y = node_apply(tape, "sqrt", node_sum(tape, square, dims, true));
+    return node_stated_gradient(tape, y, x->imaginary ? 2 : 1, parts, euclidean_backward, NULL);
+}
+
+/* sign(a) |a|^(p-1) c / norm^(p-1), with 0 where a or the norm is 0. */
+static void power_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                           const void *parameters)
+{
+    const double *p = parameters;
+    struct node *a = node->inputs[1], *zero = node_scalar(tape, 0);
+    struct node *ratio = node_divide(tape, a, node);
+    struct node *slope = node_apply2(tape, "pow", ratio, node_scalar(tape, *p - 1));
+    struct node *flat = node_compare(tape, COMPARE_EQ, node_multiply(tape, a, node), zero);
+    gradient_pass(tape, a, cotangent, node_select(tape, flat, zero, slope));
+}
+
+static struct node *power_norm(struct tape *tape, struct node *x, double p, uint32_t dims)
+{
+    struct node *a = node_magnitude(tape, x);
+    double *kept = tape_allocate(tape, 1, sizeof *kept);
+    struct node *sum = node_sum(tape, node_apply2(tape, "pow", a, node_scalar(tape, p)), dims, true);
+    struct node *root = node_divide(tape, node_scalar(tape, 1), node_scalar(tape, p));
+    struct node *y = node_apply2(tape, "pow", sum, root);
+    if (!kept) return y;
+    *kept = p;
+    return node_stated_gradient(tape, y, 1, &a, power_backward, kept);
+}
+
+struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint32_t dims,
+                              bool keepdim)
+{
+    struct node *y;
+    x = node_to_real(tape, x);
+    for (int d = 0; d < x->rank; d++) /* of nothing every norm is 0 */
+        if (isinf(p) && (dims >> d & 1) && x->shape[d] == 0) p = 1;
+    if (p == 2) y = euclidean(tape, x, dims);
+    else if (p == 1) y = node_sum(tape, node_magnitude(tape, x), dims, true);
+    else if (isinf(p)) y = node_extremum(tape, node_magnitude(tape, x), dims, true, p > 0 ? 1 : -1);
+    else if (p == 0) {
+        struct node *nonzero = node_compare(tape, COMPARE_NE, node_magnitude(tape, x),
+                                            node_scalar(tape, 0));
+        struct node *real = node_real_part(tape, x);
+        struct node *flag = node_with_dtype(tape, node_to_real(tape, nonzero), x->dtype);
+        y = node_sum(tape, node_flat(tape, flag, 1, &real), dims, true);
+    } else
+        y = power_norm(tape, x, p, dims);
+    return squeezed(tape, y, dims, keepdim);
+}

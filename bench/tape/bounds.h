@@ -1,0 +1,20 @@
+/* Bounds of pointwise primitives. */
+#ifndef PROBE_BENCH_TAPE_BOUNDS_H
+#define PROBE_BENCH_TAPE_BOUNDS_H
+
+#include <math.h>
+
+#include "bench/tape/tape.h"
+
+/* A bound may come out as NaN from inf * 0; then nothing is known, or the value is special. */
+static inline double tidy_bound(double bound, double value)
+{
+    if (!isfinite(value)) return 0;
+    return bound >= 0 ? bound : INFINITY;
+}
+
+/* In the model of a float kernel: a value beyond float's range is infinite there, and nothing is
+ * known of what is made of it. */
+void model_overflows(struct tape *tape, struct node *node);
+
+#endif

@@ -1,0 +1,36 @@
+/* Broadcasting of pointwise primitives.
+ *
+ * Shapes are broadcast by walking rows: dimensions that all operands traverse alike are merged,
+ * and the innermost one is handed to a row function with a step of 0 or 1 per operand, which
+ * compilers vectorise.
+ */
+#ifndef PROBE_BENCH_TAPE_BROADCAST_H
+#define PROBE_BENCH_TAPE_BROADCAST_H
+
+#include "bench/tape/tape.h"
+
+enum { BROADCAST_OPERANDS = 3 };
+
+struct walk {
+    int operands;
+    int rank;
+    int64_t shape[TENSOR_MAX_RANK + 1];
+    int64_t stride[BROADCAST_OPERANDS][TENSOR_MAX_RANK + 1];
+};
+
+/* Row of `count` elements starting at output element `out`; operand k is at offset[k] and moves
+ * by step[k] (0 or 1) per element. */
+typedef void row_function(void *context, size_t out, size_t count, const size_t *offset,
+                          const int64_t *step);
+
+/* Broadcast all operands to the shape of the result; false (and a failure) when they do not fit. */
+bool walk_open(struct walk *walk, struct tape *tape, int operands, struct node *const *nodes,
+               int *rank, int64_t *shape);
+
+/* Call `row` for all `n` elements of the result. */
+void walk_rows(const struct walk *walk, size_t n, row_function *row, void *context);
+
+/* Offset of the element of an operand that broadcasts to output element i. */
+size_t broadcast_offset(const struct node *out, const struct node *operand, size_t i);
+
+#endif

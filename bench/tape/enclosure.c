@@ -1,0 +1,222 @@
+/* Pulling single elements through the tape in ball arithmetic (Arb; Johansson 2017).
+ *
+ * A memo keyed by (node, element) keeps shared sub-expressions from being computed again: an
+ * open-addressing table of balls that lives for one refinement at one precision.
+ */
+#include "bench/tape/enclosure.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+struct memo_entry {
+    const struct node *node; /* NULL: free */
+    size_t element;
+    arb_struct ball;
+};
+
+struct enclosure_memo {
+    struct memo_entry *entries;
+    size_t capacity, used; /* capacity is a power of two */
+};
+
+static size_t memo_slot(const struct enclosure_memo *memo, const struct node *node, size_t element)
+{
+    uint64_t hash = (uint64_t)node->id * UINT64_C(0x9e3779b97f4a7c15) ^
+                    (uint64_t)element * UINT64_C(0xc2b2ae3d27d4eb4f);
+    hash ^= hash >> 29;
+    size_t slot = (size_t)hash & (memo->capacity - 1);
+    while (memo->entries[slot].node &&
+           (memo->entries[slot].node != node || memo->entries[slot].element != element))
+        slot = (slot + 1) & (memo->capacity - 1);
+    return slot;
+}
+
+static bool memo_grow(struct enclosure_memo *memo)
+{
+    size_t capacity = memo->capacity ? memo->capacity * 2 : 1024;
+    struct enclosure_memo bigger = { memory_allocate_zeroed(capacity, sizeof *bigger.entries), capacity,
+                                memo->used };
+    if (!bigger.entries) return false;
+    for (size_t i = 0; i < memo->capacity; i++) {
+        const struct memo_entry *entry = &memo->entries[i];
+        if (entry->node) bigger.entries[memo_slot(&bigger, entry->node, entry->element)] = *entry;
+    }
+    memory_release(memo->entries);
+    *memo = bigger;
+    return true;
+}
+
+static void memo_clear(struct enclosure_memo *memo)
+{
+    for (size_t i = 0; i < memo->capacity; i++)
+        if (memo->entries[i].node) arb_clear(&memo->entries[i].ball);
+    memory_release(memo->entries);
+    memset(memo, 0, sizeof *memo);
+}
+
+struct enclosure *enclosure_open(slong precision, size_t limit)
+{
+    struct {
+        struct enclosure enclosure;
+        struct enclosure_memo memo;
+    } *own = memory_allocate_zeroed(1, sizeof *own);
+    if (!own) return NULL;
+    own->enclosure = (struct enclosure){ precision, &own->memo, 0, limit };
+    return &own->enclosure;
+}
+
+void enclosure_close(struct enclosure *enclosure)
+{
+    if (!enclosure) return;
+    memo_clear(enclosure->memo);
+    memory_release(enclosure);
+}
+
+void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    if (node->integer) {
+        arb_set_si(ball, (slong)node->integer[i]);
+        return;
+    }
+    if (!node->primitive || !isfinite(node->value[i])) {
+        /* Leaves are exact; so are the statements "infinite" and "not a number". */
+        double value = node->value ? node->value[i] : 0;
+        if (!node->value) {
+            struct tensor one = *node->source;
+            dtype_to_double(&value,
+                            (const char *)one.data + i * dtype_info(one.dtype)->bytes, one.dtype, 1);
+        }
+        arb_set_d(ball, value);
+        return;
+    }
+    if (++enclosure->work > enclosure->limit) {
+        arb_indeterminate(ball);
+        return;
+    }
+    struct enclosure_memo *memo = enclosure->memo;
+    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) {
+        arb_indeterminate(ball);
+        return;
+    }
+    size_t slot = memo_slot(memo, node, i);
+    if (memo->entries[slot].node) {
+        arb_set(ball, &memo->entries[slot].ball);
+        return;
+    }
+    node->primitive->enclosure(enclosure, ball, node, i);
+    enclosure_remember(enclosure, node, i, ball);
+}
+
+void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i, const void *ball)
+{
+    struct enclosure_memo *memo = enclosure->memo;
+    if (memo->used * 2 >= memo->capacity && !memo_grow(memo)) return;
+    size_t slot = memo_slot(memo, node, i);
+    if (memo->entries[slot].node) return;
+    memo->entries[slot].node = node;
+    memo->entries[slot].element = i;
+    arb_init(&memo->entries[slot].ball);
+    arb_set(&memo->entries[slot].ball, ball);
+    memo->used++;
+}
+
+/* Split a ball into hi + lo and a bound that covers the radius and what lo cannot hold. */
+static void ball_to_pair(struct pair *pair, const arb_t ball)
+{
+    arf_t rest, head;
+    mag_t radius;
+    arf_init(rest);
+    arf_init(head);
+    mag_init(radius);
+    pair->hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
+    arf_set_d(head, pair->hi);
+    arf_sub(rest, arb_midref(ball), head, ARF_PREC_EXACT, ARF_RND_DOWN);
+    pair->lo = arf_get_d(rest, ARF_RND_NEAR);
+    arf_set_d(head, pair->lo);
+    arf_sub(rest, rest, head, ARF_PREC_EXACT, ARF_RND_DOWN);
+    arf_get_mag(radius, rest);
+    mag_add(radius, radius, arb_radref(ball));
+    pair->error = mag_is_zero(radius) ? 0 : mag_get_d(radius) * (1 + 0x1p-20) + 0x1p-1074;
+    mag_clear(radius);
+    arf_clear(rest);
+    arf_clear(head);
+}
+
+enum { FIRST_PRECISION = 128, LAST_PRECISION = 2560 };
+
+bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    if (!node->primitive || node->integer || !isfinite(node->value[i])) {
+        double value;
+        if (node->integer && (node->integer[i] > INT64_C(1) << 53 || node->integer[i] < -(INT64_C(1) << 53))) return false;
+        if (node->integer) value = (double)node->integer[i];
+        else if (!node_is_exact(node)) return false;
+        else value = *node_block(node, i, 1, &value);
+        *out = pair_exact(value);
+        return true;
+    }
+    return ++enclosure->work <= enclosure->limit && node->primitive->pair && node->primitive->pair(enclosure, out, node, i);
+}
+
+/* Put an enclosure in place of a wider one. */
+static void take_pair(const struct enclosure_target *target, size_t at, const struct pair *pair)
+{
+    double bound = pair->error;
+    if (!target->lo) bound = (bound + fabs(pair->lo)) * (1 + 0x1p-50);
+    if (!isfinite(pair->hi) || !(bound < target->error[at])) return;
+    target->hi[at] = pair->hi;
+    if (target->lo) target->lo[at] = pair->lo;
+    target->error[at] = bound;
+}
+
+/* One element at the current precision; true when it is done or beyond help. */
+static bool refine_one(struct enclosure *enclosure, arb_t ball, const struct enclosure_target *target,
+                       struct node *node, size_t i, enum dtype dtype, double wanted_ulp)
+{
+    size_t at = i * target->stride + target->offset;
+    const double *hi = &target->hi[at], *error = &target->error[at];
+    struct pair pair;
+
+    if (!isfinite(*hi)) return true;
+    if (enclosure->precision == FIRST_PRECISION && enclosure_pair(enclosure, &pair, node, i)) take_pair(target, at, &pair);
+    if (*error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
+    enclosure_element(enclosure, ball, node, i);
+    if (!arb_is_finite(ball)) return false;
+    ball_to_pair(&pair, ball);
+    if (!isfinite(pair.hi)) return true;
+    take_pair(target, at, &pair);
+    return *error <= wanted_ulp * dtype_ulp(dtype, *hi);
+}
+
+size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node, size_t count, const size_t *elements,
+                         size_t limit)
+{
+    struct enclosure enclosure = { FIRST_PRECISION, NULL, 0, limit };
+    struct pair pair;
+    size_t k = 0;
+    for (; k < count && enclosure_pair(&enclosure, &pair, node, elements[k]); k++)
+        take_pair(target, elements[k] * target->stride + target->offset, &pair);
+    return k;
+}
+
+void enclosure_refine(const struct enclosure_target *target, struct node *node, size_t count,
+                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit)
+{
+    struct enclosure_memo memo = { 0 };
+    struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
+    arb_t ball;
+
+    arb_init(ball);
+    for (; enclosure.precision <= LAST_PRECISION && enclosure.work < limit; enclosure.precision *= 2) {
+        size_t open = 0;
+        for (size_t k = 0; k < count && enclosure.work < limit; k++)
+            open += !refine_one(&enclosure, ball, target, node, elements[k], dtype, wanted_ulp);
+        memo_clear(&memo);
+        if (!open) break;
+    }
+    memo_clear(&memo);
+    arb_clear(ball);
+}

@@ -1,0 +1,55 @@
+/* Single elements in ball arithmetic.
+ *
+ * enclosure_element computes the exact real value of one element of a node as an Arb ball (midpoint
+ * and radius that encloses it), recursing into the elements it depends on and remembering what
+ * it has computed. Branches and index choices are those already made by the evaluation in
+ * double, which made them from exact inputs.
+ */
+#ifndef PROBE_BENCH_TAPE_ENCLOSURE_H
+#define PROBE_BENCH_TAPE_ENCLOSURE_H
+
+#include <arb.h>
+
+#include "bench/tape/tape.h"
+#include "bench/arithmetic/pair.h"
+
+struct enclosure {
+    slong precision; /* bits */
+    struct enclosure_memo *memo;
+    size_t work;  /* elements evaluated so far */
+    size_t limit; /* give up (an unbounded ball) beyond this many */
+};
+
+/* A enclosure of its own, on the heap; NULL without memory. */
+struct enclosure *enclosure_open(slong precision, size_t limit);
+void enclosure_close(struct enclosure *enclosure);
+
+/* `ball` is an arb_ptr; void so that tape.h need not know Arb. */
+void enclosure_element(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
+
+/* The element as a pair, where every step from exact values has one; hundreds of times cheaper
+ * than a ball. Shared parts are computed again each time. False: a step has none, or the limit is
+ * reached. */
+bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
+
+/* Remember the ball of another element that came with the one asked for. */
+void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i, const void *ball);
+
+/* Where refined values go: those of element i to index i * stride + offset of each array. */
+struct enclosure_target {
+    double *hi, *lo, *error; /* lo may be NULL */
+    size_t stride, offset;
+};
+
+/* Recompute the listed elements as pairs, and stop at the first that has none or when `limit`
+ * element evaluations are spent. Returns how many were done. */
+size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node, size_t count, const size_t *elements,
+                         size_t limit);
+
+/* Recompute the listed elements of a node until each bound is at most wanted_ulp times the ulp
+ * of `dtype` at its value, doubling the precision up to a cap and spending at most `limit`
+ * element evaluations. An element is only ever replaced by one with a smaller bound. */
+void enclosure_refine(const struct enclosure_target *target, struct node *node, size_t count,
+                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit);
+
+#endif

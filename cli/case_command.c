@@ -1,0 +1,90 @@
+#include "cli/case_command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runner/check.h"
+#include "runner/devices/device_classes.h"
+#include "results/evidence.h"
+#include "runner/run.h"
+#include "cli/run_options.h"
+#include "standards/profile.h"
+
+struct case_options {
+    struct run_options run;
+    const char *name;
+    bool json;
+};
+
+#define AT(member) .offset = offsetof(struct case_options, member)
+
+static const struct option_row rows[] = {
+    { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
+      .suffix = ".json",
+      .help = "The dump.json that has the call." },
+    { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
+      .help = "The call, as in the result file: Torch.matmul.3. The name of a details row does as "
+              "well." },
+    { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .choices = device_names,
+      .help = "What is tested, as for run_ut." },
+    { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,
+      .help = "The rules of the verdicts, as for run_ut." },
+    { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
+      .help = "Limits of your own, as for run_ut." },
+    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
+      .help = "Seed of random inputs, 1234 by default." },
+    { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
+      .suffix = ".json",
+      .help = "The configuration of the run; only its precision matters here." },
+    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
+      .help = "Device number, handed to the backend." },
+    { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
+    { { "json" }, OPTION_FLAG, AT(json), .help = "Print the lines of the evidence file as they are." },
+    { { "trust-files" }, OPTION_FLAG, AT(run.trust_files),
+      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
+              "everybody or are larger than their kind should be." },
+    { .names = { NULL } },
+};
+
+static const struct case_options defaults = {
+    .run = { .out_path = "./", .backend = "cpu", .seed = 1234, .threads = 1, .case_timeout_s = 60,
+             .isolate = "process", .color = "auto" },
+};
+
+static struct status print_outcome(const struct case_outcome *outcome, bool json)
+{
+    const char *line = outcome->evidence.data, *end = line + outcome->evidence.length;
+    while (line && line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((stop ? stop : end) - line);
+        if (json) printf("%.*s\n", (int)length, line);
+        else TRY(evidence_print(stdout, line, length));
+        line += length + 1;
+    }
+    return status_ok();
+}
+
+static struct status run_case(int *exit_status, const void *values)
+{
+    const struct case_options *options = values;
+    struct case_outcome outcome = { 0 };
+    (void)exit_status;
+    struct status status = run_one_call(&outcome, &options->run, options->name);
+    if (!status.code) status = print_outcome(&outcome, options->json);
+    case_outcome_release(&outcome);
+    return status;
+}
+
+const struct command case_command = {
+    .word = "case",
+    .summary = "check one call again and show the evidence",
+    .text = "Check one call of a dump with the inputs that a run would give it, and print for each "
+            "output and gradient what was measured against which limit, the worst elements and "
+            "the distribution of the errors.",
+    .options = rows,
+    .bytes = sizeof(struct case_options),
+    .defaults = &defaults,
+    .run = run_case,
+};

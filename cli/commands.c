@@ -1,0 +1,163 @@
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/nearest_name.h"
+#include "core/memory.h"
+#include "cli/case_command.h"
+#include "cli/three_way_command.h"
+#include "cli/diff_command.h"
+#include "runner/environment.h"
+#include "cli/ops_command.h"
+#include "cli/option_text.h"
+#include "cli/plugin_command.h"
+#include "cli/run_options.h"
+
+/* The first one is meant when no word is given. */
+static const struct command *const commands[] = {
+    &run_command,
+    &compare_command,
+    &diff_command,
+    &case_command,
+    &ops_command,
+    &plugin_command,
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
+
+static const struct program program = {
+    .name = "probe-ut",
+    .version = PROBE_VERSION,
+    .summary = "checks the precision of recorded API calls against certified references",
+    .text = "probe-ut reads dump.json, the recorded API calls of a training step, gives every "
+            "call its inputs back, computes what it should return in high precision, and judges "
+            "what a device returns.",
+    .commands = commands,
+    .n_commands = N_COMMANDS,
+};
+
+/* ---- options of the program itself ------------------------------------------------------ */
+
+static void print_version(FILE *out)
+{
+    fprintf(out, "%s %s\nBLAS core %s\n", program.name, program.version, environment_blas_core());
+}
+
+static const struct {
+    const char *name, *value;
+    void (*print)(FILE *out);
+    void (*print_program)(FILE *out, const struct program *program);
+} program_options[] = {
+    { "version", NULL, print_version, NULL },
+    { "V", NULL, print_version, NULL },
+    { "help", NULL, NULL, help_print_commands },
+    { "h", NULL, NULL, help_print_commands },
+    { "man", NULL, NULL, help_print_manual },
+    { "completion", "bash", NULL, help_print_completion },
+};
+
+/* Was the first argument an option of the program itself? */
+static bool run_program_option(struct status *status, int count, char *const *arguments)
+{
+    const char *name = arguments[1] + strspn(arguments[1], "-");
+    *status = status_ok();
+    if (arguments[1][0] != '-') return false;
+    for (size_t i = 0; i < sizeof program_options / sizeof program_options[0]; i++) {
+        size_t length = strlen(program_options[i].name);
+        if (strncmp(name, program_options[i].name, length)) continue;
+        const char *value = name[length] == '=' ? name + length + 1
+                            : name[length]      ? NULL
+                            : count > 2         ? arguments[2]
+                                                : "";
+        if (!value) continue;
+        if (program_options[i].value && strcmp(value, program_options[i].value))
+            *status = status_error(STATUS_BAD_ARGUMENT,
+                                   "option '--%s' does not know '%s', the nearest is '%s'",
+                                   program_options[i].name, value, program_options[i].value);
+        else if (program_options[i].print) program_options[i].print(stdout);
+        else program_options[i].print_program(stdout, &program);
+        return true;
+    }
+    return false;
+}
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+/* The command of a word; its words are added to `words` for the message about an unknown one. */
+static const struct command *find_command(const char *word, const char **words, size_t *n_words)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        if (!strcmp(word, commands[i]->word)) return commands[i];
+        if (*n_words < WORDS_MAX) words[(*n_words)++] = commands[i]->word;
+        for (size_t k = 0; commands[i]->aliases && commands[i]->aliases[k]; k++) {
+            if (!strcmp(word, commands[i]->aliases[k])) return commands[i];
+            if (*n_words < WORDS_MAX) words[(*n_words)++] = commands[i]->aliases[k];
+        }
+    }
+    return NULL;
+}
+
+/* msprobe's command lines start with "-f pytorch" before the word. */
+static struct status pass_framework(int *first, int count, char *const *arguments)
+{
+    static const char *const known[] = { "pytorch" };
+    if (count < 4 || (strcmp(arguments[1], "-f") && strcmp(arguments[1], "--framework")) ||
+        arguments[2][0] == '-')
+        return status_ok();
+    if (strcmp(arguments[2], known[0]))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "option '%s' does not know '%s', the nearest is '%s'", arguments[1],
+                            arguments[2], known[0]);
+    *first = 3;
+    return status_ok();
+}
+
+/* Inputs and kernels come from elsewhere, and for root the checks of owners do not hold. */
+static void warn_about_root(void)
+{
+    if (geteuid() == 0)
+        (void)fprintf(stderr, "probe-ut: warning: running as root; what a kernel, a worker or an "
+                              "input can do, it can do to the whole machine\n");
+}
+
+static struct status run_command_line(int *exit_status, const struct command *command, int count,
+                                      char *const *arguments)
+{
+    bool help;
+    void *values = memory_allocate_zeroed(1, command->bytes);
+    if (!values) return status_no_memory(command->bytes);
+    struct status status = options_parse(values, &help, command, count, arguments);
+    if (!status.code && help) {
+        help_print_command(stdout, &program, command);
+    } else if (!status.code) {
+        warn_about_root();
+        status = command->run(exit_status, values);
+    }
+    /* After an interruption threads may still read the options; the process ends at once. */
+    if (status.code != STATUS_INTERRUPTED) memory_release(values);
+    return status;
+}
+
+struct status commands_run(int *exit_status, int count, char *const *arguments)
+{
+    const char *words[WORDS_MAX];
+    size_t n_words = 0;
+    int first = 1;
+    struct status status;
+
+    *exit_status = 0;
+    if (count < 2) {
+        help_print_commands(stdout, &program);
+        return status_ok();
+    }
+    if (run_program_option(&status, count, arguments)) return status;
+    TRY(pass_framework(&first, count, arguments));
+    if (arguments[first][0] == '-')
+        return run_command_line(exit_status, commands[0], count - first, arguments + first);
+    const struct command *command = find_command(arguments[first], words, &n_words);
+    if (!command)
+        return status_error(STATUS_BAD_ARGUMENT, "unknown command '%s', the nearest is '%s'",
+                            arguments[first], nearest_name(arguments[first], words, n_words));
+    return run_command_line(exit_status, command, count - first - 1, arguments + first + 1);
+}

@@ -1,0 +1,238 @@
+#include "cli/plugin_command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runner/devices/plugin/plugin.h"
+#include "runner/devices/plugin/plugin_bind.h"
+#include "cli/plugin_smoke.h"
+
+struct plugin_options {
+    double case_timeout_s;
+    bool in_process, trust_files;
+    struct operands words;
+};
+
+/* --- symbols --------------------------------------------------------------------------------------- */
+
+struct tally {
+    size_t symbols, missing, ran, skipped, failed;
+};
+
+/* Is the function there? The same function is asked for again by every step that calls it. */
+static struct status check_symbol(struct tally *tally, struct plugin *plugin, size_t library,
+                                  const char *symbol, const cJSON *node)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    struct status st = plugin_probe_symbol(plugin, library, symbol);
+    tally->symbols++;
+    if (!st.code || st.code == STATUS_NO_MEMORY) return st;
+    tally->missing++;
+    struct status fault = json_fault(&m->file, node, "library %s: %s", m->libraries[library].name,
+                                     st.text);
+    printf("%s\n", fault.text);
+    return status_ok();
+}
+
+static struct status check_steps(struct tally *tally, struct plugin *plugin,
+                                 const struct manifest_steps *steps)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct manifest_step *s = &steps->items[i];
+        if (s->kind != STEP_CALL) continue;
+        TRY(check_symbol(tally, plugin, s->library, s->symbol, s->node));
+        if (s->explain)
+            TRY(check_symbol(tally, plugin, s->explain_library, s->explain, s->node));
+    }
+    return status_ok();
+}
+
+static struct status check_symbols(struct tally *tally, struct plugin *plugin)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    TRY(check_steps(tally, plugin, &m->session_open));
+    TRY(check_steps(tally, plugin, &m->session_close));
+    for (size_t i = 0; i < m->n_wrappers; i++) {
+        TRY(check_steps(tally, plugin, &m->wrappers[i].before));
+        TRY(check_steps(tally, plugin, &m->wrappers[i].after));
+        TRY(check_steps(tally, plugin, &m->wrappers[i].after_output));
+    }
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        TRY(check_steps(tally, plugin, &m->kernels[i].forward.steps));
+        TRY(check_steps(tally, plugin, &m->kernels[i].backward.steps));
+    }
+    return status_ok();
+}
+
+/* --- smoke calls ----------------------------------------------------------------------------------- */
+
+/* Floating elements that are still as they were before the call. */
+static size_t count_unwritten(const struct value *list)
+{
+    uint16_t pattern[8];
+    size_t count = 0;
+    for (size_t i = 0; i < 8; i++)
+        pattern[i] = SPACE_UNWRITTEN;
+    for (size_t i = 0; i < list->list.count; i++) {
+        const struct value *v = &list->list.items[i];
+        if (v->kind != VALUE_TENSOR || dtype_is_integral(v->tensor.tensor->dtype)) continue;
+        const unsigned char *element = v->tensor.tensor->data;
+        size_t n = tensor_elements(v->tensor.tensor);
+        size_t width = dtype_info(v->tensor.tensor->dtype)->bytes;
+        for (size_t k = 0; width > 1 && k < n; k++, element += width)
+            if (!memcmp(element, pattern, width)) count++;
+    }
+    return count;
+}
+
+/* Cotangents of ones for the outputs of a first run. */
+static struct status make_cotangents(struct api_case *c, struct arena *arena,
+                                     const struct value *outputs)
+{
+    size_t count = outputs->list.count;
+    c->cotangents.list.items = arena_allocate_zeroed(arena, count, sizeof(struct value));
+    if (!c->cotangents.list.items) return status_no_memory(count * sizeof(struct value));
+    c->cotangents.list.count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct tensor *from = outputs->list.items[i].tensor.tensor;
+        struct tensor *ones = arena_allocate(arena, sizeof *ones);
+        if (!ones) return status_no_memory(sizeof *ones);
+        TRY(tensor_create(ones, arena, from->dtype, from->rank, from->shape));
+        double one[2] = { 1, 0 };
+        for (size_t k = 0; k < tensor_elements(ones); k++)
+            dtype_from_double((unsigned char *)ones->data + k * dtype_info(ones->dtype)->bytes,
+                              ones->dtype, one, 1);
+        c->cotangents.list.items[i] =
+            (struct value){ .kind = VALUE_TENSOR, .tensor = { .tensor = ones } };
+    }
+    return status_ok();
+}
+
+static struct status run_attempt(size_t *n_unwritten, struct arena *arena, struct plugin *plugin,
+                                 const struct manifest_kernel *kernel, size_t attempt)
+{
+    struct api_case c;
+    struct device_result result;
+    TRY(smoke_case(&c, arena, plugin_manifest(plugin), kernel, attempt));
+    TRY(plugin_run(plugin, &result, arena, &c, false));
+    *n_unwritten = count_unwritten(&result.outputs);
+    if (!kernel->has_backward) return status_ok();
+    TRY(make_cotangents(&c, arena, &result.outputs));
+    TRY(plugin_run(plugin, &result, arena, &c, true));
+    if (result.backward.code) return status_within(result.backward, "backward");
+    *n_unwritten += count_unwritten(&result.gradients);
+    return status_ok();
+}
+
+/* The first call that the kernel takes decides. When it takes none, the reason is that of the
+ * first it was chosen for, which says more than "no such call". */
+static struct status run_smoke(size_t *n_unwritten, struct arena *arena, struct plugin *plugin,
+                               const struct manifest_kernel *kernel)
+{
+    struct status st = status_ok(), first = status_ok();
+    for (size_t i = 0; i < smoke_attempts(kernel); i++) {
+        st = run_attempt(n_unwritten, arena, plugin, kernel, i);
+        if (st.code != STATUS_SKIP) return st;
+        if (!first.code || strstr(first.text, "\"smoke\"")) first = st;
+        arena_reset(arena);
+    }
+    return first;
+}
+
+/* A kernel that fails is a line of the table; memory that is short says nothing about it. */
+static struct status check_kernel(struct tally *tally, struct arena *arena, struct plugin *plugin,
+                                  const struct manifest_kernel *kernel)
+{
+    const struct manifest *m = plugin_manifest(plugin);
+    size_t n_unwritten = 0;
+    struct status st = run_smoke(&n_unwritten, arena, plugin, kernel);
+    char what[240];
+
+    if (st.code == STATUS_NO_MEMORY) return st;
+    if (!st.code && n_unwritten)
+        st = status_error(STATUS_DEVICE, "%zu elements were not written", n_unwritten);
+    if (!st.code) {
+        tally->ran++;
+        (void)snprintf(what, sizeof what, "runs%s", kernel->has_backward ? ", backward too" : "");
+    } else if (st.code == STATUS_SKIP) {
+        tally->skipped++;
+        (void)snprintf(what, sizeof what, "not run: %.220s", st.text);
+    } else {
+        tally->failed++;
+        (void)snprintf(what, sizeof what, "FAILS: %.220s", st.text);
+    }
+    printf("  line %-5d %-28s %-24s %s\n", json_line(&m->file, kernel->node), kernel->apis[0],
+           kernel->forward.steps.items[0].symbol ? kernel->forward.steps.items[0].symbol : "-",
+           what);
+    return status_ok();
+}
+
+static struct status check_manifest(int *exit_status, const char *path,
+                                    const struct plugin_options *options)
+{
+    struct plugin *plugin;
+    struct arena arena = { 0 };
+    struct tally tally = { 0 };
+    const struct device_options device = { .case_timeout_s = options->case_timeout_s,
+                                           .in_process = options->in_process,
+                                           .trust_files = options->trust_files };
+    TRY(plugin_open(&plugin, path, &device));
+    const struct manifest *m = plugin_manifest(plugin);
+    printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
+    struct status status = check_symbols(&tally, plugin);
+    for (size_t i = 0; !status.code && i < m->n_kernels; i++) {
+        status = check_kernel(&tally, &arena, plugin, &m->kernels[i]);
+        arena_reset(&arena);
+    }
+    if (!status.code)
+        printf("%zu calls of functions, %zu missing; %zu kernels run, %zu fail, %zu were not run\n",
+               tally.symbols, tally.missing, tally.ran, tally.failed, tally.skipped);
+    *exit_status = tally.missing || tally.failed ? 1 : 0;
+    arena_release(&arena);
+    plugin_close(plugin);
+    return status;
+}
+
+/* --- the command ------------------------------------------------------------------------------------ */
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct plugin_options *options = values;
+    if (strcmp(options->words.items[0], "check"))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "unknown word '%s' after 'plugin', the nearest is 'check'",
+                            options->words.items[0]);
+    return check_manifest(exit_status, options->words.items[1], options);
+}
+
+static const struct option_row rows[] = {
+    { { "case_timeout" }, OPTION_SECONDS, offsetof(struct plugin_options, case_timeout_s),
+      "SECONDS", .minimum = 0, .maximum = 1000000,
+      .help = "Longest time a kernel may take, 60 by default; 0 for no limit." },
+    { { "in_process" }, OPTION_FLAG, offsetof(struct plugin_options, in_process),
+      .help = "Run kernels inside this process, for a debugger." },
+    { { "trust-files" }, OPTION_FLAG, offsetof(struct plugin_options, trust_files),
+      .help = "Read a manifest that is a symbolic link, belongs to somebody else or can be written "
+              "by everybody." },
+    { .names = { NULL } },
+};
+
+static const struct plugin_options defaults = { .case_timeout_s = 60 };
+
+const struct command plugin_command = {
+    .word = "plugin",
+    .summary = "check the manifest of a kernel library",
+    .text = "plugin check FILE.json reads a manifest, loads its libraries in a process of their "
+            "own, looks up every function it names, and makes one small call of every kernel, "
+            "forward and backward. Faults of the manifest are named with file, line and key. The "
+            "exit status is 1 when a function is missing or a kernel fails.",
+    .options = rows,
+    .operands = "check FILE.json",
+    .operands_minimum = 2,
+    .operands_maximum = 2,
+    .operands_offset = offsetof(struct plugin_options, words),
+    .bytes = sizeof(struct plugin_options),
+    .defaults = &defaults,
+    .run = run,
+};

@@ -1,0 +1,136 @@
+#include "cli/run_options.h"
+
+#include <stddef.h>
+
+#include "runner/devices/device_classes.h"
+#include "runner/run.h"
+#include "standards/profile.h"
+
+static const char *const *verdict_choices(void)
+{
+    static const char *const choices[] = { "error", "warning", NULL };
+    return choices;
+}
+
+static const char *const *color_choices(void)
+{
+    static const char *const choices[] = { "auto", "always", "never", NULL };
+    return choices;
+}
+
+static const char *const *isolation_choices(void)
+{
+    static const char *const choices[] = { "process", "none", NULL };
+    return choices;
+}
+
+#define AT(member) .offset = offsetof(struct run_options, member)
+
+static const struct option_row rows[] = {
+    { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
+      .suffix = ".json",
+      .help = "The dump.json to check, recorded at level L1 or mix. Its tensors, if it has any, "
+              "lie in dump_tensor_data beside it." },
+    { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
+      .help = "Where the result files go; created when it does not exist. The working directory "
+              "by default." },
+    { { "n", "num_splits" }, OPTION_INTEGER, AT(threads), "N", .minimum = 1, .maximum = 64,
+      .help = "Threads, 1 to 64; one per core by default. The result files are the same bytes "
+              "for every N." },
+    { { "d", "device" }, OPTION_INTEGERS, AT(devices), "ID", .minimum = 0, .maximum = 4095,
+      .help = "Device numbers, dealt round robin to the threads. Handed to the backend; the "
+              "backends cpu and recorded need none." },
+    { { "csv_path", "result_csv_path" }, OPTION_FILE, AT(result_csv_path), "FILE",
+      .suffix = ".csv",
+      .help = "Go on with an unfinished run: its accuracy_checking_result_{timestamp}.csv. What "
+              "is torn is cut off, what is done stays, and the files end up as those of a run "
+              "that was never interrupted. The other options must be those of that run." },
+    { { "f", "filter_api" }, OPTION_FLAG, AT(filter_api),
+      .help = "Check only the first of calls that differ in their data alone: same name, same "
+              "structure, shapes and dtypes of all arguments." },
+    { { "save_error_data" }, OPTION_FLAG, AT(save_error_data),
+      .help = "Save inputs and both sides' outputs of calls that are not a pass as .pt files in "
+              "ut_error_data{timestamp}, below error_data_path of the configuration or the "
+              "working directory." },
+    { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE", .suffix = ".json",
+      .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (bare "
+              "API names such as conv2d or linalg.inv), error_data_path, precision (decimals of "
+              "printed numbers, 0 to 20)." },
+    { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = device_names,
+      .help = "What is tested. cpu (default): every op in its own dtype on this machine, the way "
+              "an accelerator computes it. recorded: the outputs stored in a real-data dump. "
+              "plugin:FILE.json: kernels of a shared library, called as the manifest says. "
+              "worker:COMMAND: a process that speaks the worker protocol, PyTorch for "
+              "instance." },
+    { { "profile" }, OPTION_CHOICE, AT(profile), "NAME", .choices = profile_names,
+      .help = "The rules of the verdicts. doc (default): those of the documents of msprobe 1.0.4. "
+              "v2, v3: those of its later versions. strict: limits from the rounding errors "
+              "that the op may have on its actual data." },
+    { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
+      .help = "A JSON file with limits of your own per API and dtype, over those of the "
+              "profile." },
+    { { "seed" }, OPTION_INTEGER, AT(seed), "N", .minimum = 0, .maximum = 999999999999999,
+      .help = "Seed of random inputs, 1234 by default. An element depends on the seed, the call's "
+              "name, the argument and its index, and on nothing else." },
+    { { "memory" }, OPTION_BYTES, AT(memory_bytes), "BYTES",
+      .help = "Memory for all calls in work together, for example 4G; 60 % of what is free by "
+              "default. A call that needs more alone is skipped with the number of bytes." },
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+      .help = "Exit with status 1 when a call has this verdict or a worse one. Without it "
+              "verdicts do not change the exit status." },
+    { { "junit" }, OPTION_FILE, AT(junit), "FILE",
+      .help = "Write a JUnit report: a test case per call and direction. An older report of this "
+              "name is replaced." },
+    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
+      .help = "The accuracy_checking_details CSV of an earlier run: say which failures are new, "
+              "still there or fixed, and exit with status 1 only for new ones." },
+    { { "timings" }, OPTION_FILE, AT(timings), "FILE",
+      .help = "Write the seconds that each call took in reference, device and comparison to a "
+              "new CSV file." },
+    { { "case-timeout" }, OPTION_SECONDS, AT(case_timeout_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000,
+      .help = "Longest time a kernel or worker may take for a call, 60 by default; 0 for no "
+              "limit. The backends cpu and recorded have none." },
+    { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_choices,
+      .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
+              "row, or for speed inside this one." },
+    { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
+      .help = "When going on with a run, go back to the first call whose kernel crashed or hung "
+              "and repeat everything from there; otherwise such a call keeps its error row." },
+    { { "j", "jit_compile" }, OPTION_FLAG, AT(jit_compile),
+      .help = "Handed to the device: let an NPU compile operators just in time." },
+    { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
+    { { "color" }, OPTION_CHOICE, AT(color), "WHEN", .choices = color_choices,
+      .help = "Colors in the summary; auto: on a terminal." },
+    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
+      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
+              "everybody or are larger than their kind should be." },
+    { .names = { NULL } },
+};
+
+static const struct run_options defaults = {
+    .out_path = "./",
+    .backend = "cpu",
+    .seed = 1234,
+    .case_timeout_s = 60,
+    .isolate = "process",
+    .color = "auto",
+};
+
+static const char *const aliases[] = { "multi_run_ut", "acc_check", "multi_acc_check", NULL };
+
+const struct command run_command = {
+    .word = "run_ut",
+    .aliases = aliases,
+    .summary = "check every API call of a dump (the default command)",
+    .text = "Give every recorded API call its inputs back, compute what it should return with a "
+            "proven bound on the error, ask the device what it does return, and write for each "
+            "output and gradient whether the difference is what honest rounding explains.\n\n"
+            "The verdicts go to accuracy_checking_result_{timestamp}.csv, one row per call, and "
+            "accuracy_checking_details_{timestamp}.csv, one row per output and gradient, in the "
+            "order of the dump.",
+    .options = rows,
+    .bytes = sizeof(struct run_options),
+    .defaults = &defaults,
+    .run = run_checks,
+};

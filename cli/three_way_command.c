@@ -1,0 +1,258 @@
+#include "cli/three_way_command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "report/ci_reports.h"
+#include "compare/details.h"
+#include "standards/three_way/three_way.h"
+
+struct compare_options {
+    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline;
+    bool trust_files;
+};
+
+/* ---- output files ----------------------------------------------------------------------- */
+
+enum { PRECISION = 14, STAMP_BYTES = 16, SECONDS_TRIED = 60 };
+
+struct output_files {
+    char *result_path, *details_path;
+    struct file result, details;
+    bool result_exists, details_exists; /* created by us */
+};
+#define OUTPUT_FILES_NONE ((struct output_files){ .result = FILE_NONE, .details = FILE_NONE })
+
+static char *output_path(const char *directory, const char *kind, const char *stamp)
+{
+    const char *slash = *directory && directory[strlen(directory) - 1] == '/' ? "" : "/";
+    size_t bytes =
+        strlen(directory) + strlen(kind) + STAMP_BYTES + sizeof "/api_precision_compare__.csv";
+    char *path = memory_allocate(bytes);
+    if (path)
+        (void)snprintf(path, bytes, "%s%sapi_precision_compare_%s_%s.csv", directory, slash, kind,
+                       stamp);
+    return path;
+}
+
+static void close_files(struct output_files *files)
+{
+    (void)file_close(&files->result);
+    (void)file_close(&files->details);
+    memory_release(files->result_path);
+    memory_release(files->details_path);
+    *files = OUTPUT_FILES_NONE;
+}
+
+/* Take away what a failed comparison left: half a file would pass for a whole one. */
+static void discard_files(struct output_files *files)
+{
+    if (files->details_exists) (void)file_remove(files->details_path);
+    if (files->result_exists) (void)file_remove(files->result_path);
+    close_files(files);
+}
+
+/* Create both files for the second `when`; a file of that name is somebody else's. */
+static struct status create_at(struct output_files *out, const char *directory, time_t when)
+{
+    char stamp[STAMP_BYTES];
+    struct tm local;
+
+    *out = OUTPUT_FILES_NONE;
+    if (!localtime_r(&when, &local) || !strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local))
+        return status_error(STATUS_IO, "the local time cannot be told");
+    out->result_path = output_path(directory, "result", stamp);
+    out->details_path = output_path(directory, "details", stamp);
+    struct status status = status_no_memory(0);
+    if (out->result_path && out->details_path) status = file_create(&out->result, out->result_path);
+    out->result_exists = !status.code;
+    if (!status.code) status = file_create(&out->details, out->details_path);
+    out->details_exists = !status.code;
+    if (status.code) discard_files(out);
+    return status;
+}
+
+/* Files of this second, or of the next that is free: two comparisons may start at once. */
+static struct status create_files(struct output_files *out, const char *directory)
+{
+    time_t now = time(NULL);
+    TRY(file_make_directories(directory));
+    struct status status = create_at(out, directory, now);
+    for (int later = 1; file_already_exists(status) && later < SECONDS_TRIED; later++)
+        status = create_at(out, directory, now + later);
+    return status;
+}
+
+/* ---- what the user sees ----------------------------------------------------------------- */
+
+static void warn_about_rows(const struct compare_options *options,
+                            const struct compare_counts *counts)
+{
+    if (counts->npu_torn)
+        fprintf(stderr, "warning: the last row of %s is cut off; it is left out\n", options->npu);
+    if (counts->gpu_torn)
+        fprintf(stderr, "warning: the last row of %s is cut off; it is left out\n", options->gpu);
+    if (counts->assumed_zero)
+        fprintf(stderr,
+                "warning: %llu rows lack numbers of the benchmark standard, which profile %s "
+                "takes as 0, so that they may pass unseen\n",
+                (unsigned long long)counts->assumed_zero, options->profile);
+}
+
+static void print_counts(const struct compare_counts *counts)
+{
+    static const char *const directions[] = { "forward", "backward" };
+
+    printf("%llu NPU rows, %llu GPU rows, %llu APIs\n", (unsigned long long)counts->npu_rows,
+           (unsigned long long)counts->gpu_rows, (unsigned long long)counts->apis);
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t *n = counts->verdicts[i];
+        printf("%-8s  %llu pass, %llu warning, %llu error, %llu SKIP, %llu without\n",
+               directions[i], (unsigned long long)n[VERDICT_PASS],
+               (unsigned long long)n[VERDICT_WARNING], (unsigned long long)n[VERDICT_ERROR],
+               (unsigned long long)n[VERDICT_SKIP], (unsigned long long)n[VERDICT_BLANK]);
+    }
+    if (counts->only_npu + counts->only_gpu + counts->repeated)
+        printf("not compared: %llu rows only in the NPU file, %llu only in the GPU file, %llu "
+               "repeated\n",
+               (unsigned long long)counts->only_npu, (unsigned long long)counts->only_gpu,
+               (unsigned long long)counts->repeated);
+}
+
+static bool has_failures(const struct compare_counts *counts, const char *fail_on)
+{
+    uint64_t failures = counts->verdicts[0][VERDICT_ERROR] + counts->verdicts[1][VERDICT_ERROR];
+    if (fail_on && strcmp(fail_on, "warning") == 0)
+        failures += counts->verdicts[0][VERDICT_WARNING] + counts->verdicts[1][VERDICT_WARNING];
+    return failures != 0;
+}
+
+/* ---- the command ------------------------------------------------------------------------ */
+
+static struct status load_rules(struct three_way_rules **rules,
+                                const struct compare_options *options)
+{
+    char *text = NULL;
+    size_t bytes;
+    if (options->thresholds)
+        TRY(file_read_text(&text, &bytes, options->thresholds, options->trust_files));
+    struct status status =
+        three_way_rules_load(rules, options->profile, options->thresholds, text);
+    memory_release(text);
+    return status;
+}
+
+static struct status compare_into(struct output_files *files, struct compare_counts *counts,
+                                  const struct compare_request *request)
+{
+    struct compare_table *table = NULL;
+    struct status status = compare_run(&table, counts, &files->details, request);
+    if (!status.code) status = compare_write_results(&files->result, table);
+    compare_release(table);
+    if (!status.code) status = file_close(&files->details);
+    if (!status.code) status = file_close(&files->result);
+    return status;
+}
+
+static struct status report(int *exit_status, const struct compare_options *options,
+                            const struct compare_counts *counts, const char *details_path)
+{
+    struct ci_options ci = { .junit = options->junit,
+                             .baseline = options->baseline,
+                             .fail_on = options->fail_on,
+                             .trust_files = options->trust_files };
+    warn_about_rows(options, counts);
+    print_counts(counts);
+    return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare",
+                     has_failures(counts, options->fail_on));
+}
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct compare_options *options = values;
+    struct three_way_rules *rules;
+    struct output_files files;
+    struct compare_counts counts;
+
+    TRY(load_rules(&rules, options));
+    struct status status = create_files(&files, options->out_path);
+    if (!status.code) {
+        printf("Compare task result will be saved in %s\n", files.result_path);
+        printf("Compare task detail will be saved in %s\n", files.details_path);
+        struct compare_request request = { .npu_path = options->npu,
+                                           .gpu_path = options->gpu,
+                                           .trust_files = options->trust_files,
+                                           .rules = rules,
+                                           .precision = PRECISION };
+        status = compare_into(&files, &counts, &request);
+        if (status.code) {
+            discard_files(&files);
+        } else {
+            /* The files stay when a report about them cannot be made. */
+            status = report(exit_status, options, &counts, files.details_path);
+            close_files(&files);
+        }
+    }
+    three_way_rules_release(rules);
+    return status;
+}
+
+static const char *const *verdict_choices(void)
+{
+    static const char *const choices[] = { "error", "warning", NULL };
+    return choices;
+}
+
+#define AT(member) .offset = offsetof(struct compare_options, member)
+
+static const struct option_row rows[] = {
+    { { "npu", "npu_csv_path" }, OPTION_FILE, AT(npu), "FILE", .required = true,
+      .suffix = ".csv",
+      .help = "The accuracy_checking_details CSV of the NPU run." },
+    { { "gpu", "gpu_csv_path" }, OPTION_FILE, AT(gpu), "FILE", .required = true,
+      .suffix = ".csv",
+      .help = "The accuracy_checking_details CSV of the GPU run, on the same dump." },
+    { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
+      .help = "Where the two result files go; created when it does not exist. The working "
+              "directory by default." },
+    { { "profile" }, OPTION_CHOICE, AT(profile), "NAME", .choices = three_way_profiles,
+      .help = "The rules of the verdicts; doc by default." },
+    { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
+      .help = "A JSON file with rules of your own over those of the profile, in the form of "
+              "config/three_way.json." },
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+      .help = "Exit with status 1 when an API has this verdict or a worse one. Without it "
+              "verdicts do not change the exit status." },
+    { { "junit" }, OPTION_FILE, AT(junit), "FILE",
+      .help = "Write a JUnit report: a test case per API and direction. An older report of this "
+              "name is replaced." },
+    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
+      .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
+              "there or fixed, and exit with status 1 only for new ones." },
+    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
+      .help = "Read files that are links, belong to another user, may be written by others or "
+              "are larger than usual." },
+    { .names = { NULL } },
+};
+
+static const struct compare_options defaults = { .out_path = ".", .profile = "doc" };
+
+const struct command compare_command = {
+    .word = "api_precision_compare",
+    .summary = "judge an NPU run by a GPU run",
+    .text = "Reads the details files of an NPU run and of a GPU run of the same dump, compares "
+            "the errors that both have against the reference, and writes "
+            "api_precision_compare_result_{timestamp}.csv (one row per API) and "
+            "api_precision_compare_details_{timestamp}.csv (one row per output).\n\n"
+            "Rows are joined by name, in any order. A row that only one file has, or that a file "
+            "has twice, becomes a SKIP row that says so. Files of msprobe and of probe-ut may be "
+            "mixed.",
+    .options = rows,
+    .bytes = sizeof(struct compare_options),
+    .defaults = &defaults,
+    .run = run,
+};

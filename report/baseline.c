@@ -1,0 +1,110 @@
+#include "report/baseline.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/text_table.h"
+#include "results/verdict_file.h"
+
+/* Verdicts of the rows of one name in both files; a name can have several, of which the worst
+ * counts. */
+struct seen {
+    unsigned char old, new; /* bits 1 << verdict */
+};
+
+struct comparing {
+    struct text_table names;
+    struct seen *seen;
+    size_t capacity;
+    bool reading_old;
+};
+
+static struct status note_row(void *context, const struct verdict_row *row)
+{
+    struct comparing *c = context;
+    uint32_t number;
+
+    TRY(text_table_add(&number, NULL, &c->names, row->name.bytes, row->name.length));
+    if (number >= c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 1024;
+        struct seen *seen = memory_resize(c->seen, capacity * sizeof *seen);
+        if (!seen) return status_no_memory(capacity * sizeof *seen);
+        memset(seen + c->capacity, 0, (capacity - c->capacity) * sizeof *seen);
+        c->seen = seen;
+        c->capacity = capacity;
+    }
+    unsigned char bit = (unsigned char)(1u << row->verdict);
+    if (c->reading_old) c->seen[number].old |= bit;
+    else c->seen[number].new |= bit;
+    return status_ok();
+}
+
+static struct status add_change(struct baseline *out, enum baseline_change change,
+                                const char *name)
+{
+    size_t place = out->counts[change]++;
+    if (place >= BASELINE_SHOWN) return status_ok();
+    out->names[change][place] = memory_copy_string(name);
+    if (!out->names[change][place]) return status_no_memory(strlen(name));
+    text_tidy(out->names[change][place]); /* it will be printed, and comes from a file */
+    return status_ok();
+}
+
+static struct status sort_rows(struct baseline *out, const struct comparing *c, bool warnings)
+{
+    const unsigned failing = 1u << VERDICT_ERROR | (warnings ? 1u << VERDICT_WARNING : 0);
+    const unsigned judged = failing | 1u << VERDICT_PASS | 1u << VERDICT_WARNING;
+
+    for (uint32_t i = 0; i < c->names.count; i++) {
+        bool failed = c->seen[i].old & failing, fails = c->seen[i].new & failing;
+        if (!failed && !fails) continue;
+        enum baseline_change change = BASELINE_GONE;
+        if (fails) change = failed ? BASELINE_STILL : BASELINE_NEW;
+        else if (c->seen[i].new & judged) change = BASELINE_FIXED;
+        TRY(add_change(out, change, text_table_get(&c->names, i, NULL)));
+    }
+    return status_ok();
+}
+
+struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
+                               bool warnings, bool trust_files)
+{
+    struct comparing c = { 0 };
+    struct baseline baseline = { 0 };
+
+    TRY(text_table_create(&c.names));
+    struct status status = verdict_file_read(new_path, true, note_row, &c);
+    c.reading_old = true;
+    if (!status.code) status = verdict_file_read(old_path, trust_files, note_row, &c);
+    if (!status.code) status = sort_rows(&baseline, &c, warnings);
+    text_table_release(&c.names);
+    memory_release(c.seen);
+    if (status.code) baseline_release(&baseline);
+    else *out = baseline;
+    return status;
+}
+
+void baseline_print(FILE *out, const struct baseline *baseline)
+{
+    static const char *const words[] = { [BASELINE_NEW] = "new failures",
+                                         [BASELINE_STILL] = "still failing",
+                                         [BASELINE_FIXED] = "fixed",
+                                         [BASELINE_GONE] = "failed before, not judged now" };
+    fprintf(out, "\nsince the baseline\n");
+    for (size_t change = 0; change < BASELINE_CHANGES; change++) {
+        size_t count = baseline->counts[change];
+        fprintf(out, "  %-30s %zu\n", words[change], count);
+        if (change == BASELINE_STILL) continue; /* known: the number is enough */
+        for (size_t i = 0; i < count && i < BASELINE_SHOWN; i++)
+            fprintf(out, "    %s\n", baseline->names[change][i]);
+        if (count > BASELINE_SHOWN) fprintf(out, "    and %zu more\n", count - BASELINE_SHOWN);
+    }
+}
+
+void baseline_release(struct baseline *baseline)
+{
+    for (size_t change = 0; change < BASELINE_CHANGES; change++) {
+        for (size_t i = 0; i < BASELINE_SHOWN; i++) memory_release(baseline->names[change][i]);
+    }
+    *baseline = (struct baseline){ 0 };
+}

@@ -1,0 +1,33 @@
+/* Progress of a run: one line that is redrawn on a terminal (done, failing so far, calls a
+ * second, time left), one line per tenth in a log.
+ */
+#ifndef PROBE_REPORT_PROGRESS_H
+#define PROBE_REPORT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct progress {
+    FILE *out;
+    bool enabled, terminal, drawn;
+    size_t total;   /* calls of the run, those of an earlier part included */
+    size_t earlier; /* calls that were done before */
+    size_t done, failing;
+    int tenth;      /* last one reported in a log */
+    double started_s, drawn_s;
+};
+
+void progress_start(struct progress *progress, FILE *out, bool enabled, size_t total,
+                    size_t earlier, size_t failing, double now_s);
+
+/* One more call is done. */
+void progress_count(struct progress *progress, bool failing);
+
+/* Show what has changed; on a terminal at most five times a second. */
+void progress_show(struct progress *progress, double now_s);
+
+/* Take the line off the terminal. */
+void progress_end(struct progress *progress);
+
+#endif

@@ -1,0 +1,146 @@
+#include "results/details_file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* A header without blanks and in lower case, as far as ASCII goes: the documents write
+ * "inf / nan 错误率", "API name" and "message" where the files have "inf/nan错误率", "API Name"
+ * and "Message". */
+static void normalize(char *out, size_t bytes, const char *text, size_t length)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 1 < bytes; i++) {
+        char c = text[i];
+        if (c == ' ' || c == '\t') continue;
+        out[used++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    out[used] = '\0';
+}
+
+enum { HEADER_BYTES = 128 };
+
+size_t details_find_column(const struct csv_row *header, const char *name)
+{
+    char wanted[HEADER_BYTES], found[HEADER_BYTES];
+    normalize(wanted, sizeof wanted, name, strlen(name));
+    for (size_t i = 0; i < header->count; i++) {
+        normalize(found, sizeof found, header->cells[i].bytes, header->cells[i].length);
+        if (strcmp(found, wanted) == 0) return i;
+    }
+    return SIZE_MAX;
+}
+
+static void find_columns(struct details_file *details, const struct csv_row *header)
+{
+    details->columns = header->count;
+    for (size_t column = 0; column < COLUMN_COUNT; column++)
+        details->places[column] = details_find_column(header, details_headers[column]);
+}
+
+static struct status check_columns(const struct details_file *details,
+                                   const enum details_column *required, size_t count)
+{
+    char missing[400] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (details->places[required[i]] != SIZE_MAX || used >= sizeof missing) continue;
+        int added = snprintf(missing + used, sizeof missing - used, "%s%s", used ? ", " : "",
+                             details_headers[required[i]]);
+        if (added > 0) used += (size_t)added;
+    }
+    if (!used) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "the following columns are missing in %s: %s",
+                        details->file.path, missing);
+}
+
+static struct status read_header(struct details_file *details,
+                                 const enum details_column *required, size_t count)
+{
+    struct csv_row header;
+    bool more;
+
+    TRY(csv_open_file(&details->reader, &details->file, NULL));
+    TRY(csv_next(&details->reader, &header, &more));
+    if (!more)
+        return status_error(STATUS_BAD_INPUT, "%s is empty; a details file starts with a header",
+                            details->file.path);
+    find_columns(details, &header);
+    return check_columns(details, required, count);
+}
+
+struct status details_file_open(struct details_file *out, const char *path, bool trust_files,
+                                const enum details_column *required, size_t count)
+{
+    *out = DETAILS_FILE_NONE;
+    TRY(file_open_read(&out->file, path, trust_files));
+    struct status status = read_header(out, required, count);
+    if (status.code) details_file_close(out);
+    return status;
+}
+
+struct status details_file_next(struct details_file *details, struct details_row *row, bool *more)
+{
+    struct csv_row csv;
+
+    TRY(csv_next(&details->reader, &csv, more));
+    if (!*more) return status_ok();
+    if (csv.torn && csv.count < details->columns) {
+        details->torn = true;
+        *more = false;
+        return status_ok();
+    }
+    for (size_t column = 0; column < COLUMN_COUNT; column++) {
+        size_t place = details->places[column];
+        row->cells[column] = place < csv.count ? csv.cells[place] : (struct csv_text){ "", 0 };
+    }
+    row->number = csv.number;
+    row->overlong = csv.count > details->columns;
+    details->rows++;
+    return status_ok();
+}
+
+void details_file_close(struct details_file *details)
+{
+    csv_close(&details->reader);
+    (void)file_close(&details->file); /* nothing was written */
+}
+
+enum verdict details_verdict(struct csv_text cell)
+{
+    while (cell.length && cell.bytes[cell.length - 1] == ' ') cell.length--;
+    while (cell.length && *cell.bytes == ' ') cell.bytes++, cell.length--;
+    for (enum verdict verdict = VERDICT_PASS; verdict <= VERDICT_SKIP; verdict++) {
+        const char *name = verdict_name(verdict);
+        if (strlen(name) == cell.length && strncasecmp(name, cell.bytes, cell.length) == 0)
+            return verdict;
+    }
+    return VERDICT_BLANK;
+}
+
+bool row_name_split(struct row_name *out, struct csv_text text)
+{
+    enum { MOST_SEGMENTS = 7 };
+    size_t begin[MOST_SEGMENTS + 1] = { 0 }, n = 1; /* where each segment begins */
+
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.bytes[i] != '.') continue;
+        if (n == MOST_SEGMENTS) return false;
+        begin[n++] = i + 1;
+    }
+    if (n < MOST_SEGMENTS - 1) return false;
+    begin[n] = text.length + 1;
+    struct csv_text segment[MOST_SEGMENTS];
+    for (size_t i = 0; i < n; i++) {
+        segment[i] = (struct csv_text){ text.bytes + begin[i], begin[i + 1] - begin[i] - 1 };
+        if (!segment[i].length) return false;
+    }
+    out->backward = csv_text_equal(segment[n - 3], "backward");
+    if (!out->backward && !csv_text_equal(segment[n - 3], "forward")) return false;
+    if (!csv_text_equal(segment[n - 2], "output")) return false;
+    out->index = segment[n - 1];
+    out->full_name = (struct csv_text){ text.bytes, begin[n - 3] - 1 };
+    out->api = (struct csv_text){ segment[1].bytes, begin[n - 4] - begin[1] - 1 };
+    return true;
+}

@@ -1,0 +1,251 @@
+#include "results/evidence.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "formats/json_tree.h"
+#include "results/judged_json.h"
+#include "cli/run_options.h"
+#include "results/text_out.h"
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static struct status add_notes(cJSON *line, const struct generate_notes *notes)
+{
+    cJSON *list = cJSON_AddArrayToObject(line, "inputs");
+    if (!list) return status_no_memory(0);
+    for (size_t i = 0; i < notes->count; i++) {
+        cJSON *text = cJSON_CreateString(notes->lines[i]);
+        if (!text || !cJSON_AddItemToArray(list, text)) return status_no_memory(0);
+    }
+    return status_ok();
+}
+
+/* A word as a POSIX shell takes it: as it is, or between single quotes. */
+static void append_word(struct text_out *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (*word && strspn(word, plain) == strlen(word)) {
+        text_out_string(out, word);
+        return;
+    }
+    text_out_string(out, "'");
+    for (; *word; word++)
+        if (*word == '\'') text_out_string(out, "'\\''");
+        else text_out_bytes(out, word, 1);
+    text_out_string(out, "'");
+}
+
+/* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
+static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
+{
+    struct text_out command = { .status.code = STATUS_OK };
+    text_out_string(&command, repeat);
+    append_word(&command, call);
+    text_out_bytes(&command, "", 1);
+    struct status status = command.status;
+    if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.text.data))
+        status = status_no_memory(0);
+    csv_buffer_release(&command.text);
+    return status;
+}
+
+static struct status build_line(cJSON *line, const struct judged *judged, const char *repeat, const char *call,
+                                const struct generate_notes *notes, double rounding)
+{
+    bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) &&
+              cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict));
+    if (ok && judged->verdict != VERDICT_PASS)
+        ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
+    if (!ok) return status_no_memory(0);
+    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
+    TRY(judged_json_add_evidence(line, judged));
+    if (rounding >= 0 && !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
+        return status_no_memory(0);
+    return notes && notes->count ? add_notes(line, notes) : status_ok();
+}
+
+struct status evidence_append(struct csv_buffer *out, const struct judged *judged, const char *repeat,
+                              const char *call, const struct generate_notes *notes, double rounding)
+{
+    cJSON *line = cJSON_CreateObject();
+    struct status status = line ? build_line(line, judged, repeat, call, notes, rounding) : status_no_memory(0);
+    char *text = status.code ? NULL : cJSON_PrintUnformatted(line);
+    if (!status.code && !text) status = status_no_memory(0);
+    if (!status.code) status = csv_append_bytes(out, text, strlen(text));
+    if (!status.code) status = csv_append_bytes(out, "\n", 1);
+    cJSON_free(text);
+    cJSON_Delete(line);
+    return status;
+}
+
+/* ---- going on with a run ---------------------------------------------------------------------- */
+
+/* The next whole line: *end is the offset behind it. False at the end or for a torn line. */
+static struct status next_line(bool *whole, uint64_t *end, struct evidence_reader *reader)
+{
+    size_t length = 0;
+    *whole = false;
+    for (;;) {
+        if (reader->at == reader->have) {
+            TRY(file_read_at(&reader->have, reader->file, reader->chunk, sizeof reader->chunk,
+                             reader->offset));
+            reader->at = 0;
+            if (!reader->have) return status_ok();
+            reader->offset += reader->have;
+        }
+        char c = reader->chunk[reader->at++];
+        if (c == '\n') break;
+        if (length + 1 < sizeof reader->start) reader->start[length++] = c;
+    }
+    reader->start[length] = '\0';
+    *end = reader->offset - (reader->have - reader->at);
+    *whole = true;
+    return status_ok();
+}
+
+/* The row name in {"name":"...", as this program writes it. */
+static bool line_name(struct csv_text *name, const char *start)
+{
+    static const char prefix[] = "{\"name\":\"";
+    if (strncmp(start, prefix, sizeof prefix - 1) != 0) return false;
+    name->bytes = start + sizeof prefix - 1;
+    const char *quote = strchr(name->bytes, '"');
+    if (!quote) return false;
+    name->length = (size_t)(quote - name->bytes);
+    return true;
+}
+
+struct status evidence_next(struct evidence_reader *reader, bool *whole, struct csv_text *name,
+                            uint64_t *end)
+{
+    TRY(next_line(whole, end, reader));
+    if (*whole) *whole = line_name(name, reader->start);
+    return status_ok();
+}
+
+/* ---- the command ---------------------------------------------------------------------------------- */
+
+static void append_option(struct text_out *out, const char *name, const char *value)
+{
+    if (!value) return;
+    text_out_string(out, " ");
+    text_out_string(out, name);
+    text_out_string(out, " ");
+    append_word(out, value);
+}
+
+struct status evidence_repeat_command(char **out, const struct run_options *options)
+{
+    struct text_out text = { .status.code = STATUS_OK };
+    char seed[32];
+    (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    text_out_string(&text, "probe-ut case");
+    append_option(&text, "-api_info", options->api_info);
+    append_option(&text, "--backend", strcmp(options->backend, "cpu") ? options->backend : NULL);
+    append_option(&text, "--profile", options->profile);
+    append_option(&text, "--thresholds", options->thresholds);
+    append_option(&text, "--config_path", options->config_path);
+    append_option(&text, "--seed", options->seed != 1234 ? seed : NULL);
+    text_out_bytes(&text, " --name ", sizeof " --name ");
+    if (text.status.code) csv_buffer_release(&text.text);
+    else *out = text.text.data;
+    return text.status;
+}
+
+/* ---- for a reader ------------------------------------------------------------------------------------ */
+
+static void print_value(FILE *out, const cJSON *item)
+{
+    if (cJSON_IsString(item)) fprintf(out, "%s", item->valuestring);
+    else if (cJSON_IsBool(item)) fprintf(out, "%s", cJSON_IsTrue(item) ? "yes" : "no");
+    else if (cJSON_IsNumber(item)) fprintf(out, "%.9g", item->valuedouble);
+}
+
+/* Bars of up to 40 characters. */
+static void print_histogram(FILE *out, const cJSON *histogram)
+{
+    double most = 1;
+    const cJSON *bin;
+    cJSON_ArrayForEach(bin, histogram) if (bin->valuedouble > most) most = bin->valuedouble;
+    fprintf(out, "  error in ulp\n");
+    cJSON_ArrayForEach(bin, histogram)
+    {
+        int bar = (int)(40 * bin->valuedouble / most + 0.5);
+        fprintf(out, "    %-12s %10.0f  ", bin->string, bin->valuedouble);
+        for (int i = 0; i < (bar ? bar : 1); i++) fputc('#', out);
+        fputc('\n', out);
+    }
+}
+
+static void print_limits(FILE *out, const cJSON *limits)
+{
+    const cJSON *limit;
+    cJSON_ArrayForEach(limit, limits)
+    {
+        const cJSON *metric = cJSON_GetObjectItem(limit, "metric");
+        fprintf(out, "  %-28s ", cJSON_IsString(metric) ? metric->valuestring : "");
+        print_value(out, cJSON_GetObjectItem(limit, "value"));
+        fprintf(out, ", limit ");
+        print_value(out, cJSON_GetObjectItem(limit, "limit"));
+        fprintf(out, "%s\n", cJSON_IsTrue(cJSON_GetObjectItem(limit, "holds")) ? "" : "   <- broken");
+    }
+}
+
+static void print_evidence(FILE *out, const cJSON *evidence)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, evidence)
+    {
+        if (!strcmp(item->string, "limits")) {
+            print_limits(out, item);
+        } else if (!strcmp(item->string, "ulp histogram")) {
+            print_histogram(out, item);
+        } else if (cJSON_IsObject(item)) {
+            const cJSON *part;
+            fprintf(out, "  %-28s ", item->string);
+            cJSON_ArrayForEach(part, item)
+            {
+                fprintf(out, "%s%s ", part == item->child ? "" : ", ", part->string);
+                print_value(out, part);
+            }
+            fputc('\n', out);
+        } else {
+            fprintf(out, "  %-28s ", item->string);
+            print_value(out, item);
+            fputc('\n', out);
+        }
+    }
+}
+
+/* The lines of a message, blank ones left out. */
+static void print_lines(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (strspn(text, " ") < length) fprintf(out, "  %.*s\n", (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+struct status evidence_print(FILE *out, const char *line, size_t length)
+{
+    cJSON *json;
+    TRY(json_tree_parse(&json, NULL, line, length));
+    const cJSON *name = cJSON_GetObjectItem(json, "name"), *verdict = cJSON_GetObjectItem(json, "verdict");
+    const cJSON *message = cJSON_GetObjectItem(json, "message"), *note;
+    const cJSON *rounding = cJSON_GetObjectItem(json, "error over what rounding explains");
+    fprintf(out, "%s: %s\n", cJSON_IsString(name) ? name->valuestring : "",
+            cJSON_IsString(verdict) ? verdict->valuestring : "");
+    if (cJSON_IsString(message)) print_lines(out, message->valuestring);
+    print_evidence(out, cJSON_GetObjectItem(json, "evidence"));
+    if (rounding) {
+        fprintf(out, "  %-28s ", "error / explained by rounding");
+        print_value(out, rounding);
+        fputc('\n', out);
+    }
+    cJSON_ArrayForEach(note, cJSON_GetObjectItem(json, "inputs"))
+        fprintf(out, "  input: %s\n", note->valuestring);
+    cJSON_Delete(json);
+    return status_ok();
+}

@@ -1,0 +1,357 @@
+#include "results/result_files.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/memory.h"
+#include "results/resume.h"
+#include "standards/judge.h"
+
+const char *const result_headers[RESULT_COLUMNS] = { "API name", "Forward Test Success",
+                                                     "Backward Test Success", "Message" };
+
+enum { TIMESTAMPS_TRIED = 3600 };
+
+const char *call_order_name(const struct call_order *order, size_t i)
+{
+    return dump_name(order->dump, order->positions[i]);
+}
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static char *join_name(const char *directory, const char *kind, const char *timestamp,
+                       const char *suffix)
+{
+    size_t bytes = strlen(directory) + strlen(kind) + strlen(timestamp) + strlen(suffix) +
+                   sizeof "/accuracy_checking__";
+    char *name = memory_allocate(bytes);
+    size_t length = strlen(directory);
+    const char *slash = length && directory[length - 1] == '/' ? "" : "/";
+    if (name)
+        (void)snprintf(name, bytes, "%s%saccuracy_checking_%s_%s%s", directory, slash, kind,
+                       timestamp, suffix);
+    return name;
+}
+
+static void free_names(struct result_files *files)
+{
+    memory_release(files->result_path);
+    memory_release(files->details_path);
+    memory_release(files->evidence_path);
+    memory_release(files->run_path);
+    files->result_path = files->details_path = files->evidence_path = files->run_path = NULL;
+}
+
+static struct status make_names(struct result_files *files, const char *directory,
+                                const char *timestamp)
+{
+    free_names(files);
+    memcpy(files->timestamp, timestamp, TIMESTAMP_DIGITS);
+    files->timestamp[TIMESTAMP_DIGITS] = '\0';
+    files->result_path = join_name(directory, "result", files->timestamp, ".csv");
+    files->details_path = join_name(directory, "details", files->timestamp, ".csv");
+    files->evidence_path = join_name(directory, "evidence", files->timestamp, ".jsonl");
+    files->run_path = join_name(directory, "run", files->timestamp, ".json");
+    if (files->result_path && files->details_path && files->evidence_path && files->run_path)
+        return status_ok();
+    return status_no_memory(0);
+}
+
+/* ---- headers ---------------------------------------------------------------------------- */
+
+static struct status write_header(const struct file *file, const char *const *cells,
+                                  size_t count)
+{
+    struct csv_buffer text = { 0 };
+    struct status status = csv_append_mark(&text);
+    if (!status.code) status = csv_append_row(&text, cells, count);
+    if (!status.code) status = file_write_all(file, text.data, text.length);
+    csv_buffer_release(&text);
+    return status;
+}
+
+static struct status write_headers(struct result_files *files)
+{
+    TRY(write_header(&files->details, details_headers, COLUMN_COUNT));
+    return write_header(&files->result, result_headers, RESULT_COLUMNS);
+}
+
+/* ---- a new run -------------------------------------------------------------------------- */
+
+/* Create both CSV files under one timestamp. A second that anything of this name has is taken:
+ * *taken is set then, and nothing of ours is left. */
+static struct status claim(struct result_files *files, bool *taken)
+{
+    *taken = false;
+    struct status status = file_create(&files->result, files->result_path);
+    if (status.code) {
+        *taken = file_already_exists(status);
+        return status;
+    }
+    status = file_create(&files->details, files->details_path);
+    *taken = status.code ? file_already_exists(status)
+                         : file_exists(files->run_path) || file_exists(files->evidence_path);
+    if (!*taken && !status.code) return file_lock(&files->result);
+    if (!status.code) {
+        (void)file_close(&files->details);
+        (void)file_remove(files->details_path);
+        status = status_error(STATUS_BAD_ARGUMENT, "%s exists", files->run_path);
+    }
+    (void)file_close(&files->result);
+    (void)file_remove(files->result_path);
+    return status;
+}
+
+static struct status claim_timestamp(struct result_files *files, const char *directory)
+{
+    time_t now = time(NULL);
+    struct status status = status_error(STATUS_INTERNAL, "no timestamp was tried");
+    for (int i = 0; i < TIMESTAMPS_TRIED; i++, now++) {
+        char timestamp[TIMESTAMP_DIGITS + 1];
+        struct tm local;
+        bool taken;
+        if (!localtime_r(&now, &local) ||
+            strftime(timestamp, sizeof timestamp, "%Y%m%d%H%M%S", &local) != TIMESTAMP_DIGITS)
+            return status_error(STATUS_IO, "the local time cannot be told");
+        TRY(make_names(files, directory, timestamp));
+        status = claim(files, &taken);
+        if (!taken) return status;
+    }
+    return status;
+}
+
+struct status result_files_create(struct result_files *out, const char *directory,
+                                  const struct run_record *record)
+{
+    struct result_files files = RESULT_FILES_NONE;
+    struct status status = file_make_directories(directory);
+    if (!status.code) status = claim_timestamp(&files, directory);
+    if (!status.code) status = run_record_write(record, files.run_path);
+    if (!status.code) status = file_create(&files.evidence, files.evidence_path);
+    if (!status.code) status = write_headers(&files);
+    if (status.code) {
+        (void)result_files_close(&files);
+        return status;
+    }
+    *out = files;
+    return status_ok();
+}
+
+/* ---- going on with a run ---------------------------------------------------------------- */
+
+/* The names of the other files from that of the result file. */
+static struct status derive_names(struct result_files *files, const char *result_path)
+{
+    static const char prefix[] = "accuracy_checking_result_";
+    const char *slash = strrchr(result_path, '/');
+    const char *base = slash ? slash + 1 : result_path;
+    const char *digits = base + sizeof prefix - 1;
+    bool named = !strncmp(base, prefix, sizeof prefix - 1);
+    for (int i = 0; named && i < TIMESTAMP_DIGITS; i++) named = isdigit((unsigned char)digits[i]);
+    if (!named || strcmp(digits + TIMESTAMP_DIGITS, ".csv"))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "%s: the file of -csv_path must have its first name, "
+                            "accuracy_checking_result_{14 digits}.csv", result_path);
+
+    size_t length = slash ? (size_t)(slash - result_path) : 0;
+    char *directory = memory_allocate(length + 2);
+    if (!directory) return status_no_memory(length + 2);
+    memcpy(directory, slash ? result_path : ".", slash ? length : 1);
+    directory[slash ? length : 1] = '\0';
+    if (slash && !length) memcpy(directory, "/", 2);
+    struct status status = make_names(files, directory, digits);
+    memory_release(directory);
+    return status;
+}
+
+static struct status open_for_resume(struct result_files *files, struct resume_notes *notes,
+                                     const char *result_path, bool trust_files)
+{
+    TRY(derive_names(files, result_path));
+    TRY(file_open_append(&files->result, files->result_path, trust_files));
+    TRY(file_lock(&files->result));
+    TRY(file_exists(files->evidence_path)
+            ? file_open_append(&files->evidence, files->evidence_path, trust_files)
+            : file_create(&files->evidence, files->evidence_path));
+    notes->details_were_missing = !file_exists(files->details_path);
+    if (notes->details_were_missing) return file_create(&files->details, files->details_path);
+    return file_open_append(&files->details, files->details_path, trust_files);
+}
+
+/* Is this our run? A process that died before it wrote its run file left two empty files, and
+ * those are as good as new. */
+static struct status check_record(struct result_files *files, struct resume_notes *notes,
+                                  const struct run_record *record, bool trust_files)
+{
+    uint64_t result_bytes, details_bytes;
+    if (file_exists(files->run_path)) return run_record_check(record, files->run_path, trust_files);
+    TRY(file_size(&result_bytes, &files->result));
+    TRY(file_size(&details_bytes, &files->details));
+    if (!result_bytes && !details_bytes) return run_record_write(record, files->run_path);
+    notes->no_run_file = true;
+    return status_ok();
+}
+
+static struct status copy_range(const struct file *to, const struct file *from,
+                                struct byte_range range)
+{
+    enum { CHUNK = 1 << 20 };
+    char *buffer = memory_allocate(CHUNK);
+    struct status status = buffer ? status_ok() : status_no_memory(CHUNK);
+    while (!status.code && range.begin < range.end) {
+        uint64_t left = range.end - range.begin;
+        size_t got = 0;
+        status = file_read_at(&got, from, buffer, left < CHUNK ? (size_t)left : CHUNK, range.begin);
+        if (!status.code && !got)
+            status = status_error(STATUS_IO, "%s became shorter while it was read", from->path);
+        if (!status.code) status = file_write_all(to, buffer, got);
+        range.begin += got;
+    }
+    memory_release(buffer);
+    return status;
+}
+
+/* A copy with the kept bytes only, put in the place of the file by one rename. */
+static struct status write_kept(struct file *copy, const struct file *file, const char *part,
+                                const struct kept_bytes *kept)
+{
+    if (file_exists(part)) TRY(file_remove(part));
+    TRY(file_create(copy, part));
+    TRY(file_lock(copy));
+    for (size_t i = 0; i < kept->count; i++) TRY(copy_range(copy, file, kept->items[i]));
+    TRY(file_sync(copy));
+    return file_rename(part, file->path);
+}
+
+static struct status rewrite(struct file *file, struct file *replaced,
+                             const struct kept_bytes *kept)
+{
+    size_t bytes = strlen(file->path) + sizeof ".part";
+    char *part = memory_allocate(bytes), *path = memory_copy_string(file->path);
+    struct file copy = FILE_NONE;
+    struct status status = part && path ? status_ok() : status_no_memory(bytes);
+    if (!status.code) {
+        (void)snprintf(part, bytes, "%s.part", file->path);
+        status = write_kept(&copy, file, part, kept);
+    }
+    if (status.code) {
+        (void)file_close(&copy);
+        if (part && file_exists(part)) (void)file_remove(part);
+        memory_release(path);
+    } else {
+        *replaced = *file;
+        *file = copy;
+        memory_release(file->path);
+        file->path = path;
+    }
+    memory_release(part);
+    return status;
+}
+
+static struct status cut_file(struct file *file, struct file *replaced, size_t *cut_bytes,
+                              const struct kept_bytes *kept)
+{
+    uint64_t size, stays = 0;
+    TRY(file_size(&size, file));
+    for (size_t i = 0; i < kept->count; i++) stays += kept->items[i].end - kept->items[i].begin;
+    *cut_bytes += (size_t)(size - stays);
+    if (size == stays) return status_ok();
+    assert(!kept->count || !kept->items[0].begin); /* the header comes first */
+    if (kept->count > 1) return rewrite(file, replaced, kept);
+    return file_truncate(file, stays);
+}
+
+/* The result file first: its rows are the commit marks, so at no moment may one stand there
+ * whose details rows are gone. */
+static struct status cut_files(struct result_files *files, struct resume_notes *notes,
+                               struct resume_scan *scan)
+{
+    struct file replaced_details = FILE_NONE;
+    struct status status =
+        cut_file(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
+    if (!status.code)
+        status = cut_file(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
+    if (!status.code && !scan->result.count) status = write_headers(files);
+    (void)file_close(&replaced_details);
+    return status;
+}
+
+/* The evidence last: no row needs it to be trusted while rows are still being cut. */
+static struct status cut_evidence(struct result_files *files, struct resume_notes *notes,
+                                  const struct resume_scan *scan)
+{
+    uint64_t size;
+    TRY(file_size(&size, &files->evidence));
+    if (size == scan->evidence_end) return status_ok();
+    notes->cut_bytes += (size_t)(size - scan->evidence_end);
+    return file_truncate(&files->evidence, scan->evidence_end);
+}
+
+static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
+                           const struct call_order *order, const struct resume_options *options)
+{
+    struct resume_scan scan = { .order = order, .retry_failed = options->retry_failed,
+                                .done = done, .visit = options->visit,
+                                .context = options->context };
+    struct status status =
+        notes->no_run_file ? resume_scan_named(&scan, &files->result, &files->details)
+                           : resume_scan_ordered(&scan, &files->result, &files->details,
+                                                 &files->evidence);
+    if (!status.code) status = cut_files(files, notes, &scan);
+    if (!status.code) status = cut_evidence(files, notes, &scan);
+    notes->kept = scan.kept;
+    memory_release(scan.result.items);
+    memory_release(scan.details.items);
+    return status;
+}
+
+struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
+                                  bool *done, const char *result_path,
+                                  const struct run_record *record,
+                                  const struct call_order *order,
+                                  const struct resume_options *options)
+{
+    struct result_files files = RESULT_FILES_NONE;
+    *notes = (struct resume_notes){ .no_run_file = false };
+    struct status status = open_for_resume(&files, notes, result_path, options->trust_files);
+    if (!status.code) status = check_record(&files, notes, record, options->trust_files);
+    if (!status.code) status = go_on(&files, notes, done, order, options);
+    if (status.code) {
+        (void)result_files_close(&files);
+        return status;
+    }
+    *out = files;
+    return status_ok();
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
+                                  const struct csv_buffer *details,
+                                  const struct csv_buffer *result)
+{
+    TRY(file_write_all(&files->evidence, evidence->data, evidence->length));
+    TRY(file_write_all(&files->details, details->data, details->length));
+    return file_write_all(&files->result, result->data, result->length);
+}
+
+struct status result_files_sync(struct result_files *files)
+{
+    TRY(file_sync(&files->evidence));
+    TRY(file_sync(&files->details));
+    return file_sync(&files->result);
+}
+
+struct status result_files_close(struct result_files *files)
+{
+    struct status details = file_close(&files->details);
+    struct status evidence = file_close(&files->evidence);
+    if (!details.code) details = evidence;
+    struct status result = file_close(&files->result);
+    (void)file_close(&files->replaced);
+    free_names(files);
+    return details.code ? details : result;
+}

@@ -1,0 +1,94 @@
+/* The files of a run: accuracy_checking_result_{ts}.csv, accuracy_checking_details_{ts}.csv,
+ * accuracy_checking_evidence_{ts}.jsonl and accuracy_checking_run_{ts}.json, with ts = local time as YYYYmmddHHMMSS.
+ *
+ * Rows stand in dump order. The evidence of a call is one append, all its details rows are the
+ * next, its result row comes last: a call counts as done when its result row is whole and its details rows are. A process
+ * may die at any byte; result_files_resume cuts both files back to the calls that are done, and
+ * going on from there gives the bytes of a run that never died. The file lock of the result file
+ * keeps a second process away for as long as the files are open.
+ */
+#ifndef PROBE_RESULTS_RESULT_FILES_H
+#define PROBE_RESULTS_RESULT_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/file.h"
+#include "core/status.h"
+#include "formats/csv.h"
+#include "formats/dump.h"
+#include "results/run_record.h"
+
+enum { TIMESTAMP_DIGITS = 14 };
+
+/* The calls of a run in the order of their rows: indices into the dump, ascending. */
+struct call_order {
+    const struct dump *dump;
+    size_t *positions; /* freed by the owner with memory_release */
+    size_t count;
+};
+
+const char *call_order_name(const struct call_order *order, size_t i);
+
+struct result_files {
+    char timestamp[TIMESTAMP_DIGITS + 1];
+    char *result_path, *details_path, *evidence_path, *run_path; /* owned */
+    struct file result, details, evidence;
+    struct file replaced; /* the result file before it was rewritten: its lock is kept too */
+};
+#define RESULT_FILES_NONE                                                                   \
+    ((struct result_files){ .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE,         \
+                            .replaced = FILE_NONE })
+
+/* What a resumed run found done. Texts of cells are lower-case verdicts as in the file. */
+struct resume_notes {
+    bool no_run_file;  /* a file of another tool: only the names of its rows are known */
+    size_t kept;       /* calls that stay as they are */
+    size_t cut_bytes;  /* of both files together */
+    bool details_were_missing;
+};
+
+/* Told of each call that is kept: its index in the order and its two verdict cells. */
+typedef void resume_visitor(void *context, size_t index, struct csv_text forward,
+                            struct csv_text backward);
+
+struct resume_options {
+    bool trust_files;
+    bool retry_failed; /* go on from the first call whose device crashed or hung */
+    resume_visitor *visit; /* or NULL */
+    void *context;
+};
+
+/* New files in `directory`, which is created; a timestamp that is taken moves to the next free
+ * second. The result file claims the timestamp, the run file is written next, then the headers. */
+struct status result_files_create(struct result_files *out, const char *directory,
+                                  const struct run_record *record);
+
+/* Go on with the files that belong to `result_path`.
+ *
+ *   notes   what was found; filled also when it warrants a warning only
+ *   done    order->count flags, all false on entry; set for the calls that are not run again
+ *   errors  STATUS_BAD_ARGUMENT: the file name is not that of a result file, another process
+ *           writes these files; STATUS_BAD_INPUT: a run that differs (names what), not such a file
+ */
+struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
+                                  bool *done, const char *result_path,
+                                  const struct run_record *record,
+                                  const struct call_order *order,
+                                  const struct resume_options *options);
+
+/* Append the rows of one call. */
+struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
+                                  const struct csv_buffer *details,
+                                  const struct csv_buffer *result);
+
+/* Make what was appended durable, details before result. */
+struct status result_files_sync(struct result_files *files);
+
+struct status result_files_close(struct result_files *files);
+
+/* Header rows. */
+enum { RESULT_COLUMNS = 4 };
+extern const char *const result_headers[RESULT_COLUMNS];
+
+#endif

@@ -1,0 +1,148 @@
+#include "results/run_record.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "formats/json_tree.h"
+
+struct status run_record_create(struct run_record *out)
+{
+    struct cJSON *object = cJSON_CreateObject();
+    if (!object) return status_no_memory(0);
+    out->object = object;
+    return status_ok();
+}
+
+void run_record_release(struct run_record *record)
+{
+    cJSON_Delete(record->object);
+    record->object = NULL;
+}
+
+/* Take `item` into the record; a NULL item is one that found no memory. */
+static struct status add(struct run_record *record, const char *key, struct cJSON *item)
+{
+    if (item && cJSON_AddItemToObject(record->object, key, item)) return status_ok();
+    cJSON_Delete(item);
+    return status_no_memory(0);
+}
+
+struct status run_record_add_text(struct run_record *record, const char *key, const char *text)
+{
+    return add(record, key, cJSON_CreateString(text));
+}
+
+struct status run_record_add_number(struct run_record *record, const char *key, double number)
+{
+    return add(record, key, cJSON_CreateNumber(number));
+}
+
+struct status run_record_add_flag(struct run_record *record, const char *key, int flag)
+{
+    return add(record, key, cJSON_CreateBool(flag));
+}
+
+struct status run_record_add_digest(struct run_record *record, const char *key, uint64_t digest)
+{
+    /* As text: a JSON number holds 53 bits only. */
+    char text[17];
+    (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)digest);
+    return run_record_add_text(record, key, text);
+}
+
+struct status run_record_add_texts(struct run_record *record, const char *key,
+                                   const char *const *texts, size_t count)
+{
+    struct cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; array && i < count; i++) {
+        struct cJSON *item = cJSON_CreateString(texts[i]);
+        if (!item || !cJSON_AddItemToArray(array, item)) {
+            cJSON_Delete(item);
+            cJSON_Delete(array);
+            return status_no_memory(0);
+        }
+    }
+    return add(record, key, array);
+}
+
+static struct status write_text(const char *path, const char *text)
+{
+    struct file file = FILE_NONE;
+    TRY(file_create(&file, path));
+    struct status status = file_write_all(&file, text, strlen(text));
+    if (!status.code) status = file_write_all(&file, "\n", 1);
+    if (!status.code) status = file_sync(&file);
+    struct status closed = file_close(&file);
+    return status.code ? status : closed;
+}
+
+struct status run_record_write(const struct run_record *record, const char *path)
+{
+    char *text = cJSON_Print(record->object);
+    size_t bytes = strlen(path) + sizeof ".part";
+    char *part = memory_allocate(bytes);
+    struct status status = text && part ? status_ok() : status_no_memory(0);
+
+    if (!status.code) {
+        (void)snprintf(part, bytes, "%s.part", path);
+        /* What a killed process left behind. */
+        if (file_exists(part)) status = file_remove(part);
+    }
+    if (!status.code) status = write_text(part, text);
+    if (!status.code) status = file_rename(part, path);
+    cJSON_free(text);
+    memory_release(part);
+    return status;
+}
+
+/* Appends to a list of differences, which may be cut. */
+static void note_difference(char *list, size_t bytes, const struct cJSON *then,
+                            const struct cJSON *now, const char *key)
+{
+    char *a = then ? cJSON_PrintUnformatted(then) : NULL;
+    char *b = now ? cJSON_PrintUnformatted(now) : NULL;
+    size_t used = strlen(list);
+    (void)snprintf(list + used, bytes - used, "%s%s was %.60s, is %.60s", used ? "; " : "", key,
+                   a ? a : "absent", b ? b : "absent");
+    cJSON_free(a);
+    cJSON_free(b);
+}
+
+static void find_differences(char *list, size_t bytes, const struct cJSON *then,
+                             const struct cJSON *now)
+{
+    const struct cJSON *item;
+    cJSON_ArrayForEach(item, now)
+    {
+        const struct cJSON *other = cJSON_GetObjectItemCaseSensitive(then, item->string);
+        if (!other || !cJSON_Compare(item, other, 1))
+            note_difference(list, bytes, other, item, item->string);
+    }
+    cJSON_ArrayForEach(item, then)
+    {
+        if (!cJSON_GetObjectItemCaseSensitive(now, item->string))
+            note_difference(list, bytes, item, NULL, item->string);
+    }
+}
+
+struct status run_record_check(const struct run_record *record, const char *path, int trust_files)
+{
+    char *text = NULL, list[400] = "";
+    size_t bytes;
+    TRY(file_read_text(&text, &bytes, path, trust_files != 0));
+    cJSON *then;
+    struct status status = json_tree_parse(&then, NULL, text, bytes);
+    memory_release(text);
+    if (status.code == STATUS_NO_MEMORY) return status;
+    if (!cJSON_IsObject(then)) {
+        cJSON_Delete(then);
+        return status_error(STATUS_BAD_INPUT, "%s is not a run file of this program", path);
+    }
+    find_differences(list, sizeof list, then, record->object);
+    cJSON_Delete(then);
+    if (!list[0]) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "%s is of a run that differs: %s", path, list);
+}

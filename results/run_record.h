@@ -1,0 +1,38 @@
+/* The run file accuracy_checking_run_{ts}.json: what a run was, as far as it decides the bytes of
+ * the result files. Resume and merge refuse to mix runs whose records differ.
+ */
+#ifndef PROBE_RESULTS_RUN_RECORD_H
+#define PROBE_RESULTS_RUN_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+struct cJSON;
+
+struct run_record {
+    struct cJSON *object; /* flat; every member is compared */
+};
+
+/* An empty record. */
+struct status run_record_create(struct run_record *out);
+void run_record_release(struct run_record *record);
+
+/* Add a member. */
+struct status run_record_add_text(struct run_record *record, const char *key, const char *text);
+struct status run_record_add_number(struct run_record *record, const char *key, double number);
+struct status run_record_add_flag(struct run_record *record, const char *key, int flag);
+struct status run_record_add_digest(struct run_record *record, const char *key, uint64_t digest);
+struct status run_record_add_texts(struct run_record *record, const char *key,
+                                   const char *const *texts, size_t count);
+
+/* Write the record to `path`, whole or not at all: a file beside it is renamed. */
+struct status run_record_write(const struct run_record *record, const char *path);
+
+/* Compare with the record in `path`. STATUS_BAD_INPUT names each member that differs, with both
+ * values. */
+struct status run_record_check(const struct run_record *record, const char *path,
+                               int trust_files);
+
+#endif

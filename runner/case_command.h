@@ -1,9 +1,0 @@
-/* probe-ut case: one call of a dump checked again, its evidence printed for a reader. */
-#ifndef PROBE_RUNNER_CASE_COMMAND_H
-#define PROBE_RUNNER_CASE_COMMAND_H
-
-#include "runner/options.h"
-
-extern const struct command case_command;
-
-#endif

@@ -1,0 +1,66 @@
+/* The messages of the worker protocol: one JSON value a line in each direction, tensors by their
+ * place in shared memory. docs/worker-protocol.md is the contract for those who write workers.
+ */
+#ifndef PROBE_RUNNER_DEVICES_WORKER_WORKER_MESSAGE_H
+#define PROBE_RUNNER_DEVICES_WORKER_WORKER_MESSAGE_H
+
+#include "core/case.h"
+#include "runner/devices/device.h"
+
+enum { WORKER_PROTOCOL = 1 };
+
+/* A growing line of text. After a failed append `failed` is set and stays. */
+struct text {
+    char *bytes;
+    size_t used, room;
+    bool failed;
+};
+
+void text_append(struct text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Room for `bytes` more behind `used`. */
+void text_reserve(struct text *text, size_t bytes);
+void text_release(struct text *text);
+
+/* Shared memory as the message code sees it. */
+struct worker_memory {
+    unsigned char *base;
+    uint64_t used;                  /* by inputs */
+    uint64_t limit;                 /* of the mapping */
+    struct status (*reserve)(struct worker_memory *memory, uint64_t bytes); /* make the file
+                                                                               that long */
+    uint64_t bytes;                 /* of the file, as last seen */
+};
+
+/* Write the request for a call (without the newline) and copy its tensors into memory. */
+struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
+                             const struct api_case *c, bool want_gradients);
+
+/* Understand the greeting of a worker, which may be of any bytes.
+ *
+ *   forward_only  set on success: it lists capabilities, and "backward" is not among them
+ *   returns       STATUS_DEVICE when it refuses, speaks no protocol of ours or another version
+ */
+struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes);
+
+/* What a reply says beside its results. */
+struct worker_reply {
+    bool restart; /* the worker asks to be replaced: its device is in a bad state */
+};
+
+/* Understand a reply. Tensors are copied out of the memory into `arena`.
+ *
+ *   returns  STATUS_SKIP or STATUS_DEVICE as the worker says; STATUS_BAD_INPUT when the line is
+ *            not a valid reply to request `number`
+ */
+struct status worker_read_reply(struct device_result *out, struct worker_reply *reply,
+                                struct arena *arena, const struct worker_memory *memory,
+                                const char *line, size_t bytes, uint64_t number,
+                                bool want_gradients);
+
+/* The dtype for autocasting this call on the device, DT_NONE for none: with several of float16,
+ * bfloat16 and float32 among the tensors the one that is not float32; with one of them and an
+ * output recorded in another, that output's. Only float16 and bfloat16 can be autocast to. */
+enum dtype worker_autocast(const struct api_case *c);
+
+#endif

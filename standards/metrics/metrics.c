@@ -1,0 +1,380 @@
+/* The driver of the metrics pass: blocks, the fixed order of sums, and the formulas that turn
+ * sums and counts into metrics. */
+#include "standards/metrics/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "standards/metrics/metrics_pass.h"
+
+static const char *const variant_names[METRICS_VARIANTS] = {
+    [METRICS_BEST] = "best", [METRICS_SCALAR] = "scalar", [METRICS_AVX2] = "avx2",
+    [METRICS_AVX512] = "avx512", [METRICS_NEON] = "neon",
+};
+
+const char *metrics_variant_name(enum metrics_variant variant)
+{
+    return variant_names[variant];
+}
+
+/* The definition itself, for machines without a vector form. */
+static size_t fold_scalar(struct pass *pass, size_t start, size_t count)
+{
+    for (size_t i = start; i < start + count; i++)
+        pass_fold_element(pass, i);
+    return count;
+}
+
+static pass_fold_chunks *pass_scalar(enum dtype dtype)
+{
+    (void)dtype;
+    return fold_scalar;
+}
+
+static pass_fold_chunks *(*const variants[METRICS_VARIANTS])(enum dtype) = {
+    [METRICS_BEST] = pass_scalar, [METRICS_SCALAR] = pass_scalar, [METRICS_AVX2] = pass_avx2,
+    [METRICS_AVX512] = pass_avx512, [METRICS_NEON] = pass_neon,
+};
+
+bool metrics_variant_available(enum metrics_variant variant)
+{
+    return variants[variant](DT_F32) != NULL;
+}
+
+/* The code of a variant, or the best there is. */
+static pass_fold_chunks *variant_code(enum metrics_variant variant, enum dtype dtype)
+{
+    static const enum metrics_variant order[] = { METRICS_NEON, METRICS_AVX512, METRICS_AVX2,
+                                                  METRICS_SCALAR };
+    pass_fold_chunks *code = NULL;
+
+    if (variant != METRICS_BEST) return variants[variant](dtype);
+    for (size_t k = 0; !code; k++)
+        code = variants[order[k]](dtype);
+    return code;
+}
+
+enum dtype metrics_component_dtype(enum dtype dtype)
+{
+    return dtype == DT_C64 ? DT_F32 : dtype == DT_C128 ? DT_F64 : dtype;
+}
+
+/* Round to nearest even meets infinity half a unit beyond the largest finite value, whose
+ * significand is odd. float8_e4m3 ends on an even one, so there the tie stays finite. */
+static double overflow_at(enum dtype dtype)
+{
+    double largest = dtype_info(dtype)->largest;
+    if (dtype == DT_F64) return INFINITY;
+    double tie = largest + dtype_ulp(dtype, largest) / 2;
+    return dtype == DT_F8E4M3 ? nextafter(tie, INFINITY) : tie;
+}
+
+static struct pass_unit unit_of(enum dtype dtype)
+{
+    const struct dtype_info *info = dtype_info(dtype);
+    return (struct pass_unit){
+        .significand_bits = info->significand_bits,
+        .exponent_min = info->exponent_min,
+        .overflow_at = overflow_at(dtype),
+        .largest = info->largest,
+        /* The peer widens bfloat16 to float32 before it counts signs, so the reference is
+         * rounded there, 2^-16 of a bfloat16 unit; got is always even as a float32. */
+        .half = dtype == DT_BF16 ? 0x1p-17 : 0.5,
+        .parity_matters = dtype != DT_BF16,
+        .saturates = dtype == DT_F8E4M3 || dtype == DT_F8E5M2,
+        .peer_zero_scale = ldexp(1, info->significand_bits - 1),
+    };
+}
+
+/* Sums over blocks: a pair whose second part collects the rounding errors. */
+struct total {
+    double sum, rest;
+};
+
+static void total_add(struct total *total, double x)
+{
+    double sum = total->sum + x, z = sum - total->sum;
+    double rest = (total->sum - (sum - z)) + (x - z);
+    total->sum = sum;
+    if (isfinite(rest)) total->rest += rest; /* an infinite sum stays infinite */
+}
+
+static double total_value(const struct total *total)
+{
+    return total->sum + total->rest;
+}
+
+static double tree_sum(double lane[PASS_LANES])
+{
+    for (size_t width = PASS_LANES / 2; width; width /= 2)
+        for (size_t k = 0; k < width; k++)
+            lane[k] += lane[k + width];
+    return lane[0];
+}
+
+static double lane_max(const double lane[PASS_LANES])
+{
+    double max = 0;
+    for (size_t k = 0; k < PASS_LANES; k++)
+        if (lane[k] > max) max = lane[k];
+    return max;
+}
+
+struct totals {
+    struct total sum[PASS_SUMS];
+    double max[PASS_MAXES];
+};
+
+static void finish_block(struct totals *totals, struct pass_lanes *lanes)
+{
+    for (int s = 0; s < PASS_SUMS; s++)
+        total_add(&totals->sum[s], tree_sum(lanes->sum[s]));
+    for (int m = 0; m < PASS_MAXES; m++)
+        totals->max[m] = fmax(totals->max[m], lane_max(lanes->max[m]));
+}
+
+static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks *code)
+{
+    for (size_t start = 0; start < pass->n; start += PASS_BLOCK) {
+        size_t count = pass->n - start < PASS_BLOCK ? pass->n - start : PASS_BLOCK;
+        memset(&pass->lanes, 0, sizeof pass->lanes);
+        size_t done = code(pass, start, count);
+        for (size_t i = start + done; i < start + count; i++)
+            pass_fold_element(pass, i);
+        finish_block(totals, &pass->lanes);
+    }
+}
+
+/* The measure of a compared element as the pass computed it; -1 where it does not apply. */
+static double measure_element(const struct pass *pass, enum measure measure, size_t i,
+                              double *got)
+{
+    double want = pass->hi[i], magnitude = fabs(want);
+
+    dtype_to_double(got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+    if (!(magnitude < pass->unit.overflow_at) || !isfinite(*got)) return -1;
+    double error = pass->lo ? (*got - want) - pass->lo[i] : *got - want;
+    if (measure == MEASURE_ABS) return fabs(error);
+    if (measure == MEASURE_RELATIVE)
+        return magnitude <= pass->parameters.small_value
+                   ? -1
+                   : fabs(error) / (magnitude + pass->parameters.bench_epsilon);
+    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
+    return fabs(error * scale.first * scale.second);
+}
+
+/* The first element of the peak's chunk that has its value. */
+static struct worst_element find_worst(const struct pass *pass, enum measure measure)
+{
+    const struct peak *peak = &pass->peaks[measure];
+
+    if (peak->value == 0) return (struct worst_element){ .index = SIZE_MAX };
+    size_t i = peak->chunk * PASS_CHUNK;
+    double got;
+    while (measure_element(pass, measure, i, &got) != peak->value)
+        i++;
+    return (struct worst_element){ i, pass->hi[i], got, peak->value };
+}
+
+/* Largest |got| of the finite elements. */
+static double largest_got(const struct pass *pass)
+{
+    double max = 0, got;
+    for (size_t i = 0; i < pass->n; i++) {
+        dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+        if (isfinite(got) && fabs(got) > max) max = fabs(got);
+    }
+    return max;
+}
+
+/* Is some |got| above COSINE_ZERO? The sum of squares tells unless it is in between. */
+static bool got_is_nonzero(const struct pass *pass, double squares)
+{
+    const double zero_squared = COSINE_ZERO * COSINE_ZERO;
+    if (squares > 2 * (double)pass->n * zero_squared) return true;
+    return squares > zero_squared / 2 && largest_got(pass) > COSINE_ZERO;
+}
+
+/* A power of two that brings `largest` to about 1. */
+static double scale_to_one(double largest)
+{
+    return ldexp(1, -ilogb(largest));
+}
+
+/* The three sums of the cosine with each side scaled to its largest value, for float64 values
+ * whose squares overflow. Elements that do not enter the cosine are left out as in the pass. */
+static void scaled_cosine_sums(const struct pass *pass, double largest_want, double sums[3])
+{
+    double want_scale = scale_to_one(largest_want), got_scale = scale_to_one(largest_got(pass));
+    struct total total[3] = { 0 };
+
+    for (size_t i = 0; i < pass->n; i++) {
+        double want = pass->hi[i] * want_scale, got;
+        dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+        got *= got_scale;
+        if (!isfinite(want)) continue; /* and got is its equal */
+        total_add(&total[0], want * want);
+        total_add(&total[1], got * got);
+        total_add(&total[2], want * got);
+    }
+    for (int k = 0; k < 3; k++)
+        sums[k] = total_value(&total[k]);
+}
+
+static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
+                          const struct totals *totals)
+{
+    double sums[3] = { total_value(&totals->sum[SUM_WANT_SQUARED]),
+                       total_value(&totals->sum[SUM_GOT_SQUARED]),
+                       total_value(&totals->sum[SUM_PRODUCT]) };
+
+    peer->cosine = NAN;
+    if (pass->n == 1) {
+        peer->cosine_kind = COSINE_SCALAR;
+    } else if (pass->counts.cosine_nan) {
+        peer->cosine_kind = COSINE_NAN;
+    } else {
+        bool want_zero = totals->max[MAX_WANT] <= COSINE_ZERO;
+        bool got_zero = !got_is_nonzero(pass, sums[1]);
+        peer->cosine_kind = want_zero && got_zero ? COSINE_BOTH_ZERO
+                            : got_zero            ? COSINE_GOT_ZERO
+                            : want_zero           ? COSINE_WANT_ZERO
+                                                  : COSINE_VALUE;
+        if (peer->cosine_kind != COSINE_VALUE) return;
+        if (isinf(sums[0]) || isinf(sums[1])) scaled_cosine_sums(pass, totals->max[MAX_WANT], sums);
+        double cosine = sums[2] / (sqrt(sums[0]) * sqrt(sums[1]));
+        peer->cosine = fmax(-1, fmin(1, cosine));
+    }
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+static void finish_peer(struct peer_metrics *peer, const struct pass *pass,
+                        const struct totals *totals)
+{
+    const struct pass_counts *counts = &pass->counts;
+    double n = (double)pass->n;
+
+    finish_cosine(peer, pass, totals);
+    peer->max_abs_error = counts->peer_abs_nan
+                              ? NAN
+                              : fmax(totals->max[MAX_ABS], totals->max[MAX_PEER_ABS]);
+    peer->within_hundredth = (double)counts->within[0] / n;
+    peer->within_thousandth = (double)counts->within[1] / n;
+    peer->within_ten_thousandth = (double)counts->within[2] / n;
+    peer->binary_mismatch = (double)(counts->differ + counts->mismatched) / n;
+    peer->small_count = counts->small;
+    peer->normal_count = counts->normal;
+    peer->non_finite_count = counts->non_finite;
+    peer->small_value_ratio = share(counts->small_failed, counts->small);
+    peer->relative_error_ratio = share(counts->relative_failed, counts->normal);
+    peer->inf_nan_ratio = share(counts->non_finite_failed, counts->non_finite);
+    peer->max_relative_error = totals->max[MAX_RELATIVE];
+    peer->mean_relative_error =
+        counts->normal ? total_value(&totals->sum[SUM_RELATIVE]) / (double)counts->normal : 0;
+    /* The peer's correction of a mean over n for the masked elements, with its two constants. */
+    double masked = n - (double)counts->normal;
+    double mean_square = total_value(&totals->sum[SUM_ERROR_SQUARED]) / n;
+    peer->rmse = sqrt(mean_square * (n / (n - masked + 0.0001) + 0.0001));
+    peer->error_balance = fabs((double)(counts->above + counts->peer_above) -
+                               (double)(counts->below + counts->peer_below)) / n;
+    peer->max_ulp = counts->peer_ulp_nan
+                        ? NAN
+                        : fmax(totals->max[MAX_ULP], totals->max[MAX_PEER_ULP]);
+    peer->mean_ulp = counts->peer_ulp_nan ? NAN
+                                          : (total_value(&totals->sum[SUM_ULP]) +
+                                             total_value(&totals->sum[SUM_PEER_ULP])) / n;
+    peer->ulp_proportion = (double)counts->ulp_over / n;
+}
+
+static double mean_of(const struct totals *totals, enum pass_sum a, enum pass_sum b,
+                      uint64_t count)
+{
+    double sum = total_value(&totals->sum[a]) + total_value(&totals->sum[b]);
+    return count ? sum / (double)count : 0;
+}
+
+static void finish(struct metrics *out, const struct pass *pass, const struct totals *totals)
+{
+    const struct pass_counts *counts = &pass->counts;
+
+    out->n = pass->n;
+    out->dtype = pass->dtype;
+    memcpy(out->classes, counts->classes, sizeof out->classes);
+    out->compared = counts->compared;
+    out->agreed = counts->agreed;
+    out->mismatched = counts->mismatched;
+    out->unequal = counts->unequal;
+    out->above = counts->above;
+    out->below = counts->below;
+    memcpy(out->ulp_histogram, counts->ulp_histogram, sizeof out->ulp_histogram);
+    out->mean_ulp = mean_of(totals, SUM_ULP, SUM_ZERO_ULP, counts->compared);
+    out->mean_signed_ulp =
+        mean_of(totals, SUM_SIGNED_ULP, SUM_ZERO_SIGNED_ULP, counts->compared);
+    out->rms_ulp =
+        sqrt(mean_of(totals, SUM_ULP_SQUARED, SUM_ZERO_ULP_SQUARED, counts->compared));
+    out->rms = counts->normal ? sqrt(total_value(&totals->sum[SUM_ERROR_SQUARED]) /
+                                     (double)counts->normal)
+                              : 0;
+    out->bound_ulp = pass_follows_bound(pass)
+                         ? pass->bound_ulp
+                         : ldexp(pass->relative, pass->unit.significand_bits);
+    out->worst_abs = find_worst(pass, MEASURE_ABS);
+    out->worst_relative = find_worst(pass, MEASURE_RELATIVE);
+    out->worst_ulp = find_worst(pass, MEASURE_ULP);
+    finish_peer(&out->peer, pass, totals);
+}
+
+void metrics_compute(struct metrics *out, const struct tensor *got, const struct reference *want,
+                     const struct metrics_parameters *parameters, enum metrics_variant variant)
+{
+    enum dtype dtype = metrics_component_dtype(got->dtype);
+    struct pass pass = {
+        .parameters = *parameters,
+        .unit = unit_of(dtype),
+        .dtype = dtype,
+        .element_bytes = dtype_info(dtype)->bytes,
+        .got = got->data,
+        .hi = want->hi,
+        .lo = want->lo,
+        .error = want->error,
+        .relative = want->relative,
+        .absolute = want->absolute,
+        .n = want->n,
+    };
+    struct totals totals = { 0 };
+
+    *out = (struct metrics){ 0 };
+    run_pass(&totals, &pass, variant_code(variant, dtype));
+    finish(out, &pass, &totals);
+}
+
+enum dtype metrics_work_dtype(enum dtype bench, enum dtype device)
+{
+    bench = metrics_component_dtype(bench);
+    device = metrics_component_dtype(device);
+    if (bench == DT_F64 || device == DT_F64) return DT_F64;
+    return bench == DT_F16 && device == DT_F16 ? DT_F16 : DT_F32;
+}
+
+double metrics_integer_mismatch(const struct tensor *got, const struct reference *want,
+                                double *max_abs_error)
+{
+    const unsigned char *data = got->data;
+    size_t bytes = dtype_info(got->dtype)->bytes, different = 0;
+
+    *max_abs_error = 0;
+    for (size_t i = 0; i < want->n; i++) {
+        int64_t value;
+        dtype_to_int64(&value, data + i * bytes, got->dtype, 1);
+        if (value == want->integer[i]) continue;
+        different++;
+        double distance = fabs((double)value - (double)want->integer[i]);
+        if (distance > *max_abs_error) *max_abs_error = distance;
+    }
+    return share(different, want->n);
+}

@@ -1,0 +1,238 @@
+/* The scalar definition of the metrics pass: one element at a time, every case spelled out. */
+#include "standards/metrics/metrics_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* 2^exponent for a normal result. */
+static double power_of_two(int exponent)
+{
+    return double_of((uint64_t)(exponent + 1023) << 52);
+}
+
+struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude)
+{
+    int exponent = (int)(bits_of(magnitude) >> 52) - 1023;
+    if (exponent < unit->exponent_min) exponent = unit->exponent_min;
+    int places = unit->significand_bits - 1;
+    if (unit->significand_bits < 53) return (struct pass_scale){ power_of_two(places - exponent), 1 };
+    /* 2^-1023 is subnormal, but exact, and so is its product with an error of that size. */
+    double first = exponent == 1023 ? 0x1p-1023 : power_of_two(-exponent);
+    return (struct pass_scale){ first, power_of_two(places) };
+}
+
+static enum value_class class_of(double x, double overflow_at)
+{
+    if (isnan(x)) return CLASS_NAN;
+    if (fabs(x) < overflow_at) return CLASS_FINITE;
+    return x > 0 ? CLASS_POSITIVE_INFINITY : CLASS_NEGATIVE_INFINITY;
+}
+
+static bool agrees(const struct pass_unit *unit, double want, double got, enum value_class want_class,
+                   enum value_class got_class)
+{
+    if (want_class == got_class) return want_class != CLASS_FINITE;
+    if (!unit->saturates || want_class == CLASS_FINITE || want_class == CLASS_NAN) return false;
+    return got_class == CLASS_NAN || got == copysign(unit->largest, want);
+}
+
+static int histogram_bin(double ulp)
+{
+    if (ulp == 0) return 0;
+    /* The exponent of the next smaller double, so that a power of two ends its bin. */
+    int exponent = (int)((bits_of(ulp) - 1) >> 52) - 1023;
+    int bin = exponent + 3;
+    return bin < 1 ? 1 : bin >= ULP_BINS ? ULP_BINS - 1 : bin;
+}
+
+static void raise_to(double *max, double value)
+{
+    if (value > *max) *max = value;
+}
+
+static bool is_odd(const struct pass *pass, size_t i)
+{
+    return pass->got[i * pass->element_bytes] & 1; /* little endian */
+}
+
+static void count_within(struct pass *pass, double relative)
+{
+    for (int k = 0; k < 3; k++)
+        pass->counts.within[k] += relative < pass->parameters.within[k];
+}
+
+/* Signed error in ulp of an element whose unit both families share, or of one with want == 0. */
+static void count_ulp(struct pass *pass, size_t i, double signed_ulp)
+{
+    struct pass_counts *counts = &pass->counts;
+    double ulp = fabs(signed_ulp), half = pass->unit.half;
+    bool odd = is_odd(pass, i);
+    bool beyond = ulp > half || (ulp == half && pass->unit.parity_matters && odd);
+
+    counts->ulp_histogram[histogram_bin(ulp)]++;
+    counts->above += beyond && signed_ulp > 0;
+    counts->below += beyond && signed_ulp < 0;
+    counts->unequal += ulp > 0.5 || (ulp == 0.5 && odd);
+}
+
+static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude,
+                                 double abs_error, double relative)
+{
+    const struct metrics_parameters *parameters = &pass->parameters;
+    struct pass_lanes *lanes = &pass->lanes;
+    size_t lane = i % PASS_LANES;
+
+    if (magnitude <= parameters->small_value) {
+        pass->counts.small++;
+        pass->counts.small_failed += abs_error > parameters->small_value_atol;
+        return;
+    }
+    pass->counts.normal++;
+    pass->counts.relative_failed += relative > parameters->relative_tolerance;
+    raise_to(&lanes->max[MAX_RELATIVE][lane], relative);
+    peak_raise(&pass->peaks[MEASURE_RELATIVE], relative, i / PASS_CHUNK);
+    lanes->sum[SUM_RELATIVE][lane] += relative;
+    lanes->sum[SUM_ERROR_SQUARED][lane] =
+        fma(abs_error, abs_error, lanes->sum[SUM_ERROR_SQUARED][lane]);
+}
+
+static void fold_cosine(struct pass_lanes *lanes, size_t lane, double want, double got)
+{
+    raise_to(&lanes->max[MAX_WANT][lane], fabs(want));
+    lanes->sum[SUM_WANT_SQUARED][lane] = fma(want, want, lanes->sum[SUM_WANT_SQUARED][lane]);
+    lanes->sum[SUM_GOT_SQUARED][lane] = fma(got, got, lanes->sum[SUM_GOT_SQUARED][lane]);
+    lanes->sum[SUM_PRODUCT][lane] = fma(want, got, lanes->sum[SUM_PRODUCT][lane]);
+}
+
+static double bound_of(const struct pass *pass, size_t i)
+{
+    if (pass->error) return pass->error[i];
+    return pass->relative * fabs(pass->hi[i]) + pass->absolute;
+}
+
+/* What only the peer sees: its own unit at 0, and saturated elements. */
+static void fold_peer_ulp(struct pass *pass, size_t lane, double ulp)
+{
+    if (isnan(ulp)) {
+        pass->counts.peer_ulp_nan = true;
+        return;
+    }
+    raise_to(&pass->lanes.max[MAX_PEER_ULP][lane], ulp);
+    pass->lanes.sum[SUM_PEER_ULP][lane] += ulp;
+    pass->counts.ulp_over += ulp > pass->parameters.ulp_limit;
+}
+
+static void fold_compared(struct pass *pass, size_t i, double want, double got)
+{
+    size_t lane = i % PASS_LANES;
+    struct pass_lanes *lanes = &pass->lanes;
+    struct pass_counts *counts = &pass->counts;
+    double error = pass->lo ? (got - want) - pass->lo[i] : got - want;
+    double abs_error = fabs(error), magnitude = fabs(want);
+    double relative = abs_error / (magnitude + pass->parameters.bench_epsilon);
+    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
+    double signed_ulp = error * scale.first * scale.second, ulp = fabs(signed_ulp);
+
+    counts->compared++;
+    counts->differ += error != 0;
+    raise_to(&lanes->max[MAX_ABS][lane], abs_error);
+    peak_raise(&pass->peaks[MEASURE_ABS], abs_error, i / PASS_CHUNK);
+    peak_raise(&pass->peaks[MEASURE_ULP], ulp, i / PASS_CHUNK);
+    fold_cosine(lanes, lane, want, got);
+    count_within(pass, relative);
+    fold_small_or_normal(pass, i, magnitude, abs_error, relative);
+    count_ulp(pass, i, signed_ulp);
+    if (pass_follows_bound(pass))
+        raise_to(&pass->bound_ulp, bound_of(pass, i) * scale.first * scale.second);
+    if (want == 0 && got != 0) {
+        raise_to(&lanes->max[MAX_ZERO_ULP][lane], ulp);
+        lanes->sum[SUM_ZERO_ULP][lane] += ulp;
+        lanes->sum[SUM_ZERO_SIGNED_ULP][lane] += signed_ulp;
+        lanes->sum[SUM_ZERO_ULP_SQUARED][lane] =
+            fma(ulp, ulp, lanes->sum[SUM_ZERO_ULP_SQUARED][lane]);
+        fold_peer_ulp(pass, lane, abs_error * pass->unit.peer_zero_scale);
+        return;
+    }
+    counts->ulp_over += ulp > pass->parameters.ulp_limit;
+    raise_to(&lanes->max[MAX_ULP][lane], ulp);
+    lanes->sum[SUM_ULP][lane] += ulp;
+    lanes->sum[SUM_SIGNED_ULP][lane] += signed_ulp;
+    lanes->sum[SUM_ULP_SQUARED][lane] = fma(ulp, ulp, lanes->sum[SUM_ULP_SQUARED][lane]);
+}
+
+/* x within the finite range of the dtype; NaN stays. */
+static double clip(double x, double largest)
+{
+    return x > largest ? largest : x < -largest ? -largest : x;
+}
+
+/* The peer's tolerance for a saturated result: compare after clipping both sides. */
+static bool clipped_agree(const struct pass *pass, double want, double got)
+{
+    double w = clip(want, pass->unit.largest), g = clip(got, pass->unit.largest);
+    double relative = fabs(g - w) / (fabs(w) + pass->parameters.bench_epsilon);
+    return relative <= pass->parameters.relative_tolerance;
+}
+
+/* want rounded to the dtype in which the peer counts signs. */
+static double sign_reference(double want, enum value_class want_class)
+{
+    if (want_class == CLASS_POSITIVE_INFINITY) return INFINITY;
+    return want_class == CLASS_NEGATIVE_INFINITY ? -INFINITY : want;
+}
+
+static void fold_mismatched(struct pass *pass, size_t i, double want, double got,
+                            enum value_class want_class)
+{
+    size_t lane = i % PASS_LANES;
+    struct pass_counts *counts = &pass->counts;
+    double error = got - want, magnitude = fabs(want);
+    double rounded = sign_reference(want, want_class);
+
+    counts->mismatched++;
+    counts->non_finite++;
+    counts->non_finite_failed += !clipped_agree(pass, want, got);
+    counts->peer_above += got > rounded;
+    counts->peer_below += got < rounded;
+    count_within(pass, fabs(error) / (magnitude + pass->parameters.bench_epsilon));
+    if (isnan(error)) counts->peer_abs_nan = true;
+    else raise_to(&pass->lanes.max[MAX_PEER_ABS][lane], fabs(error));
+    if (isfinite(want) && isfinite(got)) fold_cosine(&pass->lanes, lane, want, got);
+    else counts->cosine_nan = true;
+    struct pass_scale scale = pass_scale_at(&pass->unit, magnitude);
+    fold_peer_ulp(pass, lane,
+                  isfinite(want) ? fabs(error * scale.first * scale.second) : fabs(error));
+}
+
+void pass_fold_element(struct pass *pass, size_t i)
+{
+    double got, want = pass->hi[i];
+
+    dtype_to_double(&got, pass->got + i * pass->element_bytes, pass->dtype, 1);
+    enum value_class want_class = class_of(want, pass->unit.overflow_at);
+    enum value_class got_class = class_of(got, INFINITY);
+    pass->counts.classes[want_class][got_class]++;
+    if (want_class == CLASS_FINITE && got_class == CLASS_FINITE) {
+        fold_compared(pass, i, want, got);
+    } else if (agrees(&pass->unit, want, got, want_class, got_class)) {
+        pass->counts.agreed++;
+        pass->counts.non_finite++;
+        count_within(pass, 0);
+    } else {
+        fold_mismatched(pass, i, want, got, want_class);
+    }
+}

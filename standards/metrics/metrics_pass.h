@@ -1,0 +1,136 @@
+/* The inside of the metrics pass: what its scalar definition and its vector versions share.
+ *
+ * Sums run in 64 virtual lanes: element i of a block of 65536 goes to lane i mod 64, lanes meet
+ * in a fixed binary tree, block results by compensated addition. Each variant keeps this order
+ * per lane, so all give the same bits. A lane adds at most 1024 terms and the tree 6 levels:
+ * a sum of positive terms is off by less than gamma_1030 < 2^-42 relatively (Higham, chapter 4).
+ *
+ * pass_fold_element is the definition: it treats one element, whatever it is. The vector
+ * versions take rows of 64 elements in which nothing unusual happens (both sides finite, no
+ * nonzero result where the reference is 0), and leave the others to it.
+ */
+#ifndef PROBE_STANDARDS_METRICS_METRICS_PASS_H
+#define PROBE_STANDARDS_METRICS_METRICS_PASS_H
+
+#include "standards/metrics/metrics.h"
+
+enum { PASS_LANES = 64, PASS_BLOCK = 65536, PASS_CHUNK = 512, PASS_ROWS = PASS_CHUNK / PASS_LANES };
+
+enum pass_sum {
+    SUM_WANT_SQUARED,
+    SUM_GOT_SQUARED,
+    SUM_PRODUCT,
+    SUM_ERROR_SQUARED, /* normal elements */
+    SUM_RELATIVE,      /* normal elements */
+    SUM_ULP,           /* compared, want != 0 or got == 0 */
+    SUM_SIGNED_ULP,
+    SUM_ULP_SQUARED,
+    PASS_FAST_SUMS,
+    /* Elements with want == 0 != got, whose unit differs between the families, and saturated
+     * ones, which only the peer counts. */
+    SUM_ZERO_ULP = PASS_FAST_SUMS,
+    SUM_ZERO_SIGNED_ULP,
+    SUM_ZERO_ULP_SQUARED,
+    SUM_PEER_ULP,
+    PASS_SUMS
+};
+
+enum pass_max {
+    MAX_ABS,
+    MAX_WANT,
+    MAX_RELATIVE, /* normal elements */
+    MAX_ULP,      /* as SUM_ULP */
+    PASS_FAST_MAXES,
+    MAX_ZERO_ULP = PASS_FAST_MAXES,
+    MAX_PEER_ULP,
+    MAX_PEER_ABS, /* mismatched elements */
+    PASS_MAXES
+};
+
+struct pass_lanes {
+    double sum[PASS_SUMS][PASS_LANES];
+    double max[PASS_MAXES][PASS_LANES];
+};
+
+struct pass_counts {
+    uint64_t classes[CLASS_COUNT][CLASS_COUNT];
+    uint64_t compared, agreed, mismatched, unequal, above, below, differ;
+    uint64_t within[3];
+    uint64_t small, small_failed, normal, relative_failed;
+    uint64_t non_finite, non_finite_failed;
+    uint64_t peer_above, peer_below; /* mismatched elements */
+    uint64_t ulp_over;               /* for the peer: with its unit at 0 */
+    uint64_t ulp_histogram[ULP_BINS];
+    bool peer_abs_nan, peer_ulp_nan, cosine_nan;
+};
+
+/* Where the largest value of a measure was met: the first chunk that has it. */
+enum measure { MEASURE_ABS, MEASURE_RELATIVE, MEASURE_ULP, MEASURES };
+struct peak {
+    double value;
+    size_t chunk;
+};
+
+static inline void peak_raise(struct peak *peak, double value, size_t chunk)
+{
+    if (value > peak->value) *peak = (struct peak){ value, chunk };
+}
+
+/* How one dtype is measured. */
+struct pass_unit {
+    int significand_bits, exponent_min;
+    double overflow_at;     /* the smallest double that rounds beyond the largest finite value */
+    double largest;
+    double half;            /* of the rounding of `above` and `below`, in ulp */
+    bool parity_matters;    /* a tie at `half` may round away from got */
+    bool saturates;
+    double peer_zero_scale; /* 1 / the peer's unit at want == 0 */
+};
+
+struct pass {
+    struct metrics_parameters parameters;
+    struct pass_unit unit;
+    enum dtype dtype;
+    size_t element_bytes;
+    const unsigned char *got;
+    const double *hi, *lo, *error; /* lo and error may be NULL */
+    double relative, absolute;     /* of the uniform bound */
+    size_t n;
+
+    struct pass_lanes lanes; /* of the current block */
+    struct pass_counts counts;
+    struct peak peaks[MEASURES]; /* of compared elements; RELATIVE: of normal ones */
+    double bound_ulp;
+    /* Of the current chunk, for the counts that are made after its loop. */
+    double chunk_ulp[PASS_CHUNK];      /* signed; 0 for elements not compared */
+    double chunk_relative[PASS_CHUNK]; /* of compared elements; infinite for others */
+};
+
+/* 1 / ulp at |x|, as two factors whose product it is (the second is 1 but for float64, where
+ * one double cannot hold it). */
+struct pass_scale {
+    double first, second;
+};
+struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude);
+
+/* Fold element i, of lane i mod 64, into lanes and counts. Complete: nothing is left for the
+ * counting after a chunk. */
+void pass_fold_element(struct pass *pass, size_t i);
+
+/* Fold whole chunks from element `start` (a multiple of PASS_CHUNK), at most `count` elements
+ * and not beyond the block; returns how many elements were taken (a multiple of PASS_CHUNK). */
+typedef size_t pass_fold_chunks(struct pass *pass, size_t start, size_t count);
+
+/* Does the pass take the largest bound element by element? A purely relative bound is at most
+ * relative * 2^significand_bits units anywhere, and needs no look. */
+static inline bool pass_follows_bound(const struct pass *pass)
+{
+    return pass->error || pass->absolute > 0;
+}
+
+/* NULL when this build or this machine has no such code, or not for this dtype. */
+pass_fold_chunks *pass_avx2(enum dtype dtype);
+pass_fold_chunks *pass_avx512(enum dtype dtype);
+pass_fold_chunks *pass_neon(enum dtype dtype);
+
+#endif

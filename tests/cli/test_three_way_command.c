@@ -1,0 +1,741 @@
+/* probe-ut api_precision_compare: the files it writes for what msprobe measured, rows that have
+ * no partner or more than one, files of other makers, exit statuses. */
+#include <check.h>
+#include <sys/stat.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "cli/three_way_command.h"
+#include "support/workspace.h"
+#include "support/suite.h"
+
+#define INPUTS PROBE_TEST_DATA "/three_way/inputs/"
+#define EXPECTED PROBE_TEST_DATA "/three_way/expected/"
+
+#define RESULT "out/api_precision_compare_result_*.csv"
+#define DETAILS "out/api_precision_compare_details_*.csv"
+
+static const char details_header[] =
+    "\xef\xbb\xbf" "API Name,Bench Dtype,DEVICE Dtype,Shape,余弦相似度,最大绝对误差,双百指标,双千指标,"
+    "双万指标,二进制一致错误率,误差均衡性,均方根误差,小值域错误占比,相对误差最大值,相对误差平均值,inf/nan错误率,"
+    "相对误差错误率,绝对误差错误率,ULP误差最大值,ULP误差平均值,ULP误差大于阈值占比,Status,Message\r\n";
+
+static struct outcome compare(const struct workspace *w, const char *profile, const char *npu,
+                              const char *gpu)
+{
+    return run_program(w, "api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", "out",
+                       "--profile", profile, "--trust-files", NULL);
+}
+
+static char *output(const struct workspace *w, const char *pattern)
+{
+    char *text = read_file(only_match(w, pattern), NULL);
+    ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+/* Does the text have this line, whole? */
+static bool has_line(const char *text, const char *line)
+{
+    size_t length = strlen(line);
+    for (const char *at = text; (at = strstr(at, line)); at++) {
+        if ((at == text || at[-1] == '\n') && strncmp(at + length, "\r\n", 2) == 0) return true;
+    }
+    return false;
+}
+
+static void append(char **text, const char *more)
+{
+    size_t length = *text ? strlen(*text) : 0;
+    *text = realloc(*text, length + strlen(more) + 1);
+    strcpy(*text + length, more);
+}
+
+/* ---- what msprobe wrote ----------------------------------------------------------------- */
+
+static const char *const pairs[][2] = {
+    { "m1_dev_a", "m1_dev_b" },
+    { "m1_dev_b", "m1_dev_a" },
+    { "m2_bf16_clean", "m2_bf16_clean" },
+    { "m2_bf16_clean", "m2_bf16_dev_a" },
+    { "m2_bf16_dev_a", "m2_bf16_clean" },
+    { "m2_bf16_dev_a", "m2_bf16_dev_b" },
+    { "m2_bf16_dev_b", "m2_bf16_dev_a" },
+    { "m3_dev_a", "m3_dev_b" },
+    { "m3_dev_b", "m3_dev_a" },
+    { "m5a_dev_a", "m5a_dev_b" },
+    { "accumulative_dev_a", "accumulative_dev_b" },
+    { "accumulative_dev_b", "accumulative_dev_a" },
+};
+
+START_TEST(writes_the_bytes_of_msprobe)
+{
+    const char *npu = pairs[_i][0], *gpu = pairs[_i][1];
+    char npu_path[512], gpu_path[512], expected[600];
+    struct workspace w = workspace_make();
+    snprintf(npu_path, sizeof npu_path, INPUTS "%s.csv", npu);
+    snprintf(gpu_path, sizeof gpu_path, INPUTS "%s.csv", gpu);
+    struct outcome o = compare(&w, "v2", npu_path, gpu_path);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_str_eq(o.err, "");
+    ck_assert_ptr_nonnull(strstr(o.out, "Compare task result will be saved in out/api_precision"));
+    snprintf(expected, sizeof expected, EXPECTED "%s__%s/details.csv", npu, gpu);
+    assert_same_files(expected, only_match(&w, DETAILS));
+    snprintf(expected, sizeof expected, EXPECTED "%s__%s/result.csv", npu, gpu);
+    assert_same_files(expected, only_match(&w, RESULT));
+    struct stat st;
+    ck_assert_int_eq(stat(only_match(&w, RESULT), &st), 0);
+    ck_assert_int_eq(st.st_mode & 0777, 0640);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* msprobe stops at a row that the GPU file has twice. Here the first one counts, a SKIP row
+ * says so, and everything else is as if it were there once. */
+START_TEST(repeated_gpu_row)
+{
+    struct workspace w = workspace_make();
+    size_t length;
+    char *once = read_file(INPUTS "m2_repeated.csv", &length);
+    const char *name = "Tensor.transpose.3.backward.output.0,";
+    char *first = strstr(once, name), *second = strstr(first + 1, name);
+    ck_assert_ptr_nonnull(second);
+    char *end = strstr(second, "\"\r\n") + 3;
+    memmove(second, end, strlen(end) + 1);
+    write_text(in(&w, "once.csv"), once);
+
+    struct outcome a = compare(&w, "v2", INPUTS "m2_dev_a.csv", INPUTS "m2_repeated.csv");
+    ck_assert_int_eq(a.status, 0);
+    char *details = output(&w, DETAILS), *result = output(&w, RESULT);
+    const char *skip = "Tensor.transpose.3.backward.output.0, , , , , , , , , , , , , , , , , , , , "
+                       ", , , , ,SKIP, ,The GPU file has more than one row of this name; the first "
+                       "one counts.";
+    ck_assert(has_line(details, skip));
+    ck_assert_ptr_nonnull(strstr(a.out, "1 repeated"));
+
+    ck_assert_int_eq(rename(in(&w, "out"), in(&w, "first")), 0);
+    struct outcome b = compare(&w, "v2", INPUTS "m2_dev_a.csv", "once.csv");
+    ck_assert_int_eq(b.status, 0);
+    char *details_once = output(&w, DETAILS), *result_once = output(&w, RESULT);
+    ck_assert_str_eq(result, result_once);
+    char *place = strstr(details, skip);
+    memmove(place, place + strlen(skip) + 2, strlen(place + strlen(skip) + 2) + 1);
+    ck_assert_str_eq(details, details_once);
+
+    char *golden = read_file(EXPECTED "m2_dev_a__m2_repeated/result.csv", &length);
+    ck_assert_msg(strncmp(result, golden, strlen(golden)) == 0,
+                  "the results before the repeated row are msprobe's");
+    free(golden);
+    free(once);
+    free(details);
+    free(result);
+    free(details_once);
+    free(result_once);
+    outcome_free(&a);
+    outcome_free(&b);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Rows that the GPU lacks are SKIP rows, in their place; the others are msprobe's. */
+START_TEST(missing_gpu_rows)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = compare(&w, "v2", INPUTS "m2_dev_a.csv", INPUTS "m2_missing.csv");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "122 rows only in the NPU file, 0 only in the GPU file"));
+    char *details = output(&w, DETAILS), *result = output(&w, RESULT);
+    char *golden = read_file(EXPECTED "m2_dev_a__m2_missing/details.csv", NULL);
+    ck_assert_int_eq(strncmp(details, golden, strlen(golden)), 0);
+    size_t skipped = 0;
+    for (const char *at = details; (at = strstr(at, ",The GPU file has no row of this name.\r\n"));
+         at++)
+        skipped++;
+    ck_assert_uint_eq(skipped, 122);
+    /* a verdict that other rows of the API give stays, an API without any is SKIP */
+    ck_assert(has_line(result, "Tensor.split.0,error,SKIP,"));
+    ck_assert(has_line(result, "Functional.linear.0,pass,error,"));
+    ck_assert(has_line(result, "Tensor.__eq__.0,SKIP, ,The GPU file has no row of this name."));
+    free(details);
+    free(result);
+    free(golden);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(missing_npu_rows)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = compare(&w, "doc", INPUTS "m2_missing.csv", INPUTS "m2_dev_a.csv");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "0 rows only in the NPU file, 122 only in the GPU file"));
+    char *details = output(&w, DETAILS), *result = output(&w, RESULT);
+    ck_assert(has_line(details, "Tensor.__eq__.0.forward.output.0, , , , , , , , , , , , , , , , , , "
+                                ", , , , , , ,SKIP, ,The NPU file has no row of this name."));
+    ck_assert(has_line(result, "Tensor.__eq__.0,SKIP, ,The NPU file has no row of this name."));
+    free(details);
+    free(result);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- small files ------------------------------------------------------------------------ */
+
+/* A details row with five equal benchmark numbers. */
+static void add_benchmark(char **text, const char *name, const char *rmse, const char *status)
+{
+    char row[512];
+    snprintf(row, sizeof row, "%s,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , ,0,%s,0,0,0, , , ,"
+                              " , , ,%s,\r\n", name, rmse, status);
+    append(text, row);
+}
+
+static void add_binary(char **text, const char *name, const char *rate)
+{
+    char row[512];
+    snprintf(row, sizeof row, "%s,torch.int64,torch.int64,(),  , , , , ,%s, , , , , , , , , , , ,pass,x\r\n",
+             name, rate);
+    append(text, row);
+}
+
+static void add_skip(char **text, const char *name, const char *message)
+{
+    append(text, name);
+    append(text, ", , , , , , , , , , , , , , , , , , , , ,SKIP,");
+    append(text, message);
+    append(text, "\r\n");
+}
+
+struct small {
+    struct workspace w;
+    char *npu, *gpu;
+};
+
+static struct small small_files(void)
+{
+    struct small s = { .w = workspace_make() };
+    append(&s.npu, details_header);
+    append(&s.gpu, details_header);
+    return s;
+}
+
+static struct outcome compare_small(struct small *s, const char *profile)
+{
+    write_text(in(&s->w, "npu.csv"), s->npu);
+    write_text(in(&s->w, "gpu.csv"), s->gpu);
+    return compare(&s->w, profile, "npu.csv", "gpu.csv");
+}
+
+static void small_done(struct small *s, struct outcome *o)
+{
+    free(s->npu);
+    free(s->gpu);
+    outcome_free(o);
+    workspace_remove(&s->w);
+}
+
+/* Rows of one API may be apart and in any order; the API stands where it first appears. */
+START_TEST(rows_of_an_api_may_be_apart)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.b.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.a.0.backward.output.0", "0.5");
+    add_binary(&s.npu, "Torch.b.0.forward.output.1", "0.5");
+    add_binary(&s.npu, "Torch.a.0.forward.output.1", "0");
+    add_binary(&s.gpu, "Torch.b.0.forward.output.1", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.1", "0");
+    add_binary(&s.gpu, "Torch.a.0.backward.output.0", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.b.0.forward.output.0", "0");
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    char *result = output(&s.w, RESULT);
+    ck_assert_str_eq(result, "\xef\xbb\xbf" "API Name,Forward Test Success,Backward Test Success,"
+                             "Message\r\nTorch.a.0,pass,error,\r\nTorch.b.0,error, ,\r\n");
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+START_TEST(repeated_npu_row)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "1");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    struct outcome o = compare_small(&s, "v2");
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
+    ck_assert_ptr_nonnull(strstr(details, "SKIP, ,The NPU file has more than one row of this name; "
+                                          "the first one counts.\r\n"));
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* Segments of names: 6 or 7, with an API that may contain a dot or the word forward. */
+START_TEST(row_names)
+{
+    static const char *const invalid[] = { "Torch.a.0.forward.output", "Torch.a.0.forward",
+                                           "Torch.a.b.c.0.forward.output.0", "a",
+                                           "Torch.a.0.sideways.output.0",
+                                           "Torch.a.0.forward.input.0", "Torch..0.forward.output.0",
+                                           "Torch.a.0.forward.output." };
+    struct small s = small_files();
+    static const char *const valid[] = {
+        "Torch.linalg.inv.0.backward.output.0",
+        "Functional.multi_head_attention_forward.0.forward.output.0"
+    };
+    for (size_t i = 0; i < 2; i++) {
+        add_binary(&s.npu, valid[i], "0");
+        add_binary(&s.gpu, valid[i], "0");
+    }
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        add_binary(&s.npu, invalid[i], "0");
+        add_binary(&s.gpu, invalid[i], "0");
+    }
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert(has_line(result, "Torch.linalg.inv.0, ,pass,"));
+    ck_assert(has_line(result, "Functional.multi_head_attention_forward.0,pass, ,"));
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        char line[256];
+        snprintf(line, sizeof line, "%s,SKIP,SKIP,The API name %s is invalid.", invalid[i],
+                 invalid[i]);
+        ck_assert_msg(has_line(result, line), "%s", line);
+        snprintf(line, sizeof line, "SKIP, ,The API name %s is invalid.\r\n", invalid[i]);
+        ck_assert_msg(strstr(details, line), "%s", line);
+    }
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* The documents' spelling of headers, other spelling of verdicts, LF, no mark, another order of
+ * columns: the verdicts are those of the usual file. */
+START_TEST(files_of_other_makers)
+{
+    struct small s = small_files();
+    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "3", "Warning");
+    add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
+    add_benchmark(&s.npu, "Torch.b.0.forward.output.0", "3", "error");
+    add_benchmark(&s.gpu, "Torch.b.0.forward.output.0", "1", "pass");
+    struct outcome usual = compare_small(&s, "strict");
+    char *expected = output(&s.w, DETAILS), *expected_result = output(&s.w, RESULT);
+    ck_assert(has_line(expected_result, "Torch.a.0,warning, ,"));
+    ck_assert(has_line(expected_result, "Torch.b.0,error, ,"));
+    ck_assert_int_eq(rename(in(&s.w, "out"), in(&s.w, "usual")), 0);
+
+    free(s.npu);
+    s.npu = NULL;
+    append(&s.npu, "API name,message,status,DEVICE Dtype,小值域错误占比,均方根误差,相对误差最大值,相对误差平均值,"
+                   "误差均衡性,二进制一致错误率,inf / nan 错误率,相对误差错误率,绝对误差错误率,ULP误差平均值,"
+                   "ULP误差大于阈值占比,双千指标\n"
+                   "Torch.a.0.forward.output.0,m,warning,torch.float32,0,3,0,0,0, , , , , , , \n"
+                   "Torch.b.0.forward.output.0,m,ERROR,torch.float32,0,3,0,0,0, , , , , , , ");
+    struct outcome other = compare_small(&s, "strict");
+    ck_assert_msg(other.status == 0, "%s", other.err);
+    char *details = output(&s.w, DETAILS);
+    ck_assert_str_eq(details, expected);
+    free(details);
+    free(expected);
+    free(expected_result);
+    outcome_free(&usual);
+    small_done(&s, &other);
+}
+END_TEST
+
+START_TEST(torn_last_row)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.b.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.b.0.forward.output.0", "0");
+    s.gpu[strlen(s.gpu) - 12] = '\0';
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_str_eq(o.err, "warning: the last row of gpu.csv is cut off; it is left out\n");
+    char *result = output(&s.w, RESULT);
+    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
+    ck_assert(has_line(result, "Torch.b.0,SKIP, ,The GPU file has no row of this name."));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+START_TEST(torn_last_npu_row)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.b.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.b.0.forward.output.0", "0");
+    s.npu[strlen(s.npu) - 12] = '\0';
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_str_eq(o.err, "warning: the last row of npu.csv is cut off; it is left out\n");
+    char *result = output(&s.w, RESULT);
+    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
+    ck_assert(has_line(result, "Torch.b.0,SKIP, ,The NPU file has no row of this name."));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* Names that are longer than a message shows, on either side; what is shown of them ends with a whole
+ * character. */
+START_TEST(long_names)
+{
+    struct small s = small_files();
+    char name[1200] = "n";
+    for (int i = 0; i < 250; i++) strcat(name, "\xe5\x90\x8d"); /* 1 + 3 * 250 bytes */
+    add_skip(&s.npu, name, "m");
+    strcat(name, "x");
+    add_skip(&s.gpu, name, "m");
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert_ptr_nonnull(strstr(details, name));
+    char message[700];
+    snprintf(message, sizeof message, "The API name %.499s is invalid.\r\n", name); /* 500 would cut one in two */
+    ck_assert_ptr_nonnull(strstr(result, message));
+    ck_assert_ptr_nonnull(strstr(result, ",SKIP,SKIP,The NPU file has no row of this name.\r\n"));
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* More results than are kept before they are written; a directory with a slash at its end. */
+START_TEST(many_results)
+{
+    enum { N = 30000 };
+    struct workspace w = workspace_make();
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    fputs(details_header, out);
+    for (int i = 0; i < N; i++)
+        fprintf(out, "Torch.a_function_with_a_name.%d.forward.output.0,torch.int64,torch.int64,(),  , , , , ,%d, , , , , , , "
+                     ", , , , ,pass,x\r\n", i, i % 3 == 0);
+    fclose(out);
+    write_file(in(&w, "npu.csv"), text, length);
+    free(text);
+    struct outcome o = run_program(&w, "api_precision_compare", "-npu", "npu.csv", "-gpu", "npu.csv", "-o", "out/", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "saved in out/api_precision_compare_result_"));
+    outcome_free(&o);
+    char *result = output(&w, RESULT), *row = result;
+    ck_assert_uint_eq(count_lines(result), N + 1);
+    ck_assert_uint_gt(strlen(result), 1 << 20);
+    for (int i = 0; i < N; i++) {
+        char line[100];
+        row = strstr(row, "\r\n") + 2;
+        snprintf(line, sizeof line, "Torch.a_function_with_a_name.%d,%s, ,\r\n", i, i % 3 ? "pass" : "error");
+        ck_assert_msg(!strncmp(row, line, strlen(line)), "row %d: %.60s", i, row);
+    }
+    free(result);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Foreign text is copied whole, and cannot start a formula. */
+START_TEST(messages_are_copied)
+{
+    struct small s = small_files();
+    char message[5000];
+    memset(message, 'm', sizeof message - 1);
+    message[sizeof message - 1] = '\0';
+    add_skip(&s.npu, "Torch.a.0.forward.output.0", message);
+    add_skip(&s.gpu, "Torch.a.0.forward.output.0", "");
+    add_skip(&s.npu, "Torch.b.0.forward.output.0", "=cmd|' /C calc'!A0");
+    add_skip(&s.gpu, "Torch.b.0.forward.output.0", "");
+    struct outcome o = compare_small(&s, "doc");
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert_ptr_nonnull(strstr(details, message));
+    ck_assert_ptr_nonnull(strstr(result, message));
+    ck_assert_ptr_nonnull(strstr(details, ",\"'=cmd|' /C calc'!A0\"\r\n"));
+    ck_assert_ptr_nonnull(strstr(result, ",\"'=cmd|' /C calc'!A0\"\r\n"));
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+START_TEST(row_with_too_many_cells)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.a.0.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.a.0.forward.output.0", "0");
+    s.npu[strlen(s.npu) - 2] = '\0';
+    append(&s.npu, ",y\r\n");
+    struct outcome o = compare_small(&s, "doc");
+    char *result = output(&s.w, RESULT);
+    ck_assert(has_line(result, "Torch.a.0,SKIP, ,The NPU row has more cells than the header."));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* An empty cell, unlike a blank one, is NaN for the peer: equal on both sides, so a pass. doc
+ * takes it for missing. */
+START_TEST(empty_cells)
+{
+    static const struct {
+        const char *profile, *line;
+    } cases[] = { { "v2", "Torch.a.0,pass, ," },
+                  { "doc", "Torch.a.0,SKIP, ,The NPU row has no 均方根误差." } };
+    for (size_t i = 0; i < 2; i++) {
+        struct small s = small_files();
+        add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "", "pass");
+        add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "", "pass");
+        struct outcome o = compare_small(&s, cases[i].profile);
+        char *result = output(&s.w, RESULT);
+        ck_assert_msg(has_line(result, cases[i].line), "%s", result);
+        free(result);
+        small_done(&s, &o);
+    }
+}
+END_TEST
+
+START_TEST(topk_has_a_hint)
+{
+    struct small s = small_files();
+    add_binary(&s.npu, "Torch.topk.0.forward.output.0", "0.5");
+    add_binary(&s.gpu, "Torch.topk.0.forward.output.0", "0");
+    add_binary(&s.npu, "Torch.topk.1.forward.output.0", "0");
+    add_binary(&s.gpu, "Torch.topk.1.forward.output.0", "0");
+    struct outcome o = compare_small(&s, "doc");
+    char *result = output(&s.w, RESULT);
+    ck_assert_ptr_nonnull(strstr(result, "Torch.topk.0,error, ,\"On the NPU, sorted=False of topk"));
+    ck_assert(has_line(result, "Torch.topk.1,pass, ,"));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* Under v3 missing numbers count as 0, which is said. */
+START_TEST(v3_warns_of_missing_numbers)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = compare(&w, "v3", INPUTS "m1_dev_a.csv", INPUTS "m1_dev_b.csv");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.err, "rows lack numbers of the benchmark standard, which profile "
+                                        "v3 takes as 0"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- exit statuses ---------------------------------------------------------------------- */
+
+START_TEST(fail_on)
+{
+    static const struct {
+        const char *rmse, *fail_on;
+        int status;
+    } cases[] = { { "1", "warning", 0 }, { "2", "warning", 1 }, { "2", "error", 0 },
+                  { "3", "error", 1 },   { "3", "warning", 1 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct small s = small_files();
+        add_benchmark(&s.npu, "Torch.a.0.forward.output.0", cases[i].rmse, "pass");
+        add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
+        write_text(in(&s.w, "npu.csv"), s.npu);
+        write_text(in(&s.w, "gpu.csv"), s.gpu);
+        struct outcome o =
+            run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu", "gpu.csv", "-o",
+                        "out", "--fail-on", cases[i].fail_on, NULL);
+        ck_assert_msg(o.status == cases[i].status, "case %zu: %d", i, o.status);
+        small_done(&s, &o);
+    }
+}
+END_TEST
+
+START_TEST(thresholds_of_the_user)
+{
+    struct small s = small_files();
+    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "3", "pass");
+    add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
+    write_text(in(&s.w, "npu.csv"), s.npu);
+    write_text(in(&s.w, "gpu.csv"), s.gpu);
+    write_text(in(&s.w, "mine.json"),
+               "{\"overrides\": [{\"api\": \"a\", \"three_way\": {\"ratio\": {\"L0\": "
+               "{\"rmse\": {\"error\": 3}}}}}]}");
+    struct outcome o = run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu",
+                                   "gpu.csv", "-o", "out", "--profile", "v2", "--thresholds",
+                                   "mine.json", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    char *result = output(&s.w, RESULT);
+    ck_assert(has_line(result, "Torch.a.0,pass, ,"));
+    free(result);
+    small_done(&s, &o);
+}
+END_TEST
+
+static void check_failure(const struct workspace *w, struct outcome o, int status,
+                          const char *message)
+{
+    ck_assert_msg(o.status == status, "status %d: %s", o.status, o.err);
+    ck_assert_msg(strstr(o.err, message), "%s", o.err);
+    ck_assert_uint_eq(count_matches(w, "out/*"), 0);
+    outcome_free(&o);
+}
+
+START_TEST(unusable_input)
+{
+    struct workspace w = workspace_make();
+    const char *good = INPUTS "m2_missing.csv";
+    write_text(in(&w, "columns.csv"), "API Name,DEVICE Dtype,均方根误差\r\n");
+    write_text(in(&w, "empty.csv"), "");
+    write_file(in(&w, "nul.csv"), "a\0b", 3);
+    check_failure(&w, compare(&w, "doc", "none.csv", good), 3, "none.csv");
+    check_failure(&w, compare(&w, "doc", good, "none.csv"), 3, "none.csv");
+    check_failure(&w, compare(&w, "doc", good, "empty.csv"), 3, "empty.csv is empty");
+    check_failure(&w, compare(&w, "doc", "columns.csv", good), 3,
+                  "the following columns are missing in columns.csv: 小值域错误占比, 相对误差最大值");
+    check_failure(&w, compare(&w, "doc", good, "nul.csv"), 3, "nul.csv: a NUL byte at byte 1");
+    check_failure(&w, compare(&w, "v9", good, good), 2, "v9");
+    check_failure(&w, run_program(&w, "api_precision_compare", "-npu", good, NULL), 2, "gpu");
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Two comparisons in one second and one directory get different names. */
+START_TEST(names_do_not_collide)
+{
+    struct workspace w = workspace_make();
+    for (int i = 0; i < 3; i++) {
+        struct outcome o = compare(&w, "doc", INPUTS "m2_missing.csv", INPUTS "m2_missing.csv");
+        ck_assert_int_eq(o.status, 0);
+        outcome_free(&o);
+    }
+    ck_assert_uint_eq(count_matches(&w, RESULT), 3);
+    ck_assert_uint_eq(count_matches(&w, DETAILS), 3);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- failing resources ------------------------------------------------------------------ */
+
+static size_t operations_left;
+static enum file_operation failing;
+
+static int fail_file(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == failing && operations_left-- == 0 ? EIO : 0;
+}
+
+static int fail_allocation(size_t bytes)
+{
+    (void)bytes;
+    return operations_left-- == 0;
+}
+
+static struct status compare_here(const struct workspace *w)
+{
+    char out[512];
+    snprintf(out, sizeof out, "%s", in(w, "out"));
+    char *arguments[] = { (char *)"-npu", (char *)INPUTS "m2_dev_a.csv", (char *)"-gpu",
+                          (char *)INPUTS "m2_missing.csv", (char *)"-o", out,
+                          (char *)"--trust-files" };
+    void *values = calloc(1, compare_command.bytes);
+    bool help;
+    int exit_status;
+    struct status status = options_parse(values, &help, &compare_command, 7, arguments);
+    if (!status.code) status = compare_command.run(&exit_status, values);
+    free(values);
+    return status;
+}
+
+/* Each read, write, creation and closing fails once: an error that names a file, and no output
+ * is left that could pass for a whole one. */
+START_TEST(failing_files)
+{
+    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE,
+                                                      FILE_WRITE, FILE_CLOSE };
+    struct workspace w = workspace_make();
+    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
+    setenv("PROBE_OUT", in(&w, "out"), 1);
+    failing = operations[_i];
+    size_t failures = 0;
+    for (size_t n = 0; n < 30; n++) {
+        operations_left = n;
+        file_fault = fail_file;
+        struct status status = compare_here(&w);
+        file_fault = NULL;
+        if (!status.code) {
+            /* all went well, or a file that was only read could not be closed */
+            ck_assert_uint_eq(count_matches(&w, "out/*"), 2);
+            ck_assert_int_eq(system("rm -r \"$PROBE_OUT\""), 0);
+            continue;
+        }
+        failures++;
+        ck_assert_int_eq(status.code, STATUS_IO);
+        ck_assert_ptr_nonnull(strstr(status.text, ".csv"));
+        ck_assert_uint_eq(count_matches(&w, "out/*"), 0);
+    }
+    ck_assert_uint_gt(failures, 1);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(failing_allocations)
+{
+    struct workspace w = workspace_make();
+    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
+    size_t n = 0;
+    for (;; n++) {
+        operations_left = n;
+        memory_fault = fail_allocation;
+        struct status status = compare_here(&w);
+        memory_fault = NULL;
+        if (!status.code) break;
+        ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+        ck_assert_uint_eq(count_matches(&w, "out/*"), 0);
+    }
+    ck_assert_uint_gt(n, 20);
+    workspace_remove(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("compare_command");
+    TCase *tests = tcase_create("compare_command");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, writes_the_bytes_of_msprobe, 0,
+                        (int)(sizeof pairs / sizeof *pairs));
+    tcase_add_test(tests, repeated_gpu_row);
+    tcase_add_test(tests, missing_gpu_rows);
+    tcase_add_test(tests, missing_npu_rows);
+    tcase_add_test(tests, rows_of_an_api_may_be_apart);
+    tcase_add_test(tests, repeated_npu_row);
+    tcase_add_test(tests, row_names);
+    tcase_add_test(tests, files_of_other_makers);
+    tcase_add_test(tests, torn_last_row);
+    tcase_add_test(tests, torn_last_npu_row);
+    tcase_add_test(tests, long_names);
+    tcase_add_test(tests, many_results);
+    tcase_add_test(tests, messages_are_copied);
+    tcase_add_test(tests, row_with_too_many_cells);
+    tcase_add_test(tests, empty_cells);
+    tcase_add_test(tests, topk_has_a_hint);
+    tcase_add_test(tests, v3_warns_of_missing_numbers);
+    tcase_add_test(tests, fail_on);
+    tcase_add_test(tests, thresholds_of_the_user);
+    tcase_add_test(tests, unusable_input);
+    tcase_add_test(tests, names_do_not_collide);
+    tcase_add_loop_test(tests, failing_files, 0, 5);
+    tcase_add_test(tests, failing_allocations);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,365 @@
+/* JUnit reports, baselines, and the exit statuses that go with them. The XML is checked by the
+ * counts in its head, by its elements, and by xmllint where that is installed. */
+#include <check.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "report/baseline.h"
+#include "report/ci_reports.h"
+#include "report/junit.h"
+#include "support/workspace.h"
+#include "support/suite.h"
+
+#define ck_ok(expression)                                                                   \
+    do {                                                                                    \
+        struct status ck_status_ = (expression);                                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+    } while (0)
+
+static const char rows[] = "API Name,Status,Message\r\n"
+                           "Torch.add.0.forward.output.0,pass,fine\r\n"
+                           "Torch.add.0.forward.output.1,SKIP,none\r\n"
+                           "Torch.add.0.backward.output.0,error,\"a < b & \"\"c\"\"\n\x01\xff\"\r\n"
+                           "Torch.linalg.inv.3.forward.output.0,Warning,w\r\n"
+                           "Torch.to.0.forward.output.0,SKIP,\"API to, SKIP.\"\r\n"
+                           "odd,error,\r\n"
+                           "Torch.add.0.backward.output.1,error,again\r\n";
+
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) n++;
+    return n;
+}
+
+static char *report_of(const struct workspace *w, const char *text, bool warnings)
+{
+    char details[512], xml[512], command[1200];
+    snprintf(details, sizeof details, "%s", in(w, "details.csv"));
+    snprintf(xml, sizeof xml, "%s", in(w, "report.xml"));
+    write_text(details, text);
+    ck_ok(junit_write(xml, details, "suite & more", warnings));
+    snprintf(command, sizeof command,
+             "if command -v xmllint >/dev/null; then xmllint --noout '%s'; fi", xml);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_uint_eq(count_matches(w, "*.part"), 0);
+    return read_file(xml, NULL);
+}
+
+START_TEST(junit_of_a_run)
+{
+    struct workspace w = workspace_make();
+    char *xml = report_of(&w, rows, false);
+    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"suite &amp; more\" tests=\"5\" "
+                                      "failures=\"2\" errors=\"0\" skipped=\"1\">\n"));
+    ck_assert_ptr_nonnull(
+        strstr(xml, "<testcase classname=\"Torch.add\" name=\"Torch.add.0.forward\"/>\n"));
+    ck_assert_ptr_nonnull(
+        strstr(xml, "<testcase classname=\"Torch.add\" name=\"Torch.add.0.backward\">\n"
+                    "      <failure message=\"error\">Torch.add.0.backward.output.0: error\n"
+                    "a &lt; b &amp; &quot;c&quot;\n\xef\xbf\xbd\xef\xbf\xbd\n"
+                    "Torch.add.0.backward.output.1: error\nagain\n</failure>\n"));
+    ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"Torch.linalg.inv\" "
+                                      "name=\"Torch.linalg.inv.3.forward\">\n      <system-out>"));
+    ck_assert_ptr_nonnull(strstr(xml, "<skipped message=\"SKIP\">Torch.to.0.forward.output.0: SKIP\n"
+                                      "API to, SKIP.\n</skipped>"));
+    ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"odd\" name=\"odd\">"));
+    ck_assert_uint_eq(count_of(xml, "<testcase "), 5);
+    free(xml);
+
+    /* a warning fails when asked; the older report is replaced */
+    xml = report_of(&w, rows, true);
+    ck_assert_ptr_nonnull(strstr(xml, "failures=\"3\""));
+    ck_assert_ptr_nonnull(strstr(xml, "<failure message=\"warning\">Torch.linalg.inv.3"));
+    free(xml);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Messages of any bytes make valid XML: every byte, and UTF-8 that is broken in every way. */
+START_TEST(junit_of_any_bytes)
+{
+    static const char *const texts[] = {
+        "\xe8\xaf\xaf", "\xf0\x9f\x98\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
+        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xef\xbf\xbe", "\xef\xbf\xbf",
+        "\xe8\xaf", "\xe8", "\x80", "\xc3(", "]]>", "\x7f",
+    };
+    struct workspace w = workspace_make();
+    char text[4096] = "API Name,Status,Message\n";
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "a%zu,error,%s\n", i, texts[i]);
+    for (int c = 1; c < 256; c++) {
+        if (c == '\n' || c == '\r' || c == '"' || c == ',') continue;
+        snprintf(text + strlen(text), sizeof text - strlen(text), "b%d,error,%c\n", c, c);
+    }
+    char *xml = report_of(&w, text, false);
+    ck_assert_uint_eq(count_of(xml, "<failure"), sizeof texts / sizeof *texts + 251);
+    ck_assert_ptr_nonnull(strstr(xml, "a0: error\n\xe8\xaf\xaf\n"));
+    ck_assert_ptr_nonnull(strstr(xml, "a1: error\n\xf0\x9f\x98\x80\n"));
+    ck_assert_ptr_nonnull(strstr(xml, "a2: error\n\xef\xbf\xbd\xef\xbf\xbd\n"));
+    ck_assert_ptr_nonnull(strstr(xml, "a13: error\n\xef\xbf\xbd(\n"));
+    free(xml);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Characters at both ends of what each first byte may lead stay as they are. */
+START_TEST(junit_of_every_length_of_character)
+{
+    static const char *const texts[] = {
+        "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80", "\xed\x80\x80", "\xed\x9f\xbf",
+        "\xee\x80\x80", "\xef\xbc\xa0", "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf3\xbf\xbf\xbd", "\xf4\x80\x80\x80",
+        "\xf4\x8f\xbf\xbd", "\x20", "\x7e",
+    };
+    enum { N = sizeof texts / sizeof *texts };
+    struct workspace w = workspace_make();
+    char text[2048] = "API Name,Status,Message\n", expected[64];
+    for (size_t i = 0; i < N; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "a%zu,error,.%s.\n", i, texts[i]);
+    char *xml = report_of(&w, text, false);
+    ck_assert_uint_eq(count_of(xml, "<failure"), N);
+    ck_assert_uint_eq(count_of(xml, ".\xef\xbf\xbd."), 1); /* the one that was there */
+    for (size_t i = 0; i < N; i++) {
+        snprintf(expected, sizeof expected, "a%zu: error\n.%s.\n", i, texts[i]);
+        ck_assert_msg(strstr(xml, expected) != NULL, "character %zu", i);
+    }
+    free(xml);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- baselines -------------------------------------------------------------------------- */
+
+static const char before[] = "API Name,Status\n"
+                             "still,error\n"
+                             "fixed,error\n"
+                             "softer,error\n"
+                             "skipped,error\n"
+                             "gone,error\n"
+                             "worse,pass\n"
+                             "warned,warning\n"
+                             "fine,pass\n";
+static const char now[] = "API Name,比对结果\n"
+                          "fine,pass\n"
+                          "still,error\n"
+                          "fixed,pass\n"
+                          "softer,Warning\n"
+                          "skipped,SKIP\n"
+                          "worse,error\n"
+                          "warned,warning\n"
+                          "appeared,error\n";
+
+static struct baseline baseline_of(const struct workspace *w, bool warnings)
+{
+    struct baseline baseline;
+    write_text(in(w, "old.csv"), before);
+    write_text(in(w, "new.csv"), now);
+    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), warnings, true));
+    return baseline;
+}
+
+START_TEST(baseline_kinds)
+{
+    struct workspace w = workspace_make();
+    struct baseline b = baseline_of(&w, false);
+    ck_assert_uint_eq(b.counts[BASELINE_NEW], 2);
+    ck_assert_str_eq(b.names[BASELINE_NEW][0], "worse");
+    ck_assert_str_eq(b.names[BASELINE_NEW][1], "appeared");
+    ck_assert_uint_eq(b.counts[BASELINE_STILL], 1);
+    ck_assert_str_eq(b.names[BASELINE_STILL][0], "still");
+    ck_assert_uint_eq(b.counts[BASELINE_FIXED], 2);
+    ck_assert_str_eq(b.names[BASELINE_FIXED][0], "fixed");
+    ck_assert_str_eq(b.names[BASELINE_FIXED][1], "softer");
+    ck_assert_uint_eq(b.counts[BASELINE_GONE], 2);
+    ck_assert_str_eq(b.names[BASELINE_GONE][0], "skipped");
+    ck_assert_str_eq(b.names[BASELINE_GONE][1], "gone");
+    baseline_release(&b);
+
+    b = baseline_of(&w, true);
+    ck_assert_uint_eq(b.counts[BASELINE_STILL], 3); /* still, softer, warned */
+    ck_assert_uint_eq(b.counts[BASELINE_FIXED], 1);
+    ck_assert_uint_eq(b.counts[BASELINE_NEW], 2);
+    baseline_release(&b);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(long_baselines_are_cut)
+{
+    struct workspace w = workspace_make();
+    char text[4096] = "API Name,Status\n";
+    write_text(in(&w, "old.csv"), text);
+    for (int i = 0; i < 50; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "row%d,error\n", i);
+    write_text(in(&w, "new.csv"), text);
+    struct baseline b;
+    ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), false, true));
+    ck_assert_uint_eq(b.counts[BASELINE_NEW], 50);
+    FILE *out = fopen(in(&w, "out.txt"), "w");
+    baseline_print(out, &b);
+    fclose(out);
+    char *printed = read_file(in(&w, "out.txt"), NULL);
+    ck_assert_ptr_nonnull(strstr(printed, "    row19\n    and 30 more\n"));
+    ck_assert_ptr_null(strstr(printed, "row20"));
+    free(printed);
+    baseline_release(&b);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- commands --------------------------------------------------------------------------- */
+
+#define INPUTS PROBE_TEST_DATA "/three_way/inputs/"
+
+static struct outcome compare(const struct workspace *w, const char *npu, const char *option,
+                              const char *value)
+{
+    return run_program(w, "api_precision_compare", "-npu", npu, "-gpu", INPUTS "m1_dev_b.csv", "-o",
+                       "out", "--junit", "report.xml", "--trust-files", option, value, NULL);
+}
+
+/* A comparison against its own result has no new failure, though it has failures; against one
+ * without failures all are new. */
+START_TEST(comparison_with_a_baseline)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = compare(&w, INPUTS "m1_dev_a.csv", "--fail-on", "error");
+    ck_assert_int_eq(o.status, 1);
+    outcome_free(&o);
+    char *xml = read_file(in(&w, "report.xml"), NULL);
+    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"probe-ut api_precision_compare\""));
+    ck_assert_uint_gt(count_of(xml, "<failure"), 10);
+    free(xml);
+
+    ck_assert_int_eq(rename(only_match(&w, "out/*details*"), in(&w, "old.csv")), 0);
+    o = compare(&w, INPUTS "m1_dev_a.csv", "--baseline", "old.csv");
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "new failures                   0\n"));
+    outcome_free(&o);
+
+    o = compare(&w, INPUTS "m1_dev_b.csv", "--baseline", "old.csv");
+    ck_assert_ptr_null(strstr(o.out, "fixed                          0\n"));
+    outcome_free(&o);
+
+    write_text(in(&w, "old.csv"), "API Name,Status\n");
+    o = compare(&w, INPUTS "m1_dev_a.csv", "--baseline", "old.csv");
+    ck_assert_int_eq(o.status, 1);
+    outcome_free(&o);
+
+    o = compare(&w, INPUTS "m1_dev_a.csv", "--baseline", "none.csv");
+    ck_assert_int_eq(o.status, 3);
+    outcome_free(&o);
+    write_text(in(&w, "old.csv"), "name,verdict\n");
+    o = compare(&w, INPUTS "m1_dev_a.csv", "--baseline", "old.csv");
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_ptr_nonnull(strstr(o.err, "old.csv is no details file"));
+    outcome_free(&o);
+    write_text(in(&w, "old.csv"), "");
+    o = compare(&w, INPUTS "m1_dev_a.csv", "--baseline", "old.csv");
+    ck_assert_int_eq(o.status, 3);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(run_with_reports)
+{
+    struct workspace w = workspace_make();
+    const char *dump = PROBE_TEST_DATA "/dumps/m5x/L1_statistics/dump.json";
+    struct outcome o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files",
+                                   "--junit", "report.xml", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    char *xml = read_file(in(&w, "report.xml"), NULL);
+    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"probe-ut run_ut\""));
+    ck_assert_ptr_nonnull(
+        strstr(xml, "name=\"Functional.multi_head_attention_forward.0.forward\""));
+    free(xml);
+
+    write_text(in(&w, "old.csv"), "API Name,Status\nTorch.other.0.forward.output.0,error\n");
+    o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files", "--baseline",
+                    "old.csv", NULL);
+    ck_assert_ptr_nonnull(strstr(o.out, "since the baseline"));
+    ck_assert_ptr_nonnull(strstr(o.out, "    Torch.other.0.forward.output.0\n"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- failing resources ------------------------------------------------------------------ */
+
+static size_t operations_left;
+static enum file_operation failing;
+
+static int fail_file(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == failing && operations_left-- == 0 ? EIO : 0;
+}
+
+static int fail_allocation(size_t bytes)
+{
+    (void)bytes;
+    return operations_left-- == 0;
+}
+
+static struct status report_here(const struct workspace *w)
+{
+    struct ci_options options = { .junit = in(w, "report.xml"), .baseline = in(w, "old.csv"),
+                                  .trust_files = true };
+    int exit_status;
+    return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", true);
+}
+
+START_TEST(failing_resources)
+{
+    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE,
+                                                      FILE_WRITE, FILE_RENAME };
+    struct workspace w = workspace_make();
+    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
+    write_text(in(&w, "details.csv"), rows);
+    write_text(in(&w, "old.csv"), before);
+    for (size_t i = 0; i < 5; i++) {
+        size_t failures = 0;
+        failing = operations[i];
+        for (size_t n = 0; n < 10; n++) {
+            operations_left = n;
+            file_fault = fail_file;
+            struct status status = report_here(&w);
+            file_fault = NULL;
+            if (!status.code) continue;
+            failures++;
+            ck_assert_int_eq(status.code, STATUS_IO);
+            ck_assert_uint_eq(count_matches(&w, "*.part"), 0);
+        }
+        ck_assert_uint_gt(failures, 0);
+    }
+    for (size_t n = 0;; n++) {
+        operations_left = n;
+        memory_fault = fail_allocation;
+        struct status status = report_here(&w);
+        memory_fault = NULL;
+        ck_assert_uint_eq(count_matches(&w, "*.part"), 0);
+        if (!status.code) break;
+        ck_assert_int_eq(status.code, STATUS_NO_MEMORY);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ci_reports");
+    TCase *tests = tcase_create("ci_reports");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, junit_of_a_run);
+    tcase_add_test(tests, junit_of_any_bytes);
+    tcase_add_test(tests, junit_of_every_length_of_character);
+    tcase_add_test(tests, baseline_kinds);
+    tcase_add_test(tests, long_baselines_are_cut);
+    tcase_add_test(tests, comparison_with_a_baseline);
+    tcase_add_test(tests, run_with_reports);
+    tcase_add_test(tests, failing_resources);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

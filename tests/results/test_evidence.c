@@ -1,0 +1,219 @@
+/* The evidence of whole runs: a line per details row, the same for any number of threads, and a
+ * command in it that repeats its call. */
+#include <cjson/cJSON.h>
+
+#include "core/memory.h"
+#include "support/dumps.h"
+#include "results/evidence.h"
+#include "cli/run_options.h"
+#include "support/suite.h"
+
+static const char dump_path[] = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
+
+static char *only_file(const struct workspace *w, const char *pattern)
+{
+    return read_file(only_match(w, pattern), NULL);
+}
+
+/* Line k of the evidence names what row k of the details names, and is JSON by itself. */
+START_TEST(every_row_has_its_line)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "-api_info", dump_path, "-o", "out", "-n", "2", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    char *details = only_file(&w, "out/accuracy_checking_details_*.csv");
+    char *evidence = only_file(&w, "out/accuracy_checking_evidence_*.jsonl");
+    char *row = strstr(details, "\r\n") + 2, *line = evidence;
+    size_t rows = 0;
+    while (*row) {
+        cJSON *json = cJSON_ParseWithLength(line, strcspn(line, "\n"));
+        ck_assert_msg(json != NULL, "line %zu is no JSON", rows);
+        const char *name = cJSON_GetObjectItem(json, "name")->valuestring;
+        ck_assert_msg(!strncmp(row, name, strlen(name)) && row[strlen(name)] == ',', "line %zu: %s", rows, name);
+        ck_assert(cJSON_IsObject(cJSON_GetObjectItem(json, "evidence")));
+        cJSON_Delete(json);
+        line += strcspn(line, "\n") + 1;
+        /* Line feeds inside quoted messages do not end a row. */
+        row = strstr(row, "\r\n") + 2;
+        rows++;
+    }
+    ck_assert_uint_gt(rows, 50);
+    ck_assert_msg(!*line, "there are more lines than rows");
+    free(details);
+    free(evidence);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* The command case prints the lines that the run wrote for the call. */
+START_TEST(a_call_can_be_repeated)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "-api_info", dump_path, "-o", "out", NULL);
+    ck_assert_int_eq(o.status, 0);
+    outcome_free(&o);
+    char *evidence = only_file(&w, "out/accuracy_checking_evidence_*.jsonl");
+    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1", "--json", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_uint_gt(strlen(o.out), 100);
+    ck_assert_msg(strstr(evidence, o.out) != NULL, "the run has other lines than:\n%s", o.out);
+    outcome_free(&o);
+    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1.forward.output.0", NULL);
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "Functional.layer_norm.1.forward.output.0: pass"));
+    ck_assert_ptr_nonnull(strstr(o.out, "error in ulp"));
+    outcome_free(&o);
+    free(evidence);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(a_call_that_is_not_there)
+{
+    struct workspace w = workspace_make();
+    struct outcome o = run_program(&w, "case", "-api_info", dump_path, "--name", "Torch.matmul.77", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "Torch.matmul.77"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- without a run ------------------------------------------------------------------------ */
+
+static const struct {
+    const char *line, *printed;
+} lines[] = {
+    /* All that a line may have. */
+    { "{\"name\":\"Torch.add.0.forward.output.0\",\"verdict\":\"error\","
+      "\"message\":\"\\nfirst\\n  \\n\\n  second \\nlast\",\"repeat\":\"probe-ut case\",\"evidence\":{"
+      "\"standard\":\"Ulp\",\"decided by\":\"ulp\",\"limits\":["
+      "{\"metric\":\"ulp\",\"value\":40.5,\"limit\":4,\"quotient\":10.125,\"holds\":false},"
+      "{\"metric\":\"cosine\",\"value\":\"nan\",\"limit\":0.99,\"quotient\":\"nan\",\"holds\":true}],"
+      "\"reference\":\"certified\",\"elements\":123456789012,\"refined\":true,\"settled\":false,"
+      "\"kinds\":{\"want finite, got nan\":1,\"want inf, got inf\":2},"
+      "\"ulp histogram\":{\"0\":400,\"<= 0.5\":200,\"<= 1\":5,\"more\":4}},"
+      "\"error over what rounding explains\":12.25,\"inputs\":[\"a note\",\"another\"]}",
+      "Torch.add.0.forward.output.0: error\n"
+      "  first\n"
+      "    second \n"
+      "  last\n"
+      "  standard                     Ulp\n"
+      "  decided by                   ulp\n"
+      "  ulp                          40.5, limit 4   <- broken\n"
+      "  cosine                       nan, limit 0.99\n"
+      "  reference                    certified\n"
+      "  elements                     1.23456789e+11\n"
+      "  refined                      yes\n"
+      "  settled                      no\n"
+      "  kinds                        want finite, got nan 1, want inf, got inf 2\n"
+      "  error in ulp\n"
+      "    0                   400  ########################################\n"
+      "    <= 0.5              200  ####################\n"
+      "    <= 1                  5  #\n"
+      "    more                  4  #\n"
+      "  error / explained by rounding 12.25\n"
+      "  input: a note\n"
+      "  input: another\n" },
+    /* A row that compared nothing. */
+    { "{\"name\":\"Torch.x.0.forward.output.0\",\"verdict\":\"SKIP\",\"message\":\"why\",\"evidence\":{"
+      "\"standard\":\"\",\"limits\":[]}}",
+      "Torch.x.0.forward.output.0: SKIP\n"
+      "  why\n"
+      "  standard                     \n" },
+    /* Members of other kinds, and none at all. */
+    { "{\"name\":3,\"verdict\":[],\"message\":{},\"evidence\":{\"limits\":[{\"metric\":1}],\"ulp histogram\":{}}}",
+      ": \n"
+      "                               , limit    <- broken\n"
+      "  error in ulp\n" },
+    { "{}", ": \n" },
+};
+
+START_TEST(lines_are_printed_for_a_reader)
+{
+    char *text;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    ck_assert_int_eq(evidence_print(out, lines[_i].line, strlen(lines[_i].line)).code, 0);
+    fclose(out);
+    ck_assert_str_eq(text, lines[_i].printed);
+    free(text);
+}
+END_TEST
+
+/* Options that are the default ones are left out; a shell takes every word as it was. */
+START_TEST(the_command_that_repeats)
+{
+    static const struct {
+        struct run_options options;
+        const char *command;
+    } rows[] = {
+        { { .api_info = "dump.json", .backend = "cpu", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
+        { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json",
+            .config_path = "", .seed = -7 },
+          "probe-ut case -api_info 'my dump.json' --backend 'worker:python3 w.py' --profile v2 --thresholds "
+          "'it'\\''s.json' --config_path '' --seed -7 --name " },
+        { { .api_info = "$(x)/a;b`c`\\d", .backend = "plugin:/k+1/@%=,.json", .seed = 0 },
+          "probe-ut case -api_info '$(x)/a;b`c`\\d' --backend plugin:/k+1/@%=,.json --seed 0 --name " },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *command = NULL;
+        ck_assert_int_eq(evidence_repeat_command(&command, &rows[i].options).code, 0);
+        ck_assert_str_eq(command, rows[i].command);
+        memory_release(command);
+    }
+}
+END_TEST
+
+/* A pass needs neither message nor command; the notes stand where they are given. */
+START_TEST(lines_of_verdicts)
+{
+    static const char *const texts[] = { "first", "second" };
+    const struct generate_notes notes = { .lines = { texts[0], texts[1] }, .count = 2 }, none = { .count = 0 };
+    static const struct {
+        enum verdict verdict;
+        double rounding;
+        const char *line;
+    } rows[] = {
+        { VERDICT_PASS, -1, "{\"name\":\"row\",\"verdict\":\"pass\",\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
+        { VERDICT_SKIP, -1,
+          "{\"name\":\"row\",\"verdict\":\"SKIP\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
+        { VERDICT_ERROR, 0,
+          "{\"name\":\"row\",\"verdict\":\"error\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":0%s}\n" },
+        { VERDICT_WARNING, 2.5,
+          "{\"name\":\"row\",\"verdict\":\"warning\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":2.5%s}\n" },
+    };
+    const struct generate_notes *const given[] = { NULL, &none, &notes };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t k = 0; k < 3; k++) {
+            struct csv_buffer out = { 0 };
+            char expected[512];
+            const struct judged judged = { .verdict = rows[i].verdict, .standard = "s",
+                                           .cells = { [COLUMN_NAME] = "row", [COLUMN_MESSAGE] = "m" } };
+            ck_assert_int_eq(evidence_append(&out, &judged, "again ", "Torch.add.0", given[k], rows[i].rounding).code, 0);
+            snprintf(expected, sizeof expected, rows[i].line, k == 2 ? ",\"inputs\":[\"first\",\"second\"]" : "");
+            ck_assert_uint_eq(out.length, strlen(expected));
+            ck_assert_mem_eq(out.data, expected, out.length);
+            csv_buffer_release(&out);
+        }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("evidence");
+    TCase *tests = tcase_create("evidence");
+    tcase_set_timeout(tests, 120);
+    tcase_add_test(tests, every_row_has_its_line);
+    tcase_add_test(tests, a_call_can_be_repeated);
+    tcase_add_test(tests, a_call_that_is_not_there);
+    tcase_add_loop_test(tests, lines_are_printed_for_a_reader, 0, sizeof lines / sizeof *lines);
+    tcase_add_test(tests, the_command_that_repeats);
+    tcase_add_test(tests, lines_of_verdicts);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call/call.h"
 #include "bench/arithmetic/certificate.h"
+#include "bench/call/call.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 
@@ -21,9 +21,15 @@ struct bench {
 
 /* How many element evaluations an output may cost: in balls (about 0.2 us each) right after its
  * evaluation and when a verdict depends on it, and as pairs (about 20 ns). */
-enum { EAGER_BUDGET = 6000, EAGER_BUDGET_F64 = 60000, REFINE_BUDGET = 300000, PAIR_BUDGET = 4 << 20 };
+enum {
+    EAGER_BUDGET = 6000,
+    EAGER_BUDGET_F64 = 60000,
+    REFINE_BUDGET = 300000,
+    PAIR_BUDGET = 4 << 20
+};
 
-static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
+static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST,
+                                                            BENCH_MODEL_TYPICAL };
 
 /* ---- running --------------------------------------------------------------------------------- */
 
@@ -60,7 +66,8 @@ static bool works_wide(const struct call *call)
         if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128)) return true;
     }
     const struct value *outputs = &call->c->outputs;
-    const struct value *first = outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;
+    const struct value *first =
+        outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;
     return first && first->kind == VALUE_TENSOR && first->tensor.record &&
            (first->tensor.record->dtype == DT_F64 || first->tensor.record->dtype == DT_C128);
 }
@@ -85,7 +92,8 @@ static struct status bind_call(struct call *call, const struct api_case *c, stru
     struct op_match match;
     struct status why = status_error(STATUS_SKIP,
                                      "there is no bench function for %s.%s; `probe-ut ops` lists "
-                                     "what can be checked", c->type, c->api);
+                                     "what can be checked",
+                                     c->type, c->api);
     bool tried = false;
     for (const struct op *after = NULL; op_find(&match, c->type, c->api, after); after = match.op) {
         struct schema *schema;
@@ -117,7 +125,8 @@ static struct status refuse_overlap(const struct call *call, const struct api_ca
     const struct tensor *t = self->tensor.tensor;
     for (int d = 0; d < t->rank; d++)
         if (t->shape[d] > 1 && t->stride[d] == 0)
-            return status_error(STATUS_SKIP, "%s writes to an expanded tensor, whose elements share memory",
+            return status_error(STATUS_SKIP,
+                                "%s writes to an expanded tensor, whose elements share memory",
                                 c->full_name);
     return status_ok();
 }
@@ -133,7 +142,8 @@ static struct status run_forward(struct bench *bench)
     for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
     call->op->run(call);
     if (tape_failed(&bench->tape)) return bench->tape.status;
-    bench->outputs = arena_allocate_zeroed(bench->arena, call->result_count, sizeof *bench->outputs);
+    bench->outputs =
+        arena_allocate_zeroed(bench->arena, call->result_count, sizeof *bench->outputs);
     return bench->outputs ? status_ok() : status_no_memory(0);
 }
 
@@ -182,7 +192,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
         size_t element = components[k] / 2;
         target.offset = components[k] % 2;
         enclosure_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
-                    wanted_ulp, budget);
+                         wanted_ulp, budget);
     }
     return status_ok();
 }
@@ -211,8 +221,9 @@ static bool is_certified(const struct certificate *c, const struct reference *r,
 }
 
 /* Bounds above 0, and bounds that the quick test does not pass, free of branches. */
-VECTORIZED static void count_doubtful(size_t *inexact, size_t *doubtful, const struct certificate *c,
-                                      const double *restrict error, const double *restrict value, size_t n)
+VECTORIZED static void count_doubtful(size_t *inexact, size_t *doubtful,
+                                      const struct certificate *c, const double *restrict error,
+                                      const double *restrict value, size_t n)
 {
     uint64_t above = 0, open = 0;
     double relative = c->relative, least = c->least;
@@ -234,12 +245,14 @@ static size_t count_open(bool *exact, const struct certificate *c, const struct 
     *exact = r->error && !inexact;
     if (r->error && !doubtful) return 0;
     for (size_t i = 0; i < r->n; i++)
-        if (!certificate_passes_quickly(c, r->hi[i], reference_bound(r, i))) open += !is_certified(c, r, i);
+        if (!certificate_passes_quickly(c, r->hi[i], reference_bound(r, i)))
+            open += !is_certified(c, r, i);
     return open;
 }
 
 /* The listed components that are still not certified, moved to the front of the list. */
-static size_t keep_open(const struct certificate *c, const struct reference *r, size_t count, size_t *list)
+static size_t keep_open(const struct certificate *c, const struct reference *r, size_t count,
+                        size_t *list)
 {
     size_t open = 0;
     for (size_t k = 0; k < count; k++)
@@ -317,8 +330,8 @@ static struct status to_reference(struct reference *out, struct tape *tape, stru
     if (!node->integer) {
         struct refine_context *context = arena_allocate(arena, sizeof *context);
         if (!context) return status_no_memory(0);
-        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL, arena,
-                                            false };
+        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL,
+                                            arena, false };
         r.refine_context = context;
         r.refine = refine;
     }
@@ -366,20 +379,11 @@ struct status bench_open(struct bench **out, const struct api_case *c, struct ar
     return status_ok();
 }
 
-struct call *bench_call(struct bench *bench)
-{
-    return &bench->call;
-}
+struct call *bench_call(struct bench *bench) { return &bench->call; }
 
-size_t bench_output_count(const struct bench *bench)
-{
-    return bench->call.result_count;
-}
+size_t bench_output_count(const struct bench *bench) { return bench->call.result_count; }
 
-struct bench_output *bench_output(struct bench *bench, size_t i)
-{
-    return &bench->outputs[i];
-}
+struct bench_output *bench_output(struct bench *bench, size_t i) { return &bench->outputs[i]; }
 
 struct status bench_settle(struct bench *bench, const struct value *got)
 {
@@ -461,8 +465,8 @@ static struct status run_backward(struct bench *bench, const struct value *cotan
             shape_format(have, sizeof have, seed->rank, seed->shape);
             shape_format(want, sizeof want, result->node->rank, result->node->shape);
             return status_error(STATUS_SKIP,
-                                "the recorded gradient of output %zu has shape %s, the output %s", k,
-                                have, want);
+                                "the recorded gradient of output %zu has shape %s, the output %s",
+                                k, have, want);
         }
         if (seed->integer) seed = node_to_real(&bench->tape, seed);
         if (!result->node->integer) tape_accumulate(&bench->tape, result->node, seed);
@@ -480,12 +484,12 @@ static struct node *leaf_gradient(struct tape *tape, const struct leaf *leaf)
     if (!node || !node->tracked) return NULL;
     struct node *im = node->imaginary;
     if (!node->cotangent && !(im && im->cotangent)) return NULL;
-    struct node *gradient = node->cotangent ? node->cotangent
-                                            : node_constant(tape, DT_F64, 0, node->rank, node->shape);
+    struct node *gradient =
+        node->cotangent ? node->cotangent : node_constant(tape, DT_F64, 0, node->rank, node->shape);
     gradient = node_real_part(tape, gradient);
     if (im) {
-        struct node *other = im->cotangent ? im->cotangent
-                                           : node_constant(tape, DT_F64, 0, node->rank, node->shape);
+        struct node *other =
+            im->cotangent ? im->cotangent : node_constant(tape, DT_F64, 0, node->rank, node->shape);
         gradient = node_complex(tape, gradient, node_real_part(tape, other));
     }
     return node_reshape(tape, gradient, node->rank, node->shape);
@@ -552,8 +556,8 @@ static struct status modelled_errors(double **errors, struct tape *tape, struct 
     return status_ok();
 }
 
-static struct status attach_model(struct reference *r, struct bench *const *models, struct node *const *nodes,
-                         struct arena *arena)
+static struct status attach_model(struct reference *r, struct bench *const *models,
+                                  struct node *const *nodes, struct arena *arena)
 {
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
     TRY(modelled_errors(&r->honest, &models[0]->tape, nodes[0], r, arena));
@@ -605,8 +609,10 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
         TRY(to_reference(&out[i].reference, &bench->tape, gradient,
                          call->leaves[i].value->tensor.tensor->dtype, bench->arena));
         if (!bench->models[0]) continue;
-        struct node *nodes[2] = { leaf_gradient(&bench->models[0]->tape, &bench->models[0]->call.leaves[i]),
-                                  leaf_gradient(&bench->models[1]->tape, &bench->models[1]->call.leaves[i]) };
+        struct node *nodes[2] = {
+            leaf_gradient(&bench->models[0]->tape, &bench->models[0]->call.leaves[i]),
+            leaf_gradient(&bench->models[1]->tape, &bench->models[1]->call.leaves[i])
+        };
         TRY(attach_model(&out[i].reference, bench->models, nodes, bench->arena));
     }
     return status_ok();
@@ -653,8 +659,7 @@ size_t bench_peak_bytes(const struct api_case *c)
      * of each argument and result per direction, in two arithmetics. */
     size_t forward = recorded_elements(&c->args) + recorded_elements(&c->kwargs) +
                      recorded_elements(&c->outputs);
-    size_t backward = c->has_backward
-                          ? recorded_elements(&c->cotangents) + recorded_elements(&c->gradients)
-                          : 0;
+    size_t backward =
+        c->has_backward ? recorded_elements(&c->cotangents) + recorded_elements(&c->gradients) : 0;
     return ((size_t)1 << 20) + forward * 96 + backward * 96;
 }

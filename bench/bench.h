@@ -32,8 +32,8 @@ enum bench_output_kind {
 /* What must hold of a random output. */
 struct bench_property {
     const char *test; /* the test in words, with its error probability */
-    bool (*holds)(const struct bench_property *property, const struct tensor *got,
-                  char *reason, size_t reason_bytes);
+    bool (*holds)(const struct bench_property *property, const struct tensor *got, char *reason,
+                  size_t reason_bytes);
     const void *context;
 };
 

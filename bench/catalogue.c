@@ -15,14 +15,15 @@ static const struct {
     unsigned group;
     const char *name;
 } group_names[] = {
-    { FUNCTIONAL, "Functional" }, { NPU, "NPU" }, { TENSOR, "Tensor" }, { TORCH, "Torch" },
-    { ATEN, "Aten" },
+    { FUNCTIONAL, "Functional" }, { NPU, "NPU" },   { TENSOR, "Tensor" },
+    { TORCH, "Torch" },           { ATEN, "Aten" },
 };
 
 /* How the bounds of a family's results are proven, in a few words. "exact": every output is a copy, a
  * comparison or an integer, and has no error (tests/bench/test_catalogue.c). */
 static const struct {
     const char *family, *certificate;
+    /* clang-format off */
 } certificates[] = {
     { "cast", "exact" },      { "compare", "exact" },   { "diagonal", "exact" }, { "extremum", "exact" },
     { "join", "exact" },      { "mask", "exact" },      { "pad", "exact" },      { "parts", "exact" },
@@ -34,6 +35,7 @@ static const struct {
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },
     { "scan", "compensated sums, balls" },         { "linalg", "residuals, balls" },
 };
+/* clang-format on */
 
 static const char *certificate_of(const struct op *op)
 {
@@ -44,12 +46,17 @@ static const char *certificate_of(const struct op *op)
     return "running bound, balls";
 }
 
-static struct bench_entry entry_of(const struct op *op, const char *group, const char *name, bool in_place)
+static struct bench_entry entry_of(const struct op *op, const char *group, const char *name,
+                                   bool in_place)
 {
     bool random = op->flags & OP_RANDOM;
     return (struct bench_entry){
-        .group = group, .name = name, .schema = op->schema, .forward = true,
-        .backward = op_has_gradient(op, in_place), .random = random,
+        .group = group,
+        .name = name,
+        .schema = op->schema,
+        .forward = true,
+        .backward = op_has_gradient(op, in_place),
+        .random = random,
         .certificate = certificate_of(op),
     };
 }
@@ -74,14 +81,16 @@ static int by_name(const void *a, const void *b)
 }
 
 /* Entries of all names of a row in all its groups. */
-static struct status add_row(struct bench_entry *list, size_t *used, const struct op *op, struct arena *arena)
+static struct status add_row(struct bench_entry *list, size_t *used, const struct op *op,
+                             struct arena *arena)
 {
     for (const char *at = op->name; at;) {
         const char *end = strchr(at, '|');
         char *name = arena_copy_bytes(arena, at, end ? (size_t)(end - at) : strlen(at));
         if (!name) return status_no_memory(0);
         for (size_t k = 0; k < sizeof group_names / sizeof *group_names; k++)
-            if (op->groups & group_names[k].group) list[(*used)++] = entry_of(op, group_names[k].name, name, false);
+            if (op->groups & group_names[k].group)
+                list[(*used)++] = entry_of(op, group_names[k].name, name, false);
         at = end ? end + 1 : NULL;
     }
     return status_ok();

@@ -7,7 +7,9 @@
 
 #include "bench/call/call.h"
 
-#define TABLE(name) extern const struct op ops_##name[]; extern const size_t ops_##name##_count;
+#define TABLE(name)                      \
+    extern const struct op ops_##name[]; \
+    extern const size_t ops_##name##_count;
 #include "bench/families.inc"
 #undef TABLE
 
@@ -28,6 +30,7 @@ static const struct op_family families[] = {
 static const struct {
     const char *dunder, *name;
     bool reflected;
+    /* clang-format off */
 } dunders[] = {
     { "__add__", "add", false },           { "__radd__", "add", true },
     { "__sub__", "sub", false },           { "__rsub__", "sub", true },
@@ -49,13 +52,17 @@ static const struct {
     { "__neg__", "neg", false },           { "__abs__", "abs", false },
     { "__pos__", "positive", false },      { "__invert__", "bitwise_not", false },
 };
+/* clang-format on */
 
 static const struct {
     const char *type;
     unsigned group;
 } groups[] = {
-    { "Functional", FUNCTIONAL }, { "Tensor", TENSOR }, { "Torch", TORCH },
-    { "NPU", NPU },               { "Aten", ATEN },
+    { "Functional", FUNCTIONAL },
+    { "Tensor", TENSOR },
+    { "Torch", TORCH },
+    { "NPU", NPU },
+    { "Aten", ATEN },
 };
 
 unsigned op_group(const char *type)

@@ -16,8 +16,8 @@ static size_t count_names(const cJSON *groups)
 {
     size_t count = 0;
     const cJSON *group, *family;
-    cJSON_ArrayForEach(group, groups)
-        cJSON_ArrayForEach(family, group) count += (size_t)cJSON_GetArraySize(family);
+    cJSON_ArrayForEach(group, groups) cJSON_ArrayForEach(family, group)
+        count += (size_t)cJSON_GetArraySize(family);
     return count;
 }
 
@@ -31,6 +31,7 @@ static bool is_meant(const char *pattern, const struct surface_name *name)
            (!strcmp(colon + 1, "*") || !strcmp(colon + 1, name->family));
 }
 
+/* clang-format off */
 static const char *find_reason(const cJSON *reasons, const struct surface_name *name)
 {
     const cJSON *row, *pattern;
@@ -42,25 +43,25 @@ static const char *find_reason(const cJSON *reasons, const struct surface_name *
     }
     return NULL;
 }
+/* clang-format on */
 
 static struct status copy_names(struct surface_name *names, const cJSON *root, struct arena *arena)
 {
     const cJSON *group, *family, *item;
     const cJSON *reasons = cJSON_GetObjectItem(root, "reasons");
-    cJSON_ArrayForEach(group, cJSON_GetObjectItem(root, "groups"))
-        cJSON_ArrayForEach(family, group)
-            cJSON_ArrayForEach(item, family)
-            {
-                if (!cJSON_IsString(item)) return broken("a name is no string");
-                names->group = arena_copy_string(arena, group->string);
-                names->family = arena_copy_string(arena, family->string);
-                names->name = arena_copy_string(arena, item->valuestring);
-                if (!names->group || !names->family || !names->name) return status_no_memory(0);
-                const char *reason = find_reason(reasons, names);
-                names->reason = reason ? arena_copy_string(arena, reason) : NULL;
-                if (reason && !names->reason) return status_no_memory(0);
-                names++;
-            }
+    cJSON_ArrayForEach(group, cJSON_GetObjectItem(root, "groups")) cJSON_ArrayForEach(family, group)
+        cJSON_ArrayForEach(item, family)
+    {
+        if (!cJSON_IsString(item)) return broken("a name is no string");
+        names->group = arena_copy_string(arena, group->string);
+        names->family = arena_copy_string(arena, family->string);
+        names->name = arena_copy_string(arena, item->valuestring);
+        if (!names->group || !names->family || !names->name) return status_no_memory(0);
+        const char *reason = find_reason(reasons, names);
+        names->reason = reason ? arena_copy_string(arena, reason) : NULL;
+        if (reason && !names->reason) return status_no_memory(0);
+        names++;
+    }
     return status_ok();
 }
 

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/run_options.h"
+#include "results/evidence.h"
 #include "runner/check.h"
 #include "runner/devices/device_classes.h"
-#include "results/evidence.h"
 #include "runner/run.h"
-#include "cli/run_options.h"
 #include "standards/profile.h"
 
 struct case_options {
@@ -19,6 +19,7 @@ struct case_options {
 
 #define AT(member) .offset = offsetof(struct case_options, member)
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
       .suffix = ".json",
@@ -47,10 +48,16 @@ static const struct option_row rows[] = {
               "everybody or are larger than their kind should be." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct case_options defaults = {
-    .run = { .out_path = "./", .backend = "cpu", .seed = 1234, .threads = 1, .case_timeout_s = 60,
-             .isolate = "process", .color = "auto" },
+    .run = { .out_path = "./",
+             .backend = "cpu",
+             .seed = 1234,
+             .threads = 1,
+             .case_timeout_s = 60,
+             .isolate = "process",
+             .color = "auto" },
 };
 
 static struct status print_outcome(const struct case_outcome *outcome, bool json)

@@ -4,25 +4,20 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/nearest_name.h"
-#include "core/memory.h"
 #include "cli/case_command.h"
-#include "cli/three_way_command.h"
 #include "cli/diff_command.h"
-#include "runner/environment.h"
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
 #include "cli/plugin_command.h"
 #include "cli/run_options.h"
+#include "cli/three_way_command.h"
+#include "core/memory.h"
+#include "core/nearest_name.h"
+#include "runner/environment.h"
 
 /* The first one is meant when no word is given. */
 static const struct command *const commands[] = {
-    &run_command,
-    &compare_command,
-    &diff_command,
-    &case_command,
-    &ops_command,
-    &plugin_command,
+    &run_command, &compare_command, &diff_command, &case_command, &ops_command, &plugin_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 

@@ -10,9 +10,9 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "formats/tensor_file.h"
-#include "runner/api_lists.h"
 #include "results/details_file.h"
 #include "results/judged_json.h"
+#include "runner/api_lists.h"
 #include "standards/judge.h"
 #include "standards/profile.h"
 
@@ -65,7 +65,8 @@ static struct status take_name(struct diff *d)
         d->backward = row.backward;
         if (!is_number(row.index.bytes, row.index.length) || row.index.length > 9)
             return status_error(STATUS_BAD_ARGUMENT,
-                                "option '--api': '%s' does not end in the number of an output", name);
+                                "option '--api': '%s' does not end in the number of an output",
+                                name);
         d->index = strtoul(row.index.bytes, NULL, 10);
     } else {
         /* Type.api.number: at least one dot before the last one, and a number behind it. */
@@ -148,7 +149,9 @@ static struct status make_reference(struct reference *out, struct arena *arena,
     size_t n = components(want);
 
     *out = (struct reference){ .dtype = same_kind && !integral ? got->dtype : want->dtype,
-                               .rank = want->rank, .n = n, .state = REFERENCE_EXACT };
+                               .rank = want->rank,
+                               .n = n,
+                               .state = REFERENCE_EXACT };
     memcpy(out->shape, want->shape, sizeof out->shape);
     void *values = arena_allocate_array(arena, n, sizeof(double));
     if (!values) return status_no_memory(n * sizeof(double));
@@ -317,6 +320,7 @@ static const char *const *verdict_choices(void)
 
 #define AT(member) .offset = offsetof(struct diff_options, member)
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "api" }, OPTION_TEXT, AT(api), "NAME",
       .help = "Whose output the files hold, which decides the standard and its limits: an API "
@@ -344,6 +348,7 @@ static const struct option_row rows[] = {
               "are larger than usual." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct diff_options defaults = { .profile = "doc", .precision = DEFAULT_PRECISION };
 

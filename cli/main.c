@@ -28,9 +28,9 @@ static int exit_status_of(enum status_code code)
  * the program, which can say so: what was committed stays whole, as after a kill. */
 static void input_is_gone(int signal)
 {
-    static const char text[] =
-        "probe-ut: SIGBUS: an input file became shorter while it was read, or memory that is shared "
-        "with a device ran out; the results so far can be gone on with\n";
+    static const char text[] = "probe-ut: SIGBUS: an input file became shorter while it was read, "
+                               "or memory that is shared "
+                               "with a device ran out; the results so far can be gone on with\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
     (void)written, (void)signal;
     _exit(3);

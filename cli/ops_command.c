@@ -48,14 +48,16 @@ static struct line line_of_name(const struct surface_name *name)
         if (line.entry.random) line.reason = "random: judged by a property";
         return line;
     }
-    line.entry = (struct bench_entry){ .group = name->group, .name = name->name, .certificate = "" };
+    line.entry =
+        (struct bench_entry){ .group = name->group, .name = name->name, .certificate = "" };
     line.reason = name->reason ? name->reason : "not in the catalogue";
     return line;
 }
 
 static struct line line_of_entry(const struct bench_entry *entry)
 {
-    return (struct line){ .entry = *entry, .family = "",
+    return (struct line){ .entry = *entry,
+                          .family = "",
                           .reason = entry->random ? "random: judged by a property" : "" };
 }
 
@@ -74,7 +76,9 @@ static struct status collect(struct listing *listing, struct arena *arena)
     qsort(lines, n_entries + n_names, sizeof *lines, by_name);
     for (size_t i = 0; i < n_entries + n_names; i++) {
         const struct bench_entry *last = kept ? &lines[kept - 1].entry : NULL;
-        if (last && !strcmp(last->group, lines[i].entry.group) && !strcmp(last->name, lines[i].entry.name)) continue;
+        if (last && !strcmp(last->group, lines[i].entry.group) &&
+            !strcmp(last->name, lines[i].entry.name))
+            continue;
         lines[kept++] = lines[i];
     }
     listing->lines = lines;
@@ -103,7 +107,8 @@ static void restrict_listing(struct listing *listing, const struct ops_options *
 static const char *standard_of(const struct listing *listing, const struct line *line)
 {
     if (!line->entry.forward) return "";
-    return standard_name(profile_select(listing->profile, line->entry.name, DT_F32, DT_F32).standard);
+    return standard_name(
+        profile_select(listing->profile, line->entry.name, DT_F32, DT_F32).standard);
 }
 
 /* ---- forms of output ---------------------------------------------------------------------------- */
@@ -117,7 +122,8 @@ static void print_table(const struct listing *listing)
         char full[256];
         (void)snprintf(full, sizeof full, "%s.%s", line->entry.group, line->entry.name);
         printf("%-44s %-8s %-9s %s\n", full, line->entry.forward ? "yes" : "no",
-               line->entry.backward ? "yes" : "no", line->entry.schema ? line->entry.schema : line->reason);
+               line->entry.backward ? "yes" : "no",
+               line->entry.schema ? line->entry.schema : line->reason);
         forward += line->entry.forward;
         backward += line->entry.backward;
     }
@@ -175,11 +181,13 @@ static void print_coverage(const struct coverage *rows, size_t count, const char
 {
     printf("| %s | names | forward | backward |\n|---|---|---|---|\n", what);
     for (size_t i = 0; i < count; i++)
-        printf("| %s | %zu | %zu | %zu |\n", rows[i].name, rows[i].names, rows[i].forward, rows[i].backward);
+        printf("| %s | %zu | %zu | %zu |\n", rows[i].name, rows[i].names, rows[i].forward,
+               rows[i].backward);
     printf("\n");
 }
 
-static void add_coverage(struct coverage *rows, size_t *count, size_t most, const char *name, const struct line *line)
+static void add_coverage(struct coverage *rows, size_t *count, size_t most, const char *name,
+                         const struct line *line)
 {
     size_t at = 0;
     while (at < *count && strcmp(rows[at].name, name) != 0) at++;
@@ -199,7 +207,8 @@ static void print_coverages(const struct listing *listing)
         const struct line *line = &listing->lines[i];
         if (!line->in_surface) continue;
         add_coverage(groups, &n_groups, 8, line->entry.group, line);
-        if (strcmp(line->entry.group, "NPU") != 0) add_coverage(families, &n_families, 64, line->family, line);
+        if (strcmp(line->entry.group, "NPU") != 0)
+            add_coverage(families, &n_families, 64, line->family, line);
     }
     print_coverage(groups, n_groups, "group");
     print_coverage(families, n_families, "family (Functional, Tensor, Torch)");
@@ -208,18 +217,24 @@ static void print_coverages(const struct listing *listing)
 static void print_markdown(const struct listing *listing)
 {
     printf("# The catalogue\n\n"
-           "Made by `probe-ut ops --markdown`; a test compares this page with the program. Every name\n"
-           "that msprobe can record for PyTorch and torch_npu is here: what is checked, by which schema, and\n"
-           "what is not, with the reason. \"forward\" and \"backward\" are claimed only for names that a test\n"
+           "Made by `probe-ut ops --markdown`; a test compares this page with the program. Every "
+           "name\n"
+           "that msprobe can record for PyTorch and torch_npu is here: what is checked, by which "
+           "schema, and\n"
+           "what is not, with the reason. \"forward\" and \"backward\" are claimed only for names "
+           "that a test\n"
            "runs (tests/bench/test_catalogue.c).\n\n");
     print_coverages(listing);
     for (size_t i = 0; i < listing->count; i++) {
         const struct line *line = &listing->lines[i];
         const struct bench_entry *e = &line->entry;
         if (!i || strcmp(listing->lines[i - 1].entry.group, e->group) != 0)
-            printf("\n## %s\n\n| name | forward | backward | certificate | schema, or the reason |\n"
-                   "|---|---|---|---|---|\n", e->group);
-        printf("| %s | %s | %s | %s | ", e->name, e->forward ? "yes" : "-", e->backward ? "yes" : "-", e->certificate);
+            printf(
+                "\n## %s\n\n| name | forward | backward | certificate | schema, or the reason |\n"
+                "|---|---|---|---|---|\n",
+                e->group);
+        printf("| %s | %s | %s | %s | ", e->name, e->forward ? "yes" : "-",
+               e->backward ? "yes" : "-", e->certificate);
         if (e->schema) {
             putchar('`');
             print_cell(e->schema);
@@ -253,6 +268,7 @@ static struct status ops_run(int *exit_status, const void *values)
     return status;
 }
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "json" }, OPTION_FLAG, offsetof(struct ops_options, json),
       .help = "One JSON array of objects with api, family, schema, forward, backward, certificate, "
@@ -263,7 +279,9 @@ static const struct option_row rows[] = {
       .help = "The page docs/ops.md." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
+/* clang-format off */
 const struct command ops_command = {
     .word = "ops",
     .summary = "list the APIs that can be checked",
@@ -277,3 +295,4 @@ const struct command ops_command = {
     .bytes = sizeof(struct ops_options),
     .run = ops_run,
 };
+/* clang-format on */

@@ -31,10 +31,7 @@ static void print_wrapped(FILE *out, const char *text, size_t indent)
     fputc('\n', out);
 }
 
-static const char *dashes(const char *name)
-{
-    return name[1] ? "--" : "-";
-}
+static const char *dashes(const char *name) { return name[1] ? "--" : "-"; }
 
 static void print_names(FILE *out, const struct option_row *row)
 {
@@ -87,8 +84,8 @@ void help_print_command(FILE *out, const struct program *program, const struct c
 
 void help_print_commands(FILE *out, const struct program *program)
 {
-    fprintf(out, "%s %s: %s\n\nUsage: %s [command] [options]\n\n", program->name,
-            program->version, program->summary, program->name);
+    fprintf(out, "%s %s: %s\n\nUsage: %s [command] [options]\n\n", program->name, program->version,
+            program->summary, program->name);
     print_wrapped(out, program->text, 0);
     fputs("\nCommands:\n", out);
     for (size_t i = 0; i < program->n_commands; i++)

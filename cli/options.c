@@ -119,8 +119,8 @@ static struct status bad_number(const struct option_row *row, const char *argume
                         argument, what, (long long)row->minimum, (long long)row->maximum, text);
 }
 
-static struct status set_integer(int64_t *out, const struct option_row *row,
-                                 const char *argument, const char *text)
+static struct status set_integer(int64_t *out, const struct option_row *row, const char *argument,
+                                 const char *text)
 {
     int64_t number;
     if (!parse_integer(&number, text) || number < row->minimum || number > row->maximum)
@@ -129,8 +129,8 @@ static struct status set_integer(int64_t *out, const struct option_row *row,
     return status_ok();
 }
 
-static struct status set_seconds(double *out, const struct option_row *row,
-                                 const char *argument, const char *text)
+static struct status set_seconds(double *out, const struct option_row *row, const char *argument,
+                                 const char *text)
 {
     char *end;
     double number = strtod(text, &end);
@@ -167,7 +167,8 @@ static struct status set_integers(struct integer_list *list, const struct option
     for (;;) {
         size_t length = strcspn(text, ",");
         int64_t number = 0;
-        (void)snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), text);
+        (void)snprintf(one, sizeof one, "%.*s",
+                       (int)(length < sizeof one ? length : sizeof one - 1), text);
         TRY(set_integer(&number, row, argument, one));
         for (size_t i = 0; i < list->count; i++)
             if (list->items[i] == number)
@@ -205,9 +206,7 @@ static struct status set_value(void *values, const struct option_row *row, const
 {
     void *place = (char *)values + row->offset;
     switch (row->kind) {
-    case OPTION_FLAG:
-        *(bool *)place = true;
-        return status_ok();
+    case OPTION_FLAG: *(bool *)place = true; return status_ok();
     case OPTION_TEXT:
     case OPTION_FILE:
     case OPTION_DIRECTORY: return set_text(place, row, argument, text);
@@ -279,8 +278,8 @@ static struct status parse_operand(void *values, const struct command *command,
                                 first->names[0], text);
         return status_error(STATUS_BAD_ARGUMENT, "unexpected argument '%s'", text);
     }
-    struct operands *operands = (struct operands *)(void *)((char *)values +
-                                                            command->operands_offset);
+    struct operands *operands =
+        (struct operands *)(void *)((char *)values + command->operands_offset);
     if (operands->count == command->operands_maximum || operands->count == OPERANDS_MAX)
         return status_error(STATUS_BAD_ARGUMENT, "unexpected argument '%s': %s takes %s", text,
                             command->word, command->operands);
@@ -294,7 +293,8 @@ static struct status parse_operand(void *values, const struct command *command,
 static struct status check_complete(const void *values, const struct command *command)
 {
     for (const struct option_row *row = command->options; row && row->names[0]; row++)
-        if (row->required && !*(const char *const *)(const void *)((const char *)values + row->offset))
+        if (row->required &&
+            !*(const char *const *)(const void *)((const char *)values + row->offset))
             return status_error(STATUS_BAD_ARGUMENT, "option '-%s %s' is missing", row->names[0],
                                 row->argument);
     if (command->operands) {

@@ -59,9 +59,9 @@ struct option_row {
 /* A command: a word of the command line. */
 struct command {
     const char *word;
-    const char *const *aliases; /* ended by NULL, or NULL */
-    const char *summary;        /* one line, lower case, no full stop */
-    const char *text;           /* paragraphs for help and manual, split by "\n\n" */
+    const char *const *aliases;       /* ended by NULL, or NULL */
+    const char *summary;              /* one line, lower case, no full stop */
+    const char *text;                 /* paragraphs for help and manual, split by "\n\n" */
     const struct option_row *options; /* ended by a row whose first name is NULL; or NULL */
     const char *operands;             /* "WANT GOT", or NULL when it takes none */
     size_t operands_minimum, operands_maximum;

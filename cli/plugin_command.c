@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/plugin_smoke.h"
 #include "runner/devices/plugin/plugin.h"
 #include "runner/devices/plugin/plugin_bind.h"
-#include "cli/plugin_smoke.h"
 
 struct plugin_options {
     double case_timeout_s;
@@ -29,8 +29,8 @@ static struct status check_symbol(struct tally *tally, struct plugin *plugin, si
     tally->symbols++;
     if (!st.code || st.code == STATUS_NO_MEMORY) return st;
     tally->missing++;
-    struct status fault = json_fault(&m->file, node, "library %s: %s", m->libraries[library].name,
-                                     st.text);
+    struct status fault =
+        json_fault(&m->file, node, "library %s: %s", m->libraries[library].name, st.text);
     printf("%s\n", fault.text);
     return status_ok();
 }
@@ -42,8 +42,7 @@ static struct status check_steps(struct tally *tally, struct plugin *plugin,
         const struct manifest_step *s = &steps->items[i];
         if (s->kind != STEP_CALL) continue;
         TRY(check_symbol(tally, plugin, s->library, s->symbol, s->node));
-        if (s->explain)
-            TRY(check_symbol(tally, plugin, s->explain_library, s->explain, s->node));
+        if (s->explain) TRY(check_symbol(tally, plugin, s->explain_library, s->explain, s->node));
     }
     return status_ok();
 }
@@ -72,8 +71,7 @@ static size_t count_unwritten(const struct value *list)
 {
     uint16_t pattern[8];
     size_t count = 0;
-    for (size_t i = 0; i < 8; i++)
-        pattern[i] = SPACE_UNWRITTEN;
+    for (size_t i = 0; i < 8; i++) pattern[i] = SPACE_UNWRITTEN;
     for (size_t i = 0; i < list->list.count; i++) {
         const struct value *v = &list->list.items[i];
         if (v->kind != VALUE_TENSOR || dtype_is_integral(v->tensor.tensor->dtype)) continue;
@@ -206,6 +204,7 @@ static struct status run(int *exit_status, const void *values)
     return check_manifest(exit_status, options->words.items[1], options);
 }
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "case_timeout" }, OPTION_SECONDS, offsetof(struct plugin_options, case_timeout_s),
       "SECONDS", .minimum = 0, .maximum = 1000000,
@@ -217,6 +216,7 @@ static const struct option_row rows[] = {
               "by everybody." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct plugin_options defaults = { .case_timeout_s = 60 };
 

@@ -13,8 +13,8 @@ enum { EXTENT = 4, RANK_MOST = 5, ELEMENTS_MOST = 1 << 20 };
 
 /* --- tensors ------------------------------------------------------------------------------------- */
 
-static struct status make_tensor(struct value *out, struct arena *arena, enum dtype dtype,
-                                 int rank, const int64_t *shape)
+static struct status make_tensor(struct value *out, struct arena *arena, enum dtype dtype, int rank,
+                                 const int64_t *shape)
 {
     struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
     struct tensor_record *record = arena_allocate_zeroed(arena, 1, sizeof *record);
@@ -114,8 +114,7 @@ static struct status described_case(struct api_case *c, struct arena *arena,
     c->kwargs.list.items = arena_allocate_zeroed(arena, count, sizeof(struct value));
     c->kwargs.list.keys = arena_allocate_zeroed(arena, count, sizeof(char *));
     if (!c->kwargs.list.items || !c->kwargs.list.keys) return status_no_memory(0);
-    for (child = kernel->smoke->child; child; child = child->next)
-    {
+    for (child = kernel->smoke->child; child; child = child->next) {
         struct value value;
         TRY(read_smoke(&value, arena, manifest, child));
         bool rest = kernel->n_parameters == 1 && kernel->parameters[0].rest &&
@@ -136,8 +135,8 @@ static struct status described_case(struct api_case *c, struct arena *arena,
 /* Does an expression ask for what only tensors have, of this name? */
 static bool asks_for_tensor(const char *text, const char *name)
 {
-    static const char *const functions[] = { "shape", "rank", "dtype", "numel", "leading",
-                                             "strides", "itemsize", "item" };
+    static const char *const functions[] = { "shape",   "rank",    "dtype",    "numel",
+                                             "leading", "strides", "itemsize", "item" };
     char call[160];
     for (size_t i = 0; text && i < sizeof functions / sizeof *functions; i++) {
         (void)snprintf(call, sizeof call, "%s(%s)", functions[i], name);
@@ -226,9 +225,8 @@ size_t smoke_attempts(const struct manifest_kernel *kernel)
     return kernel->smoke ? 1 : RANK_MOST * sizeof dtypes / sizeof *dtypes;
 }
 
-struct status smoke_case(struct api_case *out, struct arena *arena,
-                         const struct manifest *manifest, const struct manifest_kernel *kernel,
-                         size_t attempt)
+struct status smoke_case(struct api_case *out, struct arena *arena, const struct manifest *manifest,
+                         const struct manifest_kernel *kernel, size_t attempt)
 {
     bool chosen = false;
     TRY(start_case(out, arena, kernel));
@@ -238,8 +236,10 @@ struct status smoke_case(struct api_case *out, struct arena *arena,
                          (int)(attempt % RANK_MOST) + 1));
     TRY(choose(&chosen, manifest, kernel, out, arena));
     if (chosen) return status_ok();
-    return kernel->smoke
-               ? status_error(STATUS_SKIP, "its \"smoke\" is a call that this kernel does not serve")
-               : status_error(STATUS_SKIP, "give it a \"smoke\": no tensors of extent %d fulfil its "
-                                           "condition", EXTENT);
+    return kernel->smoke ? status_error(STATUS_SKIP,
+                                        "its \"smoke\" is a call that this kernel does not serve")
+                         : status_error(STATUS_SKIP,
+                                        "give it a \"smoke\": no tensors of extent %d fulfil its "
+                                        "condition",
+                                        EXTENT);
 }

@@ -11,8 +11,7 @@
 size_t smoke_attempts(const struct manifest_kernel *kernel);
 
 /* The call number `attempt`. STATUS_SKIP, and why, when it is no call of this kernel. */
-struct status smoke_case(struct api_case *out, struct arena *arena,
-                         const struct manifest *manifest, const struct manifest_kernel *kernel,
-                         size_t attempt);
+struct status smoke_case(struct api_case *out, struct arena *arena, const struct manifest *manifest,
+                         const struct manifest_kernel *kernel, size_t attempt);
 
 #endif

@@ -26,6 +26,7 @@ static const char *const *isolation_choices(void)
 
 #define AT(member) .offset = offsetof(struct run_options, member)
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
       .suffix = ".json",
@@ -107,6 +108,7 @@ static const struct option_row rows[] = {
               "everybody or are larger than their kind should be." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct run_options defaults = {
     .out_path = "./",

@@ -5,9 +5,9 @@
 #include "cli/options.h"
 
 struct run_options {
-    const char *api_info;    /* dump.json */
-    const char *out_path;    /* directory of the result files */
-    int64_t threads;         /* 0: one per core */
+    const char *api_info;        /* dump.json */
+    const char *out_path;        /* directory of the result files */
+    int64_t threads;             /* 0: one per core */
     struct integer_list devices; /* empty: device 0 */
     const char *result_csv_path; /* NULL: a new run */
     bool filter_api;
@@ -16,18 +16,18 @@ struct run_options {
     const char *config_path; /* or NULL */
     const char *backend;
     int64_t seed;
-    uint64_t memory_bytes;   /* 0: 60 % of what is free */
-    const char *profile;     /* NULL: the default one */
-    const char *thresholds;  /* a user's limits, or NULL */
-    const char *fail_on;     /* "error", "warning" or NULL */
-    const char *junit;       /* file, or NULL */
-    const char *baseline;    /* earlier details file, or NULL */
-    const char *timings;     /* file, or NULL */
+    uint64_t memory_bytes;  /* 0: 60 % of what is free */
+    const char *profile;    /* NULL: the default one */
+    const char *thresholds; /* a user's limits, or NULL */
+    const char *fail_on;    /* "error", "warning" or NULL */
+    const char *junit;      /* file, or NULL */
+    const char *baseline;   /* earlier details file, or NULL */
+    const char *timings;    /* file, or NULL */
     double case_timeout_s;
-    const char *isolate;     /* "process" or "none" */
+    const char *isolate; /* "process" or "none" */
     bool retry_crashed;
     bool no_progress;
-    const char *color;       /* "auto", "always", "never" */
+    const char *color; /* "auto", "always", "never" */
     bool trust_files;
 };
 

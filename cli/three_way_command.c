@@ -5,10 +5,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "compare/details.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "report/ci_reports.h"
-#include "compare/details.h"
 #include "standards/three_way/three_way.h"
 
 struct compare_options {
@@ -30,8 +30,8 @@ struct output_files {
 static char *output_path(const char *directory, const char *kind, const char *stamp)
 {
     const char *slash = *directory && directory[strlen(directory) - 1] == '/' ? "" : "/";
-    size_t bytes =
-        strlen(directory) + strlen(kind) + STAMP_BYTES + sizeof "/api_precision_compare__.csv";
+    size_t bytes = strlen(directory) + strlen(kind) + STAMP_BYTES +
+                   sizeof "/api_precision_compare__.csv";
     char *path = memory_allocate(bytes);
     if (path)
         (void)snprintf(path, bytes, "%s%sapi_precision_compare_%s_%s.csv", directory, slash, kind,
@@ -140,8 +140,7 @@ static struct status load_rules(struct three_way_rules **rules,
     size_t bytes;
     if (options->thresholds)
         TRY(file_read_text(&text, &bytes, options->thresholds, options->trust_files));
-    struct status status =
-        three_way_rules_load(rules, options->profile, options->thresholds, text);
+    struct status status = three_way_rules_load(rules, options->profile, options->thresholds, text);
     memory_release(text);
     return status;
 }
@@ -209,6 +208,7 @@ static const char *const *verdict_choices(void)
 
 #define AT(member) .offset = offsetof(struct compare_options, member)
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "npu", "npu_csv_path" }, OPTION_FILE, AT(npu), "FILE", .required = true,
       .suffix = ".csv",
@@ -238,6 +238,7 @@ static const struct option_row rows[] = {
               "are larger than usual." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct compare_options defaults = { .out_path = ".", .profile = "doc" };
 

@@ -18,9 +18,9 @@ struct known_row {
 
 /* One API. */
 struct api_result {
-    uint32_t message;          /* of its last skipped forward row */
-    uint8_t verdicts[2];       /* bits 1 << verdict of its rows, [backward] */
-    bool unsupported;          /* the last row says so */
+    uint32_t message;    /* of its last skipped forward row */
+    uint8_t verdicts[2]; /* bits 1 << verdict of its rows, [backward] */
+    bool unsupported;    /* the last row says so */
     bool is_topk;
 };
 
@@ -35,7 +35,7 @@ struct compare_table {
     const struct compare_request *request;
     struct compare_counts counts;
     struct text_table names, apis, messages;
-    struct known_row *rows; /* by number in `names` */
+    struct known_row *rows;         /* by number in `names` */
     struct api_result *api_results; /* by number in `apis` */
     size_t row_capacity, api_capacity;
     struct result_place *places;
@@ -80,8 +80,7 @@ static struct status make_room(void *items, size_t *capacity, size_t index, size
 }
 
 /* The record of a row name, new ones empty. */
-static struct status find_row(struct known_row **out, struct compare_table *t,
-                              struct csv_text name)
+static struct status find_row(struct known_row **out, struct compare_table *t, struct csv_text name)
 {
     uint32_t number;
     bool added;
@@ -124,11 +123,20 @@ static void read_metric(struct three_way_side *side, enum three_way_metric metri
 /* ---- the GPU's file --------------------------------------------------------------------- */
 
 static const enum details_column required_columns[] = {
-    COLUMN_NAME,          COLUMN_DEVICE_DTYPE,         COLUMN_SMALL_VALUE_RATIO,
-    COLUMN_RMSE,          COLUMN_MAX_RELATIVE_ERROR,   COLUMN_MEAN_RELATIVE_ERROR,
-    COLUMN_ERROR_BALANCE, COLUMN_BINARY_MISMATCH,      COLUMN_INF_NAN_RATIO,
-    COLUMN_RELATIVE_ERROR_RATIO, COLUMN_ABSOLUTE_ERROR_RATIO, COLUMN_MEAN_ULP,
-    COLUMN_ULP_PROPORTION, COLUMN_THOUSANDTH,
+    COLUMN_NAME,
+    COLUMN_DEVICE_DTYPE,
+    COLUMN_SMALL_VALUE_RATIO,
+    COLUMN_RMSE,
+    COLUMN_MAX_RELATIVE_ERROR,
+    COLUMN_MEAN_RELATIVE_ERROR,
+    COLUMN_ERROR_BALANCE,
+    COLUMN_BINARY_MISMATCH,
+    COLUMN_INF_NAN_RATIO,
+    COLUMN_RELATIVE_ERROR_RATIO,
+    COLUMN_ABSOLUTE_ERROR_RATIO,
+    COLUMN_MEAN_ULP,
+    COLUMN_ULP_PROPORTION,
+    COLUMN_THOUSANDTH,
 };
 
 static struct status open_details(struct details_file *out, const struct compare_table *t,
@@ -181,8 +189,8 @@ static struct status read_gpu_file(struct compare_table *t)
 
 static void gpu_side(struct three_way_side *out, const struct known_row *known)
 {
-    *out = (struct three_way_side){ .status = (enum verdict)known->status,
-                                    .present = known->present };
+    *out =
+        (struct three_way_side){ .status = (enum verdict)known->status, .present = known->present };
     memcpy(out->metric, known->metric, sizeof out->metric);
 }
 
@@ -274,8 +282,8 @@ static struct status find_api(struct api_result **out, uint32_t *number, struct 
     TRY(make_room(&t->api_results, &t->api_capacity, *number, sizeof *t->api_results));
     *out = &t->api_results[*number];
     if (!added) return status_ok();
-    **out = (struct api_result){ .message = TEXT_NONE,
-                                 .is_topk = csv_text_equal(name->api, "topk") };
+    **out =
+        (struct api_result){ .message = TEXT_NONE, .is_topk = csv_text_equal(name->api, "topk") };
     return add_place(t, (struct result_place){ .number = *number, .message = TEXT_NONE });
 }
 
@@ -377,8 +385,8 @@ static struct status judge_row(struct compare_table *t, const struct details_row
     request.npu_message = copy_text(message, sizeof message, cells[COLUMN_MESSAGE]);
     request.gpu_message =
         known->message == TEXT_NONE ? "" : text_table_get(&t->messages, known->message, NULL);
-    request.dtype = three_way_dtype(cells[COLUMN_DEVICE_DTYPE].bytes,
-                                    cells[COLUMN_DEVICE_DTYPE].length);
+    request.dtype =
+        three_way_dtype(cells[COLUMN_DEVICE_DTYPE].bytes, cells[COLUMN_DEVICE_DTYPE].length);
     request.empty_vector = csv_text_equal(cells[COLUMN_SHAPE], "(0,)");
     request.npu.status = details_verdict(cells[COLUMN_STATUS]);
     for (enum three_way_metric metric = 0; metric < THREE_WAY_METRICS; metric++)
@@ -511,10 +519,7 @@ void compare_release(struct compare_table *t)
 
 /* ---- results ---------------------------------------------------------------------------- */
 
-size_t compare_results(const struct compare_table *t)
-{
-    return t->n_places;
-}
+size_t compare_results(const struct compare_table *t) { return t->n_places; }
 
 static const char topk_hint[] = "On the NPU, sorted=False of topk has no effect: its results are "
                                 "in order. Compare with sorted=True.";
@@ -522,7 +527,8 @@ static const char topk_hint[] = "On the NPU, sorted=False of topk has no effect:
 struct compare_result compare_result(const struct compare_table *t, size_t i)
 {
     const struct result_place *place = &t->places[i];
-    struct compare_result result = { .forward = VERDICT_SKIP, .backward = VERDICT_SKIP,
+    struct compare_result result = { .forward = VERDICT_SKIP,
+                                     .backward = VERDICT_SKIP,
                                      .message = "" };
 
     if (place->row_by_itself) {

@@ -14,8 +14,8 @@
 
 #include "core/file.h"
 #include "core/status.h"
-#include "formats/csv.h"
 #include "core/text_table.h"
+#include "formats/csv.h"
 #include "standards/three_way/three_way.h"
 
 /* What a comparison found. */
@@ -26,7 +26,7 @@ struct compare_counts {
     uint64_t assumed_zero;       /* rows in which missing numbers were taken as 0 (profile v3) */
     uint64_t apis;
     uint64_t verdicts[2][VERDICT_SKIP + 1]; /* [backward][verdict], by API */
-    bool npu_torn, gpu_torn; /* the last row of the file was cut and is left out */
+    bool npu_torn, gpu_torn;                /* the last row of the file was cut and is left out */
 };
 
 struct compare_request {

@@ -13,7 +13,7 @@
 #include <sanitizer/asan_interface.h>
 enum { GAP = 64 };
 #else
-#define ASAN_POISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
+#define ASAN_POISON_MEMORY_REGION(start, bytes)   ((void)(start), (void)(bytes))
 #define ASAN_UNPOISON_MEMORY_REGION(start, bytes) ((void)(start), (void)(bytes))
 enum { GAP = 0 };
 #endif
@@ -53,7 +53,8 @@ void arena_reserve(struct arena *arena, size_t bytes)
     struct arena_block *block = memory_reserve(bytes);
     if (!block) return;
     *block = (struct arena_block){ NULL, bytes - HEADER, 0, 0, 0, (unsigned char *)block + HEADER };
-    if (bytes > SMALL_PAGES) memory_use_huge_pages((unsigned char *)block + SMALL_PAGES, bytes - SMALL_PAGES);
+    if (bytes > SMALL_PAGES)
+        memory_use_huge_pages((unsigned char *)block + SMALL_PAGES, bytes - SMALL_PAGES);
     arena->reserved = block;
 }
 
@@ -231,8 +232,9 @@ void arena_release(struct arena *arena)
     arena->keep_bytes = keep;
     if (arena->reserved) {
         ASAN_UNPOISON_MEMORY_REGION(arena->reserved->start, arena->reserved->most_filled);
-        memory_unmap(arena->reserved, (size_t)(arena->reserved->start - (unsigned char *)arena->reserved) +
-                                          arena->reserved->bytes);
+        memory_unmap(arena->reserved,
+                     (size_t)(arena->reserved->start - (unsigned char *)arena->reserved) +
+                         arena->reserved->bytes);
         arena->reserved = NULL;
     }
 }

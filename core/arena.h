@@ -19,13 +19,13 @@
 struct arena_block;
 
 struct arena {
-    struct arena_block *used;     /* newest first; the newest is the one being filled */
+    struct arena_block *used; /* newest first; the newest is the one being filled */
     struct arena_block *spare;
     struct arena_block *reserved; /* the range of arena_reserve, or NULL */
-    size_t used_bytes;        /* handed out since the last reset, with padding */
-    size_t held_bytes;        /* size of all blocks, used and spare, without the range */
-    size_t limit_bytes;       /* most used_bytes; 0 = no limit */
-    size_t keep_bytes;        /* most spare bytes kept by arena_reset; 0 = 256 MB */
+    size_t used_bytes;            /* handed out since the last reset, with padding */
+    size_t held_bytes;            /* size of all blocks, used and spare, without the range */
+    size_t limit_bytes;           /* most used_bytes; 0 = no limit */
+    size_t keep_bytes;            /* most spare bytes kept by arena_reset; 0 = 256 MB */
 };
 
 /* An empty arena is all zeros: struct arena a = { 0 }. */

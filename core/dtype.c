@@ -30,12 +30,14 @@ static const struct dtype_info dtypes[DT_COUNT] = {
 static const struct {
     const char *alias;
     enum dtype dtype;
+    /* clang-format off */
 } aliases[] = {
     { "float", DT_F32 },       { "double", DT_F64 },         { "half", DT_F16 },
     { "int", DT_I32 },         { "long", DT_I64 },           { "short", DT_I16 },
     { "cfloat", DT_C64 },      { "cdouble", DT_C128 },       { "bool_", DT_BOOL },
     { "float8_e4m3", DT_F8E4M3 },
 };
+/* clang-format on */
 
 const struct dtype_info *dtype_info(enum dtype dtype)
 {
@@ -77,10 +79,7 @@ static uint64_t bits_from_double(double x)
     return bits;
 }
 
-static float bf16_decode(uint16_t h)
-{
-    return float_from_bits((uint32_t)h << 16);
-}
+static float bf16_decode(uint16_t h) { return float_from_bits((uint32_t)h << 16); }
 
 static float f16_decode(uint16_t h)
 {
@@ -170,32 +169,35 @@ static uint16_t bf16_encode_float(float f)
 
 /* ---- arrays ----------------------------------------------------------------------------- */
 
-#define EACH(statement)                                                                     \
-    do {                                                                                    \
-        for (size_t i = 0; i < n; i++) { statement; }                                       \
+#define EACH(statement)                  \
+    do {                                 \
+        for (size_t i = 0; i < n; i++) { \
+            statement;                   \
+        }                                \
     } while (0)
 
 /* One reader for double and float: REAL is the type written. */
-#define DEFINE_READER(NAME, REAL)                                                           \
-    VECTORIZED void NAME(REAL *out, const void *in, enum dtype dtype, size_t n)             \
-    {                                                                                       \
-        switch (dtype) {                                                                    \
-        case DT_C128: n *= 2; /* fall through */                                            \
-        case DT_F64: EACH(out[i] = (REAL)((const double *)in)[i]); break;                   \
-        case DT_C64: n *= 2; /* fall through */                                             \
-        case DT_F32: EACH(out[i] = (REAL)((const float *)in)[i]); break;                    \
-        case DT_F16: EACH(out[i] = (REAL)f16_decode(((const uint16_t *)in)[i])); break;     \
-        case DT_BF16: EACH(out[i] = (REAL)bf16_decode(((const uint16_t *)in)[i])); break;   \
+#define DEFINE_READER(NAME, REAL)                                                            \
+    VECTORIZED void NAME(REAL *out, const void *in, enum dtype dtype, size_t n)              \
+    {                                                                                        \
+        switch (dtype) {                                                                     \
+        case DT_C128: n *= 2; /* fall through */                                             \
+        case DT_F64: EACH(out[i] = (REAL)((const double *)in)[i]); break;                    \
+        case DT_C64: n *= 2; /* fall through */                                              \
+        case DT_F32: EACH(out[i] = (REAL)((const float *)in)[i]); break;                     \
+        case DT_F16: EACH(out[i] = (REAL)f16_decode(((const uint16_t *)in)[i])); break;      \
+        case DT_BF16: EACH(out[i] = (REAL)bf16_decode(((const uint16_t *)in)[i])); break;    \
         case DT_F8E4M3: EACH(out[i] = (REAL)f8e4m3_decode(((const uint8_t *)in)[i])); break; \
         case DT_F8E5M2: EACH(out[i] = (REAL)f8e5m2_decode(((const uint8_t *)in)[i])); break; \
-        case DT_I64: EACH(out[i] = (REAL)((const int64_t *)in)[i]); break;                  \
-        case DT_I32: EACH(out[i] = (REAL)((const int32_t *)in)[i]); break;                  \
-        case DT_I16: EACH(out[i] = (REAL)((const int16_t *)in)[i]); break;                  \
-        case DT_I8: EACH(out[i] = (REAL)((const int8_t *)in)[i]); break;                    \
-        case DT_U8: EACH(out[i] = (REAL)((const uint8_t *)in)[i]); break;                   \
-        case DT_BOOL: EACH(out[i] = ((const uint8_t *)in)[i] ? 1 : 0); break;               \
-        case DT_NONE: case DT_COUNT: assert(0 && "a dtype"); break;                             \
-        }                                                                                   \
+        case DT_I64: EACH(out[i] = (REAL)((const int64_t *)in)[i]); break;                   \
+        case DT_I32: EACH(out[i] = (REAL)((const int32_t *)in)[i]); break;                   \
+        case DT_I16: EACH(out[i] = (REAL)((const int16_t *)in)[i]); break;                   \
+        case DT_I8: EACH(out[i] = (REAL)((const int8_t *)in)[i]); break;                     \
+        case DT_U8: EACH(out[i] = (REAL)((const uint8_t *)in)[i]); break;                    \
+        case DT_BOOL: EACH(out[i] = ((const uint8_t *)in)[i] ? 1 : 0); break;                \
+        case DT_NONE:                                                                        \
+        case DT_COUNT: assert(0 && "a dtype"); break;                                        \
+        }                                                                                    \
     }
 
 DEFINE_READER(dtype_to_double, double)
@@ -237,27 +239,31 @@ static int64_t clamp_integer(double x, const struct dtype_info *info)
     return (int64_t)x;
 }
 
-#define DEFINE_WRITER(NAME, REAL, BF16)                                                     \
-    VECTORIZED void NAME(void *out, enum dtype dtype, const REAL *in, size_t n)             \
-    {                                                                                       \
-        const struct dtype_info *info = &dtypes[dtype];                                     \
-        switch (dtype) {                                                                    \
-        case DT_C128: n *= 2; /* fall through */                                            \
-        case DT_F64: EACH(((double *)out)[i] = (double)in[i]); break;                       \
-        case DT_C64: n *= 2; /* fall through */                                             \
-        case DT_F32: EACH(((float *)out)[i] = (float)in[i]); break;                         \
-        case DT_F16: EACH(((uint16_t *)out)[i] = f16_encode((double)in[i])); break;         \
-        case DT_BF16: EACH(((uint16_t *)out)[i] = BF16(in[i])); break;                      \
-        case DT_F8E4M3: EACH(((uint8_t *)out)[i] = f8e4m3_encode((double)in[i])); break;    \
-        case DT_F8E5M2: EACH(((uint8_t *)out)[i] = f8e5m2_encode((double)in[i])); break;    \
-        case DT_I64: EACH(((int64_t *)out)[i] = clamp_integer((double)in[i], info)); break; \
-        case DT_I32: EACH(((int32_t *)out)[i] = (int32_t)clamp_integer((double)in[i], info)); break; \
-        case DT_I16: EACH(((int16_t *)out)[i] = (int16_t)clamp_integer((double)in[i], info)); break; \
+#define DEFINE_WRITER(NAME, REAL, BF16)                                                           \
+    VECTORIZED void NAME(void *out, enum dtype dtype, const REAL *in, size_t n)                   \
+    {                                                                                             \
+        const struct dtype_info *info = &dtypes[dtype];                                           \
+        switch (dtype) {                                                                          \
+        case DT_C128: n *= 2; /* fall through */                                                  \
+        case DT_F64: EACH(((double *)out)[i] = (double)in[i]); break;                             \
+        case DT_C64: n *= 2; /* fall through */                                                   \
+        case DT_F32: EACH(((float *)out)[i] = (float)in[i]); break;                               \
+        case DT_F16: EACH(((uint16_t *)out)[i] = f16_encode((double)in[i])); break;               \
+        case DT_BF16: EACH(((uint16_t *)out)[i] = BF16(in[i])); break;                            \
+        case DT_F8E4M3: EACH(((uint8_t *)out)[i] = f8e4m3_encode((double)in[i])); break;          \
+        case DT_F8E5M2: EACH(((uint8_t *)out)[i] = f8e5m2_encode((double)in[i])); break;          \
+        case DT_I64: EACH(((int64_t *)out)[i] = clamp_integer((double)in[i], info)); break;       \
+        case DT_I32: EACH(((int32_t *)out)[i] = (int32_t)clamp_integer((double)in[i], info));     \
+            break;                                                                                \
+        case DT_I16: EACH(((int16_t *)out)[i] = (int16_t)clamp_integer((double)in[i], info));     \
+            break;                                                                                \
         case DT_I8: EACH(((int8_t *)out)[i] = (int8_t)clamp_integer((double)in[i], info)); break; \
-        case DT_U8: EACH(((uint8_t *)out)[i] = (uint8_t)clamp_integer((double)in[i], info)); break; \
-        case DT_BOOL: EACH(((uint8_t *)out)[i] = in[i] != 0); break;                        \
-        case DT_NONE: case DT_COUNT: assert(0 && "a dtype"); break;                             \
-        }                                                                                   \
+        case DT_U8: EACH(((uint8_t *)out)[i] = (uint8_t)clamp_integer((double)in[i], info));      \
+            break;                                                                                \
+        case DT_BOOL: EACH(((uint8_t *)out)[i] = in[i] != 0); break;                              \
+        case DT_NONE:                                                                             \
+        case DT_COUNT: assert(0 && "a dtype"); break;                                             \
+        }                                                                                         \
     }
 
 DEFINE_WRITER(dtype_from_double, double, bf16_encode)
@@ -269,7 +275,8 @@ void dtype_from_int64(void *out, enum dtype dtype, const int64_t *in, size_t n)
     case DT_I64: memcpy(out, in, n * sizeof *in); break;
     case DT_I32: EACH(((uint32_t *)out)[i] = (uint32_t)in[i]); break;
     case DT_I16: EACH(((uint16_t *)out)[i] = (uint16_t)in[i]); break;
-    case DT_I8: case DT_U8: EACH(((uint8_t *)out)[i] = (uint8_t)in[i]); break;
+    case DT_I8:
+    case DT_U8: EACH(((uint8_t *)out)[i] = (uint8_t)in[i]); break;
     case DT_BOOL: EACH(((uint8_t *)out)[i] = in[i] != 0); break;
     default:
         for (size_t i = 0; i < n; i++) {

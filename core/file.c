@@ -142,10 +142,9 @@ static struct status check_owner(const struct stat *info, const char *path)
 {
     uid_t caller = geteuid();
     if (caller == 0 || info->st_uid == caller || info->st_uid == 0) return status_ok();
-    return status_error(
-        STATUS_BAD_INPUT,
-        "'%s' belongs to another user (uid %u); use --trust-files to read it",
-        file_shown(path).text, (unsigned)info->st_uid);
+    return status_error(STATUS_BAD_INPUT,
+                        "'%s' belongs to another user (uid %u); use --trust-files to read it",
+                        file_shown(path).text, (unsigned)info->st_uid);
 }
 
 static struct status check_size(const struct stat *info, const char *path)
@@ -164,11 +163,10 @@ static struct status check_permissions(const struct stat *info, const char *path
     if (!(info->st_mode & S_IWOTH)) return status_ok();
     /* In a sticky directory (/tmp) others can add files but not replace this one. */
     if (S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX)) return status_ok();
-    return status_error(
-        STATUS_BAD_INPUT,
-        "'%s' can be written by every user; take that away (chmod o-w) or use "
-        "--trust-files",
-        file_shown(path).text);
+    return status_error(STATUS_BAD_INPUT,
+                        "'%s' can be written by every user; take that away (chmod o-w) or use "
+                        "--trust-files",
+                        file_shown(path).text);
 }
 
 /* The directory in which the file lies: who can write there can replace the file. */
@@ -180,12 +178,9 @@ static struct status check_parent(const char *path)
     struct stat info;
 
     assert(length <= PATH_LIMIT);
-    if (length)
-        (void)snprintf(parent, sizeof parent, "%.*s", (int)length, path);
-    else
-        (void)snprintf(parent, sizeof parent, ".");
-    if (fault(FILE_STAT, parent, NULL) || stat(parent, &info))
-        return failed("examine", parent);
+    if (length) (void)snprintf(parent, sizeof parent, "%.*s", (int)length, path);
+    else (void)snprintf(parent, sizeof parent, ".");
+    if (fault(FILE_STAT, parent, NULL) || stat(parent, &info)) return failed("examine", parent);
     return check_permissions(&info, parent);
 }
 
@@ -203,8 +198,7 @@ static int open_retrying(int directory, const char *name, int flags, mode_t mode
  * what messages say. The type is checked before the open, because opening a device can have
  * effects, and the rest after it, on the very file that was opened. */
 static struct status open_checked(struct file *out, int directory, const char *name,
-                                  const char *path, int flags, bool follow,
-                                  bool trust_files)
+                                  const char *path, int flags, bool follow, bool trust_files)
 {
     struct stat before, info;
     struct status status;
@@ -213,21 +207,19 @@ static struct status open_checked(struct file *out, int directory, const char *n
     *out = FILE_NONE;
     if (fault(FILE_STAT, path, NULL) || fstatat(directory, name, &before, no_follow)) {
         if (errno == ENOENT || errno == ENOTDIR)
-            return status_error(STATUS_BAD_INPUT, "'%s' does not exist",
-                                file_shown(path).text);
+            return status_error(STATUS_BAD_INPUT, "'%s' does not exist", file_shown(path).text);
         return failed("examine", path);
     }
     if (S_ISLNK(before.st_mode))
-        return status_error(
-            STATUS_BAD_INPUT, "'%s' is a symbolic link; name the file itself%s",
-            file_shown(path).text, directory == AT_FDCWD ? " or use --trust-files" : "");
+        return status_error(STATUS_BAD_INPUT, "'%s' is a symbolic link; name the file itself%s",
+                            file_shown(path).text,
+                            directory == AT_FDCWD ? " or use --trust-files" : "");
     TRY(check_type(&before, path));
     int fd = fault(FILE_OPEN, path, NULL)
                  ? -1
-                 : open_retrying(directory, name,
-                                 flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY |
-                                     (follow ? 0 : O_NOFOLLOW),
-                                 0);
+                 : open_retrying(
+                       directory, name,
+                       flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW), 0);
     if (fd < 0) return failed("open", path);
     if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) {
         status = failed("examine", path);
@@ -257,8 +249,7 @@ struct status file_open_append(struct file *out, const char *path, bool trust_fi
     *out = FILE_NONE;
     TRY(file_check_name(path));
     if (!trust_files && file_exists(path)) TRY(check_parent(path));
-    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files,
-                        trust_files);
+    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files, trust_files);
 }
 
 struct status file_open_directory(struct file *out, const char *path, bool trust_files)
@@ -276,8 +267,7 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
             return status_error(STATUS_BAD_INPUT, "the directory '%s' does not exist",
                                 file_shown(path).text);
         if (errno == ENOTDIR)
-            return status_error(STATUS_BAD_INPUT, "'%s' is not a directory",
-                                file_shown(path).text);
+            return status_error(STATUS_BAD_INPUT, "'%s' is not a directory", file_shown(path).text);
         return failed("open", path);
     }
     if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) status = failed("examine", path);
@@ -303,24 +293,23 @@ static struct status descend(int *place, const char **last, const struct file *d
         if (!length) continue;
         if (length > NAME_LIMIT) {
             if (*place >= 0) (void)close(*place);
-            return status_error(STATUS_BAD_INPUT,
-                                "a part of the file name is longer than %d bytes",
+            return status_error(STATUS_BAD_INPUT, "a part of the file name is longer than %d bytes",
                                 (int)NAME_LIMIT);
         }
         (void)snprintf(part, sizeof part, "%.*s", (int)length, name);
         int from = *place >= 0 ? *place : directory->fd;
-        int fd = fault(FILE_OPEN, part, NULL)
-                     ? -1
-                     : open_retrying(from, part,
-                                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
+        int fd =
+            fault(FILE_OPEN, part, NULL)
+                ? -1
+                : open_retrying(from, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
         int reason = errno;
         if (*place >= 0) (void)close(*place);
         *place = fd;
         errno = reason;
         if (fd < 0 && (reason == ENOENT || reason == ENOTDIR || reason == ELOOP))
             return status_error(STATUS_BAD_INPUT,
-                                "'%s' in '%s' is not a directory (links are not followed)",
-                                part, file_shown(directory->path).text);
+                                "'%s' in '%s' is not a directory (links are not followed)", part,
+                                file_shown(directory->path).text);
         if (fd < 0) return failed("open", part);
     }
     *last = name;
@@ -337,8 +326,8 @@ static bool climbs(const char *name)
     return false;
 }
 
-struct status file_open_read_in(struct file *out, const struct file *directory,
-                                const char *name, bool trust_files)
+struct status file_open_read_in(struct file *out, const struct file *directory, const char *name,
+                                bool trust_files)
 {
     char path[2 * PATH_LIMIT + 2];
     const char *last = name;
@@ -347,8 +336,7 @@ struct status file_open_read_in(struct file *out, const struct file *directory,
     *out = FILE_NONE;
     TRY(file_check_name(name));
     if (name[0] == '/' || climbs(name))
-        return status_error(STATUS_BAD_INPUT,
-                            "the file name '%s' leaves the directory '%s'",
+        return status_error(STATUS_BAD_INPUT, "the file name '%s' leaves the directory '%s'",
                             file_shown(name).text, file_shown(directory->path).text);
     (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
     TRY(descend(&place, &last, directory, name));
@@ -433,7 +421,8 @@ static struct status read_text(char **text, size_t *bytes, const struct file *fi
 
     TRY(file_size(&size, file));
     if (size > FILE_TEXT_BYTES)
-        return status_error(STATUS_BAD_INPUT, "'%s' has %llu bytes; a file of this use may have %llu",
+        return status_error(STATUS_BAD_INPUT,
+                            "'%s' has %llu bytes; a file of this use may have %llu",
                             file_shown(file->path).text, (unsigned long long)size,
                             (unsigned long long)FILE_TEXT_BYTES);
     TRY(file_read_all(text, bytes, file));
@@ -500,21 +489,17 @@ struct status file_create(struct file *out, const char *path)
     TRY(file_check_name(path));
     int fd = fault(FILE_CREATE, path, NULL)
                  ? -1
-                 : open_retrying(AT_FDCWD, path,
-                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+                 : open_retrying(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                 0640);
     if (fd < 0 && errno == EEXIST)
-        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already",
-                            file_shown(path).text);
+        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists already", file_shown(path).text);
     if (fd < 0) return failed("create", path);
     struct status status = file_take(out, fd, path);
     if (status.code) (void)unlink(path); /* closed, empty, and nobody would know of it */
     return status;
 }
 
-bool file_already_exists(struct status status)
-{
-    return status.code == STATUS_BAD_ARGUMENT;
-}
+bool file_already_exists(struct status status) { return status.code == STATUS_BAD_ARGUMENT; }
 
 struct status file_write_all(const struct file *file, const void *data, size_t bytes)
 {
@@ -539,8 +524,7 @@ struct status file_write_all(const struct file *file, const void *data, size_t b
 
 struct status file_sync(const struct file *file)
 {
-    if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd))
-        return failed("sync", file->path);
+    if (fault(FILE_SYNC, file->path, NULL) || fsync(file->fd)) return failed("sync", file->path);
     return status_ok();
 }
 
@@ -601,26 +585,20 @@ struct status file_lock(const struct file *file)
 {
     if (lock(file, LOCK_EX)) return status_ok();
     if (errno == EWOULDBLOCK)
-        return status_error(
-            STATUS_BAD_ARGUMENT,
-            "'%s' is in use by another run; wait for it or choose another output "
-            "directory",
-            file_shown(file->path).text);
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "'%s' is in use by another run; wait for it or choose another output "
+                            "directory",
+                            file_shown(file->path).text);
     return failed("lock", file->path);
 }
 
-bool file_is_locked(struct status status)
-{
-    return status.code == STATUS_BAD_ARGUMENT;
-}
+bool file_is_locked(struct status status) { return status.code == STATUS_BAD_ARGUMENT; }
 
 static void parent_of(char *parent, size_t bytes, const char *path)
 {
     const char *base = base_name(path);
-    if (base == path)
-        (void)snprintf(parent, bytes, ".");
-    else
-        (void)snprintf(parent, bytes, "%.*s", (int)(base - path), path);
+    if (base == path) (void)snprintf(parent, bytes, ".");
+    else (void)snprintf(parent, bytes, "%.*s", (int)(base - path), path);
 }
 
 struct status file_sync_directory(const char *path)

@@ -45,8 +45,8 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
 /* Open `name` inside an open directory, for names that come from a file: the name is relative,
  * may have sub-directories, and cannot leave: no "..", no absolute name, no symbolic link on
  * the way or at the end, whatever `trust_files` says. Per-file checks as file_open_read. */
-struct status file_open_read_in(struct file *out, const struct file *directory,
-                                const char *name, bool trust_files);
+struct status file_open_read_in(struct file *out, const struct file *directory, const char *name,
+                                bool trust_files);
 
 /* Bytes of an open file. */
 struct status file_size(uint64_t *bytes, const struct file *file);

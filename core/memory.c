@@ -11,10 +11,7 @@ int (*memory_fault)(size_t bytes);
 
 static _Thread_local size_t refusals;
 
-size_t memory_refusals(void)
-{
-    return refusals;
-}
+size_t memory_refusals(void) { return refusals; }
 
 static void *counted(void *block)
 {
@@ -40,10 +37,7 @@ void *memory_resize(void *block, size_t bytes)
     return counted(realloc(block, bytes ? bytes : 1));
 }
 
-void memory_release(void *block)
-{
-    free(block);
-}
+void memory_release(void *block) { free(block); }
 
 void *memory_reserve(size_t bytes)
 {
@@ -74,10 +68,7 @@ void memory_use_huge_pages(void *start, size_t bytes)
     advise(start, bytes, (size_t)2 << 20, MADV_HUGEPAGE);
 }
 
-void memory_unmap(void *range, size_t bytes)
-{
-    (void)munmap(range, bytes);
-}
+void memory_unmap(void *range, size_t bytes) { (void)munmap(range, bytes); }
 
 char *memory_copy_string(const char *text)
 {

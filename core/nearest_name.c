@@ -10,15 +10,9 @@
 
 enum { NAME_MAX_BYTES = 64 };
 
-static char folded(char c)
-{
-    return c == '-' ? '_' : (char)tolower((unsigned char)c);
-}
+static char folded(char c) { return c == '-' ? '_' : (char)tolower((unsigned char)c); }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Optimal string alignment distance; both texts are cut to NAME_MAX_BYTES. */
 static size_t edit_distance(const char *a, const char *b)

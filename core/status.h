@@ -15,8 +15,8 @@ enum status_code {
     STATUS_INTERNAL = 4,     /* a promise of ours was broken */
     STATUS_SKIP = 5,         /* this case cannot run; the run goes on, the row says why */
     STATUS_NO_MEMORY = 6,
-    STATUS_IO = 7,           /* a system call on a file failed */
-    STATUS_DEVICE = 8,       /* the device failed on this case: an `error` row */
+    STATUS_IO = 7,     /* a system call on a file failed */
+    STATUS_DEVICE = 8, /* the device failed on this case: an `error` row */
     STATUS_INTERRUPTED = 130
 };
 
@@ -44,10 +44,10 @@ struct status status_no_memory(unsigned long long bytes);
 void text_tidy(char *text);
 
 /* Leave the calling function with the status of `expression` unless it is OK. */
-#define TRY(expression)                                                                     \
-    do {                                                                                    \
-        struct status try_status_ = (expression);                                           \
-        if (try_status_.code != STATUS_OK) return try_status_;                              \
+#define TRY(expression)                                        \
+    do {                                                       \
+        struct status try_status_ = (expression);              \
+        if (try_status_.code != STATUS_OK) return try_status_; \
     } while (0)
 
 #endif

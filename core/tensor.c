@@ -6,13 +6,16 @@
 
 #include "core/checked.h"
 
+/* clang-format off */
 size_t tensor_elements(const struct tensor *tensor)
 {
     size_t n = 0;
     (void)shape_elements(&n, tensor->rank, tensor->shape);
     return n;
 }
+/* clang-format on */
 
+/* clang-format off */
 static void set_dense(struct tensor *out, enum dtype dtype, int rank, const int64_t *shape)
 {
     int64_t stride = 1;
@@ -25,6 +28,7 @@ static void set_dense(struct tensor *out, enum dtype dtype, int rank, const int6
         if (shape[i] > 0 && __builtin_mul_overflow(stride, shape[i], &stride)) stride = 0;
     }
 }
+/* clang-format on */
 
 struct status tensor_create(struct tensor *out, struct arena *arena, enum dtype dtype, int rank,
                             const int64_t *shape)
@@ -37,24 +41,23 @@ struct status tensor_create(struct tensor *out, struct arena *arena, enum dtype 
                             rank, TENSOR_MAX_RANK);
     shape_format(text, sizeof text, rank, shape);
     if (!shape_elements(&n, rank, shape) || !size_multiply(&bytes, n, dtype_info(dtype)->bytes))
-        return status_error(STATUS_NO_MEMORY, "a tensor of shape %s does not fit in memory",
-                            text);
+        return status_error(STATUS_NO_MEMORY, "a tensor of shape %s does not fit in memory", text);
     void *data = arena_allocate(arena, bytes);
     if (!data)
-        return status_error(STATUS_NO_MEMORY,
-                            "out of memory: a tensor of shape %s needs %zu bytes", text, bytes);
+        return status_error(STATUS_NO_MEMORY, "out of memory: a tensor of shape %s needs %zu bytes",
+                            text, bytes);
     set_dense(out, dtype, rank, shape);
     out->data = data;
     return status_ok();
 }
 
-void tensor_wrap(struct tensor *out, void *data, enum dtype dtype, int rank,
-                 const int64_t *shape)
+void tensor_wrap(struct tensor *out, void *data, enum dtype dtype, int rank, const int64_t *shape)
 {
     set_dense(out, dtype, rank, shape);
     out->data = data;
 }
 
+/* clang-format off */
 bool tensor_is_dense(const struct tensor *tensor)
 {
     int64_t expected = 1;
@@ -66,7 +69,9 @@ bool tensor_is_dense(const struct tensor *tensor)
     }
     return true;
 }
+/* clang-format on */
 
+/* clang-format off */
 struct status tensor_densify(struct tensor *out, struct arena *arena, const struct tensor *in)
 {
     if (tensor_is_dense(in)) {
@@ -94,7 +99,9 @@ struct status tensor_densify(struct tensor *out, struct arena *arena, const stru
     *out = copy;
     return status_ok();
 }
+/* clang-format on */
 
+/* clang-format off */
 bool tensor_same_shape(const struct tensor *a, const struct tensor *b)
 {
     if (a->rank != b->rank) return false;
@@ -102,16 +109,14 @@ bool tensor_same_shape(const struct tensor *a, const struct tensor *b)
         if (a->shape[i] != b->shape[i]) return false;
     return true;
 }
+/* clang-format on */
 
 void shape_format(char *text, size_t bytes, int rank, const int64_t *shape)
 {
     size_t used = 0;
 
     for (int i = 0; i < rank && used < bytes; i++)
-        used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId64, i ? ", " : "(",
-                                 shape[i]);
+        used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId64, i ? ", " : "(", shape[i]);
     if (used < bytes)
-        (void)snprintf(text + used, bytes - used, "%s", rank == 0   ? "()"
-                                                        : rank == 1 ? ",)"
-                                                                    : ")");
+        (void)snprintf(text + used, bytes - used, "%s", rank == 0 ? "()" : rank == 1 ? ",)" : ")");
 }

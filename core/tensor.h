@@ -34,8 +34,7 @@ struct status tensor_create(struct tensor *out, struct arena *arena, enum dtype 
                             const int64_t *shape);
 
 /* Describe existing dense row-major elements. */
-void tensor_wrap(struct tensor *out, void *data, enum dtype dtype, int rank,
-                 const int64_t *shape);
+void tensor_wrap(struct tensor *out, void *data, enum dtype dtype, int rank, const int64_t *shape);
 
 /* Row-major with no gaps. Extents of 1 may have any stride; empty tensors are dense. */
 bool tensor_is_dense(const struct tensor *tensor);

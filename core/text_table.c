@@ -72,8 +72,7 @@ static bool is_entry(const struct text_table *table, uint32_t number, uint64_t h
 {
     if (number >= table->count) return false;
     const struct text_entry *entry = &table->entries[number];
-    return entry->hash == hash && entry->length == length &&
-           memcmp(entry->text, text, length) == 0;
+    return entry->hash == hash && entry->length == length && memcmp(entry->text, text, length) == 0;
 }
 
 /* The slot of the text, or the free one where it belongs. */
@@ -103,8 +102,8 @@ static struct status grow(struct text_table *table)
                             table->capacity);
     uint32_t capacity = table->capacity * 2, mask = capacity * 2 - 1;
     struct text_slot *slots = memory_allocate_zeroed((size_t)mask + 1, sizeof *slots);
-    struct text_entry *entries =
-        slots ? memory_resize(table->entries, capacity * sizeof *entries) : NULL;
+    struct text_entry *entries = slots ? memory_resize(table->entries, capacity * sizeof *entries)
+                                       : NULL;
     if (!entries) {
         memory_release(slots);
         return status_no_memory(capacity * sizeof *entries);

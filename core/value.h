@@ -21,11 +21,11 @@ enum value_kind {
     VALUE_FLOAT,
     VALUE_STRING,
     VALUE_TENSOR,
-    VALUE_LIST,  /* lists, tuples and torch return types */
+    VALUE_LIST, /* lists, tuples and torch return types */
     VALUE_DICT,
     VALUE_SLICE, /* a list of three: ints or none */
     VALUE_ELLIPSIS,
-    VALUE_SIZE,  /* a list of ints */
+    VALUE_SIZE, /* a list of ints */
     VALUE_DTYPE,
     VALUE_DEVICE,
     VALUE_MEMORY_FORMAT,

@@ -11,8 +11,7 @@
 static size_t line_at(const char *text, const char *place)
 {
     size_t line = 1;
-    for (; text < place; text++)
-        line += *text == '\n';
+    for (; text < place; text++) line += *text == '\n';
     return line;
 }
 
@@ -24,8 +23,8 @@ struct status json_source_parse(struct json_source *out, const char *name, const
     struct status status = json_tree_parse(&root, &fault, text, bytes);
 
     if (status.code == STATUS_BAD_INPUT)
-        return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: not valid JSON here",
-                            name, fault.line, fault.column);
+        return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: not valid JSON here", name,
+                            fault.line, fault.column);
     if (status.code) return status;
     *out = (struct json_source){ name, text, root };
     return status_ok();
@@ -45,16 +44,12 @@ static bool count_before(const cJSON *root, const cJSON *item, size_t *count)
  * is not, the end of the text ends the string. */
 static const char *skip_string(const char *text)
 {
-    for (text++; *text && *text != '"'; text++)
-        text += *text == '\\' && text[1];
+    for (text++; *text && *text != '"'; text++) text += *text == '\\' && text[1];
     return text + (*text == '"');
 }
 
 /* cJSON takes every control character for a blank. */
-static bool is_blank(char c)
-{
-    return c && (unsigned char)c <= ' ';
-}
+static bool is_blank(char c) { return c && (unsigned char)c <= ' '; }
 
 static const char *skip_blanks(const char *text)
 {

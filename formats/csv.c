@@ -42,7 +42,7 @@ struct status csv_append_mark(struct csv_buffer *buffer)
  * them and look at what follows. */
 static bool starts_formula(const char *text, size_t length)
 {
-    static const bool starts[256] = { ['+'] = true, ['-'] = true, ['='] = true, ['%'] = true,
+    static const bool starts[256] = { ['+'] = true, ['-'] = true,  ['='] = true, ['%'] = true,
                                       ['@'] = true, ['\t'] = true, ['\r'] = true };
     if (!length) return false;
     if (starts[(unsigned char)text[0]]) return true;
@@ -61,10 +61,7 @@ static bool holds_formula(const char *text, size_t length)
     return false;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static size_t skip_digits(const char *text, size_t length, size_t at)
 {
@@ -114,8 +111,9 @@ enum cell_kind { CELL_PLAIN, CELL_QUOTED, CELL_FORMULA };
 static enum cell_kind cell_kind(const char *text, size_t length)
 {
     enum { QUOTE = 1, SUSPICIOUS = 2 };
-    static const unsigned char meaning[256] = { [','] = QUOTE, ['"'] = QUOTE, ['\n'] = QUOTE,
-                                                ['\r'] = QUOTE, [';'] = SUSPICIOUS };
+    static const unsigned char meaning[256] = {
+        [','] = QUOTE, ['"'] = QUOTE, ['\n'] = QUOTE, ['\r'] = QUOTE, [';'] = SUSPICIOUS
+    };
     unsigned found = starts_formula(text, length) ? SUSPICIOUS : 0;
     for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
     if ((found & SUSPICIOUS) && holds_formula(text, length) && !csv_is_number(text, length))
@@ -182,10 +180,7 @@ struct status csv_append_row(struct csv_buffer *buffer, const char *const *cells
     return status;
 }
 
-void csv_buffer_clear(struct csv_buffer *buffer)
-{
-    buffer->length = 0;
-}
+void csv_buffer_clear(struct csv_buffer *buffer) { buffer->length = 0; }
 
 void csv_buffer_release(struct csv_buffer *buffer)
 {
@@ -248,8 +243,7 @@ struct status csv_open_text(struct csv_reader *out, const char *name, const char
 static struct status refill(struct csv_reader *reader)
 {
     size_t rest = reader->bytes - reader->position, got;
-    if (rest && reader->position)
-        memmove(reader->window, reader->window + reader->position, rest);
+    if (rest && reader->position) memmove(reader->window, reader->window + reader->position, rest);
     reader->window_begin += reader->position;
     reader->position = 0;
     reader->bytes = rest;
@@ -415,8 +409,8 @@ static struct status row_too_long(const struct csv_reader *reader)
 
 static void skip_line_ends(struct csv_reader *reader)
 {
-    while (reader->position < reader->bytes && (reader->text[reader->position] == '\n' ||
-                                                reader->text[reader->position] == '\r'))
+    while (reader->position < reader->bytes &&
+           (reader->text[reader->position] == '\n' || reader->text[reader->position] == '\r'))
         reader->position++;
 }
 
@@ -440,11 +434,10 @@ struct status csv_next(struct csv_reader *reader, struct csv_row *row, bool *mor
     }
     if (scan == SCAN_NO_MEMORY) return status_no_memory(0);
     if (scan == SCAN_TOO_MANY_CELLS)
-        return status_error(STATUS_BAD_INPUT,
-                            "%s: row %llu, from byte %llu, has more than %zu cells", reader->name,
-                            (unsigned long long)reader->rows + 1,
-                            (unsigned long long)(reader->window_begin + reader->position),
-                            reader->limits.columns);
+        return status_error(
+            STATUS_BAD_INPUT, "%s: row %llu, from byte %llu, has more than %zu cells", reader->name,
+            (unsigned long long)reader->rows + 1,
+            (unsigned long long)(reader->window_begin + reader->position), reader->limits.columns);
     if (after - reader->position > reader->limits.row_bytes) return row_too_long(reader);
 
     place_copied_cells(reader, count);

@@ -78,9 +78,9 @@ bool csv_read_number(double *value, struct csv_text text);
 struct csv_row {
     const struct csv_text *cells; /* quotes removed */
     size_t count;                 /* at least 1 */
-    uint64_t begin, end; /* bytes of the row in the file, its line end included */
-    uint64_t number;     /* of the row, from 1; blank lines do not count */
-    bool torn; /* the file ends inside this row: no line end, or an open quote */
+    uint64_t begin, end;          /* bytes of the row in the file, its line end included */
+    uint64_t number;              /* of the row, from 1; blank lines do not count */
+    bool torn;                    /* the file ends inside this row: no line end, or an open quote */
 };
 
 /* What a reader accepts; a member that is 0 means its default. */
@@ -91,16 +91,16 @@ struct csv_limits {
 
 /* One pass over a file or a text. Ends with csv_close. */
 struct csv_reader {
-    const char *name;       /* for messages */
+    const char *name;        /* for messages */
     const struct file *file; /* NULL when the text is all in memory */
-    const char *text;       /* window of `bytes` bytes, its first at `window_begin` */
+    const char *text;        /* window of `bytes` bytes, its first at `window_begin` */
     size_t bytes;
     uint64_t window_begin;
-    bool at_end;            /* the window reaches the end of the file */
-    size_t position;        /* in the window: where the next row starts */
+    bool at_end;     /* the window reaches the end of the file */
+    size_t position; /* in the window: where the next row starts */
     uint64_t rows;
     struct csv_limits limits;
-    char *window;           /* memory of the window when read from a file */
+    char *window; /* memory of the window when read from a file */
     size_t window_capacity;
     struct csv_text *cells;
     size_t cell_capacity;

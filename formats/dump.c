@@ -17,9 +17,9 @@
 #include "formats/json.h"
 
 enum {
-    NAME_LIMIT = 1024,      /* of an entry: it becomes CSV cells and file names */
+    NAME_LIMIT = 1024,        /* of an entry: it becomes CSV cells and file names */
     DIGEST_BYTES = 128 << 10, /* digested at a time, while the text is in the cache */
-    FORGET_BYTES = 4 << 20, /* scanned pages are given back in steps of this */
+    FORGET_BYTES = 4 << 20,   /* scanned pages are given back in steps of this */
 };
 
 /* A place of the table of names. Part of the hash stands beside the call, because looking at
@@ -49,7 +49,7 @@ struct indexing {
     struct waiting {
         struct json_slice name;
         struct dump_span span;
-    } *waiting;
+    } * waiting;
     size_t waiting_count, waiting_room;
 
     size_t n_modules;
@@ -76,8 +76,8 @@ static struct status bad_name(const struct indexing *ix, const struct json_slice
     while (bytes && bytes < key->bytes && (key->text[bytes] & 0xc0) == 0x80) bytes--;
     memcpy(name, key->text, bytes);
     name[bytes] = '\0';
-    (void)snprintf(text, sizeof text, "the entry '%s%s' %s", name,
-                   bytes < key->bytes ? "..." : "", problem);
+    (void)snprintf(text, sizeof text, "the entry '%s%s' %s", name, bytes < key->bytes ? "..." : "",
+                   problem);
     return bad(ix, key->text, text);
 }
 
@@ -131,7 +131,7 @@ static uint64_t finish_digest(struct indexing *ix)
 static uint64_t hash_name(const struct indexing *ix, const char *name)
 {
     uint64_t hash = ix->key;
-    for (size_t left = strlen(name); left; ) {
+    for (size_t left = strlen(name); left;) {
         uint64_t word = 0;
         size_t bytes = left < 8 ? left : 8;
         memcpy(&word, name, bytes);
@@ -199,8 +199,8 @@ static void *make_room(void *array, size_t *room, size_t used, size_t more, size
  * was not made by a dumper. */
 static const char *name_problem(const char *name, size_t bytes)
 {
-    static const char *const starters[] = { "+", "-", "=", "%", "@", "\uff0b",
-                                            "\uff0d", "\uff1d", "\uff05", "\uff20" };
+    static const char *const starters[] = { "+",      "-",      "=",      "%",      "@",
+                                            "\uff0b", "\uff0d", "\uff1d", "\uff05", "\uff20" };
 
     if (strlen(name) != bytes) return "has a NUL character in its name";
     for (size_t i = 0; i < bytes; i++) {
@@ -236,8 +236,8 @@ static enum direction cut_direction(char *name)
 static struct status note_waiting(struct indexing *ix, const struct json_slice *key,
                                   struct dump_span span)
 {
-    struct waiting *waiting = make_room(ix->waiting, &ix->waiting_room, ix->waiting_count, 1,
-                                        sizeof *waiting);
+    struct waiting *waiting =
+        make_room(ix->waiting, &ix->waiting_room, ix->waiting_count, 1, sizeof *waiting);
     if (!waiting) return status_no_memory(0);
     ix->waiting = waiting;
     waiting[ix->waiting_count++] = (struct waiting){ *key, span };
@@ -255,8 +255,7 @@ static struct status note_forward(struct indexing *ix, const struct json_slice *
     struct slot *slot = table_slot(ix, ix->decoded, hash);
     if (slot->call_plus_one) return bad_name(ix, key, "stands there twice");
     if (dump->count >= UINT32_MAX - 1) return bad_name(ix, key, "is one of more than 2^32");
-    struct dump_call *calls = make_room(dump->calls, &ix->call_room, dump->count, 1,
-                                        sizeof *calls);
+    struct dump_call *calls = make_room(dump->calls, &ix->call_room, dump->count, 1, sizeof *calls);
     if (calls) dump->calls = calls;
     char *names = make_room(dump->names, &ix->names_room, ix->names_used, bytes, 1);
     if (names) dump->names = names;
@@ -275,8 +274,7 @@ static struct status note_backward(struct indexing *ix, const struct json_slice 
     const struct slot *slot = table_slot(ix, ix->decoded, hash_name(ix, ix->decoded));
     if (!slot->call_plus_one) return may_wait ? note_waiting(ix, key, span) : status_ok();
     struct dump_call *call = &ix->dump->calls[slot->call_plus_one - 1];
-    if (call->backward.bytes)
-        return bad_name(ix, key, "stands there twice");
+    if (call->backward.bytes) return bad_name(ix, key, "stands there twice");
     call->backward = span;
     return status_ok();
 }
@@ -284,8 +282,7 @@ static struct status note_backward(struct indexing *ix, const struct json_slice 
 /* The name of an entry into ix->decoded, checked. */
 static struct status decode_name(struct indexing *ix, const struct json_slice *key)
 {
-    if (key->bytes > NAME_LIMIT)
-        return bad_name(ix, key, "has a name longer than 1024 bytes");
+    if (key->bytes > NAME_LIMIT) return bad_name(ix, key, "has a name longer than 1024 bytes");
     size_t bytes = json_slice_decode_into(ix->decoded, key);
     ix->decoded[bytes] = '\0';
     const char *problem = name_problem(ix->decoded, bytes);
@@ -302,20 +299,16 @@ static struct status index_entry(struct indexing *ix, const struct json_slice *k
         json_fail_expected(&ix->json, ix->json.at, "an object (the entry's arguments)");
     const char *start = ix->json.at;
     if (!json_skip(&ix->json)) return json_status(&ix->json, ix->name, STATUS_BAD_INPUT);
-    struct dump_span span = { (uint64_t)(start - ix->json.start),
-                              (uint64_t)(ix->json.at - start) };
+    struct dump_span span = { (uint64_t)(start - ix->json.start), (uint64_t)(ix->json.at - start) };
 
     if (strstr(ix->decoded, "Module") || !strncmp(ix->decoded, "Cell.", 5)) {
         ix->n_modules++;
         return status_ok();
     }
     switch (cut_direction(ix->decoded)) {
-    case DIRECTION_FORWARD:
-        return note_forward(ix, key, span);
-    case DIRECTION_BACKWARD:
-        return note_backward(ix, key, span, true);
-    default:
-        return bad_name(ix, key, "ends with neither '.forward' nor '.backward'");
+    case DIRECTION_FORWARD: return note_forward(ix, key, span);
+    case DIRECTION_BACKWARD: return note_backward(ix, key, span, true);
+    default: return bad_name(ix, key, "ends with neither '.forward' nor '.backward'");
     }
 }
 
@@ -358,8 +351,10 @@ static struct status index_top(struct indexing *ix, const char **data_directory)
         const char *name;
         const char *text;
         bool seen;
-    } texts[] = { { .name = "task" },          { .name = "level" },
-                  { .name = "framework" },     { .name = "gradients" },
+    } texts[] = { { .name = "task" },
+                  { .name = "level" },
+                  { .name = "framework" },
+                  { .name = "gradients" },
                   { .name = "dump_data_dir" } };
     enum { TASK, LEVEL, FRAMEWORK, GRADIENTS, DATA_DIR, TEXTS };
     struct json_slice key;
@@ -386,8 +381,8 @@ static struct status index_top(struct indexing *ix, const char **data_directory)
     header->task = texts[TASK].text;
     header->level = texts[LEVEL].text;
     header->framework = texts[FRAMEWORK].text;
-    header->gradients_of_arguments =
-        texts[GRADIENTS].text && !strcmp(texts[GRADIENTS].text, "arguments");
+    header->gradients_of_arguments = texts[GRADIENTS].text &&
+                                     !strcmp(texts[GRADIENTS].text, "arguments");
     header->has_data_dir = texts[DATA_DIR].text && texts[DATA_DIR].text[0];
     *data_directory = texts[DATA_DIR].text;
     return status_ok();
@@ -411,8 +406,8 @@ static struct status nothing_to_check(const struct indexing *ix)
                        : ix->n_modules     ? "has entries of modules only (level L0)"
                        : ix->waiting_count ? "has backward entries only"
                                            : "has no entries";
-    return status_error(STATUS_BAD_INPUT,
-                        "%s %s; a dump recorded with level L1 or mix is needed", ix->name, what);
+    return status_error(STATUS_BAD_INPUT, "%s %s; a dump recorded with level L1 or mix is needed",
+                        ix->name, what);
 }
 
 static struct status index_build(struct indexing *ix, const char **data_directory)
@@ -484,15 +479,9 @@ void dump_close(struct dump *dump)
     memory_release(dump);
 }
 
-const struct dump_header *dump_header(const struct dump *dump)
-{
-    return &dump->header;
-}
+const struct dump_header *dump_header(const struct dump *dump) { return &dump->header; }
 
-size_t dump_count(const struct dump *dump)
-{
-    return dump->count;
-}
+size_t dump_count(const struct dump *dump) { return dump->count; }
 
 const char *dump_name(const struct dump *dump, size_t i)
 {
@@ -506,14 +495,12 @@ size_t dump_case_bytes(const struct dump *dump, size_t i)
     return (size_t)(dump->calls[i].forward.bytes + dump->calls[i].backward.bytes);
 }
 
-uint64_t dump_digest(const struct dump *dump)
-{
-    return dump->digest;
-}
+uint64_t dump_digest(const struct dump *dump) { return dump->digest; }
 
 /* APIs of torch.linalg that torch itself does not have: the dumper drops the sub-module, so
  * their names are unambiguous. (Checked against torch 1.13. torch.matrix_rank, eig, lstsq and
  * solve exist there, if only to raise an error, and are for the bench to tell apart.) */
+/* clang-format off */
 static const char *const linalg_only[] = {
     "cholesky_ex",   "cond",         "eigh",        "eigvals",     "eigvalsh",
     "householder_product", "inv",    "inv_ex",      "ldl_factor",  "ldl_factor_ex",
@@ -521,6 +508,7 @@ static const char *const linalg_only[] = {
     "pinv",          "solve_ex",     "solve_triangular", "svdvals", "tensorinv",
     "tensorsolve",   "vecdot",       "vector_norm",
 };
+/* clang-format on */
 
 /* Calls that are never run, with the peer's text and what the user can do. */
 static const struct {
@@ -563,8 +551,7 @@ static struct status name_case(struct api_case *out, struct arena *arena)
 
     if (!out->type || !out->api) return status_no_memory(strlen(out->full_name));
     if (!understood)
-        return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP.",
-                            out->full_name);
+        return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP.", out->full_name);
     if (!strcmp(out->type, "Torch")) {
         for (size_t i = 0; i < sizeof linalg_only / sizeof *linalg_only; i++) {
             if (strcmp(out->api, linalg_only[i])) continue;
@@ -590,8 +577,8 @@ static struct status name_case(struct api_case *out, struct arena *arena)
 #define ENTRY_BYTES ((uint64_t)32 << 20)
 
 /* Read the text of one entry and parse it. */
-static struct status read_entry(struct api_case *out, struct arena *arena,
-                                const struct dump *dump, struct dump_span span, bool backward)
+static struct status read_entry(struct api_case *out, struct arena *arena, const struct dump *dump,
+                                struct dump_span span, bool backward)
 {
     size_t got;
 

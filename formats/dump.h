@@ -20,10 +20,10 @@
 struct dump;
 
 struct dump_header {
-    const char *task;      /* "statistics", "tensor", ... or NULL */
-    const char *level;     /* "L1", "mix", ... or NULL */
-    const char *framework; /* or NULL */
-    bool has_data_dir;     /* dump_data_dir is a non-empty string: real-data mode */
+    const char *task;            /* "statistics", "tensor", ... or NULL */
+    const char *level;           /* "L1", "mix", ... or NULL */
+    const char *framework;       /* or NULL */
+    bool has_data_dir;           /* dump_data_dir is a non-empty string: real-data mode */
     bool gradients_of_arguments; /* "gradients": "arguments" */
 };
 

@@ -91,8 +91,7 @@ static bool parse_dict(struct parser *p, struct value *out)
     while (json_object_next(&p->json, &key)) {
         char *name = json_slice_decode(p->arena, &key, &bytes);
         if (!name) return out_of_memory(p);
-        if (strlen(name) != bytes)
-            return json_fail(&p->json, key.text, "a NUL character in a key");
+        if (strlen(name) != bytes) return json_fail(&p->json, key.text, "a NUL character in a key");
         if (value_find(&dict, name)) return json_fail(&p->json, key.text, "a duplicate key");
         if (dict.list.count == DICT_KEYS)
             return json_fail(&p->json, key.text, "a dict with more than 4096 keys");
@@ -181,9 +180,22 @@ static bool parse_flag(struct parser *p, bool *out)
 }
 
 enum field {
-    FIELD_TYPE, FIELD_DTYPE, FIELD_SHAPE, FIELD_MAX, FIELD_MIN, FIELD_MEAN, FIELD_NORM,
-    FIELD_REQUIRES_GRAD, FIELD_VALUE, FIELD_DATA_NAME, FIELD_DATAPATH, FIELD_MD5, FIELD_FORMAT,
-    FIELD_MAX_FINITE, FIELD_MIN_FINITE, FIELD_COUNT
+    FIELD_TYPE,
+    FIELD_DTYPE,
+    FIELD_SHAPE,
+    FIELD_MAX,
+    FIELD_MIN,
+    FIELD_MEAN,
+    FIELD_NORM,
+    FIELD_REQUIRES_GRAD,
+    FIELD_VALUE,
+    FIELD_DATA_NAME,
+    FIELD_DATAPATH,
+    FIELD_MD5,
+    FIELD_FORMAT,
+    FIELD_MAX_FINITE,
+    FIELD_MIN_FINITE,
+    FIELD_COUNT
 };
 
 /* In the order in which dumpers write them, with their lengths. */
@@ -294,8 +306,8 @@ static bool make_tensor(struct parser *p, struct value *out, struct fields *fiel
     return true;
 }
 
-static bool make_plain(struct parser *p, struct value *out, struct fields *fields,
-                       const char *type, const char *at)
+static bool make_plain(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                       const char *at)
 {
     (void)p, (void)type, (void)at;
     *out = fields->value;
@@ -303,14 +315,14 @@ static bool make_plain(struct parser *p, struct value *out, struct fields *field
 }
 
 /* Floats may be written without a point, or as words where the writer avoided bare NaN. */
-static bool make_float(struct parser *p, struct value *out, struct fields *fields,
-                       const char *type, const char *at)
+static bool make_float(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                       const char *at)
 {
     static const struct {
         const char *word;
         double real;
-    } words[] = { { "nan", NAN },       { "inf", INFINITY },       { "-inf", -INFINITY },
-                  { "NaN", NAN },       { "Infinity", INFINITY },  { "-Infinity", -INFINITY } };
+    } words[] = { { "nan", NAN }, { "inf", INFINITY },      { "-inf", -INFINITY },
+                  { "NaN", NAN }, { "Infinity", INFINITY }, { "-Infinity", -INFINITY } };
     struct value *value = &fields->value;
 
     if (value->kind == VALUE_INT)
@@ -321,17 +333,16 @@ static bool make_float(struct parser *p, struct value *out, struct fields *field
     return make_plain(p, out, fields, type, at);
 }
 
-static bool make_bool(struct parser *p, struct value *out, struct fields *fields,
-                      const char *type, const char *at)
+static bool make_bool(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                      const char *at)
 {
     if (fields->value.kind == VALUE_INT)
-        fields->value = (struct value){ .kind = VALUE_BOOL,
-                                        .boolean = fields->value.integer != 0 };
+        fields->value = (struct value){ .kind = VALUE_BOOL, .boolean = fields->value.integer != 0 };
     return make_plain(p, out, fields, type, at);
 }
 
-static bool make_slice(struct parser *p, struct value *out, struct fields *fields,
-                       const char *type, const char *at)
+static bool make_slice(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                       const char *at)
 {
     struct value *value = &fields->value;
 
@@ -346,8 +357,8 @@ static bool make_slice(struct parser *p, struct value *out, struct fields *field
     return true;
 }
 
-static bool make_size(struct parser *p, struct value *out, struct fields *fields,
-                      const char *type, const char *at)
+static bool make_size(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                      const char *at)
 {
     struct value *value = &fields->value;
 
@@ -369,8 +380,8 @@ static bool make_ellipsis(struct parser *p, struct value *out, struct fields *fi
     return true;
 }
 
-static bool make_dtype(struct parser *p, struct value *out, struct fields *fields,
-                       const char *type, const char *at)
+static bool make_dtype(struct parser *p, struct value *out, struct fields *fields, const char *type,
+                       const char *at)
 {
     struct value *value = &fields->value;
     enum dtype dtype = value->kind == VALUE_STRING ? dtype_from_name(value->string) : DT_NONE;
@@ -417,6 +428,7 @@ static const struct {
     const char *type;
     size_t bytes;
     make_value *make;
+    /* clang-format off */
 } types[] = {
 #define TYPE(text, make) { text, sizeof text - 1, make }
     TYPE("torch.Tensor", make_tensor),
@@ -449,6 +461,7 @@ static const struct {
     TYPE("str_", make_plain),
 #undef TYPE
 };
+/* clang-format on */
 
 static bool make_by_type(struct parser *p, struct value *out, struct fields *fields,
                          const struct json_slice *type, const char *at)
@@ -549,8 +562,7 @@ static bool parse_number(struct parser *p, struct value *out)
     if (!json_number(&p->json, &number)) return false;
     if (number.is_integer && !number.is_int64)
         return json_fail(&p->json, at, "an integer beyond 64 bits");
-    if (number.is_integer)
-        *out = (struct value){ .kind = VALUE_INT, .integer = number.integer };
+    if (number.is_integer) *out = (struct value){ .kind = VALUE_INT, .integer = number.integer };
     else *out = (struct value){ .kind = VALUE_FLOAT, .real = number.real };
     return true;
 }
@@ -561,21 +573,12 @@ static bool parse_value(struct parser *p, struct value *out)
 
     if (!json_peek(&p->json, &kind)) return false;
     switch (kind) {
-    case JSON_NULL:
-        *out = (struct value){ .kind = VALUE_NONE };
-        return json_null(&p->json);
-    case JSON_BOOL:
-        out->kind = VALUE_BOOL;
-        return json_bool(&p->json, &out->boolean);
-    case JSON_NUMBER:
-        return parse_number(p, out);
-    case JSON_STRING:
-        out->kind = VALUE_STRING;
-        return parse_text(p, &out->string);
-    case JSON_ARRAY:
-        return parse_list(p, out);
-    default:
-        return parse_object(p, out);
+    case JSON_NULL: *out = (struct value){ .kind = VALUE_NONE }; return json_null(&p->json);
+    case JSON_BOOL: out->kind = VALUE_BOOL; return json_bool(&p->json, &out->boolean);
+    case JSON_NUMBER: return parse_number(p, out);
+    case JSON_STRING: out->kind = VALUE_STRING; return parse_text(p, &out->string);
+    case JSON_ARRAY: return parse_list(p, out);
+    default: return parse_object(p, out);
     }
 }
 
@@ -615,12 +618,14 @@ static bool parse_member(struct parser *p, struct api_case *c, const struct json
         bool backward;
         const char *key;
         struct value *out;
+        /* clang-format off */
     } members[] = {
         { false, "input_args", &c->args },      { false, "input_kwargs", &c->kwargs },
         { false, "output", &c->outputs },       { true, "input", &c->cotangents },
         { true, "output", &c->gradients },      { true, "grad_output", &c->cotangents },
         { true, "grad_input", &c->gradients },
     };
+    /* clang-format on */
 
     for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
         if (members[i].backward != backward || !json_slice_is(key, members[i].key)) continue;
@@ -646,8 +651,8 @@ static struct status entry_problem(const struct parser *p, const char *full_name
     json_describe_problem(problem, sizeof problem, &p->json);
     json_locate(&place, p->json.start, p->json.problem_at);
     return status_error(STATUS_SKIP, "%s.%s: at %s (byte %llu of the dump): %s",
-                        file_shown(full_name).text, backward ? "backward" : "forward",
-                        place.path, (unsigned long long)(span.offset + place.byte), problem);
+                        file_shown(full_name).text, backward ? "backward" : "forward", place.path,
+                        (unsigned long long)(span.offset + place.byte), problem);
 }
 
 struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,

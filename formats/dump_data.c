@@ -25,15 +25,14 @@ void dump_find_data(struct dump *dump, const char *path, const char *recorded)
 
     if (!dump->header.has_data_dir) {
         dump->data_status = status_error(STATUS_SKIP, "the dump names no data directory "
-                                         "(dump_data_dir is null)");
+                                                      "(dump_data_dir is null)");
         return;
     }
     (void)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
                    data_folder);
     dump->data_status = file_open_directory(&dump->data_directory, beside, dump->trust_files);
     if (!dump->data_status.code || dump->data_status.code == STATUS_NO_MEMORY) return;
-    struct status second =
-        file_open_directory(&dump->data_directory, recorded, dump->trust_files);
+    struct status second = file_open_directory(&dump->data_directory, recorded, dump->trust_files);
     if (!second.code || second.code == STATUS_NO_MEMORY) dump->data_status = second;
     else dump->data_status.code = STATUS_SKIP;
 }
@@ -65,8 +64,7 @@ static struct status remember(struct dump *dump, struct file_map map, const stru
             status = status_no_memory(room * sizeof *dump->mappings);
         }
     }
-    if (!status.code)
-        dump->mappings[dump->mapping_count++] = (struct dump_mapping){ map, owner };
+    if (!status.code) dump->mappings[dump->mapping_count++] = (struct dump_mapping){ map, owner };
     (void)pthread_mutex_unlock(&dump->lock);
     return status;
 }
@@ -122,8 +120,7 @@ static bool narrow(struct tensor *tensor, enum dtype wanted, struct arena *arena
         (wanted != DT_BF16 && wanted != DT_F8E4M3 && wanted != DT_F8E5M2))
         return false;
     *status = tensor_densify(&dense, arena, tensor);
-    if (!status->code)
-        *status = tensor_create(&narrowed, arena, wanted, dense.rank, dense.shape);
+    if (!status->code) *status = tensor_create(&narrowed, arena, wanted, dense.rank, dense.shape);
     if (status->code) return false;
     const float *floats = dense.data;
     size_t width = dtype_info(wanted)->bytes, n = tensor_elements(&dense);

@@ -48,10 +48,12 @@ static uint64_t float_bits(double x)
     return bits;
 }
 
-static uint64_t mix_record(const struct filter_key *key, uint64_t hash, const struct tensor_record *r)
+static uint64_t mix_record(const struct filter_key *key, uint64_t hash,
+                           const struct tensor_record *r)
 {
     hash = mix_text(key, hash, r->dtype_name);
-    hash = mix(key, hash, (uint64_t)r->rank << 2 | (uint64_t)r->requires_grad << 1 | r->is_parameter);
+    hash =
+        mix(key, hash, (uint64_t)r->rank << 2 | (uint64_t)r->requires_grad << 1 | r->is_parameter);
     for (int i = 0; i < r->rank; i++) hash = mix(key, hash, (uint64_t)r->shape[i]);
     return hash;
 }
@@ -118,8 +120,8 @@ static bool same_value(const struct value *a, const struct value *b)
 
 bool dump_same_structure(const struct api_case *a, const struct api_case *b)
 {
-    return !strcmp(a->type, b->type) && !strcmp(a->api, b->api) &&
-           same_value(&a->args, &b->args) && same_value(&a->kwargs, &b->kwargs);
+    return !strcmp(a->type, b->type) && !strcmp(a->api, b->api) && same_value(&a->args, &b->args) &&
+           same_value(&a->kwargs, &b->kwargs);
 }
 
 /* What the search for duplicates keeps of a call. */

@@ -253,9 +253,7 @@ static inline const char *scan_scalar(struct json *json, const char *at)
         return NULL;
     }
     switch (*at) {
-    case '"':
-        at = scan_string(json, at + 1, &escaped);
-        return at ? at + 1 : NULL;
+    case '"': at = scan_string(json, at + 1, &escaped); return at ? at + 1 : NULL;
     case 'n':
         if (starts_with(at, end, "null", 4)) return at + 4;
         break;
@@ -265,12 +263,20 @@ static inline const char *scan_scalar(struct json *json, const char *at)
     case 'f':
         if (starts_with(at, end, "false", 5)) return at + 5;
         break;
-    case '-': case 'N': case 'I':
-    case '0': case '1': case '2': case '3': case '4':
-    case '5': case '6': case '7': case '8': case '9':
-        return scan_number(json, at);
-    default:
-        break;
+    case '-':
+    case 'N':
+    case 'I':
+    case '0':
+    case '1':
+    case '2':
+    case '3':
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': return scan_number(json, at);
+    default: break;
     }
     json_fail_expected(json, at, "a value");
     return NULL;
@@ -375,10 +381,7 @@ static bool leave(struct json *json)
     return false;
 }
 
-bool json_enter_array(struct json *json)
-{
-    return require(json, JSON_ARRAY, "'['") && enter(json);
-}
+bool json_enter_array(struct json *json) { return require(json, JSON_ARRAY, "'['") && enter(json); }
 
 bool json_enter_object(struct json *json)
 {
@@ -419,8 +422,7 @@ bool json_object_next(struct json *json, struct json_slice *key)
     if (!quote) return false;
     *key = (struct json_slice){ json->at + 1, (size_t)(quote - json->at - 1), escaped };
     json->at = skip_space(quote + 1, json->end);
-    if (json->at == json->end || *json->at != ':')
-        return json_fail_expected(json, json->at, "':'");
+    if (json->at == json->end || *json->at != ':') return json_fail_expected(json, json->at, "':'");
     json->at = skip_space(json->at + 1, json->end);
     json->first = false;
     return true;
@@ -447,8 +449,7 @@ bool json_skip(struct json *json)
 value:
     at = skip_space(at, end);
     if (at < end && (*at == '{' || *at == '[')) {
-        if (depth == JSON_MAX_DEPTH)
-            return json_fail(json, at, "nesting deeper than 420 levels");
+        if (depth == JSON_MAX_DEPTH) return json_fail(json, at, "nesting deeper than 420 levels");
         bool object = *at == '{';
         if (object) is_object[depth / 64] |= UINT64_C(1) << depth % 64;
         else is_object[depth / 64] &= ~(UINT64_C(1) << depth % 64);
@@ -574,8 +575,7 @@ bool json_slice_is(const struct json_slice *slice, const char *text)
 {
     size_t length = strlen(text);
 
-    if (!slice->escaped)
-        return slice->bytes == length && !memcmp(slice->text, text, length);
+    if (!slice->escaped) return slice->bytes == length && !memcmp(slice->text, text, length);
     const char *at = slice->text, *end = at + slice->bytes;
     while (at < end) {
         char one[4];

@@ -24,14 +24,7 @@
 /* 400 levels of nested arguments, as the peer allows, and 20 for what is around them. */
 enum { JSON_MAX_DEPTH = 420 };
 
-enum json_kind {
-    JSON_NULL,
-    JSON_BOOL,
-    JSON_NUMBER,
-    JSON_STRING,
-    JSON_ARRAY,
-    JSON_OBJECT
-};
+enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
 /* A string as it stands between its quotes, validated but not decoded. */
 struct json_slice {
@@ -41,10 +34,10 @@ struct json_slice {
 };
 
 struct json_number {
-    double real;       /* correctly rounded; NaN and infinities for the bare words */
-    int64_t integer;   /* the exact value when `is_int64` */
-    bool is_integer;   /* written without fraction and exponent */
-    bool is_int64;     /* is_integer and within int64 */
+    double real;     /* correctly rounded; NaN and infinities for the bare words */
+    int64_t integer; /* the exact value when `is_int64` */
+    bool is_integer; /* written without fraction and exponent */
+    bool is_int64;   /* is_integer and within int64 */
 };
 
 struct json {

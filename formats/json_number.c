@@ -65,8 +65,9 @@ struct decimal {
 /* Pass over digits and append them to `digits`, whatever overflows. */
 static inline const char *take_digits(const char *at, const char *end, uint64_t *digits)
 {
-    static const uint64_t tens[9] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
-                                      100000000 };
+    static const uint64_t tens[9] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000
+    };
     uint64_t value = *digits;
 
     while (end - at >= 8) {
@@ -128,10 +129,7 @@ static const char *decimal_take(struct decimal *out, const char *at, const char 
     return at;
 }
 
-static int leading_zeros(uint64_t x)
-{
-    return __builtin_clzll(x);
-}
+static int leading_zeros(uint64_t x) { return __builtin_clzll(x); }
 
 /* m * 2^power with m in [2^62, 2^64) and `sticky` for a part of it below the last bit, rounded
  * to nearest even. The caller's ranges keep the result normal. */

@@ -102,8 +102,7 @@ static void path_find(char *text, size_t bytes, const char *start, const char *a
                 steps[depth - 1].item++;
             }
             break;
-        default:
-            break;
+        default: break;
         }
     }
 done:

@@ -15,7 +15,8 @@ static struct json_fault fault_at(const char *text, const char *place)
     return fault;
 }
 
-struct status json_tree_parse(cJSON **tree, struct json_fault *fault, const char *text, size_t bytes)
+struct status json_tree_parse(cJSON **tree, struct json_fault *fault, const char *text,
+                              size_t bytes)
 {
     /* A NUL is nowhere in JSON, and the library would take it for a blank. */
     const char *nul = bytes ? memchr(text, 0, bytes) : text, *end = nul;

@@ -23,6 +23,7 @@ struct json_fault {
  *   fault   set when the text is no JSON; may be NULL
  *   errors  STATUS_BAD_INPUT "not JSON", which callers word for their kind of text;
  *           STATUS_NO_MEMORY. *tree is NULL then. */
-struct status json_tree_parse(cJSON **tree, struct json_fault *fault, const char *text, size_t bytes);
+struct status json_tree_parse(cJSON **tree, struct json_fault *fault, const char *text,
+                              size_t bytes);
 
 #endif

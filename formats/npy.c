@@ -14,11 +14,13 @@ enum { PREAMBLE = 8, HEADER_LIMIT = 65536 };
 static const struct {
     const char *descr;
     enum dtype dtype;
+    /* clang-format off */
 } descrs[] = {
     { "f8", DT_F64 }, { "f4", DT_F32 }, { "f2", DT_F16 },   { "i8", DT_I64 },
     { "i4", DT_I32 }, { "i2", DT_I16 }, { "i1", DT_I8 },    { "u1", DT_U8 },
     { "b1", DT_BOOL }, { "c8", DT_C64 }, { "c16", DT_C128 }, { "V2", DT_BF16 },
 };
+/* clang-format on */
 
 /* The header literal being read. */
 struct literal {
@@ -119,8 +121,7 @@ static const char *header_read(struct header *header, const char *text, size_t b
                        : !strcmp(key, "fortran_order") ? 2
                        : !strcmp(key, "shape")         ? 4
                                                        : 0;
-        if (!bit || (seen & bit))
-            return "the header has an unknown or a duplicate key";
+        if (!bit || (seen & bit)) return "the header has an unknown or a duplicate key";
         seen |= bit;
         if (bit == 1) {
             skip_space(&l);
@@ -227,8 +228,7 @@ static size_t header_write(char *text, size_t bytes, const struct tensor *tensor
     char order = dtype_info(tensor->dtype)->bytes == 1 ? '|' : '<';
     used = PREAMBLE + 2;
     used += (size_t)snprintf(text + used, bytes - used,
-                             "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order,
-                             descr);
+                             "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order, descr);
     for (int i = 0; i < tensor->rank; i++)
         used += (size_t)snprintf(text + used, bytes - used, "%s%" PRId64 "%s", i ? " " : "",
                                  tensor->shape[i],

@@ -28,10 +28,7 @@ static bool fail(struct machine *m, const char *problem)
     return false;
 }
 
-static bool out_of_memory(struct machine *m)
-{
-    return fail(m, pickle_no_memory);
-}
+static bool out_of_memory(struct machine *m) { return fail(m, pickle_no_memory); }
 
 /* ---- sequences -------------------------------------------------------------------------- */
 
@@ -399,8 +396,8 @@ static bool run_reduce(struct machine *m, int argument)
     if (!pop(m, &arguments) || !pop(m, &callable)) return false;
     if (callable.kind != PICKLE_GLOBAL || arguments.kind != PICKLE_TUPLE)
         return fail(m, "it calls something that is not a known name");
-    const char *problem = m->hooks->reduce(m->hooks->context, &made, callable.object.id,
-                                           arguments.sequence);
+    const char *problem =
+        m->hooks->reduce(m->hooks->context, &made, callable.object.id, arguments.sequence);
     return problem ? fail(m, problem) : push(m, made);
 }
 
@@ -488,8 +485,8 @@ struct status pickle_read(struct pickle_value *out, size_t *used, struct arena *
     if (m.no_memory) return status_no_memory(0);
     if (!done)
         return status_error(STATUS_BAD_INPUT, "cannot read '%s': the pickle at its byte %zu: %s",
-                            file_shown(name).text,
-                            (size_t)(m.at - (const unsigned char *)bytes), m.problem);
+                            file_shown(name).text, (size_t)(m.at - (const unsigned char *)bytes),
+                            m.problem);
     *out = m.stack.items[0];
     *used = (size_t)(m.at - (const unsigned char *)bytes);
     return status_ok();

@@ -46,7 +46,7 @@ struct pickle_value {
         struct pickle_sequence {
             struct pickle_value *items;
             size_t count, room;
-        } *sequence;
+        } * sequence;
         struct {
             int id;
             void *object;

@@ -15,6 +15,7 @@
 #include "formats/tensor_bytes.h"
 #include "formats/zip.h"
 
+/* clang-format off */
 const struct pt_storage_name pt_storage_names[PT_STORAGE_NAMES] = {
     { "DoubleStorage", DT_F64 },         { "FloatStorage", DT_F32 },
     { "HalfStorage", DT_F16 },           { "BFloat16Storage", DT_BF16 },
@@ -23,13 +24,14 @@ const struct pt_storage_name pt_storage_names[PT_STORAGE_NAMES] = {
     { "ByteStorage", DT_U8 },            { "BoolStorage", DT_BOOL },
     { "ComplexDoubleStorage", DT_C128 }, { "ComplexFloatStorage", DT_C64 },
 };
+/* clang-format on */
 
 /* Ids of the names a pickle may use. A storage class is ID_STORAGE + its dtype (DT_NONE for the
  * untyped one), a dtype is ID_DTYPE + itself. */
 enum {
-    ID_REBUILD_TENSOR,   /* _rebuild_tensor_v2(storage, offset, size, stride, requires_grad,
+    ID_REBUILD_TENSOR,    /* _rebuild_tensor_v2(storage, offset, size, stride, requires_grad,
                             hooks[, metadata]) */
-    ID_REBUILD_TENSOR_3, /* the same with a dtype before the metadata, untyped storage */
+    ID_REBUILD_TENSOR_3,  /* the same with a dtype before the metadata, untyped storage */
     ID_REBUILD_PARAMETER, /* (data, requires_grad, hooks[, state]) */
     ID_ORDERED_DICT,
     ID_SIZE, /* torch.Size(tuple) */
@@ -39,7 +41,7 @@ enum {
 
 struct storage {
     const struct pickle_value *key;
-    enum dtype dtype;      /* DT_NONE: untyped, `elements` counts bytes */
+    enum dtype dtype; /* DT_NONE: untyped, `elements` counts bytes */
     size_t elements;
     const unsigned char *data; /* set when its bytes have been found */
     struct storage *next;
@@ -133,14 +135,13 @@ static const char *find_storage(void *context, struct pickle_value *out,
     enum dtype dtype = (enum dtype)(items[1].object.id - ID_STORAGE);
     struct storage *storage = r->storages;
     while (storage && (storage->key->text.count != items[2].text.count ||
-                       memcmp(storage->key->text.bytes, items[2].text.bytes,
-                              items[2].text.count)))
+                       memcmp(storage->key->text.bytes, items[2].text.bytes, items[2].text.count)))
         storage = storage->next;
     if (!storage) {
         storage = arena_allocate_zeroed(r->arena, 1, sizeof *storage);
         if (!storage) return pickle_no_memory;
-        *storage = (struct storage){ &items[2], dtype, (size_t)items[4].integer, NULL,
-                                     r->storages };
+        *storage =
+            (struct storage){ &items[2], dtype, (size_t)items[4].integer, NULL, r->storages };
         r->storages = storage;
     } else if (storage->dtype != dtype || storage->elements != (size_t)items[4].integer) {
         return "a storage is described twice, and differently";
@@ -164,8 +165,7 @@ static bool read_extents(int64_t *out, int *rank, const struct pickle_value *val
 
 static bool is_empty_dict(const struct pickle_value *value)
 {
-    return value->kind == PICKLE_NONE ||
-           (value->kind == PICKLE_DICT && !value->sequence->count);
+    return value->kind == PICKLE_NONE || (value->kind == PICKLE_DICT && !value->sequence->count);
 }
 
 static const char *rebuild_tensor(struct reader *r, struct pickle_value *out, bool third,
@@ -228,8 +228,7 @@ static const char *call(void *context, struct pickle_value *out, int id,
             return "a torch.Size is not made of a tuple";
         *out = arguments->items[0];
         return NULL;
-    default:
-        return "it calls a name that cannot be called";
+    default: return "it calls a name that cannot be called";
     }
 }
 
@@ -256,8 +255,7 @@ static struct status finish(struct tensor *out, struct reader *r, const struct v
 {
     const struct storage *storage = view->storage;
     size_t width = dtype_info(view->dtype)->bytes, elements;
-    size_t in_storage = storage->dtype == DT_NONE ? storage->elements / width
-                                                  : storage->elements;
+    size_t in_storage = storage->dtype == DT_NONE ? storage->elements / width : storage->elements;
     struct tensor tensor = { .dtype = view->dtype, .rank = view->rank };
     void *data;
 
@@ -273,8 +271,8 @@ static struct status finish(struct tensor *out, struct reader *r, const struct v
         *out = tensor;
         return status_ok();
     }
-    TRY(tensor_bytes_take(&data, r->arena, storage->data, in_storage, view->dtype,
-                          r->big_endian, r->name));
+    TRY(tensor_bytes_take(&data, r->arena, storage->data, in_storage, view->dtype, r->big_endian,
+                          r->name));
     tensor.data = (unsigned char *)data + (size_t)view->offset * width;
     *out = tensor;
     return status_ok();
@@ -346,8 +344,7 @@ static struct status find_zip_storage(struct reader *r, const struct zip *zip,
     return status_ok();
 }
 
-static struct status read_zip(struct tensor *out, struct reader *r, const void *bytes,
-                              size_t size)
+static struct status read_zip(struct tensor *out, struct reader *r, const void *bytes, size_t size)
 {
     struct zip zip;
     struct pickle_value value;
@@ -412,9 +409,8 @@ static struct status find_legacy_storages(struct reader *r, const struct pickle_
         const struct pickle_value *key = &keys->sequence->items[i];
         struct storage *storage = r->storages;
         if (key->kind != PICKLE_TEXT) return bad(r, "a storage has no name");
-        while (storage &&
-               (storage->key->text.count != key->text.count ||
-                memcmp(storage->key->text.bytes, key->text.bytes, key->text.count)))
+        while (storage && (storage->key->text.count != key->text.count ||
+                           memcmp(storage->key->text.bytes, key->text.bytes, key->text.count)))
             storage = storage->next;
         if (!storage) return bad(r, "it has a storage that no tensor uses");
         uint64_t elements = 0;

@@ -34,6 +34,7 @@ struct status pt_read(struct tensor *out, struct arena *arena, const void *bytes
 struct status pt_write(const char *path, const struct tensor *tensor, struct arena *arena);
 
 /* The same, with ZIP64 fields for sizes and offsets beyond `most`; pt_write has them beyond 2 GiB. */
-struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena, uint64_t most);
+struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena,
+                             uint64_t most);
 
 #endif

@@ -33,10 +33,7 @@ static void put_number(struct bytes *out, uint64_t value, int bytes)
     }
 }
 
-static void put_op(struct bytes *out, char op)
-{
-    put(out, &op, 1);
-}
+static void put_op(struct bytes *out, char op) { put(out, &op, 1); }
 
 static void put_global(struct bytes *out, const char *module, const char *name)
 {
@@ -229,8 +226,7 @@ static struct status write_archive(const struct file *file, struct record *recor
         struct bytes header = { .count = 0 };
         records[i].header = offset;
         records[i].most = most;
-        records[i].crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), records[i].data,
-                                           records[i].bytes);
+        records[i].crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), records[i].data, records[i].bytes);
         put_local(&header, &records[i]);
         TRY(write_bytes(file, &header, &offset));
         TRY(file_write_all(file, records[i].data, records[i].bytes));
@@ -242,7 +238,8 @@ static struct status write_archive(const struct file *file, struct record *recor
     return write_bytes(file, &end, &offset);
 }
 
-struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena, uint64_t most)
+struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena,
+                             uint64_t most)
 {
     struct bytes pickle = { .count = 0 };
     struct tensor dense;

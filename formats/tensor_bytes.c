@@ -16,8 +16,8 @@ static void swap_items(unsigned char *bytes, size_t count, size_t width)
         }
 }
 
-struct status tensor_bytes_take(void **out, struct arena *arena, const void *bytes,
-                                size_t elements, enum dtype dtype, bool swapped, const char *name)
+struct status tensor_bytes_take(void **out, struct arena *arena, const void *bytes, size_t elements,
+                                enum dtype dtype, bool swapped, const char *name)
 {
     const struct dtype_info *info = dtype_info(dtype);
     /* Of a complex number each part is an item of its own. */

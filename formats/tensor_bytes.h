@@ -12,8 +12,7 @@
 /* `elements` elements at `bytes`, usable as `dtype`: where they are when aligned and in this
  * host's order, otherwise a copy in `arena`. Bools other than 0 and 1, which C does not know,
  * are refused. What is left in place must not be written. `name` is for messages. */
-struct status tensor_bytes_take(void **out, struct arena *arena, const void *bytes,
-                                size_t elements, enum dtype dtype, bool swapped,
-                                const char *name);
+struct status tensor_bytes_take(void **out, struct arena *arena, const void *bytes, size_t elements,
+                                enum dtype dtype, bool swapped, const char *name);
 
 #endif

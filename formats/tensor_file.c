@@ -24,8 +24,10 @@ struct status tensor_file_parse(struct tensor *out, struct arena *arena, const v
     for (size_t i = 0; suffix && i < sizeof readers / sizeof *readers; i++)
         if (!strcmp(suffix, readers[i].suffix))
             return readers[i].read(out, arena, bytes, size, name);
-    return status_error(STATUS_BAD_INPUT, "cannot read '%s': its name ends with neither .pt nor "
-                        ".npy", file_shown(name).text);
+    return status_error(STATUS_BAD_INPUT,
+                        "cannot read '%s': its name ends with neither .pt nor "
+                        ".npy",
+                        file_shown(name).text);
 }
 
 struct status tensor_file_read(struct tensor *out, struct file_map *map, struct arena *arena,
@@ -37,8 +39,7 @@ struct status tensor_file_read(struct tensor *out, struct file_map *map, struct 
     struct status status = file_map(map, &file);
     struct status closed = file_close(&file);
     if (status.code) return status;
-    status = closed.code ? closed
-                         : tensor_file_parse(out, arena, map->data, map->bytes, path);
+    status = closed.code ? closed : tensor_file_parse(out, arena, map->data, map->bytes, path);
     if (status.code) file_unmap(map);
     return status;
 }

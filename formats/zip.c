@@ -21,15 +21,9 @@ enum {
     EXTRA_ZIP64 = 1
 };
 
-static uint32_t get2(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
-}
+static uint32_t get2(const unsigned char *p) { return (uint32_t)p[0] | (uint32_t)p[1] << 8; }
 
-static uint32_t get4(const unsigned char *p)
-{
-    return get2(p) | get2(p + 2) << 16;
-}
+static uint32_t get4(const unsigned char *p) { return get2(p) | get2(p + 2) << 16; }
 
 static uint64_t get8(const unsigned char *p)
 {
@@ -83,8 +77,7 @@ static const char *find_directory(struct directory *out, const struct zip *zip)
         uint64_t bytes = get4(end + 12), offset = get4(end + 16);
         if (out->count == 0xffff || bytes == 0xffffffff || offset == 0xffffffff)
             return read_end64(out, zip, at);
-        if (get2(end + 4) != 0 || get2(end + 8) != out->count)
-            return "it is one of several disks";
+        if (get2(end + 4) != 0 || get2(end + 8) != out->count) return "it is one of several disks";
         if (offset > at || bytes > at - offset) return "its directory lies outside of it";
         out->offset = (size_t)offset;
         out->bytes = (size_t)bytes;
@@ -133,8 +126,7 @@ static const char *check_local(struct zip_entry *entry, const struct zip *zip, s
     size_t left = limit - entry->header - LOCAL_BYTES;
     if (name_bytes + extra_bytes > left) return "an entry lies outside of it";
     left -= name_bytes + extra_bytes;
-    if (name_bytes != entry->name_bytes ||
-        memcmp(local + LOCAL_BYTES, entry->name, name_bytes) ||
+    if (name_bytes != entry->name_bytes || memcmp(local + LOCAL_BYTES, entry->name, name_bytes) ||
         (int)get2(local + 8) != entry->method)
         return "an entry's header and the directory disagree";
     if (!(get2(local + 6) & FLAG_DESCRIPTOR)) {
@@ -157,8 +149,8 @@ static const char *read_central(struct zip_entry *entry, size_t *used, const str
     size_t total = CENTRAL_BYTES + name_bytes + extra_bytes + get2(record + 32);
     if (total > left) return "its directory is damaged";
     uint64_t packed = get4(record + 20), bytes = get4(record + 24), header = get4(record + 42);
-    const char *problem = apply_zip64(record + CENTRAL_BYTES + name_bytes, extra_bytes, &bytes,
-                                      &packed, &header);
+    const char *problem =
+        apply_zip64(record + CENTRAL_BYTES + name_bytes, extra_bytes, &bytes, &packed, &header);
     if (problem) return problem;
     *used = total;
     *entry = (struct zip_entry){
@@ -224,7 +216,6 @@ struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, 
     *out = zip;
     return status_ok();
 }
-
 
 /* Inflate into exactly `bytes` bytes; anything more or less is a lie of the directory. */
 static bool inflate_exactly(void *out, size_t bytes, const unsigned char *packed,

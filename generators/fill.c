@@ -90,8 +90,7 @@ static void draw_words(const struct lanes *lanes, uint32_t *words, uint64_t key,
     lanes->philox(words, key, stream, first / PHILOX_WORDS, blocks);
 }
 
-static void fill_floats(struct tensor *out, size_t n, const struct range *range,
-                        uint64_t key)
+static void fill_floats(struct tensor *out, size_t n, const struct range *range, uint64_t key)
 {
     const struct lanes *lanes = lanes_best();
     const struct interval interval = interval_between(range->lo, range->hi);
@@ -103,12 +102,12 @@ static void fill_floats(struct tensor *out, size_t n, const struct range *range,
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = n - i < CHUNK ? n - i : CHUNK;
         draw_words(lanes, words, key, STREAM_VALUE, words_each * i, words_each * count);
-        (words_each == 2 ? lanes->fine_reals : lanes->reals)(values, words, count,
-                                                             &interval);
+        (words_each == 2 ? lanes->fine_reals : lanes->reals)(values, words, count, &interval);
         lanes->encode((unsigned char *)out->data + i * bytes, out->dtype, values, count);
     }
 }
 
+/* clang-format off */
 static void fill_integers(struct tensor *out, size_t n, const struct range *range,
                           uint64_t key)
 {
@@ -138,6 +137,7 @@ static void fill_integers(struct tensor *out, size_t n, const struct range *rang
         }
     }
 }
+/* clang-format on */
 
 /* (re, im) * i^quarter */
 static void turn(double pair[2], unsigned quarter)
@@ -153,8 +153,7 @@ static void turn(double pair[2], unsigned quarter)
     }
 }
 
-static void fill_complex(struct tensor *out, size_t n, const struct range *range,
-                         uint64_t key)
+static void fill_complex(struct tensor *out, size_t n, const struct range *range, uint64_t key)
 {
     const struct lanes *lanes = lanes_best();
     /* Rounding both components to p bits moves |x| by at most 2^-p of itself, so magnitudes
@@ -177,8 +176,7 @@ static void fill_complex(struct tensor *out, size_t n, const struct range *range
         lanes->fine_reals(magnitude, words, count, &interval);
         draw_words(lanes, words, key, STREAM_DIRECTION, 2 * i, 2 * count);
         for (size_t k = 0; k < count; k++) {
-            double t =
-                reach * 0x1p-31 * ((double)(int32_t)(words[2 * k] ^ 0x80000000u) + 0.5);
+            double t = reach * 0x1p-31 * ((double)(int32_t)(words[2 * k] ^ 0x80000000u) + 0.5);
             double *pair = pairs + 2 * k;
             pair[0] = on_axes ? magnitude[k] : magnitude[k] * ((1 - t * t) / (1 + t * t));
             pair[1] = on_axes ? 0 : magnitude[k] * (2 * t / (1 + t * t));
@@ -193,14 +191,14 @@ static void fill_complex(struct tensor *out, size_t n, const struct range *range
 static void put_real(struct tensor *out, size_t i, double x)
 {
     const double pair[2] = { x, 0 };
-    dtype_from_double((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes,
-                      out->dtype, pair, 1);
+    dtype_from_double((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes, out->dtype,
+                      pair, 1);
 }
 
 static void put_integer(struct tensor *out, size_t i, int64_t x)
 {
-    dtype_from_int64((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes,
-                     out->dtype, &x, 1);
+    dtype_from_int64((unsigned char *)out->data + i * dtype_info(out->dtype)->bytes, out->dtype, &x,
+                     1);
 }
 
 /* The recorded extremes occur: the first element is lo, the last hi (the only one is hi).
@@ -214,8 +212,7 @@ static void pin(struct tensor *out, size_t n, const struct range *range)
     }
     put_real(out, 0, range->has_first ? range->first : range->lo);
     if (range->has_second) put_real(out, 1, range->second);
-    if (n > 1 || !range->has_first)
-        put_real(out, n - 1, range->has_last ? range->last : range->hi);
+    if (n > 1 || !range->has_first) put_real(out, n - 1, range->has_last ? range->last : range->hi);
 }
 
 void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
@@ -228,15 +225,9 @@ void fill_tensor(struct tensor *out, const struct range *range, uint64_t key)
         return;
     }
     switch (dtype_info(out->dtype)->kind) {
-    case KIND_FLOAT:
-        fill_floats(out, n, range, key);
-        break;
-    case KIND_COMPLEX:
-        fill_complex(out, n, range, key);
-        break;
-    default:
-        fill_integers(out, n, range, key);
-        break;
+    case KIND_FLOAT: fill_floats(out, n, range, key); break;
+    case KIND_COMPLEX: fill_complex(out, n, range, key); break;
+    default: fill_integers(out, n, range, key); break;
     }
     pin(out, n, range);
 }

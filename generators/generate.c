@@ -39,9 +39,8 @@ void generation_note(struct generation *generation, const char *format, ...)
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    const char *line = notes->count + 1 == room
-                           ? "more inputs were changed in like manner"
-                           : arena_copy_string(generation->arena, text);
+    const char *line = notes->count + 1 == room ? "more inputs were changed in like manner"
+                                                : arena_copy_string(generation->arena, text);
     if (line) notes->lines[notes->count++] = line;
 }
 
@@ -66,14 +65,12 @@ struct value *generation_argument(const struct generation *generation, const cha
     struct value *keyword = value_find(&c->kwargs, name);
     if (keyword) return keyword;
     int position = word_position(generation->parameters, name);
-    if (position < 0 || !value_is_sequence(&c->args) ||
-        (size_t)position >= c->args.list.count)
+    if (position < 0 || !value_is_sequence(&c->args) || (size_t)position >= c->args.list.count)
         return NULL;
     return &c->args.list.items[position];
 }
 
-int64_t generation_integer(const struct generation *generation, const char *name,
-                           int64_t otherwise)
+int64_t generation_integer(const struct generation *generation, const char *name, int64_t otherwise)
 {
     const struct value *value = generation_argument(generation, name);
     if (!value) return otherwise;
@@ -84,15 +81,13 @@ int64_t generation_integer(const struct generation *generation, const char *name
     return otherwise;
 }
 
-const struct tensor *generation_tensor(const struct generation *generation,
-                                       const char *name)
+const struct tensor *generation_tensor(const struct generation *generation, const char *name)
 {
     const struct value *value = generation_argument(generation, name);
     return value && value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
-struct input *generation_input(const struct generation *generation,
-                               const struct value *value)
+struct input *generation_input(const struct generation *generation, const struct value *value)
 {
     for (size_t i = 0; i < generation->input_count; i++)
         if (generation->inputs[i].value == value)
@@ -112,8 +107,7 @@ void generation_set_integers(struct input *input, const int64_t *values)
     dtype_from_int64(tensor->data, tensor->dtype, values, tensor_elements(tensor));
 }
 
-struct status generation_integers(int64_t **out, struct generation *generation,
-                                  size_t count)
+struct status generation_integers(int64_t **out, struct generation *generation, size_t count)
 {
     *out = arena_allocate_array(generation->arena, count, sizeof **out);
     return *out ? status_ok() : status_no_memory(count * sizeof **out);
@@ -146,55 +140,47 @@ static enum dtype dtype_for(const struct generation *generation, const struct in
 {
     enum dtype recorded = input->value->tensor.record->dtype;
     if (generation->options->keep_recorded || is_cotangent(input)) return recorded;
-    return passed_dtype(generation->api_case->api, !strcmp(input->path, "input.0"),
-                        recorded);
+    return passed_dtype(generation->api_case->api, !strcmp(input->path, "input.0"), recorded);
 }
 
-static struct status convert_loaded(struct tensor *tensor, struct arena *arena,
-                                    enum dtype dtype)
+static struct status convert_loaded(struct tensor *tensor, struct arena *arena, enum dtype dtype)
 {
     struct tensor dense, converted;
     size_t n = tensor_elements(tensor);
 
     TRY(tensor_densify(&dense, arena, tensor));
     TRY(tensor_create(&converted, arena, dtype, dense.rank, dense.shape));
-    if (dtype_is_integral(dtype))
-        dtype_to_int64(converted.data, dense.data, dense.dtype, n);
-    else
-        dtype_to_float(converted.data, dense.data, dense.dtype, n);
+    if (dtype_is_integral(dtype)) dtype_to_int64(converted.data, dense.data, dense.dtype, n);
+    else dtype_to_float(converted.data, dense.data, dense.dtype, n);
     *tensor = converted;
     return status_ok();
 }
 
-static struct status load(struct generation *generation, struct input *input,
-                          struct tensor *tensor, const struct dump *dump)
+static struct status load(struct generation *generation, struct input *input, struct tensor *tensor,
+                          const struct dump *dump)
 {
-    enum dtype recorded = input->value->tensor.record->dtype,
-               passed = dtype_for(generation, input);
+    enum dtype recorded = input->value->tensor.record->dtype, passed = dtype_for(generation, input);
 
     TRY(dump_load_tensor(tensor, generation->arena, dump, input->value->tensor.record));
     if (passed == recorded || tensor->dtype != recorded) return status_ok();
     return convert_loaded(tensor, generation->arena, passed);
 }
 
-static struct status draw(struct generation *generation, struct input *input,
-                          struct tensor *tensor)
+static struct status draw(struct generation *generation, struct input *input, struct tensor *tensor)
 {
     const struct tensor_record *record = input->value->tensor.record;
     enum dtype dtype = dtype_for(generation, input);
 
     TRY(tensor_create(tensor, generation->arena, dtype, record->rank, record->shape));
     TRY(range_of_record(&input->range, record, dtype, tensor_elements(tensor)));
-    input->key =
-        fill_key(generation->options->seed, generation->api_case->full_name, input->path);
+    input->key = fill_key(generation->options->seed, generation->api_case->full_name, input->path);
     input->generated = true;
     fill_tensor(tensor, &input->range, input->key);
     if (input->range.guessed)
-        generation_note(
-            generation,
-            "%s: the recorded range is not finite; the NaN or infinity is placed "
-            "once and the other elements are drawn from [%.6g, %.6g]",
-            input->path, input->range.lo, input->range.hi);
+        generation_note(generation,
+                        "%s: the recorded range is not finite; the NaN or infinity is placed "
+                        "once and the other elements are drawn from [%.6g, %.6g]",
+                        input->path, input->range.lo, input->range.hi);
     return status_ok();
 }
 
@@ -245,16 +231,13 @@ static struct status apply_hf32(struct generation *generation)
         if (!tensor || tensor->dtype != DT_F32) continue;
         TRY(tensor_densify(&dense, generation->arena, tensor));
         /* Loaded elements are a file mapping that must not be written. */
-        if (input->generated)
-            copy = dense;
-        else
-            TRY(tensor_create(&copy, generation->arena, DT_F32, dense.rank, dense.shape));
+        if (input->generated) copy = dense;
+        else TRY(tensor_create(&copy, generation->arena, DT_F32, dense.rank, dense.shape));
         round_to_hf32(copy.data, dense.data, tensor_elements(&dense));
         *tensor = copy;
         any = true;
     }
-    if (any)
-        generation_note(generation, "float32 tensors rounded to HF32 (11 fraction bits)");
+    if (any) generation_note(generation, "float32 tensors rounded to HF32 (11 fraction bits)");
     return status_ok();
 }
 
@@ -287,17 +270,15 @@ static struct status list_all_inputs(struct generation *generation)
     size_t count = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs) +
                    value_count_tensors(&c->cotangents);
 
-    generation->inputs =
-        arena_allocate_array(generation->arena, count, sizeof *generation->inputs);
+    generation->inputs = arena_allocate_array(generation->arena, count, sizeof *generation->inputs);
     if (!generation->inputs) return status_no_memory(count * sizeof *generation->inputs);
     TRY(list_inputs(generation, &c->args, "input"));
     TRY(list_inputs(generation, &c->kwargs, "kwargs"));
     return list_inputs(generation, &c->cotangents, "cotangent");
 }
 
-struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
-                              struct arena *arena, const struct dump *dump,
-                              const struct generate_options *options)
+struct status generate_inputs(struct api_case *c, struct generate_notes *notes, struct arena *arena,
+                              const struct dump *dump, const struct generate_options *options)
 {
     struct generation generation = {
         .api_case = c, .options = options, .notes = notes, .arena = arena, .parameters = ""
@@ -331,10 +312,8 @@ static bool load_recorded(struct value *value, void *context)
     struct tensor *tensor = arena_allocate(job->arena, sizeof *tensor);
     struct status status = tensor ? dump_load_tensor(tensor, job->arena, job->dump, record)
                                   : status_no_memory(sizeof *tensor);
-    if (status.code == STATUS_OK)
-        value->tensor.tensor = tensor;
-    else if (job->first_failure.code == STATUS_OK)
-        job->first_failure = status;
+    if (status.code == STATUS_OK) value->tensor.tensor = tensor;
+    else if (job->first_failure.code == STATUS_OK) job->first_failure = status;
     return true;
 }
 

@@ -37,9 +37,8 @@ struct generate_notes {
  * Unless a note says otherwise, elements lie in the recorded [Min, Max], which both occur;
  * NaN and infinities of the record are placed once (range.h); arguments are legal for their
  * API (rules.h). Equal inputs give equal bits on every host. */
-struct status generate_inputs(struct api_case *c, struct generate_notes *notes,
-                              struct arena *arena, const struct dump *dump,
-                              const struct generate_options *options);
+struct status generate_inputs(struct api_case *c, struct generate_notes *notes, struct arena *arena,
+                              const struct dump *dump, const struct generate_options *options);
 
 /* Set `tensor` of the recorded outputs and gradients of `c` that have stored data; others
  * stay NULL. A file that cannot be used does not keep the others from being loaded; the

@@ -39,13 +39,11 @@ int64_t generation_integer(const struct generation *generation, const char *name
                            int64_t otherwise);
 
 /* The elements of the argument when it is a tensor, else NULL. */
-const struct tensor *generation_tensor(const struct generation *generation,
-                                       const char *name);
+const struct tensor *generation_tensor(const struct generation *generation, const char *name);
 
 /* The input behind a tensor value when it was generated, so that a rule may change it; NULL
  * otherwise. */
-struct input *generation_input(const struct generation *generation,
-                               const struct value *value);
+struct input *generation_input(const struct generation *generation, const struct value *value);
 
 /* Draw an input again from another range. */
 void generation_refill(struct input *input, const struct range *range);
@@ -54,8 +52,7 @@ void generation_refill(struct input *input, const struct range *range);
 void generation_set_integers(struct input *input, const int64_t *values);
 
 /* Room for `count` integers / doubles in the case's arena. */
-struct status generation_integers(int64_t **out, struct generation *generation,
-                                  size_t count);
+struct status generation_integers(int64_t **out, struct generation *generation, size_t count);
 struct status generation_doubles(double **out, struct generation *generation, size_t count);
 
 /* Make the arguments of the case legal for its API (rules.c). */

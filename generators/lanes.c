@@ -81,8 +81,7 @@ INLINE uint32_t small_code(double x, int significand_bits, int exponent_min, int
     uint64_t bits = bits_of(x);
     double magnitude = double_of(bits & 0x7fffffffffffffffu);
     double at_least = magnitude < smallest ? smallest : magnitude;
-    double shift =
-        double_of((bits_of(at_least) & 0x7ff0000000000000u) + ((uint64_t)drop << 52));
+    double shift = double_of((bits_of(at_least) & 0x7ff0000000000000u) + ((uint64_t)drop << 52));
     double rounded = (magnitude + shift) - shift;
     /* A subnormal value has its bits in place once the hidden bit is put before them. */
     double normal = rounded < smallest ? rounded + smallest : rounded;
@@ -91,8 +90,7 @@ INLINE uint32_t small_code(double x, int significand_bits, int exponent_min, int
     return (uint32_t)code | (uint32_t)(bits >> 63) << sign_bit;
 }
 
-INLINE void encode_loop(void *restrict out, enum dtype dtype, const double *restrict in,
-                        size_t n)
+INLINE void encode_loop(void *restrict out, enum dtype dtype, const double *restrict in, size_t n)
 {
     float *f32 = out;
     uint16_t *u16 = out;
@@ -100,9 +98,7 @@ INLINE void encode_loop(void *restrict out, enum dtype dtype, const double *rest
 
     assert(dtype_info(dtype)->kind == KIND_FLOAT);
     switch (dtype) {
-    case DT_F64:
-        memcpy(out, in, n * sizeof *in);
-        break;
+    case DT_F64: memcpy(out, in, n * sizeof *in); break;
     case DT_F32:
         for (size_t i = 0; i < n; i++) f32[i] = (float)in[i];
         break;
@@ -120,9 +116,8 @@ INLINE void encode_loop(void *restrict out, enum dtype dtype, const double *rest
     }
 }
 
-INLINE void integers_loop(void *restrict out, enum dtype dtype,
-                          const uint32_t *restrict words, size_t n,
-                          const struct integer_interval *interval)
+INLINE void integers_loop(void *restrict out, enum dtype dtype, const uint32_t *restrict words,
+                          size_t n, const struct integer_interval *interval)
 {
     const uint32_t last = (uint32_t)interval->last;
     const uint64_t lo = (uint64_t)interval->lo;
@@ -151,29 +146,27 @@ INLINE void integers_loop(void *restrict out, enum dtype dtype,
 }
 
 /* The four loops compiled for `TARGET`, and the row that names them. */
-#define DEFINE_LANES(ROW, NAME, PHILOX, TARGET)                                            \
-    TARGET static void ROW##_reals(double *out, const uint32_t *words, size_t n,           \
-                                   const struct interval *interval)                        \
-    {                                                                                      \
-        reals_loop(out, words, n, interval);                                               \
-    }                                                                                      \
-    TARGET static void ROW##_fine_reals(double *out, const uint32_t *words, size_t n,      \
-                                        const struct interval *interval)                   \
-    {                                                                                      \
-        fine_reals_loop(out, words, n, interval);                                          \
-    }                                                                                      \
-    TARGET static void ROW##_encode(void *out, enum dtype dtype, const double *in,         \
-                                    size_t n)                                              \
-    {                                                                                      \
-        encode_loop(out, dtype, in, n);                                                    \
-    }                                                                                      \
-    TARGET static void ROW##_integers(void *out, enum dtype dtype, const uint32_t *words,  \
-                                      size_t n, const struct integer_interval *interval)   \
-    {                                                                                      \
-        integers_loop(out, dtype, words, n, interval);                                     \
-    }                                                                                      \
-    static const struct lanes ROW = { NAME,         PHILOX,                                \
-                                      ROW##_reals,  ROW##_fine_reals,                      \
+#define DEFINE_LANES(ROW, NAME, PHILOX, TARGET)                                                   \
+    TARGET static void ROW##_reals(double *out, const uint32_t *words, size_t n,                  \
+                                   const struct interval *interval)                               \
+    {                                                                                             \
+        reals_loop(out, words, n, interval);                                                      \
+    }                                                                                             \
+    TARGET static void ROW##_fine_reals(double *out, const uint32_t *words, size_t n,             \
+                                        const struct interval *interval)                          \
+    {                                                                                             \
+        fine_reals_loop(out, words, n, interval);                                                 \
+    }                                                                                             \
+    TARGET static void ROW##_encode(void *out, enum dtype dtype, const double *in, size_t n)      \
+    {                                                                                             \
+        encode_loop(out, dtype, in, n);                                                           \
+    }                                                                                             \
+    TARGET static void ROW##_integers(void *out, enum dtype dtype, const uint32_t *words,         \
+                                      size_t n, const struct integer_interval *interval)          \
+    {                                                                                             \
+        integers_loop(out, dtype, words, n, interval);                                            \
+    }                                                                                             \
+    static const struct lanes ROW = { NAME,         PHILOX,        ROW##_reals, ROW##_fine_reals, \
                                       ROW##_encode, ROW##_integers };
 
 DEFINE_LANES(portable, "portable", philox_blocks, )
@@ -188,8 +181,8 @@ DEFINE_LANES(portable, "portable", philox_blocks, )
 /* Counter words sit in the low halves of 64-bit lanes, one block per lane: the widening
  * multiplication reads only low halves, so whatever the upper halves hold does no harm.
  * Four independent groups hide the latency of the multiplication. */
-AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream,
-                             uint64_t first_block, size_t blocks)
+AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_block,
+                             size_t blocks)
 {
     enum { GROUPS = 4, LANES = 4 };
     const __m256i m0 = _mm256_set1_epi64x(PHILOX_M0), m1 = _mm256_set1_epi64x(PHILOX_M1);
@@ -211,11 +204,9 @@ AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream,
             __m256i key0 = _mm256_set1_epi64x(k0), key1 = _mm256_set1_epi64x(k1);
             for (int g = 0; g < GROUPS; g++) {
                 __m256i p0 = _mm256_mul_epu32(m0, c0[g]), p1 = _mm256_mul_epu32(m1, c2[g]);
-                c0[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p1, 32), c1[g]),
-                                         key0);
+                c0[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p1, 32), c1[g]), key0);
                 c1[g] = p1;
-                c2[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p0, 32), c3[g]),
-                                         key1);
+                c2[g] = _mm256_xor_si256(_mm256_xor_si256(_mm256_srli_epi64(p0, 32), c3[g]), key1);
                 c3[g] = p0;
             }
             k0 += PHILOX_W0;
@@ -224,8 +215,7 @@ AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream,
         for (int g = 0; g < GROUPS; g++) {
             __m256i low = _mm256_blend_epi32(c0[g], _mm256_slli_epi64(c1[g], 32), 0xaa);
             __m256i high = _mm256_blend_epi32(c2[g], _mm256_slli_epi64(c3[g], 32), 0xaa);
-            __m256i *to =
-                (__m256i *)(void *)(out + PHILOX_WORDS * (i + (size_t)(g * LANES)));
+            __m256i *to = (__m256i *)(void *)(out + PHILOX_WORDS * (i + (size_t)(g * LANES)));
             _mm256_storeu_si256(to, _mm256_unpacklo_epi64(low, high));
             _mm256_storeu_si256(to + 1, _mm256_unpackhi_epi64(low, high));
         }
@@ -233,8 +223,8 @@ AVX2 static void avx2_philox(uint32_t *out, uint64_t key, uint64_t stream,
     philox_blocks(out + PHILOX_WORDS * i, key, stream, first_block + i, blocks - i);
 }
 
-AVX512 static void avx512_philox(uint32_t *out, uint64_t key, uint64_t stream,
-                                 uint64_t first_block, size_t blocks)
+AVX512 static void avx512_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_block,
+                                 size_t blocks)
 {
     enum { GROUPS = 4, LANES = 8 };
     const __m512i m0 = _mm512_set1_epi64(PHILOX_M0), m1 = _mm512_set1_epi64(PHILOX_M1);
@@ -256,21 +246,17 @@ AVX512 static void avx512_philox(uint32_t *out, uint64_t key, uint64_t stream,
             for (int g = 0; g < GROUPS; g++) {
                 __m512i p0 = _mm512_mul_epu32(m0, c0[g]), p1 = _mm512_mul_epu32(m1, c2[g]);
                 /* 0x96 is the truth table of a three-way exclusive or. */
-                c0[g] =
-                    _mm512_ternarylogic_epi64(_mm512_srli_epi64(p1, 32), c1[g], key0, 0x96);
+                c0[g] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p1, 32), c1[g], key0, 0x96);
                 c1[g] = p1;
-                c2[g] =
-                    _mm512_ternarylogic_epi64(_mm512_srli_epi64(p0, 32), c3[g], key1, 0x96);
+                c2[g] = _mm512_ternarylogic_epi64(_mm512_srli_epi64(p0, 32), c3[g], key1, 0x96);
                 c3[g] = p0;
             }
             k0 += PHILOX_W0;
             k1 += PHILOX_W1;
         }
         for (int g = 0; g < GROUPS; g++) {
-            __m512i low =
-                _mm512_mask_blend_epi32(0xaaaa, c0[g], _mm512_slli_epi64(c1[g], 32));
-            __m512i high =
-                _mm512_mask_blend_epi32(0xaaaa, c2[g], _mm512_slli_epi64(c3[g], 32));
+            __m512i low = _mm512_mask_blend_epi32(0xaaaa, c0[g], _mm512_slli_epi64(c1[g], 32));
+            __m512i high = _mm512_mask_blend_epi32(0xaaaa, c2[g], _mm512_slli_epi64(c3[g], 32));
             uint32_t *to = out + PHILOX_WORDS * (i + (size_t)(g * LANES));
             _mm512_storeu_si512(to, _mm512_unpacklo_epi64(low, high));
             _mm512_storeu_si512(to + 16, _mm512_unpackhi_epi64(low, high));
@@ -282,10 +268,7 @@ AVX512 static void avx512_philox(uint32_t *out, uint64_t key, uint64_t stream,
 DEFINE_LANES(avx2, "avx2", avx2_philox, AVX2)
 DEFINE_LANES(avx512, "avx512", avx512_philox, AVX512)
 
-static bool has_avx2(void)
-{
-    return __builtin_cpu_supports("avx2");
-}
+static bool has_avx2(void) { return __builtin_cpu_supports("avx2"); }
 
 static bool has_avx512(void)
 {
@@ -317,14 +300,10 @@ static void neon_philox(uint32_t *out, uint64_t key, uint64_t stream, uint64_t f
         uint32x4_t c3 = vdupq_n_u32((uint32_t)(stream >> 32));
         uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
         for (int round = 0; round < PHILOX_ROUNDS; round++) {
-            uint32x4_t p0a =
-                vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c0), PHILOX_M0));
-            uint32x4_t p0b =
-                vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c0), PHILOX_M0));
-            uint32x4_t p1a =
-                vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c2), PHILOX_M1));
-            uint32x4_t p1b =
-                vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c2), PHILOX_M1));
+            uint32x4_t p0a = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c0), PHILOX_M0));
+            uint32x4_t p0b = vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c0), PHILOX_M0));
+            uint32x4_t p1a = vreinterpretq_u32_u64(vmull_n_u32(vget_low_u32(c2), PHILOX_M1));
+            uint32x4_t p1b = vreinterpretq_u32_u64(vmull_n_u32(vget_high_u32(c2), PHILOX_M1));
             c0 = veorq_u32(veorq_u32(vuzp2q_u32(p1a, p1b), c1), vdupq_n_u32(k0));
             c1 = vuzp1q_u32(p1a, p1b);
             c2 = veorq_u32(veorq_u32(vuzp2q_u32(p0a, p0b), c3), vdupq_n_u32(k1));
@@ -341,10 +320,7 @@ DEFINE_LANES(neon, "neon", neon_philox, )
 
 #endif
 
-static bool always(void)
-{
-    return true;
-}
+static bool always(void) { return true; }
 
 /* Best last. */
 static const struct {

@@ -37,8 +37,7 @@ struct lanes {
 
     /* Uniform doubles in the interval, one word each: the word picks one of 2^32 equal
      * cells, the value is the center of the cell. */
-    void (*reals)(double *out, const uint32_t *words, size_t n,
-                  const struct interval *interval);
+    void (*reals)(double *out, const uint32_t *words, size_t n, const struct interval *interval);
 
     /* The same for float64 with two words each and 2^52 cells, of which the value is the
      * lower end. */

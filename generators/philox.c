@@ -30,8 +30,8 @@ void philox_blocks(uint32_t *out, uint64_t key, uint64_t stream, uint64_t first_
 
     for (size_t i = 0; i < blocks; i++) {
         uint64_t block = first_block + i;
-        const uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32),
-                                      (uint32_t)stream, (uint32_t)(stream >> 32) };
+        const uint32_t counter[4] = { (uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream,
+                                      (uint32_t)(stream >> 32) };
         philox_block(out + PHILOX_WORDS * i, counter, key_words);
     }
 }

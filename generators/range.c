@@ -91,8 +91,7 @@ static bool is_finite(const struct statistic *statistic)
 
 /* A finite range for a tensor whose record has no finite Max, no finite Min, or neither.
  * The square roots are correctly rounded on every host. */
-static void guess_finite(double *lo, double *hi, const struct tensor_record *record,
-                         size_t n)
+static void guess_finite(double *lo, double *hi, const struct tensor_record *record, size_t n)
 {
     if (isfinite(*lo)) {
         *hi = *lo + fmax(1, 2 * fabs(*lo));
@@ -110,10 +109,7 @@ static void guess_finite(double *lo, double *hi, const struct tensor_record *rec
 }
 
 /* float8_e4m3 has no infinity. */
-static bool holds(enum dtype dtype, double x)
-{
-    return !isinf(x) || dtype != DT_F8E4M3;
-}
+static bool holds(enum dtype dtype, double x) { return !isinf(x) || dtype != DT_F8E4M3; }
 
 static struct range constant_range(double value)
 {
@@ -125,8 +121,7 @@ static struct range constant_range(double value)
 
 /* Where NaN and infinities go, after msprobe: NaN second (first of one or two), -inf first,
  * inf last. */
-static void place(struct range *range, enum dtype dtype, double lowest, double highest,
-                  size_t n)
+static void place(struct range *range, enum dtype dtype, double lowest, double highest, size_t n)
 {
     if (isnan(lowest) || isnan(highest)) {
         if (n > 2) {
@@ -147,8 +142,7 @@ static void place(struct range *range, enum dtype dtype, double lowest, double h
     }
 }
 
-static struct range real_range(const struct tensor_record *record, enum dtype dtype,
-                               size_t n)
+static struct range real_range(const struct tensor_record *record, enum dtype dtype, size_t n)
 {
     const bool is_complex = dtype_is_complex(dtype);
     double lowest = record->min.number, highest = record->max.number;
@@ -156,8 +150,7 @@ static struct range real_range(const struct tensor_record *record, enum dtype dt
     double hi = is_finite(&record->max_finite) ? record->max_finite.number : highest;
     bool one_value = n == 1 || highest == -INFINITY || lowest == INFINITY;
 
-    if (one_value && !isfinite(highest) && holds(dtype, highest))
-        return constant_range(highest);
+    if (one_value && !isfinite(highest) && holds(dtype, highest)) return constant_range(highest);
     if (n == 1 && isinf(lowest) && holds(dtype, lowest)) return constant_range(lowest);
     bool guessed = !isfinite(lo) || !isfinite(hi);
     if (guessed) guess_finite(&lo, &hi, record, n);
@@ -189,12 +182,9 @@ struct status range_of_record(struct range *out, const struct tensor_record *rec
     }
     double lo = record->min.number, hi = record->max.number;
     if (isnan(lo) || isnan(hi))
-        return status_error(STATUS_SKIP,
-                            "the dump gives NaN as Max or Min of a tensor of %s",
+        return status_error(STATUS_SKIP, "the dump gives NaN as Max or Min of a tensor of %s",
                             dtype_info(dtype)->name);
-    if (dtype == DT_BOOL)
-        *out = range_of_integers(dtype, lo >= 1, hi >= 1);
-    else
-        *out = range_of_integers(dtype, integer_from(dtype, lo), integer_from(dtype, hi));
+    if (dtype == DT_BOOL) *out = range_of_integers(dtype, lo >= 1, hi >= 1);
+    else *out = range_of_integers(dtype, integer_from(dtype, lo), integer_from(dtype, hi));
     return status_ok();
 }

@@ -329,8 +329,7 @@ static const struct tensor_record *record_at(const struct value *list, size_t i)
     return value->kind == VALUE_TENSOR ? value->tensor.record : NULL;
 }
 
-const struct tensor_record *rule_output_record(const struct generation *generation,
-                                               size_t i)
+const struct tensor_record *rule_output_record(const struct generation *generation, size_t i)
 {
     const struct tensor_record *record = record_at(&generation->api_case->outputs, i);
     if (!record && generation->api_case->has_backward)
@@ -338,8 +337,7 @@ const struct tensor_record *rule_output_record(const struct generation *generati
     return record;
 }
 
-void rule_limit_integers(struct generation *generation, struct input *input, int64_t lo,
-                         int64_t hi)
+void rule_limit_integers(struct generation *generation, struct input *input, int64_t lo, int64_t hi)
 {
     struct tensor *tensor = input->value->tensor.tensor;
     int64_t old_lo = input->range.integer_lo, old_hi = input->range.integer_hi;
@@ -351,10 +349,9 @@ void rule_limit_integers(struct generation *generation, struct input *input, int
         last = hi;
     }
     struct range range = range_of_integers(tensor->dtype, first, last);
-    generation_note(
-        generation, "%s: [%lld, %lld] is not legal for %s; drawn from [%lld, %lld]",
-        input->path, (long long)old_lo, (long long)old_hi, generation->api_case->api,
-        (long long)range.integer_lo, (long long)range.integer_hi);
+    generation_note(generation, "%s: [%lld, %lld] is not legal for %s; drawn from [%lld, %lld]",
+                    input->path, (long long)old_lo, (long long)old_hi, generation->api_case->api,
+                    (long long)range.integer_lo, (long long)range.integer_hi);
     generation_refill(input, &range);
 }
 
@@ -382,8 +379,7 @@ static const struct rule_row *row_of(const struct api_case *c)
         const char *name = c->api + skip;
         size_t length = strlen(name);
         const struct rule_row *row = find_row(name, length, group);
-        if (!row && length > 1 && name[length - 1] == '_')
-            row = find_row(name, --length, group);
+        if (!row && length > 1 && name[length - 1] == '_') row = find_row(name, --length, group);
         if (!row && length > 3 && !memcmp(name + length - 3, "_ex", 3))
             row = find_row(name, length - 3, group);
         if (row) return row;
@@ -399,8 +395,7 @@ struct status rules_apply(struct generation *generation)
     generation->parameters = row->parameters;
     for (size_t i = 0; i < MAX_RULES && row->rules[i].apply; i++) {
         struct status status = row->rules[i].apply(generation, &row->rules[i]);
-        if (status.code)
-            return status_within(status, "%s", generation->api_case->full_name);
+        if (status.code) return status_within(status, "%s", generation->api_case->full_name);
     }
     return status_ok();
 }
@@ -426,11 +421,10 @@ size_t rules_extra_bytes(const struct api_case *c)
     if (!row) return 0;
     generation.parameters = row->parameters;
     for (size_t i = 0; i < MAX_RULES && row->rules[i].apply; i++) {
-        const struct value *subject =
-            generation_argument(&generation, row->rules[i].subject);
+        const struct value *subject = generation_argument(&generation, row->rules[i].subject);
         if (row->rules[i].apply == rule_triangular_mask) total += COMPRESSED_MASK_BYTES;
-        if (row->rules[i].apply == rule_domain || !subject ||
-            subject->kind != VALUE_TENSOR || !subject->tensor.record)
+        if (row->rules[i].apply == rule_domain || !subject || subject->kind != VALUE_TENSOR ||
+            !subject->tensor.record)
             continue;
         const struct tensor_record *record = subject->tensor.record;
         if (!shape_elements(&n, record->rank, record->shape) ||

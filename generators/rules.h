@@ -30,9 +30,9 @@ enum rule_flags {
     INDEX_OF_ALL = 1 << 2,    /* all elements of `source` */
     INDEX_OF_COUNT = 1 << 3,  /* the integer argument `source` */
     /* and how. */
-    INDEX_WRAPS = 1 << 4,  /* negative indices count from the end */
-    INDEX_UNIQUE = 1 << 5, /* two equal ones would make the result depend on their order */
-    INDEX_WRITES = 1 << 6, /* unique unless the API accumulates or writes one scalar */
+    INDEX_WRAPS = 1 << 4,         /* negative indices count from the end */
+    INDEX_UNIQUE = 1 << 5,        /* two equal ones would make the result depend on their order */
+    INDEX_WRITES = 1 << 6,        /* unique unless the API accumulates or writes one scalar */
     INDEX_NONE_IS_SLICE = 1 << 7, /* None among the indices stands for a whole dimension */
 
     MATRIX_POSITIVE = 1 << 8, /* symmetric (Hermitian) positive definite */
@@ -51,8 +51,8 @@ rule_function rule_domain, rule_divergence, rule_weights, rule_signs, rule_nonze
     rule_rounded_divisor, rule_shift, rule_sorted, rule_class_targets, rule_label_lists,
     rule_region_boxes;
 /* rules_length.c */
-rule_function rule_offsets, rule_repeats, rule_split_points, rule_partition,
-    rule_cumulative, rule_ctc;
+rule_function rule_offsets, rule_repeats, rule_split_points, rule_partition, rule_cumulative,
+    rule_ctc;
 /* rules_matrix.c */
 rule_function rule_matrix, rule_matrix_power, rule_pivots;
 /* rules_mask.c */
@@ -72,7 +72,6 @@ int64_t rule_extent(const struct tensor *tensor, int64_t dim);
 
 /* What the dump says of forward output `i`, else of its cotangent; NULL when neither is
  * there. Its shape decides how much data-dependent APIs must select. */
-const struct tensor_record *rule_output_record(const struct generation *generation,
-                                               size_t i);
+const struct tensor_record *rule_output_record(const struct generation *generation, size_t i);
 
 #endif

@@ -10,8 +10,8 @@
 
 /* `count` distinct values of [0, size), 1 < count <= size, `step` apart in `out`; 0 comes first
  * and size - 1 last when asked for, so that the recorded Min and Max occur. */
-static void draw_distinct(int64_t *out, size_t count, size_t step, uint64_t size,
-                          uint64_t key, bool lowest_first, bool highest_last)
+static void draw_distinct(int64_t *out, size_t count, size_t step, uint64_t size, uint64_t key,
+                          bool lowest_first, bool highest_last)
 {
     assert(count > 1);
     const struct shuffle shuffle = shuffle_create(key, size);
@@ -41,11 +41,10 @@ static struct status make_lines_distinct(struct generation *generation, struct i
 
     if (length < 2 || extent < 1) return status_ok();
     if (length > (size_t)extent) {
-        generation_note(
-            generation,
-            "%s: %zu indices into %lld places must repeat; the result may depend on "
-            "the order of the writes",
-            input->path, length, (long long)extent);
+        generation_note(generation,
+                        "%s: %zu indices into %lld places must repeat; the result may depend on "
+                        "the order of the writes",
+                        input->path, length, (long long)extent);
         return status_ok();
     }
     int64_t lo = input->range.integer_lo, hi = input->range.integer_hi;
@@ -64,11 +63,10 @@ static struct status make_lines_distinct(struct generation *generation, struct i
     for (size_t i = 0; i < n; i++) values[i] += lo;
     generation_set_integers(input, values);
     input->range = range_of_integers(tensor->dtype, lo, hi);
-    generation_note(
-        generation,
-        "%s: indices drawn without repetition from [%lld, %lld], since equal ones "
-        "would make the result depend on the order of the writes",
-        input->path, (long long)lo, (long long)hi);
+    generation_note(generation,
+                    "%s: indices drawn without repetition from [%lld, %lld], since equal ones "
+                    "would make the result depend on the order of the writes",
+                    input->path, (long long)lo, (long long)hi);
     return status_ok();
 }
 
@@ -78,8 +76,7 @@ static struct status make_lines_distinct(struct generation *generation, struct i
 static int64_t index_extent(const struct generation *generation, const struct rule *rule,
                             const struct tensor *source)
 {
-    if (rule->flags & INDEX_OF_COUNT)
-        return generation_integer(generation, rule->source, -1);
+    if (rule->flags & INDEX_OF_COUNT) return generation_integer(generation, rule->source, -1);
     if (!source) return -1;
     if (rule->flags & INDEX_OF_ROWS) return rule_extent(source, 0);
     const struct value *dim = generation_argument(generation, "dim");
@@ -97,14 +94,11 @@ struct status rule_index(struct generation *generation, const struct rule *rule)
     if (!input || extent < 1) return status_ok();
     const struct tensor *index = input->value->tensor.tensor;
     if (dtype_info(index->dtype)->kind != KIND_INTEGER) return status_ok();
-    rule_limit_integers(generation, input, rule->flags & INDEX_WRAPS ? -extent : 0,
-                        extent - 1);
-    bool unique =
-        rule->flags & INDEX_UNIQUE ||
-        (rule->flags & INDEX_WRITES && !generation_integer(generation, "accumulate", 0));
-    return unique
-               ? make_lines_distinct(generation, input, tensor_elements(index), 1, extent)
-               : status_ok();
+    rule_limit_integers(generation, input, rule->flags & INDEX_WRAPS ? -extent : 0, extent - 1);
+    bool unique = rule->flags & INDEX_UNIQUE ||
+                  (rule->flags & INDEX_WRITES && !generation_integer(generation, "accumulate", 0));
+    return unique ? make_lines_distinct(generation, input, tensor_elements(index), 1, extent)
+                  : status_ok();
 }
 
 /* scatter writes one source element per index unless it reduces; equal indices along `dim`
@@ -141,8 +135,8 @@ struct status rule_cache_slots(struct generation *generation, const struct rule 
         __builtin_mul_overflow(cache->shape[0], cache->shape[1], &slots) || slots < 1)
         return status_ok();
     rule_limit_integers(generation, input, 0, slots - 1);
-    return make_lines_distinct(generation, input,
-                               tensor_elements(input->value->tensor.tensor), 1, slots);
+    return make_lines_distinct(generation, input, tensor_elements(input->value->tensor.tensor), 1,
+                               slots);
 }
 
 /* ---- several index tensors: x[i, j] ------------------------------------------------- */
@@ -160,16 +154,13 @@ struct index_list {
 static int dimensions_used(const struct value *item, bool none_is_slice)
 {
     switch (item->kind) {
-    case VALUE_NONE:
-        return none_is_slice;
-    case VALUE_ELLIPSIS:
-        return 0;
+    case VALUE_NONE: return none_is_slice;
+    case VALUE_ELLIPSIS: return 0;
     case VALUE_TENSOR:
         return item->tensor.tensor && item->tensor.tensor->dtype == DT_BOOL
                    ? item->tensor.tensor->rank
                    : 1;
-    default:
-        return 1;
+    default: return 1;
     }
 }
 
@@ -190,8 +181,7 @@ static void collect_indices(struct index_list *list, const struct generation *ge
         const struct value *item = &items[i];
         if (item->kind == VALUE_ELLIPSIS) {
             int after = 0;
-            for (size_t k = i + 1; k < n; k++)
-                after += dimensions_used(&items[k], none_is_slice);
+            for (size_t k = i + 1; k < n; k++) after += dimensions_used(&items[k], none_is_slice);
             dim = source->rank - after > dim ? source->rank - after : dim;
             continue;
         }
@@ -225,8 +215,7 @@ static struct status make_tuples_distinct(struct generation *generation,
         lo[k] = range->integer_lo;
         widths[k] = (uint64_t)range->integer_hi - (uint64_t)lo[k] + 1;
         if (widths[k] > (uint64_t)list->extents[k]) widths[k] = (uint64_t)list->extents[k];
-        if (!size_multiply(&places, places, widths[k]) || places > INT64_MAX)
-            return status_ok();
+        if (!size_multiply(&places, places, widths[k]) || places > INT64_MAX) return status_ok();
     }
     for (size_t k = 0; k < list->count && places < n; k++) {
         if (!size_multiply(&places, places / widths[k], (size_t)list->extents[k]))
@@ -235,17 +224,15 @@ static struct status make_tuples_distinct(struct generation *generation,
         lo[k] = 0;
     }
     if (places < n) {
-        generation_note(
-            generation,
-            "%s: %zu index tuples into %zu places must repeat; the result may depend "
-            "on the order of the writes",
-            list->inputs[0]->path, n, places);
+        generation_note(generation,
+                        "%s: %zu index tuples into %zu places must repeat; the result may depend "
+                        "on the order of the writes",
+                        list->inputs[0]->path, n, places);
         return status_ok();
     }
     TRY(generation_integers(&numbers, generation, n));
     TRY(generation_integers(&values, generation, n));
-    draw_distinct(numbers, n, 1, places, fill_key_derive(list->inputs[0]->key, 0), true,
-                  true);
+    draw_distinct(numbers, n, 1, places, fill_key_derive(list->inputs[0]->key, 0), true, true);
     for (size_t k = list->count; k-- > 0;) {
         for (size_t i = 0; i < n; i++) {
             values[i] = lo[k] + (int64_t)((uint64_t)numbers[i] % widths[k]);
@@ -253,11 +240,10 @@ static struct status make_tuples_distinct(struct generation *generation,
         }
         generation_set_integers(list->inputs[k], values);
     }
-    generation_note(
-        generation,
-        "%s: %s drawn without repetition, since equal ones would make the result "
-        "depend on the order of the writes",
-        list->inputs[0]->path, list->count > 1 ? "index tuples" : "indices");
+    generation_note(generation,
+                    "%s: %s drawn without repetition, since equal ones would make the result "
+                    "depend on the order of the writes",
+                    list->inputs[0]->path, list->count > 1 ? "index tuples" : "indices");
     return status_ok();
 }
 
@@ -281,8 +267,7 @@ struct status rule_advanced_index(struct generation *generation, const struct ru
     collect_indices(&list, generation, index, source, rule->flags & INDEX_NONE_IS_SLICE);
     for (size_t k = 0; k < list.count; k++)
         if (list.extents[k] > 0)
-            rule_limit_integers(generation, list.inputs[k], -list.extents[k],
-                                list.extents[k] - 1);
+            rule_limit_integers(generation, list.inputs[k], -list.extents[k], list.extents[k] - 1);
     if (!(rule->flags & INDEX_WRITES) || generation_integer(generation, "accumulate", 0))
         return status_ok();
     const struct tensor *written = generation_tensor(generation, "values");
@@ -328,8 +313,8 @@ struct status rule_index_tuples(struct generation *generation, const struct rule
         }
     }
     generation_set_integers(input, values);
-    generation_note(generation, "%s: index tuples drawn from the shape of %s%s",
-                    input->path, rule->source, unique ? " without repetition" : "");
+    generation_note(generation, "%s: index tuples drawn from the shape of %s%s", input->path,
+                    rule->source, unique ? " without repetition" : "");
     return status_ok();
 }
 
@@ -344,8 +329,7 @@ static int64_t argument_at(const struct generation *generation, const char *name
     if (value->kind == VALUE_INT) return value->integer;
     if (!value_is_sequence(value) || value->list.count == 0) return otherwise;
     size_t at = value->list.count == 1 ? 0 : (size_t)i;
-    if (at >= value->list.count || value->list.items[at].kind != VALUE_INT)
-        return otherwise;
+    if (at >= value->list.count || value->list.items[at].kind != VALUE_INT) return otherwise;
     return value->list.items[at].integer;
 }
 
@@ -353,16 +337,18 @@ static int64_t argument_at(const struct generation *generation, const char *name
 static int64_t unpooled_extent(int64_t n, int64_t stride, int64_t padding, int64_t kernel)
 {
     int64_t extent, margin;
-    if (__builtin_mul_overflow(n - 1, stride, &extent) || __builtin_mul_overflow(padding, 2, &margin) ||
-        __builtin_sub_overflow(extent, margin, &extent) || __builtin_add_overflow(extent, kernel, &extent))
+    if (__builtin_mul_overflow(n - 1, stride, &extent) ||
+        __builtin_mul_overflow(padding, 2, &margin) ||
+        __builtin_sub_overflow(extent, margin, &extent) ||
+        __builtin_add_overflow(extent, kernel, &extent))
         return -1;
     return extent;
 }
 
 /* Elements of one output plane of max_unpool: the last `spatial` extents of the recorded
  * output, else what kernel, stride and padding give; -1 when that makes no sense. */
-static int64_t unpooled_plane(const struct generation *generation,
-                              const struct tensor *input, int spatial)
+static int64_t unpooled_plane(const struct generation *generation, const struct tensor *input,
+                              int spatial)
 {
     const struct tensor_record *output = rule_output_record(generation, 0);
     int64_t plane = 1;

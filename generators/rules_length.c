@@ -37,8 +37,8 @@ static bool split_total(int64_t *parts, size_t count, int64_t total, int64_t lo,
 }
 
 /* The same in the recorded range when that works, else with any parts. */
-static bool split_recorded(int64_t *parts, size_t count, int64_t total,
-                           const struct range *range, struct philox *draws)
+static bool split_recorded(int64_t *parts, size_t count, int64_t total, const struct range *range,
+                           struct philox *draws)
 {
     int64_t lo = range->integer_lo > 0 ? range->integer_lo : 0;
     return split_total(parts, count, total, lo, range->integer_hi, draws) ||
@@ -56,10 +56,7 @@ static int compare_integers(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-static int compare_descending(const void *a, const void *b)
-{
-    return compare_integers(b, a);
-}
+static int compare_descending(const void *a, const void *b) { return compare_integers(b, a); }
 
 /* ---- embedding_bag ------------------------------------------------------------------ */
 
@@ -80,8 +77,7 @@ struct status rule_offsets(struct generation *generation, const struct rule *rul
     dtype_to_int64(values, tensor->data, tensor->dtype, n);
     qsort(values, n, sizeof *values, compare_integers);
     values[0] = 0;
-    if (generation_integer(generation, "include_last_offset", 0) && n > 1)
-        values[n - 1] = end;
+    if (generation_integer(generation, "include_last_offset", 0) && n > 1) values[n - 1] = end;
     generation_set_integers(input, values);
     generation_note(generation, "%s: offsets sorted, the first 0", input->path);
     return status_ok();
@@ -110,8 +106,8 @@ struct status rule_repeats(struct generation *generation, const struct rule *rul
     /* Parts of 0 and more always add up to an extent. */
     (void)split_recorded(values, n, output->shape[dim], &input->range, &draws);
     generation_set_integers(input, values);
-    generation_note(generation, "%s: repeats that give the recorded extent of %lld",
-                    input->path, (long long)output->shape[dim]);
+    generation_note(generation, "%s: repeats that give the recorded extent of %lld", input->path,
+                    (long long)output->shape[dim]);
     return status_ok();
 }
 
@@ -144,12 +140,10 @@ struct status rule_split_points(struct generation *generation, const struct rule
 /* ---- lengths that fill a dimension -------------------------------------------------- */
 
 /* The tensor named by `name`, or the first one of a list of that name. */
-static const struct tensor *first_tensor(const struct generation *generation,
-                                         const char *name)
+static const struct tensor *first_tensor(const struct generation *generation, const char *name)
 {
     const struct value *value = generation_argument(generation, name);
-    while (value && value->kind == VALUE_LIST && value->list.count)
-        value = value->list.items;
+    while (value && value->kind == VALUE_LIST && value->list.count) value = value->list.items;
     return value && value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
@@ -174,8 +168,7 @@ struct status rule_partition(struct generation *generation, const struct rule *r
     if (fixed && (values[0] < 0 || values[0] > total)) return status_ok();
     if (fixed) total -= values[0];
     struct philox draws = philox_open(input->key, STREAM_RULE);
-    if (total < 0 ||
-        !split_recorded(values + fixed, n - fixed, total, &input->range, &draws))
+    if (total < 0 || !split_recorded(values + fixed, n - fixed, total, &input->range, &draws))
         return status_ok();
     if (fixed) qsort(values, n, sizeof *values, compare_descending);
     generation_set_integers(input, values);
@@ -238,16 +231,14 @@ static struct status ctc_labels(struct generation *generation, const struct ctc 
         previous = values[i];
     }
     generation_set_integers(input, values);
-    generation_note(generation, "%s: labels without the blank, neighbours differ",
-                    input->path);
+    generation_note(generation, "%s: labels without the blank, neighbours differ", input->path);
     return status_ok();
 }
 
 /* Lengths of the targets: padded targets bound each, concatenated ones are used up exactly.
  */
-static struct status ctc_target_lengths(struct generation *generation,
-                                        const struct ctc *ctc, const struct tensor *targets,
-                                        int64_t most)
+static struct status ctc_target_lengths(struct generation *generation, const struct ctc *ctc,
+                                        const struct tensor *targets, int64_t most)
 {
     struct input *input = ctc->target_lengths;
     size_t n = tensor_elements(input->value->tensor.tensor);
@@ -272,8 +263,7 @@ static struct status ctc_target_lengths(struct generation *generation,
 }
 
 /* The shortest sequence that an argument of lengths (tensor or list) names. */
-static int64_t shortest(const struct generation *generation, const char *name,
-                        int64_t otherwise)
+static int64_t shortest(const struct generation *generation, const char *name, int64_t otherwise)
 {
     const struct value *value = generation_argument(generation, name);
     int64_t least = otherwise;
@@ -284,14 +274,13 @@ static int64_t shortest(const struct generation *generation, const char *name,
         size_t bytes = dtype_info(tensor->dtype)->bytes;
         for (size_t i = 0; tensor_is_dense(tensor) && i < tensor_elements(tensor); i++) {
             int64_t length;
-            dtype_to_int64(&length, (const unsigned char *)tensor->data + i * bytes,
-                           tensor->dtype, 1);
+            dtype_to_int64(&length, (const unsigned char *)tensor->data + i * bytes, tensor->dtype,
+                           1);
             if (length < least) least = length;
         }
     } else if (value_is_sequence(value)) {
         for (size_t i = 0; i < value->list.count; i++)
-            if (value->list.items[i].kind == VALUE_INT &&
-                value->list.items[i].integer < least)
+            if (value->list.items[i].kind == VALUE_INT && value->list.items[i].integer < least)
                 least = value->list.items[i].integer;
     }
     return least;

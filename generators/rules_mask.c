@@ -26,8 +26,8 @@ static void set_true_count(struct generation *generation, struct input *input, s
     if (count > n || count_true(mask) == count) return;
     const struct shuffle shuffle = shuffle_create(fill_key_derive(input->key, 0), n);
     for (size_t i = 0; i < n; i++) elements[i] = shuffle_at(&shuffle, i) < count;
-    generation_note(generation, "%s: %zu of %zu elements are true, as %s needs",
-                    input->path, count, n, why);
+    generation_note(generation, "%s: %zu of %zu elements are true, as %s needs", input->path, count,
+                    n, why);
 }
 
 /* Elements of the common shape two tensors broadcast to; 0 when they do not. */
@@ -49,12 +49,10 @@ struct status rule_mask_count(struct generation *generation, const struct rule *
 {
     struct input *input = rule_subject(generation, rule->subject);
     const struct tensor *masked = generation_tensor(generation, "input");
-    const struct tensor *source =
-        rule->source ? generation_tensor(generation, rule->source) : NULL;
+    const struct tensor *source = rule->source ? generation_tensor(generation, rule->source) : NULL;
     const struct tensor_record *output = rule_output_record(generation, 0);
 
-    if (!input || !masked || input->value->tensor.tensor->dtype != DT_BOOL)
-        return status_ok();
+    if (!input || !masked || input->value->tensor.tensor->dtype != DT_BOOL) return status_ok();
     const struct tensor *mask = input->value->tensor.tensor;
     size_t n = tensor_elements(mask), whole = broadcast_elements(masked, mask);
     if (whole < n) return status_ok(); /* 0: no common shape */
@@ -63,16 +61,15 @@ struct status rule_mask_count(struct generation *generation, const struct rule *
         size_t most = tensor_elements(source) / copies;
         if (count_true(mask) > most) set_true_count(generation, input, most, rule->source);
     } else if (!rule->source && output && output->rank == 1) {
-        set_true_count(generation, input, (size_t)output->shape[0] / copies,
-                       "the recorded result");
+        set_true_count(generation, input, (size_t)output->shape[0] / copies, "the recorded result");
     }
     return status_ok();
 }
 
 /* The only tensor of an index expression when it is a generated mask; `before` counts the
  * dimensions of the result in front of those it selects, `used` those of the source. */
-static struct input *only_mask(const struct generation *generation,
-                               const struct value *index, int *before, int *used)
+static struct input *only_mask(const struct generation *generation, const struct value *index,
+                               int *before, int *used)
 {
     bool is_list = index->kind == VALUE_LIST;
     const struct value *items = is_list ? index->list.items : index;
@@ -111,8 +108,7 @@ struct status rule_mask_index(struct generation *generation, const struct rule *
         return status_ok();
     if (!(rule->flags & INDEX_WRITES)) {
         if (output && output->rank > before)
-            set_true_count(generation, mask, (size_t)output->shape[before],
-                           "the recorded result");
+            set_true_count(generation, mask, (size_t)output->shape[before], "the recorded result");
         return status_ok();
     }
     const struct tensor *value = generation_tensor(generation, "values");
@@ -136,11 +132,9 @@ struct status rule_open_rows(struct generation *generation, const struct rule *r
 
     if (!input) return status_ok();
     const struct tensor *mask = input->value->tensor.tensor;
-    if ((mask->dtype != DT_BOOL && mask->dtype != DT_U8) || mask->rank < 1)
-        return status_ok();
+    if ((mask->dtype != DT_BOOL && mask->dtype != DT_U8) || mask->rank < 1) return status_ok();
     unsigned char *elements = mask->data, open = rule->flags & MASK_TRUE_IS_OPEN ? 1 : 0;
-    size_t n = tensor_elements(mask), length = (size_t)mask->shape[mask->rank - 1],
-           opened = 0;
+    size_t n = tensor_elements(mask), length = (size_t)mask->shape[mask->rank - 1], opened = 0;
     for (size_t row = 0; row < n / length; row++) {
         unsigned char *keys = elements + row * length;
         bool any = false;
@@ -172,8 +166,7 @@ struct status rule_triangular_mask(struct generation *generation, const struct r
         memset(row, 0, i + 1);
         memset(row + i + 1, 1, 2048 - i - 1);
     }
-    generation_note(generation,
-                    "%s: the compressed causal mask of sparse_mode %lld, (2048, 2048)",
+    generation_note(generation, "%s: the compressed causal mask of sparse_mode %lld, (2048, 2048)",
                     input->path, (long long)mode);
     return status_ok();
 }

@@ -71,15 +71,13 @@ static size_t matrix_order(const struct tensor *tensor, bool folded)
         return order * order == n ? order : 0;
     }
     if (tensor->rank < 2) return 0;
-    int64_t rows = tensor->shape[tensor->rank - 2],
-            columns = tensor->shape[tensor->rank - 1];
+    int64_t rows = tensor->shape[tensor->rank - 2], columns = tensor->shape[tensor->rank - 1];
     return rows == columns ? (size_t)rows : 0;
 }
 
 /* solve(A, B) of torch.linalg and the older solve(B, A) share their name: A is the square
  * one, the first when both are. */
-static struct input *matrix_subject(const struct generation *generation,
-                                    const struct rule *rule)
+static struct input *matrix_subject(const struct generation *generation, const struct rule *rule)
 {
     struct input *input = rule_subject(generation, rule->subject);
     bool folded = rule->flags & MATRIX_FOLDED;
@@ -121,23 +119,20 @@ struct status rule_matrix(struct generation *generation, const struct rule *rule
     for (size_t first = 0; first < n; first += entries) {
         draw_matrix(values, order, width, rule->flags & MATRIX_POSITIVE, &parts, &draws);
         for (size_t i = 0; mirrored && i < entries * width; i++) values[i] = -values[i];
-        dtype_from_double((unsigned char *)tensor->data +
-                              first * dtype_info(tensor->dtype)->bytes,
+        dtype_from_double((unsigned char *)tensor->data + first * dtype_info(tensor->dtype)->bytes,
                           tensor->dtype, values, entries);
     }
-    generation_note(
-        generation, "%s: %s matrices, diagonally dominant%s", input->path,
-        rule->flags & MATRIX_POSITIVE ? "positive definite" : "well-conditioned",
-        widened ? "; the recorded range has no regular ones, so [0, hi] was used"
-                : " within the recorded range");
+    generation_note(generation, "%s: %s matrices, diagonally dominant%s", input->path,
+                    rule->flags & MATRIX_POSITIVE ? "positive definite" : "well-conditioned",
+                    widened ? "; the recorded range has no regular ones, so [0, hi] was used"
+                            : " within the recorded range");
     return status_ok();
 }
 
 /* Negative powers invert. */
 struct status rule_matrix_power(struct generation *generation, const struct rule *rule)
 {
-    return generation_integer(generation, "n", 1) < 0 ? rule_matrix(generation, rule)
-                                                      : status_ok();
+    return generation_integer(generation, "n", 1) < 0 ? rule_matrix(generation, rule) : status_ok();
 }
 
 /* Pivots of an LU factorisation of order n: entry i, counted from 0, is in [i + 1, n]. With
@@ -151,8 +146,7 @@ struct status rule_pivots(struct generation *generation, const struct rule *rule
 
     if (!input || !matrix || matrix->rank < 2) return status_ok();
     const struct tensor *tensor = input->value->tensor.tensor;
-    if (dtype_info(tensor->dtype)->kind != KIND_INTEGER || tensor->rank < 1)
-        return status_ok();
+    if (dtype_info(tensor->dtype)->kind != KIND_INTEGER || tensor->rank < 1) return status_ok();
     size_t n = tensor_elements(tensor), order = (size_t)tensor->shape[tensor->rank - 1];
     int64_t rows = matrix->shape[matrix->rank - 2];
     if (rows < (int64_t)order) return status_ok();

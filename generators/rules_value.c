@@ -47,9 +47,8 @@ struct status rule_domain(struct generation *generation, const struct rule *rule
 struct status rule_divergence(struct generation *generation, const struct rule *rule)
 {
     const struct rule density = { rule_domain, rule->subject, NULL, 0, 0, INFINITY };
-    return generation_integer(generation, "log_target", 0)
-               ? status_ok()
-               : rule_domain(generation, &density);
+    return generation_integer(generation, "log_target", 0) ? status_ok()
+                                                           : rule_domain(generation, &density);
 }
 
 /* Weights of a draw: not negative, and no row without any. */
@@ -77,8 +76,8 @@ struct status rule_weights(struct generation *generation, const struct rule *rul
         changed++;
     }
     if (changed)
-        generation_note(generation, "%s: %zu rows without any weight were given one",
-                        input->path, changed);
+        generation_note(generation, "%s: %zu rows without any weight were given one", input->path,
+                        changed);
     return status_ok();
 }
 
@@ -92,16 +91,14 @@ struct status rule_signs(struct generation *generation, const struct rule *rule)
     bool integers = dtype_info(tensor->dtype)->kind == KIND_INTEGER;
     double lo = integers ? (double)input->range.integer_lo : input->range.lo;
     double hi = integers ? (double)input->range.integer_hi : input->range.hi;
-    if ((!integers && !dtype_is_float(tensor->dtype)) || lo != -1 || hi != 1)
-        return status_ok();
+    if ((!integers && !dtype_is_float(tensor->dtype)) || lo != -1 || hi != 1) return status_ok();
     size_t n = tensor_elements(tensor), bytes = dtype_info(tensor->dtype)->bytes;
     struct philox draws = philox_open(input->key, STREAM_RULE);
     for (size_t i = 0; i < n; i++) {
         double sign = philox_next(&draws) >> 31 ? 1 : -1;
         if (i == 0 && n > 1) sign = -1;
         if (i == n - 1) sign = 1;
-        dtype_from_double((unsigned char *)tensor->data + i * bytes, tensor->dtype, &sign,
-                          1);
+        dtype_from_double((unsigned char *)tensor->data + i * bytes, tensor->dtype, &sign, 1);
     }
     generation_note(generation, "%s: labels -1 and 1, nothing between", input->path);
     return status_ok();
@@ -120,8 +117,7 @@ struct status rule_nonzero(struct generation *generation, const struct rule *rul
         input->range.integer_hi < 0 || (dividend && !dtype_is_integral(dividend->dtype)))
         return status_ok();
     size_t n = tensor_elements(tensor);
-    int64_t replacement =
-        input->range.integer_hi > 0 || input->range.integer_lo == 0 ? 1 : -1;
+    int64_t replacement = input->range.integer_hi > 0 || input->range.integer_lo == 0 ? 1 : -1;
     TRY(generation_integers(&values, generation, n));
     dtype_to_int64(values, tensor->data, tensor->dtype, n);
     for (size_t i = 0; i < n; i++)
@@ -136,8 +132,7 @@ struct status rule_nonzero(struct generation *generation, const struct rule *rul
 struct status rule_rounded_divisor(struct generation *generation, const struct rule *rule)
 {
     const struct value *mode = generation_argument(generation, "rounding_mode");
-    return mode && mode->kind == VALUE_STRING ? rule_nonzero(generation, rule)
-                                              : status_ok();
+    return mode && mode->kind == VALUE_STRING ? rule_nonzero(generation, rule) : status_ok();
 }
 
 /* A shift count is below the width of what is shifted. */
@@ -181,10 +176,8 @@ static struct status read_keyed(struct keyed **out, struct generation *generatio
     for (size_t i = 0; i < n; i++) {
         const unsigned char *element = (const unsigned char *)tensor->data + i * bytes;
         (*out)[i] = (struct keyed){ 0 };
-        if (integers)
-            dtype_to_int64(&(*out)[i].integer, element, tensor->dtype, 1);
-        else
-            dtype_to_double(&(*out)[i].real, element, tensor->dtype, 1);
+        if (integers) dtype_to_int64(&(*out)[i].integer, element, tensor->dtype, 1);
+        else dtype_to_double(&(*out)[i].real, element, tensor->dtype, 1);
     }
     return status_ok();
 }
@@ -214,12 +207,10 @@ struct status rule_sorted(struct generation *generation, const struct rule *rule
         qsort(elements + i, length, sizeof *elements, compare_keyed);
     for (size_t i = 0; i < n; i++) {
         unsigned char *to = (unsigned char *)out->data + i * dtype_info(out->dtype)->bytes;
-        if (has_sorter)
-            dtype_from_int64(to, out->dtype, &elements[i].position, 1);
+        if (has_sorter) dtype_from_int64(to, out->dtype, &elements[i].position, 1);
         else if (dtype_is_integral(out->dtype))
             dtype_from_int64(to, out->dtype, &elements[i].integer, 1);
-        else
-            dtype_from_double(to, out->dtype, &elements[i].real, 1);
+        else dtype_from_double(to, out->dtype, &elements[i].real, 1);
     }
     generation_note(generation, has_sorter ? "%s: the order that sorts %s" : "%s: sorted",
                     changed->path, rule->subject);
@@ -241,8 +232,7 @@ struct status rule_class_targets(struct generation *generation, const struct rul
 
     if (!input || !source) return status_ok();
     struct tensor *target = input->value->tensor.tensor;
-    if (dtype_info(target->dtype)->kind != KIND_INTEGER)
-        return status_ok(); /* probabilities */
+    if (dtype_info(target->dtype)->kind != KIND_INTEGER) return status_ok(); /* probabilities */
     int64_t classes = rule_extent(source, source->rank > 1 ? 1 : 0);
     int64_t ignored = generation_integer(generation, "ignore_index", -100);
     int64_t lo = input->range.integer_lo, hi = input->range.integer_hi;
@@ -279,8 +269,7 @@ struct status rule_label_lists(struct generation *generation, const struct rule 
     struct input *input = rule_subject(generation, rule->subject);
     const struct tensor *source = generation_tensor(generation, rule->source);
 
-    if (input && source &&
-        dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER)
+    if (input && source && dtype_info(input->value->tensor.tensor->dtype)->kind == KIND_INTEGER)
         rule_limit_integers(generation, input, -1, rule_extent(source, -1) - 1);
     return status_ok();
 }
@@ -296,8 +285,7 @@ struct status rule_region_boxes(struct generation *generation, const struct rule
     if (!input || !images) return status_ok();
     struct tensor *tensor = input->value->tensor.tensor;
     int64_t count = rule_extent(images, 0);
-    if (!dtype_is_float(tensor->dtype) || tensor->rank != 2 || tensor->shape[1] != 5 ||
-        count < 1)
+    if (!dtype_is_float(tensor->dtype) || tensor->rank != 2 || tensor->shape[1] != 5 || count < 1)
         return status_ok();
     size_t n = tensor_elements(tensor), bytes = dtype_info(tensor->dtype)->bytes;
     struct philox draws = philox_open(input->key, STREAM_RULE);

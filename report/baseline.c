@@ -39,8 +39,7 @@ static struct status note_row(void *context, const struct verdict_row *row)
     return status_ok();
 }
 
-static struct status add_change(struct baseline *out, enum baseline_change change,
-                                const char *name)
+static struct status add_change(struct baseline *out, enum baseline_change change, const char *name)
 {
     size_t place = out->counts[change]++;
     if (place >= BASELINE_SHOWN) return status_ok();
@@ -56,11 +55,11 @@ static struct status sort_rows(struct baseline *out, const struct comparing *c, 
     const unsigned judged = failing | 1u << VERDICT_PASS | 1u << VERDICT_WARNING;
 
     for (uint32_t i = 0; i < c->names.count; i++) {
-        bool failed = c->seen[i].old & failing, fails = c->seen[i].new & failing;
+        bool failed = c->seen[i].old & failing, fails = c->seen[i].new &failing;
         if (!failed && !fails) continue;
         enum baseline_change change = BASELINE_GONE;
         if (fails) change = failed ? BASELINE_STILL : BASELINE_NEW;
-        else if (c->seen[i].new & judged) change = BASELINE_FIXED;
+        else if (c->seen[i].new &judged) change = BASELINE_FIXED;
         TRY(add_change(out, change, text_table_get(&c->names, i, NULL)));
     }
     return status_ok();

@@ -24,8 +24,7 @@ struct status ci_report(int *exit_status, const struct ci_options *options,
     bool warnings = options->fail_on && strcmp(options->fail_on, "warning") == 0;
 
     *exit_status = options->fail_on && has_failures ? 1 : 0;
-    if (options->junit)
-        TRY(junit_write(options->junit, details_path, suite, warnings));
+    if (options->junit) TRY(junit_write(options->junit, details_path, suite, warnings));
     if (!options->baseline) return status_ok();
     return compare_with_baseline(exit_status, options, details_path, warnings);
 }

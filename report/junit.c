@@ -10,9 +10,9 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/text_table.h"
 #include "results/details_file.h"
 #include "results/text_out.h"
-#include "core/text_table.h"
 #include "results/verdict_file.h"
 
 /* One call and direction. */
@@ -41,8 +41,8 @@ static size_t character_bytes(const unsigned char *text, size_t length)
     }
     if (c == 0xe0 && text[1] < 0xa0) return 0; /* overlong */
     if (c == 0xf0 && text[1] < 0x90) return 0;
-    if (c == 0xf4 && text[1] > 0x8f) return 0; /* beyond U+10FFFF */
-    if (c == 0xed && text[1] > 0x9f) return 0; /* surrogates */
+    if (c == 0xf4 && text[1] > 0x8f) return 0;                     /* beyond U+10FFFF */
+    if (c == 0xed && text[1] > 0x9f) return 0;                     /* surrogates */
     if (c == 0xef && text[1] == 0xbf && text[2] >= 0xbe) return 0; /* U+FFFE, U+FFFF */
     return n;
 }
@@ -88,8 +88,7 @@ static struct status find_case(struct junit_case **out, struct report *report,
 
     /* "Torch.add.0.forward.output.1" belongs to "Torch.add.0.forward". */
     if (row_name_split(&name, row->name))
-        key.length = name.full_name.length +
-                     strlen(name.backward ? ".backward" : ".forward");
+        key.length = name.full_name.length + strlen(name.backward ? ".backward" : ".forward");
     TRY(text_table_add(&number, NULL, &report->names, key.bytes, key.length));
     if (number >= report->capacity) {
         size_t capacity = report->capacity ? 2 * report->capacity : 1024;
@@ -178,12 +177,11 @@ static void append_report(struct text_out *out, const struct report *report, con
         skipped += strcmp(element, "skipped") == 0;
     }
     text_out_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-                           "  <testsuite name=\"");
+                         "  <testsuite name=\"");
     append_escaped(out, suite, strlen(suite));
     append_format(out, "\" tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
-                      report->names.count, failures, skipped);
-    for (uint32_t i = 0; i < report->names.count; i++)
-        append_case(out, report, i, warnings);
+                  report->names.count, failures, skipped);
+    for (uint32_t i = 0; i < report->names.count; i++) append_case(out, report, i, warnings);
     text_out_string(out, "  </testsuite>\n</testsuites>\n");
 }
 

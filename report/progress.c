@@ -6,9 +6,16 @@ void progress_start(struct progress *progress, FILE *out, bool enabled, size_t t
                     size_t earlier, size_t failing, double now_s)
 {
     *progress = (struct progress){
-        .out = out, .enabled = enabled, .terminal = isatty(fileno(out)) == 1,
-        .total = total, .earlier = earlier, .done = earlier, .failing = failing,
-        .tenth = total ? (int)(10 * earlier / total) : 10, .started_s = now_s, .drawn_s = -1,
+        .out = out,
+        .enabled = enabled,
+        .terminal = isatty(fileno(out)) == 1,
+        .total = total,
+        .earlier = earlier,
+        .done = earlier,
+        .failing = failing,
+        .tenth = total ? (int)(10 * earlier / total) : 10,
+        .started_s = now_s,
+        .drawn_s = -1,
     };
 }
 

@@ -14,7 +14,7 @@ struct progress {
     size_t total;   /* calls of the run, those of an earlier part included */
     size_t earlier; /* calls that were done before */
     size_t done, failing;
-    int tenth;      /* last one reported in a log */
+    int tenth; /* last one reported in a log */
     double started_s, drawn_s;
 };
 

@@ -31,15 +31,13 @@ static bool is_worse(const struct worst_row *a, const struct worst_row *b)
 
 static struct status add_worst(struct summary *summary, const struct row_note *note)
 {
-    struct worst_row row = { note->verdict, NULL, note->metric, note->value, note->limit,
-                             summary->rows };
-    if (summary->n_worst == SUMMARY_WORST &&
-        !is_worse(&row, &summary->worst[SUMMARY_WORST - 1]))
+    struct worst_row row = { note->verdict, NULL,        note->metric,
+                             note->value,   note->limit, summary->rows };
+    if (summary->n_worst == SUMMARY_WORST && !is_worse(&row, &summary->worst[SUMMARY_WORST - 1]))
         return status_ok();
     row.name = memory_copy_string(note->name);
     if (!row.name) return status_no_memory(0);
-    if (summary->n_worst == SUMMARY_WORST)
-        memory_release(summary->worst[--summary->n_worst].name);
+    if (summary->n_worst == SUMMARY_WORST) memory_release(summary->worst[--summary->n_worst].name);
     size_t at = summary->n_worst++;
     for (; at && is_worse(&row, &summary->worst[at - 1]); at--)
         summary->worst[at] = summary->worst[at - 1];
@@ -91,8 +89,7 @@ static enum verdict verdict_of_cell(struct csv_text cell)
     return csv_text_equal(cell, "Warning") ? VERDICT_WARNING : VERDICT_BLANK;
 }
 
-void summary_add_earlier(struct summary *summary, struct csv_text forward,
-                         struct csv_text backward)
+void summary_add_earlier(struct summary *summary, struct csv_text forward, struct csv_text backward)
 {
     summary->calls++;
     summary->earlier++;
@@ -145,8 +142,11 @@ static void print_references(FILE *out, const struct summary *summary)
     const struct reference_use *use = &summary->references;
     if (!use->components) return;
     double all = (double)use->components;
-    fprintf(out, "\nreferences%s: %zu values, %.6g %% in tensors certified to 2^-10 ulp, %.3g %% recomputed in higher "
-                 "precision\n", summary->earlier ? " (of this part of the run)" : "", use->components,
+    fprintf(out,
+            "\nreferences%s: %zu values, %.6g %% in tensors certified to 2^-10 ulp, %.3g %% "
+            "recomputed in higher "
+            "precision\n",
+            summary->earlier ? " (of this part of the run)" : "", use->components,
             100 * (double)use->certified / all, 100 * (double)use->recomputed / all);
     if (use->costly_outputs)
         fprintf(out, "  %zu outputs had more than a thousandth recomputed\n", use->costly_outputs);
@@ -161,8 +161,7 @@ static void print_text(FILE *out, const char *text)
 static void print_worst(FILE *out, const struct summary *summary)
 {
     if (!summary->n_worst) return;
-    fprintf(out, "\nworst rows%s\n",
-            summary->earlier ? " (of this part of the run)" : "");
+    fprintf(out, "\nworst rows%s\n", summary->earlier ? " (of this part of the run)" : "");
     for (size_t i = 0; i < summary->n_worst; i++) {
         const struct worst_row *row = &summary->worst[i];
         fprintf(out, "  %-7s  ", verdict_name(row->verdict));

@@ -55,8 +55,8 @@ static struct status check_columns(const struct details_file *details,
                         details->file.path, missing);
 }
 
-static struct status read_header(struct details_file *details,
-                                 const enum details_column *required, size_t count)
+static struct status read_header(struct details_file *details, const enum details_column *required,
+                                 size_t count)
 {
     struct csv_row header;
     bool more;

@@ -16,10 +16,10 @@
 struct details_file {
     struct file file;
     struct csv_reader reader;
-    size_t columns;               /* of the header */
-    size_t places[COLUMN_COUNT];  /* where a column stands in a row; SIZE_MAX when it is absent */
-    bool torn;                    /* the last row was cut and is left out */
-    uint64_t rows;                /* given out */
+    size_t columns;              /* of the header */
+    size_t places[COLUMN_COUNT]; /* where a column stands in a row; SIZE_MAX when it is absent */
+    bool torn;                   /* the last row was cut and is left out */
+    uint64_t rows;               /* given out */
 };
 #define DETAILS_FILE_NONE ((struct details_file){ .file = FILE_NONE })
 
@@ -54,7 +54,7 @@ struct row_name {
     struct csv_text full_name; /* "Torch.linalg.inv.0" */
     struct csv_text api;       /* "linalg.inv" */
     bool backward;
-    struct csv_text index;     /* "1" */
+    struct csv_text index; /* "1" */
 };
 
 /* False when the text is no row name: six or seven segments, of which the third from the end is

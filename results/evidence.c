@@ -2,10 +2,10 @@
 
 #include <string.h>
 
+#include "cli/run_options.h"
 #include "core/memory.h"
 #include "formats/json_tree.h"
 #include "results/judged_json.h"
-#include "cli/run_options.h"
 #include "results/text_out.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -24,7 +24,8 @@ static struct status add_notes(cJSON *line, const struct generate_notes *notes)
 /* A word as a POSIX shell takes it: as it is, or between single quotes. */
 static void append_word(struct text_out *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (*word && strspn(word, plain) == strlen(word)) {
         text_out_string(out, word);
         return;
@@ -50,8 +51,9 @@ static struct status add_repeat(cJSON *line, const char *repeat, const char *cal
     return status;
 }
 
-static struct status build_line(cJSON *line, const struct judged *judged, const char *repeat, const char *call,
-                                const struct generate_notes *notes, double rounding)
+static struct status build_line(cJSON *line, const struct judged *judged, const char *repeat,
+                                const char *call, const struct generate_notes *notes,
+                                double rounding)
 {
     bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) &&
               cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict));
@@ -60,16 +62,19 @@ static struct status build_line(cJSON *line, const struct judged *judged, const 
     if (!ok) return status_no_memory(0);
     if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
     TRY(judged_json_add_evidence(line, judged));
-    if (rounding >= 0 && !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
+    if (rounding >= 0 &&
+        !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
         return status_no_memory(0);
     return notes && notes->count ? add_notes(line, notes) : status_ok();
 }
 
-struct status evidence_append(struct csv_buffer *out, const struct judged *judged, const char *repeat,
-                              const char *call, const struct generate_notes *notes, double rounding)
+struct status evidence_append(struct csv_buffer *out, const struct judged *judged,
+                              const char *repeat, const char *call,
+                              const struct generate_notes *notes, double rounding)
 {
     cJSON *line = cJSON_CreateObject();
-    struct status status = line ? build_line(line, judged, repeat, call, notes, rounding) : status_no_memory(0);
+    struct status status = line ? build_line(line, judged, repeat, call, notes, rounding)
+                                : status_no_memory(0);
     char *text = status.code ? NULL : cJSON_PrintUnformatted(line);
     if (!status.code && !text) status = status_no_memory(0);
     if (!status.code) status = csv_append_bytes(out, text, strlen(text));
@@ -188,7 +193,8 @@ static void print_limits(FILE *out, const cJSON *limits)
         print_value(out, cJSON_GetObjectItem(limit, "value"));
         fprintf(out, ", limit ");
         print_value(out, cJSON_GetObjectItem(limit, "limit"));
-        fprintf(out, "%s\n", cJSON_IsTrue(cJSON_GetObjectItem(limit, "holds")) ? "" : "   <- broken");
+        fprintf(out, "%s\n",
+                cJSON_IsTrue(cJSON_GetObjectItem(limit, "holds")) ? "" : "   <- broken");
     }
 }
 
@@ -232,7 +238,8 @@ struct status evidence_print(FILE *out, const char *line, size_t length)
 {
     cJSON *json;
     TRY(json_tree_parse(&json, NULL, line, length));
-    const cJSON *name = cJSON_GetObjectItem(json, "name"), *verdict = cJSON_GetObjectItem(json, "verdict");
+    const cJSON *name = cJSON_GetObjectItem(json, "name"),
+                *verdict = cJSON_GetObjectItem(json, "verdict");
     const cJSON *message = cJSON_GetObjectItem(json, "message"), *note;
     const cJSON *rounding = cJSON_GetObjectItem(json, "error over what rounding explains");
     fprintf(out, "%s: %s\n", cJSON_IsString(name) ? name->valuestring : "",

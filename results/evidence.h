@@ -28,8 +28,9 @@
  *   rounding how much of the largest error rounding explains (error / what an honest kernel may
  *            be off by); negative when nobody asked
  */
-struct status evidence_append(struct csv_buffer *out, const struct judged *judged, const char *repeat,
-                              const char *call, const struct generate_notes *notes, double rounding);
+struct status evidence_append(struct csv_buffer *out, const struct judged *judged,
+                              const char *repeat, const char *call,
+                              const struct generate_notes *notes, double rounding);
 
 /* Lines of an evidence file from its start, read in pieces. All zeros but `file`. */
 enum { EVIDENCE_CHUNK = 65536, EVIDENCE_NAME = 1024 };

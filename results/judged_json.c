@@ -40,10 +40,7 @@ static cJSON *add_object(bool *ok, cJSON *object, const char *key)
     return added;
 }
 
-static struct status result(bool ok)
-{
-    return ok ? status_ok() : status_no_memory(0);
-}
+static struct status result(bool ok) { return ok ? status_ok() : status_no_memory(0); }
 
 struct status judged_json_add_cells(cJSON *object, const struct judged *judged)
 {

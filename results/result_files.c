@@ -62,8 +62,7 @@ static struct status make_names(struct result_files *files, const char *director
 
 /* ---- headers ---------------------------------------------------------------------------- */
 
-static struct status write_header(const struct file *file, const char *const *cells,
-                                  size_t count)
+static struct status write_header(const struct file *file, const char *const *cells, size_t count)
 {
     struct csv_buffer text = { 0 };
     struct status status = csv_append_mark(&text);
@@ -154,7 +153,8 @@ static struct status derive_names(struct result_files *files, const char *result
     if (!named || strcmp(digits + TIMESTAMP_DIGITS, ".csv"))
         return status_error(STATUS_BAD_ARGUMENT,
                             "%s: the file of -csv_path must have its first name, "
-                            "accuracy_checking_result_{14 digits}.csv", result_path);
+                            "accuracy_checking_result_{14 digits}.csv",
+                            result_path);
 
     size_t length = slash ? (size_t)(slash - result_path) : 0;
     char *directory = memory_allocate(length + 2);
@@ -293,13 +293,15 @@ static struct status cut_evidence(struct result_files *files, struct resume_note
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
                            const struct call_order *order, const struct resume_options *options)
 {
-    struct resume_scan scan = { .order = order, .retry_failed = options->retry_failed,
-                                .done = done, .visit = options->visit,
+    struct resume_scan scan = { .order = order,
+                                .retry_failed = options->retry_failed,
+                                .done = done,
+                                .visit = options->visit,
                                 .context = options->context };
     struct status status =
-        notes->no_run_file ? resume_scan_named(&scan, &files->result, &files->details)
-                           : resume_scan_ordered(&scan, &files->result, &files->details,
-                                                 &files->evidence);
+        notes->no_run_file
+            ? resume_scan_named(&scan, &files->result, &files->details)
+            : resume_scan_ordered(&scan, &files->result, &files->details, &files->evidence);
     if (!status.code) status = cut_files(files, notes, &scan);
     if (!status.code) status = cut_evidence(files, notes, &scan);
     notes->kept = scan.kept;
@@ -308,9 +310,8 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
     return status;
 }
 
-struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
-                                  bool *done, const char *result_path,
-                                  const struct run_record *record,
+struct status result_files_resume(struct result_files *out, struct resume_notes *notes, bool *done,
+                                  const char *result_path, const struct run_record *record,
                                   const struct call_order *order,
                                   const struct resume_options *options)
 {
@@ -330,8 +331,7 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
 /* ---- rows ------------------------------------------------------------------------------- */
 
 struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
-                                  const struct csv_buffer *details,
-                                  const struct csv_buffer *result)
+                                  const struct csv_buffer *details, const struct csv_buffer *result)
 {
     TRY(file_write_all(&files->evidence, evidence->data, evidence->length));
     TRY(file_write_all(&files->details, details->data, details->length));

@@ -36,15 +36,15 @@ struct result_files {
     struct file result, details, evidence;
     struct file replaced; /* the result file before it was rewritten: its lock is kept too */
 };
-#define RESULT_FILES_NONE                                                                   \
-    ((struct result_files){ .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE,         \
-                            .replaced = FILE_NONE })
+#define RESULT_FILES_NONE   \
+    ((struct result_files){ \
+        .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE, .replaced = FILE_NONE })
 
 /* What a resumed run found done. Texts of cells are lower-case verdicts as in the file. */
 struct resume_notes {
-    bool no_run_file;  /* a file of another tool: only the names of its rows are known */
-    size_t kept;       /* calls that stay as they are */
-    size_t cut_bytes;  /* of both files together */
+    bool no_run_file; /* a file of another tool: only the names of its rows are known */
+    size_t kept;      /* calls that stay as they are */
+    size_t cut_bytes; /* of both files together */
     bool details_were_missing;
 };
 
@@ -54,7 +54,7 @@ typedef void resume_visitor(void *context, size_t index, struct csv_text forward
 
 struct resume_options {
     bool trust_files;
-    bool retry_failed; /* go on from the first call whose device crashed or hung */
+    bool retry_failed;     /* go on from the first call whose device crashed or hung */
     resume_visitor *visit; /* or NULL */
     void *context;
 };
@@ -71,9 +71,8 @@ struct status result_files_create(struct result_files *out, const char *director
  *   errors  STATUS_BAD_ARGUMENT: the file name is not that of a result file, another process
  *           writes these files; STATUS_BAD_INPUT: a run that differs (names what), not such a file
  */
-struct status result_files_resume(struct result_files *out, struct resume_notes *notes,
-                                  bool *done, const char *result_path,
-                                  const struct run_record *record,
+struct status result_files_resume(struct result_files *out, struct resume_notes *notes, bool *done,
+                                  const char *result_path, const struct run_record *record,
                                   const struct call_order *order,
                                   const struct resume_options *options);
 

@@ -140,8 +140,7 @@ static struct status pass_group(bool *whole, struct group_end *end, struct row_s
         end->details = details->row.end;
         rows++;
         failed += retry_failed && is_device_failure(&details->row);
-        if (agrees)
-            TRY(pass_evidence(&agrees, &end->evidence, evidence, details->row.cells[0]));
+        if (agrees) TRY(pass_evidence(&agrees, &end->evidence, evidence, details->row.cells[0]));
         TRY(source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
@@ -175,8 +174,7 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
         TRY(keep(&scan->result, scan->result.items[0].end, result->row.end));
         scan->done[i] = true;
         scan->kept++;
-        if (scan->visit)
-            scan->visit(scan->context, i, result->row.cells[1], result->row.cells[2]);
+        if (scan->visit) scan->visit(scan->context, i, result->row.cells[1], result->row.cells[2]);
         TRY(source_next(result));
     }
     return status_ok();
@@ -204,8 +202,7 @@ static size_t name_hash(const struct name_index *index, const char *bytes, size_
     return (size_t)(hash ^ hash >> 32);
 }
 
-static bool name_find(size_t *out, const struct name_index *index, const char *bytes,
-                      size_t length)
+static bool name_find(size_t *out, const struct name_index *index, const char *bytes, size_t length)
 {
     for (size_t at = name_hash(index, bytes, length) & index->mask; index->slots[at];
          at = (at + 1) & index->mask) {
@@ -255,8 +252,7 @@ enum { HAS_RESULT = 1, HAS_DETAILS = 2, IS_SUSPECT = 4 };
 static bool is_trusted(const struct resume_scan *scan, const unsigned char *marks, size_t i)
 {
     bool dropout = strstr(call_order_name(scan->order, i), "dropout") != NULL;
-    return marks[i] & HAS_RESULT && !(marks[i] & IS_SUSPECT) &&
-           (marks[i] & HAS_DETAILS || dropout);
+    return marks[i] & HAS_RESULT && !(marks[i] & IS_SUSPECT) && (marks[i] & HAS_DETAILS || dropout);
 }
 
 static struct status mark_result_rows(unsigned char *marks, const struct name_index *index,
@@ -282,7 +278,7 @@ static struct status mark_details_rows(unsigned char *marks, const struct name_i
                                        struct row_source *details)
 {
     size_t call;
-    for (; details->more; ) {
+    for (; details->more;) {
         if (!details->row.torn && find_owner(&call, index, details->row.cells[0]))
             marks[call] |= HAS_DETAILS;
         TRY(source_next(details));

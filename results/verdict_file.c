@@ -11,8 +11,7 @@ struct places {
 };
 
 /* Where the columns stand. A comparison's own verdict comes before a Status. */
-static struct status find_places(struct places *out, const struct csv_row *header,
-                                 const char *path)
+static struct status find_places(struct places *out, const struct csv_row *header, const char *path)
 {
     out->columns = header->count;
     out->name = details_find_column(header, details_headers[COLUMN_NAME]);
@@ -23,7 +22,8 @@ static struct status find_places(struct places *out, const struct csv_row *heade
     if (out->name == SIZE_MAX || out->verdict == SIZE_MAX)
         return status_error(STATUS_BAD_INPUT,
                             "%s is no details file: it lacks the column 'API Name' or a column "
-                            "'Status' or '比对结果'", path);
+                            "'Status' or '比对结果'",
+                            path);
     return status_ok();
 }
 

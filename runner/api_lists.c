@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/nearest_name.h"
 #include "bench/bench.h"
+#include "cli/options.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/nearest_name.h"
 #include "formats/json_tree.h"
-#include "cli/options.h"
 
 struct api_lists api_lists_default(void)
 {
@@ -70,14 +70,12 @@ static struct status no_text_list(const struct config_place *place, const char *
                         place->section, key);
 }
 
-static struct status check_name(const struct config_place *place, const char *key,
-                                const char *name)
+static struct status check_name(const struct config_place *place, const char *key, const char *name)
 {
     if (in_list(name, place->names, place->n_names)) return status_ok();
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "%s: %s.%s has '%s', which is no API; the nearest is '%s'", place->file,
-                        place->section, key, name,
-                        nearest_name(name, place->names, place->n_names));
+    return status_error(
+        STATUS_BAD_ARGUMENT, "%s: %s.%s has '%s', which is no API; the nearest is '%s'",
+        place->file, place->section, key, name, nearest_name(name, place->names, place->n_names));
 }
 
 static struct status read_names(const char ***names, size_t *count,
@@ -113,8 +111,8 @@ static struct status read_black(struct api_lists *lists, const struct config_pla
     return read_names(&lists->black, &lists->n_black, place, item);
 }
 
-static struct status read_error_data_path(struct api_lists *lists,
-                                          const struct config_place *place, const cJSON *item)
+static struct status read_error_data_path(struct api_lists *lists, const struct config_place *place,
+                                          const cJSON *item)
 {
     struct file directory = FILE_NONE;
     if (!cJSON_IsString(item))
@@ -157,7 +155,8 @@ static struct status read_is_online(struct api_lists *lists, const struct config
     if (!cJSON_IsTrue(item)) return status_ok();
     return status_error(STATUS_BAD_ARGUMENT,
                         "%s: %s.is_online is true; the online pre-check is not part of this "
-                        "command, remove the key to check a dump", place->file, place->section);
+                        "command, remove the key to check a dump",
+                        place->file, place->section);
 }
 
 static const struct {
@@ -219,7 +218,8 @@ static struct status read_section(struct api_lists *lists, struct config_place *
     if (!cJSON_IsObject(section))
         return status_error(STATUS_BAD_ARGUMENT,
                             "%s has no object \"run_ut\" (or \"acc_check\") with white_list, "
-                            "black_list, error_data_path or precision", place->file);
+                            "black_list, error_data_path or precision",
+                            place->file);
     TRY(collect_names(place));
     const cJSON *item;
     cJSON_ArrayForEach(item, section) TRY(read_key(lists, place, item));
@@ -239,7 +239,8 @@ struct status api_lists_read(struct api_lists *out, struct arena *arena, const c
     cJSON *root;
     struct status status = json_tree_parse(&root, &fault, text, bytes);
     if (status.code == STATUS_BAD_INPUT)
-        status = status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: this is not JSON", path, fault.line, fault.column);
+        status = status_error(STATUS_BAD_INPUT, "%s:%zu:%zu: this is not JSON", path, fault.line,
+                              fault.column);
     if (!status.code) status = read_section(&lists, &place, root);
     cJSON_Delete(root);
     memory_release(text);

@@ -8,9 +8,9 @@
 #include "bench/bench.h"
 #include "core/checked.h"
 #include "core/memory.h"
+#include "results/evidence.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
-#include "results/evidence.h"
 #include "runner/precision.h"
 
 /* A call on its way. Everything but the outcome lives in the worker's arena. */
@@ -26,8 +26,8 @@ struct check {
     struct bench_output *gradients; /* of the reference, when there were any */
     size_t n_gradients;
     struct case_outcome *out;
-    size_t rows[2];           /* forward and backward rows so far */
-    char *first_message[2];   /* of the first row of each direction, for the result row */
+    size_t rows[2];         /* forward and backward rows so far */
+    char *first_message[2]; /* of the first row of each direction, for the result row */
     double rounding; /* of the row being added: its error over what rounding explains, or -1 */
     bool holds_slot, stopped;
     bool unsaved; /* the tensors of this call could not be written */
@@ -61,9 +61,12 @@ static struct status add_note(struct case_outcome *out, const struct judged *jud
     char *text = memory_copy_string(judged->cells[skip ? COLUMN_MESSAGE : COLUMN_NAME]);
     if (!text) return status_no_memory(0);
     out->notes[out->n_notes++] = (struct row_note){
-        .verdict = judged->verdict, .name = skip ? NULL : text, .message = skip ? text : NULL,
+        .verdict = judged->verdict,
+        .name = skip ? NULL : text,
+        .message = skip ? text : NULL,
         .metric = judged->deciding_metric ? judged->deciding_metric : "",
-        .value = judged->deciding_value, .limit = judged->deciding_limit,
+        .value = judged->deciding_value,
+        .limit = judged->deciding_limit,
     };
     return status_ok();
 }
@@ -234,8 +237,7 @@ static struct status run_device(struct check *k)
     struct device *device = k->worker->device;
     bool waits = device->class->external;
     if (waits) return_slot(k);
-    struct status status =
-        device->class->run(device, &k->got, k->arena, &k->c, k->c.has_backward);
+    struct status status = device->class->run(device, &k->got, k->arena, &k->c, k->c.has_backward);
     if (waits) take_slot(k);
     (void)environment_restore_arithmetic();
     return status;
@@ -309,8 +311,12 @@ static struct status save_error_data(struct check *k)
         k->out->backward != VERDICT_ERROR && k->out->backward != VERDICT_WARNING)
         return status_ok();
     const struct error_tensors tensors = {
-        .c = &k->c, .bench = k->bench, .got = &k->got,
-        .gradients = k->gradients, .n_gradients = k->n_gradients, .precision = &k->precision,
+        .c = &k->c,
+        .bench = k->bench,
+        .got = &k->got,
+        .gradients = k->gradients,
+        .n_gradients = k->n_gradients,
+        .precision = &k->precision,
     };
     struct status status = error_data_save(k->setup->error_data, k->arena, &tensors);
     k->unsaved = status.code && status.code != STATUS_NO_MEMORY;
@@ -358,7 +364,8 @@ static struct status too_large(size_t bytes)
 {
     return status_error(STATUS_SKIP,
                         "This call needs %zu bytes of memory, which is more than the budget: give "
-                        "it with --memory. SKIP.", bytes);
+                        "it with --memory. SKIP.",
+                        bytes);
 }
 
 /* Run the call within `bytes` of memory. */
@@ -405,8 +412,8 @@ static struct status add_failure_rows(struct check *k, const struct status *fail
 {
     clear_rows(k);
     bool device = failure->code == STATUS_DEVICE;
-    k->out->internal_error =
-        failure->code == STATUS_INTERNAL || failure->code == STATUS_BAD_ARGUMENT;
+    k->out->internal_error = failure->code == STATUS_INTERNAL ||
+                             failure->code == STATUS_BAD_ARGUMENT;
     TRY(add_plain_row(k, false, device ? VERDICT_ERROR : VERDICT_SKIP, failure->text));
     if (device && k->c.has_backward)
         TRY(add_plain_row(k, true, VERDICT_SKIP, "The device failed in the forward."));
@@ -450,8 +457,10 @@ static struct status check_admitted(struct check *k, size_t position)
     forget_case(k);
     k->arena->limit_bytes = 0;
     TRY(read_call(k, position));
-    return status_error(STATUS_SKIP, "%s for this call, which had the whole budget: give more with "
-                        "--memory. SKIP.", status.text);
+    return status_error(STATUS_SKIP,
+                        "%s for this call, which had the whole budget: give more with "
+                        "--memory. SKIP.",
+                        status.text);
 }
 
 /* From the dump to the rows, whatever happens to the call. A dump that cannot be read is no
@@ -477,7 +486,10 @@ static struct status check_position(struct check *k, size_t position)
 bool case_check(struct case_outcome *out, struct check_worker *worker, size_t position)
 {
     struct check k = {
-        .setup = worker->setup, .worker = worker, .arena = &worker->arena, .out = out,
+        .setup = worker->setup,
+        .worker = worker,
+        .arena = &worker->arena,
+        .out = out,
         .rounding = -1,
     };
     case_outcome_clear(out);

@@ -50,8 +50,8 @@ struct check_worker {
 /* A row that the summary may show: everything but a pass. */
 struct row_note {
     enum verdict verdict;
-    char *name;    /* of the row; NULL for SKIP */
-    char *message; /* of a SKIP row; NULL otherwise */
+    char *name;         /* of the row; NULL for SKIP */
+    char *message;      /* of a SKIP row; NULL otherwise */
     const char *metric; /* what decided, a constant; "" when a message says it all */
     double value, limit;
 };

@@ -78,8 +78,8 @@ struct status workers_start(struct workers *out, struct check_worker *workers, s
         pthread_mutex_lock(&out->mutex);
         out->running++;
         pthread_mutex_unlock(&out->mutex);
-        int error = pthread_create(&out->threads[out->n_threads], NULL, work,
-                                   &workers[out->n_threads]);
+        int error =
+            pthread_create(&out->threads[out->n_threads], NULL, work, &workers[out->n_threads]);
         if (!error) continue;
         pthread_mutex_lock(&out->mutex);
         out->running--;

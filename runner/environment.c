@@ -45,10 +45,7 @@ void environment_prepare(char *const *arguments)
     openblas_set_num_threads(1);
 }
 
-const char *environment_blas_core(void)
-{
-    return openblas_get_corename();
-}
+const char *environment_blas_core(void) { return openblas_get_corename(); }
 
 bool environment_restore_arithmetic(void)
 {

@@ -15,16 +15,14 @@ enum { STEM_BYTES = 160 };
  * the whole name keeps two of them apart. */
 static const char *file_stem(struct arena *arena, const char *name)
 {
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     size_t length = strlen(name), most = length < STEM_BYTES ? length : STEM_BYTES;
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
     if (length <= STEM_BYTES && strspn(name, plain) == length && name[0] != '.') return name;
     char *stem = arena_copy_bytes(arena, name, most);
     if (!stem) return NULL;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
     for (size_t i = 0; i < most; i++)
         if (!strchr(plain, stem[i]) || (!i && stem[i] == '.')) stem[i] = '_';
     return arena_format(arena, "%s~%016llx", stem, (unsigned long long)hash);
@@ -68,18 +66,15 @@ static struct status save_reference(struct series *series, const struct referenc
     size_t elements;
     TRY(tensor_create(&tensor, series->arena, dtype, reference->rank, reference->shape));
     elements = tensor_elements(&tensor);
-    if (reference->integer)
-        dtype_from_int64(tensor.data, dtype, reference->integer, elements);
-    else
-        dtype_from_double(tensor.data, dtype, reference->hi, elements);
+    if (reference->integer) dtype_from_int64(tensor.data, dtype, reference->integer, elements);
+    else dtype_from_double(tensor.data, dtype, reference->hi, elements);
     return save_leaf(series, &tensor);
 }
 
 static struct status save_bench_output(struct series *series, const struct bench_output *output,
                                        enum dtype dtype)
 {
-    if (output->kind == BENCH_OUTPUT_TENSOR)
-        TRY(save_reference(series, &output->reference, dtype));
+    if (output->kind == BENCH_OUTPUT_TENSOR) TRY(save_reference(series, &output->reference, dtype));
     series->leaves++;
     return status_ok();
 }
@@ -123,7 +118,8 @@ static struct status save_backward(struct series series, const struct error_tens
 struct status error_data_save(const struct error_data *data, struct arena *arena,
                               const struct error_tensors *tensors)
 {
-    struct series series = { data->directory, file_stem(arena, tensors->c->full_name), "", arena, 0 };
+    struct series series = { data->directory, file_stem(arena, tensors->c->full_name), "", arena,
+                             0 };
     if (!series.name) return status_no_memory(0);
     TRY(file_make_directories(data->directory));
     TRY(save_forward(series, tensors));

@@ -73,7 +73,8 @@ uint64_t memory_available_bytes(void)
     if (file) {
         while (fgets(line, sizeof line, file))
             /* NOLINTNEXTLINE(cert-err34-c): the kernel's own digits */
-            if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) available = kilobytes * 1024;
+            if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1)
+                available = kilobytes * 1024;
         fclose(file);
     }
     /* A container often has less than the machine (control groups, version 2). */

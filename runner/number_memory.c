@@ -37,10 +37,7 @@ static void *insist(void *block, size_t bytes)
     }
 }
 
-static void *allocate(size_t bytes)
-{
-    return insist(NULL, bytes);
-}
+static void *allocate(size_t bytes) { return insist(NULL, bytes); }
 
 static void *allocate_zeroed(size_t count, size_t bytes)
 {

@@ -24,8 +24,9 @@ static bool survey_tensor(struct value *tensor, void *context)
 }
 
 /* APIs whose result dtype is their very purpose, so that raising the inputs does not raise it. */
-static const char *const casting_apis[] = { "half", "float", "bfloat16", "double", "type",
-                                            "type_as" };
+static const char *const casting_apis[] = {
+    "half", "float", "bfloat16", "double", "type", "type_as"
+};
 
 static bool is_listed(const char *api, const char *const *list, size_t count)
 {
@@ -60,8 +61,8 @@ struct bench_precision precision_of_case(const struct api_case *c)
     if (IS_LISTED(c->api, narrow_convolutions) && precision.raised == DT_F64)
         precision.raised = DT_F32;
     if (!strcmp(c->api, "type_as")) precision.raised = DT_NONE;
-    precision.explicit_dtype =
-        IS_LISTED(c->api, casting_apis) || names_dtype(&c->args) || names_dtype(&c->kwargs);
+    precision.explicit_dtype = IS_LISTED(c->api, casting_apis) || names_dtype(&c->args) ||
+                               names_dtype(&c->kwargs);
     return precision;
 }
 

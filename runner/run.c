@@ -9,23 +9,23 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/run_options.h"
 #include "core/memory.h"
-#include "runner/check.h"
 #include "report/ci_reports.h"
-#include "runner/environment.h"
-#include "runner/error_data.h"
-#include "results/evidence.h"
-#include "runner/interrupts.h"
 #include "report/progress.h"
+#include "report/summary.h"
+#include "results/evidence.h"
 #include "results/result_files.h"
 #include "results/resume.h"
-#include "cli/run_options.h"
-#include "report/summary.h"
+#include "runner/check.h"
 #include "runner/check_threads.h"
+#include "runner/environment.h"
+#include "runner/error_data.h"
+#include "runner/interrupts.h"
 
 enum {
-    POLL_MS = 200,          /* how often the progress line is looked after */
-    GRACE_MS = 1000,        /* how long an interrupted run waits for calls in work */
+    POLL_MS = 200,               /* how often the progress line is looked after */
+    GRACE_MS = 1000,             /* how long an interrupted run waits for calls in work */
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
     SMALLEST_ARENA_KEEP = 1 << 20,
     LARGEST_ARENA_KEEP_GB = 4,
@@ -81,8 +81,8 @@ static struct status order_calls(struct run *run)
     struct call_order *order = &run->order;
     order->dump = run->dump;
     order->positions = memory_allocate(count * sizeof *order->positions);
-    struct status status =
-        keep && order->positions ? status_ok() : status_no_memory(count * sizeof(size_t));
+    struct status status = keep && order->positions ? status_ok()
+                                                    : status_no_memory(count * sizeof(size_t));
     if (!status.code && run->options->filter_api) status = dump_filter(keep, run->dump);
     for (size_t i = 0; !status.code && i < count; i++)
         if (!run->options->filter_api || keep[i]) order->positions[order->count++] = i;
@@ -96,8 +96,7 @@ static struct status digest_file(uint64_t *digest, const char *path, bool trust_
     size_t bytes;
     TRY(file_read_text(&text, &bytes, path, trust_files));
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < bytes; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
     memory_release(text);
     *digest = hash;
     return status_ok();
@@ -167,8 +166,7 @@ static struct status open_devices(struct run *run)
 {
     const struct run_options *o = run->options;
     const struct device_class *class = device_find(o->backend);
-    if (!class)
-        return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", o->backend);
+    if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", o->backend);
     size_t wanted = worker_count(run, class);
     run->workers = memory_allocate_zeroed(wanted, sizeof *run->workers);
     if (!run->workers) return status_no_memory(wanted * sizeof *run->workers);
@@ -260,9 +258,10 @@ static struct status resume_files(struct run *run)
     const struct run_options *o = run->options;
     const struct resume_options options = { .trust_files = o->trust_files,
                                             .retry_failed = o->retry_crashed,
-                                            .visit = count_earlier, .context = run };
-    TRY(result_files_resume(&run->files, &run->resumed, run->done, o->result_csv_path,
-                            &run->record, &run->order, &options));
+                                            .visit = count_earlier,
+                                            .context = run };
+    TRY(result_files_resume(&run->files, &run->resumed, run->done, o->result_csv_path, &run->record,
+                            &run->order, &options));
     if (run->resumed.no_run_file)
         fprintf(stderr,
                 "probe-ut: warning: there is no %s, so nothing tells whether these files are of "
@@ -331,8 +330,8 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
     if (outcome->fatal.code) return outcome->fatal;
     TRY(result_files_append(&run->files, &outcome->evidence, &outcome->details, &outcome->result));
     TRY(summary_add(&run->summary, outcome));
-    progress_count(&run->progress, outcome->forward == VERDICT_ERROR ||
-                                       outcome->backward == VERDICT_ERROR);
+    progress_count(&run->progress,
+                   outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
     if (run->timings.fd < 0) return status_ok();
     size_t call = run->pending[run->threads->committed];
     return write_timings(run, outcome, dump_name(run->dump, call));
@@ -350,8 +349,8 @@ static struct status ended_early(const struct run *run, enum status_code code, c
 {
     return status_error(code,
                         "%s, with %zu of %zu calls done; to go on, give the same options and "
-                        "-csv_path %s", why, run->summary.calls, run->order.count,
-                        run->files.result_path);
+                        "-csv_path %s",
+                        why, run->summary.calls, run->order.count, run->files.result_path);
 }
 
 /* Rows in order as they come, until all are there. */
@@ -402,10 +401,9 @@ static struct status check_all(struct run *run)
 
     TRY(interrupts_open(&run->interrupts));
     run->has_interrupts = true;
-    progress_start(&run->progress, stderr, !run->options->no_progress, run->order.count,
-                   run->summary.earlier,
-                   run->summary.counts[0][VERDICT_ERROR] + run->summary.counts[1][VERDICT_ERROR],
-                   now_s());
+    progress_start(
+        &run->progress, stderr, !run->options->no_progress, run->order.count, run->summary.earlier,
+        run->summary.counts[0][VERDICT_ERROR] + run->summary.counts[1][VERDICT_ERROR], now_s());
     run->synced_s = now_s();
     TRY(workers_start(run->threads, run->workers, n, run->pending, run->n_pending));
     struct status status = commit_all(run);
@@ -439,9 +437,9 @@ static void report(const struct run *run)
     summary_print(stdout, &run->summary, wants_color(run->options));
     print_files(run);
     printf("\n%zu calls in %.2f s (%.0f a second), backend %s, profile %s, %zu threads, BLAS "
-           "core %s\n", here, elapsed, elapsed > 0 ? (double)here / elapsed : 0,
-           run->options->backend, profile_name(run->profile), run->n_workers,
-           environment_blas_core());
+           "core %s\n",
+           here, elapsed, elapsed > 0 ? (double)here / elapsed : 0, run->options->backend,
+           profile_name(run->profile), run->n_workers, environment_blas_core());
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -460,8 +458,10 @@ static struct status report_to_ci(int *exit_status, const struct run *run)
 {
     const struct run_options *options = run->options;
     bool warnings = options->fail_on && !strcmp(options->fail_on, "warning");
-    struct ci_options ci = { .junit = options->junit, .baseline = options->baseline,
-                             .fail_on = options->fail_on, .trust_files = options->trust_files };
+    struct ci_options ci = { .junit = options->junit,
+                             .baseline = options->baseline,
+                             .fail_on = options->fail_on,
+                             .trust_files = options->trust_files };
     return ci_report(exit_status, &ci, run->files.details_path, "probe-ut run_ut",
                      summary_has_failures(&run->summary, warnings));
 }
@@ -475,7 +475,8 @@ static struct status run_finish(int *exit_status, struct run *run)
     if (run->summary.internal_errors)
         return status_error(STATUS_INTERNAL,
                             "%zu calls met an internal error, which is a fault of this program; "
-                            "their rows are SKIP and name it", run->summary.internal_errors);
+                            "their rows are SKIP and name it",
+                            run->summary.internal_errors);
     return status_ok();
 }
 
@@ -507,8 +508,9 @@ static void run_close(struct run *run)
 
 struct status run_checks(int *exit_status, const void *options)
 {
-    struct run run = { .options = options, .files = RESULT_FILES_NONE, .timings = FILE_NONE,
-                       .started_s = now_s() };
+    struct run run = {
+        .options = options, .files = RESULT_FILES_NONE, .timings = FILE_NONE, .started_s = now_s()
+    };
     struct status status = run_open(&run);
     if (!status.code) status = check_all(&run);
     if (!status.code) status = run_finish(exit_status, &run);

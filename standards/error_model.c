@@ -11,7 +11,7 @@ struct model {
     size_t bytes;
     const struct reference *want;
     struct model_fallback fallback;
-    double scale_ulp;          /* compute unit at the largest value of the tensor */
+    double scale_ulp; /* compute unit at the largest value of the tensor */
     bool saturates;
     double largest;
 };
@@ -38,10 +38,7 @@ struct allowance {
 };
 
 /* Kernels for 16- and 8-bit outputs compute in float32. */
-static enum dtype compute_dtype(enum dtype dtype)
-{
-    return dtype == DT_F64 ? DT_F64 : DT_F32;
-}
+static enum dtype compute_dtype(enum dtype dtype) { return dtype == DT_F64 ? DT_F64 : DT_F32; }
 
 static struct allowance allowance_at(const struct model *model, size_t i)
 {
@@ -92,8 +89,7 @@ static bool is_overflow(const struct model *model, double want, double got)
 }
 
 /* Is `got` a rounding of some number within `reach` of want + rest? */
-static bool is_within(const struct model *model, double want, double rest, double got,
-                      double reach)
+static bool is_within(const struct model *model, double want, double rest, double got, double reach)
 {
     /* A float64 interval is finer than a double: there the distance decides. */
     if (model->dtype == DT_F64 && reach > 0)
@@ -162,9 +158,9 @@ static bool measure_element(struct model_findings *out, struct sums *sums,
 
     dtype_to_double(&got, model->got + i * model->bytes, model->dtype, 1);
     if (isnan(want) || isinf(want)) {
-        bool same = isnan(want) ? isnan(got)
-                                : got == want ||
-                                      (model->saturates && is_overflow(model, want, got));
+        bool same = isnan(want)
+                        ? isnan(got)
+                        : got == want || (model->saturates && is_overflow(model, want, got));
         if (same) return false;
         out->beyond++;
         out->kinds++;
@@ -200,8 +196,8 @@ static double largest_magnitude(const struct reference *want)
     return largest;
 }
 
-static void measure_all(struct model_findings *out, const struct model *model,
-                        size_t *uncertain, size_t capacity, size_t *uncertain_count)
+static void measure_all(struct model_findings *out, const struct model *model, size_t *uncertain,
+                        size_t capacity, size_t *uncertain_count)
 {
     struct sums sums = { 0 };
 

@@ -29,8 +29,8 @@ struct model_outlier {
 
 struct model_findings {
     size_t n;
-    uint64_t beyond;    /* elements outside their interval, mismatched kinds of values included */
-    uint64_t kinds;     /* of those: NaN or infinity on one side only, or of the wrong sign */
+    uint64_t beyond; /* elements outside their interval, mismatched kinds of values included */
+    uint64_t kinds;  /* of those: NaN or infinity on one side only, or of the wrong sign */
     struct model_outlier worst; /* by quotient; of all elements, beyond or not */
 
     uint64_t statistical; /* elements with a model that is not exact; the rest is about these */

@@ -38,21 +38,17 @@ const char *const details_headers[COLUMN_COUNT] = {
 };
 
 static const char *const verdict_names[] = {
-    [VERDICT_BLANK] = " ",         [VERDICT_PASS] = "pass", [VERDICT_WARNING] = "warning",
+    [VERDICT_BLANK] = " ",     [VERDICT_PASS] = "pass", [VERDICT_WARNING] = "warning",
     [VERDICT_ERROR] = "error", [VERDICT_SKIP] = "SKIP",
 };
 
-const char *verdict_name(enum verdict verdict)
-{
-    return verdict_names[verdict];
-}
+const char *verdict_name(enum verdict verdict) { return verdict_names[verdict]; }
 
 enum verdict verdict_combine(const enum verdict *rows, size_t count)
 {
     size_t seen[VERDICT_SKIP + 1] = { 0 };
 
-    for (size_t i = 0; i < count; i++)
-        seen[rows[i]]++;
+    for (size_t i = 0; i < count; i++) seen[rows[i]]++;
     if (seen[VERDICT_ERROR]) return VERDICT_ERROR;
     if (seen[VERDICT_WARNING]) return VERDICT_WARNING;
     if (seen[VERDICT_PASS]) return VERDICT_PASS;
@@ -131,8 +127,7 @@ static void row_open(struct row *row, struct judged *out, struct arena *arena,
 {
     *row = (struct row){ .out = out, .arena = arena, .request = request };
     *out = (struct judged){ .standard = "", .deciding_metric = "" };
-    for (int column = 0; column < COLUMN_COUNT; column++)
-        out->cells[column] = " ";
+    for (int column = 0; column < COLUMN_COUNT; column++) out->cells[column] = " ";
     char *name = arena_format(arena, "%s.%s.output.%zu", request->c->full_name,
                               request->backward ? "backward" : "forward", request->index);
     if (name) out->cells[COLUMN_NAME] = name;
@@ -154,8 +149,8 @@ static struct status row_close_with(struct row *row, enum verdict verdict, const
 }
 
 struct status judge_without_comparison(struct judged *out, struct arena *arena,
-                                       const struct judge_request *request,
-                                       enum verdict verdict, const char *message)
+                                       const struct judge_request *request, enum verdict verdict,
+                                       const char *message)
 {
     struct row row;
     row_open(&row, out, arena, request);
@@ -272,8 +267,7 @@ static void say_cosine(struct row *row, const struct metrics *metrics)
 
     if (kind == COSINE_BOTH_ZERO && metrics->agreed == metrics->n)
         row_say(row, "All the data in device and bench outputs are equal infinities or NaN.\n");
-    else
-        row_say(row, "%s\n", sentences[kind]);
+    else row_say(row, "%s\n", sentences[kind]);
     if (kind == COSINE_VALUE) row_put_fixed(row, COLUMN_COSINE, metrics->peer.cosine);
     if (kind == COSINE_NAN) row_put(row, COLUMN_COSINE, "nan");
 }
@@ -293,17 +287,23 @@ static enum verdict half_precision_chain(struct row *row, const struct peer_metr
     double coarse = row_limit(row, LIMIT_HUNDREDTH), fine = row_limit(row, LIMIT_THOUSANDTH);
 
     if (!share_holds(row, COLUMN_HUNDREDTH, "hundredth", m->within_hundredth, coarse)) {
-        row_say(row, "Relative error is greater than %g, consider as error, skip other check "
-                     "and set to SPACE.\n", coarse);
+        row_say(row,
+                "Relative error is greater than %g, consider as error, skip other check "
+                "and set to SPACE.\n",
+                coarse);
         return VERDICT_ERROR;
     }
     if (!share_holds(row, COLUMN_THOUSANDTH, "thousandth", m->within_thousandth, fine)) {
-        row_say(row, "Relative error is greater than %g, consider as warning, skip other check "
-                     "and set to SPACE.\n", fine);
+        row_say(row,
+                "Relative error is greater than %g, consider as warning, skip other check "
+                "and set to SPACE.\n",
+                fine);
         return VERDICT_WARNING;
     }
-    row_say(row, "Relative error is less than %g, consider as pass, skip other check and set "
-                 "to SPACE.\n", fine);
+    row_say(row,
+            "Relative error is less than %g, consider as pass, skip other check and set "
+            "to SPACE.\n",
+            fine);
     return VERDICT_PASS;
 }
 
@@ -311,17 +311,21 @@ static enum verdict half_precision_chain(struct row *row, const struct peer_metr
 static enum verdict full_precision_chain(struct row *row, const struct peer_metrics *m)
 {
     double coarse = row_limit(row, LIMIT_THOUSANDTH), fine = row_limit(row, LIMIT_TEN_THOUSANDTH);
-    bool fine_holds = share_holds(row, COLUMN_TEN_THOUSANDTH, "ten_thousandth",
-                                  m->within_ten_thousandth, fine);
+    bool fine_holds =
+        share_holds(row, COLUMN_TEN_THOUSANDTH, "ten_thousandth", m->within_ten_thousandth, fine);
 
     if (!share_holds(row, COLUMN_THOUSANDTH, "thousandth", m->within_thousandth, coarse)) {
-        row_say(row, "Relative error is greater than %g, consider as error, skip other check "
-                     "and set to SPACE.\n", coarse);
+        row_say(row,
+                "Relative error is greater than %g, consider as error, skip other check "
+                "and set to SPACE.\n",
+                coarse);
         return VERDICT_ERROR;
     }
     if (!fine_holds) {
-        row_say(row, "Relative error is greater than %g, consider as warning, skip other check "
-                     "and set to SPACE.\n", fine);
+        row_say(row,
+                "Relative error is greater than %g, consider as warning, skip other check "
+                "and set to SPACE.\n",
+                fine);
         return VERDICT_WARNING;
     }
     row_say(row, "Relative error is less than %g, consider as pass.\n", fine);
@@ -336,8 +340,10 @@ static enum verdict float8_chain(struct row *row, const struct peer_metrics *m)
     bool holds = m->ulp_proportion <= limit;
 
     row_note(row, "ulp_proportion", m->ulp_proportion, limit, holds);
-    row_say(row, holds ? "ULP proportion is within %g, consider as pass.\n"
-                       : "ULP proportion is greater than %g, consider as error.\n", limit);
+    row_say(row,
+            holds ? "ULP proportion is within %g, consider as pass.\n"
+                  : "ULP proportion is greater than %g, consider as error.\n",
+            limit);
     return holds ? VERDICT_PASS : VERDICT_ERROR;
 }
 
@@ -349,15 +355,19 @@ static enum verdict run_chain(struct row *row, const struct metrics *metrics)
 
     say_cosine(row, metrics);
     if (!cosine_holds(row, m)) {
-        row_say(row, "Cosine similarity is less than %g, consider as error, skip other check "
-                     "and set to SPACE.\n", cosine_limit);
+        row_say(row,
+                "Cosine similarity is less than %g, consider as error, skip other check "
+                "and set to SPACE.\n",
+                cosine_limit);
         return VERDICT_ERROR;
     }
     row_put_typed(row, COLUMN_MAX_ABS_ERROR, m->max_abs_error, row->work);
     if (m->max_abs_error < abs_limit) {
         row_note(row, "max_abs_error", m->max_abs_error, abs_limit, true);
-        row_say(row, "Max abs error is less than %g, consider as pass, skip other check and "
-                     "set to SPACE.\n", abs_limit);
+        row_say(row,
+                "Max abs error is less than %g, consider as pass, skip other check and "
+                "set to SPACE.\n",
+                abs_limit);
         return VERDICT_PASS;
     }
     switch (row->device) {
@@ -452,16 +462,18 @@ static struct status judge_integers(struct row *row, const struct reference *wan
     const struct judge_request *request = row->request;
     double distance, limit = row_limit(row, LIMIT_INTEGER_MAX_ABS_ERROR);
     double mismatch = metrics_integer_mismatch(got, want, &distance);
-    struct profile_selection selection = profile_select(request->profile, request->c->api,
-                                                        got->dtype, request->input_dtype);
+    struct profile_selection selection =
+        profile_select(request->profile, request->c->api, got->dtype, request->input_dtype);
 
     if (selection.integer_by_distance && dtype_info(got->dtype)->kind == KIND_INTEGER) {
         bool holds = distance <= limit;
         row->out->standard = "integer distance";
         row_note(row, "max_abs_error", distance, limit, holds);
         row_put_fixed(row, COLUMN_MAX_ABS_ERROR, distance);
-        row_say(row, holds ? "Max abs error is not greater than %g, consider as pass.\n"
-                           : "Max abs error is greater than %g, consider as error.\n", limit);
+        row_say(row,
+                holds ? "Max abs error is not greater than %g, consider as pass.\n"
+                      : "Max abs error is greater than %g, consider as error.\n",
+                limit);
         return row_close(row, holds ? VERDICT_PASS : VERDICT_ERROR);
     }
     row->out->standard = standard_name(STANDARD_BINARY);
@@ -518,8 +530,7 @@ static struct status judge_empty(struct row *row)
         return row_close_with(row, VERDICT_PASS, "Both outputs are empty, consider as pass.");
     case EMPTY_SKIP:
         return row_close_with(row, VERDICT_SKIP, "There is not bench calculation result.");
-    default:
-        return row_close_with(row, VERDICT_ERROR, "There is not bench calculation result.");
+    default: return row_close_with(row, VERDICT_ERROR, "There is not bench calculation result.");
     }
 }
 
@@ -547,6 +558,7 @@ static struct status judge_tensor(struct row *row, struct reference *want,
 
 /* ---- values that are no tensors ----------------------------------------------------------- */
 
+/* clang-format off */
 static const char *const class_names[] = {
     [VALUE_NONE] = "NoneType",      [VALUE_BOOL] = "bool",
     [VALUE_INT] = "int",            [VALUE_FLOAT] = "float",
@@ -557,6 +569,7 @@ static const char *const class_names[] = {
     [VALUE_DEVICE] = "torch.device", [VALUE_MEMORY_FORMAT] = "torch.memory_format",
     [VALUE_UNSUPPORTED] = "object",
 };
+/* clang-format on */
 
 static void row_put_class(struct row *row, enum details_column column, enum value_kind kind)
 {
@@ -600,8 +613,7 @@ static bool same_keys(const struct value *a, const struct value *b)
     return true;
 }
 
-static struct status judge_value(struct row *row, const struct value *want,
-                                 const struct value *got)
+static struct status judge_value(struct row *row, const struct value *want, const struct value *got)
 {
     row_put_class(row, COLUMN_BENCH_DTYPE, want->kind);
     row_put_class(row, COLUMN_DEVICE_DTYPE, got->kind);
@@ -646,8 +658,7 @@ struct status judge_output(struct judged *out, struct arena *arena,
 
     row_open(&row, out, arena, request);
     if (want->property_test) return judge_random(&row, want, got);
-    if (want->value && want->value->kind != VALUE_NONE)
-        return judge_value(&row, want->value, got);
+    if (want->value && want->value->kind != VALUE_NONE) return judge_value(&row, want->value, got);
     if (!want->reference)
         return row_close_with(&row, VERDICT_SKIP, "Bench output is None, skip this test.");
     if (got->kind != VALUE_TENSOR) {

@@ -16,12 +16,30 @@ const char *verdict_name(enum verdict verdict);
 
 /* Columns of accuracy_checking_details, in order. */
 enum details_column {
-    COLUMN_NAME, COLUMN_BENCH_DTYPE, COLUMN_DEVICE_DTYPE, COLUMN_SHAPE, COLUMN_COSINE,
-    COLUMN_MAX_ABS_ERROR, COLUMN_HUNDREDTH, COLUMN_THOUSANDTH, COLUMN_TEN_THOUSANDTH,
-    COLUMN_BINARY_MISMATCH, COLUMN_ERROR_BALANCE, COLUMN_RMSE, COLUMN_SMALL_VALUE_RATIO,
-    COLUMN_MAX_RELATIVE_ERROR, COLUMN_MEAN_RELATIVE_ERROR, COLUMN_INF_NAN_RATIO,
-    COLUMN_RELATIVE_ERROR_RATIO, COLUMN_ABSOLUTE_ERROR_RATIO, COLUMN_MAX_ULP, COLUMN_MEAN_ULP,
-    COLUMN_ULP_PROPORTION, COLUMN_STATUS, COLUMN_MESSAGE, COLUMN_COUNT
+    COLUMN_NAME,
+    COLUMN_BENCH_DTYPE,
+    COLUMN_DEVICE_DTYPE,
+    COLUMN_SHAPE,
+    COLUMN_COSINE,
+    COLUMN_MAX_ABS_ERROR,
+    COLUMN_HUNDREDTH,
+    COLUMN_THOUSANDTH,
+    COLUMN_TEN_THOUSANDTH,
+    COLUMN_BINARY_MISMATCH,
+    COLUMN_ERROR_BALANCE,
+    COLUMN_RMSE,
+    COLUMN_SMALL_VALUE_RATIO,
+    COLUMN_MAX_RELATIVE_ERROR,
+    COLUMN_MEAN_RELATIVE_ERROR,
+    COLUMN_INF_NAN_RATIO,
+    COLUMN_RELATIVE_ERROR_RATIO,
+    COLUMN_ABSOLUTE_ERROR_RATIO,
+    COLUMN_MAX_ULP,
+    COLUMN_MEAN_ULP,
+    COLUMN_ULP_PROPORTION,
+    COLUMN_STATUS,
+    COLUMN_MESSAGE,
+    COLUMN_COUNT
 };
 
 /* Header texts of the details file, by column. */
@@ -42,7 +60,7 @@ struct judge_request {
     const struct profile *profile;
     const struct api_case *c;
     bool backward;
-    size_t index; /* of the output in its direction */
+    size_t index;           /* of the output in its direction */
     enum dtype bench_dtype; /* nominal, of this output (precheck.md 3.2): sets eps_b and the
                                format of cells */
     enum dtype input_dtype; /* of the first floating tensor argument */
@@ -64,7 +82,7 @@ struct judged {
     struct metrics metrics;          /* valid when has_metrics */
     bool has_metrics;
     enum reference_state reference_state; /* with has_metrics */
-    size_t recomputed; /* components of the reference that took a higher tier */
+    size_t recomputed;                    /* components of the reference that took a higher tier */
     /* The rule that decided, for the summary and the evidence: what was measured against which
      * limit; empty name when nothing was out of line. */
     const char *deciding_metric;
@@ -81,8 +99,8 @@ struct status judge_output(struct judged *out, struct arena *arena,
 
 /* A row without comparison: SKIP or error with a message, all metric cells blank. */
 struct status judge_without_comparison(struct judged *out, struct arena *arena,
-                                       const struct judge_request *request,
-                                       enum verdict verdict, const char *message);
+                                       const struct judge_request *request, enum verdict verdict,
+                                       const char *message);
 
 /* Verdict of one API and direction from its rows: any error -> error, else any warning ->
  * warning, else any pass -> pass, else all SKIP -> SKIP; no rows -> blank. */

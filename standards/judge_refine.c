@@ -28,7 +28,8 @@ static bool decides(const struct reference *want, const struct metrics_parameter
     if (!(bound > 0) || !isfinite(error)) return false;
     for (int k = 0; k < 3; k++)
         if (straddles(abs_error, p->within[k] * base, bound * (1 + p->within[k]))) return true;
-    return straddles(abs_error, p->relative_tolerance * base, bound * (1 + p->relative_tolerance)) ||
+    return straddles(abs_error, p->relative_tolerance * base,
+                     bound * (1 + p->relative_tolerance)) ||
            straddles(abs_error, p->small_value_atol, bound) ||
            straddles(abs_error, abs_limit, bound) || straddles(magnitude, p->small_value, bound) ||
            straddles(abs_error, p->ulp_limit * dtype_ulp(dtype, want->hi[i]), bound);

@@ -40,8 +40,9 @@ static bool flips_hold(struct row *row, const struct model_findings *findings)
 
     row_note(row, "model_flips", (double)findings->flips, most, holds);
     if (!holds)
-        row_say(row, "Error model: %llu elements are not the rounded reference, and honest "
-                     "rounding explains at most %.0f.\n",
+        row_say(row,
+                "Error model: %llu elements are not the rounded reference, and honest "
+                "rounding explains at most %.0f.\n",
                 (unsigned long long)findings->flips, most);
     return holds;
 }
@@ -54,8 +55,9 @@ static bool elements_hold(struct row *row, const struct model_findings *findings
 
     row_note(row, "model_worst", worst->quotient, most, holds);
     if (!holds)
-        row_say(row, "Error model: %llu of %zu elements are further off than rounding explains; "
-                     "element %zu should be %.9g and is %.9g, %.3g times what is allowed.\n",
+        row_say(row,
+                "Error model: %llu of %zu elements are further off than rounding explains; "
+                "element %zu should be %.9g and is %.9g, %.3g times what is allowed.\n",
                 (unsigned long long)findings->beyond, findings->n, worst->index, worst->want,
                 worst->got, worst->quotient);
     return holds;
@@ -77,10 +79,11 @@ struct status judge_by_model(struct row *row, enum verdict *verdict, struct refe
     holds &= statistic_holds(row, "model_largest", findings.largest, LIMIT_MODEL_LARGEST);
     holds &= flips_hold(row, &findings);
     if (holds)
-        row_say(row, "Error model: the worst element is at %.2g of what is allowed, consider as "
-                     "pass.\n", fmax(findings.worst.quotient, 0));
-    else
-        row_say(row, "Consider as error.\n");
+        row_say(row,
+                "Error model: the worst element is at %.2g of what is allowed, consider as "
+                "pass.\n",
+                fmax(findings.worst.quotient, 0));
+    else row_say(row, "Consider as error.\n");
     *verdict = holds ? VERDICT_PASS : VERDICT_ERROR;
     return status_ok();
 }

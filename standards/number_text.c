@@ -7,12 +7,9 @@
 
 void number_text_fixed(char text[NUMBER_TEXT_BYTES], double x, int decimals)
 {
-    if (isnan(x))
-        strcpy(text, "nan");
-    else if (isinf(x))
-        strcpy(text, x > 0 ? "inf" : "-inf");
-    else
-        snprintf(text, NUMBER_TEXT_BYTES, "%.*f", decimals, x);
+    if (isnan(x)) strcpy(text, "nan");
+    else if (isinf(x)) strcpy(text, x > 0 ? "inf" : "-inf");
+    else snprintf(text, NUMBER_TEXT_BYTES, "%.*f", decimals, x);
 }
 
 static double round_to(double x, enum dtype dtype)
@@ -32,8 +29,7 @@ static double round_to(double x, enum dtype dtype)
 static void shortest_scientific(char digits[32], double x, enum dtype dtype)
 {
     int decimals = 0;
-    do
-        snprintf(digits, 32, "%.*e", decimals++, x);
+    do snprintf(digits, 32, "%.*e", decimals++, x);
     while (round_to(strtod(digits, NULL), dtype) != x);
 }
 
@@ -46,8 +42,7 @@ static void write_positional(char *text, const char *digits, int count, int expo
         sprintf(text, "%.*s", count, digits);
         return;
     }
-    for (int i = 0; i <= exponent; i++)
-        *text++ = i < count ? digits[i] : '0';
+    for (int i = 0; i <= exponent; i++) *text++ = i < count ? digits[i] : '0';
     *text++ = '.';
     sprintf(text, "%.*s", count > exponent + 1 ? count - exponent - 1 : 1,
             count > exponent + 1 ? digits + exponent + 1 : "0");

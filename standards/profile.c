@@ -13,12 +13,14 @@
 
 static const char *const names[] = { "doc", "v2", "v3", "strict", NULL };
 
+/* clang-format off */
 static const char *const standard_names[STANDARD_COUNT + 1] = {
     [STANDARD_NONE] = "", [STANDARD_ABSOLUTE] = "absolute",
     [STANDARD_BENCHMARK] = "benchmark", [STANDARD_BINARY] = "binary", [STANDARD_ULP] = "ulp",
     [STANDARD_THOUSANDTH] = "thousandth", [STANDARD_ACCUMULATIVE] = "accumulative",
     [STANDARD_ERROR_MODEL] = "error model",
 };
+/* clang-format on */
 
 static const char *const limit_names[LIMIT_COUNT + 1] = {
     [LIMIT_COSINE] = "cosine",
@@ -89,44 +91,27 @@ struct profile {
     size_t group_count;
 };
 
-const char *standard_name(enum standard standard)
-{
-    return standard_names[standard];
-}
+const char *standard_name(enum standard standard) { return standard_names[standard]; }
 
-const char *limit_name(enum limit limit)
-{
-    return limit_names[limit];
-}
+const char *limit_name(enum limit limit) { return limit_names[limit]; }
 
-const char *const *profile_names(void)
-{
-    return names;
-}
+const char *const *profile_names(void) { return names; }
 
-const char *profile_name(const struct profile *profile)
-{
-    return profile->name;
-}
+const char *profile_name(const struct profile *profile) { return profile->name; }
 
-const struct profile_rules *profile_rules(const struct profile *profile)
-{
-    return &profile->rules;
-}
+const struct profile_rules *profile_rules(const struct profile *profile) { return &profile->rules; }
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
 static void api_set_release(struct api_set *set)
 {
-    for (size_t i = 0; i < set->count; i++)
-        memory_release(set->names[i]);
+    for (size_t i = 0; i < set->count; i++) memory_release(set->names[i]);
     memory_release(set->names);
 }
 
 static void rules_release(struct rules *rules)
 {
-    for (size_t i = 0; i < rules->count; i++)
-        api_set_release(&rules->items[i].apis);
+    for (size_t i = 0; i < rules->count; i++) api_set_release(&rules->items[i].apis);
     memory_release(rules->items);
 }
 
@@ -139,8 +124,7 @@ void profile_release(struct profile *profile)
     rules_release(&profile->selection);
     rules_release(&profile->user_standards);
     memory_release(profile->assignments);
-    for (size_t i = 0; i < profile->group_count; i++)
-        api_set_release(&profile->groups[i]);
+    for (size_t i = 0; i < profile->group_count; i++) api_set_release(&profile->groups[i]);
     memory_release(profile->groups);
     memory_release(profile);
 }
@@ -177,8 +161,7 @@ static bool api_set_has(const struct api_set *set, const char *api)
 static struct status read_text(const char **out, const struct json_source *source,
                                const cJSON *item)
 {
-    if (!cJSON_IsString(item))
-        return json_source_fault(source, item, "expected a string here");
+    if (!cJSON_IsString(item)) return json_source_fault(source, item, "expected a string here");
     *out = item->valuestring;
     return status_ok();
 }
@@ -240,8 +223,7 @@ static struct status read_apis(struct api_set *out, const struct json_source *so
 }
 
 /* A number; null stands for infinity, a limit that is never met. */
-static struct status read_number(double *out, const struct json_source *source,
-                                 const cJSON *item)
+static struct status read_number(double *out, const struct json_source *source, const cJSON *item)
 {
     if (cJSON_IsNull(item)) {
         *out = INFINITY;
@@ -255,11 +237,11 @@ static struct status read_number(double *out, const struct json_source *source,
 
 /* ---- limits ------------------------------------------------------------------------------- */
 
-static struct status add_assignment(struct profile *profile, struct api_set apis,
-                                    dtype_mask dtypes, enum limit limit, double value)
+static struct status add_assignment(struct profile *profile, struct api_set apis, dtype_mask dtypes,
+                                    enum limit limit, double value)
 {
-    struct assignment *item = grow((void **)&profile->assignments, profile->assignment_count,
-                                   sizeof *item);
+    struct assignment *item =
+        grow((void **)&profile->assignments, profile->assignment_count, sizeof *item);
     if (!item) return status_no_memory(0);
     *item = (struct assignment){ apis, dtypes, limit, value };
     profile->assignment_count++;
@@ -303,8 +285,7 @@ static struct status read_limits(struct profile *profile, const struct json_sour
     TRY(json_source_check_keys(source, object, limit_names));
     for (child = object->child; child; child = child->next) {
         int limit = 0;
-        while (strcmp(limit_names[limit], child->string))
-            limit++;
+        while (strcmp(limit_names[limit], child->string)) limit++;
         TRY(read_limit(profile, source, child, apis, dtypes, (enum limit)limit));
     }
     return status_ok();
@@ -335,8 +316,7 @@ static bool is_needed(const struct profile *profile, int limit)
 static struct status fill_base(struct profile *profile, const struct json_source *source)
 {
     for (int limit = 0; limit < LIMIT_COUNT; limit++)
-        for (int dtype = 0; dtype < DT_COUNT; dtype++)
-            profile->base[limit][dtype] = NAN;
+        for (int dtype = 0; dtype < DT_COUNT; dtype++) profile->base[limit][dtype] = NAN;
     for (size_t i = 0; i < profile->assignment_count; i++) {
         const struct assignment *item = &profile->assignments[i];
         for (int dtype = 0; dtype < DT_COUNT; dtype++)
@@ -368,8 +348,8 @@ static struct status read_api_list(struct api_set *out, const struct json_source
     const cJSON *api, *left_out;
     for (api = list->child; api; api = api->next) {
         bool take = true;
-        cJSON_ArrayForEach(left_out, without)
-            if (!strcmp(left_out->valuestring, api->valuestring)) take = false;
+        cJSON_ArrayForEach(left_out, without) if (!strcmp(left_out->valuestring, api->valuestring))
+            take = false;
         if (take) TRY(api_set_add(out, api->valuestring));
     }
     return status_ok();
@@ -378,8 +358,9 @@ static struct status read_api_list(struct api_set *out, const struct json_source
 static struct status read_rule(struct rule *rule, const struct json_source *source,
                                const cJSON *object, const cJSON *lists)
 {
-    static const char *const keys[] = { "list",     "output",      "input",
-                                        "standard", "in_addition", NULL };
+    static const char *const keys[] = {
+        "list", "output", "input", "standard", "in_addition", NULL
+    };
     const cJSON *item;
     int standard = 0;
 
@@ -403,7 +384,8 @@ static struct status read_rules(struct rules *out, const struct json_source *sou
 {
     const cJSON *object;
 
-    cJSON_ArrayForEach(object, cJSON_GetObjectItem(source->root, key)) {
+    cJSON_ArrayForEach(object, cJSON_GetObjectItem(source->root, key))
+    {
         struct rule *rule = grow((void **)&out->items, out->count, sizeof *rule);
         if (!rule) return status_no_memory(0);
         out->count++;
@@ -416,8 +398,8 @@ static struct status read_rules(struct rules *out, const struct json_source *sou
 
 static struct status read_switches(struct profile *profile, const struct json_source *source)
 {
-    static const char *const keys[] = { "arithmetic", "cosine_nan", "verdict", "integers",
-                                        "complex", "empty", "integer_message", NULL };
+    static const char *const keys[] = { "arithmetic", "cosine_nan", "verdict",         "integers",
+                                        "complex",    "empty",      "integer_message", NULL };
     static const char *const arithmetics[] = { "exact", "numpy", NULL };
     static const char *const cosine_nans[] = { "pass", "error", NULL };
     static const char *const verdicts[] = { "chain", "error model", NULL };
@@ -429,7 +411,7 @@ static struct status read_switches(struct profile *profile, const struct json_so
     int choice = 0;
 
     TRY(json_source_check_keys(source, object, keys));
-#define CHOICE(key, choices)                                                                \
+#define CHOICE(key, choices) \
     TRY(read_choice(&choice, source, cJSON_GetObjectItem(object, key), choices, key))
     CHOICE("arithmetic", arithmetics);
     rules->numpy_arithmetic = choice == 1;
@@ -456,10 +438,16 @@ static struct status read_switches(struct profile *profile, const struct json_so
 static struct status read_built_in(struct profile *profile, const struct json_source *source,
                                    const cJSON *lists)
 {
-    static const char *const keys[] = {
-        "name", "about", "rules", "lists_without", "standard_dtypes", "selection",
-        "integers_by_distance", "exact", "limits", NULL
-    };
+    static const char *const keys[] = { "name",
+                                        "about",
+                                        "rules",
+                                        "lists_without",
+                                        "standard_dtypes",
+                                        "selection",
+                                        "integers_by_distance",
+                                        "exact",
+                                        "limits",
+                                        NULL };
     const cJSON *root = source->root, *item;
     struct api_set every = { 0 };
 
@@ -470,8 +458,7 @@ static struct status read_built_in(struct profile *profile, const struct json_so
     TRY(read_rules(&profile->selection, source, "selection", lists));
     if ((item = cJSON_GetObjectItem(root, "integers_by_distance")))
         TRY(read_apis(&profile->by_distance, source, item));
-    if ((item = cJSON_GetObjectItem(root, "exact")))
-        TRY(read_apis(&profile->exact, source, item));
+    if ((item = cJSON_GetObjectItem(root, "exact"))) TRY(read_apis(&profile->exact, source, item));
     TRY(read_limits(profile, source, cJSON_GetObjectItem(root, "limits"), every, EVERY_DTYPE));
     TRY(fill_base(profile, source));
     profile->built_in_count = profile->assignment_count;
@@ -508,8 +495,8 @@ static struct status load_built_in(struct profile *profile, const struct embedde
 static struct status read_override(struct profile *profile, const struct json_source *source,
                                    const cJSON *object)
 {
-    static const char *const keys[] = { "about", "api", "dtype", "limits", "standard",
-                                        "three_way", NULL };
+    static const char *const keys[] = { "about",    "api",       "dtype", "limits",
+                                        "standard", "three_way", NULL };
     const cJSON *item;
     struct api_set apis;
     dtype_mask dtypes = EVERY_DTYPE;
@@ -548,8 +535,7 @@ static struct status read_overrides(struct profile *profile, const struct json_s
     const cJSON *overrides = cJSON_GetObjectItem(source->root, "overrides");
     if (overrides && !cJSON_IsArray(overrides))
         return json_source_fault(source, overrides, "\"overrides\" must be an array");
-    cJSON_ArrayForEach(object, overrides)
-        TRY(read_override(profile, source, object));
+    cJSON_ArrayForEach(object, overrides) TRY(read_override(profile, source, object));
     return status_ok();
 }
 
@@ -586,8 +572,7 @@ struct status profile_read(struct profile **out, const char *name,
 {
     int known = 0;
 
-    while (names[known] && strcmp(names[known], name))
-        known++;
+    while (names[known] && strcmp(names[known], name)) known++;
     if (!names[known])
         return status_error(STATUS_BAD_ARGUMENT,
                             "unknown profile \"%s\"; the profiles are doc, v2, v3 and strict",
@@ -632,8 +617,8 @@ bool profile_is_exact(const struct profile *profile, const char *api)
     return profile->exact.names && api_set_has(&profile->exact, api);
 }
 
-static const struct rule *find_rule(const struct rules *rules, const char *api,
-                                    enum dtype output, enum dtype input, bool in_addition)
+static const struct rule *find_rule(const struct rules *rules, const char *api, enum dtype output,
+                                    enum dtype input, bool in_addition)
 {
     for (size_t i = 0; i < rules->count; i++) {
         const struct rule *rule = &rules->items[i];
@@ -650,8 +635,8 @@ struct profile_selection profile_select(const struct profile *profile, const cha
     struct profile_selection selection = { STANDARD_NONE, false, false, false };
 
     output = metrics_component_dtype(output);
-    selection.integer_by_distance =
-        profile->by_distance.names && api_set_has(&profile->by_distance, api);
+    selection.integer_by_distance = profile->by_distance.names &&
+                                    api_set_has(&profile->by_distance, api);
     selection.supported = profile->standard_dtypes >> output & 1;
     if (!selection.supported) return selection;
     selection.also_thousandth = find_rule(&profile->selection, api, output, input, true) != NULL;

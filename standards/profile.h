@@ -37,9 +37,9 @@ const char *standard_name(enum standard standard);
 /* Every number that decides. Names in the files are those of limit_name. */
 enum limit {
     /* run_ut: the chain of a floating output */
-    LIMIT_COSINE,          /* pass above */
-    LIMIT_MAX_ABS_ERROR,   /* pass below */
-    LIMIT_HUNDREDTH,       /* error when a larger share than this is off by more than this */
+    LIMIT_COSINE,        /* pass above */
+    LIMIT_MAX_ABS_ERROR, /* pass below */
+    LIMIT_HUNDREDTH,     /* error when a larger share than this is off by more than this */
     LIMIT_THOUSANDTH,
     LIMIT_TEN_THOUSANDTH,
     /* constants of the metrics */
@@ -49,8 +49,8 @@ enum limit {
     LIMIT_RELATIVE_TOLERANCE,
     LIMIT_ACCUMULATIVE_SMALL_VALUE,
     LIMIT_ACCUMULATIVE_BOUND,
-    LIMIT_ULP_COUNTED,     /* elements above it count in the proportion */
-    LIMIT_FLOAT8_PROPORTION, /* error when a larger share of an 8-bit float output is counted */
+    LIMIT_ULP_COUNTED,           /* elements above it count in the proportion */
+    LIMIT_FLOAT8_PROPORTION,     /* error when a larger share of an 8-bit float output is counted */
     LIMIT_INTEGER_MAX_ABS_ERROR, /* pass at or below, where `integer_by_distance` */
     /* the error model of `strict`: derivations in docs/standards.md */
     LIMIT_MODEL_WORST,   /* error over what is allowed, of the worst element */
@@ -69,11 +69,11 @@ enum empty_rule { EMPTY_PASS, EMPTY_ERROR, EMPTY_SKIP };
 
 /* What sets the profiles apart besides numbers. */
 struct profile_rules {
-    bool numpy_arithmetic;    /* metrics as numpy computes them in the bench dtype */
+    bool numpy_arithmetic; /* metrics as numpy computes them in the bench dtype */
     bool cosine_nan_is_error;
-    bool error_model;         /* verdicts from the error model, not from the chain */
-    bool every_integer;       /* int8, int16 are compared */
-    bool complex_numbers;     /* compared, as pairs of reals */
+    bool error_model;     /* verdicts from the error model, not from the chain */
+    bool every_integer;   /* int8, int16 are compared */
+    bool complex_numbers; /* compared, as pairs of reals */
     enum empty_rule empty;
     const char *integer_message; /* "%s" stands for the dtype without "torch." */
 };

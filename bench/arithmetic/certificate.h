@@ -12,8 +12,9 @@
 /* The test with the constants of a dtype at hand. The quick form needs no ulp of the value. */
 struct certificate {
     enum dtype dtype;
-    double relative, least; /* a bound up to relative * |value|, or up to `least`, is small enough */
-    double beyond;          /* the dtype's largest value and a little more */
+    double relative,
+        least;     /* a bound up to relative * |value|, or up to `least`, is small enough */
+    double beyond; /* the dtype's largest value and a little more */
 };
 
 static inline struct certificate certificate_of(enum dtype dtype)
@@ -21,11 +22,13 @@ static inline struct certificate certificate_of(enum dtype dtype)
     const struct dtype_info *info = dtype_info(dtype);
     /* ulp(y) >= 2^-p |y|, and never below that of the subnormals. */
     return (struct certificate){ dtype, WANTED_ULP * ldexp(1, -info->significand_bits),
-                                 WANTED_ULP * ldexp(1, info->exponent_min - info->significand_bits + 1),
+                                 WANTED_ULP *
+                                     ldexp(1, info->exponent_min - info->significand_bits + 1),
                                  info->largest * (1 + 0x1p-8) };
 }
 
-static inline bool certificate_passes_quickly(const struct certificate *c, double value, double bound)
+static inline bool certificate_passes_quickly(const struct certificate *c, double value,
+                                              double bound)
 {
     return bound <= c->relative * fabs(value) || bound <= c->least;
 }

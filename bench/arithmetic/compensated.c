@@ -27,8 +27,8 @@ VECTORIZED void compensated_add(struct compensated *c, const double *x, size_t n
     *c = local;
 }
 
-VECTORIZED void compensated_add_products(struct compensated *c, const double *x, const double *y, size_t n,
-                                         bool exact_products)
+VECTORIZED void compensated_add_products(struct compensated *c, const double *x, const double *y,
+                                         size_t n, bool exact_products)
 {
     struct compensated local = *c;
     size_t i = 0;
@@ -63,7 +63,9 @@ bool compensated_total(double *sum, double *bound, const struct compensated *c)
     if (!isfinite(result)) return false;
     double nu = (double)(c->terms + 2 * LANES) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
     *sum = result;
-    *bound = c->terms <= 1 ? 0 : UNIT_ROUNDOFF * fabs(result) + gamma * gamma * magnitude * (1 + 0x1p-20);
+    *bound = c->terms <= 1
+                 ? 0
+                 : UNIT_ROUNDOFF * fabs(result) + gamma * gamma * magnitude * (1 + 0x1p-20);
     return true;
 }
 
@@ -72,6 +74,7 @@ bool running_pair(struct pair *out, const struct running *r, bool products)
     double nu = (double)(r->terms + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
     if (!pair_add(out, pair_exact(r->sum), pair_exact(r->low))) return false;
     if (!products && !r->rounded) return true;
-    out->error = (gamma * gamma * r->magnitude + (products ? (double)r->terms * 0x1p-1073 : 0)) * (1 + 0x1p-20);
+    out->error = (gamma * gamma * r->magnitude + (products ? (double)r->terms * 0x1p-1073 : 0)) *
+                 (1 + 0x1p-20);
     return true;
 }

@@ -21,10 +21,7 @@ static double power_above(double x)
     return fraction == 0 ? 0 : ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
-static double gamma_of(double n)
-{
-    return n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF);
-}
+static double gamma_of(double n) { return n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF); }
 
 struct dot dot_of_length(size_t k, bool exact_products)
 {
@@ -35,10 +32,7 @@ struct dot dot_of_length(size_t k, bool exact_products)
 }
 
 /* Is sigma in the range in which all steps are exact? */
-static bool in_range(double sigma)
-{
-    return sigma > 0x1p-600 && sigma < 0x1p1000;
-}
+static bool in_range(double sigma) { return sigma > 0x1p-600 && sigma < 0x1p1000; }
 
 /* ---- one level ------------------------------------------------------------------------------ */
 
@@ -58,7 +52,8 @@ static inline void extract(struct extracted *e, const double *restrict a, const 
 }
 
 /* The sum of what sums of sigma hold, and of the rests. */
-VECTORIZED static void extract_all(double *hi, double *lo, const double *a, const double *b, size_t k, double sigma)
+VECTORIZED static void extract_all(double *hi, double *lo, const double *a, const double *b,
+                                   size_t k, double sigma)
 {
     struct extracted e;
     size_t l = 0;
@@ -83,7 +78,8 @@ VECTORIZED static void extract_all(double *hi, double *lo, const double *a, cons
     *lo = e.rest[0];
 }
 
-double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a, const double *b, double scale)
+double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a,
+                     const double *b, double scale)
 {
     double sigma = dot->start * scale;
     *hi = *lo = 0;
@@ -111,8 +107,8 @@ static void extract_deeply(struct levels *s, double x)
     s->left = s->left || x != 0;
 }
 
-double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a, const double *b,
-                            double scale)
+double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a,
+                            const double *b, double scale)
 {
     struct levels s = { { 0 }, 0, false };
     double sigma[LEVELS] = { dot->start * scale };
@@ -120,7 +116,8 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
     *hi = *lo = 0;
     if (scale == 0 || dot->k == 0) return 0;
     if (!in_range(sigma[0])) return INFINITY;
-    for (int level = 1; level < LEVELS; level++) sigma[level] = dot->start * UNIT_ROUNDOFF * sigma[level - 1];
+    for (int level = 1; level < LEVELS; level++)
+        sigma[level] = dot->start * UNIT_ROUNDOFF * sigma[level - 1];
     memcpy(s.sum, sigma, sizeof sigma);
     for (size_t l = 0; l < dot->k; l++) {
         double product = a[l] * b[l];
@@ -148,7 +145,8 @@ VECTORIZED static double largest_of(const double *x, size_t n)
     double lane[STEP] = { 0 }, most = 0;
     size_t i = 0;
     for (; i + STEP <= n; i += STEP)
-        for (size_t l = 0; l < STEP; l++) lane[l] = fabs(x[i + l]) > lane[l] ? fabs(x[i + l]) : lane[l];
+        for (size_t l = 0; l < STEP; l++)
+            lane[l] = fabs(x[i + l]) > lane[l] ? fabs(x[i + l]) : lane[l];
     for (; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
     for (size_t l = 0; l < STEP; l++) most = lane[l] > most ? lane[l] : most;
     return most;
@@ -194,10 +192,12 @@ static void recompute(const struct recomputation *r, double *value, double *erro
     }
 }
 
-void product_recompute(struct tape *tape, double **scratch, double *value, double *error, struct factor a, struct factor b,
-                       size_t k, enum dtype dtype, bool exact_products)
+void product_recompute(struct tape *tape, double **scratch, double *value, double *error,
+                       struct factor a, struct factor b, size_t k, enum dtype dtype,
+                       bool exact_products)
 {
-    struct recomputation r = { certificate_of(dtype == DT_NONE ? DT_F32 : dtype), dot_of_length(k, exact_products) };
+    struct recomputation r = { certificate_of(dtype == DT_NONE ? DT_F32 : dtype),
+                               dot_of_length(k, exact_products) };
     size_t m = a.lines, n = b.lines;
     if (dtype_info(r.certificate.dtype)->significand_bits > 24) return;
     size_t first = 0;
@@ -207,7 +207,8 @@ void product_recompute(struct tape *tape, double **scratch, double *value, doubl
     if (!*scratch) *scratch = tape_allocate(tape, (m + n) * (k + 1), sizeof **scratch);
     if (!*scratch) return;
     double *row_scales = *scratch, *column_scales = row_scales + m;
-    const double *x = dense_lines(column_scales + n, &a, k), *y = dense_lines(column_scales + n + m * k, &b, k);
+    const double *x = dense_lines(column_scales + n, &a, k),
+                 *y = dense_lines(column_scales + n + m * k, &b, k);
     line_scales(row_scales, x, m, k);
     line_scales(column_scales, y, n, k);
     for (size_t row = 0; row < m; row += ROWS)
@@ -216,6 +217,7 @@ void product_recompute(struct tape *tape, double **scratch, double *value, doubl
                 for (size_t j = column; j < n && j < column + COLUMNS; j++) {
                     size_t at = i * n + j;
                     if (!certificate_passes(&r.certificate, value[at], error[at]))
-                        recompute(&r, &value[at], &error[at], x + i * k, y + j * k, row_scales[i] * column_scales[j]);
+                        recompute(&r, &value[at], &error[at], x + i * k, y + j * k,
+                                  row_scales[i] * column_scales[j]);
                 }
 }

@@ -31,12 +31,13 @@ struct dot dot_of_length(size_t k, bool exact_products);
  *   returns   a bound on |hi + lo - sum|: with t terms, t = k or, with inexact products, 2 k,
  *             gamma_t t u sigma (u = 2^-53); INFINITY when sigma is out of range
  */
-double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a, const double *b, double scale);
+double dot_extracted(double *hi, double *lo, const struct dot *dot, const double *a,
+                     const double *b, double scale);
 
 /* The same with the rests extracted twice more: the bound is some 2^-80 of the above, and 0 when
  * nothing is left over, which proves zeros. Several times slower. */
-double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a, const double *b,
-                            double scale);
+double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const double *a,
+                            const double *b, double scale);
 
 /* The lines of a factor: element l of line i is at x[i * line + l * term]. */
 struct factor {
@@ -48,7 +49,8 @@ struct factor {
  * a.lines x b.lines matrix `value` whose bound is more than 2^-10 ulp of the dtype that the node
  * is of. The bounds are replaced where they become smaller. Nothing is done for float64, whose
  * elements no double certifies. *scratch is NULL at first and serves all products of one size. */
-void product_recompute(struct tape *tape, double **scratch, double *value, double *error, struct factor a, struct factor b,
-                       size_t k, enum dtype dtype, bool exact_products);
+void product_recompute(struct tape *tape, double **scratch, double *value, double *error,
+                       struct factor a, struct factor b, size_t k, enum dtype dtype,
+                       bool exact_products);
 
 #endif

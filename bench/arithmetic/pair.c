@@ -4,13 +4,10 @@
 
 /* Beyond these no product of two numbers or its error leaves the range of double. */
 #define SMALLEST 0x1p-450
-#define LARGEST 0x1p450
-#define GROWTH (1 + 0x1p-40) /* covers the rounding of the bounds themselves */
+#define LARGEST  0x1p450
+#define GROWTH   (1 + 0x1p-40) /* covers the rounding of the bounds themselves */
 
-struct pair pair_exact(double x)
-{
-    return (struct pair){ x, 0, 0 };
-}
+struct pair pair_exact(double x) { return (struct pair){ x, 0, 0 }; }
 
 static bool is_moderate(double x)
 {
@@ -74,5 +71,6 @@ bool pair_sqrt(struct pair *out, struct pair a)
     if (!is_moderate(a.hi) || a.hi < 0 || (a.error > 0 && !(a.error < a.hi / 4))) return false;
     if (a.hi == 0) return take(out, a, 0);
     double y = sqrt(a.hi), rest = fma(-y, y, a.hi) + a.lo;
-    return take(out, normalized(y, rest / (2 * y)), a.error / y + (rest == 0 ? 0 : PAIR_ROUNDOFF * y));
+    return take(out, normalized(y, rest / (2 * y)),
+                a.error / y + (rest == 0 ? 0 : PAIR_ROUNDOFF * y));
 }

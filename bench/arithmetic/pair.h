@@ -22,9 +22,9 @@ struct pair {
 /* An exact number. */
 struct pair pair_exact(double x);
 
-bool pair_add(struct pair *out, struct pair a, struct pair b); /* error 3 u^2 */
+bool pair_add(struct pair *out, struct pair a, struct pair b);      /* error 3 u^2 */
 bool pair_multiply(struct pair *out, struct pair a, struct pair b); /* 7 u^2 */
-bool pair_divide(struct pair *out, struct pair a, struct pair b); /* 12 u^2: see pair.c */
-bool pair_sqrt(struct pair *out, struct pair a); /* 5 u^2: see pair.c */
+bool pair_divide(struct pair *out, struct pair a, struct pair b);   /* 12 u^2: see pair.c */
+bool pair_sqrt(struct pair *out, struct pair a);                    /* 5 u^2: see pair.c */
 
 #endif

@@ -7,8 +7,8 @@
 
 /* SLEEF's functions where they do not overflow, repaired by value_NAME where they do. */
 #define FUNCTIONS_REPAIRED(X) X(exp) X(sinh) X(cosh) X(log1p) X(asinh) X(acosh)
-#define DECLARE_REPAIRED(NAME)                                                              \
-    double value_##NAME(double x);                                                          \
+#define DECLARE_REPAIRED(NAME)     \
+    double value_##NAME(double x); \
     void array_##NAME(double *y, const double *x, size_t n);
 FUNCTIONS_REPAIRED(DECLARE_REPAIRED)
 #undef DECLARE_REPAIRED

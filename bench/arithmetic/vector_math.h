@@ -11,14 +11,16 @@
 #include <stddef.h>
 
 /* NAME as in libm, SLEEF's spelling, its declared error in units of 0.1 ulp. */
+/* clang-format off */
 #define VECTOR_MATH_UNARY(X)                                                                \
     X(exp, 10) X(exp2, 10) X(expm1, 10) X(log, 10) X(log2, 10) X(log10, 10) X(log1p, 10)      \
     X(sin, 10) X(cos, 10) X(tan, 10) X(asin, 10) X(acos, 10) X(atan, 10) X(sinh, 10)          \
     X(cosh, 10) X(tanh, 10) X(asinh, 10) X(acosh, 10) X(atanh, 10) X(erf, 10) X(erfc, 15)     \
     X(lgamma, 10) /* of positive numbers */
+/* clang-format on */
 
-#define VECTOR_MATH_DECLARE(name, error)                                                    \
-    void vector_##name(double *out, const double *in, size_t n);                             \
+#define VECTOR_MATH_DECLARE(name, error)                         \
+    void vector_##name(double *out, const double *in, size_t n); \
     double scalar_##name(double x);
 VECTOR_MATH_UNARY(VECTOR_MATH_DECLARE)
 #undef VECTOR_MATH_DECLARE

@@ -12,7 +12,7 @@ static int parameter_index(struct call *call, const char *name)
     for (int i = 0; i < call->schema->count; i++)
         if (!strcmp(call->schema->parameters[i].name, name)) return i;
     tape_fail(call->tape, STATUS_INTERNAL, "the schema of %s has no argument '%s'", call->op->name,
-               name);
+              name);
     return -1;
 }
 
@@ -96,7 +96,8 @@ struct node **call_tensors(struct call *call, const char *name, int *count)
     }
     struct node **nodes = tape_allocate(call->tape, value->list.count, sizeof *nodes);
     if (!nodes) return NULL;
-    for (size_t i = 0; i < value->list.count; i++) nodes[i] = call_node(call, &value->list.items[i]);
+    for (size_t i = 0; i < value->list.count; i++)
+        nodes[i] = call_node(call, &value->list.items[i]);
     *count = (int)value->list.count;
     return nodes;
 }
@@ -163,11 +164,11 @@ int call_ints(struct call *call, const char *name, int64_t *out, int most)
         return 1;
     }
     if (value->list.count > (size_t)most) {
-        call_fail(call, "argument '%s' has %zu items; at most %d fit", name, value->list.count, most);
+        call_fail(call, "argument '%s' has %zu items; at most %d fit", name, value->list.count,
+                  most);
         return 0;
     }
-    for (size_t i = 0; i < value->list.count; i++)
-        out[i] = integer_of(call, &value->list.items[i]);
+    for (size_t i = 0; i < value->list.count; i++) out[i] = integer_of(call, &value->list.items[i]);
     return (int)value->list.count;
 }
 
@@ -256,8 +257,7 @@ static struct result *next_result(struct call *call)
         size_t capacity = call->result_capacity ? 2 * call->result_capacity : 4;
         struct result *bigger = tape_allocate(call->tape, capacity, sizeof *bigger);
         if (!bigger) return NULL;
-        if (call->result_count)
-            memcpy(bigger, call->results, call->result_count * sizeof *bigger);
+        if (call->result_count) memcpy(bigger, call->results, call->result_count * sizeof *bigger);
         call->results = bigger;
         call->result_capacity = capacity;
     }
@@ -335,7 +335,8 @@ void call_return_random(struct call *call, struct node *native, enum dtype dtype
 {
     size_t n;
     if (dtype == DT_NONE) dtype = DT_F32; /* of a Python number */
-    if (!shape_elements(&n, rank, shape)) call_fail(call, "a result shape is negative or too large");
+    if (!shape_elements(&n, rank, shape))
+        call_fail(call, "a result shape is negative or too large");
     struct result *result = next_result(call);
     if (!result) return;
     result->kind = BENCH_OUTPUT_RANDOM;
@@ -368,6 +369,7 @@ struct node *call_settled_indices(struct call *call, size_t k, struct node *own,
     if (tape_failed(call->tape)) return own;
     dtype_to_int64(node->integer, dense.data, dense.dtype, node->n);
     for (size_t i = 0; i < node->n; i++)
-        if (node->integer[i] != own->integer[i] && !accept(context, i, node->integer[i])) return own;
+        if (node->integer[i] != own->integer[i] && !accept(context, i, node->integer[i]))
+            return own;
     return node;
 }

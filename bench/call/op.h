@@ -35,19 +35,20 @@ enum op_flags {
     OP_ONE_NODE = 1,    /* PyTorch runs it as one autograd node (bench_is_one_autograd_node) */
     OP_NO_GRADIENT = 2, /* PyTorch cannot differentiate it */
     OP_RANDOM = 4,      /* no value oracle; outputs carry a property */
-    OP_GRADIENT_IN_PLACE = 8 /* with OP_NO_GRADIENT: differentiable all the same when written into self */
+    OP_GRADIENT_IN_PLACE =
+        8 /* with OP_NO_GRADIENT: differentiable all the same when written into self */
 };
 
 struct call;
 
 struct op {
-    const char *name;   /* "softmax", "linalg.inv"; alternatives separated by '|' */
+    const char *name; /* "softmax", "linalg.inv"; alternatives separated by '|' */
     unsigned groups;
     const char *schema; /* "(Tensor input, int dim=-1, *, ScalarType? dtype=None)" */
     void (*run)(struct call *call);
     unsigned flags;
-    intptr_t detail;    /* for run: lets rows share a function (call->op->detail) */
-    const char *text;   /* likewise, e.g. the name of a unary function */
+    intptr_t detail;  /* for run: lets rows share a function (call->op->detail) */
+    const char *text; /* likewise, e.g. the name of a unary function */
 };
 
 enum { CALL_MAX_PARAMETERS = 40, CALL_MAX_OUTPUTS = 4096 };
@@ -60,13 +61,13 @@ struct call {
     const struct op *op;
     const struct api_case *c;
     struct tape *tape;
-    bool in_place; /* the name was an in-place spelling: the result takes self's dtype */
+    bool in_place;  /* the name was an in-place spelling: the result takes self's dtype */
     bool reflected; /* __radd__ and the like: the two operands were swapped for the row */
 
     const struct schema *schema;
-    struct value bound[CALL_MAX_PARAMETERS];     /* by parameter, defaults filled in */
-    bool given[CALL_MAX_PARAMETERS];             /* by the caller rather than by default */
-    struct leaf *leaves;                         /* nodes of the tensor arguments */
+    struct value bound[CALL_MAX_PARAMETERS]; /* by parameter, defaults filled in */
+    bool given[CALL_MAX_PARAMETERS];         /* by the caller rather than by default */
+    struct leaf *leaves;                     /* nodes of the tensor arguments */
     size_t leaf_count;
 
     /* Results, in PyTorch's order, nested ones flattened. */
@@ -162,7 +163,7 @@ void call_fail(struct call *call, const char *format, ...) __attribute__((format
 
 /* Every family file defines `const struct op ops_<family>[]` and its length with this macro,
  * and is listed in bench/families.inc. */
-#define OP_TABLE_END(family)                                                                \
+#define OP_TABLE_END(family) \
     const size_t ops_##family##_count = sizeof ops_##family / sizeof *ops_##family
 
 /* Row i of all tables in order, NULL past the last. */

@@ -17,6 +17,7 @@ struct scanner {
 static const struct {
     const char *name;
     enum parameter_type type;
+    /* clang-format off */
 } types[] = {
     { "Tensor", TYPE_TENSOR },       { "Scalar", TYPE_SCALAR },
     { "int", TYPE_INT },             { "float", TYPE_FLOAT },
@@ -25,8 +26,10 @@ static const struct {
     { "Layout", TYPE_LAYOUT },       { "MemoryFormat", TYPE_MEMORY_FORMAT },
     { "Generator", TYPE_GENERATOR }, { "Any", TYPE_ANY },
 };
+/* clang-format on */
 
 /* Python accepts these names for each other. */
+/* clang-format off */
 static const char *const synonyms[][2] = {
     { "input", "self" }, { "dim", "axis" },       { "keepdim", "keepdims" },
     { "input", "x" },    { "other", "x2" },       { "self", "x" },
@@ -36,13 +39,16 @@ static const char *const synonyms[][2] = {
     { "test_elements", "test_element" },          { "indices_or_sections", "indices" },
     { "indices_or_sections", "sections" },
 };
+/* clang-format on */
 
 /* Keywords that change no value; accepted where the schema does not mention them. */
+/* clang-format off */
 static const char *const ignored_keywords[] = {
     "out",        "device",  "layout",       "requires_grad", "pin_memory",
     "generator",  "inplace", "non_blocking", "memory_format", "_stacklevel",
     "size_average", "reduce",
 };
+/* clang-format on */
 
 static struct status schema_error(const struct scanner *s, const char *what)
 {
@@ -123,8 +129,7 @@ static struct status parse_default(struct value *out, struct scanner *s)
     else if (!strcmp(word, "inf")) {
         out->kind = VALUE_FLOAT;
         out->real = INFINITY;
-    } else if (strcmp(word, "False") != 0)
-        return schema_error(s, "an unknown default value");
+    } else if (strcmp(word, "False") != 0) return schema_error(s, "an unknown default value");
     return status_ok();
 }
 
@@ -143,8 +148,7 @@ static struct status parse_type(struct parameter *p, struct scanner *s)
         else if (accept(s, '[')) {
             p->list = true;
             while (*s->at && *s->at++ != ']') continue;
-        } else
-            return status_ok();
+        } else return status_ok();
     }
 }
 
@@ -212,8 +216,10 @@ static bool item_fits(enum parameter_type type, const struct value *v)
     case TYPE_BOOL: return v->kind == VALUE_BOOL || v->kind == VALUE_INT;
     case TYPE_STRING: return v->kind == VALUE_STRING;
     case TYPE_DTYPE: return v->kind == VALUE_DTYPE || v->kind == VALUE_UNSUPPORTED;
-    case TYPE_DEVICE: case TYPE_LAYOUT: case TYPE_MEMORY_FORMAT: case TYPE_GENERATOR:
-        return v->kind != VALUE_TENSOR;
+    case TYPE_DEVICE:
+    case TYPE_LAYOUT:
+    case TYPE_MEMORY_FORMAT:
+    case TYPE_GENERATOR: return v->kind != VALUE_TENSOR;
     case TYPE_ANY: return true;
     }
     return false;
@@ -222,7 +228,8 @@ static bool item_fits(enum parameter_type type, const struct value *v)
 static bool value_fits(const struct parameter *p, const struct value *v)
 {
     if (v->kind == VALUE_NONE)
-        return p->optional || p->type == TYPE_ANY || p->type == TYPE_BOOL /* None is false */ || (p->has_default && p->fallback.kind == VALUE_NONE);
+        return p->optional || p->type == TYPE_ANY || p->type == TYPE_BOOL /* None is false */ ||
+               (p->has_default && p->fallback.kind == VALUE_NONE);
     if (!p->list || p->type == TYPE_ANY) return item_fits(p->type, v);
     if (v->kind != VALUE_LIST && v->kind != VALUE_SIZE)
         return (p->type == TYPE_INT || p->type == TYPE_FLOAT) && item_fits(p->type, v);
@@ -296,8 +303,7 @@ static struct status bind_keywords(struct value *bound, bool *given, const struc
 }
 
 struct status schema_bind(struct value *bound, bool *given, const struct schema *schema,
-                          const struct value *args, const struct value *kwargs,
-                          struct arena *arena)
+                          const struct value *args, const struct value *kwargs, struct arena *arena)
 {
     size_t position = 0, count = args->kind == VALUE_LIST ? args->list.count : 0;
     int i = 0;

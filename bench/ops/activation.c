@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/primitives/complex_functions.h"
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/stated_gradient.h"
 #include "core/vectorize.h"
 
 static struct node *input_of(struct call *call)
@@ -38,10 +38,8 @@ static void relu(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *zero = node_scalar(tape, 0);
-    if (x->integer)
-        call_return(call, node_integer_unary(tape, x->dtype, positive_part, x));
-    else
-        call_return(call, node_select(tape, node_compare(tape, COMPARE_LE, x, zero), zero, x));
+    if (x->integer) call_return(call, node_integer_unary(tape, x->dtype, positive_part, x));
+    else call_return(call, node_select(tape, node_compare(tape, COMPARE_LE, x, zero), zero, x));
 }
 
 /* x between two limits, which have no gradient: the interior is open. */
@@ -50,7 +48,8 @@ static struct node *hard_limited(struct tape *tape, struct node *x, double low, 
     if (low > high) low = high; /* as clamping does */
     struct node *least = node_scalar(tape, number_as_compared(low, x->dtype));
     struct node *most = node_scalar(tape, number_as_compared(high, x->dtype));
-    struct node *y = node_select(tape, node_compare(tape, COMPARE_LE, x, least), node_scalar(tape, low), x);
+    struct node *y =
+        node_select(tape, node_compare(tape, COMPARE_LE, x, least), node_scalar(tape, low), x);
     return node_select(tape, node_compare(tape, COMPARE_GE, x, most), node_scalar(tape, high), y);
 }
 
@@ -75,7 +74,8 @@ static void hardsigmoid(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = input_of(call), *six = node_scalar(tape, 6);
     struct node *y = node_divide(tape, node_offset(tape, x, 3), six);
-    y = node_select(tape, node_compare(tape, COMPARE_LE, x, node_scalar(tape, -3)), node_scalar(tape, 0), y);
+    y = node_select(tape, node_compare(tape, COMPARE_LE, x, node_scalar(tape, -3)),
+                    node_scalar(tape, 0), y);
     call_return(call, node_select(tape, node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3)),
                                   node_scalar(tape, 1), y));
 }
@@ -86,8 +86,10 @@ static void hardswish(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = input_of(call), *zero = node_scalar(tape, 0);
     struct node *right = node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3));
-    struct node *middle = node_select(tape, right, zero, x); /* no infinite slopes where the parabola ends */
-    struct node *y = node_divide(tape, node_multiply(tape, middle, node_offset(tape, middle, 3)), node_scalar(tape, 6));
+    struct node *middle =
+        node_select(tape, right, zero, x); /* no infinite slopes where the parabola ends */
+    struct node *y = node_divide(tape, node_multiply(tape, middle, node_offset(tape, middle, 3)),
+                                 node_scalar(tape, 6));
     struct node *endless = node_compare(tape, COMPARE_EQ, x, node_scalar(tape, -INFINITY));
     struct node *below = node_select(tape, endless, node_scalar(tape, NAN), zero);
     y = node_select(tape, node_compare(tape, COMPARE_LT, x, node_scalar(tape, -3)), below, y);
@@ -115,21 +117,25 @@ static void prelu(struct call *call)
     for (int d = 0; d < x->rank; d++) shape[d] = 1;
     if (weight->n != 1) {
         if (x->rank < 2 || shape[1] != 1 || (size_t)x->shape[1] != weight->n) {
-            call_fail(call, "prelu has %zu weights for an input without as many channels", weight->n);
+            call_fail(call, "prelu has %zu weights for an input without as many channels",
+                      weight->n);
             return;
         }
         shape[1] = x->shape[1];
     }
     weight = node_reshape(tape, weight, x->rank, shape);
     struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
-    struct node *low = node_select(tape, positive, node_scalar(tape, 0), x); /* infinite slopes stay out of the weight's sum */
-    call_return_typed(call, node_select(tape, positive, x, node_multiply(tape, weight, low)), x->dtype);
+    struct node *low = node_select(tape, positive, node_scalar(tape, 0),
+                                   x); /* infinite slopes stay out of the weight's sum */
+    call_return_typed(call, node_select(tape, positive, x, node_multiply(tape, weight, low)),
+                      x->dtype);
 }
 
 static void threshold(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *value = call_node(call, call_value(call, "value"));
+    struct node *x = call_tensor(call, "input"),
+                *value = call_node(call, call_value(call, "value"));
     struct node *below = node_compare(tape, COMPARE_LE, x, threshold_of(call, "threshold", x));
     if (x->integer) value = node_to_integer(tape, value, x->dtype);
     call_return_typed(call, node_select(tape, below, value, x), x->dtype);
@@ -157,7 +163,8 @@ static void softshrink(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = input_of(call), *lambda = node_scalar(tape, call_real(call, "lambd"));
     struct node *right = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
-    struct node *y = node_select(tape, right, node_subtract(tape, x, lambda), node_add(tape, x, lambda));
+    struct node *y =
+        node_select(tape, right, node_subtract(tape, x, lambda), node_add(tape, x, lambda));
     call_return(call, node_select(tape, within(call, x), node_scalar(tape, 0), y));
 }
 
@@ -165,7 +172,8 @@ static void tanhshrink(struct call *call)
 {
     struct node *x = input_of(call);
     enum dtype dtype = call_float_type(call, &x, 1);
-    call_return_typed(call, node_subtract(call->tape, x, node_function(call->tape, "tanh", x)), dtype);
+    call_return_typed(call, node_subtract(call->tape, x, node_function(call->tape, "tanh", x)),
+                      dtype);
 }
 
 static void softsign(struct call *call)
@@ -173,7 +181,8 @@ static void softsign(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = input_of(call);
     enum dtype dtype = call_float_type(call, &x, 1);
-    call_return_typed(call, node_divide(tape, x, node_offset(tape, node_magnitude(tape, x), 1)), dtype);
+    call_return_typed(call, node_divide(tape, x, node_offset(tape, node_magnitude(tape, x), 1)),
+                      dtype);
 }
 
 /* ---- exponential --------------------------------------------------------------------------------- */
@@ -187,7 +196,8 @@ static struct node *exponential_unit(struct tape *tape, struct node *x, double a
     struct node *low = node_select(tape, positive, node_scalar(tape, 0), x);
     if (width != 1) low = node_divide(tape, low, node_scalar(tape, width));
     low = node_apply(tape, "expm1", low);
-    low = node_multiply(tape, low, node_multiply(tape, node_scalar(tape, scale), node_scalar(tape, alpha)));
+    low = node_multiply(tape, low,
+                        node_multiply(tape, node_scalar(tape, scale), node_scalar(tape, alpha)));
     return node_select(tape, positive, node_scale(tape, x, scale), low);
 }
 
@@ -204,9 +214,9 @@ static void celu(struct call *call)
 
 static void selu(struct call *call)
 {
-    call_return(call, exponential_unit(call->tape, input_of(call),
-                                       1.6732632423543772848170429916717,
-                                       1.0507009873554804934193349852946, 1));
+    call_return(call,
+                exponential_unit(call->tape, input_of(call), 1.6732632423543772848170429916717,
+                                 1.0507009873554804934193349852946, 1));
 }
 
 /* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
@@ -223,11 +233,13 @@ static void softplus(struct call *call)
     struct tape *tape = call->tape;
     double factor = call_real(call, "beta");
     struct node *x = input_of(call), *scaled = node_scale(tape, x, factor);
-    struct node *threshold = threshold_of(call, "threshold", x), *y = node_apply(tape, "softplus", scaled);
+    struct node *threshold = threshold_of(call, "threshold", x),
+                *y = node_apply(tape, "softplus", scaled);
     if (factor != 1) y = node_divide(tape, y, node_scalar(tape, factor));
     /* Most calls have no element in the linear part. */
     const double *value = node_values(tape, x);
-    if (factor != 1 || !node_is_exact(x) || tape_failed(tape) || any_above(value, x->n, threshold->value[0]))
+    if (factor != 1 || !node_is_exact(x) || tape_failed(tape) ||
+        any_above(value, x->n, threshold->value[0]))
         y = node_select(tape, node_compare(tape, COMPARE_GT, scaled, threshold), x, y);
     call_return(call, y);
 }
@@ -247,9 +259,11 @@ static void gelu(struct call *call)
         call_fail(call, "approximate is '%s'; it can be 'none' or 'tanh'", approximate);
         return;
     }
-    struct node *factor = node_apply(tape, "sqrt", node_divide(tape, node_scalar(tape, 8), node_pi(tape)));
+    struct node *factor =
+        node_apply(tape, "sqrt", node_divide(tape, node_scalar(tape, 8), node_pi(tape)));
     struct node *square = node_multiply(tape, x, x);
-    struct node *cubic = node_offset(tape, node_multiply(tape, square, node_scalar(tape, 0.044715)), 1);
+    struct node *cubic =
+        node_offset(tape, node_multiply(tape, square, node_scalar(tape, 0.044715)), 1);
     struct node *argument = node_multiply(tape, node_multiply(tape, factor, x), cubic);
     /* Kernels compute x/2 (1 + tanh(c)). */
     struct node *y = node_multiply(tape, x, node_apply(tape, "sigmoid", argument));
@@ -268,7 +282,8 @@ static void glu(struct call *call)
         return;
     }
     int64_t half = x->shape[dim] / 2;
-    struct node *a = node_slice(tape, x, dim, 0, half, 1), *b = node_slice(tape, x, dim, half, half, 1);
+    struct node *a = node_slice(tape, x, dim, 0, half, 1),
+                *b = node_slice(tape, x, dim, half, half, 1);
     call_return(call, node_multiply(tape, a, node_apply(tape, "sigmoid", b)));
 }
 
@@ -301,8 +316,9 @@ static bool slopes_hold(const struct bench_property *property, const struct tens
         double slack = margin * (fabs(a) + fabs(b)) + dtype_ulp(got->dtype, 0);
         if (isinf(x) && isinf(y)) continue;
         if (isnan(x) ? !isnan(y) : !(y >= fmin(a, b) - slack && y <= fmax(a, b) + slack)) {
-            (void)snprintf(reason, reason_bytes, "element %zu is %g for input %g: no slope in [%g, %g]",
-                           i, y, x, s->low, s->high);
+            (void)snprintf(reason, reason_bytes,
+                           "element %zu is %g for input %g: no slope in [%g, %g]", i, y, x, s->low,
+                           s->high);
             goto done;
         }
         if (!(x < 0) || slack > 0x1p-6 * fabs(x)) continue;
@@ -312,8 +328,8 @@ static bool slopes_hold(const struct bench_property *property, const struct tens
     double middle = (s->low + s->high) / 2, sigma = (s->high - s->low) / sqrt(12 * fmax(count, 1));
     holds = fabs(sum - count * middle) <= count * (6.2 * sigma + margin * s->high) + 1e-9;
     if (!holds)
-        (void)snprintf(reason, reason_bytes, "the mean of %g slopes is %g; it should be near %g", count,
-                       sum / count, middle);
+        (void)snprintf(reason, reason_bytes, "the mean of %g slopes is %g; it should be near %g",
+                       count, sum / count, middle);
 done:
     arena_release(&arena);
     return holds;
@@ -349,11 +365,12 @@ static void rrelu(struct call *call)
     struct node *drawn = drawn_slopes(call, x, low, high), *y = NULL;
     if (tape_failed(tape)) return;
     *slopes = (struct slopes){ low, high, x };
-    *property = (struct bench_property){
-        "slopes within the limits, their mean within 6.2 sigma (1e-9)", slopes_hold, slopes
-    };
+    *property =
+        (struct bench_property){ "slopes within the limits, their mean within 6.2 sigma (1e-9)",
+                                 slopes_hold, slopes };
     if (drawn)
-        y = node_select(tape, node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0)), x, node_multiply(tape, x, drawn));
+        y = node_select(tape, node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0)), x,
+                        node_multiply(tape, x, drawn));
     call_return_random(call, y, x->dtype, x->rank, x->shape, property);
 }
 

@@ -4,16 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/operands.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/stated_gradient.h"
-#include "bench/ops/operands.h"
 
 /* ---- integers ------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static int64_t wrapping_subtract(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static int64_t wrapping_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
+/* clang-format on */
 
 /* Divisors are checked to be non-zero; the one quotient that overflows wraps. */
 static int64_t quotient_trunc(int64_t a, int64_t b)
@@ -92,13 +94,14 @@ static void add(struct call *call)
     }
     if (o.integral && alpha->integer) {
         struct node *scaled = node_integer_binary(tape, o.dtype, wrapping_multiply, o.b, alpha);
-        call_return(call, node_integer_binary(tape, o.dtype,
-                                              sign > 0 ? wrapping_add : wrapping_subtract, o.a,
-                                              scaled));
+        call_return(call,
+                    node_integer_binary(tape, o.dtype, sign > 0 ? wrapping_add : wrapping_subtract,
+                                        o.a, scaled));
         return;
     }
     struct node *b = call_real(call, "alpha") == 1 ? o.b : node_multiply(tape, o.b, alpha);
-    call_return_typed(call, sign > 0 ? node_add(tape, o.a, b) : node_subtract(tape, o.a, b), o.dtype);
+    call_return_typed(call, sign > 0 ? node_add(tape, o.a, b) : node_subtract(tape, o.a, b),
+                      o.dtype);
 }
 
 /* relu(a + alpha b) */
@@ -118,8 +121,7 @@ static void multiply(struct call *call)
     struct operands o = two_operands(call, "input", "other");
     if (o.integral)
         call_return(call, node_integer_binary(tape, o.dtype, wrapping_multiply, o.a, o.b));
-    else
-        call_return_typed(call, node_multiply(tape, o.a, o.b), o.dtype);
+    else call_return_typed(call, node_multiply(tape, o.a, o.b), o.dtype);
 }
 
 /* ---- quotients ---------------------------------------------------------------------------------- */
@@ -152,8 +154,7 @@ static void divide(struct call *call)
     if (!*mode) divide_exactly(call);
     else if (!strcmp(mode, "floor") || !strcmp(mode, "trunc"))
         divide_rounded(call, !strcmp(mode, "floor"));
-    else
-        call_fail(call, "rounding_mode is '%s'; it can be 'trunc' or 'floor'", mode);
+    else call_fail(call, "rounding_mode is '%s'; it can be 'trunc' or 'floor'", mode);
 }
 
 static void floor_divide(struct call *call) { divide_rounded(call, true); }
@@ -166,8 +167,8 @@ static void modulo(struct call *call)
     bool floored = !strcmp(call->op->text, "remainder");
     if (o.integral) {
         refuse_zero_divisors(call, o.b);
-        call_return(call, node_integer_binary(tape, o.dtype, floored ? rest_floor : rest_trunc, o.a,
-                                              o.b));
+        call_return(
+            call, node_integer_binary(tape, o.dtype, floored ? rest_floor : rest_trunc, o.a, o.b));
     } else {
         call_return_typed(call, node_apply2(tape, call->op->text, o.a, o.b), o.dtype);
     }
@@ -179,10 +180,8 @@ static void power(struct call *call)
 {
     struct tape *tape = call->tape;
     struct operands o = two_operands(call, "input", "exponent");
-    if (o.integral)
-        call_return(call, node_integer_binary(tape, o.dtype, integer_power, o.a, o.b));
-    else
-        call_return_typed(call, node_power(tape, o.a, o.b), o.dtype);
+    if (o.integral) call_return(call, node_integer_binary(tape, o.dtype, integer_power, o.a, o.b));
+    else call_return_typed(call, node_power(tape, o.a, o.b), o.dtype);
 }
 
 /* In float64 whatever comes in. */
@@ -190,7 +189,8 @@ static void float_power(struct call *call)
 {
     struct tape *tape = call->tape;
     struct operands o = two_operands(call, "input", "exponent");
-    call_return_typed(call, node_power(tape, o.a, o.b), dtype_is_complex(o.dtype) ? DT_C128 : DT_F64);
+    call_return_typed(call, node_power(tape, o.a, o.b),
+                      dtype_is_complex(o.dtype) ? DT_C128 : DT_F64);
 }
 
 /* input * 2^other */
@@ -214,7 +214,8 @@ static void extremum_backward(struct tape *tape, struct node *node, struct node 
 {
     const struct choice *choice = parameters;
     struct node *a = node->inputs[1], *b = node->inputs[2];
-    struct node *one = node_scalar(tape, 1), *zero = node_scalar(tape, 0), *half = node_scalar(tape, 0.5);
+    struct node *one = node_scalar(tape, 1), *zero = node_scalar(tape, 0),
+                *half = node_scalar(tape, 0.5);
     struct node *tie = choice->ignores_nan ? one : half;
     struct node *first = node_compare(tape, choice->most ? COMPARE_GT : COMPARE_LT, a, b);
     struct node *equal = node_compare(tape, COMPARE_EQ, a, b);
@@ -276,7 +277,8 @@ static double neighbour(double a, double b, enum dtype dtype)
     if (isnan(a) || isnan(b)) return NAN;
     if (a == b) return b;
     if (dtype == DT_F64) return nextafter(a, b);
-    double least = ldexp(1, dtype_info(dtype)->exponent_min - dtype_info(dtype)->significand_bits + 1);
+    double least =
+        ldexp(1, dtype_info(dtype)->exponent_min - dtype_info(dtype)->significand_bits + 1);
     if (a == 0) return copysign(least, b);
     if (isinf(a)) return copysign(dtype_info(dtype)->largest, a);
     /* Away from zero the spacing is that at a; toward zero that below a. */
@@ -322,7 +324,8 @@ static void divisors(struct call *call)
     }
     call_return(call, node_integer_binary(call->tape, o.dtype,
                                           call->op->detail ? least_common_multiple
-                                                           : greatest_common_divisor, o.a, o.b));
+                                                           : greatest_common_divisor,
+                                          o.a, o.b));
 }
 
 /* clang-format off */

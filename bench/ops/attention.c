@@ -19,27 +19,33 @@ static struct node *causal_mask(struct tape *tape, int64_t rows, int64_t columns
 }
 
 /* Scores plus a mask: -inf where a bool mask is `blocked`, a float mask added. */
-static struct node *apply_mask(struct tape *tape, struct node *scores, struct node *mask, bool blocked)
+static struct node *apply_mask(struct tape *tape, struct node *scores, struct node *mask,
+                               bool blocked)
 {
-    if (mask->dtype != DT_BOOL && !(blocked && mask->dtype == DT_U8)) return node_add(tape, scores, mask);
+    if (mask->dtype != DT_BOOL && !(blocked && mask->dtype == DT_U8))
+        return node_add(tape, scores, mask);
     struct node *minus = node_scalar(tape, -INFINITY);
-    return blocked ? node_select(tape, mask, minus, scores) : node_select(tape, mask, scores, minus);
+    return blocked ? node_select(tape, mask, minus, scores)
+                   : node_select(tape, mask, scores, minus);
 }
 
 static void scaled_dot_product_attention(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"), *v = call_tensor(call, "value");
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
     if (tape_failed(tape)) return;
     if (call_real(call, "dropout_p") != 0) {
-        call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
+        call_fail(call,
+                  "attention with dropout draws random numbers: there is no value to compare");
         return;
     }
     if (q->rank < 2 || k->rank < 2 || v->rank < 2) {
         call_fail(call, "attention needs at least two dimensions");
         return;
     }
-    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 && k->shape[k->rank - 3]) {
+    if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 &&
+        k->shape[k->rank - 3]) {
         /* Each key and value head serves a group of query heads. */
         int64_t repeat = q->shape[q->rank - 3] / k->shape[k->rank - 3];
         struct node **heads[2] = { &k, &v };
@@ -64,11 +70,15 @@ static void scaled_dot_product_attention(struct call *call)
     }
     double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
                                                : call_real(call, "scale");
-    struct node *scores = node_scale(tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
+    struct node *scores = node_scale(
+        tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
     struct node *mask = call_optional_tensor(call, "attn_mask");
     if (tape_failed(tape)) return;
     if (call_bool(call, "is_causal"))
-        scores = apply_mask(tape, scores, causal_mask(tape, scores->shape[scores->rank - 2], scores->shape[scores->rank - 1]), false);
+        scores = apply_mask(
+            tape, scores,
+            causal_mask(tape, scores->shape[scores->rank - 2], scores->shape[scores->rank - 1]),
+            false);
     if (mask) scores = apply_mask(tape, scores, mask, false);
     if (tape_failed(tape)) return;
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
@@ -82,7 +92,8 @@ struct heads {
 };
 
 /* (length, batch, heads * width) -> (batch * heads, length, width) */
-static struct node *split_heads(struct tape *tape, struct node *x, int64_t length, const struct heads *h)
+static struct node *split_heads(struct tape *tape, struct node *x, int64_t length,
+                                const struct heads *h)
 {
     int64_t shape[3] = { length, h->batch * h->count, h->width };
     return node_transpose(tape, node_reshape(tape, x, 3, shape), 0, 1);
@@ -106,8 +117,8 @@ static struct node *projected(struct call *call, struct node *x, int part, int64
 }
 
 /* One more source position: a learned bias row, then a zero row, as asked. */
-static struct node *extended(struct call *call, struct node *x, const char *bias_name, const struct heads *h,
-                             bool zero)
+static struct node *extended(struct call *call, struct node *x, const char *bias_name,
+                             const struct heads *h, bool zero)
 {
     struct tape *tape = call->tape;
     struct node *bias = call_optional_tensor(call, bias_name), *parts[3] = { x };
@@ -130,13 +141,15 @@ static struct node *widened(struct tape *tape, struct node *mask, int64_t extra)
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, mask->shape, sizeof shape);
     shape[mask->rank - 1] = extra;
-    struct node *more = mask->integer ? node_integer_constant(tape, mask->dtype, 0, mask->rank, shape)
-                                      : node_constant(tape, mask->dtype, 0, mask->rank, shape);
+    struct node *more = mask->integer
+                            ? node_integer_constant(tape, mask->dtype, 0, mask->rank, shape)
+                            : node_constant(tape, mask->dtype, 0, mask->rank, shape);
     struct node *parts[2] = { mask, more };
     return node_concatenate(tape, parts, 2, mask->rank - 1);
 }
 
-static struct node *masked_scores(struct call *call, struct node *scores, const struct heads *h, int64_t extra)
+static struct node *masked_scores(struct call *call, struct node *scores, const struct heads *h,
+                                  int64_t extra)
 {
     struct tape *tape = call->tape;
     struct node *mask = call_optional_tensor(call, "attn_mask");
@@ -152,10 +165,12 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
     int64_t flat[3] = { h->batch * h->count, h->target, -1 };
     by_batch[3] = row[3] = flat[2] = scores->shape[2];
     struct node *wide = node_reshape(tape, scores, 4, by_batch);
-    return node_reshape(tape, apply_mask(tape, wide, node_reshape(tape, padding, 4, row), true), 3, flat);
+    return node_reshape(tape, apply_mask(tape, wide, node_reshape(tape, padding, 4, row), true), 3,
+                        flat);
 }
 
-static void return_weights(struct call *call, struct node *weights, const struct heads *h, bool batched)
+static void return_weights(struct call *call, struct node *weights, const struct heads *h,
+                           bool batched)
 {
     struct tape *tape = call->tape;
     if (!call_bool(call, "need_weights")) {
@@ -167,17 +182,20 @@ static void return_weights(struct call *call, struct node *weights, const struct
     weights = node_reshape(tape, weights, 4, shape);
     bool average = call_bool(call, "average_attn_weights");
     if (average) weights = node_mean(tape, weights, 2, false);
-    if (!batched && !tape_failed(tape)) weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
+    if (!batched && !tape_failed(tape))
+        weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
     call_return_typed(call, weights, dtype);
 }
 
 static void multi_head_attention_forward(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"), *v = call_tensor(call, "value");
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
     if (tape_failed(tape)) return;
     if (call_real(call, "dropout_p") != 0 && call_bool(call, "training")) {
-        call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
+        call_fail(call,
+                  "attention with dropout draws random numbers: there is no value to compare");
         return;
     }
     if (!call_is_none(call, "static_k") || !call_is_none(call, "static_v")) {
@@ -195,14 +213,17 @@ static void multi_head_attention_forward(struct call *call)
     int64_t e = q->shape[2];
     struct heads h = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
     if (h.count < 1 || e % h.count) {
-        call_fail(call, "%lld features do not divide into %lld heads", (long long)e, (long long)h.count);
+        call_fail(call, "%lld features do not divide into %lld heads", (long long)e,
+                  (long long)h.count);
         return;
     }
     h.width = e / h.count;
     bool zero = call_bool(call, "add_zero_attn"), bias = !call_is_none(call, "bias_k");
     q = split_heads(tape, projected(call, q, 0, e), h.target, &h);
-    k = extended(call, split_heads(tape, projected(call, k, 1, e), h.source, &h), "bias_k", &h, zero);
-    v = extended(call, split_heads(tape, projected(call, v, 2, e), h.source, &h), "bias_v", &h, zero);
+    k = extended(call, split_heads(tape, projected(call, k, 1, e), h.source, &h), "bias_k", &h,
+                 zero);
+    v = extended(call, split_heads(tape, projected(call, v, 2, e), h.source, &h), "bias_v", &h,
+                 zero);
     q = node_scale(tape, q, 1 / sqrt((double)h.width));
     struct node *scores = node_matmul(tape, q, false, k, true);
     scores = masked_scores(call, scores, &h, (int64_t)bias + (int64_t)zero);
@@ -210,9 +231,11 @@ static void multi_head_attention_forward(struct call *call)
     struct node *weights = node_softmax(tape, scores, 2);
     struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
     int64_t joined[3] = { h.target, h.batch, e };
-    out = compose_linear(tape, node_reshape(tape, out, 3, joined), call_tensor(call, "out_proj_weight"),
+    out = compose_linear(tape, node_reshape(tape, out, 3, joined),
+                         call_tensor(call, "out_proj_weight"),
                          call_optional_tensor(call, "out_proj_bias"));
-    if (!batched && !tape_failed(tape)) out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
+    if (!batched && !tape_failed(tape))
+        out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
     call_return_typed(call, out, dtype);
     if (!tape_failed(tape)) return_weights(call, weights, &h, batched);
 }

@@ -19,16 +19,10 @@ static void to_dtype(struct call *call, enum dtype dtype)
 }
 
 /* to(dtype), to(device, dtype). */
-static void to(struct call *call)
-{
-    to_dtype(call, call_dtype(call, "dtype"));
-}
+static void to(struct call *call) { to_dtype(call, call_dtype(call, "dtype")); }
 
 /* to(other), type_as(other). */
-static void to_other(struct call *call)
-{
-    to_dtype(call, call_tensor(call, "other")->dtype);
-}
+static void to_other(struct call *call) { to_dtype(call, call_tensor(call, "other")->dtype); }
 
 /* type(dtype) or type("torch.FloatTensor"). */
 static void to_type(struct call *call)

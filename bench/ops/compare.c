@@ -10,9 +10,11 @@
 
 static struct node *differ(struct tape *tape, struct node *a, struct node *b)
 {
-    struct node *re = node_compare(tape, COMPARE_NE, node_real_part(tape, a), node_real_part(tape, b));
-    return node_or(tape, re, node_compare(tape, COMPARE_NE, node_imaginary_part(tape, a),
-                                       node_imaginary_part(tape, b)));
+    struct node *re =
+        node_compare(tape, COMPARE_NE, node_real_part(tape, a), node_real_part(tape, b));
+    return node_or(
+        tape, re,
+        node_compare(tape, COMPARE_NE, node_imaginary_part(tape, a), node_imaginary_part(tape, b)));
 }
 
 /* Truth values: bools, or written into self. There PyTorch gives self and the other operand of a
@@ -28,9 +30,10 @@ static void return_truth(struct call *call, struct node *truth, bool is_comparis
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
     struct node *y = node_cast(tape, truth, self->dtype);
     if (is_comparison)
-        y = node_select(tape, never, self, node_select(tape, never, node_to_real(tape, call_tensor(call, "other")), y));
-    else
-        y = node_straight_through(tape, y, self);
+        y = node_select(
+            tape, never, self,
+            node_select(tape, never, node_to_real(tape, call_tensor(call, "other")), y));
+    else y = node_straight_through(tape, y, self);
     call_return_typed(call, y, self->dtype);
 }
 
@@ -48,8 +51,10 @@ static void compare(struct call *call)
         return_truth(call, comparison == COMPARE_NE ? unequal : node_not(tape, unequal), true);
         return;
     }
-    return_truth(call, node_compare(tape, comparison, node_as_compared(tape, o.a, o.dtype),
-                                    node_as_compared(tape, o.b, o.dtype)), true);
+    return_truth(call,
+                 node_compare(tape, comparison, node_as_compared(tape, o.a, o.dtype),
+                              node_as_compared(tape, o.b, o.dtype)),
+                 true);
 }
 
 static void return_bool(struct call *call, bool answer)
@@ -118,17 +123,14 @@ static struct node *close_elements(struct call *call)
     const double *u = node_values(tape, im_a), *v = node_values(tape, im_b);
     if (tape_failed(tape)) return out;
     for (size_t i = 0; i < out->n; i++)
-        out->integer[i] = complex_valued
-                              ? (x[i] == y[i] && u[i] == v[i]) ||
-                                    hypot(x[i] - y[i], u[i] - v[i]) <= atol + rtol * hypot(y[i], v[i])
-                              : is_close(x[i], y[i], rtol, atol, equal_nan);
+        out->integer[i] = complex_valued ? (x[i] == y[i] && u[i] == v[i]) ||
+                                               hypot(x[i] - y[i], u[i] - v[i]) <=
+                                                   atol + rtol * hypot(y[i], v[i])
+                                         : is_close(x[i], y[i], rtol, atol, equal_nan);
     return out;
 }
 
-static void isclose(struct call *call)
-{
-    call_return(call, close_elements(call));
-}
+static void isclose(struct call *call) { call_return(call, close_elements(call)); }
 
 static void allclose(struct call *call)
 {
@@ -157,7 +159,8 @@ static void logic(struct call *call)
 static void logical_not(struct call *call)
 {
     struct tape *tape = call->tape;
-    return_truth(call, node_not(tape, node_to_integer(tape, call_tensor(call, "input"), DT_BOOL)), false);
+    return_truth(call, node_not(tape, node_to_integer(tape, call_tensor(call, "input"), DT_BOOL)),
+                 false);
 }
 
 /* ---- bits ---------------------------------------------------------------------------------------- */

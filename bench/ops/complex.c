@@ -1,11 +1,12 @@
 /* Complex tensors from real ones. */
-#include "bench/primitives/complex_functions.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/complex_functions.h"
 
 /* real + i imag */
 static void complex_from_parts(struct call *call)
 {
-    call_return(call, node_complex(call->tape, call_tensor(call, "real"), call_tensor(call, "imag")));
+    call_return(call,
+                node_complex(call->tape, call_tensor(call, "real"), call_tensor(call, "imag")));
 }
 
 /* abs (cos angle + i sin angle) */

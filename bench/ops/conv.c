@@ -11,15 +11,15 @@ struct convolution_arguments {
 
 /* Extents of a spatial list argument, right-aligned into three slots; `least` and more, and small
  * enough for products of two of them. */
-static void spatial_argument(struct call *call, const char *name, int spatial, int64_t least, int64_t *out)
+static void spatial_argument(struct call *call, const char *name, int spatial, int64_t least,
+                             int64_t *out)
 {
     int64_t items[3] = { 0 };
     call_ints_repeated(call, name, items, spatial);
     for (int d = 0; d < spatial; d++) {
         if (items[d] < least || items[d] > INT32_MAX)
             call_fail(call, "'%s' of %lld is out of range", name, (long long)items[d]);
-        else
-            out[3 - spatial + d] = items[d];
+        else out[3 - spatial + d] = items[d];
     }
 }
 
@@ -82,7 +82,8 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
         geometry.stride[d] = a->stride[d];
         geometry.padding[d] = a->padding[d];
         geometry.dilation[d] = a->dilation[d];
-        int64_t reach = x->shape[2 + d] + 2 * a->padding[d] - a->dilation[d] * (w->shape[2 + d] - 1) - 1;
+        int64_t reach = x->shape[2 + d] + 2 * a->padding[d] -
+                        a->dilation[d] * (w->shape[2 + d] - 1) - 1;
         if (a->stride[d] < 1 || a->dilation[d] < 1 || reach < 0) {
             call_fail(call, "the kernel does not fit the input");
             return x;
@@ -90,8 +91,8 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
         geometry.y[2 + d] = reach / a->stride[d] + 1;
     }
     if (a->groups < 1 || x->shape[1] != w->shape[1] * a->groups) {
-        call_fail(call, "%lld input channels for a weight of %lld and %lld groups", (long long)x->shape[1],
-                  (long long)w->shape[1], (long long)a->groups);
+        call_fail(call, "%lld input channels for a weight of %lld and %lld groups",
+                  (long long)x->shape[1], (long long)w->shape[1], (long long)a->groups);
         return x;
     }
     struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias);
@@ -120,8 +121,10 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
         if (geometry.x[2 + d] < 0) call_fail(call, "the padding leaves nothing of the result");
     }
     if (x->shape[1] != w->shape[0])
-        call_fail(call, "%lld input channels for a weight of %lld", (long long)x->shape[1], (long long)w->shape[0]);
-    struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry), bias);
+        call_fail(call, "%lld input channels for a weight of %lld", (long long)x->shape[1],
+                  (long long)w->shape[0]);
+    struct node *y =
+        add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry), bias);
     return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
 }
 
@@ -132,12 +135,14 @@ static bool read_arguments(struct call *call, struct convolution_arguments *a, c
                                          .stride = { 1, 1, 1 },
                                          .dilation = { 1, 1, 1 } };
     if (x->rank != spatial + 1 && x->rank != spatial + 2) {
-        call_fail(call, "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api, spatial + 1, spatial + 2);
+        call_fail(call, "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api,
+                  spatial + 1, spatial + 2);
         return false;
     }
     a->batched = x->rank == spatial + 2;
     a->groups = call_int(call, "groups");
-    if (a->groups < 1 || a->groups > INT32_MAX) call_fail(call, "%lld groups", (long long)a->groups);
+    if (a->groups < 1 || a->groups > INT32_MAX)
+        call_fail(call, "%lld groups", (long long)a->groups);
     spatial_argument(call, "stride", spatial, 1, a->stride);
     spatial_argument(call, "dilation", spatial, 1, a->dilation);
     return !tape_failed(call->tape);
@@ -217,24 +222,33 @@ static void convolution_general(struct call *call)
 static void convolution_tbc(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight"), *bias = call_tensor(call, "bias");
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight"),
+                *bias = call_tensor(call, "bias");
     if (tape_failed(tape)) return;
     if (x->rank != 3 || w->rank != 3) {
         call_fail(call, "conv_tbc takes tensors of three dimensions");
         return;
     }
-    struct convolution_arguments a = { .spatial = 1, .batched = true, .stride = { 1, 1, 1 },
-                                       .dilation = { 1, 1, 1 }, .groups = 1 };
+    struct convolution_arguments a = {
+        .spatial = 1, .batched = true, .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .groups = 1
+    };
     spatial_argument(call, "pad", 1, 0, a.padding);
     if (tape_failed(tape)) return;
     int to_bct[3] = { 1, 2, 0 }, to_oik[3] = { 2, 1, 0 }, back[3] = { 2, 0, 1 };
-    struct node *y = convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik), bias, &a);
+    struct node *y =
+        convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik), bias, &a);
     call_return(call, node_permute(tape, y, back));
 }
 
-#define FORWARD(n) "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, Any padding=0, int[" n "] dilation=1, int groups=1)"
-#define TRANSPOSED(n) "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, int[" n "] padding=0, int[" n "] output_padding=0, int groups=1, int[" n "] dilation=1)"
-#define GENERAL "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups"
+#define FORWARD(n)                                                                                \
+    "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, Any padding=0, int[" n \
+    "] dilation=1, int groups=1)"
+#define TRANSPOSED(n)                                                              \
+    "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, int[" n \
+    "] padding=0, int[" n "] output_padding=0, int groups=1, int[" n "] dilation=1)"
+#define GENERAL                                                                                 \
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, int[] padding, int[] dilation, " \
+    "bool transposed, int[] output_padding, int groups"
 
 /* clang-format off */
 const struct op ops_conv[] = {

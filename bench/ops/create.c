@@ -16,20 +16,16 @@
 static enum dtype number_dtype(const struct value *value)
 {
     switch (value->kind) {
-    case VALUE_BOOL:
-        return DT_BOOL;
-    case VALUE_INT:
-        return DT_I64;
-    case VALUE_TENSOR:
-        return value->tensor.tensor ? value->tensor.tensor->dtype : DT_F32;
-    default:
-        return DT_F32;
+    case VALUE_BOOL: return DT_BOOL;
+    case VALUE_INT: return DT_I64;
+    case VALUE_TENSOR: return value->tensor.tensor ? value->tensor.tensor->dtype : DT_F32;
+    default: return DT_F32;
     }
 }
 
 /* `value` (a number or a one-element tensor) in every element. */
-static struct node *filled(struct call *call, const struct value *value, enum dtype dtype,
-                           int rank, const int64_t *shape)
+static struct node *filled(struct call *call, const struct value *value, enum dtype dtype, int rank,
+                           const int64_t *shape)
 {
     struct tape *tape = call->tape;
     struct node *number =
@@ -37,8 +33,8 @@ static struct node *filled(struct call *call, const struct value *value, enum dt
     return node_broadcast(tape, number, rank, shape);
 }
 
-static void return_filled(struct call *call, const struct value *value, enum dtype dtype,
-                          int rank, const int64_t *shape)
+static void return_filled(struct call *call, const struct value *value, enum dtype dtype, int rank,
+                          const int64_t *shape)
 {
     struct node *y = filled(call, value, dtype, rank, shape);
     call_return_typed(call, y, dtype);
@@ -75,8 +71,7 @@ static void constant_like(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_dtype(call, "dtype");
-    struct value value =
-        call->op->text ? detail_value(call) : *call_value(call, "fill_value");
+    struct value value = call->op->text ? detail_value(call) : *call_value(call, "fill_value");
     return_filled(call, &value, dtype == DT_NONE ? x->dtype : dtype, x->rank, x->shape);
 }
 
@@ -87,8 +82,7 @@ static void constant_new(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
     enum dtype dtype = call_dtype(call, "dtype");
-    struct value value =
-        call->op->text ? detail_value(call) : *call_value(call, "fill_value");
+    struct value value = call->op->text ? detail_value(call) : *call_value(call, "fill_value");
     return_filled(call, &value, dtype == DT_NONE ? x->dtype : dtype, rank, shape);
 }
 
@@ -98,10 +92,8 @@ static void fill(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *value;
-    if (call->op->text)
-        value = node_integer_constant(tape, x->dtype, 0, 0, NULL);
-    else
-        value = node_cast(tape, call_tensor(call, "value"), x->dtype);
+    if (call->op->text) value = node_integer_constant(tape, x->dtype, 0, 0, NULL);
+    else value = node_cast(tape, call_tensor(call, "value"), x->dtype);
     if (value->n != 1 || value->rank) {
         call_fail(call, "the value to fill with must be one number");
         return;
@@ -118,8 +110,7 @@ static void eye(struct call *call)
     struct node *out = node_new_integer(call->tape, DT_BOOL, 2, shape);
     if (tape_failed(call->tape)) return;
     memset(out->integer, 0, out->n * sizeof *out->integer);
-    for (int64_t i = 0; i < shape[0] && i < shape[1]; i++)
-        out->integer[i * shape[1] + i] = 1;
+    for (int64_t i = 0; i < shape[0] && i < shape[1]; i++) out->integer[i * shape[1] + i] = 1;
     call_return_typed(call, out, dtype == DT_NONE ? DT_F32 : dtype);
 }
 
@@ -140,24 +131,21 @@ static void literal_walk(struct literal *l, const struct value *value, int depth
 {
     if (value->kind == VALUE_LIST || value->kind == VALUE_SIZE) {
         int64_t count = (int64_t)value->list.count;
-        if (depth == l->rank && l->n == 0 && depth < TENSOR_MAX_RANK)
-            l->shape[l->rank++] = count;
+        if (depth == l->rank && l->n == 0 && depth < TENSOR_MAX_RANK) l->shape[l->rank++] = count;
         if (depth >= l->rank || l->shape[depth] != count) {
             call_fail(l->call, "the nested lists are ragged");
             return;
         }
-        for (int64_t i = 0; i < count; i++)
-            literal_walk(l, &value->list.items[i], depth + 1);
+        for (int64_t i = 0; i < count; i++) literal_walk(l, &value->list.items[i], depth + 1);
         return;
     }
     struct node *item = call_node(l->call, value);
-    if (depth != l->rank || item->n != 1)
-        call_fail(l->call, "the data is no array of numbers");
+    if (depth != l->rank || item->n != 1) call_fail(l->call, "the data is no array of numbers");
     if (tape_failed(l->call->tape)) return;
     l->dtype = dtype_promote(l->dtype, number_dtype(value));
     if (l->real)
-        l->real[l->n] =
-            item->integer ? (double)item->integer[0] : *node_values(l->call->tape, item);
+        l->real[l->n] = item->integer ? (double)item->integer[0]
+                                      : *node_values(l->call->tape, item);
     if (l->integer && item->integer) l->integer[l->n] = item->integer[0];
     l->n++;
 }
@@ -177,15 +165,12 @@ static void tensor(struct call *call)
     }
     struct literal l = { .call = call };
     literal_walk(&l, data, 0);
-    if (dtype == DT_NONE && call->op->detail == 1)
-        dtype = call_tensor(call, "input")->dtype;
-    if (dtype == DT_NONE)
-        dtype = call->op->detail == 2 || l.dtype == DT_NONE ? DT_F32 : l.dtype;
+    if (dtype == DT_NONE && call->op->detail == 1) dtype = call_tensor(call, "input")->dtype;
+    if (dtype == DT_NONE) dtype = call->op->detail == 2 || l.dtype == DT_NONE ? DT_F32 : l.dtype;
     bool integral = l.dtype != DT_NONE && dtype_is_integral(l.dtype);
     struct node *out =
-        integral
-            ? node_new_integer(tape, l.dtype, l.rank, l.shape)
-            : node_new_real(tape, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank, l.shape);
+        integral ? node_new_integer(tape, l.dtype, l.rank, l.shape)
+                 : node_new_real(tape, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank, l.shape);
     if (tape_failed(tape)) return;
     if (out->n != l.n) {
         call_fail(call, "the nested lists are ragged");
@@ -195,8 +180,7 @@ static void tensor(struct call *call)
     l.real = out->integer ? NULL : out->value;
     l.integer = out->integer;
     literal_walk(&l, data, 0);
-    if (!out->integer && dtype_info(dtype)->kind == KIND_FLOAT &&
-        dtype_info(dtype)->bytes < 8) {
+    if (!out->integer && dtype_info(dtype)->kind == KIND_FLOAT && dtype_info(dtype)->bytes < 8) {
         /* Python's doubles are stored rounded. */
         for (size_t i = 0; i < out->n; i++) {
             unsigned char narrow[8];
@@ -213,12 +197,7 @@ static void tensor(struct call *call)
  ------------------------------------------------------------------------------------------
  */
 
-enum {
-    MOST_STEPS = 1 << 28,
-    MOST_OF_WINDOW = 1 << 20,
-    MOST_OF_KAISER = 1 << 14,
-    MOST_BETA = 1024
-};
+enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_OF_KAISER = 1 << 14, MOST_BETA = 1024 };
 
 /* 0, 1, ..., n - 1 as reals. */
 static struct node *counting(struct call *call, int64_t n)
@@ -247,6 +226,7 @@ static void integer_range(struct call *call, enum dtype dtype, int64_t start, in
 
 /* arange; range (detail 1) includes its end and is float32 by default. text "end": one
  * bound. */
+/* clang-format off */
 static void arange(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -281,6 +261,7 @@ static void arange(struct call *call)
     struct node *i = counting(call, (int64_t)count);
     call_return_typed(call, node_offset(tape, node_scale(tape, i, step), start), dtype);
 }
+/* clang-format on */
 
 /* start + i (end - start) / (steps - 1) */
 static struct node *between(struct call *call, double start, double end, int64_t steps)
@@ -290,7 +271,8 @@ static struct node *between(struct call *call, double start, double end, int64_t
     if (steps < 2) return node_offset(tape, i, start);
     struct node *width = node_subtract(tape, node_scalar(tape, end), node_scalar(tape, start));
     return node_offset(
-        tape, node_divide(tape, node_multiply(tape, i, width), node_scalar(tape, (double)(steps - 1))),
+        tape,
+        node_divide(tape, node_multiply(tape, i, width), node_scalar(tape, (double)(steps - 1))),
         start);
 }
 
@@ -311,8 +293,8 @@ static void linspace(struct call *call)
     struct node *y = counting(call, steps);
     double step = steps > 1 ? (end - start) / (double)(steps - 1) : 0;
     for (int64_t i = 0; i < steps && !tape_failed(call->tape); i++)
-        y->value[i] =
-            i < steps / 2 ? start + step * (double)i : end - step * (double)(steps - 1 - i);
+        y->value[i] = i < steps / 2 ? start + step * (double)i
+                                    : end - step * (double)(steps - 1 - i);
     if (steps == 1 && !tape_failed(call->tape)) y->value[0] = start;
     call_return_typed(call, y, dtype);
 }
@@ -321,10 +303,9 @@ static void logspace(struct call *call)
 {
     struct tape *tape = call->tape;
     enum dtype dtype = call_dtype(call, "dtype");
-    struct node *exponent = between(call, call_real(call, "start"), call_real(call, "end"),
-                                    call_int(call, "steps"));
-    struct node *y =
-        node_apply2(tape, "pow", node_scalar(tape, call_real(call, "base")), exponent);
+    struct node *exponent =
+        between(call, call_real(call, "start"), call_real(call, "end"), call_int(call, "steps"));
+    struct node *y = node_apply2(tape, "pow", node_scalar(tape, call_real(call, "base")), exponent);
     call_return_typed(call, y, dtype == DT_NONE ? DT_F32 : dtype);
 }
 
@@ -364,8 +345,7 @@ static void vander(struct call *call)
         if (x->integer) {
             struct node *next = node_new_integer(tape, dtype, x->rank, x->shape);
             for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-                next->integer[i] =
-                    (int64_t)((uint64_t)power->integer[i] * (uint64_t)x->integer[i]);
+                next->integer[i] = (int64_t)((uint64_t)power->integer[i] * (uint64_t)x->integer[i]);
             power = next;
         } else {
             power = k == 0 ? x : node_multiply(tape, power, x);
@@ -486,8 +466,8 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
          * to 1. */
         double kernel = tape_is_model(tape) ? 8 * tape->unit : 0;
         if (certify)
-            node->error[i] = UNIT_ROUNDOFF * fabs(node->value[i]) +
-                             mag_get_d(arb_radref(y)) + 0x1p-1074 + kernel;
+            node->error[i] = UNIT_ROUNDOFF * fabs(node->value[i]) + mag_get_d(arb_radref(y)) +
+                             0x1p-1074 + kernel;
     }
     arb_clear(y);
     node_round(tape, node);
@@ -514,12 +494,10 @@ static void window(struct call *call)
     if (kind.kind == WINDOW_KAISER) kind.beta = call_real(call, "beta");
     if (!(fabs(kind.beta) <= MOST_BETA) ||
         (kind.kind == WINDOW_KAISER && call_int(call, "window_length") > MOST_OF_KAISER)) {
-        call_fail(call, "a Kaiser window of beta %g or of this length takes too long",
-                  kind.beta);
+        call_fail(call, "a Kaiser window of beta %g or of this length takes too long", kind.beta);
         return;
     }
-    return_window(call, &kind, call_int(call, "window_length"),
-                  call_bool(call, "periodic"));
+    return_window(call, &kind, call_int(call, "window_length"), call_bool(call, "periodic"));
 }
 
 /* clang-format off */

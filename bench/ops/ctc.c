@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/ctc.h"
 #include "bench/ops/loss_reduction.h"
+#include "bench/primitives/ctc.h"
 
 /* `count` integers from a tensor or a list. */
 static const int64_t *integers(struct call *call, const char *name, int64_t count)
@@ -14,7 +14,8 @@ static const int64_t *integers(struct call *call, const char *name, int64_t coun
     if (value->kind == VALUE_TENSOR || value->kind == VALUE_INT) {
         struct node *node = node_cast(call->tape, call_node(call, value), DT_I64);
         if (tape_failed(call->tape)) return NULL;
-        if ((int64_t)node->n != count) call_fail(call, "%s has %zu entries, not %lld", name, node->n, (long long)count);
+        if ((int64_t)node->n != count)
+            call_fail(call, "%s has %zu entries, not %lld", name, node->n, (long long)count);
         else memcpy(out, node->integer, (size_t)count * sizeof *out);
     } else if (value_is_sequence(value) && (int64_t)value->list.count == count) {
         for (int64_t i = 0; i < count; i++)
@@ -33,7 +34,8 @@ static void find_targets(struct call *call, struct ctc_samples *s, const struct 
     if (tape_failed(call->tape)) return;
     for (int64_t n = 0; n < s->batch; n++) {
         int64_t length = s->target_length[n], first = stride ? n * stride : at;
-        bool fits = length >= 0 && (!stride || length <= stride) && length <= (int64_t)targets->n - first;
+        bool fits = length >= 0 && (!stride || length <= stride) &&
+                    length <= (int64_t)targets->n - first;
         fits = fits && s->input_length[n] >= 0 && s->input_length[n] <= s->steps;
         for (int64_t k = 0; k < length && fits; k++)
             fits = targets->integer[first + k] >= 0 && targets->integer[first + k] < s->classes;
@@ -58,8 +60,10 @@ static void ctc_loss(struct call *call)
         call_fail(call, "log_probs must have two or three dimensions");
         return;
     }
-    *s = (struct ctc_samples){ .steps = x->shape[0], .batch = single ? 1 : x->shape[1],
-                               .classes = x->shape[x->rank - 1], .blank = call_int(call, "blank"),
+    *s = (struct ctc_samples){ .steps = x->shape[0],
+                               .batch = single ? 1 : x->shape[1],
+                               .classes = x->shape[x->rank - 1],
+                               .blank = call_int(call, "blank"),
                                .zero_infinity = call_bool(call, "zero_infinity") };
     if (s->blank < 0 || s->blank >= s->classes) call_fail(call, "the blank is no class");
     s->input_length = integers(call, "input_lengths", s->batch);

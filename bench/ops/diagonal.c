@@ -46,13 +46,12 @@ static bool diagonal_view(struct diagonal *out, struct call *call, const struct 
     int64_t length = diagonal_length(x->shape[first], x->shape[second], offset);
     out->shape[out->rank] = length;
     out->stride[out->rank++] = stride[first] + stride[second];
-    if (length)
-        out->offset = offset >= 0 ? offset * stride[second] : -offset * stride[first];
+    if (length) out->offset = offset >= 0 ? offset * stride[second] : -offset * stride[first];
     return !tape_failed(call->tape);
 }
 
-static struct node *diagonal_of(struct call *call, struct node *x, int64_t offset,
-                                int64_t dim1, int64_t dim2)
+static struct node *diagonal_of(struct call *call, struct node *x, int64_t offset, int64_t dim1,
+                                int64_t dim2)
 {
     struct diagonal view;
     if (!diagonal_view(&view, call, x, offset, dim1, dim2)) return x;
@@ -61,18 +60,16 @@ static struct node *diagonal_of(struct call *call, struct node *x, int64_t offse
 
 static void diagonal(struct call *call)
 {
-    call_return(call, diagonal_of(call, call_tensor(call, "input"),
-                                  diagonal_number(call, "offset"), call_int(call, "dim1"),
-                                  call_int(call, "dim2")));
+    call_return(call, diagonal_of(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
+                                  call_int(call, "dim1"), call_int(call, "dim2")));
 }
 
 /* x's last dimension on diagonal `offset` of new dimensions dim1 and dim2. */
-static struct node *embedded(struct call *call, struct node *x, int64_t offset,
-                             int64_t dim1, int64_t dim2)
+static struct node *embedded(struct call *call, struct node *x, int64_t offset, int64_t dim1,
+                             int64_t dim2)
 {
     int64_t shape[TENSOR_MAX_RANK + 1], stride[TENSOR_MAX_RANK + 1], own[TENSOR_MAX_RANK];
-    int first = wrap_dim(call, dim1, x->rank + 1),
-        second = wrap_dim(call, dim2, x->rank + 1);
+    int first = wrap_dim(call, dim1, x->rank + 1), second = wrap_dim(call, dim2, x->rank + 1);
 
     if (!x->rank || x->rank >= TENSOR_MAX_RANK || first == second) {
         call_fail(call, "no diagonal can be made of %d dimensions", x->rank);
@@ -96,9 +93,8 @@ static struct node *embedded(struct call *call, struct node *x, int64_t offset,
 
 static void diag_embed(struct call *call)
 {
-    call_return(call,
-                embedded(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
-                         call_int(call, "dim1"), call_int(call, "dim2")));
+    call_return(call, embedded(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
+                               call_int(call, "dim1"), call_int(call, "dim2")));
 }
 
 /* diag: the diagonal of a matrix, the matrix of a vector. diagflat (detail 1): the latter,
@@ -136,8 +132,8 @@ static void diagonal_scatter(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *src = call_tensor(call, "src");
     struct diagonal view;
-    if (!diagonal_view(&view, call, x, diagonal_number(call, "offset"),
-                       call_int(call, "dim1"), call_int(call, "dim2")))
+    if (!diagonal_view(&view, call, x, diagonal_number(call, "offset"), call_int(call, "dim1"),
+                       call_int(call, "dim2")))
         return;
     src = node_cast(tape, node_broadcast(tape, src, view.rank, view.shape), x->dtype);
     int64_t *map = diagonal_map(call, &view, src->n);
@@ -170,8 +166,7 @@ static void fill_diagonal(struct call *call)
     int64_t *map = tape_allocate(tape, (size_t)count, sizeof *map);
     if (!map) return;
     for (int64_t i = 0; i < count; i++) map[i] = i * step;
-    struct node *value =
-        node_cast(tape, call_node(call, call_value(call, "fill_value")), x->dtype);
+    struct node *value = node_cast(tape, call_node(call, call_value(call, "fill_value")), x->dtype);
     call_return(call,
                 node_overwrite(tape, x, node_broadcast(tape, value, 1, &count), 1, map, NULL));
 }
@@ -192,8 +187,7 @@ static void triangle(struct call *call)
     int64_t columns = keep->shape[1];
     for (size_t i = 0; i < keep->n; i++) {
         int64_t above = (int64_t)i % columns - (int64_t)i / columns;
-        keep->integer[i] =
-            call->op->detail > 0 ? above <= diagonal_at : above >= diagonal_at;
+        keep->integer[i] = call->op->detail > 0 ? above <= diagonal_at : above >= diagonal_at;
     }
     struct node *zero = x->integer ? node_integer_constant(tape, x->dtype, 0, 0, NULL)
                                    : node_constant(tape, x->dtype, 0, 0, NULL);
@@ -204,8 +198,7 @@ static void triangle(struct call *call)
  * elements. */
 static void triangle_indices(struct call *call)
 {
-    int64_t rows = call_int(call, "row"), columns = call_int(call, "col"), count = 0,
-            at = 0;
+    int64_t rows = call_int(call, "row"), columns = call_int(call, "col"), count = 0, at = 0;
     int64_t offset = diagonal_number(call, "offset");
     enum dtype dtype = call_dtype(call, "dtype");
 
@@ -215,10 +208,9 @@ static void triangle_indices(struct call *call)
     }
     bool lower = call->op->detail > 0;
     for (int pass = 0; pass < 2; pass++) {
-        struct node *out =
-            pass ? node_new_integer(call->tape, dtype == DT_NONE ? DT_I64 : dtype, 2,
-                                    (int64_t[]){ 2, count })
-                 : NULL;
+        struct node *out = pass ? node_new_integer(call->tape, dtype == DT_NONE ? DT_I64 : dtype, 2,
+                                                   (int64_t[]){ 2, count })
+                                : NULL;
         if (pass && tape_failed(call->tape)) return;
         for (int64_t r = 0; r < rows; r++) {
             int64_t from = lower ? 0 : r + offset, to = lower ? r + offset + 1 : columns;

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/loss_reduction.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/vector_norm.h"
 
 static struct node *real_argument(struct call *call, const char *name)
@@ -41,7 +41,8 @@ static void pairwise_distance(struct call *call)
 static void dist(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *d = node_subtract(tape, real_argument(call, "input"), real_argument(call, "other"));
+    struct node *d =
+        node_subtract(tape, real_argument(call, "input"), real_argument(call, "other"));
     call_return_typed(call, node_vector_norm(tape, d, call_real(call, "p"), all_dims(d), false),
                       dtype_component(pair_dtype(call, "input", "other")));
 }
@@ -88,7 +89,8 @@ static void cdist(struct call *call)
     struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
     struct node *d = node_subtract(tape, rows, columns);
     if (tape_failed(tape)) return;
-    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), pair_dtype(call, "x1", "x2"));
+    call_return_typed(call, distance_norm(tape, d, call_real(call, "p")),
+                      pair_dtype(call, "x1", "x2"));
 }
 
 /* The pairs i < j of the rows of an (N, M) input. */
@@ -112,7 +114,8 @@ static void pdist(struct call *call)
             second[k] = j;
         }
     struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
-    struct node *d = node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
+    struct node *d =
+        node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
     if (tape_failed(tape)) return;
     call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
 }
@@ -172,7 +175,8 @@ static void floored_backward(struct tape *tape, struct node *node, struct node *
 /* x / norm with the norm at least eps. */
 static struct node *direction(struct tape *tape, struct node *x, int dim, struct node *eps)
 {
-    struct node *norm = floored(tape, node_vector_norm(tape, x, 2, x->rank ? 1u << dim : 0, true), eps);
+    struct node *norm =
+        floored(tape, node_vector_norm(tape, x, 2, x->rank ? 1u << dim : 0, true), eps);
     norm = node_stated_gradient(tape, norm, 1, &x, floored_backward, NULL);
     return node_divide(tape, x, norm);
 }
@@ -193,7 +197,8 @@ static void cosine_similarity(struct call *call)
     int dim = call_dim(call, "dim", rank);
     if (tape_failed(tape)) return;
     struct node *eps = node_scalar(tape, call_real(call, "eps"));
-    struct node *product = node_multiply(tape, direction(tape, a, dim, eps), direction(tape, b, dim, eps));
+    struct node *product =
+        node_multiply(tape, direction(tape, a, dim, eps), direction(tape, b, dim, eps));
     struct node *y = rank ? node_sum(tape, product, 1u << dim, false) : product;
     call_return_typed(call, y, pair_dtype(call, "x1", "x2"));
 }
@@ -220,13 +225,19 @@ static void cosine_embedding_loss(struct call *call)
     }
     uint32_t dims = 1u << t->rank;
     struct node *product = node_sum(tape, node_multiply(tape, a, b), dims, false);
-    struct node *size1 = node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), 1e-12);
-    struct node *size2 = node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), 1e-12);
-    struct node *cosine = node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
+    struct node *size1 =
+        node_offset(tape, node_sum(tape, node_multiply(tape, a, a), dims, false), 1e-12);
+    struct node *size2 =
+        node_offset(tape, node_sum(tape, node_multiply(tape, b, b), dims, false), 1e-12);
+    struct node *cosine =
+        node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
     struct node *near = node_subtract(tape, node_scalar(tape, 1), cosine);
     struct node *far = positive_part(tape, node_offset(tape, cosine, -call_real(call, "margin")));
-    struct node *loss = node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, 1)), near, zero);
-    loss = node_add(tape, loss, node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, -1)), far, zero));
+    struct node *loss =
+        node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, 1)), near, zero);
+    loss = node_add(
+        tape, loss,
+        node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, -1)), far, zero));
     call_return_typed(call, loss_reduced(call, loss), pair_dtype(call, "input1", "input2"));
 }
 
@@ -235,8 +246,8 @@ static void nearer_backward(struct tape *tape, struct node *node, struct node *c
                             const void *parameters)
 {
     struct node *a = node->inputs[1], *b = node->inputs[2], *one = node_scalar(tape, 1);
-    struct node *tie = node_select(tape, node_compare(tape, COMPARE_EQ, a, b), node_scalar(tape, 0.5),
-                                   node_scalar(tape, 0));
+    struct node *tie = node_select(tape, node_compare(tape, COMPARE_EQ, a, b),
+                                   node_scalar(tape, 0.5), node_scalar(tape, 0));
     struct node *share = node_select(tape, node_compare(tape, COMPARE_LT, a, b), one, tie);
     (void)parameters;
     gradient_pass(tape, a, cotangent, share);
@@ -249,22 +260,28 @@ static void triplet_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     bool with_distance = call->op->detail != 0;
-    struct node *anchor = real_argument(call, "anchor"), *positive = real_argument(call, "positive");
+    struct node *anchor = real_argument(call, "anchor"),
+                *positive = real_argument(call, "positive");
     struct node *negative = real_argument(call, "negative");
     if (with_distance && !call_is_none(call, "distance_function")) {
         call_fail(call, "a distance function given by the program cannot be recomputed");
         return;
     }
-    double p = with_distance ? 2 : call_real(call, "p"), eps = with_distance ? 1e-6 : call_real(call, "eps");
+    double p = with_distance ? 2 : call_real(call, "p"),
+           eps = with_distance ? 1e-6 : call_real(call, "eps");
     struct node *near = pairwise(call, anchor, positive, p, eps, false);
     struct node *far = pairwise(call, anchor, negative, p, eps, false);
     if (call_bool(call, "swap")) {
         struct node *other = pairwise(call, positive, negative, p, eps, false);
-        struct node *least = node_select(tape, node_compare(tape, COMPARE_LE, far, other), far, other);
-        far = node_stated_gradient(tape, least, 2, (struct node *[]){ far, other }, nearer_backward, NULL);
+        struct node *least =
+            node_select(tape, node_compare(tape, COMPARE_LE, far, other), far, other);
+        far = node_stated_gradient(tape, least, 2, (struct node *[]){ far, other }, nearer_backward,
+                                   NULL);
     }
-    struct node *z = node_add(tape, node_subtract(tape, near, far), node_scalar(tape, call_real(call, "margin")));
-    call_return_typed(call, loss_reduced(call, positive_part(tape, z)), dtype_component(pair_dtype(call, "anchor", "positive")));
+    struct node *z = node_add(tape, node_subtract(tape, near, far),
+                              node_scalar(tape, call_real(call, "margin")));
+    call_return_typed(call, loss_reduced(call, positive_part(tape, z)),
+                      dtype_component(pair_dtype(call, "anchor", "positive")));
 }
 
 /* clang-format off */

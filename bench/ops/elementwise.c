@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/operands.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/stated_gradient.h"
-#include "bench/ops/operands.h"
 
 /* y = f(x) by name (text); integers become float32. */
 static void elementwise(struct call *call)
@@ -18,27 +18,32 @@ static void elementwise(struct call *call)
 
 /* ---- functions that keep integers ---------------------------------------------------------------- */
 
+/* clang-format off */
 static int64_t same(int64_t a) { return a; }
 static int64_t negative(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
 static int64_t magnitude(int64_t a) { return a < 0 ? negative(a) : a; }
 static int64_t sign(int64_t a) { return (a > 0) - (a < 0); }
 static int64_t square(int64_t a) { return (int64_t)((uint64_t)a * (uint64_t)a); }
+/* clang-format on */
 
 static const struct {
     const char *name;
     int64_t (*function)(int64_t a);
+    /* clang-format off */
 } integer_functions[] = {
     { "abs", magnitude }, { "neg", negative }, { "sign", sign },   { "square", square },
     { "floor", same },    { "ceil", same },    { "trunc", same },  { "round", same },
     { "positive", same },
 };
+/* clang-format on */
 
 /* As elementwise; integral x goes through the integer function of the same name. */
 static void keeping_integers(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     const char *name = call->op->text;
-    for (size_t i = 0; x->integer && i < sizeof integer_functions / sizeof *integer_functions; i++) {
+    for (size_t i = 0; x->integer && i < sizeof integer_functions / sizeof *integer_functions;
+         i++) {
         if (strcmp(integer_functions[i].name, name) != 0) continue;
         enum dtype dtype = x->dtype == DT_BOOL && !strcmp(name, "square") ? DT_I64 : x->dtype;
         call_return(call, node_integer_unary(call->tape, dtype, integer_functions[i].function, x));
@@ -55,10 +60,7 @@ static void negate(struct call *call)
 }
 
 /* input as it is: positive, resolve_neg, resolve_conj. */
-static void unchanged(struct call *call)
-{
-    call_return(call, call_tensor(call, "input"));
-}
+static void unchanged(struct call *call) { call_return(call, call_tensor(call, "input")); }
 
 static void conjugate(struct call *call)
 {
@@ -136,8 +138,9 @@ static void nan_to_num(struct call *call)
     }
     if (x->imaginary) {
         enum dtype part_dtype = x->dtype == DT_C128 ? DT_F64 : DT_F32;
-        call_return_typed(call, node_complex(tape, replaced(call, node_real_part(tape, x), part_dtype),
-                                             replaced(call, node_imaginary_part(tape, x), part_dtype)),
+        call_return_typed(call,
+                          node_complex(tape, replaced(call, node_real_part(tape, x), part_dtype),
+                                       replaced(call, node_imaginary_part(tape, x), part_dtype)),
                           x->dtype);
         return;
     }
@@ -152,8 +155,8 @@ static void logit_backward(struct tape *tape, struct node *node, struct node *co
 {
     struct node *x = node->inputs[1];
     const double *eps = parameters;
-    struct node *slope = node_apply(tape, "reciprocal",
-                                    node_multiply(tape, x, node_subtract(tape, node_scalar(tape, 1), x)));
+    struct node *slope = node_apply(
+        tape, "reciprocal", node_multiply(tape, x, node_subtract(tape, node_scalar(tape, 1), x)));
     double low = eps ? *eps : 0, high = eps ? 1 - *eps : 1;
     struct node *outside = node_or(tape, node_compare(tape, COMPARE_LT, x, node_scalar(tape, low)),
                                    node_compare(tape, COMPARE_GT, x, node_scalar(tape, high)));
@@ -197,9 +200,11 @@ static void mvlgamma(struct call *call)
         call_fail(call, "p is %lld; it can be 1 to 1000", (long long)p);
         return;
     }
-    struct node *y = node_scale(tape, node_apply(tape, "log", node_pi(tape)), (double)(p * (p - 1)) / 4);
+    struct node *y =
+        node_scale(tape, node_apply(tape, "log", node_pi(tape)), (double)(p * (p - 1)) / 4);
     for (int64_t j = 1; j <= p; j++)
-        y = node_add(tape, y, node_apply(tape, "lgamma", node_offset(tape, x, 0.5 * (double)(1 - j))));
+        y = node_add(tape, y,
+                     node_apply(tape, "lgamma", node_offset(tape, x, 0.5 * (double)(1 - j))));
     call_return_typed(call, y, dtype);
 }
 

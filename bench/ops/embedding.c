@@ -6,9 +6,8 @@
 
 /* Rows of `weight` whose norm exceeds max_norm scaled to it, where `used`; without
  * gradient, as PyTorch renormalises in place before the lookup. */
-static struct node *renormalized(struct call *call, struct node *weight,
-                                 const struct node *indices, double max_norm,
-                                 double norm_type)
+static struct node *renormalized(struct call *call, struct node *weight, const struct node *indices,
+                                 double max_norm, double norm_type)
 {
     struct tape *tape = call->tape;
     int64_t column[2] = { weight->shape[0], 1 };
@@ -18,14 +17,13 @@ static struct node *renormalized(struct call *call, struct node *weight,
 
     if (tape_failed(tape)) return weight;
     for (size_t i = 0; i < indices->n; i++) used->integer[indices->integer[i]] = 1;
-    if (isinf(norm_type))
-        norm = node_extremum_detached(tape, size, 2, 1);
+    if (isinf(norm_type)) norm = node_extremum_detached(tape, size, 2, 1);
     else if (norm_type == 2)
         norm = node_apply(tape, "sqrt", node_sum(tape, node_multiply(tape, w, w), 2, true));
-    else if (norm_type == 1)
-        norm = node_sum(tape, size, 2, true);
+    else if (norm_type == 1) norm = node_sum(tape, size, 2, true);
     else {
-        norm = node_sum(tape, node_apply2(tape, "pow", size, node_scalar(tape, norm_type)), 2, true);
+        norm =
+            node_sum(tape, node_apply2(tape, "pow", size, node_scalar(tape, norm_type)), 2, true);
         norm = node_apply2(tape, "pow", norm, node_scalar(tape, 1 / norm_type));
     }
     struct node *large = node_compare(tape, COMPARE_GT, norm, node_scalar(tape, max_norm));
@@ -37,8 +35,7 @@ static struct node *renormalized(struct call *call, struct node *weight,
 }
 
 /* The lookup's arguments checked: integer indices within a 2-D weight. */
-static bool check_lookup(struct call *call, const struct node *indices,
-                         const struct node *weight)
+static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
 {
     if (tape_failed(call->tape)) return false;
     if (!indices->integer || weight->rank != 2 || weight->integer) {
@@ -60,30 +57,27 @@ static int64_t padding_row(struct call *call, const struct node *weight)
     if (call_is_none(call, "padding_idx")) return -1;
     int64_t row = call_int(call, "padding_idx"), rows = weight->shape[0];
     if (row < 0 && !call->op->text) row += rows; /* torch.embedding: -1 says none */
-    if (row >= rows || (row < 0 && !call->op->text))
-        call_fail(call, "padding_idx is out of range");
+    if (row >= rows || (row < 0 && !call->op->text)) call_fail(call, "padding_idx is out of range");
     return row;
 }
 
 /* Rows of `table` at the indices, in `shape`. */
-static struct node *rows_at(struct tape *tape, struct node *table,
-                            const struct node *indices, int rank, const int64_t *shape)
+static struct node *rows_at(struct tape *tape, struct node *table, const struct node *indices,
+                            int rank, const int64_t *shape)
 {
-    return node_gather_rows(tape, table, rank, shape, (size_t)table->shape[1],
-                            indices->integer, 0);
+    return node_gather_rows(tape, table, rank, shape, (size_t)table->shape[1], indices->integer, 0);
 }
 
 /* What multiplies the gradient of each looked-up row: 0 at padding, 1 / (how often the row
  * is used) with scale_grad_by_freq. NULL when every one is 1. */
-static struct node *gradient_scale(struct call *call, const struct node *indices,
-                                   int64_t rows, int64_t padding)
+static struct node *gradient_scale(struct call *call, const struct node *indices, int64_t rows,
+                                   int64_t padding)
 {
     struct tape *tape = call->tape;
     bool by_count = call_bool(call, "scale_grad_by_freq"), padded = false;
     int64_t shape[TENSOR_MAX_RANK];
 
-    for (size_t i = 0; i < indices->n; i++)
-        padded = padded || indices->integer[i] == padding;
+    for (size_t i = 0; i < indices->n; i++) padded = padded || indices->integer[i] == padding;
     if (!by_count && !padded) return NULL;
     if (indices->rank >= TENSOR_MAX_RANK) return NULL;
     memcpy(shape, indices->shape, (size_t)indices->rank * sizeof *shape);
@@ -118,8 +112,8 @@ static void embedding(struct call *call)
     memcpy(shape, indices->shape, (size_t)indices->rank * sizeof *shape);
     shape[indices->rank] = weight->shape[1];
     struct node *y = rows_at(tape, table, indices, indices->rank + 1, shape);
-    struct node *scale =
-        weight->tracked ? gradient_scale(call, indices, weight->shape[0], padding) : NULL;
+    struct node *scale = weight->tracked ? gradient_scale(call, indices, weight->shape[0], padding)
+                                         : NULL;
     if (scale || table != weight) {
         struct node *through =
             table == weight ? y : rows_at(tape, weight, indices, indices->rank + 1, shape);
@@ -146,8 +140,7 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
         for (size_t i = 0; i < indices->n; i++) bag[i] = (int64_t)i / indices->shape[1];
         return bag;
     }
-    if (indices->rank != 1 || !offsets || !offsets->integer || offsets->rank != 1 ||
-        !offsets->n) {
+    if (indices->rank != 1 || !offsets || !offsets->integer || offsets->rank != 1 || !offsets->n) {
         call_fail(call, "a vector of indices needs offsets");
         return NULL;
     }
@@ -158,8 +151,7 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
     }
     for (size_t i = 0; i < offsets->n; i++)
         if (offsets->integer[i] < (i ? offsets->integer[i - 1] : 0) ||
-            offsets->integer[i] > (int64_t)indices->n ||
-            (i == 0 && offsets->integer[0] != 0)) {
+            offsets->integer[i] > (int64_t)indices->n || (i == 0 && offsets->integer[0] != 0)) {
             call_fail(call, "the offsets must rise from 0 and stay within the indices");
             return NULL;
         }
@@ -172,8 +164,8 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
 }
 
 /* The largest row element of each bag: position among the looked-up elements, or -1. */
-static int64_t *bag_maxima(struct tape *tape, struct node *rows, const int64_t *bag,
-                           int64_t bags, const struct node *indices, int64_t padding)
+static int64_t *bag_maxima(struct tape *tape, struct node *rows, const int64_t *bag, int64_t bags,
+                           const struct node *indices, int64_t padding)
 {
     size_t width = (size_t)rows->shape[1];
     const double *value = node_values(tape, rows);
@@ -197,15 +189,14 @@ static enum bag_mode read_mode(struct call *call)
     if (mode->kind == VALUE_INT && mode->integer >= 0 && mode->integer <= 2)
         return (enum bag_mode)mode->integer;
     for (int k = 0; k < 3; k++)
-        if (mode->kind == VALUE_STRING && !strcmp(mode->string, names[k]))
-            return (enum bag_mode)k;
+        if (mode->kind == VALUE_STRING && !strcmp(mode->string, names[k])) return (enum bag_mode)k;
     call_fail(call, "an unknown mode of embedding_bag");
     return BAG_SUM;
 }
 
-static struct node *bag_result(struct call *call, struct node *rows,
-                               const struct node *indices, const int64_t *bag, int64_t bags,
-                               int64_t padding, enum bag_mode mode)
+static struct node *bag_result(struct call *call, struct node *rows, const struct node *indices,
+                               const int64_t *bag, int64_t bags, int64_t padding,
+                               enum bag_mode mode)
 {
     struct tape *tape = call->tape;
     int64_t shape[2] = { bags, rows->shape[1] };
@@ -214,8 +205,7 @@ static struct node *bag_result(struct call *call, struct node *rows,
         int64_t *best = bag_maxima(tape, rows, bag, bags, indices, padding);
         return best ? node_gather(tape, rows, 2, shape, best, 0) : rows;
     }
-    int64_t *target = tape_allocate(tape, indices->n, sizeof *target),
-            column[2] = { bags, 1 };
+    int64_t *target = tape_allocate(tape, indices->n, sizeof *target), column[2] = { bags, 1 };
     struct node *sizes = node_constant(tape, DT_NONE, 0, 2, column);
     if (tape_failed(tape)) return rows;
     for (size_t i = 0; i < indices->n; i++) {
@@ -259,8 +249,7 @@ static void embedding_bag(struct call *call)
                              ? gradient_scale(call, indices, weight->shape[0], -1)
                              : NULL;
     if (scale || table != weight) {
-        struct node *through =
-            table == weight ? rows : rows_at(tape, weight, indices, 2, shape);
+        struct node *through = table == weight ? rows : rows_at(tape, weight, indices, 2, shape);
         if (scale)
             through =
                 node_multiply(tape, through, node_reshape(tape, scale, 2, (int64_t[]){ -1, 1 }));
@@ -276,8 +265,7 @@ static void embedding_bag(struct call *call)
 
 static void embedding_renorm(struct call *call)
 {
-    struct node *weight = call_tensor(call, "input"),
-                *indices = call_tensor(call, "indices");
+    struct node *weight = call_tensor(call, "input"), *indices = call_tensor(call, "indices");
     if (!check_lookup(call, indices, weight)) return;
     call_return_typed(call,
                       renormalized(call, weight, indices, call_real(call, "max_norm"),
@@ -303,12 +291,10 @@ static void embedding_dense_backward(struct call *call)
     if (!map) return;
     for (size_t i = 0; i < indices->n; i++)
         map[i] = indices->integer[i] == padding ? -1 : indices->integer[i];
-    struct node *scale = call_bool(call, "scale_grad_by_freq")
-                             ? gradient_scale(call, indices, rows, padding)
-                             : NULL;
+    struct node *scale =
+        call_bool(call, "scale_grad_by_freq") ? gradient_scale(call, indices, rows, padding) : NULL;
     if (scale) gradient = node_multiply(tape, gradient, scale);
-    call_return_typed(call,
-                      node_scatter_add_rows(tape, gradient, 2, shape, (size_t)shape[1], map),
+    call_return_typed(call, node_scatter_add_rows(tape, gradient, 2, shape, (size_t)shape[1], map),
                       gradient->dtype);
 }
 
@@ -333,8 +319,7 @@ static void one_hot(struct call *call)
     struct node *y = node_new_integer(call->tape, DT_I64, x->rank + 1, shape);
     if (tape_failed(call->tape)) return;
     memset(y->integer, 0, y->n * sizeof *y->integer);
-    for (size_t i = 0; i < x->n; i++)
-        y->integer[i * (size_t)classes + (size_t)x->integer[i]] = 1;
+    for (size_t i = 0; i < x->n; i++) y->integer[i * (size_t)classes + (size_t)x->integer[i]] = 1;
     call_return(call, y);
 }
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/reductions.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/vector_norm.h"
 
 /* ---- positions that ties leave open --------------------------------------------------------------- */
@@ -88,8 +88,8 @@ static void extremum_of_dim(struct call *call)
 static void extremum_of_dims(struct call *call)
 {
     struct reduced r = reduced_argument(call);
-    call_return_typed(call, node_extremum(call->tape, r.x, r.dims, r.keepdim, (int)call->op->detail),
-                      r.x->dtype);
+    call_return_typed(
+        call, node_extremum(call->tape, r.x, r.dims, r.keepdim, (int)call->op->detail), r.x->dtype);
 }
 
 /* The smallest and the largest. */

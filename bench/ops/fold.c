@@ -18,14 +18,13 @@ static bool read_blocks(struct blocks *b, struct call *call)
     call_ints_repeated(call, "padding", b->padding, 2);
     call_ints_repeated(call, "stride", b->stride, 2);
     for (int k = 0; k < 2; k++) {
-        if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 ||
-            b->padding[k] < 0 || b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX ||
-            b->padding[k] > INT32_MAX || b->in[k] < 0 || b->in[k] > INT32_MAX) {
+        if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 || b->padding[k] < 0 ||
+            b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX || b->padding[k] > INT32_MAX ||
+            b->in[k] < 0 || b->in[k] > INT32_MAX) {
             call_fail(call, "kernel, dilation, padding or stride is out of range");
             return false;
         }
-        int64_t span =
-            b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
+        int64_t span = b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
         b->out[k] = span < 0 ? 0 : span / b->stride[k] + 1;
         if (b->out[k] < 1) call_fail(call, "the blocks are larger than the input");
     }
@@ -53,8 +52,7 @@ static int64_t *block_map(struct tape *tape, const struct blocks *b)
                         int64_t y = oy * b->stride[0] - b->padding[0] + ky * b->dilation[0];
                         int64_t x = ox * b->stride[1] - b->padding[1] + kx * b->dilation[1];
                         bool inside = y >= 0 && y < b->in[0] && x >= 0 && x < b->in[1];
-                        map[at++] =
-                            inside ? ((int64_t)plane * b->in[0] + y) * b->in[1] + x : -1;
+                        map[at++] = inside ? ((int64_t)plane * b->in[0] + y) * b->in[1] + x : -1;
                     }
     return map;
 }
@@ -77,8 +75,7 @@ static void unfold(struct call *call)
     if (!read_blocks(&b, call)) return;
     int64_t *map = block_map(tape, &b);
     if (!map) return;
-    int64_t result[3] = { b.batch, b.channels * b.kernel[0] * b.kernel[1],
-                          b.out[0] * b.out[1] };
+    int64_t result[3] = { b.batch, b.channels * b.kernel[0] * b.kernel[1], b.out[0] * b.out[1] };
     int batched = x->rank == 4;
     call_return(call, node_gather(tape, x, 2 + batched, result + !batched, map, 0));
 }
@@ -162,9 +159,8 @@ static void channel_shuffle(struct call *call)
     }
     int64_t inner = 1, channels = x->shape[1];
     for (int d = 2; d < x->rank; d++) inner *= x->shape[d];
-    struct node *y =
-        shuffled(call->tape, x, 1, 3, (int64_t[]){ groups, channels / groups, inner },
-                 (int[]){ 1, 0, 2 }, 2, (int64_t[]){ channels, inner });
+    struct node *y = shuffled(call->tape, x, 1, 3, (int64_t[]){ groups, channels / groups, inner },
+                              (int[]){ 1, 0, 2 }, 2, (int64_t[]){ channels, inner });
     call_return(call, node_reshape(call->tape, y, x->rank, x->shape));
 }
 

@@ -26,8 +26,7 @@ struct fractional {
     size_t count[MOST_DIMS];
 };
 
-static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u,
-                          bool single)
+static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u, bool single)
 {
     int64_t out = f->out[d], span = f->in[d] - f->kernel[d];
     for (int64_t i = 0; i + 1 < out; i++) {
@@ -77,8 +76,7 @@ static bool make_all(struct fractional *f, struct tape *tape, int d)
 
 /* The first largest element of a window, PyTorch's order; a later NaN
  * replaces everything. */
-static size_t window_maximum(const struct fractional *f, const double *plane,
-                             const int64_t *at)
+static size_t window_maximum(const struct fractional *f, const double *plane, const int64_t *at)
 {
     size_t best = SIZE_MAX;
     int64_t end[MOST_DIMS];
@@ -103,16 +101,15 @@ static bool pool_plane(const struct fractional *f, const double *plane,
             for (int64_t x = 0; x < f->out[2]; x++, at++) {
                 int64_t place[MOST_DIMS] = { starts[0][z], starts[1][y], starts[2][x] };
                 size_t best = window_maximum(f, plane, place);
-                if (got && got[at] != plane[best] &&
-                    !(isnan(got[at]) && isnan(plane[best])))
+                if (got && got[at] != plane[best] && !(isnan(got[at]) && isnan(plane[best])))
                     return false;
                 index[at] = (int64_t)best;
             }
     return true;
 }
 
-static void explain_plane(const struct fractional *f, const double *plane,
-                          const double *got, int64_t *index)
+static void explain_plane(const struct fractional *f, const double *plane, const double *got,
+                          int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
     size_t total = f->count[0] * f->count[1] * f->count[2];
@@ -130,9 +127,8 @@ static void explain_plane(const struct fractional *f, const double *plane,
 
 /* Sequences of one plane from given samples: PyTorch lists them width first in 2-D and
  * depth first in 3-D. */
-static void sampled_plane(const struct fractional *f, const double *plane,
-                          const double *samples, bool single, int64_t *const *scratch,
-                          int64_t *index)
+static void sampled_plane(const struct fractional *f, const double *plane, const double *samples,
+                          bool single, int64_t *const *scratch, int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
     for (int d = 0; d < MOST_DIMS; d++) {
@@ -157,10 +153,8 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
         return false;
     }
     call_ints_repeated(call, "kernel_size", kernel, f->dims);
-    if (size->kind != VALUE_NONE)
-        call_ints_repeated(call, "output_size", out, f->dims);
-    else if (by->kind == VALUE_NONE)
-        call_fail(call, "output_size or output_ratio is needed");
+    if (size->kind != VALUE_NONE) call_ints_repeated(call, "output_size", out, f->dims);
+    else if (by->kind == VALUE_NONE) call_fail(call, "output_size or output_ratio is needed");
     memcpy(f->shape, x->shape, sizeof f->shape);
     for (int d = 0; d < x->rank - f->dims; d++) f->planes *= (size_t)x->shape[d];
     for (int d = 0; d < MOST_DIMS && !tape_failed(call->tape); d++) {
@@ -172,22 +166,19 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
         }
         f->in[d] = x->shape[x->rank - f->dims + own];
         if (size->kind == VALUE_NONE) {
-            const struct value *item =
-                value_is_sequence(by)
-                    ? &by->list.items[by->list.count > (size_t)own ? own : 0]
-                    : by;
-            out[own] =
-                (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
+            const struct value *item = value_is_sequence(by)
+                                           ? &by->list.items[by->list.count > (size_t)own ? own : 0]
+                                           : by;
+            out[own] = (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
         }
         f->out[d] = out[own];
         f->kernel[d] = kernel[own];
         f->shape[x->rank - f->dims + own] = out[own];
-        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] ||
-            kernel[own] > f->in[d] || out[own] + kernel[own] - 1 > f->in[d])
-            call_fail(call, "%lld windows of %lld do not fit %lld elements",
-                      (long long)out[own], (long long)kernel[own], (long long)f->in[d]);
-        else
-            (void)make_all(f, call->tape, d);
+        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] || kernel[own] > f->in[d] ||
+            out[own] + kernel[own] - 1 > f->in[d])
+            call_fail(call, "%lld windows of %lld do not fit %lld elements", (long long)out[own],
+                      (long long)kernel[own], (long long)f->in[d]);
+        else (void)make_all(f, call->tape, d);
     }
     return !tape_failed(call->tape);
 }
@@ -245,10 +236,9 @@ static void fractional_max_pool(struct call *call)
     for (size_t p = 0; p < f.planes; p++) {
         int64_t *own = index->integer + p * per_plane;
         if (sample)
-            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims,
-                          x->dtype != DT_F64, scratch, own);
-        else
-            explain_plane(&f, value + p * plane, got ? got + p * per_plane : NULL, own);
+            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims, x->dtype != DT_F64,
+                          scratch, own);
+        else explain_plane(&f, value + p * plane, got ? got + p * per_plane : NULL, own);
     }
     bool both = call->op->text || call_bool(call, "return_indices");
     struct tied_place tie = { x, index->integer, plane, per_plane };

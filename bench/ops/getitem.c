@@ -15,8 +15,7 @@ static const struct tensor_record *recorded_output(const struct call *call)
 static bool has_shape(const struct indexing *indexing, const struct tensor_record *record)
 {
     return record->rank == indexing->rank &&
-           !memcmp(record->shape, indexing->shape,
-                   (size_t)indexing->rank * sizeof *record->shape);
+           !memcmp(record->shape, indexing->shape, (size_t)indexing->rank * sizeof *record->shape);
 }
 
 /* Does `value` broadcast to the indexed shape, extents of 1 in front not counting? */
@@ -47,8 +46,8 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
         call_fail(call, "%s", *why ? why : "the index cannot be resolved");
         return false;
     }
-    bool fits = indexing_open(out, call, x, index->list.items, index->list.count, false,
-                              why, sizeof why);
+    bool fits =
+        indexing_open(out, call, x, index->list.items, index->list.count, false, why, sizeof why);
     bool agrees = fits && (!record || has_shape(out, record)) &&
                   (!assigned || value_broadcasts(assigned, out));
     if (!agrees && !tape_failed(call->tape) &&
@@ -62,8 +61,7 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
     return fits;
 }
 
-static void return_indexed(struct call *call, struct node *x,
-                           const struct indexing *indexing)
+static void return_indexed(struct call *call, struct node *x, const struct indexing *indexing)
 {
     struct node *y = indexing->is_view
                          ? node_view(call->tape, x, indexing->rank, indexing->shape,
@@ -82,8 +80,8 @@ static void getitem(struct call *call)
 }
 
 /* The value in x's dtype and the indexed shape, extents of 1 in front dropped. */
-static struct node *assigned_value(struct call *call, const struct node *x,
-                                   struct node *value, const struct indexing *indexing)
+static struct node *assigned_value(struct call *call, const struct node *x, struct node *value,
+                                   const struct indexing *indexing)
 {
     int drop = value->rank > indexing->rank ? value->rank - indexing->rank : 0;
     if (tape_failed(call->tape) || !value_broadcasts(value, indexing)) {
@@ -91,8 +89,8 @@ static struct node *assigned_value(struct call *call, const struct node *x,
         return value;
     }
     value = node_reshape(call->tape, value, value->rank - drop, value->shape + drop);
-    return node_broadcast(call->tape, node_cast(call->tape, value, x->dtype),
-                          indexing->rank, indexing->shape);
+    return node_broadcast(call->tape, node_cast(call->tape, value, x->dtype), indexing->rank,
+                          indexing->shape);
 }
 
 static void return_assigned(struct call *call, struct node *x, struct node *value,
@@ -169,9 +167,8 @@ static void return_replaced(struct call *call, struct node *x, struct indexing *
     }
     view->is_view = true;
     if (!tape_failed(call->tape) && indexing_need_map(view, call, x))
-        call_return(call,
-                    node_overwrite(call->tape, x, node_cast(call->tape, src, x->dtype),
-                                   view->row, view->map, NULL));
+        call_return(call, node_overwrite(call->tape, x, node_cast(call->tape, src, x->dtype),
+                                         view->row, view->map, NULL));
 }
 
 static void select_scatter(struct call *call)
@@ -221,8 +218,7 @@ static void slice_scatter(struct call *call)
 }
 
 /* Is every position of the map different and inside n elements? */
-static bool map_is_injective(struct call *call, const int64_t *map, size_t entries,
-                             size_t n)
+static bool map_is_injective(struct call *call, const int64_t *map, size_t entries, size_t n)
 {
     unsigned char *seen = tape_allocate(call->tape, n, 1);
     if (!seen) return false;
@@ -241,13 +237,11 @@ static void as_strided_scatter(struct call *call)
     view.rank = call_ints(call, "size", view.shape, TENSOR_MAX_RANK);
     if (call_ints(call, "stride", view.stride, TENSOR_MAX_RANK) != view.rank)
         call_fail(call, "size and stride differ in length");
-    view.offset =
-        call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
+    view.offset = call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
     int64_t reach = view.offset;
     for (int d = 0; d < view.rank; d++) {
         int64_t step;
-        if (view.shape[d] < 0 || view.stride[d] < 0)
-            call_fail(call, "a negative size or stride");
+        if (view.shape[d] < 0 || view.stride[d] < 0) call_fail(call, "a negative size or stride");
         else if (view.shape[d] &&
                  (__builtin_mul_overflow(view.shape[d] - 1, view.stride[d], &step) ||
                   __builtin_add_overflow(reach, step, &reach)))

@@ -52,8 +52,7 @@ static double reflection(const struct sampler *s, double at, int64_t size, doubl
         *shift = 0;
         return 0;
     }
-    double sign = at < low ? -1 : 1, distance = fabs(at - low),
-           flips = floor(distance / span);
+    double sign = at < low ? -1 : 1, distance = fabs(at - low), flips = floor(distance / span);
     /* distance = sign (at - low); even: distance - flips span + low, odd: mirrored. */
     if (fmod(flips, 2) == 0) {
         *shift = -sign * low - flips * span + low;
@@ -114,10 +113,7 @@ static struct node *padded_places(const struct sampler *s, struct node *at, int6
 }
 
 /* An index of a place, far outside when the place is no number or too large. */
-static int64_t to_index(double at)
-{
-    return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100;
-}
+static int64_t to_index(double at) { return at > -0x1p31 && at < 0x1p31 ? (int64_t)at : -100; }
 
 /* ---- gathering ---------------------------------------------------------------------- */
 
@@ -176,8 +172,7 @@ static struct node *weighted_sum(const struct sampler *s, const struct stencil *
             weight = weight ? node_multiply(s->tape, weight, own) : own;
             index[d] = t->index[d][rest % t->taps];
         }
-        struct node *term =
-            node_multiply(s->tape, gathered(s, index), over_channels(s, weight));
+        struct node *term = node_multiply(s->tape, gathered(s, index), over_channels(s, weight));
         sum = sum ? node_add(s->tape, sum, term) : term;
     }
     return sum ? sum : s->x;
@@ -203,8 +198,7 @@ static struct node *bilinear(const struct sampler *s)
         for (int k = 0; k < 2; k++) {
             t.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
             if (tape_failed(tape)) return s->x;
-            for (size_t i = 0; i < at->n; i++)
-                t.index[d][k][i] = to_index(cell->value[i]) + k;
+            for (size_t i = 0; i < at->n; i++) t.index[d][k][i] = to_index(cell->value[i]) + k;
         }
         t.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
         t.weight[d][1] = into;
@@ -238,8 +232,7 @@ static struct node *bicubic(const struct sampler *s)
             t.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
             if (tape_failed(tape)) return s->x;
             for (size_t i = 0; i < cell->n; i++)
-                t.index[d][k][i] =
-                    to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
+                t.index[d][k][i] = to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
         }
     }
     return weighted_sum(s, &t);
@@ -267,8 +260,7 @@ static void settle_nearest(const struct sampler *s, int64_t **index, struct node
         tensor_elements(got) != s->batch * s->channels * s->points ||
         tensor_densify(&dense, s->tape->arena, got).code)
         return;
-    double *theirs =
-        tape_allocate(s->tape, s->batch * s->channels * s->points, sizeof *theirs);
+    double *theirs = tape_allocate(s->tape, s->batch * s->channels * s->points, sizeof *theirs);
     const double *x = node_values(s->tape, s->x);
     size_t plane = 1;
     if (!theirs) return;
@@ -280,8 +272,7 @@ static void settle_nearest(const struct sampler *s, int64_t **index, struct node
             if (!(fabs(half) <= tie_width(s, d))) continue;
             int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
             size_t first = i / s->points * s->channels, p = i % s->points;
-            for (int64_t choice = 0; choice < 2;
-                 choice++) { /* the one channel 0 agrees with */
+            for (int64_t choice = 0; choice < 2; choice++) { /* the one channel 0 agrees with */
                 int64_t flat = 0;
                 index[d][i] = choice ? other : own;
                 for (int e = 0; e < s->dims && flat >= 0; e++)
@@ -333,8 +324,8 @@ static bool open_sampler(struct sampler *s, struct call *call)
     s->dims = x->rank - 2;
     s->align = call_bool(call, "align_corners");
     if (s->dims < 2 || s->dims > MOST_DIMS || grid->rank != x->rank ||
-        grid->shape[0] != x->shape[0] || grid->shape[grid->rank - 1] != s->dims ||
-        x->integer || grid->integer) {
+        grid->shape[0] != x->shape[0] || grid->shape[grid->rank - 1] != s->dims || x->integer ||
+        grid->integer) {
         call_fail(call, "input and grid do not fit each other");
         return false;
     }
@@ -407,8 +398,8 @@ static void affine_grid(struct call *call)
     int dims = call_ints(call, "size", size, MOST_DIMS + 2) - 2;
     bool align = call_bool(call, "align_corners");
 
-    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] ||
-        theta->shape[1] != dims || theta->shape[2] != dims + 1) {
+    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] || theta->shape[1] != dims ||
+        theta->shape[2] != dims + 1) {
         call_fail(call, "theta and size do not fit each other");
         return;
     }

@@ -11,8 +11,7 @@
 static void bincount(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"),
-                *weights = call_optional_tensor(call, "weights");
+    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weights");
     int64_t bins = call_int(call, "minlength");
 
     if (!x->integer || x->rank != 1 || (weights && weights->n != x->n)) {
@@ -54,9 +53,9 @@ static int64_t bin_of(const struct bins *bins, double x, double unit, int64_t *o
     double place = (x - bins->low) / (bins->high - bins->low) * (double)bins->count;
     int64_t bin = (int64_t)place;
     bin = bin >= bins->count ? bins->count - 1 : bin;
-    double edge = rint(place), reach = 8 * unit * (double)bins->count *
-                                       fmax(1, fmax(fabs(bins->low), fabs(bins->high)) /
-                                                   (bins->high - bins->low));
+    double edge = rint(place),
+           reach = 8 * unit * (double)bins->count *
+                   fmax(1, fmax(fabs(bins->low), fabs(bins->high)) / (bins->high - bins->low));
     *other = bin;
     if (fabs(place - edge) <= reach && edge > 0 && edge < (double)bins->count)
         *other = (int64_t)edge == bin ? bin - 1 : (int64_t)edge;
@@ -77,8 +76,8 @@ static bool counts_agree(const double *got, const double *sure, const double *ma
 }
 
 /* Take the device's counts where they are as right as ours. */
-static void settle_counts(struct call *call, double *own, const double *sure,
-                          const double *maybe, int64_t count)
+static void settle_counts(struct call *call, double *own, const double *sure, const double *maybe,
+                          int64_t count)
 {
     const struct tensor *got = call_device_output(call, 0);
     struct tensor dense;
@@ -141,8 +140,8 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
     }
     if (weights)
         return node_scatter_add(
-            tape, node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)x->n }), 1,
-            &bins->count, map);
+            tape, node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)x->n }),
+            1, &bins->count, map);
     settle_counts(call, out->value, sure, maybe, bins->count);
     return out;
 }
@@ -150,15 +149,13 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
 static void histc(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct bins bins = { call_real(call, "min"), call_real(call, "max"),
-                         call_int(call, "bins") };
+    struct bins bins = { call_real(call, "min"), call_real(call, "max"), call_int(call, "bins") };
     if (bins.count < 1 || bins.count > INT32_MAX) {
         call_fail(call, "%lld bins", (long long)bins.count);
         return;
     }
     const double *value = node_values(call->tape, x);
-    if (tape_failed(call->tape) || !find_range(call, value, x->n, 1, &bins.low, &bins.high))
-        return;
+    if (tape_failed(call->tape) || !find_range(call, value, x->n, 1, &bins.low, &bins.high)) return;
     call_return_typed(call, equal_bins(call, x, &bins, NULL), x->dtype);
 }
 
@@ -170,25 +167,22 @@ static struct node *edged_bins(struct call *call, struct node *x, struct node *e
     int64_t count = (int64_t)edges->n - 1;
     const double *edge = node_values(tape, edges), *value = node_values(tape, x);
     int64_t *map = tape_allocate(tape, x->n, sizeof *map);
-    if (count < 0 || edges->rank != 1)
-        call_fail(call, "the bins must be a vector of edges");
+    if (count < 0 || edges->rank != 1) call_fail(call, "the bins must be a vector of edges");
     if (tape_failed(tape)) return x;
     for (size_t i = 0; i < x->n; i++) {
         size_t low = 0, high = edges->n;
         while (low < high) { /* first edge above x */
             size_t middle = low + (high - low) / 2;
-            if (edge[middle] > value[i])
-                high = middle;
-            else
-                low = middle + 1;
+            if (edge[middle] > value[i]) high = middle;
+            else low = middle + 1;
         }
         map[i] = (int64_t)low - 1;
         if (map[i] == count && value[i] == edge[count]) map[i]--;
         if (map[i] >= count || isnan(value[i])) map[i] = -1;
     }
-    weights =
-        weights ? node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)x->n })
-                : node_constant(tape, DT_NONE, 1, 1, (int64_t[]){ (int64_t)x->n });
+    weights = weights
+                  ? node_reshape(tape, node_detach(tape, weights), 1, (int64_t[]){ (int64_t)x->n })
+                  : node_constant(tape, DT_NONE, 1, 1, (int64_t[]){ (int64_t)x->n });
     return node_scatter_add(tape, weights, 1, &count, map);
 }
 
@@ -198,8 +192,7 @@ static struct node *as_density(struct tape *tape, struct node *counts, struct no
     int64_t n = edges->shape[0];
     struct node *width = node_subtract(tape, node_slice(tape, edges, 0, 1, n - 1, 1),
                                        node_slice(tape, edges, 0, 0, n - 1, 1));
-    return node_divide(tape, node_divide(tape, counts, node_sum(tape, counts, 1, false)),
-                       width);
+    return node_divide(tape, node_divide(tape, counts, node_sum(tape, counts, 1, false)), width);
 }
 
 /* n + 1 equal steps from low to high. */
@@ -212,7 +205,8 @@ static struct node *equal_edges(struct call *call, const struct bins *bins)
     struct node *width =
         node_subtract(tape, node_scalar(tape, bins->high), node_scalar(tape, bins->low));
     return node_offset(
-        tape, node_divide(tape, node_multiply(tape, i, width), node_scalar(tape, (double)bins->count)),
+        tape,
+        node_divide(tape, node_multiply(tape, i, width), node_scalar(tape, (double)bins->count)),
         bins->low);
 }
 
@@ -256,13 +250,12 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
 static void histogram(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"),
-                *weights = call_optional_tensor(call, "weight");
+    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weight");
     const double *value = node_values(tape, x);
     struct axis axis;
 
     if (tape_failed(tape) || !read_axis(&axis, call, call_value(call, "bins"),
-                                      call_value(call, "range"), 0, value, x->n))
+                                        call_value(call, "range"), 0, value, x->n))
         return;
     struct node *edges = axis.edges ? axis.edges : equal_edges(call, &axis.bins);
     struct node *counts = axis.edges ? edged_bins(call, x, edges, weights)
@@ -281,10 +274,8 @@ static int64_t axis_bin(const struct axis *axis, double x, double unit, int64_t 
     size_t low = 0, high = axis->edges->n;
     while (low < high) { /* first edge above x */
         size_t middle = low + (high - low) / 2;
-        if (edge[middle] > x)
-            high = middle;
-        else
-            low = middle + 1;
+        if (edge[middle] > x) high = middle;
+        else low = middle + 1;
     }
     int64_t bin = (int64_t)low - 1;
     if (bin == axis->bins.count && x == edge[bin]) bin--;
@@ -311,8 +302,8 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
     for (size_t i = 0; i < points; i++) {
         int64_t cell = 0, alternative = 0;
         for (int d = 0; d < dims && cell >= 0; d++) {
-            int64_t other, bin = axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d],
-                                          unit, &other);
+            int64_t other,
+                bin = axis_bin(&axes[d], x->value[i * (size_t)dims + (size_t)d], unit, &other);
             cell = bin < 0 ? -1 : cell * shape[d] + bin;
             alternative = alternative * shape[d] + other;
         }
@@ -339,8 +330,7 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
 static void histogramdd(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"),
-                *weights = call_optional_tensor(call, "weight");
+    struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weight");
     const struct value *bins = call_value(call, "bins");
     struct axis axes[MOST_AXES];
     struct node *edges[MOST_AXES];
@@ -358,8 +348,7 @@ static void histogramdd(struct call *call)
     if (!column) return;
     for (int d = 0; d < dims; d++) {
         for (size_t i = 0; i < points; i++) column[i] = value[i * (size_t)dims + (size_t)d];
-        if (!read_axis(&axes[d], call,
-                       value_is_sequence(bins) ? &bins->list.items[d] : bins,
+        if (!read_axis(&axes[d], call, value_is_sequence(bins) ? &bins->list.items[d] : bins,
                        call_value(call, "range"), (size_t)d, column, points))
             return;
         edges[d] = axes[d].edges ? axes[d].edges : equal_edges(call, &axes[d].bins);

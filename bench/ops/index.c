@@ -9,8 +9,7 @@ static void gather(struct call *call)
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     int dim = call_dim(call, "dim", x->rank);
     int64_t *map = scatter_map(call, index, x->rank, x->shape, dim);
-    if (map)
-        call_return(call, node_gather(call->tape, x, index->rank, index->shape, map, 0));
+    if (map) call_return(call, node_gather(call->tape, x, index->rank, index->shape, map, 0));
 }
 
 static void index_select(struct call *call)
@@ -32,8 +31,8 @@ static int64_t *flat_map(struct call *call, const struct node *index, size_t n)
     for (size_t i = 0; map && i < index->n; i++) {
         map[i] = index->integer[i] < 0 ? index->integer[i] + (int64_t)n : index->integer[i];
         if (map[i] >= 0 && map[i] < (int64_t)n) continue;
-        call_fail(call, "index %lld is out of range for %zu elements",
-                  (long long)index->integer[i], n);
+        call_fail(call, "index %lld is out of range for %zu elements", (long long)index->integer[i],
+                  n);
         return NULL;
     }
     return map;
@@ -43,8 +42,7 @@ static void take(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     int64_t *map = flat_map(call, index, x->n);
-    if (map)
-        call_return(call, node_gather(call->tape, x, index->rank, index->shape, map, 0));
+    if (map) call_return(call, node_gather(call->tape, x, index->rank, index->shape, map, 0));
 }
 
 static void put(struct call *call)
@@ -116,18 +114,14 @@ static bool check_source(struct call *call, const struct node *x, const struct n
                          int dim, const struct node *index)
 {
     if (tape_failed(call->tape)) return false;
-    bool fits =
-        source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
+    bool fits = source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
     for (int d = 0; fits && d < source->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
     if (!fits) call_fail(call, "the source has not the shape that the index asks for");
     return fits;
 }
 
-static int64_t wrapping_add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
+static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 static int64_t wrapping_multiply(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a * (uint64_t)b);

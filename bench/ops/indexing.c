@@ -48,8 +48,7 @@ static bool room(struct resolver *r, int dims)
 }
 
 /* Dimension of the view with `extent` and `stride`; chosen may be NULL. */
-static bool add_dimension(struct resolver *r, int64_t extent, int64_t stride,
-                          struct node *chosen)
+static bool add_dimension(struct resolver *r, int64_t extent, int64_t stride, struct node *chosen)
 {
     if (r->rank >= INDEXING_MOST) return refuse(r, "too many dimensions");
     r->shape[r->rank] = extent;
@@ -78,13 +77,11 @@ static bool take_int(struct resolver *r, int64_t index)
 }
 
 /* A slice's part: an int, an integer tensor of one element, or None. */
-static bool slice_part(struct resolver *r, const struct value *part, int64_t fallback,
-                       int64_t *out)
+static bool slice_part(struct resolver *r, const struct value *part, int64_t fallback, int64_t *out)
 {
     *out = fallback;
     if (part->kind == VALUE_NONE) return true;
-    if (part->kind == VALUE_INT)
-        *out = part->integer;
+    if (part->kind == VALUE_INT) *out = part->integer;
     else if (part->kind == VALUE_TENSOR) {
         struct node *node = call_node(r->call, part);
         if (!node->integer || node->n != 1)
@@ -147,8 +144,7 @@ static bool take_mask(struct resolver *r, const struct node *mask)
     }
     if (!mask->rank) return add_dimension(r, 1, 0, index[0]);
     for (int d = 0; d < columns; d++, r->own++)
-        if (!add_dimension(r, r->x->shape[r->own], r->own_stride[r->own], index[d]))
-            return false;
+        if (!add_dimension(r, r->x->shape[r->own], r->own_stride[r->own], index[d])) return false;
     return true;
 }
 
@@ -171,15 +167,13 @@ static bool list_index(struct resolver *r, const struct value *list, struct node
     const struct value *at = list;
 
     for (; value_is_sequence(at); at = &at->list.items[0]) {
-        if (rank == TENSOR_MAX_RANK)
-            return refuse(r, "an index list of too many dimensions");
+        if (rank == TENSOR_MAX_RANK) return refuse(r, "an index list of too many dimensions");
         shape[rank++] = (int64_t)at->list.count;
         n *= at->list.count;
         if (!at->list.count) break;
     }
     bool is_bool = n && at->kind == VALUE_BOOL;
-    struct node *node =
-        node_new_integer(r->call->tape, is_bool ? DT_BOOL : DT_I64, rank, shape);
+    struct node *node = node_new_integer(r->call->tape, is_bool ? DT_BOOL : DT_I64, rank, shape);
     if (tape_failed(r->call->tape)) return refuse(r, "no memory for an index");
     for (size_t i = 0; i < n; i++) {
         size_t rest = i, block = n;
@@ -226,22 +220,16 @@ static bool take_item(struct resolver *r, const struct value *item, bool none_is
 {
     struct node *index = NULL;
     switch (item->kind) {
-    case VALUE_INT:
-        return take_int(r, item->integer);
-    case VALUE_SLICE:
-        return take_slice(r, item);
-    case VALUE_NONE:
-        return none_is_all ? whole_dimension(r) : add_dimension(r, 1, 0, NULL);
+    case VALUE_INT: return take_int(r, item->integer);
+    case VALUE_SLICE: return take_slice(r, item);
+    case VALUE_NONE: return none_is_all ? whole_dimension(r) : add_dimension(r, 1, 0, NULL);
     case VALUE_BOOL:
         index = node_integer_constant(r->call->tape, DT_BOOL, item->boolean, 0, NULL);
         return take_mask(r, index);
-    case VALUE_TENSOR:
-        return take_tensor(r, call_node(r->call, item));
+    case VALUE_TENSOR: return take_tensor(r, call_node(r->call, item));
     case VALUE_LIST:
-    case VALUE_SIZE:
-        return list_index(r, item, &index) && take_tensor(r, index);
-    default:
-        return refuse(r, "an index of a type that is not understood");
+    case VALUE_SIZE: return list_index(r, item, &index) && take_tensor(r, index);
+    default: return refuse(r, "an index of a type that is not understood");
     }
 }
 
@@ -312,8 +300,7 @@ static int64_t *block_offsets(struct tape *tape, int rank, const int64_t *shape,
 }
 
 /* Where the chosen dimensions lie, for each element of their broadcast shape. */
-static int64_t *chosen_offsets(struct resolver *r, int rank, const int64_t *shape,
-                               size_t *n)
+static int64_t *chosen_offsets(struct resolver *r, int rank, const int64_t *shape, size_t *n)
 {
     struct tape *tape = r->call->tape;
     *n = 1;
@@ -365,10 +352,8 @@ static bool choose(struct indexing *out, struct resolver *r)
 
     for (int k = 0; k < r->rank; k++) {
         if (!r->chosen[k]) continue;
-        if (first < 0)
-            first = k;
-        else if (last != k - 1)
-            adjacent = false;
+        if (first < 0) first = k;
+        else if (last != k - 1) adjacent = false;
         last = k;
         if (!shape_broadcast(&wide, together, wide, together, r->chosen[k]->rank,
                              r->chosen[k]->shape))
@@ -382,13 +367,11 @@ static bool choose(struct indexing *out, struct resolver *r)
         shape[kept] = r->shape[k];
         stride[kept++] = r->stride[k];
     }
-    if (kept + wide > TENSOR_MAX_RANK)
-        return refuse(r, "a result of %d dimensions", kept + wide);
+    if (kept + wide > TENSOR_MAX_RANK) return refuse(r, "a result of %d dimensions", kept + wide);
     out->rank = kept + wide;
     memcpy(out->shape, shape, (size_t)split * sizeof *shape);
     if (wide) memcpy(out->shape + split, together, (size_t)wide * sizeof *together);
-    memcpy(out->shape + split + wide, shape + split,
-           (size_t)(kept - split) * sizeof *shape);
+    memcpy(out->shape + split + wide, shape + split, (size_t)(kept - split) * sizeof *shape);
 
     int64_t *before = block_offsets(tape, split, shape, stride, &lead);
     int64_t *chosen = chosen_offsets(r, wide, together, &middle);
@@ -401,8 +384,7 @@ static bool choose(struct indexing *out, struct resolver *r)
     for (size_t a = 0; a < lead; a++)
         for (size_t b = 0; b < middle; b++)
             for (size_t c = 0; c < tail; c++)
-                out->map[at++] =
-                    (r->offset + before[a] + chosen[b] + after[c]) / (int64_t)out->row;
+                out->map[at++] = (r->offset + before[a] + chosen[b] + after[c]) / (int64_t)out->row;
     return true;
 }
 
@@ -441,8 +423,8 @@ bool indexing_need_map(struct indexing *indexing, struct call *call, const struc
     memcpy(r.shape, indexing->shape, sizeof indexing->shape);
     memcpy(r.stride, indexing->stride, sizeof indexing->stride);
     indexing->row = row_of(&r, &trailing);
-    indexing->map = block_offsets(call->tape, indexing->rank - trailing, indexing->shape,
-                                  indexing->stride, &n);
+    indexing->map =
+        block_offsets(call->tape, indexing->rank - trailing, indexing->shape, indexing->stride, &n);
     if (!indexing->map) return false;
     for (size_t i = 0; i < n; i++)
         indexing->map[i] = (indexing->map[i] + indexing->offset) / (int64_t)indexing->row;
@@ -451,15 +433,14 @@ bool indexing_need_map(struct indexing *indexing, struct call *call, const struc
 
 /* ---- maps of the scatter APIs ------------------------------------------------------- */
 
-int64_t *scatter_map(struct call *call, const struct node *index, int rank,
-                     const int64_t *shape, int dim)
+int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape,
+                     int dim)
 {
     int64_t stride[TENSOR_MAX_RANK], at[TENSOR_MAX_RANK] = { 0 };
 
     if (tape_failed(call->tape)) return NULL;
     if (!index->integer || (index->rank != rank && index->n && index->rank + rank > 1)) {
-        call_fail(call,
-                  "the index must hold integers and have the %d dimensions of the tensor",
+        call_fail(call, "the index must hold integers and have the %d dimensions of the tensor",
                   rank);
         return NULL;
     }
@@ -490,24 +471,21 @@ int64_t *scatter_map(struct call *call, const struct node *index, int rank,
     return map;
 }
 
-int64_t *dimension_map(struct call *call, const struct node *x, int dim,
-                       const struct node *index, size_t *row)
+int64_t *dimension_map(struct call *call, const struct node *x, int dim, const struct node *index,
+                       size_t *row)
 {
     size_t outer = 1;
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
     *row = 1;
     if (tape_failed(call->tape)) return NULL;
-    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE ||
-        (!x->rank && index->n != 1)) {
+    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE || (!x->rank && index->n != 1)) {
         call_fail(call, "a tensor and a vector of integers are needed");
         return NULL;
     }
     for (int d = 0; d < x->rank; d++)
-        if (d < dim)
-            outer *= (size_t)x->shape[d];
-        else if (d > dim)
-            *row *= (size_t)x->shape[d];
+        if (d < dim) outer *= (size_t)x->shape[d];
+        else if (d > dim) *row *= (size_t)x->shape[d];
     int64_t *map = tape_allocate(call->tape, outer * index->n, sizeof *map);
     if (!map) return NULL;
     for (size_t i = 0; i < index->n; i++) {
@@ -525,8 +503,7 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim,
 
 /* ---- overwriting with a choice ------------------------------------------------------ */
 
-static double row_distance(const struct node *v, size_t i, const double *got, size_t to,
-                           size_t row)
+static double row_distance(const struct node *v, size_t i, const double *got, size_t to, size_t row)
 {
     double most = 0;
     for (size_t k = 0; k < row; k++) {

@@ -32,12 +32,12 @@ bool indexing_need_map(struct indexing *indexing, struct call *call, const struc
 
 /* Map of the scatter APIs: where element i of `index` (integers) leads in a dense tensor of
  * `shape` whose extent along dim it replaces. NULL, having failed, when out of range. */
-int64_t *scatter_map(struct call *call, const struct node *index, int rank,
-                     const int64_t *shape, int dim);
+int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape,
+                     int dim);
 
 /* Map of index_add and its relatives: rows (outer, index) of x, and their width. */
-int64_t *dimension_map(struct call *call, const struct node *x, int dim,
-                       const struct node *index, size_t *row);
+int64_t *dimension_map(struct call *call, const struct node *x, int dim, const struct node *index,
+                       size_t *row);
 
 /* x with its rows map[i] replaced by those of v. Where several meet, PyTorch leaves open
  * which stays: the one nearest to what the device returned as output 0 is taken, else the

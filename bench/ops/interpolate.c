@@ -17,33 +17,26 @@ struct sizes {
 
 static const struct value *item_of(const struct value *list, int k)
 {
-    return value_is_sequence(list) ? &list->list.items[list->list.count == 1 ? 0 : k]
-                                   : list;
+    return value_is_sequence(list) ? &list->list.items[list->list.count == 1 ? 0 : k] : list;
 }
 
-static bool length_fits(struct call *call, const struct value *list, int dims,
-                        const char *name)
+static bool length_fits(struct call *call, const struct value *list, int dims, const char *name)
 {
-    if (!value_is_sequence(list) || list->list.count == (size_t)dims ||
-        list->list.count == 1)
+    if (!value_is_sequence(list) || list->list.count == (size_t)dims || list->list.count == 1)
         return true;
-    call_fail(call, "%s has %zu items for %d spatial dimensions", name, list->list.count,
-              dims);
+    call_fail(call, "%s has %zu items for %d spatial dimensions", name, list->list.count, dims);
     return false;
 }
 
 /* `size` or `scale_factor`; with `recompute` the factors only make the size. */
-static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
-                       bool recompute)
+static bool read_sizes(struct sizes *s, struct call *call, const struct node *x, bool recompute)
 {
-    const struct value *size = call_value(call, "size"),
-                       *factor = call_value(call, "scale_factor");
+    const struct value *size = call_value(call, "size"), *factor = call_value(call, "scale_factor");
     memset(s, 0, sizeof *s);
     s->dims = x->rank - 2;
     if (tape_failed(call->tape)) return false;
     if (s->dims < 1 || s->dims > SPATIAL) {
-        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d",
-                  x->rank);
+        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d", x->rank);
         return false;
     }
     bool sized = size->kind != VALUE_NONE;
@@ -90,21 +83,21 @@ static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, 
 }
 
 /* Sources along spatial dimension k; true when float and double agree on all of them. */
-static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x,
-                            int k, bool exact, bool single)
+static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x, int k,
+                            bool exact, bool single)
 {
     bool agree = true;
     for (int64_t o = 0; o < s->out[k]; o++) {
         int64_t in = x->shape[k + 2];
         index->integer[o] = nearest_source(o, in, s->out[k], s->scale[k], exact, single);
-        agree = agree && index->integer[o] ==
-                             nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
+        agree = agree &&
+                index->integer[o] == nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
     }
     return agree;
 }
 
-static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s,
-                               bool exact, bool single, bool *agree)
+static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s, bool exact,
+                               bool single, bool *agree)
 {
     *agree = true;
     for (int k = 0; k < s->dims && !tape_failed(call->tape); k++) {
@@ -131,8 +124,7 @@ static size_t differing(struct call *call, struct node *y, const struct tensor *
 }
 
 /* In the arithmetic of the dtype, unless the device's result is nearer to the other's. */
-static struct node *nearest(struct call *call, struct node *x, const struct sizes *s,
-                            bool exact)
+static struct node *nearest(struct call *call, struct node *x, const struct sizes *s, bool exact)
 {
     bool agree, single = x->dtype != DT_F64;
     struct node *y = nearest_in(call, x, s, exact, single, &agree);
@@ -151,8 +143,7 @@ static struct node *area(struct call *call, struct node *x, const struct sizes *
     struct tape *tape = call->tape;
     for (int k = 0; k < s->dims && !tape_failed(tape); k++) {
         int64_t in = x->shape[k + 2], out = s->out[k], shape[SPATIAL] = { out, 1, 1 };
-        int64_t *start = tape_allocate(tape, 2 * (size_t)out, sizeof *start),
-                *end = start + out;
+        int64_t *start = tape_allocate(tape, 2 * (size_t)out, sizeof *start), *end = start + out;
         struct node *count = node_new_real(tape, DT_NONE, s->dims - k, shape);
         if (tape_failed(tape)) break;
         for (int64_t o = 0; o < out; o++) {
@@ -170,8 +161,7 @@ static struct node *resampled(struct call *call, struct node *x, const struct si
                               enum resample_kind kind, bool align_corners)
 {
     for (int k = s->dims - 1; k >= 0 && !tape_failed(call->tape); k--) {
-        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k],
-                              align_corners };
+        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k], align_corners };
         /* PyTorch copies where the extent stays, also under a factor near 1. */
         if (kind == RESAMPLE_LINEAR && r.in == r.out) continue;
         x = node_taps(call->tape, x, k + 2, resample_taps(call->tape, &r));
@@ -190,8 +180,8 @@ static const struct {
     { "bicubic", 2, MODE_CUBIC },
 };
 
-static void interpolate_as(struct call *call, const char *mode, bool align_corners,
-                           bool recompute, bool antialias)
+static void interpolate_as(struct call *call, const char *mode, bool align_corners, bool recompute,
+                           bool antialias)
 {
     struct node *x = call_tensor(call, "input");
     size_t m = 0;
@@ -210,15 +200,9 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
     }
     struct node *y;
     switch (modes[m].mode) {
-    case MODE_NEAREST:
-        y = nearest(call, x, &s, false);
-        break;
-    case MODE_NEAREST_EXACT:
-        y = nearest(call, x, &s, true);
-        break;
-    case MODE_AREA:
-        y = area(call, x, &s);
-        break;
+    case MODE_NEAREST: y = nearest(call, x, &s, false); break;
+    case MODE_NEAREST_EXACT: y = nearest(call, x, &s, true); break;
+    case MODE_AREA: y = area(call, x, &s); break;
     case MODE_LINEAR:
         y = resampled(call, x, &s, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
                       align_corners);
@@ -240,8 +224,7 @@ static void interpolate(struct call *call)
 /* upsample_nearest and upsample_bilinear: text is the mode; the latter aligns corners. */
 static void upsample(struct call *call)
 {
-    interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false,
-                   false);
+    interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false, false);
 }
 
 /* clang-format off */

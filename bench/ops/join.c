@@ -70,8 +70,7 @@ static void stack(struct call *call)
     }
     int dim = call_dim(call, "dim", parts[0]->rank + 1);
     for (int k = 1; k < count; k++)
-        if (parts[k]->rank != parts[0]->rank)
-            call_fail(call, "stacked tensors differ in shape");
+        if (parts[k]->rank != parts[0]->rank) call_fail(call, "stacked tensors differ in shape");
     insert_dimension(call->tape, parts, count, dim);
     call_return(call, joined(call, parts, count, dim));
 }
@@ -120,8 +119,7 @@ static void block_diag(struct call *call)
     parts = same_dtype(call, parts, count);
     for (int k = 0; k < count && !tape_failed(tape); k++) {
         const struct node *x = parts[k];
-        if (x->rank > 2)
-            call_fail(call, "a block of %d dimensions", x->rank);
+        if (x->rank > 2) call_fail(call, "a block of %d dimensions", x->rank);
         else if (x->rank < 2)
             parts[k] = node_reshape(tape, parts[k], 2, (int64_t[]){ 1, (int64_t)x->n });
         width += parts[k]->shape[1];
@@ -150,8 +148,8 @@ static void grids(struct call *call, struct node **parts, int count)
     for (int k = 0; k < count && !tape_failed(call->tape); k++) {
         int64_t own[TENSOR_MAX_RANK];
         for (int d = 0; d < count; d++) own[d] = d == k ? shape[d] : 1;
-        parts[k] = node_broadcast(
-            call->tape, node_reshape(call->tape, parts[k], count, own), count, shape);
+        parts[k] = node_broadcast(call->tape, node_reshape(call->tape, parts[k], count, own), count,
+                                  shape);
     }
 }
 
@@ -198,8 +196,7 @@ static void combinations(struct call *call)
     bool again = call_bool(call, "with_replacement");
 
     if (x->rank != 1 || r < 0 || r > 64) {
-        call_fail(call, "combinations of %lld of a tensor of %d dimensions", (long long)r,
-                  x->rank);
+        call_fail(call, "combinations of %lld of a tensor of %d dimensions", (long long)r, x->rank);
         return;
     }
     if (r == 0) { /* an empty vector, as PyTorch gives */

@@ -5,8 +5,8 @@
 
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/compose.h"
-#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/stated_gradient.h"
 
 /* x as (batch, rows, columns) of its last two dimensions. */
 static struct node *as_batch(struct call *call, struct node *x)
@@ -33,7 +33,8 @@ static struct node *with_leading(struct tape *tape, struct node *y, const struct
 }
 
 /* f of a complex batch, by that of the real blocks [[re, -im], [im, re]]: for analytic f of matrices. */
-static struct node *by_blocks(struct tape *tape, struct node *a, struct node *(*f)(struct tape *, struct node *))
+static struct node *by_blocks(struct tape *tape, struct node *a,
+                              struct node *(*f)(struct tape *, struct node *))
 {
     if (tape_failed(tape) || !a->imaginary) return f(tape, a);
     int64_t rows = a->shape[1], columns = a->shape[2];
@@ -43,7 +44,8 @@ static struct node *by_blocks(struct tape *tape, struct node *a, struct node *(*
     struct node *y = f(tape, node_concatenate(tape, (struct node *[]){ top, bottom }, 2, 1));
     if (tape_failed(tape)) return a;
     struct node *left = node_slice(tape, y, 2, 0, rows, 1);
-    return node_complex(tape, node_slice(tape, left, 1, 0, columns, 1), node_slice(tape, left, 1, columns, columns, 1));
+    return node_complex(tape, node_slice(tape, left, 1, 0, columns, 1),
+                        node_slice(tape, left, 1, columns, columns, 1));
 }
 
 static struct node *inverse_of(struct tape *tape, struct node *a)
@@ -54,7 +56,8 @@ static struct node *inverse_of(struct tape *tape, struct node *a)
 /* Factors, determinants and singular values of complex matrices are not computed. */
 static void refuse_complex(struct call *call, const struct node *x)
 {
-    if (!tape_failed(call->tape) && x->imaginary) call_fail(call, "%s of complex matrices is not in the catalogue", call->c->api);
+    if (!tape_failed(call->tape) && x->imaginary)
+        call_fail(call, "%s of complex matrices is not in the catalogue", call->c->api);
 }
 
 static void return_info(struct call *call, const struct node *like)
@@ -67,7 +70,8 @@ static void return_info(struct call *call, const struct node *like)
 static void inverse(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, with_leading(call->tape, inverse_of(call->tape, as_batch(call, x)), x), x->dtype);
+    call_return_typed(call, with_leading(call->tape, inverse_of(call->tape, as_batch(call, x)), x),
+                      x->dtype);
     if (call->op->detail) return_info(call, x);
 }
 
@@ -88,7 +92,8 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return b;
     struct node *x = with_leading(tape, inverse_of(tape, as_batch(call, a)), a);
-    bool vector = b->rank == 1 || (b->rank == a->rank - 1 && !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
+    bool vector = b->rank == 1 || (b->rank == a->rank - 1 &&
+                                   !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
     if (!vector) return compose_matmul(tape, x, b);
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, b->shape, sizeof shape);
@@ -112,12 +117,15 @@ static void solve(struct call *call)
 }
 
 /* PyTorch's gradient of A = L L^T: (G + G^T) L with L as it was given, both triangles. */
-static void product_gradient(struct tape *tape, struct node *node, struct node *cotangent, const void *parameters)
+static void product_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                             const void *parameters)
 {
     struct node *l = node->inputs[1];
     struct node *both = node_add(tape, cotangent, node_transpose(tape, cotangent, 1, 2));
     bool upper = *(const bool *)parameters;
-    tape_accumulate(tape, l, upper ? node_matmul(tape, l, false, both, false) : node_matmul(tape, both, false, l, false));
+    tape_accumulate(tape, l,
+                    upper ? node_matmul(tape, l, false, both, false)
+                          : node_matmul(tape, both, false, l, false));
 }
 
 /* The matrix whose triangular factor is given: L L^T, or U^T U. Only the triangle is read. */
@@ -140,7 +148,9 @@ static void cholesky_solve(struct call *call)
     refuse_complex(call, factor);
     struct node *full = node_inverse(tape, factored(tape, as_batch(call, factor), upper));
     full = with_leading(tape, full, factor);
-    call_return_typed(call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")), factor->dtype);
+    call_return_typed(
+        call, call->op->detail ? full : compose_matmul(tape, full, call_tensor(call, "input")),
+        factor->dtype);
 }
 
 /* op(A) X = B for triangular A. Also returns A, as PyTorch's older function does. */
@@ -153,7 +163,8 @@ static void triangular_solve(struct call *call)
         int64_t n = t->shape[1], shape[3] = { 1, n, n };
         struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
         for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
-        struct node *strict = node_triangle(tape, t, call_bool(call, "upper") ? 1 : -1, call_bool(call, "upper") ? 1 : -1);
+        struct node *strict = node_triangle(tape, t, call_bool(call, "upper") ? 1 : -1,
+                                            call_bool(call, "upper") ? 1 : -1);
         t = node_add(tape, strict, eye);
     }
     if (call_bool(call, "transpose") && !tape_failed(tape)) t = node_transpose(tape, t, 1, 2);
@@ -212,7 +223,9 @@ static void matrix_exponential(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    call_return_typed(call, with_leading(tape, by_blocks(tape, as_batch(call, x), node_matrix_exponential), x), x->dtype);
+    call_return_typed(
+        call, with_leading(tape, by_blocks(tape, as_batch(call, x), node_matrix_exponential), x),
+        x->dtype);
 }
 
 static void lu_factor(struct call *call)
@@ -226,7 +239,8 @@ static void lu_factor(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
     call_return(call, node_reshape(tape, pivots, x->rank - 1, shape));
-    if (call->op->detail || (call->op->text && call_bool(call, call->op->text))) return_info(call, x);
+    if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
+        return_info(call, x);
 }
 
 /* A tolerance that drops singular values leaves another inverse than the exact one. */
@@ -236,17 +250,20 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
     for (int k = 0; k < 3 && !tape_failed(call->tape); k++) {
         if (call_is_none(call, names[k]) || a->imaginary) continue;
         double limit = call_real(call, names[k]);
-        const struct node *s = node_singular_values(call->tape, node_detach(call->tape, node_to_real(call->tape, a)));
+        const struct node *s =
+            node_singular_values(call->tape, node_detach(call->tape, node_to_real(call->tape, a)));
         if (tape_failed(call->tape) || !s->n) return;
         size_t count = (size_t)s->shape[1];
         for (size_t b = 0; b < s->n; b += count)
-            if (s->value[b + count - 1] <= (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1)))
+            if (s->value[b + count - 1] <=
+                (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1)))
                 call_fail(call, "%s drops singular values: not in the catalogue", names[k]);
     }
 }
 
 /* PyTorch's gradient of a Hermitian pinv is that of eigenvalues and eigenvectors, and is not symmetric. */
-static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent, const void *parameters)
+static void refuse_gradient(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
 {
     (void)node, (void)cotangent, (void)parameters;
     tape_fail(tape, STATUS_SKIP, "the gradient of pinv with hermitian is not in the catalogue");
@@ -260,7 +277,8 @@ static void pseudo_inverse(struct call *call)
     if (!tape_failed(tape) && call_bool(call, "hermitian")) { /* only the lower triangle is read */
         refuse_complex(call, x);
         struct node *below = node_triangle(tape, a, -1, -1);
-        struct node *whole = node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
+        struct node *whole =
+            node_add(tape, node_triangle(tape, a, -1, 0), node_transpose(tape, below, 1, 2));
         a = node_stated_gradient(tape, node_detach(tape, whole), 1, &a, refuse_gradient, NULL);
     }
     refuse_truncation(call, x, a);
@@ -269,9 +287,11 @@ static void pseudo_inverse(struct call *call)
     if (a->shape[1] == a->shape[2]) {
         y = inverse_of(tape, a);
     } else if (a->shape[1] > a->shape[2]) {
-        y = node_matmul(tape, node_inverse(tape, node_matmul(tape, a, true, a, false)), false, a, true);
+        y = node_matmul(tape, node_inverse(tape, node_matmul(tape, a, true, a, false)), false, a,
+                        true);
     } else {
-        y = node_matmul(tape, a, true, node_inverse(tape, node_matmul(tape, a, false, a, true)), false);
+        y = node_matmul(tape, a, true, node_inverse(tape, node_matmul(tape, a, false, a, true)),
+                        false);
     }
     call_return_typed(call, with_leading(tape, y, x), x->dtype);
 }
@@ -334,15 +354,19 @@ static void condition(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
     if (tape_failed(tape)) return;
-    double p = call_is_none(call, "p") ? 2 : call_value(call, "p")->kind == VALUE_STRING ? 0 : call_real(call, "p");
+    double p = call_is_none(call, "p")                       ? 2
+               : call_value(call, "p")->kind == VALUE_STRING ? 0
+                                                             : call_real(call, "p");
     if (p != 2 && p != -2) {
         call_fail(call, "cond is in the catalogue for p = 2 and p = -2");
         return;
     }
     int64_t k = s->shape[s->rank - 1];
-    struct node *first = node_slice(tape, s, s->rank - 1, 0, 1, 1), *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
+    struct node *first = node_slice(tape, s, s->rank - 1, 0, 1, 1),
+                *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
     struct node *ratio = p == 2 ? node_divide(tape, first, last) : node_divide(tape, last, first);
-    if (!tape_failed(tape)) call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
+    if (!tape_failed(tape))
+        call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
 }
 
 /* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
@@ -391,7 +415,8 @@ static void tensor_solve(struct call *call)
     int64_t dims[TENSOR_MAX_RANK];
     int order[TENSOR_MAX_RANK], moved = call_ints(call, "dims", dims, TENSOR_MAX_RANK), at = 0;
     uint32_t behind = 0; /* the dimensions that go to the end */
-    if (moved > a->rank || lead > a->rank) call_fail(call, "more dimensions than the tensor of coefficients has");
+    if (moved > a->rank || lead > a->rank)
+        call_fail(call, "more dimensions than the tensor of coefficients has");
     if (tape_failed(tape)) return;
     for (int i = 0; i < moved; i++) {
         int d = wrap_dim(call, dims[i], a->rank);
@@ -403,8 +428,10 @@ static void tensor_solve(struct call *call)
     for (int d = 0; d < a->rank; d++)
         if (!(behind >> d & 1)) order[at++] = d;
     if (moved) a = node_permute(tape, a, order);
-    struct node *x = node_matmul(tape, inverse_of(tape, node_reshape(tape, a, 3, square)), false, node_reshape(tape, b, 3, column), false);
-    if (!tape_failed(tape)) call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
+    struct node *x = node_matmul(tape, inverse_of(tape, node_reshape(tape, a, 3, square)), false,
+                                 node_reshape(tape, b, 3, column), false);
+    if (!tape_failed(tape))
+        call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
 }
 
 /* Covariance of variables in rows (detail 1: correlation coefficients). */
@@ -423,18 +450,22 @@ static void covariance(struct call *call)
     struct node *m = node_reshape(tape, node_to_real(tape, x), 2, rows);
     struct node *weights = NULL, *aweights = NULL;
     if (!call->op->detail) {
-        struct node *f = call_optional_tensor(call, "fweights"), *w = call_optional_tensor(call, "aweights");
+        struct node *f = call_optional_tensor(call, "fweights"),
+                    *w = call_optional_tensor(call, "aweights");
         if (f) weights = node_to_real(tape, f);
         if (w) aweights = node_to_real(tape, w);
         if (aweights) weights = weights ? node_multiply(tape, weights, aweights) : aweights;
     }
     double correction = call->op->detail ? 1 : call_real(call, "correction");
-    struct node *total = weights ? node_sum(tape, weights, 1, false) : node_scalar(tape, (double)rows[1]);
-    struct node *mean = node_divide(tape, node_sum(tape, weights ? node_multiply(tape, m, weights) : m, 2, true), total);
+    struct node *total = weights ? node_sum(tape, weights, 1, false)
+                                 : node_scalar(tape, (double)rows[1]);
+    struct node *mean = node_divide(
+        tape, node_sum(tape, weights ? node_multiply(tape, m, weights) : m, 2, true), total);
     struct node *norm = node_offset(tape, total, -correction);
     if (aweights && correction != 0) {
         struct node *share = node_sum(tape, node_multiply(tape, weights, aweights), 1, false);
-        norm = node_subtract(tape, total, node_scale(tape, node_divide(tape, share, total), correction));
+        norm = node_subtract(tape, total,
+                             node_scale(tape, node_divide(tape, share, total), correction));
     }
     struct node *d = node_subtract(tape, m, mean);
     struct node *other = node_transpose(tape, weights ? node_multiply(tape, d, weights) : d, 0, 1);
@@ -444,9 +475,11 @@ static void covariance(struct call *call)
     if (call->op->detail && !tape_failed(tape)) {
         int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
         struct node *deviation = node_apply(tape, "sqrt", node_view(tape, c, 1, count, stride, 0));
-        c = node_divide(tape, node_divide(tape, c, node_reshape(tape, deviation, 2, column)), deviation);
+        c = node_divide(tape, node_divide(tape, c, node_reshape(tape, deviation, 2, column)),
+                        deviation);
     }
-    if (rows[0] == 1 && !tape_failed(tape)) c = node_reshape(tape, c, 0, NULL); /* PyTorch squeezes */
+    if (rows[0] == 1 && !tape_failed(tape))
+        c = node_reshape(tape, c, 0, NULL); /* PyTorch squeezes */
     call_return_typed(call, c, dtype);
 }
 

@@ -95,7 +95,8 @@ static void smooth_loss(struct call *call)
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent,
                             const void *parameters)
 {
-    struct node *x = node->inputs[1], *t = node->inputs[2], *least = node_scalar(tape, (double)1e-12f);
+    struct node *x = node->inputs[1], *t = node->inputs[2],
+                *least = node_scalar(tape, (double)1e-12f);
     (void)parameters;
     if (x->tracked) {
         struct node *spread = node_multiply(tape, x, one_less(tape, x));
@@ -114,12 +115,14 @@ static void binary_cross_entropy(struct call *call)
     struct tape *tape = call->tape;
     struct pair p = pair_of(call, "input", "target");
     struct node *least = node_scalar(tape, -100);
-    struct node *yes = node_apply(tape, "log", p.x), *no = node_apply(tape, "log1p", node_negate(tape, p.x));
+    struct node *yes = node_apply(tape, "log", p.x),
+                *no = node_apply(tape, "log1p", node_negate(tape, p.x));
     yes = node_select(tape, node_compare(tape, COMPARE_LT, yes, least), least, yes);
     no = node_select(tape, node_compare(tape, COMPARE_LT, no, least), least, no);
-    struct node *loss = node_add(tape, node_multiply(tape, p.t, yes), node_multiply(tape, one_less(tape, p.t), no));
+    struct node *loss =
+        node_add(tape, node_multiply(tape, p.t, yes), node_multiply(tape, one_less(tape, p.t), no));
     loss = node_stated_gradient(tape, node_negate(tape, loss), 2, (struct node *[]){ p.x, p.t },
-                              binary_backward, NULL);
+                                binary_backward, NULL);
     call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
 }
 
@@ -128,7 +131,8 @@ static void binary_cross_entropy_with_logits(struct call *call)
     struct tape *tape = call->tape;
     struct pair p = pair_of(call, "input", "target");
     struct node *positive = call_optional_tensor(call, "pos_weight");
-    struct node *yes = node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
+    struct node *yes =
+        node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
     if (positive) yes = node_multiply(tape, yes, positive);
     struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
@@ -147,7 +151,8 @@ static void kl_div(struct call *call)
     if (call_bool(call, "log_target"))
         loss = node_multiply(tape, node_apply(tape, "exp", p.t), node_subtract(tape, p.t, p.x));
     else
-        loss = node_subtract(tape, node_apply2(tape, "xlogy", p.t, p.t), node_multiply(tape, p.t, p.x));
+        loss = node_subtract(tape, node_apply2(tape, "xlogy", p.t, p.t),
+                             node_multiply(tape, p.t, p.x));
     if (strcmp(call_string(call, "reduction"), "batchmean") != 0) {
         call_return_typed(call, loss_reduced(call, loss), p.dtype);
         return;
@@ -207,7 +212,9 @@ static void gaussian_nll_loss(struct call *call)
     struct node *loss = node_divide(tape, node_apply(tape, "square", d), v);
     loss = node_scale(tape, node_add(tape, node_apply(tape, "log", v), loss), 0.5);
     if (call_bool(call, "full"))
-        loss = node_add(tape, loss, node_scale(tape, node_apply(tape, "log", node_scale(tape, node_pi(tape), 2)), 0.5));
+        loss = node_add(
+            tape, loss,
+            node_scale(tape, node_apply(tape, "log", node_scale(tape, node_pi(tape), 2)), 0.5));
     call_return_typed(call, loss_reduced(call, loss), p.dtype);
 }
 
@@ -218,7 +225,8 @@ static void hinge_embedding_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     struct pair p = pair_of(call, "input", "target");
-    struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1), *less = node_scalar(tape, -1);
+    struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
+                *less = node_scalar(tape, -1);
     struct node *hinge = positive_part(tape, node_subtract(tape, number(call, "margin"), p.x));
     struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, p.t, one), hinge, zero);
     struct node *near = node_select(tape, node_compare(tape, COMPARE_NE, p.t, less), p.x, zero);
@@ -249,7 +257,8 @@ static void multilabel_soft_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     struct pair p = pair_of(call, "input", "target");
-    struct node *yes = node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
+    struct node *yes =
+        node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
     struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
     if (tape_failed(tape)) return;

@@ -37,7 +37,8 @@ static bool read_targets(struct call *call, struct classes *c, const struct node
         int64_t k = target->integer[i];
         bool skip = k == ignored;
         if (!skip && (k < 0 || k >= extent)) {
-            call_fail(call, "target %lld is not one of %lld classes", (long long)k, (long long)extent);
+            call_fail(call, "target %lld is not one of %lld classes", (long long)k,
+                      (long long)extent);
             return false;
         }
         c->target->integer[i] = skip ? 0 : k;
@@ -150,11 +151,13 @@ static struct node *smoothed(struct call *call, struct classes *c, double smooth
     struct tape *tape = call->tape;
     double share = smoothing / (double)c->x->shape[c->dim];
     struct node *log = node_log_softmax(tape, c->x, c->dim);
-    struct node *nll = weighted(tape, c, node_negate(tape, node_take_along(tape, log, c->dim, c->target)));
+    struct node *nll =
+        weighted(tape, c, node_negate(tape, node_take_along(tape, log, c->dim, c->target)));
     struct node *ignored = node_compare(tape, COMPARE_EQ, c->weights, node_scalar(tape, 0));
     struct node *smooth = node_negate(tape, class_sum(call, c, log));
     smooth = node_select(tape, ignored, node_scalar(tape, 0), smooth);
-    struct node *loss = node_add(tape, node_scale(tape, nll, 1 - smoothing), node_scale(tape, smooth, share));
+    struct node *loss =
+        node_add(tape, node_scale(tape, nll, 1 - smoothing), node_scale(tape, smooth, share));
     return reduce_by_weight(call, c, loss);
 }
 
@@ -216,12 +219,17 @@ static void multi_margin_loss(struct call *call)
     struct node *class = node_new_integer(tape, DT_I64, 1, &columns);
     if (tape_failed(tape)) return;
     for (int64_t k = 0; k < columns; k++) class->integer[k] = k;
-    struct node *z = node_add(tape, node_subtract(tape, node_scalar(tape, call_real(call, "margin")), own), matrix);
+    struct node *z = node_add(
+        tape, node_subtract(tape, node_scalar(tape, call_real(call, "margin")), own), matrix);
     struct node *counts = node_and(tape, node_compare(tape, COMPARE_GT, z, zero),
                                    node_compare(tape, COMPARE_NE, class, y));
     if (call_int(call, "p") == 2) z = node_apply(tape, "square", z);
     struct node *loss = node_select(tape, counts, z, zero);
-    if (weight) loss = node_multiply(tape, loss, node_reshape(tape, node_take_along(tape, weight, 0, node_reshape(tape, y, 1, &rows)), 2, column));
+    if (weight)
+        loss = node_multiply(
+            tape, loss,
+            node_reshape(tape, node_take_along(tape, weight, 0, node_reshape(tape, y, 1, &rows)), 2,
+                         column));
     loss = node_divide(tape, node_sum(tape, loss, 2, false), node_scalar(tape, (double)columns));
     return_per_row(call, x, loss);
 }
@@ -267,7 +275,8 @@ static void multilabel_margin_loss(struct call *call)
             return;
         }
     for (int64_t r = 0; r < rows; r++)
-        pairs += margin_pairs(NULL, NULL, NULL, target->integer + r * columns, r, columns, is_target);
+        pairs +=
+            margin_pairs(NULL, NULL, NULL, target->integer + r * columns, r, columns, is_target);
     for (int k = 0; k < 3; k++) maps[k] = tape_allocate(tape, pairs, sizeof *maps[k]);
     if (tape_failed(tape)) return;
     pairs = 0;

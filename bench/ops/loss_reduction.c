@@ -25,7 +25,9 @@ enum loss_reduction loss_reduction(struct call *call)
     legacy = has_flag(call, "reduce", &reduce) || legacy;
     if (legacy) return !reduce ? LOSS_NONE : average ? LOSS_MEAN : LOSS_SUM;
     if (value->kind == VALUE_INT)
-        return value->integer != 1 && value->integer != 2 ? LOSS_NONE : value->integer == 1 ? LOSS_MEAN : LOSS_SUM;
+        return value->integer != 1 && value->integer != 2 ? LOSS_NONE
+               : value->integer == 1                      ? LOSS_MEAN
+                                                          : LOSS_SUM;
     const char *name = call_string(call, "reduction");
     if (!strcmp(name, "none")) return LOSS_NONE;
     if (!strcmp(name, "sum")) return LOSS_SUM;

@@ -16,8 +16,7 @@ static void masked_fill(struct call *call)
     struct node *x = call_tensor(call, "input"), *mask = mask_of(call);
     struct node *value = call_node(call, call_value(call, "value"));
     if (value->rank) call_fail(call, "the value to fill with must be one number");
-    call_return_typed(call, node_select(tape, mask, node_cast(tape, value, x->dtype), x),
-                      x->dtype);
+    call_return_typed(call, node_select(tape, mask, node_cast(tape, value, x->dtype), x), x->dtype);
 }
 
 /* x and the mask in their common shape. */
@@ -26,8 +25,7 @@ static bool broadcast_pair(struct call *call, struct node **x, struct node **mas
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
     if (tape_failed(call->tape)) return false;
-    if (!shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank,
-                         (*mask)->shape)) {
+    if (!shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank, (*mask)->shape)) {
         call_fail(call, "the mask does not broadcast with the tensor");
         return false;
     }

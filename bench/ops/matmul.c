@@ -3,12 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/compose.h"
 #include "bench/call/schema.h"
+#include "bench/primitives/compose.h"
 
 static void matmul(struct call *call)
 {
-    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, call->schema->parameters[1].name);
+    struct node *a = call_tensor(call, "input"),
+                *b = call_tensor(call, call->schema->parameters[1].name);
     if (call->op->detail && !tape_failed(call->tape)) { /* a stated rank for each factor */
         int ra = (int)(call->op->detail / 10), rb = (int)(call->op->detail % 10);
         if (a->rank != ra || b->rank != rb)
@@ -24,7 +25,8 @@ static void vdot(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     if (a->rank != 1 || b->rank != 1) call_fail(call, "vdot takes two vectors");
     if (a->imaginary)
-        a = node_complex(tape, node_real_part(tape, a), node_negate(tape, node_imaginary_part(tape, a)));
+        a = node_complex(tape, node_real_part(tape, a),
+                         node_negate(tape, node_imaginary_part(tape, a)));
     call_return(call, compose_matmul(tape, a, b));
 }
 
@@ -35,7 +37,8 @@ static void vecdot(struct call *call)
     struct node *a = call_tensor(call, "x"), *b = call_tensor(call, "y");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
     if (a->imaginary)
-        a = node_complex(tape, node_real_part(tape, a), node_negate(tape, node_imaginary_part(tape, a)));
+        a = node_complex(tape, node_real_part(tape, a),
+                         node_negate(tape, node_imaginary_part(tape, a)));
     struct node *p = node_multiply(tape, a, b);
     if (tape_failed(tape)) return;
     call_return_typed(call, node_sum(tape, p, 1u << call_dim(call, "dim", p->rank), false), dtype);
@@ -47,7 +50,8 @@ static void inner(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     if (tape_failed(tape)) return;
     if (!a->rank || !b->rank) {
-        call_return_typed(call, node_multiply(tape, a, b), call_result_type(call, (struct node *[]){ a, b }, 2));
+        call_return_typed(call, node_multiply(tape, a, b),
+                          call_result_type(call, (struct node *[]){ a, b }, 2));
         return;
     }
     int64_t fa[2] = { -1, a->shape[a->rank - 1] }, fb[2] = { -1, b->shape[b->rank - 1] };
@@ -55,7 +59,8 @@ static void inner(struct call *call)
     int rank = 0;
     for (int d = 0; d < a->rank - 1; d++) shape[rank++] = a->shape[d];
     for (int d = 0; d < b->rank - 1 && rank < TENSOR_MAX_RANK; d++) shape[rank++] = b->shape[d];
-    struct node *x = node_reshape(tape, a, 2, fa), *y = node_transpose(tape, node_reshape(tape, b, 2, fb), 0, 1);
+    struct node *x = node_reshape(tape, a, 2, fa),
+                *y = node_transpose(tape, node_reshape(tape, b, 2, fb), 0, 1);
     call_return(call, node_reshape(tape, compose_matmul(tape, x, y), rank, shape));
 }
 
@@ -82,8 +87,9 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
     product = node_scale(tape, product, alpha);
     if (tape_failed(tape)) return product;
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
-    struct node *term = beta == 0 ? node_select(tape, never, node_to_real(tape, input), node_scalar(tape, 0))
-                                  : node_scale(tape, input, beta);
+    struct node *term =
+        beta == 0 ? node_select(tape, never, node_to_real(tape, input), node_scalar(tape, 0))
+                  : node_scale(tape, input, beta);
     return node_add(tape, term, product);
 }
 
@@ -130,10 +136,12 @@ static void bilinear(struct call *call)
     struct node *left = node_reshape(tape, x1, 2, rows), *right = node_reshape(tape, x2, 2, rows2);
     int order[3] = { 1, 0, 2 };
     int64_t flat[2] = { i, k * j };
-    struct node *t = compose_matmul(tape, left, node_reshape(tape, node_permute(tape, w, order), 2, flat));
+    struct node *t =
+        compose_matmul(tape, left, node_reshape(tape, node_permute(tape, w, order), 2, flat));
     if (tape_failed(tape)) return;
     int64_t split[3] = { t->shape[0], k, j }, lone[3] = { t->shape[0], 1, j };
-    struct node *y = node_multiply(tape, node_reshape(tape, t, 3, split), node_reshape(tape, right, 3, lone));
+    struct node *y =
+        node_multiply(tape, node_reshape(tape, t, 3, split), node_reshape(tape, right, 3, lone));
     y = node_sum(tape, y, 4, false);
     memcpy(shape, x1->shape, sizeof shape);
     shape[x1->rank - 1] = k;
@@ -161,7 +169,8 @@ static void kron(struct call *call)
         out[d] = ea * eb;
     }
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    struct node *y = node_multiply(tape, node_reshape(tape, a, 2 * rank, sa), node_reshape(tape, b, 2 * rank, sb));
+    struct node *y = node_multiply(tape, node_reshape(tape, a, 2 * rank, sa),
+                                   node_reshape(tape, b, 2 * rank, sb));
     call_return_typed(call, node_reshape(tape, y, rank, out), dtype);
 }
 
@@ -238,7 +247,8 @@ static void sum_private(struct tape *tape, struct operand *o, const bool *needed
 }
 
 /* Contract two operands; letters in `kept` survive. */
-static struct operand contract(struct tape *tape, struct operand a, struct operand b, const bool *kept)
+static struct operand contract(struct tape *tape, struct operand a, struct operand b,
+                               const bool *kept)
 {
     int batch[LETTERS], left[LETTERS], right[LETTERS], inner_letters[LETTERS];
     int nb = 0, nl = 0, nr = 0, ni = 0;
@@ -266,8 +276,8 @@ static struct operand contract(struct tape *tape, struct operand a, struct opera
         int64_t ea = pa >= 0 ? a.node->shape[pa] : 1, eb = pb >= 0 ? b.node->shape[pb] : 1;
         extent[i] = ea == 1 ? eb : ea;
         if (ea != eb && ea != 1 && eb != 1 && pa >= 0 && pb >= 0)
-            tape_fail(tape, STATUS_SKIP, "a contracted index has extents %lld and %lld", (long long)ea,
-                       (long long)eb);
+            tape_fail(tape, STATUS_SKIP, "a contracted index has extents %lld and %lld",
+                      (long long)ea, (long long)eb);
     }
     struct operand *both[2] = { &a, &b };
     int64_t sizes[2][3] = { { 1, 1, 1 }, { 1, 1, 1 } };
@@ -294,7 +304,8 @@ static struct operand contract(struct tape *tape, struct operand a, struct opera
     for (int s = 0; s < 3; s++)
         for (int i = 0; i < counts[s]; i++) {
             if (rank == TENSOR_MAX_RANK) {
-                tape_fail(tape, STATUS_SKIP, "a contraction of more than %d dimensions", TENSOR_MAX_RANK);
+                tape_fail(tape, STATUS_SKIP, "a contraction of more than %d dimensions",
+                          TENSOR_MAX_RANK);
                 return out;
             }
             out.letters[rank] = groups[s][i];
@@ -305,7 +316,8 @@ static struct operand contract(struct tape *tape, struct operand a, struct opera
 }
 
 /* Letters of one operand's subscripts; an ellipsis takes the upper-case letters from the end. */
-static const char *read_subscripts(struct call *call, const char *at, struct operand *o, int ellipsis_rank)
+static const char *read_subscripts(struct call *call, const char *at, struct operand *o,
+                                   int ellipsis_rank)
 {
     int named = 0, d = 0;
     for (const char *p = at; *p && *p != ',' && *p != '-'; p++) named += *p != '.' && *p != ' ';
@@ -323,7 +335,8 @@ static const char *read_subscripts(struct call *call, const char *at, struct ope
             return at;
         }
     }
-    if (d != o->node->rank) call_fail(call, "einsum: %d subscripts for %d dimensions", d, o->node->rank);
+    if (d != o->node->rank)
+        call_fail(call, "einsum: %d subscripts for %d dimensions", d, o->node->rank);
     return *at == ',' ? at + 1 : at;
 }
 
@@ -350,7 +363,8 @@ static int result_letters(struct call *call, const char *arrow, const int *seen,
         for (int i = 0; i < ellipsis_rank; i++) letters[count++] = LETTERS - ellipsis_rank + i;
     for (int i = 0; !arrow && i < LETTERS - ellipsis_rank; i++) {
         int c = i < 26 ? i + 26 : i - 26; /* upper case sorts before lower case */
-        if (c < LETTERS - ellipsis_rank && seen[c] == 1 && count < TENSOR_MAX_RANK) letters[count++] = c;
+        if (c < LETTERS - ellipsis_rank && seen[c] == 1 && count < TENSOR_MAX_RANK)
+            letters[count++] = c;
     }
     for (; at && *at; at++) {
         if (*at == ' ') continue;
@@ -380,7 +394,8 @@ static void return_contraction(struct call *call, struct operand *operands, int 
         bool kept[LETTERS] = { false };
         for (int i = 0; i < letter_count; i++) kept[letters[i]] = true;
         for (int later = k + 1; later < count; later++)
-            for (int d = 0; d < operands[later].node->rank; d++) kept[operands[later].letters[d]] = true;
+            for (int d = 0; d < operands[later].node->rank; d++)
+                kept[operands[later].letters[d]] = true;
         if (k == count) {
             sum_private(tape, &total, kept);
         } else {
@@ -450,8 +465,8 @@ static void tensordot(struct call *call)
     } else {
         int64_t n = v->kind == VALUE_INT ? v->integer : 2;
         if (n < 0 || n > o[0].node->rank || n > o[1].node->rank) {
-            call_fail(call, "tensordot cannot contract %lld dimensions of %d and %d", (long long)n, o[0].node->rank,
-                      o[1].node->rank);
+            call_fail(call, "tensordot cannot contract %lld dimensions of %d and %d", (long long)n,
+                      o[0].node->rank, o[1].node->rank);
             return;
         }
         for (int64_t i = 0; i < n; i++) {

@@ -2,18 +2,22 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/stated_gradient.h"
 
 static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
+static int64_t wrapping_multiply(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
 
 /* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
 static void add_combined(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *a = call_tensor(call, "tensor1");
-    struct node *b = call_tensor(call, "tensor2"), *value = call_node(call, call_value(call, "value"));
+    struct node *b = call_tensor(call, "tensor2"),
+                *value = call_node(call, call_value(call, "value"));
     enum dtype dtype = call_result_type(call, (struct node *[]){ x, a, b }, 3);
     bool divides = call->op->detail != 0;
     if (x->integer && a->integer && b->integer) {
@@ -39,7 +43,8 @@ static void lerp(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "end");
     struct node *weight = call_tensor(call, "weight");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    call_return_typed(call, node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a))), dtype);
+    call_return_typed(
+        call, node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a))), dtype);
 }
 
 /* ---- clamp ----------------------------------------------------------------------------------- */
@@ -64,7 +69,8 @@ static void clamp_backward(struct tape *tape, struct node *node, struct node *co
     struct node *inside = NULL;
     if (low) inside = node_compare(tape, COMPARE_GE, x, node_as_compared(tape, low, x->dtype));
     if (high) {
-        struct node *below = node_compare(tape, COMPARE_LE, x, node_as_compared(tape, high, x->dtype));
+        struct node *below =
+            node_compare(tape, COMPARE_LE, x, node_as_compared(tape, high, x->dtype));
         inside = inside ? node_and(tape, inside, below) : below;
     }
     gradient_pass(tape, x, cotangent, node_select(tape, inside, one, zero));
@@ -121,12 +127,14 @@ static void clamp(struct call *call)
     int at = 1;
     if (low) {
         struct node *limit = inputs[at++];
-        struct node *under = node_or(tape, node_compare(tape, COMPARE_LT, y, limit), node_isnan(tape, limit));
+        struct node *under =
+            node_or(tape, node_compare(tape, COMPARE_LT, y, limit), node_isnan(tape, limit));
         y = node_select(tape, under, limit, y);
     }
     if (high) {
         struct node *limit = inputs[at];
-        struct node *over = node_or(tape, node_compare(tape, COMPARE_GT, y, limit), node_isnan(tape, limit));
+        struct node *over =
+            node_or(tape, node_compare(tape, COMPARE_GT, y, limit), node_isnan(tape, limit));
         y = node_select(tape, over, limit, y);
     }
     y = node_stated_gradient(tape, y, count, inputs, clamp_backward, has);

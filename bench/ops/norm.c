@@ -23,10 +23,7 @@ static struct node *scale_and_shift(struct tape *tape, struct node *y, struct no
 }
 
 /* Dimensions other than the channel. */
-static uint32_t all_but_channel(const struct node *x)
-{
-    return ((1u << x->rank) - 1) & ~2u;
-}
+static uint32_t all_but_channel(const struct node *x) { return ((1u << x->rank) - 1) & ~2u; }
 
 static struct node *flattened(struct tape *tape, struct node *x)
 {
@@ -54,7 +51,8 @@ static struct node *batch_normalize(struct call *call, struct node *x, bool trai
         r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
         y = node_multiply(tape, node_subtract(tape, x, m), r);
     }
-    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    struct node *weight = call_optional_tensor(call, "weight"),
+                *bias = call_optional_tensor(call, "bias");
     *mean = flattened(tape, m);
     *rstd = flattened(tape, r);
     return scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
@@ -94,7 +92,8 @@ static void instance_norm(struct call *call)
         struct node *r = node_apply(tape, "rsqrt", node_offset(tape, v, call_real(call, "eps")));
         y = node_multiply(tape, node_subtract(tape, x, m), r);
     }
-    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    struct node *weight = call_optional_tensor(call, "weight"),
+                *bias = call_optional_tensor(call, "bias");
     y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
                         bias ? per_channel(tape, bias, x) : NULL);
     call_return_typed(call, y, x->dtype);
@@ -118,7 +117,8 @@ static void layer_norm(struct call *call)
     if (tape_failed(tape)) return;
     uint32_t dims = trailing_dims(call, x);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), &mean, &rstd);
-    y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"), call_optional_tensor(call, "bias"));
+    y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"),
+                        call_optional_tensor(call, "bias"));
     call_return_typed(call, y, x->dtype);
     if (!call->op->detail) return;
     enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
@@ -136,10 +136,12 @@ static void rms_norm(struct call *call)
                      ? dtype_ulp(dtype_is_float(x->dtype) ? x->dtype : DT_F32, 1)
                      : call_real(call, "eps");
     struct node *square = node_multiply(tape, x, x);
-    struct node *r = node_apply(tape, "rsqrt",
-                                node_offset(tape, node_mean(tape, square, trailing_dims(call, x), true), eps));
+    struct node *r =
+        node_apply(tape, "rsqrt",
+                   node_offset(tape, node_mean(tape, square, trailing_dims(call, x), true), eps));
     struct node *y = node_multiply(tape, x, r);
-    call_return_typed(call, scale_and_shift(tape, y, call_optional_tensor(call, "weight"), NULL), x->dtype);
+    call_return_typed(call, scale_and_shift(tape, y, call_optional_tensor(call, "weight"), NULL),
+                      x->dtype);
 }
 
 /* Groups of channels: (n, groups, everything else) normalized over the last. */
@@ -157,7 +159,8 @@ static struct node *normalize_groups(struct call *call, struct node *x, int64_t 
     shape[2] = rest;
     struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, shape), 4, eps, mean, rstd);
     y = node_reshape(tape, y, x->rank, x->shape);
-    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    struct node *weight = call_optional_tensor(call, "weight"),
+                *bias = call_optional_tensor(call, "bias");
     return scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
                            bias ? per_channel(tape, bias, x) : NULL);
 }
@@ -196,10 +199,11 @@ static void local_response_norm(struct call *call)
         start[c] = below < c ? c - below : 0;
         end[c] = above < channels - 1 - c ? c + above + 1 : channels;
     }
-    struct node *sum = node_taps(tape, node_multiply(tape, x, x), 1,
-                                 taps_windows(tape, (size_t)channels, (size_t)channels, start, end));
-    struct node *base = node_offset(tape, node_scale(tape, sum, call_real(call, "alpha") / (double)size),
-                                    call_real(call, "k"));
+    struct node *sum =
+        node_taps(tape, node_multiply(tape, x, x), 1,
+                  taps_windows(tape, (size_t)channels, (size_t)channels, start, end));
+    struct node *base = node_offset(
+        tape, node_scale(tape, sum, call_real(call, "alpha") / (double)size), call_real(call, "k"));
     struct node *power = node_apply2(tape, "pow", base, node_scalar(tape, call_real(call, "beta")));
     call_return_typed(call, node_divide(tape, x, power), x->dtype);
 }
@@ -221,10 +225,12 @@ static void batch_norm_elementwise(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    struct node *weight = call_optional_tensor(call, "weight"), *bias = call_optional_tensor(call, "bias");
+    struct node *weight = call_optional_tensor(call, "weight"),
+                *bias = call_optional_tensor(call, "bias");
     struct node *d = node_subtract(tape, x, per_channel(tape, call_tensor(call, "mean"), x));
     struct node *y = node_multiply(tape, d, per_channel(tape, call_tensor(call, "invstd"), x));
-    y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL, bias ? per_channel(tape, bias, x) : NULL);
+    y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
+                        bias ? per_channel(tape, bias, x) : NULL);
     call_return_typed(call, y, x->dtype);
 }
 
@@ -251,17 +257,20 @@ static void batch_norm_gather_stats(struct call *call)
     struct node *invstds = call_tensor(call, "invstd"), *counts;
     if (tape_failed(tape)) return;
     int64_t column[2] = { -1, 1 };
-    if (call->op->detail) counts = node_reshape(tape, node_to_real(tape, call_tensor(call, "counts")), 2, column);
+    if (call->op->detail)
+        counts = node_reshape(tape, node_to_real(tape, call_tensor(call, "counts")), 2, column);
     else counts = node_scalar(tape, (double)call_int(call, "count"));
     struct node *ranks = node_constant(tape, DT_F64, 1, means->rank, means->shape);
     struct node *weights = node_multiply(tape, ranks, counts);
     struct node *total = node_sum(tape, weights, 1, true);
-    struct node *mean = node_divide(tape, node_sum(tape, node_multiply(tape, weights, means), 1, true), total);
-    struct node *variance = node_offset(tape, node_apply2(tape, "pow", invstds, node_scalar(tape, -2)),
-                                        -call_real(call, "eps"));
+    struct node *mean =
+        node_divide(tape, node_sum(tape, node_multiply(tape, weights, means), 1, true), total);
+    struct node *variance = node_offset(
+        tape, node_apply2(tape, "pow", invstds, node_scalar(tape, -2)), -call_real(call, "eps"));
     struct node *d = node_subtract(tape, means, mean);
     struct node *second = node_add(tape, variance, node_multiply(tape, d, d));
-    variance = node_divide(tape, node_sum(tape, node_multiply(tape, weights, second), 1, true), total);
+    variance =
+        node_divide(tape, node_sum(tape, node_multiply(tape, weights, second), 1, true), total);
     struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, call_real(call, "eps")));
     enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
     call_return_typed(call, flattened(tape, mean), saved);
@@ -297,10 +306,13 @@ static void batch_norm_backward_elementwise(struct call *call)
     struct node *sum = per_channel(tape, call_tensor(call, "sum_dy"), x);
     struct node *product = per_channel(tape, call_tensor(call, "sum_dy_xmu"), x);
     struct node *count = node_sum(tape, node_to_real(tape, call_tensor(call, "count")), ~0u, false);
-    struct node *spread = node_multiply(tape, node_multiply(tape, invstd, invstd), node_divide(tape, product, count));
-    struct node *dx = node_subtract(tape, node_subtract(tape, dy, node_divide(tape, sum, count)), node_multiply(tape, d, spread));
+    struct node *spread =
+        node_multiply(tape, node_multiply(tape, invstd, invstd), node_divide(tape, product, count));
+    struct node *dx = node_subtract(tape, node_subtract(tape, dy, node_divide(tape, sum, count)),
+                                    node_multiply(tape, d, spread));
     dx = node_multiply(tape, dx, invstd);
-    call_return_typed(call, weight ? node_multiply(tape, dx, per_channel(tape, weight, x)) : dx, x->dtype);
+    call_return_typed(call, weight ? node_multiply(tape, dx, per_channel(tape, weight, x)) : dx,
+                      x->dtype);
 }
 
 /* clang-format off */

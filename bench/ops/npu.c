@@ -10,7 +10,6 @@
 #include "bench/primitives/compose.h"
 #include "bench/primitives/softmax.h"
 
-
 /* ---- optimizers --------------------------------------------------------------------------- */
 
 /* The three state tensors given as out=(var, m, v). */
@@ -37,7 +36,8 @@ static void apply_adam_w(struct call *call)
     struct node *state[3], *grad = call_tensor(call, "grad");
     if (!optimizer_state(call, state)) return;
     double beta1 = call_real(call, "beta1"), beta2 = call_real(call, "beta2");
-    double power1 = call_real(call, "beta1_power") * beta1, power2 = call_real(call, "beta2_power") * beta2;
+    double power1 = call_real(call, "beta1_power") * beta1,
+           power2 = call_real(call, "beta2_power") * beta2;
     double lr = call_real(call, "lr"), eps = call_real(call, "epsilon");
     if (call_bool(call, "maximize")) grad = node_negate(tape, grad);
     struct node *m = blend(tape, state[1], grad, beta1);
@@ -48,8 +48,11 @@ static void apply_adam_w(struct call *call)
         struct node *most = call_tensor(call, "max_grad_norm");
         second = node_select(tape, node_compare(tape, COMPARE_GE, most, v), most, v);
     }
-    double correction1 = 1 - power1 == 0 ? eps : 1 - power1, correction2 = 1 - power2 == 0 ? eps : 1 - power2;
-    struct node *d = node_offset(tape, node_apply(tape, "sqrt", node_divide(tape, second, node_scalar(tape, correction2))), eps);
+    double correction1 = 1 - power1 == 0 ? eps : 1 - power1,
+           correction2 = 1 - power2 == 0 ? eps : 1 - power2;
+    struct node *d = node_offset(
+        tape, node_apply(tape, "sqrt", node_divide(tape, second, node_scalar(tape, correction2))),
+        eps);
     struct node *step = node_divide(tape, node_scale(tape, m, -lr / correction1), d);
     call_return_typed(call, node_add(tape, decayed, step), state[0]->dtype);
     call_return_typed(call, m, state[1]->dtype);
@@ -62,12 +65,15 @@ static void apply_adam(struct call *call)
     struct node *state[3], *grad = call_tensor(call, "grad");
     if (!optimizer_state(call, state)) return;
     double beta1 = call_real(call, "beta1"), beta2 = call_real(call, "beta2");
-    double lr = call_real(call, "lr") * sqrt(1 - call_real(call, "beta2_power")) / (1 - call_real(call, "beta1_power"));
+    double lr = call_real(call, "lr") * sqrt(1 - call_real(call, "beta2_power")) /
+                (1 - call_real(call, "beta1_power"));
     struct node *m = blend(tape, state[1], grad, beta1);
     struct node *v = blend(tape, state[2], node_multiply(tape, grad, grad), beta2);
     struct node *top = call_bool(call, "use_nesterov") ? blend(tape, m, grad, beta1) : m;
     struct node *d = node_offset(tape, node_apply(tape, "sqrt", v), call_real(call, "epsilon"));
-    call_return_typed(call, node_subtract(tape, state[0], node_divide(tape, node_scale(tape, top, lr), d)), state[0]->dtype);
+    call_return_typed(
+        call, node_subtract(tape, state[0], node_divide(tape, node_scale(tape, top, lr), d)),
+        state[0]->dtype);
     call_return_typed(call, m, state[1]->dtype);
     call_return_typed(call, v, state[2]->dtype);
 }
@@ -92,7 +98,8 @@ static void mish(struct call *call)
     call_return_typed(call, node_apply(call->tape, "mish", x), x->dtype);
 }
 
-static struct node *affine(struct tape *tape, struct node *y, struct node *weight, struct node *bias)
+static struct node *affine(struct tape *tape, struct node *y, struct node *weight,
+                           struct node *bias)
 {
     if (weight) y = node_multiply(tape, y, weight);
     return bias ? node_add(tape, y, bias) : y;
@@ -105,13 +112,17 @@ static void layer_norm_eval(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
     if (tape_failed(tape)) return;
-    if (count > x->rank || memcmp(shape, x->shape + x->rank - count, (size_t)count * sizeof *shape) != 0) {
+    if (count > x->rank ||
+        memcmp(shape, x->shape + x->rank - count, (size_t)count * sizeof *shape) != 0) {
         call_fail(call, "normalized_shape does not match the input");
         return;
     }
     uint32_t dims = ((1u << count) - 1) << (x->rank - count);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
-    call_return_typed(call, affine(tape, y, call_optional_tensor(call, "weight"), call_optional_tensor(call, "bias")), x->dtype);
+    call_return_typed(
+        call,
+        affine(tape, y, call_optional_tensor(call, "weight"), call_optional_tensor(call, "bias")),
+        x->dtype);
 }
 
 /* (x r gamma, r) with r = 1 / rms in float32. Differentiable through both outputs. */
@@ -126,7 +137,8 @@ static void rms_norm(struct call *call)
     }
     uint32_t dims = ((1u << gamma->rank) - 1) << (x->rank - gamma->rank);
     struct node *square = node_mean(tape, node_multiply(tape, x, x), dims, true);
-    struct node *r = node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "epsilon")));
+    struct node *r =
+        node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "epsilon")));
     call_return_typed(call, node_multiply(tape, node_multiply(tape, x, r), gamma), x->dtype);
     call_return_typed(call, r, DT_F32);
 }
@@ -135,18 +147,22 @@ static void group_norm_silu(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    struct node *gamma = call_optional_tensor(call, "weight"), *beta = call_optional_tensor(call, "bias");
+    struct node *gamma = call_optional_tensor(call, "weight"),
+                *beta = call_optional_tensor(call, "bias");
     int64_t groups = call_int(call, "group");
     if (tape_failed(tape)) return;
     if (x->rank < 2 || groups < 1 || x->shape[1] % groups) {
         call_fail(call, "the channels do not divide into %lld groups", (long long)groups);
         return;
     }
-    int64_t flat[3] = { x->shape[0], groups, -1 }, channel[TENSOR_MAX_RANK], stats[2] = { x->shape[0], groups };
+    int64_t flat[3] = { x->shape[0], groups, -1 }, channel[TENSOR_MAX_RANK],
+            stats[2] = { x->shape[0], groups };
     flat[2] = x->n ? (int64_t)x->n / (flat[0] * groups) : 0;
     for (int d = 0; d < x->rank; d++) channel[d] = d == 1 ? -1 : 1;
-    struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, flat), 4, call_real(call, "eps"), &mean, &rstd);
-    y = affine(tape, node_reshape(tape, y, x->rank, x->shape), gamma ? node_reshape(tape, gamma, x->rank, channel) : NULL,
+    struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, flat), 4,
+                                       call_real(call, "eps"), &mean, &rstd);
+    y = affine(tape, node_reshape(tape, y, x->rank, x->shape),
+               gamma ? node_reshape(tape, gamma, x->rank, channel) : NULL,
                beta ? node_reshape(tape, beta, x->rank, channel) : NULL);
     call_return_typed(call, node_apply(tape, "silu", y), x->dtype);
     call_return_typed(call, node_reshape(tape, mean, 2, stats), x->dtype);
@@ -155,7 +171,8 @@ static void group_norm_silu(struct call *call)
 
 /* ---- halves: rotary embedding and gated activations ------------------------------------------- */
 
-static bool halves(struct call *call, struct node *x, int dim, struct node **first, struct node **second)
+static bool halves(struct call *call, struct node *x, int dim, struct node **first,
+                   struct node **second)
 {
     if (tape_failed(call->tape)) return false;
     int64_t extent = x->rank ? x->shape[dim] : 1;
@@ -172,7 +189,8 @@ static bool halves(struct call *call, struct node *x, int dim, struct node **fir
 static void rotary_mul(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "self"), *r1 = call_tensor(call, "r1"), *r2 = call_tensor(call, "r2");
+    struct node *x = call_tensor(call, "self"), *r1 = call_tensor(call, "r1"),
+                *r2 = call_tensor(call, "r2");
     struct node *a, *b, *turned;
     if (tape_failed(tape)) return;
     if (!strcmp(call_string(call, "rotary_mode"), "interleave")) {
@@ -194,7 +212,9 @@ static void rotary_mul(struct call *call)
         struct node *parts[2] = { node_negate(tape, b), a };
         turned = node_concatenate(tape, parts, 2, x->rank - 1);
     }
-    call_return_typed(call, node_add(tape, node_multiply(tape, r1, x), node_multiply(tape, r2, turned)), x->dtype);
+    call_return_typed(call,
+                      node_add(tape, node_multiply(tape, r1, x), node_multiply(tape, r2, turned)),
+                      x->dtype);
 }
 
 static void swiglu(struct call *call)
@@ -212,7 +232,8 @@ static struct node *confusion(struct call *call, struct node *x, bool transpose_
     struct tape *tape = call->tape;
     int64_t perm[TENSOR_MAX_RANK], shape[TENSOR_MAX_RANK];
     int order[TENSOR_MAX_RANK];
-    int dims = call_ints(call, "perm", perm, TENSOR_MAX_RANK), rank = call_ints(call, "shape", shape, TENSOR_MAX_RANK);
+    int dims = call_ints(call, "perm", perm, TENSOR_MAX_RANK),
+        rank = call_ints(call, "shape", shape, TENSOR_MAX_RANK);
     if (!transpose_first) x = node_reshape(tape, x, rank, shape);
     if (tape_failed(tape)) return x;
     if (dims != x->rank) {
@@ -243,7 +264,8 @@ static void linear(struct call *call)
 }
 
 /* Order of one line of `count` values, `step` apart; stable, NaN last when ascending. */
-static void sorted_order(int64_t *order, int64_t *scratch, const double *x, size_t count, size_t step, bool descending)
+static void sorted_order(int64_t *order, int64_t *scratch, const double *x, size_t count,
+                         size_t step, bool descending)
 {
     for (size_t i = 0; i < count; i++) order[i] = (int64_t)i;
     for (size_t width = 1; width < count; width *= 2) { /* merge sort */
@@ -255,7 +277,8 @@ static void sorted_order(int64_t *order, int64_t *scratch, const double *x, size
                 bool left = j >= high;
                 if (i < middle && j < high) {
                     double a = x[(size_t)order[i] * step], b = x[(size_t)order[j] * step];
-                    left = descending ? !(b > a || (isnan(b) && !isnan(a))) : !(b < a || (isnan(a) && !isnan(b)));
+                    left = descending ? !(b > a || (isnan(b) && !isnan(a)))
+                                      : !(b < a || (isnan(a) && !isnan(b)));
                 }
                 scratch[k++] = order[left ? i++ : j++];
             }
@@ -278,7 +301,8 @@ static void sort_v2(struct call *call)
     int64_t *order = tape_allocate(tape, 2 * count, sizeof *order);
     for (size_t line = 0; !tape_failed(tape) && x->n && line < x->n / count; line++) {
         size_t first = line / step * step * count + line % step;
-        sorted_order(order, order + count, value + first, count, step, call_bool(call, "descending"));
+        sorted_order(order, order + count, value + first, count, step,
+                     call_bool(call, "descending"));
         for (size_t i = 0; i < count; i++) index->integer[first + i * step] = order[i];
     }
     if (!tape_failed(tape)) call_return(call, x->rank ? node_take_along(tape, x, dim, index) : x);
@@ -291,13 +315,15 @@ static void moe_gating(struct call *call)
     struct node *x = call_tensor(call, "x"), *finished = call_optional_tensor(call, "finished");
     int64_t k = call_int(call, "k");
     if (tape_failed(tape)) return;
-    int64_t experts = x->rank ? x->shape[x->rank - 1] : 0, rows = experts ? (int64_t)x->n / experts : 0;
+    int64_t experts = x->rank ? x->shape[x->rank - 1] : 0,
+            rows = experts ? (int64_t)x->n / experts : 0;
     if (k < 1 || k > experts) {
         call_fail(call, "k is %lld for %lld experts", (long long)k, (long long)experts);
         return;
     }
     if (finished && (!finished->integer || finished->n != (size_t)rows)) {
-        call_fail(call, "finished must tell true or false of each of the %lld rows", (long long)rows);
+        call_fail(call, "finished must tell true or false of each of the %lld rows",
+                  (long long)rows);
         return;
     }
     int64_t shape[TENSOR_MAX_RANK];
@@ -305,7 +331,8 @@ static void moe_gating(struct call *call)
     shape[x->rank - 1] = k;
     struct node *p = node_softmax(tape, x, x->rank - 1);
     struct node *index = node_new_integer(tape, DT_I64, x->rank, shape);
-    struct node *reported = node_new_integer(tape, DT_I32, x->rank, shape), *row = node_new_integer(tape, DT_I32, x->rank, shape);
+    struct node *reported = node_new_integer(tape, DT_I32, x->rank, shape),
+                *row = node_new_integer(tape, DT_I32, x->rank, shape);
     int64_t *order = tape_allocate(tape, 2 * (size_t)experts, sizeof *order);
     const double *value = node_values(tape, x); /* softmax keeps the order */
     for (int64_t r = 0; r < rows && !tape_failed(tape); r++) {
@@ -323,13 +350,15 @@ static void moe_gating(struct call *call)
 
 /* ---- attention ---------------------------------------------------------------------------------------- */
 
-static struct node *upper_triangle(struct tape *tape, int64_t rows, int64_t columns, int64_t above, int64_t below)
+static struct node *upper_triangle(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                                   int64_t below)
 {
     /* True (masked) where column - row > above or row - column > below. */
     int64_t shape[2] = { rows, columns };
     struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
     for (int64_t i = 0; i < rows && !tape_failed(tape); i++)
-        for (int64_t j = 0; j < columns; j++) mask->integer[i * columns + j] = j - i > above || i - j > below;
+        for (int64_t j = 0; j < columns; j++)
+            mask->integer[i * columns + j] = j - i > above || i - j > below;
     return mask;
 }
 
@@ -352,7 +381,8 @@ static struct node *masked_softmax(struct tape *tape, struct node *scores, struc
             dead->integer[first + (size_t)j] = !any;
         }
     }
-    struct node *p = node_softmax(tape, node_select(tape, open, scores, node_scalar(tape, -INFINITY)), last);
+    struct node *p =
+        node_softmax(tape, node_select(tape, open, scores, node_scalar(tape, -INFINITY)), last);
     return node_select(tape, dead, node_scalar(tape, 0), p);
 }
 
@@ -368,7 +398,8 @@ static void scaled_masked_softmax(struct call *call)
     if (call_bool(call, "fixed_triu_mask"))
         mask = upper_triangle(tape, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
     /* This operator adds nothing: masked scores are replaced by -10000. */
-    struct node *z = node_select(tape, mask, node_scalar(tape, -10000), node_scale(tape, x, call_real(call, "scale")));
+    struct node *z = node_select(tape, mask, node_scalar(tape, -10000),
+                                 node_scale(tape, x, call_real(call, "scale")));
     if (!tape_failed(tape)) call_return_typed(call, node_softmax(tape, z, z->rank - 1), x->dtype);
 }
 
@@ -421,12 +452,18 @@ static struct node *attention_mask(struct call *call, int64_t rows, int64_t colu
     switch (mode) {
     case 0:
         if (given) return given;
-        return before >= columns && after >= columns ? NULL : upper_triangle(tape, rows, columns, after, before);
+        return before >= columns && after >= columns
+                   ? NULL
+                   : upper_triangle(tape, rows, columns, after, before);
     case 1: return given;
     case 2: return upper_triangle(tape, rows, columns, 0, INT64_MAX);
     case 3: return upper_triangle(tape, rows, columns, columns - rows, INT64_MAX);
-    case 4: return upper_triangle(tape, rows, columns, columns - rows + after, before - (columns - rows));
-    default: call_fail(call, "sparse_mode %lld is not in the catalogue", (long long)mode); return NULL;
+    case 4:
+        return upper_triangle(tape, rows, columns, columns - rows + after,
+                              before - (columns - rows));
+    default:
+        call_fail(call, "sparse_mode %lld is not in the catalogue", (long long)mode);
+        return NULL;
     }
 }
 
@@ -437,19 +474,22 @@ static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t head
     int64_t lone[5] = { x->shape[0], x->shape[1], 1, x->shape[2], x->shape[3] };
     int64_t wide[5] = { x->shape[0], x->shape[1], heads / x->shape[1], x->shape[2], x->shape[3] };
     int64_t joined[4] = { x->shape[0], heads, x->shape[2], x->shape[3] };
-    return node_reshape(tape, node_broadcast(tape, node_reshape(tape, x, 5, lone), 5, wide), 4, joined);
+    return node_reshape(tape, node_broadcast(tape, node_reshape(tape, x, 5, lone), 5, wide), 4,
+                        joined);
 }
 
 static void fusion_attention(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"), *v = call_tensor(call, "value");
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
     const char *layout = call_string(call, "input_layout");
     int64_t heads = call_int(call, "head_num");
     if (tape_failed(tape)) return;
     enum dtype dtype = q->dtype;
     if (call_real(call, "keep_prob") != 1) {
-        call_fail(call, "attention with dropout draws random numbers: there is no value to compare");
+        call_fail(call,
+                  "attention with dropout draws random numbers: there is no value to compare");
         return;
     }
     /* Heads of key and value: from the head width where heads are folded into the last dimension. */
@@ -466,17 +506,21 @@ static void fusion_attention(struct call *call)
     v = to_bnsd(call, v, layout, key_heads);
     if (tape_failed(tape)) return;
     if (k->shape[1] < 1 || heads % k->shape[1]) {
-        call_fail(call, "%lld query heads do not divide into %lld key heads", (long long)heads, (long long)k->shape[1]);
+        call_fail(call, "%lld query heads do not divide into %lld key heads", (long long)heads,
+                  (long long)k->shape[1]);
         return;
     }
     if (v->shape[1] != k->shape[1]) {
-        call_fail(call, "%lld key heads and %lld value heads", (long long)k->shape[1], (long long)v->shape[1]);
+        call_fail(call, "%lld key heads and %lld value heads", (long long)k->shape[1],
+                  (long long)v->shape[1]);
         return;
     }
     k = repeat_heads(tape, k, heads);
     v = repeat_heads(tape, v, heads);
-    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3]) : call_real(call, "scale");
-    struct node *scores = compose_matmul(tape, q, node_transpose(tape, k, 2, 3)), *pse = call_optional_tensor(call, "pse");
+    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
+                                               : call_real(call, "scale");
+    struct node *scores = compose_matmul(tape, q, node_transpose(tape, k, 2, 3)),
+                *pse = call_optional_tensor(call, "pse");
     if (pse && pse->rank > 4) call_fail(call, "pse has %d dimensions", pse->rank);
     if (pse) scores = node_add(tape, scores, pse);
     scores = node_scale(tape, scores, scale);
@@ -492,7 +536,8 @@ static void fusion_attention(struct call *call)
 
 /* The gradient of a forward composition at given inputs: seed it, walk back, and return the
  * cotangents of `inputs`. The inputs become tracked leaves of this tape. */
-static void return_gradients(struct call *call, struct node *y, struct node *seed, struct node *const *inputs, int count)
+static void return_gradients(struct call *call, struct node *y, struct node *seed,
+                             struct node *const *inputs, int count)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return;
@@ -521,7 +566,8 @@ static void fast_gelu_backward(struct call *call)
 static void linear_backward(struct call *call)
 {
     struct node *in[2] = { tracked(call, "input"), tracked(call, "weight") };
-    return_gradients(call, compose_linear(call->tape, in[0], in[1], NULL), call_tensor(call, "grad"), in, 2);
+    return_gradients(call, compose_linear(call->tape, in[0], in[1], NULL),
+                     call_tensor(call, "grad"), in, 2);
 }
 
 static void swiglu_backward(struct call *call)
@@ -529,7 +575,8 @@ static void swiglu_backward(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = tracked(call, "self"), *a, *b;
     if (tape_failed(tape) || !halves(call, x, call_dim(call, "dim", x->rank), &a, &b)) return;
-    return_gradients(call, node_multiply(tape, node_apply(tape, "silu", a), b), call_tensor(call, "grad_output"), &x, 1);
+    return_gradients(call, node_multiply(tape, node_apply(tape, "silu", a), b),
+                     call_tensor(call, "grad_output"), &x, 1);
 }
 
 /* dgamma is reduced to gamma's shape. */
@@ -546,10 +593,12 @@ static void rms_norm_backward(struct call *call)
     uint32_t dims = ((1u << in[1]->rank) - 1) << (in[0]->rank - in[1]->rank);
     struct node *scaled = node_multiply(tape, node_multiply(tape, dy, in[1]), r);
     struct node *mean = node_mean(tape, node_multiply(tape, scaled, in[0]), dims, true);
-    struct node *turned = node_multiply(tape, node_multiply(tape, in[0], node_multiply(tape, r, r)), mean);
+    struct node *turned =
+        node_multiply(tape, node_multiply(tape, in[0], node_multiply(tape, r, r)), mean);
     call_return_typed(call, node_subtract(tape, scaled, turned), in[0]->dtype);
     struct node *dgamma = node_multiply(tape, node_multiply(tape, dy, in[0]), r);
-    call_return_typed(call, node_sum_to_shape(tape, dgamma, in[1]->rank, in[1]->shape), in[1]->dtype);
+    call_return_typed(call, node_sum_to_shape(tape, dgamma, in[1]->rank, in[1]->shape),
+                      in[1]->dtype);
 }
 
 static void matmul_backward(struct call *call)

@@ -45,10 +45,12 @@ struct node *node_pi(struct tape *tape)
     return node_apply(tape, "times_pi", node_scalar(tape, 1));
 }
 
+/* clang-format off */
 static int64_t both(int64_t a, int64_t b) { return a && b; }
 static int64_t either(int64_t a, int64_t b) { return a || b; }
 static int64_t neither(int64_t a) { return !a; }
 static bool is_nan(double x) { return isnan(x); }
+/* clang-format on */
 
 struct node *node_and(struct tape *tape, struct node *a, struct node *b)
 {

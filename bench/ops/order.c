@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/reductions.h"
+#include "bench/primitives/stated_gradient.h"
 
 /* An element and where it was. */
 struct item {
@@ -111,9 +111,11 @@ static void share_backward(struct tape *tape, struct node *node, struct node *co
 {
     struct node *x = node->inputs[1];
     struct node *nan = node_and(tape, node_isnan(tape, x), node_isnan(tape, node));
-    struct node *same = node_to_real(tape, node_or(tape, node_compare(tape, COMPARE_EQ, x, node), nan));
+    struct node *same =
+        node_to_real(tape, node_or(tape, node_compare(tape, COMPARE_EQ, x, node), nan));
     (void)parameters;
-    gradient_pass(tape, x, node_divide(tape, cotangent, node_sum(tape, same, all_dims(same), false)), same);
+    gradient_pass(tape, x,
+                  node_divide(tape, cotangent, node_sum(tape, same, all_dims(same), false)), same);
 }
 
 /* median(input), nanmedian(input): detail indexes `choices`. */
@@ -203,14 +205,17 @@ static void place_quantiles(struct tape *tape, const struct node *x, const struc
         size_t first = line / a->s.inner * a->s.extent * a->s.inner + line % a->s.inner;
         for (size_t k = 0; k < a->q_count; k++) {
             size_t at = k * a->s.lines + line;
-            struct place p = { items[a->s.extent - 1].position, items[a->s.extent - 1].position, 0 };
+            struct place p = { items[a->s.extent - 1].position, items[a->s.extent - 1].position,
+                               0 };
             bool defined = a->ignore_nan ? sane > 0 : sane == a->s.extent;
-            if (defined) p = place_of(items, a->ignore_nan ? sane : a->s.extent, a->q[k], a->interpolation);
+            if (defined)
+                p = place_of(items, a->ignore_nan ? sane : a->s.extent, a->q[k], a->interpolation);
             below[at] = (int64_t)first + p.below * (int64_t)a->s.inner;
             above[at] = (int64_t)first + p.above * (int64_t)a->s.inner;
             weight[at] = p.weight;
             rate[at] = p.weight > 0 ? /* at a rank that is whole PyTorch's two neighbours are one */
-                           (double)((a->ignore_nan ? sane : a->s.extent) - 1) : 0;
+                           (double)((a->ignore_nan ? sane : a->s.extent) - 1)
+                                    : 0;
         }
     }
 }
@@ -224,7 +229,8 @@ static void quantile(struct call *call)
     bool all = call_is_none(call, "dim");
     struct node *lines = all ? node_reshape(tape, x, 1, flat) : x;
     int dim = all ? 0 : call_dim(call, "dim", x->rank), rank = 0;
-    struct quantiles a = { .q = node_values(tape, q), .q_count = q->n,
+    struct quantiles a = { .q = node_values(tape, q),
+                           .q_count = q->n,
                            .interpolation = interpolation_of(call),
                            .ignore_nan = call->op->detail != 0 };
     (void)node_values(tape, lines);
@@ -245,13 +251,16 @@ static void quantile(struct call *call)
     }
     int64_t column[TENSOR_MAX_RANK] = { (int64_t)q->n };
     for (int d = 1; d < rank; d++) column[d] = 1;
-    struct node *weight = node_new_real(tape, DT_NONE, rank, shape), *rate = node_new_real(tape, DT_NONE, rank, shape);
+    struct node *weight = node_new_real(tape, DT_NONE, rank, shape),
+                *rate = node_new_real(tape, DT_NONE, rank, shape);
     int64_t *below = tape_allocate(tape, weight->n, sizeof *below);
     int64_t *above = tape_allocate(tape, weight->n, sizeof *above);
     if (tape_failed(tape)) return;
     place_quantiles(tape, lines, &a, below, above, weight->value, rate->value);
     if (a.interpolation == LINEAR && q->tracked)
-        weight = node_straight_through(tape, weight, node_multiply(tape, node_reshape(tape, q, q->rank ? rank : 0, column), rate));
+        weight = node_straight_through(
+            tape, weight,
+            node_multiply(tape, node_reshape(tape, q, q->rank ? rank : 0, column), rate));
     struct node *low = node_gather(tape, lines, rank, shape, below, 0);
     struct node *high = node_gather(tape, lines, rank, shape, above, 0);
     struct node *between = node_multiply(tape, weight, node_subtract(tape, high, low));

@@ -60,8 +60,7 @@ static struct node *pad_constant(struct call *call, struct node *x, const struct
     }
     if (!grows || tape_failed(tape)) return x;
     shape_strides(stride, x->rank, shape);
-    for (int d = 0; d < x->rank; d++)
-        offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
+    for (int d = 0; d < x->rank; d++) offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
     return node_place(tape, x, fill, x->rank, shape, stride, offset);
 }
 
@@ -72,15 +71,13 @@ static int64_t source_index(enum pad_mode mode, int64_t i, int64_t n)
     case PAD_REFLECT:
         if (i < 0) i = -i;
         return i >= n ? 2 * (n - 1) - i : i;
-    case PAD_REPLICATE:
-        return i < 0 ? 0 : i >= n ? n - 1 : i;
-    default:
-        return (i % n + n) % n;
+    case PAD_REPLICATE: return i < 0 ? 0 : i >= n ? n - 1 : i;
+    default: return (i % n + n) % n;
     }
 }
 
-static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode,
-                                  int dim, int64_t before, int64_t after)
+static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode, int dim,
+                                  int64_t before, int64_t after)
 {
     struct tape *tape = call->tape;
     int64_t n = x->shape[dim], length = n + before + after;
@@ -90,14 +87,13 @@ static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mo
 
     if (!before && !after) return x;
     if (!fits || length < 1) {
-        call_fail(call, "padding %lld and %lld of %lld elements in this mode",
-                  (long long)before, (long long)after, (long long)n);
+        call_fail(call, "padding %lld and %lld of %lld elements in this mode", (long long)before,
+                  (long long)after, (long long)n);
         return x;
     }
     struct node *index = node_new_integer(tape, DT_I64, 1, &length);
     if (tape_failed(tape)) return x;
-    for (int64_t i = 0; i < length; i++)
-        index->integer[i] = source_index(mode, i - before, n);
+    for (int64_t i = 0; i < length; i++) index->integer[i] = source_index(mode, i - before, n);
     return node_index_select(tape, x, dim, index);
 }
 
@@ -113,7 +109,8 @@ static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mo
 static struct node *cropped(struct tape *tape, struct node *x, struct padding *p)
 {
     for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
-        int64_t from = p->before[d] < 0 ? -p->before[d] : 0, behind = p->after[d] < 0 ? -p->after[d] : 0;
+        int64_t from = p->before[d] < 0 ? -p->before[d] : 0,
+                behind = p->after[d] < 0 ? -p->after[d] : 0;
         if (!from && !behind) continue;
         x = node_slice(tape, x, d, from, x->shape[d] - from - behind, 1);
         p->before[d] += from;
@@ -134,10 +131,10 @@ static void pad(struct call *call)
     if (mode == 4) call_fail(call, "an unknown padding mode '%s'", name);
     if (!read_padding(&p, call, x, "pad")) return;
     if (mode == PAD_CONSTANT)
-        x = pad_constant(call, x, &p,
-                         call_is_none(call, "value") ? 0 : call_real(call, "value"));
+        x = pad_constant(call, x, &p, call_is_none(call, "value") ? 0 : call_real(call, "value"));
     else
-        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &p) : x, (enum pad_mode)mode, &p);
+        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &p) : x,
+                          (enum pad_mode)mode, &p);
     call_return(call, x);
 }
 

@@ -8,10 +8,7 @@
 #include "bench/call/op.h"
 
 /* a / b rounded up, b positive; a + b may not be representable. */
-static int64_t ceil_divide(int64_t a, int64_t b)
-{
-    return a / b + (a % b > 0);
-}
+static int64_t ceil_divide(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
 /* ---- parts
 
@@ -27,8 +24,8 @@ static void narrow(struct call *call)
 
     if (start < 0) start += extent;
     if (start < 0 || length < 0 || start > extent || length > extent - start) {
-        call_fail(call, "start %lld and length %lld reach outside %lld elements",
-                  (long long)start, (long long)length, (long long)extent);
+        call_fail(call, "start %lld and length %lld reach outside %lld elements", (long long)start,
+                  (long long)length, (long long)extent);
         return;
     }
     call_return(call, node_slice(call->tape, x, dim, start, length, 1));
@@ -53,8 +50,7 @@ static struct node *selected(struct call *call, struct node *x, int dim, int64_t
 static void select_one(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    call_return(call,
-                selected(call, x, call_dim(call, "dim", x->rank), call_int(call, "index")));
+    call_return(call, selected(call, x, call_dim(call, "dim", x->rank), call_int(call, "index")));
 }
 
 /* torch.ops.aten.slice: start and end are clamped as Python clamps them. */
@@ -74,9 +70,8 @@ static void slice(struct call *call)
     if (end < 0) end += extent;
     start = start < 0 ? 0 : start > extent ? extent : start;
     end = end < start ? start : end > extent ? extent : end;
-    call_return(call,
-                node_slice(call->tape, x, dim, start, ceil_divide(end - start, step),
-                           step < extent ? step : 1)); /* a longer step is never taken */
+    call_return(call, node_slice(call->tape, x, dim, start, ceil_divide(end - start, step),
+                                 step < extent ? step : 1)); /* a longer step is never taken */
 }
 
 static void unbind(struct call *call)
@@ -90,8 +85,7 @@ static void unbind(struct call *call)
 
 /* Return the parts of x between consecutive bounds along dim. */
 static void return_parts(struct call *call, struct node *x, int dim, int64_t count,
-                         int64_t (*bound)(const void *context, int64_t k),
-                         const void *context)
+                         int64_t (*bound)(const void *context, int64_t k), const void *context)
 {
     if (!x->rank) {
         call_fail(call, "a scalar cannot be split");
@@ -102,8 +96,7 @@ static void return_parts(struct call *call, struct node *x, int dim, int64_t cou
         int64_t from = bound(context, k), to = bound(context, k + 1);
         from = from < extent ? from : extent;
         to = to < extent ? to : extent;
-        call_return(call,
-                    node_slice(call->tape, x, dim, from, to > from ? to - from : 0, 1));
+        call_return(call, node_slice(call->tape, x, dim, from, to > from ? to - from : 0, 1));
     }
 }
 
@@ -114,10 +107,7 @@ static int64_t multiple(const void *context, int64_t k)
     return __builtin_mul_overflow(*(const int64_t *)context, k, &bound) ? INT64_MAX : bound;
 }
 
-static int64_t listed(const void *context, int64_t k)
-{
-    return ((const int64_t *)context)[k];
-}
+static int64_t listed(const void *context, int64_t k) { return ((const int64_t *)context)[k]; }
 
 /* The first extent % count parts are one longer. */
 static int64_t balanced(const void *context, int64_t k)
@@ -141,10 +131,8 @@ static int64_t *int_list(struct call *call, const char *name, size_t *count)
             continue;
         }
         const struct value *item = &value->list.items[i];
-        if (item->kind != VALUE_INT)
-            call_fail(call, "'%s' must be integers", name);
-        else
-            out[i] = item->integer;
+        if (item->kind != VALUE_INT) call_fail(call, "'%s' must be integers", name);
+        else out[i] = item->integer;
     }
     return out;
 }
@@ -235,18 +223,17 @@ static void tensor_split(struct call *call)
               : form == 2 ? 0
                           : 2;
     bool sections =
-        value->kind == VALUE_INT || (value->kind == VALUE_TENSOR && value->tensor.tensor &&
-                                     !value->tensor.tensor->rank);
+        value->kind == VALUE_INT ||
+        (value->kind == VALUE_TENSOR && value->tensor.tensor && !value->tensor.tensor->rank);
     if (!sections) {
         split_at(call, x, dim, name);
         return;
     }
     int64_t context[2] = { x->shape[dim], call_int(call, name) };
     if (context[1] < 1 || (form && context[0] % context[1]))
-        call_fail(call, "%lld elements do not split into %lld sections",
-                  (long long)context[0], (long long)context[1]);
-    else
-        return_parts(call, x, dim, context[1], balanced, context);
+        call_fail(call, "%lld elements do not split into %lld sections", (long long)context[0],
+                  (long long)context[1]);
+    else return_parts(call, x, dim, context[1], balanced, context);
 }
 
 /* ---- strided views ------------------------------------------------------------------ */
@@ -260,8 +247,8 @@ static void unfold(struct call *call)
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
     if (size < 0 || size > extent || step < 1 || x->rank >= TENSOR_MAX_RANK) {
-        call_fail(call, "windows of %lld with step %lld do not fit %lld elements",
-                  (long long)size, (long long)step, (long long)extent);
+        call_fail(call, "windows of %lld with step %lld do not fit %lld elements", (long long)size,
+                  (long long)step, (long long)extent);
         return;
     }
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
@@ -285,8 +272,7 @@ static void as_strided(struct call *call)
         call_fail(call, "size and stride differ in length");
         return;
     }
-    int64_t offset =
-        call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
+    int64_t offset = call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
     call_return(call, node_view(call->tape, x, rank, shape, stride, offset));
 }
 
@@ -310,20 +296,15 @@ static void view_dtype(struct call *call)
         call_fail(call, "these elements cannot be viewed as another dtype");
         return;
     }
-    struct node *node = dtype_is_integral(dtype)
-                            ? node_new_integer(tape, dtype, x->rank, shape)
-                            : node_new_real(tape, dtype, x->rank, shape);
+    struct node *node = dtype_is_integral(dtype) ? node_new_integer(tape, dtype, x->rank, shape)
+                                                 : node_new_real(tape, dtype, x->rank, shape);
     unsigned char *bytes = tape_allocate(tape, x->n, from);
     const double *value = x->integer ? NULL : node_values(tape, x);
     if (tape_failed(tape)) return;
-    if (x->integer)
-        dtype_from_int64(bytes, x->dtype, x->integer, x->n);
-    else
-        dtype_from_double(bytes, x->dtype, value, x->n);
-    if (node->integer)
-        dtype_to_int64(node->integer, bytes, dtype, node->n);
-    else
-        dtype_to_double(node->value, bytes, dtype, node->n);
+    if (x->integer) dtype_from_int64(bytes, x->dtype, x->integer, x->n);
+    else dtype_from_double(bytes, x->dtype, value, x->n);
+    if (node->integer) dtype_to_int64(node->integer, bytes, dtype, node->n);
+    else dtype_to_double(node->value, bytes, dtype, node->n);
     call_return(call, node);
 }
 

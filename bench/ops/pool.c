@@ -25,17 +25,15 @@ struct pooling {
 
 /* Spatial sizes of x with `dims` of them; a result shape whose last extents are
  * still x's. */
-static bool open_pooling(struct pooling *p, struct call *call, const struct node *x,
-                         int dims)
+static bool open_pooling(struct pooling *p, struct call *call, const struct node *x, int dims)
 {
     memset(p, 0, sizeof *p);
     p->dims = dims;
     p->batch = 1;
     if (tape_failed(call->tape)) return false;
     if (x->rank != dims + 1 && x->rank != dims + 2) {
-        call_fail(call,
-                  "%d spatial dimensions need %d or %d dimensions, the argument has %d",
-                  dims, dims + 1, dims + 2, x->rank);
+        call_fail(call, "%d spatial dimensions need %d or %d dimensions, the argument has %d", dims,
+                  dims + 1, dims + 2, x->rank);
         return false;
     }
     for (int d = 0; d < x->rank - dims; d++) p->batch *= (size_t)x->shape[d];
@@ -54,16 +52,12 @@ static bool open_pooling(struct pooling *p, struct call *call, const struct node
 static bool spatial_ints(int64_t *out, struct call *call, const char *name, int dims)
 {
     const struct value *value = call_value(call, name);
-    if (value->kind == VALUE_NONE || (value_is_sequence(value) && !value->list.count))
-        return false;
+    if (value->kind == VALUE_NONE || (value_is_sequence(value) && !value->list.count)) return false;
     call_ints_repeated(call, name, out + SPATIAL - dims, dims);
     return true;
 }
 
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
+static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
 static void finish_shape(struct pooling *p)
 {
@@ -78,23 +72,20 @@ static bool read_windows(struct pooling *p, struct call *call, bool dilated)
     bool ceil_mode = call_bool(call, "ceil_mode");
     int first = SPATIAL - p->dims;
 
-    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims))
-        call_fail(call, "no kernel size");
+    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims)) call_fail(call, "no kernel size");
     if (!spatial_ints(p->stride, call, "stride", p->dims))
         memcpy(p->stride, p->kernel, sizeof p->stride);
     (void)spatial_ints(p->padding, call, "padding", p->dims);
     if (dilated) (void)spatial_ints(p->dilation, call, "dilation", p->dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 ||
-            p->padding[k] < 0 || p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX ||
-            p->dilation[k] > INT32_MAX || p->padding[k] > p->kernel[k] / 2) {
+        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 || p->padding[k] < 0 ||
+            p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX || p->dilation[k] > INT32_MAX ||
+            p->padding[k] > p->kernel[k] / 2) {
             call_fail(call, "kernel, stride, padding or dilation is out of range");
             return false;
         }
-        int64_t span =
-            p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
-        int64_t out =
-            floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
+        int64_t span = p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
+        int64_t out = floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
         /* The last window of ceil_mode must start inside the input or its left padding. */
         if (ceil_mode && (out - 1) * p->stride[k] >= p->in[k] + p->padding[k]) out--;
         if (out < 1) {
@@ -107,10 +98,7 @@ static bool read_windows(struct pooling *p, struct call *call, bool dilated)
     return !tape_failed(call->tape);
 }
 
-static int64_t adaptive_start(int64_t o, int64_t in, int64_t out)
-{
-    return o * in / out;
-}
+static int64_t adaptive_start(int64_t o, int64_t in, int64_t out) { return o * in / out; }
 static int64_t adaptive_end(int64_t o, int64_t in, int64_t out)
 {
     return ((o + 1) * in + out - 1) / out;
@@ -121,18 +109,15 @@ static bool read_adaptive(struct pooling *p, struct call *call)
 {
     const struct value *value = call_value(call, "output_size");
     size_t count = value_is_sequence(value) ? value->list.count : 1;
-    if (count != 1 && count != (size_t)p->dims)
-        call_fail(call, "output_size has %zu items", count);
+    if (count != 1 && count != (size_t)p->dims) call_fail(call, "output_size has %zu items", count);
     for (int k = 0; k < p->dims && !tape_failed(call->tape); k++) {
         const struct value *item =
             !value_is_sequence(value) ? value : &value->list.items[count == 1 ? 0 : k];
         int at = SPATIAL - p->dims + k;
-        if (item->kind == VALUE_NONE)
-            p->out[at] = p->in[at];
+        if (item->kind == VALUE_NONE) p->out[at] = p->in[at];
         else if (item->kind == VALUE_INT && item->integer >= 0 && item->integer < INT32_MAX)
             p->out[at] = item->integer;
-        else
-            call_fail(call, "output_size must be ints");
+        else call_fail(call, "output_size must be ints");
         if (p->in[at] == 0 && p->out[at] > 0) call_fail(call, "the argument is empty");
     }
     finish_shape(p);
@@ -169,17 +154,14 @@ static bool windows_of(struct tape *tape, const struct pooling *p, int k, bool a
 
 /* Sums over the windows and, in *sizes, how many elements each has (with padding
  * if asked). */
-static struct node *window_sums(struct tape *tape, struct node *x,
-                                const struct pooling *p, bool adaptive, bool count_padding,
-                                struct node **sizes)
+static struct node *window_sums(struct tape *tape, struct node *x, const struct pooling *p,
+                                bool adaptive, bool count_padding, struct node **sizes)
 {
     int64_t *start, *end, *padded, plane[SPATIAL];
     memcpy(plane, p->out + SPATIAL - p->dims, (size_t)p->dims * sizeof *plane);
     *sizes = node_constant(tape, DT_NONE, 1, p->dims, plane);
     for (int k = SPATIAL - 1; k >= SPATIAL - p->dims; k--) {
-        if (tape_failed(tape) ||
-            !windows_of(tape, p, k, adaptive, &start, &end, &padded))
-            return x;
+        if (tape_failed(tape) || !windows_of(tape, p, k, adaptive, &start, &end, &padded)) return x;
         int dim = p->rank - SPATIAL + k, own = k - (SPATIAL - p->dims);
         x = node_taps(tape, x, dim,
                       taps_windows(tape, (size_t)p->in[k], (size_t)p->out[k], start, end));
@@ -200,8 +182,7 @@ static void avg_pool(struct call *call)
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
     struct pooling p;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
-        return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
     struct node *sum =
         window_sums(tape, x, &p, false, call_bool(call, "count_include_pad"), &sizes);
     if (p.dims > 1 && !call_is_none(call, "divisor_override"))
@@ -213,8 +194,7 @@ static void adaptive_avg_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
-        return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
     struct node *sum = window_sums(call->tape, x, &p, true, false, &sizes);
     call_return_typed(call, node_divide(call->tape, sum, sizes), x->dtype);
 }
@@ -228,8 +208,7 @@ static void lp_pool(struct call *call)
     struct pooling p;
     double power = call_real(call, "norm_type"), kernel = 1;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false))
-        return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
     for (int k = 0; k < SPATIAL; k++) kernel *= (double)p.kernel[k];
     struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
     struct node *sum = window_sums(tape, powers, &p, false, true, &sizes),
@@ -239,7 +218,8 @@ static void lp_pool(struct call *call)
         node_compare(tape, COMPARE_NE, node_detach(tape, mean), node_scalar(tape, 0));
     struct node *base = node_select(tape, nonzero, mean, node_scalar(tape, 0));
     call_return_typed(
-        call, node_apply2(tape, "pow", node_scale(tape, base, kernel), node_scalar(tape, 1 / power)),
+        call,
+        node_apply2(tape, "pow", node_scale(tape, base, kernel), node_scalar(tape, 1 / power)),
         call_float_type(call, &x, 1));
 }
 
@@ -254,8 +234,8 @@ static bool replaces(const struct node *x, size_t candidate, size_t best)
 }
 
 /* Bounds of window o of dimension k: positions from, from + step, ... below to. */
-static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive,
-                          int64_t *from, int64_t *to)
+static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive, int64_t *from,
+                          int64_t *to)
 {
     if (adaptive) {
         *from = adaptive_start(o, p->in[k], p->out[k]);
@@ -269,8 +249,8 @@ static void window_bounds(const struct pooling *p, int k, int64_t o, bool adapti
 }
 
 /* Position in its plane of the first largest element of each window. */
-static struct node *window_arguments(struct call *call, struct node *x,
-                                     const struct pooling *p, bool adaptive)
+static struct node *window_arguments(struct call *call, struct node *x, const struct pooling *p,
+                                     bool adaptive)
 {
     struct node *index = node_new_integer(call->tape, DT_I64, p->rank, p->shape);
     size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), at = 0;
@@ -288,8 +268,7 @@ static struct node *window_arguments(struct call *call, struct node *x,
                     for (int64_t z = from[0]; z < to[0]; z += p->dilation[0])
                         for (int64_t y = from[1]; y < to[1]; y += p->dilation[1])
                             for (int64_t w = from[2]; w < to[2]; w += p->dilation[2]) {
-                                size_t k =
-                                    b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
+                                size_t k = b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
                                 if (best == SIZE_MAX || replaces(x, k, best)) best = k;
                             }
                     if (best == SIZE_MAX) {
@@ -322,8 +301,7 @@ static bool accept_index(void *context, size_t i, int64_t index)
         position[k] = left % p->in[k];
         left /= p->in[k];
         window_bounds(p, k, o, a->adaptive, &from, &to);
-        if (position[k] < from || position[k] >= to ||
-            (position[k] - from) % p->dilation[k])
+        if (position[k] < from || position[k] >= to || (position[k] - from) % p->dilation[k])
             return false;
     }
     size_t base = rest * plane, have = base + (size_t)index,
@@ -334,8 +312,8 @@ static bool accept_index(void *context, size_t i, int64_t index)
 }
 
 /* Gather the elements at the indices, returned with them when `both`. */
-static void return_maxima(struct call *call, struct node *x, const struct pooling *p,
-                          bool adaptive, bool both)
+static void return_maxima(struct call *call, struct node *x, const struct pooling *p, bool adaptive,
+                          bool both)
 {
     struct tape *tape = call->tape;
     struct node *index = window_arguments(call, x, p, adaptive);
@@ -358,8 +336,7 @@ static void max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true))
-        return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true)) return;
     return_maxima(call, x, &p, false, call->op->text || call_bool(call, "return_indices"));
 }
 
@@ -367,8 +344,7 @@ static void adaptive_max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call))
-        return;
+    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
     return_maxima(call, x, &p, true, call->op->text || call_bool(call, "return_indices"));
 }
 
@@ -388,13 +364,11 @@ static void max_unpool(struct call *call)
         return;
     }
     (void)spatial_ints(p.kernel, call, "kernel_size", dims);
-    if (!spatial_ints(p.stride, call, "stride", dims))
-        memcpy(p.stride, p.kernel, sizeof p.stride);
+    if (!spatial_ints(p.stride, call, "stride", dims)) memcpy(p.stride, p.kernel, sizeof p.stride);
     (void)spatial_ints(p.padding, call, "padding", dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 ||
-            p.kernel[k] > INT32_MAX || p.stride[k] > INT32_MAX ||
-            p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
+        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 || p.kernel[k] > INT32_MAX ||
+            p.stride[k] > INT32_MAX || p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
             call_fail(call, "kernel, stride or padding is out of range");
             return;
         }
@@ -404,8 +378,7 @@ static void max_unpool(struct call *call)
                     ? 0
                     : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
     if (given && given < dims) call_fail(call, "output_size has %d items", given);
-    for (int k = 0; given >= dims && k < dims; k++)
-        p.out[first + k] = sizes[given - dims + k];
+    for (int k = 0; given >= dims && k < dims; k++) p.out[first + k] = sizes[given - dims + k];
     finish_shape(&p);
     for (int k = first; k < SPATIAL; k++)
         if (p.out[k] < 0 || p.out[k] > INT32_MAX)
@@ -417,8 +390,7 @@ static void max_unpool(struct call *call)
     size_t per_plane = (size_t)(p.in[0] * p.in[1] * p.in[2]);
     for (size_t i = 0; i < x->n; i++) {
         if (indices->integer[i] < 0 || indices->integer[i] >= plane) {
-            call_fail(call, "index %lld is outside the output",
-                      (long long)indices->integer[i]);
+            call_fail(call, "index %lld is outside the output", (long long)indices->integer[i]);
             return;
         }
         map[i] = (int64_t)(i / per_plane) * plane + indices->integer[i];

@@ -3,6 +3,7 @@
 
 #include "bench/ops/operands.h"
 
+/* clang-format off */
 static bool is_finite(double x) { return isfinite(x); }
 static bool infinite(double x) { return isinf(x); }
 static bool not_a_number(double x) { return isnan(x); }
@@ -10,6 +11,7 @@ static bool positive_infinity(double x) { return isinf(x) && x > 0; }
 static bool negative_infinity(double x) { return isinf(x) && x < 0; }
 static bool negative_sign(double x) { return signbit(x); }
 static bool zero(double x) { return x == 0; }
+/* clang-format on */
 
 enum { FINITE, INFINITE, NOT_A_NUMBER, POSITIVE_INFINITY, NEGATIVE_INFINITY, SIGN_BIT };
 
@@ -22,6 +24,7 @@ static bool (*const predicates[])(double) = {
     [SIGN_BIT] = negative_sign,
 };
 
+/* clang-format off */
 static int64_t is_negative(int64_t a) { return a < 0; }
 
 /* detail: which. Integers are finite. */
@@ -43,14 +46,14 @@ static void predicate(struct call *call)
     }
     call_return(call, answer);
 }
+/* clang-format on */
 
 static void isreal(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    call_return(call, x->imaginary
-                          ? node_predicate(tape, zero, node_imaginary_part(tape, x))
-                          : node_integer_constant(tape, DT_BOOL, 1, x->rank, x->shape));
+    call_return(call, x->imaginary ? node_predicate(tape, zero, node_imaginary_part(tape, x))
+                                   : node_integer_constant(tape, DT_BOOL, 1, x->rank, x->shape));
 }
 
 static void return_bool(struct call *call, bool answer)

@@ -50,20 +50,23 @@ static bool distribution_holds(const struct bench_property *property, const stru
     double limit = sqrt(log(2e9) / (2 * (double)(n ? n : 1))), worst = 0;
     for (size_t i = 0; i < n; i++) {
         double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, sorted[i]) : 0;
-        double below = (d->cdf_below ? d->cdf_below : d->cdf)(sorted[i] - slack, context->parameters);
+        double below =
+            (d->cdf_below ? d->cdf_below : d->cdf)(sorted[i] - slack, context->parameters);
         double above = d->cdf(sorted[i] + slack, context->parameters);
-        worst = fmax(worst, fmax(below - (double)(i + 1) / (double)n, (double)i / (double)n - above));
+        worst =
+            fmax(worst, fmax(below - (double)(i + 1) / (double)n, (double)i / (double)n - above));
     }
     holds = worst <= limit;
     if (!holds)
-        (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst,
-                       d->name, limit);
+        (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f",
+                       worst, d->name, limit);
 done:
     arena_release(&arena);
     return holds;
 }
 
-const struct bench_property *random_property(struct call *call, const struct distribution *distribution,
+const struct bench_property *random_property(struct call *call,
+                                             const struct distribution *distribution,
                                              const double *parameters)
 {
     struct random_context *context = tape_allocate(call->tape, 1, sizeof *context);
@@ -74,7 +77,8 @@ const struct bench_property *random_property(struct call *call, const struct dis
     if (parameters) memcpy(context->parameters, parameters, sizeof context->parameters);
     *property = (struct bench_property){
         "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9",
-        distribution_holds, context };
+        distribution_holds, context
+    };
     return property;
 }
 
@@ -85,7 +89,8 @@ bool random_uniforms_hold(double *u, size_t n, const char *law, char *reason, si
     for (size_t i = 0; i < n; i++)
         worst = fmax(worst, fmax(u[i] - (double)i / (double)n, (double)(i + 1) / (double)n - u[i]));
     if (worst <= limit) return true;
-    (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst, law, limit);
+    (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f", worst,
+                   law, limit);
     return false;
 }
 
@@ -98,16 +103,14 @@ static double mixed(uint64_t h, size_t i)
     return ((double)(h >> 12) + 0.5) * 0x1p-52;
 }
 
-double random_hash(size_t i)
-{
-    return mixed(UINT64_C(0x2545f4914f6cdd1d), i);
-}
+double random_hash(size_t i) { return mixed(UINT64_C(0x2545f4914f6cdd1d), i); }
 
 double random_uniform(const struct call *call, size_t i)
 {
     /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
     uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = call->c->full_name; *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    for (const char *p = call->c->full_name; *p; p++)
+        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
     return mixed(h, i);
 }
 
@@ -121,5 +124,6 @@ void random_return(struct call *call, const struct distribution *distribution,
             node->value[i] = distribution->quantile(random_uniform(call, i), parameters);
         if (dtype_is_integral(dtype)) node = node_to_integer(call->tape, node, dtype);
     }
-    call_return_random(call, node, dtype, rank, shape, random_property(call, distribution, parameters));
+    call_return_random(call, node, dtype, rank, shape,
+                       random_property(call, distribution, parameters));
 }

@@ -18,12 +18,14 @@ struct distribution {
     double (*quantile)(double u, const double *parameters);  /* for drawing, 0 < u < 1 */
     double low, high;                                        /* range of legal values */
     bool whole;                                              /* integers only */
-    bool bounded; /* parameters 0 and 1 are the ends of the range, the upper one excluded for integers */
+    bool
+        bounded; /* parameters 0 and 1 are the ends of the range, the upper one excluded for integers */
 };
 
 /* The property "elements are independent draws of `distribution`" for a float tensor, by
  * Dvoretzky-Kiefer-Wolfowitz. NULL and a failure when there is no memory. */
-const struct bench_property *random_property(struct call *call, const struct distribution *distribution,
+const struct bench_property *random_property(struct call *call,
+                                             const struct distribution *distribution,
                                              const double *parameters);
 
 /* Uniform in (0, 1): element i of the draws of this call. The same call draws the same. */

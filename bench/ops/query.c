@@ -17,10 +17,8 @@ static void return_bool(struct call *call, bool x)
 static void return_element(struct call *call, struct node *x, size_t i)
 {
     if (x->integer) {
-        if (x->dtype == DT_BOOL)
-            return_bool(call, x->integer[i] != 0);
-        else
-            return_int(call, x->integer[i]);
+        if (x->dtype == DT_BOOL) return_bool(call, x->integer[i] != 0);
+        else return_int(call, x->integer[i]);
         return;
     }
     const double *value = node_values(call->tape, x);
@@ -37,19 +35,14 @@ static void size(struct call *call)
     const int64_t *what = call->op->text ? stride : x->shape;
     if (!call_is_none(call, "dim")) {
         int dim = call_dim(call, "dim", x->rank);
-        if (x->rank)
-            return_int(call, what[dim]);
-        else
-            call_fail(call, "a scalar has no dimensions");
+        if (x->rank) return_int(call, what[dim]);
+        else call_fail(call, "a scalar has no dimensions");
         return;
     }
     for (int d = 0; d < x->rank; d++) return_int(call, what[d]);
 }
 
-static void dimensions(struct call *call)
-{
-    return_int(call, call_tensor(call, "input")->rank);
-}
+static void dimensions(struct call *call) { return_int(call, call_tensor(call, "input")->rank); }
 
 static void element_count(struct call *call)
 {
@@ -64,10 +57,8 @@ static void element_size(struct call *call)
 static void length(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!x->rank)
-        call_fail(call, "a scalar has no length");
-    else
-        return_int(call, x->shape[0]);
+    if (!x->rank) call_fail(call, "a scalar has no length");
+    else return_int(call, x->shape[0]);
 }
 
 static bool one_element(struct call *call, const struct node *x)
@@ -89,14 +80,11 @@ static void number(struct call *call)
     struct node *x = call_tensor(call, "input");
     if (!one_element(call, x)) return;
     double value = x->integer ? (double)x->integer[0] : *node_values(call->tape, x);
-    if (call->op->detail == 0)
-        return_bool(call, value != 0);
+    if (call->op->detail == 0) return_bool(call, value != 0);
     else if (call->op->detail == 1) {
         int64_t whole = 0;
-        if (x->integer)
-            whole = x->integer[0];
-        else
-            dtype_to_int64(&whole, &value, DT_F64, 1);
+        if (x->integer) whole = x->integer[0];
+        else dtype_to_int64(&whole, &value, DT_F64, 1);
         return_int(call, whole);
     } else {
         call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = value });
@@ -110,15 +98,11 @@ static void tolist(struct call *call)
         call_fail(call, "a list of %zu elements", x->n);
         return;
     }
-    for (size_t i = 0; i < x->n && !tape_failed(call->tape); i++)
-        return_element(call, x, i);
+    for (size_t i = 0; i < x->n && !tape_failed(call->tape); i++) return_element(call, x, i);
 }
 
 /* detail: the answer for every tensor here; they are dense, and nothing about them is lazy. */
-static void same_answer(struct call *call)
-{
-    return_bool(call, call->op->detail != 0);
-}
+static void same_answer(struct call *call) { return_bool(call, call->op->detail != 0); }
 
 static void is_tensor(struct call *call)
 {
@@ -139,8 +123,7 @@ static void return_dtype(struct call *call, enum dtype dtype)
 
 static void result_type(struct call *call)
 {
-    struct node *operands[2] = { call_tensor(call, "tensor1"),
-                                 call_tensor(call, "tensor2") };
+    struct node *operands[2] = { call_tensor(call, "tensor1"), call_tensor(call, "tensor2") };
     return_dtype(call, call_result_type(call, operands, 2));
 }
 

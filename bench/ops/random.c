@@ -12,12 +12,21 @@
 static double clamp01(double p) { return p < 0 ? 0 : p > 1 ? 1 : p; }
 
 /* parameters: low, high */
-static double uniform_cdf(double x, const double *p) { return p[1] > p[0] ? clamp01((x - p[0]) / (p[1] - p[0])) : x >= p[0]; }
+static double uniform_cdf(double x, const double *p)
+{
+    return p[1] > p[0] ? clamp01((x - p[0]) / (p[1] - p[0])) : x >= p[0];
+}
 static double uniform_quantile(double u, const double *p) { return p[0] + u * (p[1] - p[0]); }
 
 /* Whole numbers low .. high - 1. */
-static double whole_cdf(double x, const double *p) { return clamp01((floor(x) - p[0] + 1) / (p[1] - p[0])); }
-static double whole_below(double x, const double *p) { return clamp01((ceil(x) - p[0]) / (p[1] - p[0])); }
+static double whole_cdf(double x, const double *p)
+{
+    return clamp01((floor(x) - p[0] + 1) / (p[1] - p[0]));
+}
+static double whole_below(double x, const double *p)
+{
+    return clamp01((ceil(x) - p[0]) / (p[1] - p[0]));
+}
 static double whole_quantile(double u, const double *p) { return floor(p[0] + u * (p[1] - p[0])); }
 
 /* mean, standard deviation */
@@ -26,7 +35,8 @@ static double normal_cdf(double x, const double *p)
     return p[1] > 0 ? 0.5 * erfc((p[0] - x) / p[1] * 0.70710678118654752) : x >= p[0];
 }
 /* By bisection on the cdf: fine for the few draws a check makes. */
-static double bisect(double (*cdf)(double, const double *), double u, const double *p, double low, double high)
+static double bisect(double (*cdf)(double, const double *), double u, const double *p, double low,
+                     double high)
 {
     for (int i = 0; i < 80; i++) {
         double middle = 0.5 * (low + high);
@@ -40,7 +50,10 @@ static double normal_quantile(double u, const double *p)
     return bisect(normal_cdf, u, p, p[0] - 10 * p[1], p[0] + 10 * p[1]);
 }
 
-static double log_normal_cdf(double x, const double *p) { return x > 0 ? normal_cdf(log(x), p) : 0; }
+static double log_normal_cdf(double x, const double *p)
+{
+    return x > 0 ? normal_cdf(log(x), p) : 0;
+}
 static double log_normal_quantile(double u, const double *p) { return exp(normal_quantile(u, p)); }
 
 static double exponential_cdf(double x, const double *p) { return x > 0 ? -expm1(-p[0] * x) : 0; }
@@ -48,12 +61,24 @@ static double exponential_quantile(double u, const double *p) { return -log1p(-u
 
 /* median, scale */
 static double cauchy_cdf(double x, const double *p) { return 0.5 + atan((x - p[0]) / p[1]) / M_PI; }
-static double cauchy_quantile(double u, const double *p) { return p[0] + p[1] * tan(M_PI * (u - 0.5)); }
+static double cauchy_quantile(double u, const double *p)
+{
+    return p[0] + p[1] * tan(M_PI * (u - 0.5));
+}
 
 /* Number of trials, from 1. */
-static double geometric_cdf(double x, const double *p) { return x >= 1 ? 1 - pow(1 - p[0], floor(x)) : 0; }
-static double geometric_below(double x, const double *p) { return x > 1 ? 1 - pow(1 - p[0], ceil(x) - 1) : 0; }
-static double geometric_quantile(double u, const double *p) { return ceil(log1p(-u) / log1p(-p[0])); }
+static double geometric_cdf(double x, const double *p)
+{
+    return x >= 1 ? 1 - pow(1 - p[0], floor(x)) : 0;
+}
+static double geometric_below(double x, const double *p)
+{
+    return x > 1 ? 1 - pow(1 - p[0], ceil(x) - 1) : 0;
+}
+static double geometric_quantile(double u, const double *p)
+{
+    return ceil(log1p(-u) / log1p(-p[0]));
+}
 
 /* clang-format off */
 static const struct distribution
@@ -74,11 +99,13 @@ struct fill {
     const char *names[2];
 };
 
+/* clang-format off */
 static const struct fill fills[] = {
     { &uniform, { "from", "to" } }, { &normal_law, { "mean", "std" } },
     { &log_normal, { "mean", "std" } }, { &exponential, { "lambd", NULL } },
     { &cauchy, { "median", "sigma" } }, { &geometric, { "p", NULL } },
 };
+/* clang-format on */
 
 static void fill_in_place(struct call *call)
 {
@@ -125,8 +152,9 @@ static void random_whole(struct call *call)
     struct node *x = call_tensor(call, "input");
     if (tape_failed(call->tape)) return;
     const struct dtype_info *info = dtype_info(x->dtype);
-    double limit = info->kind == KIND_FLOAT ? ldexp(1, info->significand_bits) + 1
-                   : info->kind == KIND_BOOL ? 2 : info->largest + 1;
+    double limit = info->kind == KIND_FLOAT  ? ldexp(1, info->significand_bits) + 1
+                   : info->kind == KIND_BOOL ? 2
+                                             : info->largest + 1;
     double parameters[4] = { 0, limit };
     bool has_from = !call_is_none(call, "from"), has_to = !call_is_none(call, "to");
     if (has_to) {
@@ -146,8 +174,8 @@ struct chance {
 };
 
 /* 0 or 1 only; certain elements as they must be; the number of ones within six sigma. */
-static bool chances_hold(const struct bench_property *property, const struct tensor *got, char *reason,
-                         size_t bytes)
+static bool chances_hold(const struct bench_property *property, const struct tensor *got,
+                         char *reason, size_t bytes)
 {
     const struct chance *chance = property->context;
     struct arena arena = { 0 };
@@ -164,7 +192,8 @@ static bool chances_hold(const struct bench_property *property, const struct ten
     for (size_t i = 0; i < chance->n; i++) {
         double p = chance->probability[i];
         if ((x[i] != 0 && x[i] != 1) || (p == 0 && x[i] != 0) || (p == 1 && x[i] != 1)) {
-            (void)snprintf(reason, bytes, "element %zu is %g where the probability of 1 is %g", i, x[i], p);
+            (void)snprintf(reason, bytes, "element %zu is %g where the probability of 1 is %g", i,
+                           x[i], p);
             goto done;
         }
         ones += x[i];
@@ -172,7 +201,9 @@ static bool chances_hold(const struct bench_property *property, const struct ten
         variance += p * (1 - p);
     }
     holds = fabs(ones - mean) <= 6.2 * sqrt(variance) + 12;
-    if (!holds) (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean, sqrt(variance));
+    if (!holds)
+        (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean,
+                       sqrt(variance));
 done:
     arena_release(&arena);
     return holds;
@@ -190,7 +221,8 @@ static void bernoulli(struct call *call)
     const double *probability = node_values(tape, p);
     if (tape_failed(tape)) return;
     *chance = (struct chance){ probability, p->n };
-    *property = (struct bench_property){ "zeros and ones; their number within 6.2 sigma (1e-9)", chances_hold, chance };
+    *property = (struct bench_property){ "zeros and ones; their number within 6.2 sigma (1e-9)",
+                                         chances_hold, chance };
     struct node *draws = NULL;
     if (!tape_is_reference(tape)) {
         draws = node_new_real(tape, x->dtype, x->rank, x->shape);
@@ -206,8 +238,8 @@ struct standardized {
     struct bench_property standard;
 };
 
-static bool standardized_holds(const struct bench_property *property, const struct tensor *got, char *reason,
-                               size_t bytes)
+static bool standardized_holds(const struct bench_property *property, const struct tensor *got,
+                               char *reason, size_t bytes)
 {
     const struct standardized *s = property->context;
     struct arena arena = { 0 };
@@ -215,7 +247,8 @@ static bool standardized_holds(const struct bench_property *property, const stru
     bool holds = false;
     size_t n = tensor_elements(got), drawn = 0;
     int64_t flat[1] = { (int64_t)n };
-    if (tensor_densify(&dense, &arena, got).code || tensor_create(&unit, &arena, DT_F64, 1, flat).code) {
+    if (tensor_densify(&dense, &arena, got).code ||
+        tensor_create(&unit, &arena, DT_F64, 1, flat).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
         goto done;
     }
@@ -225,7 +258,8 @@ static bool standardized_holds(const struct bench_property *property, const stru
         if (s->deviation[i] > 0) {
             x[drawn++] = (x[i] - s->mean[i]) / s->deviation[i];
         } else if (!(fabs(x[i] - s->mean[i]) <= dtype_ulp(dense.dtype, s->mean[i]))) {
-            (void)snprintf(reason, bytes, "element %zu is %.9g where the mean is %.9g and std is 0", i, x[i], s->mean[i]);
+            (void)snprintf(reason, bytes, "element %zu is %.9g where the mean is %.9g and std is 0",
+                           i, x[i], s->mean[i]);
             goto done;
         }
     }
@@ -239,12 +273,14 @@ done:
 static void normal(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *mean = call_node(call, call_value(call, "mean")), *deviation = call_node(call, call_value(call, "std"));
+    struct node *mean = call_node(call, call_value(call, "mean")),
+                *deviation = call_node(call, call_value(call, "std"));
     enum dtype dtype = call_float_type(call, (struct node *[]){ mean, deviation }, 2);
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
     if (tape_failed(tape)) return;
-    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank, deviation->shape)) {
+    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank,
+                         deviation->shape)) {
         call_fail(call, "mean and std do not broadcast");
         return;
     }
@@ -262,7 +298,8 @@ static void normal(struct call *call)
     if (!tape_is_reference(tape)) {
         draws = node_new_real(tape, dtype, rank, shape);
         for (size_t i = 0; !tape_failed(tape) && i < draws->n; i++)
-            draws->value[i] = s->mean[i] + s->deviation[i] * normal_quantile(random_uniform(call, i), parameters);
+            draws->value[i] = s->mean[i] + s->deviation[i] *
+                                               normal_quantile(random_uniform(call, i), parameters);
     }
     call_return_random(call, draws, dtype, rank, shape, property);
 }
@@ -270,8 +307,9 @@ static void normal(struct call *call)
 /* ---- dropout -------------------------------------------------------------------------------------- */
 
 struct dropout {
-    const double *x;             /* input, or cotangent for the gradient */
-    const struct dropout *mask;  /* gradient: the forward, whose output on the device tells what was kept; else NULL */
+    const double *x; /* input, or cotangent for the gradient */
+    const struct dropout *
+        mask; /* gradient: the forward, whose output on the device tells what was kept; else NULL */
     const struct tensor *output; /* gradient: that output, or NULL */
     double p, scale, shift;      /* what is kept becomes scale x + shift, */
     double dropped;              /* the rest this */
@@ -285,7 +323,8 @@ enum fate { KEPT, DROPPED, EITHER, NEITHER };
 static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype dtype)
 {
     double want = d->scale * d->x[i] + d->shift;
-    double unit = d->roundings * (dtype_ulp(dtype, d->scale * d->x[i]) + dtype_ulp(dtype, d->dropped) * (d->dropped != 0));
+    double unit = d->roundings * (dtype_ulp(dtype, d->scale * d->x[i]) +
+                                  dtype_ulp(dtype, d->dropped) * (d->dropped != 0));
     if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
     bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
     bool dropped = d->dropped == 0 ? y == 0 : fabs(y - d->dropped) <= unit;
@@ -295,7 +334,8 @@ static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype
 
 /* Each element is kept or dropped, whole channels alike; the dropped ones within 6.2 sigma. Where
  * both give the same value the element tells nothing. */
-static bool dropout_holds(const struct bench_property *property, const struct tensor *got, char *reason, size_t bytes)
+static bool dropout_holds(const struct bench_property *property, const struct tensor *got,
+                          char *reason, size_t bytes)
 {
     const struct dropout *d = property->context;
     struct arena arena = { 0 };
@@ -316,14 +356,15 @@ static bool dropout_holds(const struct bench_property *property, const struct te
         for (size_t i = first; i < first + d->channel && i < d->n; i++) {
             enum fate here = fate_of(d, i, y[i], dense.dtype);
             if (here == NEITHER) {
-                (void)snprintf(reason, bytes, "element %zu is %.9g; it must be %.9g or %.9g", i, y[i], d->dropped,
-                               d->scale * d->x[i] + d->shift);
+                (void)snprintf(reason, bytes, "element %zu is %.9g; it must be %.9g or %.9g", i,
+                               y[i], d->dropped, d->scale * d->x[i] + d->shift);
                 goto done;
             }
             if (here == EITHER) continue;
             enum fate before = m ? fate_of(d->mask, i, m[i], mask.dtype) : EITHER;
             if ((before == KEPT || before == DROPPED) && before != here) {
-                (void)snprintf(reason, bytes, "the gradient of element %zu does not follow the mask", i);
+                (void)snprintf(reason, bytes,
+                               "the gradient of element %zu does not follow the mask", i);
                 goto done;
             }
             if (state != EITHER && state != here) {
@@ -352,7 +393,9 @@ static const struct bench_property *dropout_property(struct tape *tape, struct d
     struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
     if (tape_failed(tape)) return NULL;
     *context = d;
-    *property = (struct bench_property){ "each element kept or dropped; dropped ones within 6.2 sigma (1e-9)", dropout_holds, context };
+    *property = (struct bench_property){
+        "each element kept or dropped; dropped ones within 6.2 sigma (1e-9)", dropout_holds, context
+    };
     return property;
 }
 
@@ -385,13 +428,21 @@ static void dropout(struct call *call)
     }
     bool alpha = call->op->detail & 1;
     if (p == 1) {
-        call_return_typed(call, node_select(tape, node_integer_constant(tape, DT_BOOL, 0, 0, NULL), x, node_scalar(tape, 0)), x->dtype);
+        call_return_typed(call,
+                          node_select(tape, node_integer_constant(tape, DT_BOOL, 0, 0, NULL), x,
+                                      node_scalar(tape, 0)),
+                          x->dtype);
         return;
     }
     size_t channel = 1;
     if (call->op->detail & 2) /* whole channels: everything behind batch and channel */
         for (int d = 2; d < x->rank; d++) channel *= (size_t)x->shape[d];
-    struct dropout d = { .x = node_values(tape, x), .p = p, .scale = 1 / (1 - p), .roundings = 2, .n = x->n, .channel = channel };
+    struct dropout d = { .x = node_values(tape, x),
+                         .p = p,
+                         .scale = 1 / (1 - p),
+                         .roundings = 2,
+                         .n = x->n,
+                         .channel = channel };
     if (alpha) { /* keeps mean and variance of selu's outputs */
         d.scale = 1 / sqrt((selu_limit * selu_limit * p + 1) * (1 - p));
         d.shift = -d.scale * selu_limit * p;
@@ -403,7 +454,8 @@ static void dropout(struct call *call)
         struct node *mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
         for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
             mask->integer[i] = random_uniform(call, i / channel) >= p;
-        y = node_select(tape, mask, node_offset(tape, node_scale(tape, x, d.scale), d.shift), node_scalar(tape, d.dropped));
+        y = node_select(tape, mask, node_offset(tape, node_scale(tape, x, d.scale), d.shift),
+                        node_scalar(tape, d.dropped));
     }
     call_return_random(call, y, x->dtype, x->rank, x->shape, dropout_property(tape, d));
     call->gradient_property = dropout_gradient;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/stated_gradient.h"
 
 struct reduced reduced_argument(struct call *call)
 {
@@ -67,7 +67,8 @@ static struct node *complex_product(struct tape *tape, struct node *x, const str
     while (!tape_failed(tape) && y->shape[dim] > 1) {
         int64_t half = y->shape[dim] / 2, rest = y->shape[dim] % 2;
         struct node *parts[2] = { node_multiply(tape, node_slice(tape, y, dim, 0, half, 1),
-                                                node_slice(tape, y, dim, half, half, 1)), NULL };
+                                                node_slice(tape, y, dim, half, half, 1)),
+                                  NULL };
         if (rest) parts[1] = node_slice(tape, y, dim, 2 * half, 1, 1);
         y = rest ? node_concatenate(tape, parts, 2, dim) : parts[0];
     }
@@ -114,7 +115,8 @@ static void nanmean(struct call *call)
     enum dtype dtype = sum_dtype(call, r.x);
     struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, r.x)));
     struct node *total = node_sum(tape, without_nan(tape, r.x), r.dims, r.keepdim);
-    call_return_typed(call, node_divide(tape, total, node_sum(tape, count, r.dims, r.keepdim)), dtype);
+    call_return_typed(call, node_divide(tape, total, node_sum(tape, count, r.dims, r.keepdim)),
+                      dtype);
 }
 
 /* The vjp of broadcasting as an API. */
@@ -223,7 +225,8 @@ static void variance_backward(struct tape *tape, struct node *node, struct node 
         gradient_pass(tape, x, imaginary ? node_detach(tape, all) : endless, all);
         return;
     }
-    struct node *scale = node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, m->freedom));
+    struct node *scale =
+        node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, m->freedom));
     gradient_pass(tape, x, scale, node_subtract(tape, x, node_mean(tape, x, m->r.dims, true)));
 }
 

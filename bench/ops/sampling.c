@@ -79,27 +79,31 @@ static double binomial_cdf(double k, double count, double p)
 
 struct draws {
     const char *name;
-    size_t n;             /* draws: elements of the result */
+    size_t n;                     /* draws: elements of the result */
     const double *first, *second; /* counts: parameters by element; multinomial: weights */
     double (*cdf)(double k, double first, double second);
     size_t classes, samples; /* multinomial; randperm: classes = samples = n */
     bool replacement;
 };
 
-static bool count_uniforms(double *u, const struct draws *d, const double *k, enum dtype dtype, char *reason,
-                           size_t bytes)
+static bool count_uniforms(double *u, const struct draws *d, const double *k, enum dtype dtype,
+                           char *reason, size_t bytes)
 {
     for (size_t i = 0; i < d->n; i++) {
         double first = d->first[i], second = d->second ? d->second[i] : 0;
-        if (!(k[i] >= 0) || k[i] != floor(k[i]) || (d->second && k[i] > first * (1 + dtype_ulp(dtype, 1)))) {
-            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, k[i], d->name);
+        if (!(k[i] >= 0) || k[i] != floor(k[i]) ||
+            (d->second && k[i] > first * (1 + dtype_ulp(dtype, 1)))) {
+            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, k[i],
+                           d->name);
             return false;
         }
         /* Beyond the dtype's whole numbers a draw is known to half a step only. */
         double slack = floor(dtype_is_float(dtype) ? 0.5 * dtype_ulp(dtype, k[i]) : 0);
-        double below = d->cdf(k[i] - slack - 1, first, second), upto = d->cdf(k[i] + slack, first, second);
+        double below = d->cdf(k[i] - slack - 1, first, second),
+               upto = d->cdf(k[i] + slack, first, second);
         if (upto - below <= 0) { /* so far out that no probability is left */
-            (void)snprintf(reason, bytes, "element %zu is %.9g, for parameters %.9g and %.9g", i, k[i], first, second);
+            (void)snprintf(reason, bytes, "element %zu is %.9g, for parameters %.9g and %.9g", i,
+                           k[i], first, second);
             return false;
         }
         u[i] = below + random_hash(i) * (upto - below);
@@ -109,16 +113,19 @@ static bool count_uniforms(double *u, const struct draws *d, const double *k, en
 
 /* Each row is a sequence of draws from the classes that are left. They are lined up by falling
  * weight: a generator that flattens the weights moves the whole distribution of U. */
-static bool class_uniforms(double *u, const struct draws *d, const double *drawn, double *left, char *reason,
-                           size_t bytes)
+static bool class_uniforms(double *u, const struct draws *d, const double *drawn, double *left,
+                           char *reason, size_t bytes)
 {
     for (size_t i = 0; i < d->n; i++) {
         size_t row = i / d->samples;
-        if (i % d->samples == 0) memcpy(left, d->first + row * d->classes, d->classes * sizeof *left);
+        if (i % d->samples == 0)
+            memcpy(left, d->first + row * d->classes, d->classes * sizeof *left);
         double below = 0, total = 0;
         if (!(drawn[i] >= 0 && drawn[i] < (double)d->classes) || drawn[i] != floor(drawn[i]) ||
             !(left[(size_t)drawn[i]] > 0)) {
-            (void)snprintf(reason, bytes, "draw %zu is %.9g, which is no class or has no weight left", i, drawn[i]);
+            (void)snprintf(reason, bytes,
+                           "draw %zu is %.9g, which is no class or has no weight left", i,
+                           drawn[i]);
             return false;
         }
         size_t k = (size_t)drawn[i];
@@ -132,13 +139,15 @@ static bool class_uniforms(double *u, const struct draws *d, const double *drawn
     return true;
 }
 
-static bool draws_hold(const struct bench_property *property, const struct tensor *got, char *reason, size_t bytes)
+static bool draws_hold(const struct bench_property *property, const struct tensor *got,
+                       char *reason, size_t bytes)
 {
     const struct draws *d = property->context;
     struct arena arena = { 0 };
     struct tensor dense;
     bool holds = false;
-    double *u = arena_allocate_array(&arena, d->n, sizeof *u), *k = arena_allocate_array(&arena, 2 * d->n, sizeof *k);
+    double *u = arena_allocate_array(&arena, d->n, sizeof *u),
+           *k = arena_allocate_array(&arena, 2 * d->n, sizeof *k);
     double *left = arena_allocate_array(&arena, d->classes + 1, sizeof *left);
     if (!u || !k || !left || tensor_densify(&dense, &arena, got).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
@@ -159,7 +168,8 @@ static const struct bench_property *draws_property(struct call *call, struct dra
     if (!context || !property) return NULL;
     *context = d;
     *property = (struct bench_property){
-        "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9", draws_hold, context
+        "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9",
+        draws_hold, context
     };
     return property;
 }
@@ -186,9 +196,11 @@ static void return_counts(struct call *call, const struct node *x, struct draws 
     d.n = x->n;
     if (!tape_is_reference(tape)) {
         y = node_new_real(tape, x->dtype, x->rank, x->shape);
-        for (size_t i = 0; !tape_failed(tape) && i < d.n; i++) y->value[i] = count_quantile(&d, i, random_uniform(call, i));
+        for (size_t i = 0; !tape_failed(tape) && i < d.n; i++)
+            y->value[i] = count_quantile(&d, i, random_uniform(call, i));
     }
-    if (!tape_failed(tape)) call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, d));
+    if (!tape_failed(tape))
+        call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, d));
 }
 
 static void poisson(struct call *call)
@@ -198,7 +210,9 @@ static void poisson(struct call *call)
     for (size_t i = 0; !tape_failed(call->tape) && i < x->n; i++)
         if (!(rate[i] >= 0 && isfinite(rate[i]))) call_fail(call, "a rate of %g", rate[i]);
     if (!tape_failed(call->tape))
-        return_counts(call, x, (struct draws){ .name = "a Poisson distribution", .first = rate, .cdf = poisson_cdf });
+        return_counts(
+            call, x,
+            (struct draws){ .name = "a Poisson distribution", .first = rate, .cdf = poisson_cdf });
 }
 
 static void binomial(struct call *call)
@@ -219,17 +233,22 @@ static void binomial(struct call *call)
         if (!(n[i] >= 0 && isfinite(n[i]) && n[i] == floor(n[i]) && p[i] >= 0 && p[i] <= 1))
             call_fail(call, "%g trials of probability %g", n[i], p[i]);
     if (!tape_failed(tape))
-        return_counts(call, count, (struct draws){ .name = "a binomial distribution", .first = n, .second = p, .cdf = binomial_cdf });
+        return_counts(
+            call, count,
+            (struct draws){
+                .name = "a binomial distribution", .first = n, .second = p, .cdf = binomial_cdf });
 }
 
 /* Draws of classes, by inversion of what is left. */
-static struct node *draw_classes(struct call *call, const struct draws *d, int rank, const int64_t *shape, enum dtype dtype)
+static struct node *draw_classes(struct call *call, const struct draws *d, int rank,
+                                 const int64_t *shape, enum dtype dtype)
 {
     struct tape *tape = call->tape;
     struct node *y = node_new_integer(tape, dtype, rank, shape);
     double *left = tape_allocate(tape, d->classes + 1, sizeof *left);
     for (size_t i = 0; !tape_failed(tape) && i < d->n; i++) {
-        if (i % d->samples == 0) memcpy(left, d->first + i / d->samples * d->classes, d->classes * sizeof *left);
+        if (i % d->samples == 0)
+            memcpy(left, d->first + i / d->samples * d->classes, d->classes * sizeof *left);
         double total = 0;
         size_t k = 0, last = 0;
         for (size_t c = 0; c < d->classes; c++) total += left[c];
@@ -245,10 +264,13 @@ static struct node *draw_classes(struct call *call, const struct draws *d, int r
     return y;
 }
 
-static void return_classes(struct call *call, struct draws d, int rank, const int64_t *shape, enum dtype dtype)
+static void return_classes(struct call *call, struct draws d, int rank, const int64_t *shape,
+                           enum dtype dtype)
 {
-    struct node *y = tape_is_reference(call->tape) ? NULL : draw_classes(call, &d, rank, shape, dtype);
-    if (!tape_failed(call->tape)) call_return_random(call, y, dtype, rank, shape, draws_property(call, d));
+    struct node *y = tape_is_reference(call->tape) ? NULL
+                                                   : draw_classes(call, &d, rank, shape, dtype);
+    if (!tape_failed(call->tape))
+        call_return_random(call, y, dtype, rank, shape, draws_property(call, d));
 }
 
 /* Indices of classes drawn by weight, per row; without replacement one after the other. */
@@ -263,8 +285,11 @@ static void multinomial(struct call *call)
         call_fail(call, "multinomial takes a vector or a matrix of weights, and one draw at least");
         return;
     }
-    struct draws d = { .name = "the weights", .first = weight, .classes = (size_t)x->shape[x->rank - 1],
-                       .samples = (size_t)samples, .replacement = call_bool(call, "replacement") };
+    struct draws d = { .name = "the weights",
+                       .first = weight,
+                       .classes = (size_t)x->shape[x->rank - 1],
+                       .samples = (size_t)samples,
+                       .replacement = call_bool(call, "replacement") };
     size_t rows = x->n / d.classes;
     for (size_t r = 0; r < rows && !tape_failed(tape); r++) {
         size_t positive = 0;
@@ -273,7 +298,8 @@ static void multinomial(struct call *call)
             if (!(w >= 0 && isfinite(w))) call_fail(call, "a weight of %g", w);
             positive += w > 0;
         }
-        if (positive < (d.replacement ? 1 : d.samples)) call_fail(call, "more draws than classes of positive weight");
+        if (positive < (d.replacement ? 1 : d.samples))
+            call_fail(call, "more draws than classes of positive weight");
     }
     int64_t shape[2] = { x->rank == 2 ? (int64_t)rows : samples, samples };
     d.n = rows * d.samples;
@@ -292,8 +318,11 @@ static void randperm(struct call *call)
     }
     struct node *ones = node_constant(tape, DT_NONE, 1, 1, &n);
     if (tape_failed(tape)) return;
-    struct draws d = { .name = "equally likely permutations", .first = ones->value, .n = (size_t)n,
-                       .classes = (size_t)n, .samples = n ? (size_t)n : 1 };
+    struct draws d = { .name = "equally likely permutations",
+                       .first = ones->value,
+                       .n = (size_t)n,
+                       .classes = (size_t)n,
+                       .samples = n ? (size_t)n : 1 };
     return_classes(call, d, 1, &n, dtype == DT_NONE ? DT_I64 : dtype);
 }
 

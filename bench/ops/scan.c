@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/reductions.h"
 #include "bench/primitives/scan.h"
+#include "bench/primitives/stated_gradient.h"
 
 static enum dtype scan_dtype(struct call *call, const struct node *x)
 {
@@ -17,8 +17,8 @@ static void cumsum(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
-    call_return_typed(call, node_cumulative_sum(call->tape, node_cast(call->tape, x, dtype), dim, false),
-                      dtype);
+    call_return_typed(
+        call, node_cumulative_sum(call->tape, node_cast(call->tape, x, dtype), dim, false), dtype);
 }
 
 static void cumprod(struct call *call)
@@ -26,15 +26,16 @@ static void cumprod(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = scan_dtype(call, x);
     int dim = call_dim(call, "dim", x->rank);
-    call_return_typed(call, node_cumulative_product(call->tape, node_cast(call->tape, x, dtype), dim),
-                      dtype);
+    call_return_typed(
+        call, node_cumulative_product(call->tape, node_cast(call->tape, x, dtype), dim), dtype);
 }
 
 static void logcumsumexp(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    call_return_typed(call, node_cumulative_logsumexp(call->tape, x, dim), call_float_type(call, &x, 1));
+    call_return_typed(call, node_cumulative_logsumexp(call->tape, x, dim),
+                      call_float_type(call, &x, 1));
 }
 
 /* ---- cummax, cummin ---------------------------------------------------------------------------- */
@@ -50,7 +51,8 @@ static bool equal_in_prefix(void *context, size_t i, int64_t index)
     const struct prefix *p = context;
     size_t at = i / p->inner % p->extent, first = i - at * p->inner;
     if (index < 0 || (size_t)index > at) return false;
-    size_t ours = first + (size_t)p->own->integer[i] * p->inner, theirs = first + (size_t)index * p->inner;
+    size_t ours = first + (size_t)p->own->integer[i] * p->inner,
+           theirs = first + (size_t)index * p->inner;
     if (p->x->integer) return p->x->integer[ours] == p->x->integer[theirs];
     double a = p->x->value[ours], b = p->x->value[theirs];
     return a == b || (isnan(a) && isnan(b));
@@ -86,7 +88,8 @@ static struct node *differences(struct tape *tape, struct node *x, int dim)
 {
     struct node *high = part(tape, x, dim, 1), *low = part(tape, x, dim, 0);
     if (x->integer)
-        return node_integer_binary(tape, x->dtype, x->dtype == DT_BOOL ? unlike : difference, high, low);
+        return node_integer_binary(tape, x->dtype, x->dtype == DT_BOOL ? unlike : difference, high,
+                                   low);
     return node_subtract(tape, high, low);
 }
 

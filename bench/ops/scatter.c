@@ -9,14 +9,7 @@
 
 #include "bench/ops/indexing.h"
 
-enum reduction_kind {
-    REDUCE_SUM,
-    REDUCE_MEAN,
-    REDUCE_PROD,
-    REDUCE_AMAX,
-    REDUCE_AMIN,
-    REDUCE_NONE
-};
+enum reduction_kind { REDUCE_SUM, REDUCE_MEAN, REDUCE_PROD, REDUCE_AMAX, REDUCE_AMIN, REDUCE_NONE };
 
 static enum reduction_kind read_reduction(struct call *call)
 {
@@ -79,16 +72,11 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
         int64_t v = m->list->integer[i], j = m->map[i];
         if (j < 0) continue;
         int64_t *y = &out->integer[j];
-        if (!seen[j])
-            *y = v;
-        else if (kind == REDUCE_PROD)
-            *y = (int64_t)((uint64_t)*y * (uint64_t)v);
-        else if (kind == REDUCE_AMAX)
-            *y = v > *y ? v : *y;
-        else if (kind == REDUCE_AMIN)
-            *y = v < *y ? v : *y;
-        else
-            *y = (int64_t)((uint64_t)*y + (uint64_t)v);
+        if (!seen[j]) *y = v;
+        else if (kind == REDUCE_PROD) *y = (int64_t)((uint64_t)*y * (uint64_t)v);
+        else if (kind == REDUCE_AMAX) *y = v > *y ? v : *y;
+        else if (kind == REDUCE_AMIN) *y = v < *y ? v : *y;
+        else *y = (int64_t)((uint64_t)*y + (uint64_t)v);
         seen[j] = true;
     }
     for (size_t j = 0; kind == REDUCE_MEAN && j < out->n; j++) { /* rounded down */
@@ -106,8 +94,7 @@ static struct node *product(struct call *call, const struct meeting *m)
     int64_t shape[2] = { (int64_t)m->x->n, (int64_t)m->most };
     size_t total;
     if (__builtin_mul_overflow(m->x->n, m->most, &total) || total > (size_t)1 << 28) {
-        call_fail(call,
-                  "%zu elements meet at one place; a product of so many is not supported",
+        call_fail(call, "%zu elements meet at one place; a product of so many is not supported",
                   m->most);
         return m->x;
     }
@@ -154,12 +141,12 @@ static struct node *extremum(struct call *call, const struct meeting *m, int sig
     }
     struct node *value = node_gather(tape, m->list, m->x->rank, m->x->shape, best, 0);
     struct node *weighted = node_multiply(tape, m->list, node_divide(tape, share, ties));
-    return node_straight_through(
-        tape, value, node_scatter_add(tape, weighted, m->x->rank, m->x->shape, m->map));
+    return node_straight_through(tape, value,
+                                 node_scatter_add(tape, weighted, m->x->rank, m->x->shape, m->map));
 }
 
-static struct node *reduced(struct call *call, struct node *x, struct node *src,
-                            const int64_t *map, enum reduction_kind kind, bool include_self)
+static struct node *reduced(struct call *call, struct node *x, struct node *src, const int64_t *map,
+                            enum reduction_kind kind, bool include_self)
 {
     struct tape *tape = call->tape;
     struct meeting m;
@@ -185,17 +172,15 @@ static struct node *matching_source(struct call *call, const struct node *x,
     if (tape_failed(tape)) return src;
     src = node_cast(tape, src, x->dtype);
     if (!index->n)
-        return node_slice(tape, node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0,
-                          0, 1);
+        return node_slice(tape, node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0, 0,
+                          1);
     if (src->rank != index->rank) {
-        if (src->n == 1 && index->n == 1)
-            return node_reshape(tape, src, index->rank, index->shape);
+        if (src->n == 1 && index->n == 1) return node_reshape(tape, src, index->rank, index->shape);
         call_fail(call, "index and src differ in their number of dimensions");
         return src;
     }
     for (int d = 0; d < src->rank; d++)
-        if (index->shape[d] > src->shape[d])
-            call_fail(call, "the index is larger than src");
+        if (index->shape[d] > src->shape[d]) call_fail(call, "the index is larger than src");
     if (tape_failed(tape)) return src;
     shape_strides(stride, src->rank, src->shape);
     return node_view(tape, src, src->rank, index->shape, stride, 0);
@@ -226,8 +211,7 @@ static void scatter_add(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *src = call_tensor(call, "src");
-    int64_t *map =
-        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
     if (!map) return;
     src = matching_source(call, x, index, src);
     call_return_typed(call, reduced(call, x, src, map, REDUCE_SUM, true), x->dtype);
@@ -237,13 +221,12 @@ static void scatter_reduce(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *src = call_tensor(call, "src");
-    int64_t *map =
-        scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
+    int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
     enum reduction_kind kind = read_reduction(call);
     if (!map) return;
     src = matching_source(call, x, index, src);
-    call_return_typed(
-        call, reduced(call, x, src, map, kind, call_bool(call, "include_self")), x->dtype);
+    call_return_typed(call, reduced(call, x, src, map, kind, call_bool(call, "include_self")),
+                      x->dtype);
 }
 
 static void index_reduce(struct call *call)
@@ -264,8 +247,7 @@ static void index_reduce(struct call *call)
     if (tape_failed(tape)) return;
     for (size_t i = 0; i < source->n; i++)
         map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
-    call_return_typed(call,
-                      reduced(call, x, source, map, kind, call_bool(call, "include_self")),
+    call_return_typed(call, reduced(call, x, source, map, kind, call_bool(call, "include_self")),
                       x->dtype);
 }
 

@@ -5,10 +5,7 @@
 
 /* ---- the same elements in another shape --------------------------------------------- */
 
-static void same(struct call *call)
-{
-    call_return(call, call_tensor(call, "input"));
-}
+static void same(struct call *call) { call_return(call, call_tensor(call, "input")); }
 
 static void detach(struct call *call)
 {
@@ -45,10 +42,8 @@ static void flatten(struct call *call)
 
     if (first > last) call_fail(call, "start_dim lies behind end_dim");
     for (int d = 0; d < x->rank; d++)
-        if (d > first && d <= last)
-            shape[rank - 1] *= x->shape[d];
-        else
-            shape[rank++] = x->shape[d];
+        if (d > first && d <= last) shape[rank - 1] *= x->shape[d];
+        else shape[rank++] = x->shape[d];
     if (!x->rank) shape[rank++] = 1;
     call_return(call, node_reshape(call->tape, x, rank, shape));
 }
@@ -62,8 +57,7 @@ static void unflatten(struct call *call)
     int64_t known = 1;
 
     for (int k = 0; k < count; k++)
-        if (sizes[k] == -1)
-            unknown = k;
+        if (sizes[k] == -1) unknown = k;
         else if (__builtin_mul_overflow(known, sizes[k], &known))
             call_fail(call, "the sizes are too large");
     if (unknown >= 0) sizes[unknown] = known > 0 && x->rank ? x->shape[dim] / known : 0;
@@ -138,10 +132,8 @@ static void adjoint(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    if (x->rank == 1)
-        call_fail(call, "a matrix or a batch of matrices is needed");
-    else if (x->rank)
-        x = node_transpose(tape, x, x->rank - 2, x->rank - 1);
+    if (x->rank == 1) call_fail(call, "a matrix or a batch of matrices is needed");
+    else if (x->rank) x = node_transpose(tape, x, x->rank - 2, x->rank - 1);
     if (x->imaginary)
         x = node_complex(tape, node_real_part(tape, x),
                          node_negate(tape, node_imaginary_part(tape, x)));
@@ -160,8 +152,7 @@ static void permute(struct call *call)
         seen |= 1u << order[d];
     }
     if (count != x->rank || seen != (1u << x->rank) - 1) {
-        call_fail(call, "the dimensions given are no permutation of %d dimensions",
-                  x->rank);
+        call_fail(call, "the dimensions given are no permutation of %d dimensions", x->rank);
         return;
     }
     call_return(call, node_permute(call->tape, x, order));
@@ -178,8 +169,7 @@ static void movedim(struct call *call)
         call_fail(call, "source and destination differ in length");
     for (int d = 0; d < x->rank; d++) order[d] = -1;
     for (int k = 0; k < count; k++) {
-        int source = wrap_dim(call, from[k], x->rank),
-            place = wrap_dim(call, to[k], x->rank);
+        int source = wrap_dim(call, from[k], x->rank), place = wrap_dim(call, to[k], x->rank);
         if (moved >> source & 1 || (x->rank && order[place] >= 0))
             call_fail(call, "a dimension is moved twice");
         if (x->rank) order[place] = source;
@@ -223,8 +213,7 @@ static void broadcast_tensors(struct call *call)
 
 /* Repeat x times[d] along dimension d of its shape padded on the left to `rank`: broadcast
  * over a new dimension before each repeated one, then merge the two. */
-static struct node *repeated(struct call *call, struct node *x, int rank,
-                             const int64_t *times)
+static struct node *repeated(struct call *call, struct node *x, int rank, const int64_t *times)
 {
     struct tape *tape = call->tape;
     int64_t split[2 * TENSOR_MAX_RANK], wide[2 * TENSOR_MAX_RANK], merged[TENSOR_MAX_RANK];
@@ -258,8 +247,7 @@ static void repeat(struct call *call)
 
     if (count < x->rank && !call->op->detail)
         call_fail(call, "%d repeats for %d dimensions", count, x->rank);
-    for (int d = 0; d < rank; d++)
-        times[d] = d < rank - count ? 1 : given[d - (rank - count)];
+    for (int d = 0; d < rank; d++) times[d] = d < rank - count ? 1 : given[d - (rank - count)];
     call_return(call, repeated(call, x, rank, times));
 }
 
@@ -299,8 +287,7 @@ static void repeat_positions(struct call *call)
         return;
     }
     for (size_t i = 0; i < repeats->n; i++)
-        if (repeats->integer[i] < 0 ||
-            __builtin_add_overflow(total, repeats->integer[i], &total))
+        if (repeats->integer[i] < 0 || __builtin_add_overflow(total, repeats->integer[i], &total))
             call_fail(call, "repeats must not be negative");
     struct node *index = node_new_integer(call->tape, repeats->dtype, 1, &total);
     if (tape_failed(call->tape)) return;
@@ -365,8 +352,7 @@ static void roll(struct call *call)
         call_return(call, node_reshape(tape, y, x->rank, x->shape));
         return;
     }
-    if (named != count || !count)
-        call_fail(call, "%d shifts for %d dimensions", count, named);
+    if (named != count || !count) call_fail(call, "%d shifts for %d dimensions", count, named);
     for (int k = 0; k < count && !tape_failed(tape); k++)
         y = rolled(tape, y, wrap_dim(call, dims[k], x->rank), shifts[k]);
     call_return(call, y);
@@ -379,14 +365,12 @@ static void rot90(struct call *call)
     int64_t dims[2] = { 0, 1 };
     int64_t k = (call_int(call, "k") % 4 + 4) % 4;
 
-    if (call_ints(call, "dims", dims, 2) != 2)
-        call_fail(call, "rot90 needs two dimensions");
+    if (call_ints(call, "dims", dims, 2) != 2) call_fail(call, "rot90 needs two dimensions");
     int first = wrap_dim(call, dims[0], x->rank), second = wrap_dim(call, dims[1], x->rank);
     if (first == second) call_fail(call, "rot90 needs two different dimensions");
     if (k == 2) x = flipped(tape, x, 1u << first | 1u << second);
     if (k % 2)
-        x = node_transpose(tape, flipped(tape, x, 1u << (k == 1 ? second : first)), first,
-                           second);
+        x = node_transpose(tape, flipped(tape, x, 1u << (k == 1 ? second : first)), first, second);
     call_return(call, x);
 }
 

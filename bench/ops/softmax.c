@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/primitives/stated_gradient.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/stated_gradient.h"
 
 /* The dimension that F.softmax takes when none is given. */
 static int implicit_dim(const struct node *x)
@@ -21,7 +21,8 @@ static struct node *softmax_input(struct call *call, int *dim)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_dtype(call, "dtype");
     *dim = call_is_none(call, "dim") ? implicit_dim(x) : call_dim(call, "dim", x->rank);
-    if (dtype == DT_NONE && x->integer && x->n) call_fail(call, "softmax of integers needs a dtype");
+    if (dtype == DT_NONE && x->integer && x->n)
+        call_fail(call, "softmax of integers needs a dtype");
     return dtype == DT_NONE ? x : node_cast(tape, x, dtype);
 }
 
@@ -35,11 +36,15 @@ static void softmax(struct call *call)
 static void softmin(struct call *call)
 {
     int dim;
-    struct node *given = call_tensor(call, "input"); /* negated before the cast: an unsigned one wraps */
+    struct node *given =
+        call_tensor(call, "input"); /* negated before the cast: an unsigned one wraps */
     (void)softmax_input(call, &dim);
     struct node *negative = node_negate(call->tape, given);
     enum dtype dtype = call_dtype(call, "dtype");
-    call_return(call, node_softmax(call->tape, dtype == DT_NONE ? negative : node_cast(call->tape, negative, dtype), dim));
+    call_return(call,
+                node_softmax(call->tape,
+                             dtype == DT_NONE ? negative : node_cast(call->tape, negative, dtype),
+                             dim));
 }
 
 static void log_softmax(struct call *call)
@@ -81,7 +86,8 @@ static void log_softmax_backward_data(struct call *call)
 
 struct simplex {
     size_t lines, extent, inner;
-    const struct node *share; /* softmax of the logits: the probability of each class to be on top */
+    const struct node
+        *share; /* softmax of the logits: the probability of each class to be on top */
     bool hard;
 };
 
@@ -115,7 +121,8 @@ static bool simplex_holds(const struct bench_property *property, const struct te
     struct arena arena = { 0 };
     struct tensor dense;
     size_t n = s->lines * s->extent;
-    double slack = dtype_ulp(got->dtype, 1) * (double)(s->extent + 4), mean = 0, variance = 0, seen = 0;
+    double slack = dtype_ulp(got->dtype, 1) * (double)(s->extent + 4), mean = 0, variance = 0,
+           seen = 0;
     double *y = arena_allocate_array(&arena, n, sizeof *y);
     bool holds = false;
     if (!y || tensor_densify(&dense, &arena, got).code) {
@@ -125,7 +132,8 @@ static bool simplex_holds(const struct bench_property *property, const struct te
     dtype_to_double(y, dense.data, dense.dtype, n);
     for (size_t line = 0; line < s->lines && s->extent; line++) {
         if (!is_distribution(y, s, line, slack)) {
-            (void)snprintf(reason, reason_bytes, "line %zu along the dimension is no distribution", line);
+            (void)snprintf(reason, reason_bytes, "line %zu along the dimension is no distribution",
+                           line);
             goto done;
         }
         size_t likely = top_of(s->share->value, s, line);
@@ -136,8 +144,9 @@ static bool simplex_holds(const struct bench_property *property, const struct te
     }
     holds = fabs(seen - mean) <= 6.2 * sqrt(variance) + 12;
     if (!holds)
-        (void)snprintf(reason, reason_bytes, "the likeliest class is on top in %g lines; %g are to be expected",
-                       seen, mean);
+        (void)snprintf(reason, reason_bytes,
+                       "the likeliest class is on top in %g lines; %g are to be expected", seen,
+                       mean);
 done:
     arena_release(&arena);
     return holds;
@@ -152,7 +161,8 @@ static void gumbel_backward(struct tape *tape, struct node *node, struct node *c
     struct call *values = (struct call *)(uintptr_t)call;
     int dim = call_dim(values, "dim", x->rank);
     struct node *slope = node_softmax_gradient(tape, y, cotangent, dim);
-    gradient_pass(tape, x, node_divide(tape, slope, node_scalar(tape, call_real(values, "tau"))), NULL);
+    gradient_pass(tape, x, node_divide(tape, slope, node_scalar(tape, call_real(values, "tau"))),
+                  NULL);
 }
 
 /* A hard draw does not show the soft one behind it, which its gradient follows. */
@@ -160,8 +170,9 @@ static void hidden_backward(struct tape *tape, struct node *node, struct node *c
                             const void *parameters)
 {
     (void)node, (void)cotangent, (void)parameters;
-    tape_fail(tape, STATUS_SKIP, "the gradient of a hard gumbel_softmax follows a draw that its output "
-                               "does not show");
+    tape_fail(tape, STATUS_SKIP,
+              "the gradient of a hard gumbel_softmax follows a draw that its output "
+              "does not show");
 }
 
 /* One draw of softmax((x + gumbel) / tau), a single 1 at its top when hard. */
@@ -174,13 +185,15 @@ static struct node *gumbel_draw(struct call *call, struct node *x, const struct 
         double u = random_uniform(call, i);
         noise->value[i] = -log(-log(u > 0 ? u : 0x1p-60));
     }
-    struct node *z = node_divide(tape, node_add(tape, x, noise), node_scalar(tape, call_real(call, "tau")));
+    struct node *z =
+        node_divide(tape, node_add(tape, x, noise), node_scalar(tape, call_real(call, "tau")));
     struct node *y = node_softmax(tape, z, dim);
     if (!s->hard || tape_failed(tape)) return y;
     struct node *hard = node_new_real(tape, x->dtype, x->rank, x->shape);
     if (tape_failed(tape)) return y;
     memset(hard->value, 0, hard->n * sizeof *hard->value);
-    for (size_t line = 0; line < s->lines && s->extent; line++) hard->value[top_of(y->value, s, line)] = 1;
+    for (size_t line = 0; line < s->lines && s->extent; line++)
+        hard->value[top_of(y->value, s, line)] = 1;
     return hard;
 }
 
@@ -197,7 +210,8 @@ static void gumbel_softmax(struct call *call)
     for (int d = dim + 1; d < x->rank; d++) s->inner *= (size_t)x->shape[d];
     s->lines = s->extent ? x->n / s->extent : 0;
     *property = (struct bench_property){
-        "each line is a distribution; the likeliest class on top within 6.2 sigma (1e-9)", simplex_holds, s
+        "each line is a distribution; the likeliest class on top within 6.2 sigma (1e-9)",
+        simplex_holds, s
     };
     if (!tape_is_reference(tape)) {
         y = gumbel_draw(call, x, s, dim);

@@ -12,8 +12,7 @@
 /* ---- positions along a dimension ---------------------------------------------------- */
 
 /* Elements of x at `positions` along dim (x's shape but along dim). */
-static struct node *at_positions(struct call *call, struct node *x, int dim,
-                                 struct node *positions)
+static struct node *at_positions(struct call *call, struct node *x, int dim, struct node *positions)
 {
     int64_t *map = scatter_map(call, positions, x->rank, x->shape, dim);
     return map ? node_gather(call->tape, x, positions->rank, positions->shape, map, 0) : x;
@@ -37,8 +36,7 @@ static bool same_value(void *context, size_t i, int64_t position)
 }
 
 /* Does no line name a position twice? */
-static bool are_distinct(struct tape *tape, const struct node *positions, int dim,
-                         size_t extent)
+static bool are_distinct(struct tape *tape, const struct node *positions, int dim, size_t extent)
 {
     struct lines lines = lines_along(positions, dim);
     size_t *seen = tape_allocate(tape, extent, sizeof *seen);
@@ -54,8 +52,7 @@ static bool are_distinct(struct tape *tape, const struct node *positions, int di
 }
 
 /* Positions settled with the device's output k. */
-static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own,
-                            int dim)
+static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own, int dim)
 {
     struct tie tie = { x, own, dim };
     if (tape_failed(call->tape)) return own;
@@ -102,8 +99,7 @@ static struct node *any_order(struct call *call, struct node *x, struct node *ow
     struct tape *tape = call->tape;
     const struct tensor *got = call_device_output(call, 1);
     struct tensor dense;
-    if (!got || tensor_elements(got) != own->n ||
-        dtype_info(got->dtype)->kind != KIND_INTEGER ||
+    if (!got || tensor_elements(got) != own->n || dtype_info(got->dtype)->kind != KIND_INTEGER ||
         tensor_densify(&dense, tape->arena, got).code)
         return own;
     struct node *theirs = node_new_integer(tape, DT_I64, own->rank, own->shape);
@@ -118,8 +114,7 @@ static struct node *any_order(struct call *call, struct node *x, struct node *ow
             for (size_t k = 0; k < at.extent; k++) {
                 int64_t position = sides[side]->integer[line_start(&at, l) + k * at.step];
                 size_t element = line_start(&from, l) + (size_t)position * from.step;
-                items[(size_t)side * at.extent + k] =
-                    (struct sort_item){ sort_key(x, element), 0 };
+                items[(size_t)side * at.extent + k] = (struct sort_item){ sort_key(x, element), 0 };
             }
             sort_items(items + (size_t)side * at.extent, items + 2 * at.extent, at.extent);
         }
@@ -152,8 +147,7 @@ static void kthvalue(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1,
-            shape[TENSOR_MAX_RANK];
+    int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1, shape[TENSOR_MAX_RANK];
 
     if (k < 1 || k > extent) {
         call_fail(call, "element %lld of %lld", (long long)k, (long long)extent);
@@ -199,16 +193,14 @@ static int64_t bisect(const struct node *run, size_t start, size_t n, const int6
         size_t at = start + (sorter ? (size_t)sorter[start + middle] : middle);
         bool unordered = false;
         int order = compare_elements(run, at, value, i, &unordered);
-        if (!unordered && (right ? order > 0 : order >= 0))
-            high = middle;
-        else
-            low = middle + 1;
+        if (!unordered && (right ? order > 0 : order >= 0)) high = middle;
+        else low = middle + 1;
     }
     return (int64_t)low;
 }
 
-static void search(struct call *call, struct node *run, struct node *value,
-                   struct node *sorter, bool right)
+static void search(struct call *call, struct node *run, struct node *value, struct node *sorter,
+                   bool right)
 {
     struct tape *tape = call->tape;
     if (tape_failed(tape)) return;
@@ -217,12 +209,10 @@ static void search(struct call *call, struct node *run, struct node *value,
     bool one_run = run->rank <= 1;
     if (!one_run) {
         bool fits = run->rank == value->rank;
-        for (int d = 0; fits && d + 1 < run->rank; d++)
-            fits = run->shape[d] == value->shape[d];
+        for (int d = 0; fits && d + 1 < run->rank; d++) fits = run->shape[d] == value->shape[d];
         if (!fits)
-            call_fail(
-                call,
-                "the boundaries and the values differ in shape but for the last extent");
+            call_fail(call,
+                      "the boundaries and the values differ in shape but for the last extent");
     }
     if (sorter && (sorter->n != run->n || !sorter->integer))
         call_fail(call, "the sorter has another shape");
@@ -261,8 +251,7 @@ static void bucketize(struct call *call)
 static void isin(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "elements"),
-                *set = call_tensor(call, "test_elements");
+    struct node *x = call_tensor(call, "elements"), *set = call_tensor(call, "test_elements");
     bool invert = call_bool(call, "invert");
     if (x->integer != NULL && set->integer == NULL) x = node_to_real(tape, x);
     if (set->integer != NULL && x->integer == NULL) set = node_to_real(tape, set);
@@ -278,10 +267,8 @@ static void isin(struct call *call)
         size_t low = 0, high = set->n;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
-            if (items[middle].key < key)
-                low = middle + 1;
-            else
-                high = middle;
+            if (items[middle].key < key) low = middle + 1;
+            else high = middle;
         }
         bool nan = !x->integer && isnan(x->value[i]);
         out->integer[i] = (low < set->n && items[low].key == key && !nan) != invert;

@@ -93,8 +93,7 @@ static void unique(struct call *call)
     if (tape_failed(tape)) return;
     if (consecutive)
         for (size_t i = 0; i < s.count; i++) order[i] = i;
-    else
-        order_elements(&s, tape, order, order + s.count);
+    else order_elements(&s, tape, order, order + s.count);
     if (tape_failed(tape)) return;
     for (size_t i = 0; i < s.count; i++) {
         if (!i || !equal_slices(&s, order[i - 1], order[i])) {

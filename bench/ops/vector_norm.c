@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/matrix.h"
 #include "bench/ops/reductions.h"
+#include "bench/primitives/matrix.h"
 #include "bench/primitives/vector_norm.h"
 
 static enum dtype real_dtype(enum dtype dtype)
@@ -44,7 +44,8 @@ static struct node *singular(struct tape *tape, struct node *x, int row, int col
         tape_fail(tape, STATUS_SKIP, "singular values of an empty matrix");
         return x;
     }
-    struct node *s = node_singular_values(tape, node_reshape(tape, node_permute(tape, x, order), 3, batch));
+    struct node *s =
+        node_singular_values(tape, node_reshape(tape, node_permute(tape, x, order), 3, batch));
     shape[at] = s->shape[s->rank - 1];
     return node_reshape(tape, s, at + 1, shape);
 }
@@ -65,8 +66,8 @@ static struct node *spectral(struct tape *tape, struct node *x, int row, int col
 }
 
 /* Largest (smallest for a negative order) sum of |x| over `summed`, taken over `other`. */
-static struct node *extreme_sum(struct tape *tape, struct node *x, int summed, int other, double order,
-                                bool keepdim)
+static struct node *extreme_sum(struct tape *tape, struct node *x, int summed, int other,
+                                double order, bool keepdim)
 {
     struct node *sums = node_vector_norm(tape, x, 1, 1u << summed, true);
     struct node *y = node_extremum(tape, sums, 1u << other, true, order > 0 ? 1 : -1);
@@ -164,7 +165,8 @@ static void norms_of_list(struct call *call)
     struct node **list = call_tensors(call, "input", &count);
     double p = call_real(call, "ord");
     for (int i = 0; i < count; i++)
-        return_norm(call, node_vector_norm(call->tape, list[i], p, all_dims(list[i]), false), list[i]);
+        return_norm(call, node_vector_norm(call->tape, list[i], p, all_dims(list[i]), false),
+                    list[i]);
 }
 
 /* ---- torch.linalg ----------------------------------------------------------------------------------------- */
@@ -173,8 +175,10 @@ static void vector_norm(struct call *call)
 {
     struct node *x = norm_input(call, "input");
     uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
-    return_norm(call, node_vector_norm(call->tape, x, call_real(call, "ord"), mask,
-                                       call_bool(call, "keepdim")), x);
+    return_norm(
+        call,
+        node_vector_norm(call->tape, x, call_real(call, "ord"), mask, call_bool(call, "keepdim")),
+        x);
 }
 
 static void matrix_norm(struct call *call)
@@ -187,8 +191,10 @@ static void matrix_norm(struct call *call)
         call_fail(call, "a matrix norm takes two dimensions");
         return;
     }
-    return_norm(call, matrix_norm_of(call, x, call_value(call, "ord"), dims[0], dims[1],
-                                     call_bool(call, "keepdim")), x);
+    return_norm(call,
+                matrix_norm_of(call, x, call_value(call, "ord"), dims[0], dims[1],
+                               call_bool(call, "keepdim")),
+                x);
 }
 
 /* Without an order the 2-norm of everything; with one, of a vector or a matrix. */
@@ -209,7 +215,8 @@ static void linalg_norm(struct call *call)
     } else if (is_matrix) {
         y = matrix_norm_of(call, x, order, dims[0], dims[1], keepdim);
     } else {
-        if (!is_number(order)) call_fail(call, "a vector norm of order '%s'", call_string(call, "ord"));
+        if (!is_number(order))
+            call_fail(call, "a vector norm of order '%s'", call_string(call, "ord"));
         y = node_vector_norm(tape, x, is_number(order) ? call_real(call, "ord") : 2,
                              count ? one_dim(x, dims[0]) : all_dims(x), keepdim);
     }

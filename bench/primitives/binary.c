@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/primitives/functions.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
-#include "bench/primitives/functions.h"
-#include "bench/tape/tape.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 #include "core/vectorize.h"
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -18,8 +18,7 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
             struct node *input = node->inputs[k];
             if (!input->tracked) continue;
             struct node *flow = k ? node_scale(tape, cotangent, f->linear_sign) : cotangent;
-            tape_accumulate(tape, input,
-                             node_sum_to_shape(tape, flow, input->rank, input->shape));
+            tape_accumulate(tape, input, node_sum_to_shape(tape, flow, input->rank, input->shape));
         }
         return;
     }
@@ -31,8 +30,7 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
         if (!input->tracked) continue;
         struct node *flow = slopes[k] ? node_multiply(tape, cotangent, slopes[k])
                                       : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
-        tape_accumulate(tape, input,
-                         node_sum_to_shape(tape, flow, input->rank, input->shape));
+        tape_accumulate(tape, input, node_sum_to_shape(tape, flow, input->rank, input->shape));
     }
 }
 
@@ -60,15 +58,19 @@ static bool binary_pair(struct enclosure *enclosure, struct pair *out, struct no
 {
     char operation = operation_of(node->parameters);
     struct pair a, b;
-    if (!operation || !enclosure_pair(enclosure, &a, node->inputs[0], broadcast_offset(node, node->inputs[0], i)) ||
+    if (!operation ||
+        !enclosure_pair(enclosure, &a, node->inputs[0],
+                        broadcast_offset(node, node->inputs[0], i)) ||
         !enclosure_pair(enclosure, &b, node->inputs[1], broadcast_offset(node, node->inputs[1], i)))
         return false;
     if (operation == '-') b = (struct pair){ -b.hi, -b.lo, b.error };
-    return operation == '*' ? pair_multiply(out, a, b) : operation == '/' ? pair_divide(out, a, b) : pair_add(out, a, b);
+    return operation == '*'   ? pair_multiply(out, a, b)
+           : operation == '/' ? pair_divide(out, a, b)
+                              : pair_add(out, a, b);
 }
 
-static const struct primitive binary_primitive = { "a function of two", binary_backward, binary_enclosure,
-                                                   binary_pair };
+static const struct primitive binary_primitive = { "a function of two", binary_backward,
+                                                   binary_enclosure, binary_pair };
 
 struct binary_context {
     const struct binary_function *f;
@@ -78,29 +80,29 @@ struct binary_context {
     struct node *out;
 };
 
-#define BINARY_LOOP(EXPRESSION)                                                             \
-    do {                                                                                    \
-        if (step[0] && step[1])                                                             \
-            for (size_t i = 0; i < count; i++) {                                            \
-                double x = a[i], y = b[i];                                                  \
-                z[i] = (EXPRESSION);                                                        \
-            }                                                                               \
-        else if (step[0]) {                                                                 \
-            const double y = *b;                                                            \
-            for (size_t i = 0; i < count; i++) {                                            \
-                double x = a[i];                                                            \
-                z[i] = (EXPRESSION);                                                        \
-            }                                                                               \
-        } else                                                                              \
-            for (size_t i = 0; i < count; i++) {                                            \
-                double x = *a, y = b[step[1] ? i : 0];                                      \
-                z[i] = (EXPRESSION);                                                        \
-            }                                                                               \
+#define BINARY_LOOP(EXPRESSION)                        \
+    do {                                               \
+        if (step[0] && step[1])                        \
+            for (size_t i = 0; i < count; i++) {       \
+                double x = a[i], y = b[i];             \
+                z[i] = (EXPRESSION);                   \
+            }                                          \
+        else if (step[0]) {                            \
+            const double y = *b;                       \
+            for (size_t i = 0; i < count; i++) {       \
+                double x = a[i];                       \
+                z[i] = (EXPRESSION);                   \
+            }                                          \
+        } else                                         \
+            for (size_t i = 0; i < count; i++) {       \
+                double x = *a, y = b[step[1] ? i : 0]; \
+                z[i] = (EXPRESSION);                   \
+            }                                          \
     } while (0)
 
 /* A row by the function for arrays, what has a step of 0 repeated. */
-static void vector_row(const struct binary_function *f, double *z, const double *a, int64_t step_a, const double *b,
-                       int64_t step_b, size_t count)
+static void vector_row(const struct binary_function *f, double *z, const double *a, int64_t step_a,
+                       const double *b, int64_t step_b, size_t count)
 {
     enum { BLOCK = 256 };
     double x[BLOCK], y[BLOCK];
@@ -128,7 +130,7 @@ static void generic_row(void *context, size_t out, size_t count, const size_t *o
 }
 
 VECTORIZED static void add_row(void *context, size_t out, size_t count, const size_t *offset,
-                    const int64_t *step)
+                               const int64_t *step)
 {
     const struct binary_context *c = context;
     const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
@@ -137,7 +139,7 @@ VECTORIZED static void add_row(void *context, size_t out, size_t count, const si
 }
 
 VECTORIZED static void subtract_row(void *context, size_t out, size_t count, const size_t *offset,
-                         const int64_t *step)
+                                    const int64_t *step)
 {
     const struct binary_context *c = context;
     const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
@@ -146,7 +148,7 @@ VECTORIZED static void subtract_row(void *context, size_t out, size_t count, con
 }
 
 VECTORIZED static void multiply_row(void *context, size_t out, size_t count, const size_t *offset,
-                         const int64_t *step)
+                                    const int64_t *step)
 {
     const struct binary_context *c = context;
     const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
@@ -155,7 +157,7 @@ VECTORIZED static void multiply_row(void *context, size_t out, size_t count, con
 }
 
 VECTORIZED static void divide_row(void *context, size_t out, size_t count, const size_t *offset,
-                         const int64_t *step)
+                                  const int64_t *step)
 {
     const struct binary_context *c = context;
     const double *restrict a = c->a->value + offset[0], *restrict b = c->b->value + offset[1];
@@ -174,7 +176,8 @@ struct operand_block {
     double values[BOUND_BLOCK], errors[BOUND_BLOCK];
 };
 
-VECTORIZED static void read_block(struct operand_block *block, const struct node *x, size_t at, int64_t step, size_t count)
+VECTORIZED static void read_block(struct operand_block *block, const struct node *x, size_t at,
+                                  int64_t step, size_t count)
 {
     if (step) {
         block->value = x->value + at;
@@ -197,16 +200,17 @@ VECTORIZED static void read_block(struct operand_block *block, const struct node
 }
 
 /* The four operations inline (the formulas of functions_binary.c), others through their row. */
-#define BOUND_LOOP(EXPRESSION)                                                              \
-    for (size_t i = 0; i < count; i++) {                                                    \
-        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);                  \
-        (void)x, (void)v;                                                                   \
-        double bound = (EXPRESSION) * (1 + 0x1p-40) + c->kernel * y + c->tiny;              \
-        out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;                        \
+#define BOUND_LOOP(EXPRESSION)                                                 \
+    for (size_t i = 0; i < count; i++) {                                       \
+        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);     \
+        (void)x, (void)v;                                                      \
+        double bound = (EXPRESSION) * (1 + 0x1p-40) + c->kernel * y + c->tiny; \
+        out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;           \
     }
 
-VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count, const double *restrict a,
-                        const double *restrict ea, const double *restrict b, const double *restrict eb)
+VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count,
+                                   const double *restrict a, const double *restrict ea,
+                                   const double *restrict b, const double *restrict eb)
 {
     const double *restrict z = c->out->value + at;
     double *restrict out = c->out->error + at;
@@ -216,7 +220,8 @@ VECTORIZED static void bound_block(const struct binary_context *c, size_t at, si
     case '-': BOUND_LOOP(ex + ev + u * y) break;
     case '*': BOUND_LOOP(fabs(x) * ev + fabs(v) * ex + ex * ev + u * y + 0x1p-1074) break;
     case '/':
-        BOUND_LOOP((ev < fabs(v) ? (ex + y * (1 + 2 * u) * ev) / (fabs(v) - ev) : INFINITY) + u * y + 0x1p-1074)
+        BOUND_LOOP((ev < fabs(v) ? (ex + y * (1 + 2 * u) * ev) / (fabs(v) - ev) : INFINITY) +
+                   u * y + 0x1p-1074)
         break;
     default:
         for (size_t i = 0; i < count; i++) {
@@ -240,10 +245,7 @@ static void error_row(void *context, size_t out, size_t count, const size_t *off
 }
 
 /* A bound that is relative but for what underflow loses. */
-static bool is_relative(const struct node *x)
-{
-    return !x->error && x->absolute <= 0x1p-1040;
-}
+static bool is_relative(const struct node *x) { return !x->error && x->absolute <= 0x1p-1040; }
 
 static bool is_moderate(const struct node *x)
 {
@@ -254,7 +256,8 @@ static bool is_moderate(const struct node *x)
 
 /* Products and quotients of relative bounds have a relative bound: no array is needed. What
  * underflow loses in an operand below 2^-1040 grows by the other one, at most 2^100. */
-static bool relative_bound(struct node *node, const struct node *a, const struct node *b, char operation)
+static bool relative_bound(struct node *node, const struct node *a, const struct node *b,
+                           char operation)
 {
     if ((operation != '*' && operation != '/') || !is_relative(a) || !is_relative(b)) return false;
     if (operation == '/' && (b->absolute > 0 || b->relative > 0x1p-20)) return false;
@@ -265,7 +268,8 @@ static bool relative_bound(struct node *node, const struct node *a, const struct
     } else {
         node->absolute = 0x1p-1074;
     }
-    node->relative = (sum + (operation == '/' ? 4 * b->relative * sum : 0) + UNIT_ROUNDOFF) * (1 + 0x1p-40);
+    node->relative = (sum + (operation == '/' ? 4 * b->relative * sum : 0) + UNIT_ROUNDOFF) *
+                     (1 + 0x1p-40);
     return true;
 }
 
@@ -324,8 +328,8 @@ static double kernel_roundings(const struct tape *tape, const struct binary_func
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
 }
 
-static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f, struct node *a,
-                         struct node *b)
+static struct node *evaluate_binary(struct tape *tape, const struct binary_function *f,
+                                    struct node *a, struct node *b)
 {
     struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
     int64_t shape[TENSOR_MAX_RANK];
@@ -334,9 +338,9 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
 
     if (tape_failed(tape) || !walk_open(&walk, tape, 2, operands, &rank, shape))
         return node_scalar(tape, 0);
-    struct node *node =
-        node_new(tape, &binary_primitive, dtype_promote(operands[0]->dtype, operands[1]->dtype),
-                 rank, shape, 2, operands, f);
+    struct node *node = node_new(tape, &binary_primitive,
+                                 dtype_promote(operands[0]->dtype, operands[1]->dtype), rank, shape,
+                                 2, operands, f);
     (void)node_values(tape, operands[0]);
     (void)node_values(tape, operands[1]);
     if (tape_failed(tape)) return node;
@@ -355,7 +359,8 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     if (context.operation && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
         node->relative = tape_is_model(tape) ? context.kernel : tape->unit;
         node->absolute = tape->tiny;
-    } else if (!tape_is_model(tape) && f->vector && node_is_exact(operands[0]) && node_is_exact(operands[1])) {
+    } else if (!tape_is_model(tape) && f->vector && node_is_exact(operands[0]) &&
+               node_is_exact(operands[1])) {
         node->relative = 2 * UNIT_ROUNDOFF;
         node->absolute = 0x1p-1074;
     } else if (!tape_is_model(tape) &&
@@ -398,7 +403,8 @@ static struct node *complex_binary(struct tape *tape, char operation, struct nod
         im = node_add(tape, node_multiply(tape, ar, bi), node_multiply(tape, ai, br));
         break;
     default: { /* a * conj(b) / |b|^2 */
-        struct node *norm = node_add(tape, node_multiply(tape, br, br), node_multiply(tape, bi, bi));
+        struct node *norm =
+            node_add(tape, node_multiply(tape, br, br), node_multiply(tape, bi, bi));
         re = node_add(tape, node_multiply(tape, ar, br), node_multiply(tape, ai, bi));
         im = node_subtract(tape, node_multiply(tape, ai, br), node_multiply(tape, ar, bi));
         re = node_divide(tape, re, norm);
@@ -408,8 +414,8 @@ static struct node *complex_binary(struct tape *tape, char operation, struct nod
     return node_complex(tape, re, im);
 }
 
-static struct node *arithmetic(struct tape *tape, char operation, const char *name,
-                               struct node *a, struct node *b)
+static struct node *arithmetic(struct tape *tape, char operation, const char *name, struct node *a,
+                               struct node *b)
 {
     if (a->imaginary || b->imaginary) return complex_binary(tape, operation, a, b);
     return node_binary(tape, binary_find(name), a, b);

@@ -33,8 +33,10 @@ static struct node *times_minus_i(struct tape *tape, struct node *x)
 /* a + i b of two real nodes: f1(x) f2(y) + i f3(x) f4(y). */
 static struct node *products(struct tape *tape, struct parts p, const char *const f[4])
 {
-    struct node *re = node_multiply(tape, node_apply(tape, f[0], p.re), node_apply(tape, f[1], p.im));
-    struct node *im = node_multiply(tape, node_apply(tape, f[2], p.re), node_apply(tape, f[3], p.im));
+    struct node *re =
+        node_multiply(tape, node_apply(tape, f[0], p.re), node_apply(tape, f[1], p.im));
+    struct node *im =
+        node_multiply(tape, node_apply(tape, f[2], p.re), node_apply(tape, f[3], p.im));
     return node_complex(tape, re, im);
 }
 
@@ -55,7 +57,7 @@ struct node *node_magnitude(struct tape *tape, struct node *x)
     struct parts p = parts_of(tape, x);
     struct node *y = node_apply2(tape, "hypot", p.re, p.im);
     return node_stated_gradient(tape, y, 2, (struct node *[]){ p.re, p.im }, magnitude_backward,
-                              NULL);
+                                NULL);
 }
 
 /* Of a complex number 0 at 0; of a real one 0 or pi, flat. */
@@ -68,7 +70,8 @@ static void angle_backward(struct tape *tape, struct node *node, struct node *co
     (void)parameters;
     gradient_pass(tape, re, cotangent,
                   node_select(tape, at_zero, zero, node_negate(tape, node_divide(tape, im, norm))));
-    gradient_pass(tape, im, cotangent, node_select(tape, at_zero, zero, node_divide(tape, re, norm)));
+    gradient_pass(tape, im, cotangent,
+                  node_select(tape, at_zero, zero, node_divide(tape, re, norm)));
 }
 
 struct node *node_angle(struct tape *tape, struct node *x)
@@ -78,7 +81,7 @@ struct node *node_angle(struct tape *tape, struct node *x)
         struct parts p = parts_of(tape, x);
         struct node *y = node_apply2(tape, "atan2", p.im, p.re);
         return node_stated_gradient(tape, y, 2, (struct node *[]){ p.re, p.im }, angle_backward,
-                                  NULL);
+                                    NULL);
     }
     x = node_to_real(tape, x);
     struct node *pi = node_apply(tape, "times_pi", node_scalar(tape, 1));
@@ -113,7 +116,8 @@ static struct node *complex_sqrt(struct tape *tape, struct node *x)
 
 static struct node *complex_log(struct tape *tape, struct node *x)
 {
-    return node_complex(tape, node_apply(tape, "log", node_magnitude(tape, x)), node_angle(tape, x));
+    return node_complex(tape, node_apply(tape, "log", node_magnitude(tape, x)),
+                        node_angle(tape, x));
 }
 
 static struct node *complex_exp(struct tape *tape, struct node *x)
@@ -197,9 +201,9 @@ static struct node *complex_asin(struct tape *tape, struct node *x)
     struct node *b = complex_sqrt(tape, plus(tape, x, 1));
     struct node *product = node_multiply(tape, a, b);
     struct node *other = node_multiply(tape, node_conjugate(tape, a), b);
-    return node_complex(tape,
-                        node_apply2(tape, "atan2", node_real_part(tape, x), node_real_part(tape, product)),
-                        node_apply(tape, "asinh", node_imaginary_part(tape, other)));
+    return node_complex(
+        tape, node_apply2(tape, "atan2", node_real_part(tape, x), node_real_part(tape, product)),
+        node_apply(tape, "asinh", node_imaginary_part(tape, other)));
 }
 
 /* re acos z = 2 atan2(re a, re b),  im acos z = asinh(im(conj(b) a)). */
@@ -208,7 +212,8 @@ static struct node *complex_acos(struct tape *tape, struct node *x)
     struct node *a = complex_sqrt(tape, plus(tape, node_negate(tape, x), 1));
     struct node *b = complex_sqrt(tape, plus(tape, x, 1));
     struct node *other = node_multiply(tape, node_conjugate(tape, b), a);
-    struct node *half = node_apply2(tape, "atan2", node_real_part(tape, a), node_real_part(tape, b));
+    struct node *half =
+        node_apply2(tape, "atan2", node_real_part(tape, a), node_real_part(tape, b));
     return node_complex(tape, node_scale(tape, half, 2),
                         node_apply(tape, "asinh", node_imaginary_part(tape, other)));
 }
@@ -216,9 +221,11 @@ static struct node *complex_acos(struct tape *tape, struct node *x)
 /* re acosh z = asinh(re(conj(a) b)), im acosh z = 2 atan2(im a, re b), a, b = sqrt(z -+ 1). */
 static struct node *complex_acosh(struct tape *tape, struct node *x)
 {
-    struct node *a = complex_sqrt(tape, plus(tape, x, -1)), *b = complex_sqrt(tape, plus(tape, x, 1));
+    struct node *a = complex_sqrt(tape, plus(tape, x, -1)),
+                *b = complex_sqrt(tape, plus(tape, x, 1));
     struct node *product = node_multiply(tape, node_conjugate(tape, a), b);
-    struct node *half = node_apply2(tape, "atan2", node_imaginary_part(tape, a), node_real_part(tape, b));
+    struct node *half =
+        node_apply2(tape, "atan2", node_imaginary_part(tape, a), node_real_part(tape, b));
     return node_complex(tape, node_apply(tape, "asinh", node_real_part(tape, product)),
                         node_scale(tape, half, 2));
 }
@@ -237,8 +244,8 @@ static struct node *complex_atanh(struct tape *tape, struct node *x)
     struct node *norm = node_add(tape, node_multiply(tape, below, below), square);
     struct node *re = node_apply(tape, "log1p", node_divide(tape, node_scale(tape, p.re, 4), norm));
     struct node *width = node_multiply(tape, below, node_add(tape, one, p.re));
-    struct node *im = node_apply2(tape, "atan2", node_scale(tape, p.im, 2),
-                                  node_subtract(tape, width, square));
+    struct node *im =
+        node_apply2(tape, "atan2", node_scale(tape, p.im, 2), node_subtract(tape, width, square));
     return node_complex(tape, node_scale(tape, re, 0.25), node_scale(tape, im, 0.5));
 }
 
@@ -257,10 +264,12 @@ static struct node *complex_expm1(struct tape *tape, struct node *x)
     /* expm1(x) cos y - 2 sin^2(y / 2) + i exp(x) sin y */
     struct parts p = parts_of(tape, x);
     struct node *half = node_apply(tape, "sin", node_scale(tape, p.im, 0.5));
-    struct node *re = node_multiply(tape, node_apply(tape, "expm1", p.re), node_apply(tape, "cos", p.im));
+    struct node *re =
+        node_multiply(tape, node_apply(tape, "expm1", p.re), node_apply(tape, "cos", p.im));
     re = node_subtract(tape, re, node_scale(tape, node_multiply(tape, half, half), 2));
-    return node_complex(tape, re, node_multiply(tape, node_apply(tape, "exp", p.re),
-                                             node_apply(tape, "sin", p.im)));
+    return node_complex(
+        tape, re,
+        node_multiply(tape, node_apply(tape, "exp", p.re), node_apply(tape, "sin", p.im)));
 }
 
 static struct node *complex_log1p(struct tape *tape, struct node *x)
@@ -275,12 +284,19 @@ static struct node *complex_log1p(struct tape *tape, struct node *x)
 
 static struct node *scaled_log(struct tape *tape, struct node *x, double base)
 {
-    struct node *factor = node_apply(tape, "reciprocal", node_apply(tape, "log", node_scalar(tape, base)));
+    struct node *factor =
+        node_apply(tape, "reciprocal", node_apply(tape, "log", node_scalar(tape, base)));
     return node_multiply(tape, complex_log(tape, x), factor);
 }
 
-static struct node *complex_log2(struct tape *tape, struct node *x) { return scaled_log(tape, x, 2); }
-static struct node *complex_log10(struct tape *tape, struct node *x) { return scaled_log(tape, x, 10); }
+static struct node *complex_log2(struct tape *tape, struct node *x)
+{
+    return scaled_log(tape, x, 2);
+}
+static struct node *complex_log10(struct tape *tape, struct node *x)
+{
+    return scaled_log(tape, x, 10);
+}
 
 static struct node *complex_exp2(struct tape *tape, struct node *x)
 {
@@ -295,11 +311,15 @@ static struct node *complex_sign(struct tape *tape, struct node *x)
     return node_select(tape, at_zero, zero, node_divide(tape, x, size));
 }
 
-static struct node *complex_abs(struct tape *tape, struct node *x) { return node_magnitude(tape, x); }
+static struct node *complex_abs(struct tape *tape, struct node *x)
+{
+    return node_magnitude(tape, x);
+}
 
 static const struct {
     const char *name;
     struct node *(*function)(struct tape *tape, struct node *x);
+    /* clang-format off */
 } complex_functions[] = {
     { "abs", complex_abs },       { "acos", complex_acos },   { "acosh", complex_acosh },
     { "asin", complex_asin },     { "asinh", complex_asinh }, { "atan", complex_atan },
@@ -311,6 +331,7 @@ static const struct {
     { "sin", complex_sin },       { "sinh", complex_sinh },   { "sqrt", complex_sqrt },
     { "square", complex_square }, { "tan", complex_tan },     { "tanh", complex_tanh },
 };
+/* clang-format on */
 
 struct node *node_function(struct tape *tape, const char *name, struct node *x)
 {

@@ -32,7 +32,8 @@ static struct node *tall_product(struct tape *tape, struct node *a, struct node 
         flat[1] = 1;
         for (int d = 0; d < a->rank - 1; d++) flat[1] *= a->shape[d];
     }
-    struct node *y = node_matmul(tape, node_reshape(tape, a, 3, flat), false, node_reshape(tape, b, 3, right), false);
+    struct node *y = node_matmul(tape, node_reshape(tape, a, 3, flat), false,
+                                 node_reshape(tape, b, 3, right), false);
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank - 1] = b->shape[1];
     return node_reshape(tape, y, a->rank, shape);
@@ -48,7 +49,8 @@ static struct node *matrix_product(struct tape *tape, struct node *a, struct nod
         tape_fail(tape, STATUS_SKIP, "the batch dimensions of a matrix product do not broadcast");
         return a;
     }
-    struct node *y = node_matmul(tape, to_batch(tape, a, rank, shape), false, to_batch(tape, b, rank, shape), false);
+    struct node *y = node_matmul(tape, to_batch(tape, a, rank, shape), false,
+                                 to_batch(tape, b, rank, shape), false);
     if (tape_failed(tape)) return y;
     shape[rank] = a->shape[a->rank - 2];
     shape[rank + 1] = b->shape[b->rank - 1];
@@ -79,7 +81,8 @@ struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
     if (tape_failed(tape)) return y;
     int rank = 0;
     for (int d = 0; d < y->rank; d++)
-        if (!(vector_a && d == y->rank - 2) && !(vector_b && d == y->rank - 1)) shape[rank++] = y->shape[d];
+        if (!(vector_a && d == y->rank - 2) && !(vector_b && d == y->rank - 1))
+            shape[rank++] = y->shape[d];
     return node_cast(tape, node_reshape(tape, y, rank, shape), dtype);
 }
 
@@ -87,7 +90,8 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
 {
     if (tape_failed(tape)) return x;
     if (x->rank == 0 || w->rank < 1 || w->rank > 2) {
-        tape_fail(tape, STATUS_SKIP, "linear needs an input of at least one dimension and a weight of one or two");
+        tape_fail(tape, STATUS_SKIP,
+                  "linear needs an input of at least one dimension and a weight of one or two");
         return x;
     }
     if (w->rank == 1) {
@@ -96,8 +100,10 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
     }
     int64_t rows = 1, shape[TENSOR_MAX_RANK];
     for (int d = 0; d < x->rank - 1; d++) rows *= x->shape[d];
-    int64_t flat[3] = { 1, rows, x->shape[x->rank - 1] }, weight[3] = { 1, w->shape[0], w->shape[1] };
-    struct node *y = node_matmul(tape, node_reshape(tape, x, 3, flat), false, node_reshape(tape, w, 3, weight), true);
+    int64_t flat[3] = { 1, rows, x->shape[x->rank - 1] },
+            weight[3] = { 1, w->shape[0], w->shape[1] };
+    struct node *y = node_matmul(tape, node_reshape(tape, x, 3, flat), false,
+                                 node_reshape(tape, w, 3, weight), true);
     memcpy(shape, x->shape, sizeof shape);
     shape[x->rank - 1] = w->shape[0];
     y = node_cast(tape, node_reshape(tape, y, x->rank, shape), dtype_promote(x->dtype, w->dtype));

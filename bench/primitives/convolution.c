@@ -11,9 +11,9 @@
 
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/dot.h"
-#include "bench/tape/tape.h"
 #include "bench/primitives/matmul.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 #include "core/checked.h"
 
 struct convolution {
@@ -31,7 +31,8 @@ static int64_t pixel_of(const struct convolution_geometry *g, size_t point, size
 {
     int64_t pixel = 0, scale = 1;
     for (int d = 2; d >= 0; d--) {
-        int64_t o = (int64_t)(point % (size_t)g->y[2 + d]), k = (int64_t)(tap % (size_t)g->w[2 + d]);
+        int64_t o = (int64_t)(point % (size_t)g->y[2 + d]),
+                k = (int64_t)(tap % (size_t)g->w[2 + d]);
         point /= (size_t)g->y[2 + d];
         tap /= (size_t)g->w[2 + d];
         int64_t i = o * g->stride[d] - g->padding[d] + k * g->dilation[d];
@@ -52,11 +53,11 @@ static int64_t *pixel_map(struct tape *tape, const struct convolution *c)
 }
 
 /* columns (channels * taps, points) of one image and group. */
-static void unfold(double *columns, const double *x, const int64_t *map, const struct convolution *c)
+static void unfold(double *columns, const double *x, const int64_t *map,
+                   const struct convolution *c)
 {
     for (size_t channel = 0; channel < c->channels; channel++, x += c->pixels)
-        for (size_t k = 0; k < c->taps * c->points; k++)
-            *columns++ = map[k] < 0 ? 0 : x[map[k]];
+        for (size_t k = 0; k < c->taps * c->points; k++) *columns++ = map[k] < 0 ? 0 : x[map[k]];
 }
 
 static void fold(double *x, const double *columns, const int64_t *map, const struct convolution *c,
@@ -75,7 +76,8 @@ static void fold_bounds(double *error, const double *bounds, const int64_t *map,
                         const struct convolution *c, double *magnitude, const double *columns)
 {
 
-    for (size_t channel = 0; channel < c->channels; channel++, error += c->pixels, magnitude += c->pixels)
+    for (size_t channel = 0; channel < c->channels;
+         channel++, error += c->pixels, magnitude += c->pixels)
         for (size_t k = 0; k < c->taps * c->points; k++, bounds++, columns++) {
             if (map[k] < 0) continue;
             error[map[k]] += *bounds;
@@ -105,7 +107,8 @@ static void gemm(bool single, float *scratch, bool ta, bool tb, size_t m, size_t
     int lda = (int)(ta ? m : k), ldb = (int)(tb ? k : n);
     CBLAS_TRANSPOSE oa = ta ? CblasTrans : CblasNoTrans, ob = tb ? CblasTrans : CblasNoTrans;
     if (!single) {
-        cblas_dgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, a, lda, b, ldb, beta, z, (int)n);
+        cblas_dgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, a, lda, b, ldb, beta, z,
+                    (int)n);
         return;
     }
     float *x = scratch, *y = x + m * k, *out = y + k * n;
@@ -140,10 +143,7 @@ struct workspace {
     double *magnitude;
 };
 
-static size_t largest(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
+static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
 
 static bool workspace_open(struct workspace *w, struct tape *tape, const struct convolution *c)
 {
@@ -164,8 +164,8 @@ static bool workspace_open(struct workspace *w, struct tape *tape, const struct 
         w->magnitude = tape_allocate(tape, c->channels * c->pixels, sizeof(double));
     }
     if (tape_is_single(tape))
-        w->single = tape_allocate(tape, depth * c->points + c->filters * c->points + depth * c->filters,
-                                   sizeof(float));
+        w->single = tape_allocate(
+            tape, depth * c->points + c->filters * c->points + depth * c->filters, sizeof(float));
     return !tape_failed(tape);
 }
 
@@ -193,9 +193,8 @@ static void column_norms(struct workspace *w, const struct convolution *c, const
     size_t at = 0;
     for (size_t channel = 0; channel < c->channels; channel++)
         for (size_t k = 0; k < c->taps * c->points; k++)
-            errors[at++] = w->map[k] < 0
-                               ? 0
-                               : node_error(x, start + channel * c->pixels + (size_t)w->map[k]);
+            errors[at++] =
+                w->map[k] < 0 ? 0 : node_error(x, start + channel * c->pixels + (size_t)w->map[k]);
     line_norms(error_norm, errors, lines, length, down);
 }
 
@@ -209,20 +208,21 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
     double *scratch = NULL;
     for (size_t image = 0; image < c->images; image++)
         for (size_t group = 0; group < c->groups; group++) {
-            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            size_t xs = x_start(c, image, group), ws = w_start(c, group),
+                   ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
             gemm(single, w->single, false, false, c->filters, c->points, depth, k->value + ws,
                  w->columns, 0, out->value + ys);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, true);
-            add_norm_bounds(tape, out->error + ys, c->filters, c->points, depth, w->norm_a, w->norm_ea,
-                            w->norm_b, w->norm_eb);
+            add_norm_bounds(tape, out->error + ys, c->filters, c->points, depth, w->norm_a,
+                            w->norm_ea, w->norm_b, w->norm_eb);
             if (!recomputes) continue;
             struct factor filters = { k->value + ws, c->filters, depth, 1 };
             struct factor patches = { w->columns, c->points, 1, c->points };
-            product_recompute(tape, &scratch, out->value + ys, out->error + ys, filters, patches, depth,
-                              out->dtype, node_is_narrow(x) && node_is_narrow(k));
+            product_recompute(tape, &scratch, out->value + ys, out->error + ys, filters, patches,
+                              depth, out->dtype, node_is_narrow(x) && node_is_narrow(k));
         }
 }
 
@@ -233,7 +233,8 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
     bool certify = tape_is_reference(tape), single = tape_is_single(tape);
     for (size_t image = 0; image < c->images; image++)
         for (size_t group = 0; group < c->groups; group++) {
-            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            size_t xs = x_start(c, image, group), ws = w_start(c, group),
+                   ys = y_start(c, image, group);
             memset(w->columns, 0, depth * c->points * sizeof(double));
             gemm(single, w->single, true, false, depth, c->points, c->filters, k->value + ws,
                  y->value + ys, 0, w->columns);
@@ -242,14 +243,14 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, depth, c->filters, true);
             norms_of(w->norm_b, w->norm_eb, w->scratch_errors, y, ys, c->points, c->filters, true);
             memset(w->column_bounds, 0, depth * c->points * sizeof(double));
-            add_norm_bounds(tape, w->column_bounds, depth, c->points, c->filters, w->norm_a, w->norm_ea,
-                            w->norm_b, w->norm_eb);
+            add_norm_bounds(tape, w->column_bounds, depth, c->points, c->filters, w->norm_a,
+                            w->norm_ea, w->norm_b, w->norm_eb);
             memset(w->magnitude, 0, c->channels * c->pixels * sizeof(double));
-            fold_bounds(out->error + xs, w->column_bounds, w->map, c, w->magnitude,
-                        w->columns);
+            fold_bounds(out->error + xs, w->column_bounds, w->map, c, w->magnitude, w->columns);
             double fold_error = (double)c->taps * tape->unit * (1 + 0x1p-20);
             for (size_t i = 0; i < c->channels * c->pixels; i++)
-                out->error[xs + i] = (out->error[xs + i] + fold_error * w->magnitude[i]) * (1 + 0x1p-40);
+                out->error[xs + i] = (out->error[xs + i] + fold_error * w->magnitude[i]) *
+                                     (1 + 0x1p-40);
         }
 }
 
@@ -260,7 +261,8 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
     bool certify = tape_is_reference(tape), single = tape_is_single(tape);
     for (size_t image = 0; image < c->images; image++)
         for (size_t group = 0; group < c->groups; group++) {
-            size_t xs = x_start(c, image, group), ws = w_start(c, group), ys = y_start(c, image, group);
+            size_t xs = x_start(c, image, group), ws = w_start(c, group),
+                   ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
             gemm(single, w->single, false, true, c->filters, depth, c->points, y->value + ys,
                  w->columns, image ? 1 : 0, out->value + ws);
@@ -268,8 +270,8 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
             /* Accumulated over the images: k counts the terms of all of them. */
-            add_norm_bounds(tape, out->error + ws, c->filters, depth, c->points * c->images, w->norm_a,
-                            w->norm_ea, w->norm_b, w->norm_eb);
+            add_norm_bounds(tape, out->error + ws, c->filters, depth, c->points * c->images,
+                            w->norm_a, w->norm_ea, w->norm_b, w->norm_eb);
         }
 }
 
@@ -308,13 +310,14 @@ static void each_term(const struct convolution *c, size_t i, term_visitor *visit
     size_t depth = c->channels * c->taps;
     if (c->role == CONVOLVE) {
         size_t point = i % c->points, filter = i / c->points % c->filters;
-        size_t group = i / c->points / c->filters % c->groups, image = i / c->points / c->filters / c->groups;
+        size_t group = i / c->points / c->filters % c->groups,
+               image = i / c->points / c->filters / c->groups;
         for (size_t channel = 0; channel < c->channels; channel++)
             for (size_t tap = 0; tap < c->taps; tap++) {
                 int64_t pixel = pixel_of(&c->g, point, tap);
                 if (pixel >= 0)
                     visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
-                              w_start(c, group) + filter * depth + channel * c->taps + tap);
+                          w_start(c, group) + filter * depth + channel * c->taps + tap);
             }
     } else if (c->role == CONVOLVE_INPUT_ADJOINT) {
         size_t pixel = i % c->pixels, channel = i / c->pixels % c->channels;
@@ -325,7 +328,7 @@ static void each_term(const struct convolution *c, size_t i, term_visitor *visit
                 if (pixel_of(&c->g, point, tap) != (int64_t)pixel) continue;
                 for (size_t filter = 0; filter < c->filters; filter++)
                     visit(context, y_start(c, image, group) + filter * c->points + point,
-                              w_start(c, group) + filter * depth + channel * c->taps + tap);
+                          w_start(c, group) + filter * depth + channel * c->taps + tap);
             }
     } else {
         size_t tap = i % c->taps, channel = i / c->taps % c->channels;
@@ -335,7 +338,7 @@ static void each_term(const struct convolution *c, size_t i, term_visitor *visit
                 int64_t pixel = pixel_of(&c->g, point, tap);
                 if (pixel >= 0)
                     visit(context, x_start(c, image, group) + channel * c->pixels + (size_t)pixel,
-                              y_start(c, image, group) + filter * c->points + point);
+                          y_start(c, image, group) + filter * c->points + point);
             }
     }
 }
@@ -360,7 +363,8 @@ static void enclosure_term(void *context, size_t i, size_t j)
     arb_clear(b);
 }
 
-static void convolution_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void convolution_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                  size_t i)
 {
     struct pulled_sum sum = { enclosure, node, ball };
     arb_zero(ball);
@@ -378,7 +382,8 @@ static void add_term(void *context, size_t i, size_t j)
     running_add_product(&r->sum, r->a[i], r->b[j]);
 }
 
-static bool convolution_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool convolution_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                             size_t i)
 {
     const struct convolution *c = node->parameters;
     const struct node *a = node->inputs[0], *b = node->inputs[1];
@@ -386,12 +391,13 @@ static bool convolution_pair(struct enclosure *enclosure, struct pair *out, stru
     struct running_product r = { .a = a->value, .b = b->value };
     each_term(c, i, add_term, &r);
     /* An input adjoint looks at every point and tap for the terms it has. */
-    enclosure->work += (r.sum.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
+    enclosure->work +=
+        (r.sum.terms + (c->role == CONVOLVE_INPUT_ADJOINT ? c->points * c->taps : 0)) / 64;
     return running_pair(out, &r.sum, true);
 }
 
-static const struct primitive convolution_primitive = { "a convolution", convolution_backward, convolution_enclosure,
-                                                        convolution_pair };
+static const struct primitive convolution_primitive = { "a convolution", convolution_backward,
+                                                        convolution_enclosure, convolution_pair };
 
 static bool shape_is(const struct node *node, const int64_t *shape)
 {
@@ -404,7 +410,8 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
     const int64_t *shapes[3][3] = { /* a, b, result by role */
                                     { geometry->x, geometry->w, geometry->y },
                                     { geometry->y, geometry->w, geometry->x },
-                                    { geometry->x, geometry->y, geometry->w } };
+                                    { geometry->x, geometry->y, geometry->w }
+    };
     struct convolution *c = tape_allocate(tape, 1, sizeof *c);
     struct workspace workspace;
 
@@ -414,8 +421,10 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
                                      { node_real_part(tape, b), node_imaginary_part(tape, b) } };
         struct node *y[2][2];
         for (int i = 0; i < 2; i++)
-            for (int k = 0; k < 2; k++) y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
-        return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]), node_add(tape, y[0][1], y[1][0]));
+            for (int k = 0; k < 2; k++)
+                y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
+        return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]),
+                            node_add(tape, y[0][1], y[1][0]));
     }
     a = node_to_real(tape, a);
     b = node_to_real(tape, b);
@@ -430,7 +439,8 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
     c->groups = (size_t)geometry->groups;
     c->channels = (size_t)(geometry->x[1] / geometry->groups);
     c->filters = (size_t)(geometry->y[1] / geometry->groups);
-    if (!shape_elements(&c->taps, 3, geometry->w + 2) || !shape_elements(&c->points, 3, geometry->y + 2) ||
+    if (!shape_elements(&c->taps, 3, geometry->w + 2) ||
+        !shape_elements(&c->points, 3, geometry->y + 2) ||
         !shape_elements(&c->pixels, 3, geometry->x + 2)) {
         tape_fail(tape, STATUS_SKIP, "a result shape is negative or too large");
         return a;
@@ -453,6 +463,8 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
     }
     arena_rewind(tape->arena, before_workspace);
     for (size_t i = 0; node->error && i < node->n; i++)
-        node->error[i] = !isfinite(node->value[i]) ? 0 : node->error[i] >= 0 ? node->error[i] : INFINITY;
+        node->error[i] = !isfinite(node->value[i]) ? 0
+                         : node->error[i] >= 0     ? node->error[i]
+                                                   : INFINITY;
     return node;
 }

@@ -166,7 +166,8 @@ static void likelihood_ball(arb_t likelihood, arb_srcptr alpha, const struct sam
 
 /* exp(x) - posterior for all classes of one step. */
 static void residual_balls(struct node *out, struct known *known, const struct sample *s, int64_t t,
-                           arb_srcptr alpha, arb_srcptr beta, const arb_t likelihood, arb_ptr classes)
+                           arb_srcptr alpha, arb_srcptr beta, const arb_t likelihood,
+                           arb_ptr classes)
 {
     const struct ctc_samples *all = s->all;
     arb_t term;
@@ -260,7 +261,8 @@ static double modelled_error(const struct tape *tape, const struct sample *s, do
     return tape->unit * steps * (12 + 3 * fabs(value));
 }
 
-static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_enclosure, NULL };
+static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_enclosure,
+                                                     NULL };
 
 /* Residuals of one sample, by balls or, native, by logarithms. */
 static void sample_residuals(struct tape *tape, struct node *out, struct known *known,
@@ -298,7 +300,8 @@ static void ctc_backward(struct tape *tape, struct node *node, struct node *cota
     struct node *x = node->inputs[0];
     const struct ctc_samples *all = (const struct ctc_samples *)node->inputs[1]->parameters;
     struct known *known = known_new(tape, x->n);
-    struct node *out = node_new(tape, &residual_primitive, x->dtype, x->rank, x->shape, 0, NULL, known);
+    struct node *out =
+        node_new(tape, &residual_primitive, x->dtype, x->rank, x->shape, 0, NULL, known);
     bool certify = node_need_errors(tape, out);
     if (tape_failed(tape)) return;
     memset(out->value, 0, x->n * sizeof *out->value);

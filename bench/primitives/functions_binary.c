@@ -6,17 +6,19 @@
 #include <arb_hypgeom.h>
 #include <sleef.h>
 
-#include "bench/primitives/functions.h"
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/functions.h"
 
-#define U UNIT_ROUNDOFF
+#define U    UNIT_ROUNDOFF
 #define TINY 0x1p-1074
 
+/* clang-format off */
 static double value_add(double a, double b) { return a + b; }
 static double value_subtract(double a, double b) { return a - b; }
 static double value_multiply(double a, double b) { return a * b; }
 static double value_divide(double a, double b) { return a / b; }
+/* clang-format on */
 static double value_pow(double a, double b)
 {
     if (b == 2) return a * a;
@@ -106,7 +108,8 @@ static double regularised(ball_function2 *ball, double s, double x, bool upper)
 {
     if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, upper);
     double tail = s * (log(x) - log(s)) + s - x;
-    if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x)) return (x > s) == upper ? 0 : 1;
+    if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x))
+        return (x > s) == upper ? 0 : 1;
     return from_balls(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
 }
 static double value_igamma(double s, double x) { return regularised(ball_igamma, s, x, false); }
@@ -116,7 +119,8 @@ static double value_igammac(double s, double x) { return regularised(ball_igamma
  * term is below 1e-21 of the value. All terms but one of the series are positive: 20 roundings. */
 static double trigamma_series(double x)
 {
-    static const double b[] = { 1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6 };
+    static const double b[] = { 1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                5.0 / 66, -691.0 / 2730, 7.0 / 6 };
     double sum = 0, series = 0;
     for (; x < 20; x += 1) sum += 1 / (x * x);
     double y = 1 / (x * x);
@@ -376,8 +380,8 @@ static void ball_copysign(arb_t y, const arb_t a, const arb_t b, slong p)
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-#define PARTIALS(NAME)                                                                      \
-    static void NAME(struct tape *tape, struct node *a, struct node *b, struct node *y,        \
+#define PARTIALS(NAME)                                                                  \
+    static void NAME(struct tape *tape, struct node *a, struct node *b, struct node *y, \
                      struct node **da, struct node **db)
 
 /* A partial derivative of constant value, of y's shape. */
@@ -407,7 +411,8 @@ static struct node *one_less(struct tape *tape, struct node *b)
     struct node *less = node_offset(tape, node_detach(tape, b), -1);
     const double *value = node_values(tape, b);
     bool exact = node_is_exact(b) && !tape_failed(tape);
-    for (size_t i = 0; exact && i < b->n; i++) exact = less->value[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
+    for (size_t i = 0; exact && i < b->n; i++)
+        exact = less->value[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
     return exact ? node_detach(tape, less) : less;
 }
 
@@ -417,14 +422,15 @@ PARTIALS(d_pow)
     struct node *zero = node_scalar(tape, 0);
     if (da) {
         struct node *power = node_apply2(tape, "pow", a, one_less(tape, b));
-        *da = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero, node_multiply(tape, b, power));
+        *da = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero,
+                          node_multiply(tape, b, power));
     }
     if (db) {
-        struct node *vanishes =
-            node_compare(tape, COMPARE_GT,
-                         node_multiply(tape, node_to_real(tape, node_compare(tape, COMPARE_EQ, a, zero)),
-                                       node_to_real(tape, node_compare(tape, COMPARE_GE, b, zero))),
-                         zero);
+        struct node *vanishes = node_compare(
+            tape, COMPARE_GT,
+            node_multiply(tape, node_to_real(tape, node_compare(tape, COMPARE_EQ, a, zero)),
+                          node_to_real(tape, node_compare(tape, COMPARE_GE, b, zero))),
+            zero);
         *db = node_select(tape, vanishes, zero, node_multiply(tape, y, node_apply(tape, "log", a)));
     }
 }
@@ -494,7 +500,8 @@ PARTIALS(d_xlogy)
     (void)y;
     if (da) {
         struct node *log = node_apply(tape, "log", b);
-        struct node *at_zero = node_select(tape, node_compare(tape, COMPARE_LE, b, zero), zero, log);
+        struct node *at_zero =
+            node_select(tape, node_compare(tape, COMPARE_LE, b, zero), zero, log);
         *da = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), at_zero, log);
     }
     if (db) *db = node_divide(tape, a, b);
@@ -503,7 +510,8 @@ PARTIALS(d_xlogy)
 /* d/dx P(s, x) = exp((s - 1) log x - x - lgamma(s)); PyTorch has none with respect to s. */
 static struct node *gamma_density(struct tape *tape, struct node *s, struct node *x)
 {
-    struct node *exponent = node_multiply(tape, node_offset(tape, s, -1), node_apply(tape, "log", x));
+    struct node *exponent =
+        node_multiply(tape, node_offset(tape, s, -1), node_apply(tape, "log", x));
     exponent = node_subtract(tape, node_subtract(tape, exponent, x), node_apply(tape, "lgamma", s));
     return node_apply(tape, "exp", exponent);
 }

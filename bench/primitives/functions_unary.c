@@ -11,15 +11,16 @@
 #include <arb_hypgeom.h>
 #include <sleef.h>
 
-#include "bench/primitives/functions.h"
-#include "bench/primitives/slopes.h"
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/functions.h"
+#include "bench/primitives/slopes.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
 
 static double value_abs(double x) { return fabs(x); }
 static double value_sign(double x) { return (x > 0) - (x < 0); } /* 0 for NaN, as PyTorch's */
+/* clang-format off */
 static double value_floor(double x) { return floor(x); }
 static double value_ceil(double x) { return ceil(x); }
 static double value_round(double x) { return rint(x); }
@@ -30,6 +31,7 @@ static double value_reciprocal(double x) { return 1 / x; }
 static double value_square(double x) { return x * x; }
 static double value_frac(double x) { return x - trunc(x); }
 static double value_cospi(double x) { return isinf(x) ? NAN : Sleef_cospi_u05(remainder(x, 2)); }
+/* clang-format on */
 
 /* The constants rounded to double are off by less than u relative, the product by another u. */
 static double value_times_pi(double x) { return x * M_PI; }
@@ -136,7 +138,9 @@ static double value_gelu(double x)
 static double value_erfinv(double x)
 {
     if (x == 0) return x;
-    return fabs(x) < 1 ? from_balls(arb_hypgeom_erfinv, x) : fabs(x) == 1 ? copysign(INFINITY, x) : NAN;
+    return fabs(x) < 1    ? from_balls(arb_hypgeom_erfinv, x)
+           : fabs(x) == 1 ? copysign(INFINITY, x)
+                          : NAN;
 }
 
 /* SLEEF's function keeps its bound for positive arguments only. */
@@ -149,8 +153,9 @@ double value_lgamma(double x)
 /* x > 0: shifted up to 10, then the asymptotic series with 8 terms, whose rest is below 1e-17 there.
  * The shift sums at most 10 reciprocals that add up to no more than |y| + 2.4; for |y| >= 0.05 their
  * roundings (11 u each, the logarithm's 5 u) are less than 256 ulp. */
-const double digamma_coefficients[DIGAMMA_TERMS] = { -1.0 / 12,  1.0 / 120,       -1.0 / 252, 1.0 / 240,
-                                                     -1.0 / 132, 691.0 / 32760, -1.0 / 12,  3617.0 / 8160 };
+const double digamma_coefficients[DIGAMMA_TERMS] = { -1.0 / 12, 1.0 / 120,    -1.0 / 252,
+                                                     1.0 / 240, -1.0 / 132,   691.0 / 32760,
+                                                     -1.0 / 12, 3617.0 / 8160 };
 
 static double digamma_series(double x)
 {
@@ -187,10 +192,7 @@ static double value_sinc(double x)
     return fabs(x) < 0x1p-27 ? 1 : isinf(x) ? 0 : value_sinpi(x) / (M_PI * x);
 }
 
-static double value_normal_pdf(double x)
-{
-    return 0x1.9884533d43651p-2 * scalar_exp(-0.5 * x * x);
-}
+static double value_normal_pdf(double x) { return 0x1.9884533d43651p-2 * scalar_exp(-0.5 * x * x); }
 
 /* ---- slopes: upper bounds of |f'| on [x - e, x + e] -------------------------------------- */
 
@@ -198,6 +200,7 @@ static double value_normal_pdf(double x)
 
 static double nearest_zero(double x, double e) { return fmax(fabs(x) - e, 0); }
 
+/* clang-format off */
 static double slope_one(double x, double e) { (void)x, (void)e; return 1; }
 static double slope_exp(double x, double e) { return exp(x + e) * SLACK; }
 static double slope_exp2(double x, double e) { return exp2(x + e) * SLACK; }
@@ -206,6 +209,7 @@ static double slope_log2(double x, double e) { return 1.4426950408889636 * slope
 static double slope_log10(double x, double e) { return 0.4342944819032519 * slope_log(x, e); }
 static double slope_log1p(double x, double e) { return slope_log(1 + x, e + 0x1p-52); }
 static double slope_sqrt(double x, double e) { return x > e ? SLACK * 0.5 / sqrt(x - e) : INFINITY; }
+/* clang-format on */
 static double slope_rsqrt(double x, double e)
 {
     return x > e && x < 0x1p600 ? SLACK * 0.5 / ((x - e) * sqrt(x - e)) : INFINITY;
@@ -243,12 +247,16 @@ static double slope_tanh(double x, double e)
     double c = cosh(nearest_zero(x, e));
     return SLACK / (c * c);
 }
-static double slope_sigmoid(double x, double e) { return fmin(0.25, exp(-nearest_zero(x, e))) * SLACK; }
+static double slope_sigmoid(double x, double e)
+{
+    return fmin(0.25, exp(-nearest_zero(x, e))) * SLACK;
+}
 static double slope_erf(double x, double e)
 {
     double t = nearest_zero(x, e);
     return 1.1283791670955126 * exp(-t * t) * SLACK;
 }
+/* clang-format off */
 static double slope_smooth_relu(double x, double e) { (void)x, (void)e; return 1.2; }
 static double slope_softplus(double x, double e) { return value_sigmoid(x + e) * SLACK; }
 static double slope_logsigmoid(double x, double e) { return value_sigmoid(e - x) * SLACK; }
@@ -257,6 +265,7 @@ static double slope_times_pi(double x, double e) { (void)x, (void)e; return 3.14
 static double slope_deg2rad(double x, double e) { (void)x, (void)e; return 0.017453292519943299; }
 static double slope_rad2deg(double x, double e) { (void)x, (void)e; return 57.295779513082330; }
 static double slope_sinc(double x, double e) { (void)x, (void)e; return 1.5; }
+/* clang-format on */
 /* Piecewise constant: 0 when no step lies within reach, unknown otherwise. The distances to the
  * steps are exact differences of neighbouring doubles. */
 static double slope_step_integers(double x, double e)
@@ -267,13 +276,24 @@ static double slope_step_halves(double x, double e)
 {
     return fabs(x) < 0x1p51 && fabs(x - (floor(x) + 0.5)) > e ? 0 : INFINITY;
 }
-static double slope_frac(double x, double e) { return slope_step_integers(x, e) == 0 ? 1 : INFINITY; }
+static double slope_frac(double x, double e)
+{
+    return slope_step_integers(x, e) == 0 ? 1 : INFINITY;
+}
 static double slope_step_zero(double x, double e) { return fabs(x) > e ? 0 : INFINITY; }
 
 /* ---- balls -------------------------------------------------------------------------------- */
 
-static void ball_sign(arb_t y, const arb_t x, slong p) { (void)p; arb_sgn(y, x); }
-static void ball_abs(arb_t y, const arb_t x, slong p) { (void)p; arb_abs(y, x); }
+static void ball_sign(arb_t y, const arb_t x, slong p)
+{
+    (void)p;
+    arb_sgn(y, x);
+}
+static void ball_abs(arb_t y, const arb_t x, slong p)
+{
+    (void)p;
+    arb_abs(y, x);
+}
 static void ball_square(arb_t y, const arb_t x, slong p) { arb_mul(y, x, x, p); }
 static void ball_exp2(arb_t y, const arb_t x, slong p)
 {
@@ -464,8 +484,7 @@ static void ball_lgamma(arb_t y, const arb_t x, slong p)
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-#define DERIVATIVE(NAME)                                                                    \
-    static struct node *NAME(struct tape *g, struct node *x, struct node *y)
+#define DERIVATIVE(NAME) static struct node *NAME(struct tape *g, struct node *x, struct node *y)
 
 static struct node *one_minus(struct tape *g, struct node *x)
 {
@@ -477,29 +496,83 @@ static struct node *power(struct tape *g, struct node *x, double exponent)
     return node_apply2(g, "pow", x, node_scalar(g, exponent));
 }
 
-DERIVATIVE(d_abs) { (void)y; return node_apply(g, "sign", x); }
-DERIVATIVE(d_exp) { (void)x, (void)g; return y; }
-DERIVATIVE(d_exp2) { (void)x; return node_multiply(g, y, node_apply(g, "log", node_scalar(g, 2))); }
-DERIVATIVE(d_expm1) { (void)y; return node_apply(g, "exp", x); }
-DERIVATIVE(d_log) { (void)y; return node_apply(g, "reciprocal", x); }
+DERIVATIVE(d_abs)
+{
+    (void)y;
+    return node_apply(g, "sign", x);
+}
+DERIVATIVE(d_exp)
+{
+    (void)x, (void)g;
+    return y;
+}
+DERIVATIVE(d_exp2)
+{
+    (void)x;
+    return node_multiply(g, y, node_apply(g, "log", node_scalar(g, 2)));
+}
+DERIVATIVE(d_expm1)
+{
+    (void)y;
+    return node_apply(g, "exp", x);
+}
+DERIVATIVE(d_log)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", x);
+}
 DERIVATIVE(d_logarithm2)
 {
     (void)y;
-    return node_apply(g, "reciprocal", node_multiply(g, x, node_apply(g, "log", node_scalar(g, 2))));
+    return node_apply(g, "reciprocal",
+                      node_multiply(g, x, node_apply(g, "log", node_scalar(g, 2))));
 }
 DERIVATIVE(d_logarithm10)
 {
     (void)y;
-    return node_apply(g, "reciprocal", node_multiply(g, x, node_apply(g, "log", node_scalar(g, 10))));
+    return node_apply(g, "reciprocal",
+                      node_multiply(g, x, node_apply(g, "log", node_scalar(g, 10))));
 }
-DERIVATIVE(d_log1p) { (void)y; return node_apply(g, "reciprocal", node_offset(g, x, 1)); }
-DERIVATIVE(d_sqrt) { (void)x; return node_divide(g, node_scalar(g, 0.5), y); }
-DERIVATIVE(d_rsqrt) { (void)x; return node_scale(g, power(g, y, 3), -0.5); }
-DERIVATIVE(d_reciprocal) { (void)x; return node_negate(g, node_multiply(g, y, y)); }
-DERIVATIVE(d_square) { (void)y; return node_scale(g, x, 2); }
-DERIVATIVE(d_sin) { (void)y; return node_apply(g, "cos", x); }
-DERIVATIVE(d_cos) { (void)y; return node_negate(g, node_apply(g, "sin", x)); }
-DERIVATIVE(d_tan) { (void)x; return node_offset(g, node_multiply(g, y, y), 1); }
+DERIVATIVE(d_log1p)
+{
+    (void)y;
+    return node_apply(g, "reciprocal", node_offset(g, x, 1));
+}
+DERIVATIVE(d_sqrt)
+{
+    (void)x;
+    return node_divide(g, node_scalar(g, 0.5), y);
+}
+DERIVATIVE(d_rsqrt)
+{
+    (void)x;
+    return node_scale(g, power(g, y, 3), -0.5);
+}
+DERIVATIVE(d_reciprocal)
+{
+    (void)x;
+    return node_negate(g, node_multiply(g, y, y));
+}
+DERIVATIVE(d_square)
+{
+    (void)y;
+    return node_scale(g, x, 2);
+}
+DERIVATIVE(d_sin)
+{
+    (void)y;
+    return node_apply(g, "cos", x);
+}
+DERIVATIVE(d_cos)
+{
+    (void)y;
+    return node_negate(g, node_apply(g, "sin", x));
+}
+DERIVATIVE(d_tan)
+{
+    (void)x;
+    return node_offset(g, node_multiply(g, y, y), 1);
+}
 DERIVATIVE(d_asin)
 {
     (void)y;
@@ -511,8 +584,16 @@ DERIVATIVE(d_atan)
     (void)y;
     return node_apply(g, "reciprocal", node_offset(g, node_multiply(g, x, x), 1));
 }
-DERIVATIVE(d_sinh) { (void)y; return node_apply(g, "cosh", x); }
-DERIVATIVE(d_cosh) { (void)y; return node_apply(g, "sinh", x); }
+DERIVATIVE(d_sinh)
+{
+    (void)y;
+    return node_apply(g, "cosh", x);
+}
+DERIVATIVE(d_cosh)
+{
+    (void)y;
+    return node_apply(g, "sinh", x);
+}
 DERIVATIVE(d_tanh)
 {
     (void)x;
@@ -542,10 +623,26 @@ DERIVATIVE(d_erf)
     return node_multiply(g, node_scale(g, root2, 2), pdf);
 }
 DERIVATIVE(d_erfc) { return node_negate(g, d_erf(g, x, y)); }
-DERIVATIVE(d_sigmoid) { (void)y; return node_activation_slope(g, SLOPE_SIGMOID, x); }
-DERIVATIVE(d_silu) { (void)y; return node_activation_slope(g, SLOPE_SILU, x); }
-DERIVATIVE(d_softplus) { (void)y; return node_apply(g, "sigmoid", x); }
-DERIVATIVE(d_logsigmoid) { (void)y; return node_apply(g, "sigmoid", node_negate(g, x)); }
+DERIVATIVE(d_sigmoid)
+{
+    (void)y;
+    return node_activation_slope(g, SLOPE_SIGMOID, x);
+}
+DERIVATIVE(d_silu)
+{
+    (void)y;
+    return node_activation_slope(g, SLOPE_SILU, x);
+}
+DERIVATIVE(d_softplus)
+{
+    (void)y;
+    return node_apply(g, "sigmoid", x);
+}
+DERIVATIVE(d_logsigmoid)
+{
+    (void)y;
+    return node_apply(g, "sigmoid", node_negate(g, x));
+}
 DERIVATIVE(d_mish)
 {
     (void)y;
@@ -554,12 +651,36 @@ DERIVATIVE(d_mish)
     slope = node_multiply(g, slope, node_multiply(g, x, node_apply(g, "sigmoid", x)));
     return node_add(g, t, slope);
 }
-DERIVATIVE(d_gelu) { (void)y; return node_activation_slope(g, SLOPE_GELU, x); }
-DERIVATIVE(d_one) { (void)x; return node_constant(g, DT_NONE, 1, y->rank, y->shape); }
-DERIVATIVE(d_times_pi) { (void)x, (void)y; return node_apply(g, "times_pi", node_scalar(g, 1)); }
-DERIVATIVE(d_deg2rad) { (void)x, (void)y; return node_apply(g, "deg2rad", node_scalar(g, 1)); }
-DERIVATIVE(d_rad2deg) { (void)x, (void)y; return node_apply(g, "rad2deg", node_scalar(g, 1)); }
-DERIVATIVE(d_sinpi) { (void)y; return node_apply(g, "times_pi", node_apply(g, "cospi", x)); }
+DERIVATIVE(d_gelu)
+{
+    (void)y;
+    return node_activation_slope(g, SLOPE_GELU, x);
+}
+DERIVATIVE(d_one)
+{
+    (void)x;
+    return node_constant(g, DT_NONE, 1, y->rank, y->shape);
+}
+DERIVATIVE(d_times_pi)
+{
+    (void)x, (void)y;
+    return node_apply(g, "times_pi", node_scalar(g, 1));
+}
+DERIVATIVE(d_deg2rad)
+{
+    (void)x, (void)y;
+    return node_apply(g, "deg2rad", node_scalar(g, 1));
+}
+DERIVATIVE(d_rad2deg)
+{
+    (void)x, (void)y;
+    return node_apply(g, "rad2deg", node_scalar(g, 1));
+}
+DERIVATIVE(d_sinpi)
+{
+    (void)y;
+    return node_apply(g, "times_pi", node_apply(g, "cospi", x));
+}
 DERIVATIVE(d_cospi)
 {
     (void)y;
@@ -580,8 +701,16 @@ DERIVATIVE(d_erfinv)
     return node_multiply(g, root, node_apply(g, "exp", node_multiply(g, y, y)));
 }
 /* The derivative of digamma is polygamma(1, x). */
-DERIVATIVE(d_digamma) { (void)y; return node_apply2(g, "polygamma", node_scalar(g, 1), x); }
-DERIVATIVE(d_i0) { (void)y; return node_apply(g, "i1", x); }
+DERIVATIVE(d_digamma)
+{
+    (void)y;
+    return node_apply2(g, "polygamma", node_scalar(g, 1), x);
+}
+DERIVATIVE(d_i0)
+{
+    (void)y;
+    return node_apply(g, "i1", x);
+}
 /* I0 - I1 / x, which tends to 1/2 at 0. */
 DERIVATIVE(d_i1)
 {
@@ -589,7 +718,11 @@ DERIVATIVE(d_i1)
     struct node *slope = node_subtract(g, node_apply(g, "i0", x), node_divide(g, y, x));
     return node_select(g, node_compare(g, COMPARE_EQ, x, node_scalar(g, 0)), half, slope);
 }
-DERIVATIVE(d_lgamma) { (void)y; return node_apply(g, "digamma", x); }
+DERIVATIVE(d_lgamma)
+{
+    (void)y;
+    return node_apply(g, "digamma", x);
+}
 DERIVATIVE(d_normal_pdf) { return node_negate(g, node_multiply(g, x, y)); }
 
 /* ---- the table ------------------------------------------------------------------------------ */

@@ -23,14 +23,13 @@ static int64_t mapped_element(const int64_t *map, size_t row, size_t i)
 }
 
 /* Is every entry of the map a row of `n` elements, or negative? */
-static bool map_fits(struct tape *tape, const int64_t *map, size_t entries, size_t row,
-                     size_t n)
+static bool map_fits(struct tape *tape, const int64_t *map, size_t entries, size_t row, size_t n)
 {
     int64_t rows = (int64_t)(n / row);
     for (size_t i = 0; i < entries; i++) {
         if (map[i] < rows) continue;
         tape_fail(tape, STATUS_SKIP, "index %lld is out of range for %lld entries",
-                   (long long)map[i], (long long)rows);
+                  (long long)map[i], (long long)rows);
         return false;
     }
     return true;
@@ -42,19 +41,17 @@ static void gather_backward(struct tape *tape, struct node *node, struct node *c
 {
     const struct gather *gather = node->parameters;
     struct node *x = node->inputs[0];
-    tape_accumulate(tape, x,
-                     node_scatter_add_rows(tape, cotangent, x->rank, x->shape, gather->row,
-                                           gather->map));
+    tape_accumulate(
+        tape, x,
+        node_scatter_add_rows(tape, cotangent, x->rank, x->shape, gather->row, gather->map));
 }
 
 static void gather_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct gather *gather = node->parameters;
     int64_t at = mapped_element(gather->map, gather->row, i);
-    if (at < 0)
-        arb_set_d(ball, gather->fill);
-    else
-        enclosure_element(enclosure, ball, node->inputs[0], (size_t)at);
+    if (at < 0) arb_set_d(ball, gather->fill);
+    else enclosure_element(enclosure, ball, node->inputs[0], (size_t)at);
 }
 
 static bool gather_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
@@ -66,10 +63,11 @@ static bool gather_pair(struct enclosure *enclosure, struct pair *out, struct no
     return true;
 }
 
-static const struct primitive gather_primitive = { "gather", gather_backward, gather_enclosure, gather_pair };
+static const struct primitive gather_primitive = { "gather", gather_backward, gather_enclosure,
+                                                   gather_pair };
 
-static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from,
-                       size_t row, double fill)
+static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from, size_t row,
+                       double fill)
 {
     if (from >= 0) {
         size_t at = (size_t)from * row;
@@ -78,30 +76,24 @@ static void gather_row(struct node *node, const struct node *x, size_t to, int64
             return;
         }
         memcpy(node->value + to, x->value + at, row * sizeof *x->value);
-        for (size_t k = 0; node->error && k < row; k++)
-            node->error[to + k] = node_error(x, at + k);
+        for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, at + k);
         return;
     }
     for (size_t k = to; k < to + row; k++) {
-        if (x->integer)
-            node->integer[k] = (int64_t)fill;
-        else
-            node->value[k] = fill;
+        if (x->integer) node->integer[k] = (int64_t)fill;
+        else node->value[k] = fill;
         if (node->error) node->error[k] = 0;
     }
 }
 
-struct node *node_gather_rows(struct tape *tape, struct node *x, int rank,
-                              const int64_t *shape, size_t row, const int64_t *map,
-                              double fill)
+struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const int64_t *shape,
+                              size_t row, const int64_t *map, double fill)
 {
     if (tape_failed(tape)) return x;
     if (x->imaginary)
         return node_complex(
-            tape,
-            node_gather_rows(tape, node_real_part(tape, x), rank, shape, row, map, fill),
-            node_gather_rows(tape, node_imaginary_part(tape, x), rank, shape, row, map,
-                             0));
+            tape, node_gather_rows(tape, node_real_part(tape, x), rank, shape, row, map, fill),
+            node_gather_rows(tape, node_imaginary_part(tape, x), rank, shape, row, map, 0));
     struct gather *gather = tape_allocate(tape, 1, sizeof *gather);
     if (!gather) return unless_failed(tape, x);
     *gather = (struct gather){ map, row ? row : 1, fill };
@@ -119,14 +111,13 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank,
     return node;
 }
 
-struct node *node_gather(struct tape *tape, struct node *x, int rank,
-                         const int64_t *shape, const int64_t *map, double fill)
+struct node *node_gather(struct tape *tape, struct node *x, int rank, const int64_t *shape,
+                         const int64_t *map, double fill)
 {
     return node_gather_rows(tape, x, rank, shape, 1, map, fill);
 }
 
-struct node *node_index_select(struct tape *tape, struct node *x, int dim,
-                               struct node *index)
+struct node *node_index_select(struct tape *tape, struct node *x, int dim, struct node *index)
 {
     int64_t shape[TENSOR_MAX_RANK];
     size_t outer = 1, row = 1;
@@ -138,10 +129,8 @@ struct node *node_index_select(struct tape *tape, struct node *x, int dim,
     }
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
-        if (d < dim)
-            outer *= (size_t)x->shape[d];
-        else if (d > dim)
-            row *= (size_t)x->shape[d];
+        if (d < dim) outer *= (size_t)x->shape[d];
+        else if (d > dim) row *= (size_t)x->shape[d];
     int64_t extent = x->rank ? x->shape[dim] : 1;
     if (x->rank) shape[dim] = (int64_t)index->n;
     int64_t *map = tape_allocate(tape, outer * index->n, sizeof *map);
@@ -149,9 +138,8 @@ struct node *node_index_select(struct tape *tape, struct node *x, int dim,
     for (size_t i = 0; i < index->n; i++) {
         int64_t at = index->integer ? index->integer[i] : -1;
         if (at < 0 || at >= extent) {
-            tape_fail(tape, STATUS_SKIP,
-                       "index %lld is out of range for dimension %d of size %lld",
-                       (long long)at, dim, (long long)extent);
+            tape_fail(tape, STATUS_SKIP, "index %lld is out of range for dimension %d of size %lld",
+                      (long long)at, dim, (long long)extent);
             return unless_failed(tape, x);
         }
         for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + at;
@@ -173,9 +161,9 @@ static void scatter_backward(struct tape *tape, struct node *node, struct node *
 {
     const struct scatter *scatter = node->parameters;
     struct node *x = node->inputs[0];
-    tape_accumulate(tape, x,
-                     node_gather_rows(tape, cotangent, x->rank, x->shape, scatter->row,
-                                      scatter->map, 0));
+    tape_accumulate(
+        tape, x,
+        node_gather_rows(tape, cotangent, x->rank, x->shape, scatter->row, scatter->map, 0));
 }
 
 /* Group the source rows by target: a counting sort that keeps their order. */
@@ -210,7 +198,7 @@ static void scatter_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_init(term);
     for (size_t k = scatter->first[target]; k < scatter->first[target + 1]; k++) {
         enclosure_element(enclosure, term, node->inputs[0],
-                     scatter->order[k] * scatter->row + column);
+                          scatter->order[k] * scatter->row + column);
         arb_add(ball, ball, term, enclosure->precision);
     }
     arb_clear(term);
@@ -221,8 +209,8 @@ static const struct primitive scatter_primitive = { "scatter_add", scatter_backw
 
 /* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL
  * after a failure. */
-static unsigned char *count_hits(struct tape *tape, const int64_t *map, size_t entries,
-                                 size_t rows, bool *several)
+static unsigned char *count_hits(struct tape *tape, const int64_t *map, size_t entries, size_t rows,
+                                 bool *several)
 {
     unsigned char *hits = tape_allocate(tape, rows, 1);
     if (!hits) return NULL;
@@ -230,17 +218,15 @@ static unsigned char *count_hits(struct tape *tape, const int64_t *map, size_t e
     *several = false;
     for (size_t i = 0; i < entries; i++) {
         if (map[i] < 0) continue;
-        if (hits[map[i]])
-            *several = true;
-        else
-            hits[map[i]] = 1;
+        if (hits[map[i]]) *several = true;
+        else hits[map[i]] = 1;
     }
     return hits;
 }
 
 /* Row `from` of x added to the sum at `to`; each addition loses at most u |partial sum|. */
-static void add_row(const struct tape *tape, struct node *node, size_t to,
-                    const struct node *x, size_t from, size_t row)
+static void add_row(const struct tape *tape, struct node *node, size_t to, const struct node *x,
+                    size_t from, size_t row)
 {
     double *restrict value = node->value + to, unit = tape->unit;
     const double *restrict term = x->value + from;
@@ -256,19 +242,16 @@ static void add_row(const struct tape *tape, struct node *node, size_t to,
     bool exact = node_is_exact(x);
     for (size_t k = 0; k < row; k++) {
         double before = value[k], sum = before + term[k];
-        double lost = before == 0 ? 0 : unit * fabs(sum),
-               own = exact ? 0 : node_error(x, from + k);
+        double lost = before == 0 ? 0 : unit * fabs(sum), own = exact ? 0 : node_error(x, from + k);
         value[k] = sum;
         error[k] = isfinite(sum) ? (error[k] + own + lost) * (1 + 0x1p-50) : 0;
     }
 }
 
-static void first_row(struct node *node, size_t to, const struct node *x, size_t from,
-                      size_t row)
+static void first_row(struct node *node, size_t to, const struct node *x, size_t from, size_t row)
 {
     memcpy(node->value + to, x->value + from, row * sizeof *x->value);
-    for (size_t k = 0; node->error && k < row; k++)
-        node->error[to + k] = node_error(x, from + k);
+    for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, from + k);
 }
 
 static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
@@ -280,10 +263,8 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
 
     if (!hits) return;
     /* A row hit once is moved; zeros elsewhere are exact also under a relative bound. */
-    if (several || x->error || x->absolute > 0)
-        (void)node_need_errors(tape, node);
-    else
-        node->relative = x->relative;
+    if (several || x->error || x->absolute > 0) (void)node_need_errors(tape, node);
+    else node->relative = x->relative;
     if (tape_failed(tape)) return;
     for (size_t j = 0; j < rows; j++) {
         if (hits[j]) continue;
@@ -293,10 +274,8 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
     for (size_t i = 0; i < entries; i++) {
         if (scatter->map[i] < 0) continue;
         size_t target = (size_t)scatter->map[i];
-        if (hits[target] == 1)
-            first_row(node, target * row, x, i * row, row);
-        else
-            add_row(tape, node, target * row, x, i * row, row);
+        if (hits[target] == 1) first_row(node, target * row, x, i * row, row);
+        else add_row(tape, node, target * row, x, i * row, row);
         hits[target] = 2;
     }
 }
@@ -307,10 +286,8 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     if (tape_failed(tape)) return x;
     if (x->imaginary)
         return node_complex(
-            tape,
-            node_scatter_add_rows(tape, node_real_part(tape, x), rank, shape, row, map),
-            node_scatter_add_rows(tape, node_imaginary_part(tape, x), rank, shape, row,
-                                  map));
+            tape, node_scatter_add_rows(tape, node_real_part(tape, x), rank, shape, row, map),
+            node_scatter_add_rows(tape, node_imaginary_part(tape, x), rank, shape, row, map));
     struct scatter *scatter = tape_allocate(tape, 1, sizeof *scatter);
     if (!scatter) return unless_failed(tape, x);
     *scatter = (struct scatter){ tape, map, row ? row : 1, NULL, NULL };
@@ -327,14 +304,13 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     for (size_t i = 0; i < x->n; i++) {
         int64_t j = mapped_element(map, scatter->row, i);
         if (j >= 0)
-            node->integer[j] =
-                (int64_t)((uint64_t)node->integer[j] + (uint64_t)x->integer[i]);
+            node->integer[j] = (int64_t)((uint64_t)node->integer[j] + (uint64_t)x->integer[i]);
     }
     return node;
 }
 
-struct node *node_scatter_add(struct tape *tape, struct node *x, int rank,
-                              const int64_t *shape, const int64_t *map)
+struct node *node_scatter_add(struct tape *tape, struct node *x, int rank, const int64_t *shape,
+                              const int64_t *map)
 {
     return node_scatter_add_rows(tape, x, rank, shape, 1, map);
 }
@@ -349,37 +325,32 @@ struct overwrite {
 
 /* As PyTorch: every source gets the cotangent of its target, also one that a later source
  * replaced; the targets themselves get none. */
-static void overwrite_backward(struct tape *tape, struct node *node,
-                               struct node *cotangent)
+static void overwrite_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct overwrite *o = node->parameters;
     struct node *x = node->inputs[0], *v = node->inputs[1];
     if (x->tracked) {
         struct node *zero = node_constant(tape, DT_NONE, 0, v->rank, v->shape);
-        tape_accumulate(tape, x,
-                         node_overwrite(tape, cotangent, zero, o->row, o->map, o->writer));
+        tape_accumulate(tape, x, node_overwrite(tape, cotangent, zero, o->row, o->map, o->writer));
     }
     if (v->tracked)
-        tape_accumulate(
-            tape, v,
-            node_gather_rows(tape, cotangent, v->rank, v->shape, o->row, o->map, 0));
+        tape_accumulate(tape, v,
+                        node_gather_rows(tape, cotangent, v->rank, v->shape, o->row, o->map, 0));
 }
 
-static void overwrite_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void overwrite_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
     const struct overwrite *o = node->parameters;
     int64_t writer = o->writer[i / o->row];
-    if (writer < 0)
-        enclosure_element(enclosure, ball, node->inputs[0], i);
-    else
-        enclosure_element(enclosure, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
+    if (writer < 0) enclosure_element(enclosure, ball, node->inputs[0], i);
+    else enclosure_element(enclosure, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
 }
 
 static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
                                                       overwrite_enclosure, NULL };
 
-int64_t *overwrite_writers(struct tape *tape, size_t rows, const int64_t *map,
-                           size_t entries)
+int64_t *overwrite_writers(struct tape *tape, size_t rows, const int64_t *map, size_t entries)
 {
     int64_t *writer = tape_allocate(tape, rows, sizeof *writer);
     if (!writer || !map_fits(tape, map, entries, 1, rows)) return NULL;
@@ -399,13 +370,11 @@ struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, s
     if (!writer) return unless_failed(tape, x);
     if (x->imaginary)
         return node_complex(tape,
-                            node_overwrite(tape, node_real_part(tape, x),
-                                           node_real_part(tape, v), row, map, writer),
+                            node_overwrite(tape, node_real_part(tape, x), node_real_part(tape, v),
+                                           row, map, writer),
                             node_overwrite(tape, node_imaginary_part(tape, x),
-                                           node_imaginary_part(tape, v), row, map,
-                                           writer));
-    v = x->integer ? v->integer ? v : node_to_integer(tape, v, x->dtype)
-                   : node_to_real(tape, v);
+                                           node_imaginary_part(tape, v), row, map, writer));
+    v = x->integer ? v->integer ? v : node_to_integer(tape, v, x->dtype) : node_to_real(tape, v);
     if (!x->integer) {
         (void)node_values(tape, x);
         (void)node_values(tape, v);
@@ -415,18 +384,15 @@ struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, s
     *o = (struct overwrite){ map, row, writer };
     struct node *inputs[2] = { x, v };
     struct node *node = x->integer ? node_new_integer(tape, x->dtype, x->rank, x->shape)
-                                   : node_new(tape, &overwrite_primitive, x->dtype,
-                                              x->rank, x->shape, 2, inputs, o);
-    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v)))
-        (void)node_need_errors(tape, node);
+                                   : node_new(tape, &overwrite_primitive, x->dtype, x->rank,
+                                              x->shape, 2, inputs, o);
+    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v))) (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return unless_failed(tape, x);
     for (size_t j = 0; j < rows; j++) {
         const struct node *from = writer[j] < 0 ? x : v;
         size_t at = (writer[j] < 0 ? j : (size_t)writer[j]) * row, to = j * row;
-        if (x->integer)
-            memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
-        else
-            memcpy(node->value + to, from->value + at, row * sizeof *x->value);
+        if (x->integer) memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
+        else memcpy(node->value + to, from->value + at, row * sizeof *x->value);
         for (size_t k = 0; node->error && k < row; k++)
             node->error[to + k] = node_error(from, at + k);
     }
@@ -435,8 +401,7 @@ struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, s
 
 /* ---- straight through --------------------------------------------------------------- */
 
-static void straight_backward(struct tape *tape, struct node *node,
-                              struct node *cotangent)
+static void straight_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     tape_accumulate(tape, node->inputs[1], cotangent);
 }
@@ -446,21 +411,19 @@ static void straight_enclosure(struct enclosure *enclosure, void *ball, struct n
     enclosure_element(enclosure, ball, node->inputs[0], i);
 }
 
-static const struct primitive straight_primitive = { "a straight-through value",
-                                                     straight_backward, straight_enclosure, NULL };
+static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
+                                                     straight_enclosure, NULL };
 
-struct node *node_straight_through(struct tape *tape, struct node *value,
-                                   struct node *through)
+struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
 {
     if (tape_failed(tape) || value->integer) return value;
     if (value->imaginary)
-        return node_complex(tape,
-                            node_straight_through(tape, node_real_part(tape, value),
-                                                  node_real_part(tape, through)),
-                            node_straight_through(tape, node_imaginary_part(tape, value),
-                                                  node_imaginary_part(tape, through)));
-    struct node *node =
-        moved(tape, &straight_primitive, value, value->rank, value->shape, NULL);
+        return node_complex(
+            tape,
+            node_straight_through(tape, node_real_part(tape, value), node_real_part(tape, through)),
+            node_straight_through(tape, node_imaginary_part(tape, value),
+                                  node_imaginary_part(tape, through)));
+    struct node *node = moved(tape, &straight_primitive, value, value->rank, value->shape, NULL);
     struct node **inputs = tape_allocate(tape, 2, sizeof *inputs);
     if (tape_failed(tape)) return unless_failed(tape, value);
     inputs[0] = value;

@@ -12,36 +12,45 @@
 #include "bench/arithmetic/certificate.h"
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/dot.h"
-#include "bench/tape/tape.h"
 #include "bench/primitives/matmul.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 #include "core/vectorize.h"
 
+/* clang-format off */
 struct product {
     bool transpose_a, transpose_b;
     size_t batch, m, n, k;
 };
+/* clang-format on */
 
+/* clang-format off */
 static size_t a_element(const struct product *p, const struct node *a, size_t batch, size_t row,
                         size_t l)
 {
     size_t base = a->shape[0] == 1 ? 0 : batch * p->m * p->k;
     return base + (p->transpose_a ? l * p->m + row : row * p->k + l);
 }
+/* clang-format on */
 
+/* clang-format off */
 static size_t b_element(const struct product *p, const struct node *b, size_t batch, size_t l,
                         size_t column)
 {
     size_t base = b->shape[0] == 1 ? 0 : batch * p->k * p->n;
     return base + (p->transpose_b ? column * p->k + l : l * p->n + column);
 }
+/* clang-format on */
 
 /* Sum over a batch that was repeated. */
+/* clang-format off */
 static struct node *fold_batch(struct tape *tape, struct node *x, int64_t batch)
 {
     return x->shape[0] == batch ? x : node_sum(tape, x, 1, true);
 }
+/* clang-format on */
 
+/* clang-format off */
 static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct product *p = node->parameters;
@@ -59,7 +68,9 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
         tape_accumulate(tape, b, fold_batch(tape, db, b->shape[0]));
     }
 }
+/* clang-format on */
 
+/* clang-format off */
 static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct product *p = node->parameters;
@@ -78,13 +89,17 @@ static void product_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_clear(x);
     arb_clear(y);
 }
+/* clang-format on */
 
+/* clang-format off */
 bool node_is_narrow(const struct node *x)
 {
     return x->source && dtype_info(x->dtype)->significand_bits <= 24;
 }
+/* clang-format on */
 
 /* A compensated dot product (Dot2 of Ogita, Rump and Oishi) of exact operands. */
+/* clang-format off */
 static bool product_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
     const struct product *p = node->parameters;
@@ -99,7 +114,9 @@ static bool product_pair(struct enclosure *enclosure, struct pair *out, struct n
     enclosure->work += p->k / 128;
     return running_pair(out, &sum, true);
 }
+/* clang-format on */
 
+/* clang-format off */
 static const struct primitive product_primitive = { "a matrix product", product_backward, product_enclosure,
                                                     product_pair };
 
@@ -129,15 +146,19 @@ VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t l
         norm[i] = root == 0 ? (norm[i] == 0 ? 0 : lost) : root + lost;
     }
 }
+/* clang-format on */
 
 /* Norms of the bounds of a matrix stored at `start`, as line_norms. */
+/* clang-format off */
 static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
                         size_t lines, size_t length, bool down)
 {
     for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
     line_norms(norm, scratch, lines, length, down);
 }
+/* clang-format on */
 
+/* clang-format off */
 static const float *single_values(struct tape *tape, struct node *x)
 {
     if (x->single) return x->single;
@@ -148,7 +169,9 @@ static const float *single_values(struct tape *tape, struct node *x)
         for (size_t i = 0; i < x->n; i++) single[i] = (float)x->value[i];
     return x->single = single;
 }
+/* clang-format on */
 
+/* clang-format off */
 static void native_product(struct tape *tape, struct node *node, struct node *a,
                            struct node *b, const struct product *p)
 {
@@ -164,7 +187,9 @@ static void native_product(struct tape *tape, struct node *node, struct node *a,
     for (size_t i = 0; i < node->n; i++) node->value[i] = z[i];
     node->single = z;
 }
+/* clang-format on */
 
+/* clang-format off */
 static void double_product(double *z, const double *x, const double *y, const struct product *p)
 {
     cblas_dgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
@@ -172,8 +197,10 @@ static void double_product(double *z, const double *x, const double *y, const st
                 (int)(p->transpose_a ? p->m : p->k), y, (int)(p->transpose_b ? p->k : p->n), 0, z,
                 (int)p->n);
 }
+/* clang-format on */
 
 /* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
+/* clang-format off */
 static void repair_nonfinite(double *z, const double *x, const double *y, const struct product *p)
 {
     for (size_t i = 0; i < p->m; i++)
@@ -185,6 +212,7 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
             if (!isfinite(sum)) z[i * p->n + j] = sum;
         }
 }
+/* clang-format on */
 
 VECTORIZED bool all_finite(const double *x, size_t n)
 {
@@ -211,6 +239,7 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
 }
 
 /* What the bounds leave open, by dot products in more precision. */
+/* clang-format off */
 static void recompute_product(struct tape *tape, struct node *node, const struct node *a,
                               const struct node *b, const struct product *p)
 {
@@ -228,8 +257,10 @@ static void recompute_product(struct tape *tape, struct node *node, const struct
     }
     arena_rewind(tape->arena, before_scratch);
 }
+/* clang-format on */
 
 /* Returns how many elements of a product of exact operands are not certified at first sight. */
+/* clang-format off */
 static size_t certify_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
                               const struct product *p)
 {
@@ -281,8 +312,10 @@ static size_t certify_product(struct tape *tape, struct node *node, struct node 
     arena_rewind(tape->arena, before_scratch);
     return open;
 }
+/* clang-format on */
 
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */
+/* clang-format off */
 static bool single_dot(struct tape *tape, struct node *node, const struct node *a, const struct node *b,
                        const struct product *p)
 {
@@ -294,8 +327,10 @@ static bool single_dot(struct tape *tape, struct node *node, const struct node *
     if (!exact_products) *node->error += (UNIT_ROUNDOFF * fabs(*node->value) + (double)p->k * 0x1p-1073) * (1 + 0x1p-40);
     return true;
 }
+/* clang-format on */
 
 /* By definition, wrapping around in the dtype of the result. */
+/* clang-format off */
 static struct node *integer_product(struct tape *tape, struct node *a, struct node *b, const struct product *p)
 {
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
@@ -312,6 +347,7 @@ static struct node *integer_product(struct tape *tape, struct node *a, struct no
             }
     return node_to_integer(tape, node, dtype);
 }
+/* clang-format on */
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)
@@ -332,7 +368,9 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
         a = node_to_real(tape, a);
         b = node_to_real(tape, b);
     }
-    *p = (struct product){ transpose_a, transpose_b, 1,
+    *p = (struct product){ transpose_a,
+                           transpose_b,
+                           1,
                            (size_t)a->shape[transpose_a ? 2 : 1],
                            (size_t)b->shape[transpose_b ? 1 : 2],
                            (size_t)a->shape[transpose_a ? 1 : 2] };
@@ -340,7 +378,7 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
     if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
         (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
         tape_fail(tape, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
-                   (long long)b->shape[transpose_b ? 2 : 1], p->n);
+                  (long long)b->shape[transpose_b ? 2 : 1], p->n);
         return a;
     }
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };

@@ -2,8 +2,8 @@
 #ifndef PROBE_BENCH_PRIMITIVES_MATMUL_H
 #define PROBE_BENCH_PRIMITIVES_MATMUL_H
 
-#include <stdbool.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "bench/tape/tape.h"

@@ -17,8 +17,9 @@ static struct node *times(struct tape *tape, struct node *a, struct node *b)
 }
 
 /* Check for (batch, n, n) and make the node of a matrix function; NULL after a failure. */
-static struct node *matrix_node(struct tape *tape, const struct primitive *primitive, struct node *a, int rank,
-                                const int64_t *shape, const void *parameters)
+static struct node *matrix_node(struct tape *tape, const struct primitive *primitive,
+                                struct node *a, int rank, const int64_t *shape,
+                                const void *parameters)
 {
     if (tape_failed(tape)) return NULL;
     if (a->rank != 3 || a->shape[1] != a->shape[2]) {
@@ -36,33 +37,39 @@ static void no_bound(struct tape *tape, struct node *node)
     if (!node_need_errors(tape, node)) return;
     for (size_t i = 0; i < node->n; i++)
         node->error[i] = !isfinite(node->value[i]) ? 0
-                         : tape_is_model(tape)       ? tape->unit * 64 * fabs(node->value[i]) + tape->unit
-                                                   : INFINITY;
+                         : tape_is_model(tape) ? tape->unit * 64 * fabs(node->value[i]) + tape->unit
+                                               : INFINITY;
 }
 
 /* ---- balls of whole matrices -------------------------------------------------------------------- */
 
-static void enclosure_matrix(struct enclosure *enclosure, arb_mat_t out, struct node *a, size_t batch)
+static void enclosure_matrix(struct enclosure *enclosure, arb_mat_t out, struct node *a,
+                             size_t batch)
 {
-    size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2], first = batch * rows * columns;
+    size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2],
+           first = batch * rows * columns;
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++)
-            enclosure_element(enclosure, arb_mat_entry(out, (slong)i, (slong)j), a, first + i * columns + j);
+            enclosure_element(enclosure, arb_mat_entry(out, (slong)i, (slong)j), a,
+                              first + i * columns + j);
 }
 
 /* Hand out element i of the result and remember the others. */
-static void keep_matrix(struct enclosure *enclosure, arb_ptr ball, struct node *node, size_t i, arb_mat_t matrix)
+static void keep_matrix(struct enclosure *enclosure, arb_ptr ball, struct node *node, size_t i,
+                        arb_mat_t matrix)
 {
     size_t n = (size_t)node->shape[1], m = (size_t)node->shape[2], first = i / (n * m) * n * m;
     for (size_t k = 0; k < n * m; k++)
         if (first + k != i)
-            enclosure_remember(enclosure, node, first + k, arb_mat_entry(matrix, (slong)(k / m), (slong)(k % m)));
+            enclosure_remember(enclosure, node, first + k,
+                               arb_mat_entry(matrix, (slong)(k / m), (slong)(k % m)));
     arb_set(ball, arb_mat_entry(matrix, (slong)((i - first) / m), (slong)((i - first) % m)));
 }
 
 typedef int matrix_ball_function(arb_mat_t out, const arb_mat_t in, slong precision);
 
-static void enclosure_function(struct enclosure *enclosure, void *ball, struct node *node, size_t i, matrix_ball_function *f)
+static void enclosure_function(struct enclosure *enclosure, void *ball, struct node *node, size_t i,
+                               matrix_ball_function *f)
 {
     slong n = (slong)node->shape[1];
     arb_mat_t in, out;
@@ -134,9 +141,11 @@ static void lu_enclosure(struct enclosure *enclosure, void *ball, struct node *n
         slong best = (slong)lu->pivot[batch * (size_t)n + (size_t)k];
         if (best != k) arb_mat_swap_rows(a, NULL, k, best);
         for (slong i = k + 1; i < n; i++) {
-            arb_div(arb_mat_entry(a, i, k), arb_mat_entry(a, i, k), arb_mat_entry(a, k, k), enclosure->precision);
+            arb_div(arb_mat_entry(a, i, k), arb_mat_entry(a, i, k), arb_mat_entry(a, k, k),
+                    enclosure->precision);
             for (slong j = k + 1; j < n; j++)
-                arb_submul(arb_mat_entry(a, i, j), arb_mat_entry(a, i, k), arb_mat_entry(a, k, j), enclosure->precision);
+                arb_submul(arb_mat_entry(a, i, j), arb_mat_entry(a, i, k), arb_mat_entry(a, k, j),
+                           enclosure->precision);
         }
     }
     keep_matrix(enclosure, ball, node, index, a);
@@ -156,7 +165,8 @@ static struct node *identity(struct tape *tape, int64_t n)
 static struct node *exchanged_back(struct tape *tape, struct node *x, const size_t *pivot)
 {
     size_t n = (size_t)x->shape[1], m = (size_t)x->shape[2], batches = (size_t)x->shape[0];
-    int64_t *map = tape_allocate(tape, x->n, sizeof *map), *row = tape_allocate(tape, n, sizeof *row);
+    int64_t *map = tape_allocate(tape, x->n, sizeof *map),
+            *row = tape_allocate(tape, n, sizeof *row);
     if (!map || !row) return x;
     for (size_t b = 0; b < batches; b++) {
         for (size_t i = 0; i < n; i++) row[i] = (int64_t)i;
@@ -166,7 +176,8 @@ static struct node *exchanged_back(struct tape *tape, struct node *x, const size
             row[pivot[b * n + k]] = t;
         }
         for (size_t i = 0; i < n; i++)
-            for (size_t j = 0; j < m; j++) map[(b * n + i) * m + j] = (int64_t)((b * n + (size_t)row[i]) * m + j);
+            for (size_t j = 0; j < m; j++)
+                map[(b * n + i) * m + j] = (int64_t)((b * n + (size_t)row[i]) * m + j);
     }
     return node_gather(tape, x, 3, x->shape, map, 0);
 }
@@ -178,15 +189,18 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
     int64_t n = node->shape[1];
     struct node *lower = node_add(tape, node_triangle(tape, node, -1, -1), identity(tape, n));
     struct node *upper = node_triangle(tape, node, 1, 0);
-    struct node *dl = node_triangle(tape, cotangent, -1, -1), *du = node_triangle(tape, cotangent, 1, 0);
-    struct node *inner = node_add(tape, node_triangle(tape, node_matmul(tape, lower, true, dl, false), -1, -1),
-                                  node_triangle(tape, node_matmul(tape, du, false, upper, true), 1, 0));
+    struct node *dl = node_triangle(tape, cotangent, -1, -1),
+                *du = node_triangle(tape, cotangent, 1, 0);
+    struct node *inner =
+        node_add(tape, node_triangle(tape, node_matmul(tape, lower, true, dl, false), -1, -1),
+                 node_triangle(tape, node_matmul(tape, du, false, upper, true), 1, 0));
     struct node *left = node_matmul(tape, node_inverse(tape, lower), true, inner, false);
     struct node *flow = node_matmul(tape, left, false, node_inverse(tape, upper), true);
     tape_accumulate(tape, node->inputs[0], exchanged_back(tape, flow, lu->pivot));
 }
 
-static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclosure, NULL };
+static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclosure,
+                                               NULL };
 
 struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
 {
@@ -199,7 +213,8 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
     lu->pivot = tape_allocate(tape, batches * n, sizeof *lu->pivot);
     if (tape_failed(tape)) return a;
     memcpy(node->value, a->value, node->n * sizeof *node->value);
-    for (size_t b = 0; b < batches; b++) (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
+    for (size_t b = 0; b < batches; b++)
+        (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
     for (size_t i = 0; i < batches * n; i++) (*pivots)->integer[i] = (int64_t)lu->pivot[i] + 1;
     no_bound(tape, node);
     node_round(tape, node);
@@ -217,10 +232,12 @@ static void inverse_enclosure(struct enclosure *enclosure, void *ball, struct no
 static void inverse_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *left = node_matmul(tape, node, true, cotangent, false);
-    tape_accumulate(tape, node->inputs[0], node_negate(tape, node_matmul(tape, left, false, node, true)));
+    tape_accumulate(tape, node->inputs[0],
+                    node_negate(tape, node_matmul(tape, left, false, node, true)));
 }
 
-static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward, inverse_enclosure, NULL };
+static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward,
+                                                    inverse_enclosure, NULL };
 
 /* X from the factors of A. */
 static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
@@ -247,7 +264,8 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
 }
 
 /* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */
-static double residual_norm(const struct tape *tape, const struct node *a, const double *x, size_t first, size_t n)
+static double residual_norm(const struct tape *tape, const struct node *a, const double *x,
+                            size_t first, size_t n)
 {
     double worst = 0, gamma = ((double)n + 3) * (tape_is_model(tape) ? tape->unit : UNIT_ROUNDOFF);
     for (size_t i = 0; i < n; i++) {
@@ -262,7 +280,8 @@ static double residual_norm(const struct tape *tape, const struct node *a, const
             }
             row += fabs(sum) + gamma * slack * 1.01;
         }
-        if (!(row <= worst)) worst = row < INFINITY ? row : INFINITY; /* inf * 0 of an unknown element */
+        if (!(row <= worst))
+            worst = row < INFINITY ? row : INFINITY; /* inf * 0 of an unknown element */
     }
     return worst * 1.01;
 }
@@ -296,7 +315,8 @@ struct node *node_inverse(struct tape *tape, struct node *a)
 
 /* ---- determinant ----------------------------------------------------------------------------------------- */
 
-static void determinant_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void determinant_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                  size_t i)
 {
     struct node *a = node->inputs[0];
     slong n = (slong)a->shape[1];
@@ -321,7 +341,8 @@ static void determinant_backward(struct tape *tape, struct node *node, struct no
     tape_accumulate(tape, node->inputs[0], node_multiply(tape, inverse, factor_node));
 }
 
-static const struct primitive determinant_primitive = { "a determinant", determinant_backward, determinant_enclosure, NULL };
+static const struct primitive determinant_primitive = { "a determinant", determinant_backward,
+                                                        determinant_enclosure, NULL };
 
 struct node *node_determinant(struct tape *tape, struct node *a)
 {
@@ -353,13 +374,18 @@ static void cholesky_enclosure(struct enclosure *enclosure, void *ball, struct n
 static void cholesky_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *product = node_matmul(tape, node, true, cotangent, false);
-    struct node *phi = node_scale(tape, node_add(tape, node_triangle(tape, product, -1, 0), node_triangle(tape, product, -1, -1)), 0.5);
+    struct node *phi = node_scale(
+        tape,
+        node_add(tape, node_triangle(tape, product, -1, 0), node_triangle(tape, product, -1, -1)),
+        0.5);
     struct node *inverse = node_inverse(tape, node);
     struct node *s = times(tape, node_matmul(tape, inverse, true, phi, false), inverse);
-    tape_accumulate(tape, node->inputs[0], node_scale(tape, node_add(tape, s, transposed(tape, s)), 0.5));
+    tape_accumulate(tape, node->inputs[0],
+                    node_scale(tape, node_add(tape, s, transposed(tape, s)), 0.5));
 }
 
-static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward, cholesky_enclosure, NULL };
+static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward,
+                                                     cholesky_enclosure, NULL };
 
 struct node *node_cholesky(struct tape *tape, struct node *a)
 {
@@ -397,7 +423,8 @@ static int exponential_ball(arb_mat_t out, const arb_mat_t in, slong precision)
     return 1;
 }
 
-static void exponential_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void exponential_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                  size_t i)
 {
     enclosure_function(enclosure, ball, node, i, exponential_ball);
 }
@@ -409,14 +436,16 @@ static void exponential_backward(struct tape *tape, struct node *node, struct no
     int64_t n = node->shape[1];
     struct node *zero = node_constant(tape, DT_NONE, 0, 3, node->shape);
     struct node *upper[2] = { at, cotangent }, *lower[2] = { zero, at };
-    struct node *rows[2] = { node_concatenate(tape, upper, 2, 2), node_concatenate(tape, lower, 2, 2) };
+    struct node *rows[2] = { node_concatenate(tape, upper, 2, 2),
+                             node_concatenate(tape, lower, 2, 2) };
     struct node *wide = node_matrix_exponential(tape, node_concatenate(tape, rows, 2, 1));
     struct node *block = node_slice(tape, node_slice(tape, wide, 1, 0, n, 1), 2, n, n, 1);
     tape_accumulate(tape, node->inputs[0], block);
 }
 
-static const struct primitive exponential_primitive = { "a matrix exponential", exponential_backward,
-                                                        exponential_enclosure, NULL };
+static const struct primitive exponential_primitive = { "a matrix exponential",
+                                                        exponential_backward, exponential_enclosure,
+                                                        NULL };
 
 static void multiply_into(double *out, const double *a, const double *b, size_t n)
 {
@@ -487,7 +516,8 @@ static void singular_enclosure(struct enclosure *enclosure, void *ball, struct n
     arb_indeterminate(ball); /* Weyl's bound stays */
 }
 
-static const struct primitive singular_primitive = { "singular values", singular_backward, singular_enclosure, NULL };
+static const struct primitive singular_primitive = { "singular values", singular_backward,
+                                                     singular_enclosure, NULL };
 
 /* One-sided Jacobi on the columns of w (m x n, m >= n); v (n x n) gathers the rotations. */
 static void jacobi(double *w, double *v, size_t m, size_t n)
@@ -505,7 +535,8 @@ static void jacobi(double *w, double *v, size_t m, size_t n)
                 }
                 if (fabs(pq) <= 0x1p-52 * sqrt(pp * qq)) continue;
                 rotated = true;
-                double zeta = (qq - pp) / (2 * pq), t = copysign(1, zeta) / (fabs(zeta) + hypot(1, zeta));
+                double zeta = (qq - pp) / (2 * pq),
+                       t = copysign(1, zeta) / (fabs(zeta) + hypot(1, zeta));
                 double c = 1 / hypot(1, t), s = c * t;
                 for (size_t i = 0; i < m; i++) {
                     double x = w[i * n + p], y = w[i * n + q];
@@ -524,8 +555,8 @@ static void jacobi(double *w, double *v, size_t m, size_t n)
 
 /* One matrix: values in descending order, vectors, and Weyl's bound. Jacobi's backward error is a
  * few n u relative to the norm (Demmel and Veselic 1992); 32 n u is claimed. */
-static void decompose(struct tape *tape, struct node *node, struct node *u, struct node *v, const struct node *a,
-                      size_t batch, double *scratch)
+static void decompose(struct tape *tape, struct node *node, struct node *u, struct node *v,
+                      const struct node *a, size_t batch, double *scratch)
 {
     size_t m = (size_t)a->shape[1], n = (size_t)a->shape[2];
     bool wide = m < n;
@@ -537,7 +568,8 @@ static void decompose(struct tape *tape, struct node *node, struct node *u, stru
             w[wide ? j * k + i : i * k + j] = a->value[(batch * m + i) * n + j];
     jacobi(w, rotation, rows, k);
     double input = 0;
-    for (size_t i = 0; i < m * n; i++) input += node_error(a, batch * m * n + i) * node_error(a, batch * m * n + i);
+    for (size_t i = 0; i < m * n; i++)
+        input += node_error(a, batch * m * n + i) * node_error(a, batch * m * n + i);
     for (size_t j = 0; j < k; j++) {
         norm[j] = 0;
         for (size_t i = 0; i < rows; i++) norm[j] += w[i * k + j] * w[i * k + j];
@@ -558,10 +590,13 @@ static void decompose(struct tape *tape, struct node *node, struct node *u, stru
         for (size_t i = 0; i < k; i++)
             if (i != from) gap = fmin(gap, fabs(norm[i] - norm[from]));
         struct node *left = wide ? v : u, *right = wide ? u : v;
-        for (size_t i = 0; i < rows; i++) left->value[(batch * rows + i) * k + j] = w[i * k + from] / norm[from];
-        for (size_t i = 0; i < k; i++) right->value[(batch * k + i) * k + j] = rotation[i * k + from];
+        for (size_t i = 0; i < rows; i++)
+            left->value[(batch * rows + i) * k + j] = w[i * k + from] / norm[from];
+        for (size_t i = 0; i < k; i++)
+            right->value[(batch * k + i) * k + j] = rotation[i * k + from];
         double turn = gap > 0 ? 4 * limit / gap : INFINITY; /* sin theta theorem, both vectors */
-        for (size_t i = 0; left->error && i < rows; i++) left->error[(batch * rows + i) * k + j] = turn;
+        for (size_t i = 0; left->error && i < rows; i++)
+            left->error[(batch * rows + i) * k + j] = turn;
         for (size_t i = 0; right->error && i < k; i++) right->error[(batch * k + i) * k + j] = turn;
     }
 }
@@ -573,7 +608,8 @@ struct node *node_singular_values(struct tape *tape, struct node *a)
     (void)node_values(tape, a);
     if (tape_failed(tape)) return a;
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
-    int64_t shape[2] = { a->shape[0], k }, left[3] = { a->shape[0], m, k }, right[3] = { a->shape[0], n, k };
+    int64_t shape[2] = { a->shape[0], k }, left[3] = { a->shape[0], m, k },
+            right[3] = { a->shape[0], n, k };
     s->u = node_new_real(tape, a->dtype, 3, left);
     s->v = node_new_real(tape, a->dtype, 3, right);
     struct node *node = node_new(tape, &singular_primitive, a->dtype, 2, shape, 1, &a, s);
@@ -581,8 +617,10 @@ struct node *node_singular_values(struct tape *tape, struct node *a)
     (void)node_need_errors(tape, s->u);
     (void)node_need_errors(tape, s->v);
     size_t rows = (size_t)(m > n ? m : n), columns = (size_t)k;
-    double *scratch = tape_allocate(tape, rows * columns + columns * columns + 2 * columns, sizeof *scratch);
-    for (size_t b = 0; b < (size_t)a->shape[0] && !tape_failed(tape); b++) decompose(tape, node, s->u, s->v, a, b, scratch);
+    double *scratch =
+        tape_allocate(tape, rows * columns + columns * columns + 2 * columns, sizeof *scratch);
+    for (size_t b = 0; b < (size_t)a->shape[0] && !tape_failed(tape); b++)
+        decompose(tape, node, s->u, s->v, a, b, scratch);
     node_round(tape, node);
     return node;
 }
@@ -595,6 +633,7 @@ struct node *node_triangle(struct tape *tape, struct node *a, int sign, int64_t 
     int64_t n = a->shape[a->rank - 2], m = a->shape[a->rank - 1], shape[2] = { n, m };
     struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
     for (int64_t i = 0; i < n && !tape_failed(tape); i++)
-        for (int64_t j = 0; j < m; j++) mask->integer[i * m + j] = sign < 0 ? j - i <= offset : j - i >= offset;
+        for (int64_t j = 0; j < m; j++)
+            mask->integer[i * m + j] = sign < 0 ? j - i <= offset : j - i >= offset;
     return node_select(tape, mask, a, node_scalar(tape, 0));
 }

@@ -9,8 +9,8 @@
 #include "bench/tape/enclosure.h"
 #include "core/checked.h"
 
-void copy_strided(void *dst, const void *src, int rank, const int64_t *shape,
-                  const int64_t *stride, int64_t offset, size_t n)
+void copy_strided(void *dst, const void *src, int rank, const int64_t *shape, const int64_t *stride,
+                  int64_t offset, size_t n)
 {
     int64_t index[TENSOR_MAX_RANK] = { 0 };
     char *to = dst;
@@ -37,8 +37,8 @@ struct node *unless_failed(struct tape *tape, struct node *node)
     return tape_failed(tape) ? node_scalar(tape, 0) : node;
 }
 
-struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x,
-                   int rank, const int64_t *shape, const void *parameters)
+struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x, int rank,
+                   const int64_t *shape, const void *parameters)
 {
     if (x->integer) return node_new_integer(tape, x->dtype, rank, shape);
     (void)node_values(tape, x);
@@ -58,18 +58,20 @@ static void reshape_backward(struct tape *tape, struct node *node, struct node *
     tape_accumulate(tape, x, node_reshape(tape, cotangent, x->rank, x->shape));
 }
 
-static void same_element_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void same_element_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                   size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], i);
 }
 
-static bool same_element_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool same_element_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                              size_t i)
 {
     return enclosure_pair(enclosure, out, node->inputs[0], i);
 }
 
-static const struct primitive reshape_primitive = { "reshape", reshape_backward, same_element_enclosure,
-                                                    same_element_pair };
+static const struct primitive reshape_primitive = { "reshape", reshape_backward,
+                                                    same_element_enclosure, same_element_pair };
 
 struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
@@ -143,18 +145,22 @@ static void broadcast_backward(struct tape *tape, struct node *node, struct node
     tape_accumulate(tape, x, node_sum_to_shape(tape, cotangent, x->rank, x->shape));
 }
 
-static void broadcast_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void broadcast_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
-    enclosure_element(enclosure, ball, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+    enclosure_element(enclosure, ball, node->inputs[0],
+                      source_of_broadcast(node, node->inputs[0], i));
 }
 
-static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                           size_t i)
 {
-    return enclosure_pair(enclosure, out, node->inputs[0], source_of_broadcast(node, node->inputs[0], i));
+    return enclosure_pair(enclosure, out, node->inputs[0],
+                          source_of_broadcast(node, node->inputs[0], i));
 }
 
-static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward, broadcast_enclosure,
-                                                      broadcast_pair };
+static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
+                                                      broadcast_enclosure, broadcast_pair };
 
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
@@ -189,8 +195,7 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
     return node;
 }
 
-struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank,
-                               const int64_t *shape)
+struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
     uint32_t dims = 0;
 
@@ -217,8 +222,7 @@ static void concatenate_backward(struct tape *tape, struct node *node, struct no
         struct node *part = node->inputs[k];
         int64_t length = part->shape[c->dim];
         if (part->tracked)
-            tape_accumulate(tape, part,
-                             node_slice(tape, cotangent, c->dim, start, length, 1));
+            tape_accumulate(tape, part, node_slice(tape, cotangent, c->dim, start, length, 1));
         start += length;
     }
 }
@@ -236,22 +240,24 @@ static struct node *source_of_concatenation(size_t *element, const struct node *
     return node->inputs[k];
 }
 
-static void concatenate_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void concatenate_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                  size_t i)
 {
     size_t element;
     struct node *from = source_of_concatenation(&element, node, i);
     enclosure_element(enclosure, ball, from, element);
 }
 
-static bool concatenate_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool concatenate_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
+                             size_t i)
 {
     size_t element;
     struct node *from = source_of_concatenation(&element, node, i);
     return enclosure_pair(enclosure, out, from, element);
 }
 
-static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward, concatenate_enclosure,
-                                                        concatenate_pair };
+static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward,
+                                                        concatenate_enclosure, concatenate_pair };
 
 struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim)
 {
@@ -265,7 +271,8 @@ struct node *node_concatenate(struct tape *tape, struct node **parts, int count,
         return node_scalar(tape, 0);
     }
     if (dim < 0 || dim >= parts[0]->rank) {
-        tape_fail(tape, STATUS_SKIP, "tensors of %d dimensions are not joined along number %d", parts[0]->rank, dim);
+        tape_fail(tape, STATUS_SKIP, "tensors of %d dimensions are not joined along number %d",
+                  parts[0]->rank, dim);
         return node_scalar(tape, 0);
     }
     memcpy(shape, parts[0]->shape, sizeof shape);
@@ -273,8 +280,7 @@ struct node *node_concatenate(struct tape *tape, struct node **parts, int count,
     for (int k = 0; k < count; k++) {
         struct node *part = parts[k];
         bool fits = part->rank == parts[0]->rank;
-        for (int d = 0; d < part->rank && fits; d++)
-            fits = d == dim || part->shape[d] == shape[d];
+        for (int d = 0; d < part->rank && fits; d++) fits = d == dim || part->shape[d] == shape[d];
         if (!fits) {
             tape_fail(tape, STATUS_SKIP, "concatenated tensors differ in shape");
             return node_scalar(tape, 0);
@@ -288,9 +294,11 @@ struct node *node_concatenate(struct tape *tape, struct node **parts, int count,
     struct concatenation *c = tape_allocate(tape, 1, sizeof *c);
     if (tape_failed(tape)) return node_scalar(tape, 0);
     if (complex_valued) {
-        for (int k = 0; k < count; k++) inputs[k] = node_real_part(tape, node_to_real(tape, parts[k]));
+        for (int k = 0; k < count; k++)
+            inputs[k] = node_real_part(tape, node_to_real(tape, parts[k]));
         struct node *re = node_concatenate(tape, inputs, count, dim);
-        for (int k = 0; k < count; k++) inputs[k] = node_imaginary_part(tape, node_to_real(tape, parts[k]));
+        for (int k = 0; k < count; k++)
+            inputs[k] = node_imaginary_part(tape, node_to_real(tape, parts[k]));
         return node_complex(tape, re, node_concatenate(tape, inputs, count, dim));
     }
     for (int k = 0; k < count; k++) {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bench/arithmetic/compensated.h"
-#include "bench/tape/tape.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 #include "core/vectorize.h"
 
 struct reduction {
@@ -68,7 +68,9 @@ static bool sum_pair(struct enclosure *enclosure, struct pair *out, struct node 
         return running_pair(out, &sum, false);
     }
     for (size_t k = 0; k < r->extent; k++)
-        if (!enclosure_pair(enclosure, &term, x, input_element(r, i, k)) || !pair_add(&total, total, term)) return false;
+        if (!enclosure_pair(enclosure, &term, x, input_element(r, i, k)) ||
+            !pair_add(&total, total, term))
+            return false;
     *out = total;
     return true;
 }
@@ -114,12 +116,13 @@ static double wide_sum(const double *x, size_t n, size_t step)
 {
     double lane[LANES] = { 0 };
     for (size_t i = 0, k = 0; i < n; i++, k = (k + 1) % LANES) lane[k] += x[i * step];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 /* Sums down the columns of one (extent, inner) block, a row at a time: memory order. */
-VECTORIZED static void certified_columns(double *sum, double *bound, double *scratch, const double *x,
-                              size_t extent, size_t inner)
+VECTORIZED static void certified_columns(double *sum, double *bound, double *scratch,
+                                         const double *x, size_t extent, size_t inner)
 {
     double *low = scratch, *magnitude = scratch + inner;
     memset(sum, 0, inner * sizeof *sum);
@@ -194,7 +197,8 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
     if (tape_failed(tape) || !node->n) return;
     for (size_t a = 0; a < r->outer; a++) {
         const double *block = x->value ? x->value + a * r->extent * r->inner : NULL;
-        double *out = node->value + a * r->inner, *bound = certify ? node->error + a * r->inner : &ignored;
+        double *out = node->value + a * r->inner,
+               *bound = certify ? node->error + a * r->inner : &ignored;
         if (tape_is_model(tape)) {
             modelled_sums(tape, out, bound, x, r, a);
             continue;
@@ -206,7 +210,7 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
             *out = certified_sum(bound, x, a * r->extent, r->extent);
         } else {
             *out = tape_is_single(tape) ? native_sum(block, r->extent, 1)
-                                          : wide_sum(block, r->extent, 1);
+                                        : wide_sum(block, r->extent, 1);
         }
         if (!certify || !inexact) continue;
         for (size_t k = 0; k < r->extent; k++)
@@ -219,8 +223,8 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 
 /* Bring x to blocks (outer, extent, inner) over `dims`; reduced dimensions that do not lie
  * together are moved to the end. `shape` gets the keepdim shape of the result. */
-static struct node *to_blocks(struct tape *tape, struct node *x, uint32_t dims,
-                              struct reduction *r, int64_t *shape)
+static struct node *to_blocks(struct tape *tape, struct node *x, uint32_t dims, struct reduction *r,
+                              int64_t *shape)
 {
     int order[TENSOR_MAX_RANK], kept = 0, first = -1, last = -1;
     bool together = true;
@@ -309,7 +313,8 @@ static struct node *reduce(struct tape *tape, struct node *x, uint32_t dims, boo
             for (int d = rank - __builtin_popcount(dims); d < rank; d++) block_shape[d] = 1;
         }
         /* A sum of whole lines reads a leaf as it is stored. */
-        bool in_place = primitive == &sum_primitive && tape->arithmetic == BENCH_REFERENCE && r->inner == 1;
+        bool in_place = primitive == &sum_primitive && tape->arithmetic == BENCH_REFERENCE &&
+                        r->inner == 1;
         if (!in_place || !blocks->source) (void)node_values(tape, blocks);
         node = node_new(tape, primitive, x->dtype, rank, block_shape, 1, &blocks, r);
         if (tape_failed(tape)) return node;
@@ -345,10 +350,7 @@ struct scaled {
     int64_t e;
 };
 
-static struct scaled scaled_one(void)
-{
-    return (struct scaled){ 1, 0, 0 };
-}
+static struct scaled scaled_one(void) { return (struct scaled){ 1, 0, 0 }; }
 
 /* p times v, which is off by at most `error`. */
 static void scaled_multiply(struct scaled *p, const struct tape *tape, double v, double error)
@@ -382,7 +384,8 @@ static double scaled_value(double *bound, const struct tape *tape, const struct 
     int64_t e = p->e > 5000 ? 5000 : p->e < -5000 ? -5000 : p->e;
     double y = ldexp(p->m, (int)e);
     if (bound) {
-        double error = (p->m == 0 && p->relative == 0 ? 0 : p->relative * fabs(y) + tape->tiny) * (1 + 0x1p-40);
+        double error = (p->m == 0 && p->relative == 0 ? 0 : p->relative * fabs(y) + tape->tiny) *
+                       (1 + 0x1p-40);
         *bound = !isfinite(y) ? 0 : error >= 0 && !isinf(p->relative) ? error : INFINITY;
     }
     return y;
@@ -402,8 +405,8 @@ static void product_evaluate(struct tape *tape, struct node *node, const struct 
     }
 }
 
-static void enclosure_product(struct enclosure *enclosure, void *ball, struct node *x, const struct reduction *r,
-                         size_t out, size_t except)
+static void enclosure_product(struct enclosure *enclosure, void *ball, struct node *x,
+                              const struct reduction *r, size_t out, size_t except)
 {
     arb_t factor;
     arb_init(factor);
@@ -429,7 +432,8 @@ static void others_enclosure(struct enclosure *enclosure, void *ball, struct nod
     enclosure_product(enclosure, ball, node->inputs[0], r, out, i / r->inner % r->extent);
 }
 
-static const struct primitive others_primitive = { "products of others", NULL, others_enclosure, NULL };
+static const struct primitive others_primitive = { "products of others", NULL, others_enclosure,
+                                                   NULL };
 
 static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -455,12 +459,12 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
             scaled_multiply(&suffix, tape, x->value[at], certify ? node_error(x, at) : 0);
         }
     }
-    tape_accumulate(tape, x,
-                     node_multiply(tape, others,
-                                   node_broadcast(tape, cotangent, x->rank, x->shape)));
+    tape_accumulate(
+        tape, x, node_multiply(tape, others, node_broadcast(tape, cotangent, x->rank, x->shape)));
 }
 
-static const struct primitive product_primitive = { "product", product_backward, product_enclosure, NULL };
+static const struct primitive product_primitive = { "product", product_backward, product_enclosure,
+                                                    NULL };
 
 struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {
@@ -480,7 +484,8 @@ static void cumulative_backward(struct tape *tape, struct node *node, struct nod
     tape_accumulate(tape, x, node_cumulative_sum(tape, cotangent, dim, !r->reverse));
 }
 
-static void cumulative_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void cumulative_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                 size_t i)
 {
     const struct reduction *r = node->parameters;
     size_t at = i / r->inner % r->extent, first = i - at * r->inner;
@@ -529,8 +534,7 @@ static void cumulate_line(struct tape *tape, struct node *node, const struct nod
 struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, bool reverse)
 {
     if (x->imaginary)
-        return node_complex(tape,
-                            node_cumulative_sum(tape, node_real_part(tape, x), dim, reverse),
+        return node_complex(tape, node_cumulative_sum(tape, node_real_part(tape, x), dim, reverse),
                             node_cumulative_sum(tape, node_imaginary_part(tape, x), dim, reverse));
     struct reduction *r = tape_allocate(tape, 1, sizeof *r);
     if (tape_failed(tape) || x->rank == 0) return x;
@@ -551,7 +555,8 @@ struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, boo
         return node;
     }
     (void)node_values(tape, x);
-    struct node *node = node_new(tape, &cumulative_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
+    struct node *node =
+        node_new(tape, &cumulative_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
     (void)node_need_errors(tape, node);
     if (tape_failed(tape) || !node->n) return node;
     for (size_t line = 0; line < r->outer * r->inner; line++)
@@ -581,10 +586,12 @@ struct node *node_arg_extremum(struct tape *tape, struct node *x, int dim, int s
         for (size_t k = 1; k < r.extent; k++) {
             size_t a = input_element(&r, i, k), b = input_element(&r, i, best);
             if (x->integer) {
-                if (sign > 0 ? x->integer[a] > x->integer[b] : x->integer[a] < x->integer[b]) best = k;
+                if (sign > 0 ? x->integer[a] > x->integer[b] : x->integer[a] < x->integer[b])
+                    best = k;
             } else if (!isnan(x->value[b]) &&
                        (isnan(x->value[a]) || sign * (x->value[a] - x->value[b]) > 0 ||
-                        (isinf(x->value[a]) && sign * x->value[a] > 0 && x->value[b] != x->value[a])))
+                        (isinf(x->value[a]) && sign * x->value[a] > 0 &&
+                         x->value[b] != x->value[a])))
                 best = k;
         }
         node->integer[i] = (int64_t)best;
@@ -596,7 +603,8 @@ struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct 
 {
     if (tape_failed(tape)) return x;
     if (x->rank && index->rank != x->rank) {
-        tape_fail(tape, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank, x->rank);
+        tape_fail(tape, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank,
+                  x->rank);
         return x;
     }
     int64_t *map = tape_allocate(tape, index->n, sizeof *map);
@@ -613,8 +621,8 @@ struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct 
                 k = index->integer[i] < 0 ? index->integer[i] + x->shape[d] : index->integer[i];
                 if (k < 0 || k >= x->shape[d]) {
                     tape_fail(tape, STATUS_SKIP,
-                               "index %lld is out of range for dimension %d of size %lld",
-                               (long long)index->integer[i], d, (long long)x->shape[d]);
+                              "index %lld is out of range for dimension %d of size %lld",
+                              (long long)index->integer[i], d, (long long)x->shape[d]);
                     return x;
                 }
             }

@@ -150,8 +150,7 @@ static struct window window_of(const struct resample *r, int64_t o)
     if (is_antialiased(r)) {
         ratio(size, r, 128);
         double scale = arf_get_d(arb_midref(size), ARF_RND_NEAR);
-        double support =
-            (r->kind == RESAMPLE_LINEAR_ANTIALIAS ? 1 : 2) * (scale > 1 ? scale : 1);
+        double support = (r->kind == RESAMPLE_LINEAR_ANTIALIAS ? 1 : 2) * (scale > 1 ? scale : 1);
         double from = trunc(center - support + 0.5), to = trunc(center + support + 0.5);
         w.first = from > 0 ? (int64_t)from : 0;
         int64_t end = to < (double)r->in ? (int64_t)to : r->in;
@@ -166,10 +165,7 @@ static struct window window_of(const struct resample *r, int64_t o)
     return w;
 }
 
-static size_t inside(int64_t i, int64_t n)
-{
-    return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i);
-}
+static size_t inside(int64_t i, int64_t n) { return (size_t)(i < 0 ? 0 : i >= n ? n - 1 : i); }
 
 struct taps *resample_taps(struct tape *tape, const struct resample *resample)
 {

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/tape/enclosure.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/tape/enclosure.h"
 
 /* The lines along a dimension: element k of line l is at first(l) + k * inner. */
 struct lines {
@@ -28,10 +28,7 @@ static size_t first_of(const struct lines *l, size_t line)
     return line / l->inner * l->extent * l->inner + line % l->inner;
 }
 
-static size_t position_of(const struct lines *l, size_t i)
-{
-    return i / l->inner % l->extent;
-}
+static size_t position_of(const struct lines *l, size_t i) { return i / l->inner % l->extent; }
 
 static double rounded(const struct tape *tape, double x)
 {
@@ -47,7 +44,9 @@ static double function_cost(const struct tape *tape)
 static void set_error(struct node *node, size_t at, double bound)
 {
     if (!node->error) return;
-    node->error[at] = !isfinite(node->value[at]) ? 0 : bound >= 0 ? bound * (1 + 0x1p-40) : INFINITY;
+    node->error[at] = !isfinite(node->value[at]) ? 0
+                      : bound >= 0               ? bound * (1 + 0x1p-40)
+                                                 : INFINITY;
 }
 
 /* ---- products ----------------------------------------------------------------------------------- */
@@ -93,7 +92,8 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0], *sides;
-    struct node *sum = node_cumulative_sum(tape, node_multiply(tape, cotangent, node), l->dim, true);
+    struct node *sum =
+        node_cumulative_sum(tape, node_multiply(tape, cotangent, node), l->dim, true);
     struct node *gradient = node_divide(tape, sum, x), *zero = node_scalar(tape, 0);
     if (sides_of_zeros(tape, x, l, &sides)) {
         struct node *origin = node_integer_constant(tape, DT_I64, 0, 0, NULL);
@@ -101,8 +101,8 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
         struct node *before = node_compare(tape, COMPARE_LT, sides, origin);
         struct node *without = node_select(tape, at_zero, node_scalar(tape, 1), x);
         struct node *products = node_cumulative_product(tape, without, l->dim);
-        struct node *others = node_cumulative_sum(tape, node_multiply(tape, cotangent, products),
-                                                  l->dim, true);
+        struct node *others =
+            node_cumulative_sum(tape, node_multiply(tape, cotangent, products), l->dim, true);
         gradient = node_select(tape, before, gradient, node_select(tape, at_zero, others, zero));
     }
     tape_accumulate(tape, x, gradient);
@@ -162,7 +162,8 @@ struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
 
 /* ---- logarithms of sums of exponentials ---------------------------------------------------------- */
 
-static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
@@ -217,15 +218,16 @@ static void shares_enclosure(struct enclosure *enclosure, void *ball, struct nod
     arb_clear(c);
 }
 
-static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_enclosure, NULL };
+static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_enclosure,
+                                                   NULL };
 
 /* exp(d) for d <= 0 and its absolute error when d is off by e. */
 static double exponential(const struct tape *tape, double *error, double d, double e)
 {
     double y = rounded(tape, scalar_exp(rounded(tape, d)));
     double argument = e + tape->unit * fabs(d);
-    *error = y * (function_cost(tape) * tape->unit +
-                  (argument < 0.5 ? 1.3 * argument : INFINITY)) + tape->tiny;
+    *error = y * (function_cost(tape) * tape->unit + (argument < 0.5 ? 1.3 * argument : INFINITY)) +
+             tape->tiny;
     return y;
 }
 
@@ -242,7 +244,8 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
         for (size_t k = l->extent; k-- > 0;) {
             size_t at = first_of(l, line) + k * l->inner;
             double y = node->value[at], ey = certify ? node_error(node, at) : 0;
-            double ex = certify ? node_error(x, at) : 0, ec = certify ? node_error(cotangent, at) : 0;
+            double ex = certify ? node_error(x, at) : 0,
+                   ec = certify ? node_error(cotangent, at) : 0;
             double factor = k + 1 < l->extent
                                 ? exponential(tape, &factor_error, y - above, ey + above_error)
                                 : (factor_error = 0);
@@ -251,8 +254,9 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
             total_error += 2 * tape->unit * (fabs(total) + fabs(cotangent->value[at]));
             double share = exponential(tape, &share_error, x->value[at] - y, ex + ey);
             out->value[at] = rounded(tape, share * total);
-            set_error(out, at, share * total_error + share_error * (fabs(total) + total_error) +
-                                   tape->unit * fabs(out->value[at]) + tape->tiny);
+            set_error(out, at,
+                      share * total_error + share_error * (fabs(total) + total_error) +
+                          tape->unit * fabs(out->value[at]) + tape->tiny);
             above = y;
             above_error = ey;
         }
@@ -307,13 +311,13 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
             if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0, 0 };
             else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
                 r = (struct running){ fmax(v, r.m), 1, 0, 0, node->error ? node_error(x, at) : 0 };
-            else if (v > -INFINITY)
-                add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
+            else if (v > -INFINITY) add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
             double sum = r.sum + r.low, log = rounded(tape, scalar_log(sum));
             node->value[at] = isfinite(r.m) ? rounded(tape, r.m + log) : r.m;
             double relative = r.error / sum + tape->unit; /* sum >= 1 - its error */
-            set_error(node, at, r.input + 1.01 * relative + function_cost(tape) * tape->unit * log +
-                                    tape->unit * fabs(node->value[at]) + tape->tiny);
+            set_error(node, at,
+                      r.input + 1.01 * relative + function_cost(tape) * tape->unit * log +
+                          tape->unit * fabs(node->value[at]) + tape->tiny);
         }
     }
     return node;

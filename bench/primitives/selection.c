@@ -4,8 +4,8 @@
 
 #include "bench/tape/broadcast.h"
 #include "bench/tape/decisions.h"
-#include "bench/tape/tape.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 
 /* ---- selection ------------------------------------------------------------------------------ */
 
@@ -36,7 +36,8 @@ static bool select_pair(struct enclosure *enclosure, struct pair *out, struct no
     return enclosure_pair(enclosure, out, input, broadcast_offset(node, input, i));
 }
 
-static const struct primitive select_primitive = { "a selection", select_backward, select_enclosure, select_pair };
+static const struct primitive select_primitive = { "a selection", select_backward, select_enclosure,
+                                                   select_pair };
 
 struct select_context {
     const struct node *mask, *a, *b;
@@ -69,8 +70,7 @@ struct node *node_select(struct tape *tape, struct node *mask, struct node *a, s
     if (tape_failed(tape)) return node_scalar(tape, 0);
     if (a->imaginary || b->imaginary)
         return node_complex(
-            tape,
-            node_select(tape, mask, node_real_part(tape, a), node_real_part(tape, b)),
+            tape, node_select(tape, mask, node_real_part(tape, a), node_real_part(tape, b)),
             node_select(tape, mask, node_imaginary_part(tape, a), node_imaginary_part(tape, b)));
     enum dtype dtype = dtype_promote(a->dtype, b->dtype);
     bool integral = a->integer && b->integer;
@@ -79,9 +79,9 @@ struct node *node_select(struct tape *tape, struct node *mask, struct node *a, s
                                  integral ? b : node_to_real(tape, b) };
     if (tape_failed(tape) || !walk_open(&walk, tape, 3, operands, &rank, shape))
         return node_scalar(tape, 0);
-    struct node *node = integral ? node_new_integer(tape, dtype, rank, shape)
-                                 : node_new(tape, &select_primitive, dtype, rank, shape, 3,
-                                            operands, NULL);
+    struct node *node =
+        integral ? node_new_integer(tape, dtype, rank, shape)
+                 : node_new(tape, &select_primitive, dtype, rank, shape, 3, operands, NULL);
     if (!integral) {
         (void)node_values(tape, operands[1]);
         (void)node_values(tape, operands[2]);
@@ -186,15 +186,15 @@ struct node *node_compare(struct tape *tape, enum comparison comparison, struct 
                           struct node *b)
 {
     struct integer_context context = { .comparison = comparison };
-    context.decides = tape->arithmetic == BENCH_REFERENCE && !(node_is_exact(a) && node_is_exact(b));
+    context.decides = tape->arithmetic == BENCH_REFERENCE &&
+                      !(node_is_exact(a) && node_is_exact(b));
     (void)node_values(tape, a);
     (void)node_values(tape, b);
     return integral_walk(tape, DT_BOOL, a, b, compare_row, &context);
 }
 
 struct node *node_integer_binary(struct tape *tape, enum dtype dtype,
-                                 int64_t (*f)(int64_t a, int64_t b), struct node *a,
-                                 struct node *b)
+                                 int64_t (*f)(int64_t a, int64_t b), struct node *a, struct node *b)
 {
     struct integer_context context = { .f = f };
     if (!a->integer) a = node_to_integer(tape, a, DT_I64);

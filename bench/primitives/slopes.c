@@ -9,8 +9,8 @@
 #include <arb_hypgeom.h>
 #include <math.h>
 
-#include "bench/tape/enclosure.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/tape/enclosure.h"
 
 enum { BLOCK = 512 };
 
@@ -37,7 +37,8 @@ static void silu_values(double *restrict y, double *restrict error, const double
     for (size_t i = 0; i < n; i++) y[i] = -fabs(x[i]);
     vector_exp(y, y, n);
     for (size_t i = 0; i < n; i++) {
-        double e = y[i], total = 1 + e, s = (x[i] >= 0 ? 1 : e) / total, other = (x[i] >= 0 ? e : 1) / total;
+        double e = y[i], total = 1 + e, s = (x[i] >= 0 ? 1 : e) / total,
+               other = (x[i] >= 0 ? e : 1) / total;
         y[i] = s + x[i] * (s * other);
         if (isinf(x[i])) y[i] = x[i] > 0 ? 1 : 0;
         error[i] = 16 * (x[i] > -3 && x[i] < 0 ? (1 + fabs(x[i])) * s : 3 * fabs(y[i]));
@@ -47,7 +48,8 @@ static void silu_values(double *restrict y, double *restrict error, const double
 /* erfc(z) / 2 + x exp(-x^2 / 2) / sqrt(2 pi), z = -x / sqrt 2 off by 2 relative. An error of z or of
  * the exponent counts x^2 times in the tail: (2 x^2 + 6) of the sum of magnitudes there, which for
  * x <= -1.5 is at most 2.1 |y|; above, 6 absolute (the second term is at most 0.25). */
-static void gelu_values(double *restrict y, double *restrict error, const double *restrict x, size_t n)
+static void gelu_values(double *restrict y, double *restrict error, const double *restrict x,
+                        size_t n)
 {
     double density[BLOCK];
     for (size_t i = 0; i < n; i++) {
@@ -147,7 +149,8 @@ static void slope_enclosure(struct enclosure *enclosure, void *ball, struct node
     arb_clear(x);
 }
 
-static const struct primitive slope_primitive = { "the slope of an activation", NULL, slope_enclosure, NULL };
+static const struct primitive slope_primitive = { "the slope of an activation", NULL,
+                                                  slope_enclosure, NULL };
 
 /* What a kernel's own library calls, four times as far off as ours, and its order make of it. */
 static double kernel_factor(const struct tape *tape)
@@ -156,8 +159,7 @@ static double kernel_factor(const struct tape *tape)
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? 0.75 : 3;
 }
 
-struct node *node_activation_slope(struct tape *tape, enum activation_slope which,
-                                   struct node *x)
+struct node *node_activation_slope(struct tape *tape, enum activation_slope which, struct node *x)
 {
     const struct slope *slope = &slopes[which];
     x = node_to_real(tape, x);
@@ -179,9 +181,12 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
         slope->values(node->value + start, error, in + start, count);
         for (size_t i = 0; certify && i < count; i++) {
             double input = exact ? 0 : node_error(x, start + i) * slope->steepest;
-            if (model) error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
+            if (model)
+                error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
             double bound = error[i] * unit + input + 0x1p20 * tape->tiny;
-            node->error[start + i] = bound >= 0 ? bound : isnan(node->value[start + i]) ? 0 : INFINITY;
+            node->error[start + i] = bound >= 0                      ? bound
+                                     : isnan(node->value[start + i]) ? 0
+                                                                     : INFINITY;
         }
     }
     node_round(tape, node);

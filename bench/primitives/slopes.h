@@ -7,7 +7,6 @@
 enum activation_slope { SLOPE_SIGMOID, SLOPE_SILU, SLOPE_GELU };
 
 /* f'(x) for every element; x real. Not differentiable again. */
-struct node *node_activation_slope(struct tape *tape, enum activation_slope which,
-                                   struct node *x);
+struct node *node_activation_slope(struct tape *tape, enum activation_slope which, struct node *x);
 
 #endif

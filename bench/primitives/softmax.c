@@ -13,8 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/tape/enclosure.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/tape/enclosure.h"
 
 #define U UNIT_ROUNDOFF
 
@@ -37,10 +37,7 @@ static size_t line_of(const struct lines *l, size_t i)
     return i / (l->extent * l->inner) * l->inner + i % l->inner;
 }
 
-static size_t position_of(const struct lines *l, size_t i)
-{
-    return i / l->inner % l->extent;
-}
+static size_t position_of(const struct lines *l, size_t i) { return i / l->inner % l->extent; }
 
 /* The lines of x along dim, and x's shape with an extent of 1 there. */
 static void lines_along(struct lines *l, const struct node *x, int dim, int64_t *shape)
@@ -55,10 +52,7 @@ static void lines_along(struct lines *l, const struct node *x, int dim, int64_t 
 }
 
 /* Relative error of S'. */
-static double sum_error(const struct lines *l)
-{
-    return (l->spread + 6) * U;
-}
+static double sum_error(const struct lines *l) { return (l->spread + 6) * U; }
 
 static double rounded(const struct tape *tape, double x)
 {
@@ -67,7 +61,8 @@ static double rounded(const struct tape *tape, double x)
 
 /* ---- the sum of the others ----------------------------------------------------------------- */
 
-static void others_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+static void others_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                             size_t line)
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
@@ -94,7 +89,8 @@ static void others_enclosure(struct enclosure *enclosure, void *ball, struct nod
     arb_clear(term);
 }
 
-static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclosure, NULL };
+static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclosure,
+                                                   NULL };
 
 static size_t top_of_line(const struct lines *l, const double *x, size_t line)
 {
@@ -192,7 +188,8 @@ static void set_bounds_of_sums(struct node *node, const struct lines *l)
 {
     for (size_t line = 0; line < node->n; line++) {
         double relative = l->total ? l->total[line] : sum_error(l);
-        if (l->input) relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
+        if (l->input)
+            relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
         node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
         if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
     }
@@ -263,8 +260,7 @@ static void softmax_enclosure(struct enclosure *enclosure, void *ball, struct no
 static void softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct lines *l = node->parameters;
-    tape_accumulate(tape, node->inputs[0],
-                     node_softmax_gradient(tape, node, cotangent, l->dim));
+    tape_accumulate(tape, node->inputs[0], node_softmax_gradient(tape, node, cotangent, l->dim));
 }
 
 /* ---- its gradient: y (c - sum c y) ---------------------------------------------------------------- */
@@ -321,8 +317,8 @@ static double dot_line(double *bound, const struct tape *tape, const struct node
 static struct node *line_products(struct tape *tape, struct node *a, struct node *b,
                                   const struct lines *l, int rank, const int64_t *shape)
 {
-    struct node *node = node_new(tape, &dot_primitive, b->dtype, rank, shape, 2,
-                                 (struct node *[]){ a, b }, l);
+    struct node *node =
+        node_new(tape, &dot_primitive, b->dtype, rank, shape, 2, (struct node *[]){ a, b }, l);
     double ignored;
     (void)node_values(tape, a);
     (void)node_values(tape, b);
@@ -349,10 +345,12 @@ static void centred_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_clear(factor);
 }
 
-static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclosure, NULL };
+static const struct primitive centred_primitive = { "a gradient of softmax", NULL,
+                                                    centred_enclosure, NULL };
 
 static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
-                        const struct node *c, const struct node *mean, const struct lines *l, size_t line)
+                        const struct node *c, const struct node *mean, const struct lines *l,
+                        size_t line)
 {
     double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = tape->unit;
     for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
@@ -360,7 +358,8 @@ static void centre_line(const struct tape *tape, struct node *out, const struct 
         out->value[at] = v;
         if (!out->error) continue;
         double ed = node_error(c, at) + et + unit * fabs(d);
-        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) + unit * fabs(v);
+        double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) +
+                       unit * fabs(v);
         bound = bound * (1 + 0x1p-40) + tape->tiny;
         out->error[at] = !isfinite(v) ? 0 : bound >= 0 ? bound : INFINITY;
     }
@@ -383,7 +382,8 @@ struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct nod
     return out;
 }
 
-static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclosure, NULL };
+static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclosure,
+                                                    NULL };
 
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
@@ -440,8 +440,8 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
     struct node *inputs[2] = { x, x };
-    struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs,
-                                 NULL);
+    struct node *node =
+        node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs, NULL);
     if (tape_failed(tape)) return node;
     struct node *sums = sums_of_others(tape, x, dim, node->value);
     if (tape_failed(tape)) return node;
@@ -453,8 +453,8 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
 
 /* ---- log_softmax --------------------------------------------------------------------------------- */
 
-static void log_softmax_ball(struct enclosure *enclosure, arb_ptr ball, struct node *x, struct node *sums,
-                             size_t i)
+static void log_softmax_ball(struct enclosure *enclosure, arb_ptr ball, struct node *x,
+                             struct node *sums, size_t i)
 {
     const struct lines *l = sums->parameters;
     size_t line = line_of(l, i);
@@ -483,8 +483,8 @@ static double log_softmax_value(const struct tape *tape, double x, double m, dou
 }
 
 /* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
-static double log_softmax_bound(const struct tape *tape, const struct lines *l, size_t line, double d,
-                                double y)
+static double log_softmax_bound(const struct tape *tape, const struct lines *l, size_t line,
+                                double d, double y)
 {
     if (!isfinite(y)) return 0;
     double input = l->input ? 2 * l->input[line] : 0;
@@ -493,7 +493,8 @@ static double log_softmax_bound(const struct tape *tape, const struct lines *l, 
     return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
 }
 
-static void log_softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void log_softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                  size_t i)
 {
     log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1], i);
 }
@@ -529,7 +530,8 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
         for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
             node->value[at] = log_softmax_value(tape, x->value[at], m, log);
             if (node->error)
-                node->error[at] = log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
+                node->error[at] =
+                    log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
         }
     }
     return node;
@@ -537,7 +539,8 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 
 /* ---- logsumexp -------------------------------------------------------------------------------------- */
 
-static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t line)
 {
     const struct lines *l = node->parameters;
     arb_t top;
@@ -591,7 +594,8 @@ static double residual_value(double *bound, const struct tape *tape, const struc
 {
     double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
-    double relative = 2 * sum_error(l) + 8 * U + (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
+    double relative = 2 * sum_error(l) + 8 * U +
+                      (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
     double tiny = (double)l->extent * 0x1p-1072, y;
     if (!isfinite(m)) {
         *bound = 0;
@@ -621,7 +625,8 @@ static void residual_enclosure(struct enclosure *enclosure, void *ball, struct n
     arb_t c;
     arb_init(c);
     log_softmax_ball(enclosure, ball, x, sums, i);
-    if (target->integer[line] == (int64_t)position_of(l, i)) arb_expm1(ball, ball, enclosure->precision);
+    if (target->integer[line] == (int64_t)position_of(l, i))
+        arb_expm1(ball, ball, enclosure->precision);
     else arb_exp(ball, ball, enclosure->precision);
     enclosure_element(enclosure, c, node->inputs[2], line);
     arb_mul(ball, ball, c, enclosure->precision);
@@ -634,7 +639,8 @@ static const struct primitive residual_primitive = { "a residual of softmax", NU
 /* Exact inputs: all elements have one relative bound, since for the target too the difference has
  * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
 static void uniform_residuals(struct tape *tape, struct node *out, const struct node *x,
-                              const struct node *sums, const struct node *c, const struct node *target)
+                              const struct node *sums, const struct node *c,
+                              const struct node *target)
 {
     const struct lines *l = sums->parameters;
     double *e = tape_allocate(tape, l->extent, sizeof *e), relative = 0, most = 0;
@@ -644,7 +650,9 @@ static void uniform_residuals(struct tape *tape, struct node *out, const struct 
         double others = sums->value[line], total = rounded(tape, 1 + others);
         exponentials(tape, e, x->value + first, l->extent, l->inner, m);
         for (size_t k = 0; k < l->extent; k++) e[k] = rounded(tape, e[k] / total);
-        e[t] = tape_is_single(tape) ? (float)(e[t] - 1) : t == l->top[line] ? -others / total : e[t] - 1;
+        e[t] = tape_is_single(tape) ? (float)(e[t] - 1)
+               : t == l->top[line]  ? -others / total
+                                    : e[t] - 1;
         double nan = isfinite(m) ? 0 : NAN;
         for (size_t k = 0; k < l->extent; k++)
             out->value[first + k * l->inner] = factor == 0 ? 0 : rounded(tape, e[k] * factor) + nan;
@@ -682,15 +690,16 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
                                       target->integer[line] == (int64_t)k);
             double y = nothing ? 0 : r * factor;
             out->value[at] = y;
-            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound +
-                    tape->unit * fabs(y) + tape->tiny;
+            bound = (fabs(r) + bound) * factor_error + fabs(factor) * bound + tape->unit * fabs(y) +
+                    tape->tiny;
             if (out->error) out->error[at] = !isfinite(y) || nothing ? 0 : bound * (1 + 0x1p-40);
         }
     }
     tape_accumulate(tape, x, out);
 }
 
-static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
+                               size_t line)
 {
     const struct node *target = node->parameters;
     const struct lines *l = node->inputs[1]->parameters;
@@ -701,8 +710,7 @@ static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct n
 static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
                                                      at_class_enclosure, NULL };
 
-struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim,
-                                 struct node *target)
+struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, struct node *target)
 {
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
@@ -715,7 +723,8 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim,
         double v = x->value[element(l, line, (size_t)target->integer[line])];
         double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
         node->value[line] = log_softmax_value(tape, v, m, log);
-        if (node->error) node->error[line] = log_softmax_bound(tape, l, line, v - m, node->value[line]);
+        if (node->error)
+            node->error[line] = log_softmax_bound(tape, l, line, v - m, node->value[line]);
     }
     return node;
 }

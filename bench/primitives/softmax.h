@@ -19,8 +19,7 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim);
 
 /* log_softmax at one class per line: `target` is int64 with extent 1 along dim, its entries
  * valid positions along dim. The gradient costs one array of x's size. */
-struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim,
-                                 struct node *target);
+struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, struct node *target);
 
 /* The gradient of softmax with respect to its input, given its result y: y (c - sum c y). */
 struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,

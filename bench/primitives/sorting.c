@@ -16,10 +16,7 @@ uint64_t sort_key_real(double x)
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-uint64_t sort_key_integer(int64_t x)
-{
-    return (uint64_t)x ^ UINT64_C(1) << 63;
-}
+uint64_t sort_key_integer(int64_t x) { return (uint64_t)x ^ UINT64_C(1) << 63; }
 
 static void insertion_sort(struct sort_item *items, size_t n)
 {
@@ -36,10 +33,8 @@ static void merge(struct sort_item *out, const struct sort_item *a, size_t m,
 {
     size_t i = 0, k = 0;
     while (i < m && k < n)
-        if (b[k].key < a[i].key)
-            *out++ = b[k++];
-        else
-            *out++ = a[i++];
+        if (b[k].key < a[i].key) *out++ = b[k++];
+        else *out++ = a[i++];
     memcpy(out, a + i, (m - i) * sizeof *out);
     memcpy(out + (m - i), b + k, (n - k) * sizeof *out);
 }
@@ -47,8 +42,7 @@ static void merge(struct sort_item *out, const struct sort_item *a, size_t m,
 void sort_items(struct sort_item *items, struct sort_item *scratch, size_t n)
 {
     struct sort_item *from = items, *to = scratch;
-    for (size_t i = 0; i < n; i += RUN)
-        insertion_sort(items + i, n - i < RUN ? n - i : RUN);
+    for (size_t i = 0; i < n; i += RUN) insertion_sort(items + i, n - i < RUN ? n - i : RUN);
     for (size_t width = RUN; width < n; width *= 2) {
         for (size_t i = 0; i < n; i += 2 * width) {
             size_t m = n - i < width ? n - i : width;
@@ -67,10 +61,8 @@ struct lines lines_along(const struct node *x, int dim)
     struct lines lines = { 1, 1, 1 };
     for (int d = 0; d < x->rank; d++) {
         size_t extent = (size_t)x->shape[d];
-        if (d == dim)
-            lines.extent = extent;
-        else
-            lines.count *= extent;
+        if (d == dim) lines.extent = extent;
+        else lines.count *= extent;
         if (d > dim) lines.step *= extent;
     }
     return lines;

@@ -23,8 +23,8 @@ static const struct primitive stated_primitive = { "a stated gradient", stated_b
                                                    stated_enclosure, NULL };
 
 struct node *node_stated_gradient(struct tape *tape, struct node *value, int count,
-                                struct node *const *inputs, gradient_function *backward,
-                                const void *parameters)
+                                  struct node *const *inputs, gradient_function *backward,
+                                  const void *parameters)
 {
     bool tracked = false;
     for (int k = 0; k < count; k++) tracked = tracked || inputs[k]->tracked;
@@ -61,14 +61,12 @@ static void flat_backward(struct tape *tape, struct node *node, struct node *cot
     }
 }
 
-struct node *node_flat(struct tape *tape, struct node *value, int count,
-                       struct node *const *inputs)
+struct node *node_flat(struct tape *tape, struct node *value, int count, struct node *const *inputs)
 {
     return node_stated_gradient(tape, value, count, inputs, flat_backward, NULL);
 }
 
-void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent,
-                   struct node *factor)
+void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor)
 {
     if (!x->tracked) return;
     struct node *flow = factor ? node_multiply(tape, cotangent, factor) : cotangent;

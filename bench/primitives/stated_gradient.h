@@ -16,15 +16,14 @@ typedef void gradient_function(struct tape *tape, struct node *node, struct node
 
 /* The real node `value`, differentiable with respect to `inputs` by `backward` only. */
 struct node *node_stated_gradient(struct tape *tape, struct node *value, int count,
-                                struct node *const *inputs, gradient_function *backward,
-                                const void *parameters);
+                                  struct node *const *inputs, gradient_function *backward,
+                                  const void *parameters);
 
 /* The same value with a zero gradient (not none) toward `inputs`. */
 struct node *node_flat(struct tape *tape, struct node *value, int count,
                        struct node *const *inputs);
 
 /* Add cotangent * factor to x, summed to x's shape when x was broadcast. */
-void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent,
-                   struct node *factor);
+void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor);
 
 #endif

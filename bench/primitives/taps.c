@@ -10,8 +10,8 @@
 
 #include "bench/tape/enclosure.h"
 
-struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs,
-                          const int64_t *start, const int64_t *end)
+struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, const int64_t *start,
+                          const int64_t *end)
 {
     size_t total = 0;
     for (size_t o = 0; o < outputs; o++)
@@ -26,9 +26,7 @@ struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs,
         for (int64_t i = start[o]; i < end[o]; i++) index[t++] = (size_t)i;
     }
     first[outputs] = t;
-    *taps = (struct taps){
-        .inputs = inputs, .outputs = outputs, .first = first, .index = index
-    };
+    *taps = (struct taps){ .inputs = inputs, .outputs = outputs, .first = first, .index = index };
     return taps;
 }
 
@@ -75,18 +73,14 @@ static void taps_backward(struct tape *tape, struct node *node, struct node *cot
     const struct mapping *m = node->parameters;
     struct taps *adjoint = transpose(tape, m->taps);
     if (adjoint)
-        tape_accumulate(tape, node->inputs[0],
-                         node_taps(tape, cotangent, m->dim, adjoint));
+        tape_accumulate(tape, node->inputs[0], node_taps(tape, cotangent, m->dim, adjoint));
 }
 
 static void exact_weight(arb_t weight, const struct taps *taps, size_t t, slong precision)
 {
-    if (!taps->weight)
-        arb_one(weight);
-    else if (!taps->exact)
-        arb_set_d(weight, taps->weight[t]);
-    else
-        taps->exact(weight, taps->context, taps->origin ? taps->origin[t] : t, precision);
+    if (!taps->weight) arb_one(weight);
+    else if (!taps->exact) arb_set_d(weight, taps->weight[t]);
+    else taps->exact(weight, taps->context, taps->origin ? taps->origin[t] : t, precision);
 }
 
 static void taps_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
@@ -102,7 +96,7 @@ static void taps_enclosure(struct enclosure *enclosure, void *ball, struct node 
     arb_zero(ball);
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         enclosure_element(enclosure, x, node->inputs[0],
-                     (above * taps->inputs + taps->index[t]) * m->inner + below);
+                          (above * taps->inputs + taps->index[t]) * m->inner + below);
         exact_weight(weight, taps, t, enclosure->precision);
         arb_addmul(ball, x, weight, enclosure->precision);
     }
@@ -110,8 +104,8 @@ static void taps_enclosure(struct enclosure *enclosure, void *ball, struct node 
     arb_clear(weight);
 }
 
-static const struct primitive taps_primitive = { "a weighted sum", taps_backward,
-                                                 taps_enclosure, NULL };
+static const struct primitive taps_primitive = { "a weighted sum", taps_backward, taps_enclosure,
+                                                 NULL };
 
 /* gamma_n^2 of n additions. */
 static double second_order(size_t n)
@@ -160,9 +154,8 @@ static inline void finish_output(struct node *node, size_t out, const struct bou
 }
 
 /* Output o of one line of neighbouring elements, which starts at element `line` of x. */
-static void certified_output(struct node *node, const struct node *x,
-                             const struct taps *taps, size_t out, size_t line, size_t o,
-                             const struct bounding *b)
+static void certified_output(struct node *node, const struct node *x, const struct taps *taps,
+                             size_t out, size_t line, size_t o, const struct bounding *b)
 {
     double sum = 0, low = 0, magnitude = 0, carried = 0;
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
@@ -182,12 +175,11 @@ enum { WIDTH = 64 };
 
 /* Output o of `width` neighbouring lines, the first of which starts at element `line`
  * of x. */
-static void certified_outputs(struct node *node, const struct node *x,
-                              const struct taps *taps, size_t out, size_t line, size_t step,
-                              size_t o, size_t width, const struct bounding *b)
+static void certified_outputs(struct node *node, const struct node *x, const struct taps *taps,
+                              size_t out, size_t line, size_t step, size_t o, size_t width,
+                              const struct bounding *b)
 {
-    double sum[WIDTH] = { 0 }, low[WIDTH] = { 0 }, magnitude[WIDTH] = { 0 },
-           carried[WIDTH] = { 0 };
+    double sum[WIDTH] = { 0 }, low[WIDTH] = { 0 }, magnitude[WIDTH] = { 0 }, carried[WIDTH] = { 0 };
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         size_t at = line + taps->index[t] * step;
         const double *v = x->value + at;
@@ -207,9 +199,8 @@ static void certified_outputs(struct node *node, const struct node *x,
 }
 
 /* Output o of all lines of block a. */
-static void certified_block(struct node *node, const struct node *x,
-                            const struct taps *taps, size_t a, size_t inner, size_t o,
-                            const struct bounding *b)
+static void certified_block(struct node *node, const struct node *x, const struct taps *taps,
+                            size_t a, size_t inner, size_t o, const struct bounding *b)
 {
     size_t out = (a * taps->outputs + o) * inner, line = a * taps->inputs * inner;
     if (inner == 1) {
@@ -227,8 +218,7 @@ static double native_element(const struct node *x, const struct taps *taps, size
     double sum = 0;
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         double p = x->value[line + taps->index[t] * step];
-        if (taps->weight)
-            p = single ? (float)((float)taps->weight[t] * p) : taps->weight[t] * p;
+        if (taps->weight) p = single ? (float)((float)taps->weight[t] * p) : taps->weight[t] * p;
         sum = single ? (float)(sum + p) : sum + p;
     }
     return sum;
@@ -239,12 +229,10 @@ static void evaluate(struct tape *tape, struct node *node, const struct node *x,
 {
     bool certify = node_need_errors(tape, node), single = tape_is_single(tape);
     size_t outer = node->n && taps->outputs ? node->n / inner / taps->outputs : 0;
-    struct bounding *bounds =
-        tape_allocate(tape, certify ? taps->outputs : 0, sizeof *bounds);
+    struct bounding *bounds = tape_allocate(tape, certify ? taps->outputs : 0, sizeof *bounds);
 
     if (tape_failed(tape)) return;
-    for (size_t o = 0; certify && o < taps->outputs; o++)
-        bounds[o] = bounding_of(tape, x, taps, o);
+    for (size_t o = 0; certify && o < taps->outputs; o++) bounds[o] = bounding_of(tape, x, taps, o);
     for (size_t a = 0; a < outer; a++)
         for (size_t o = 0; o < taps->outputs; o++) {
             if (certify) {
@@ -273,8 +261,7 @@ struct node *node_taps(struct tape *tape, struct node *x, int dim, struct taps *
     memcpy(shape, x->shape, sizeof shape);
     for (int d = dim + 1; d < x->rank; d++) m->inner *= (size_t)shape[d];
     shape[dim] = (int64_t)taps->outputs;
-    struct node *node =
-        node_new(tape, &taps_primitive, x->dtype, x->rank, shape, 1, &x, m);
+    struct node *node = node_new(tape, &taps_primitive, x->dtype, x->rank, shape, 1, &x, m);
     if (!tape_failed(tape)) evaluate(tape, node, x, taps, m->inner);
     return node;
 }

@@ -25,8 +25,8 @@ struct taps {
 };
 
 /* Taps with weight 1 of the windows [start[o], end[o]). NULL after a failure. */
-struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs,
-                          const int64_t *start, const int64_t *end);
+struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, const int64_t *start,
+                          const int64_t *end);
 
 /* y = map of x along dim (x->shape[dim] == taps->inputs). x is real or complex. */
 struct node *node_taps(struct tape *tape, struct node *x, int dim, struct taps *taps);

@@ -2,17 +2,17 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/tape/bounds.h"
 #include "bench/primitives/functions.h"
-#include "bench/tape/tape.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/tape.h"
 
 static void unary_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct unary_function *f = node->parameters;
     if (!f->derivative) { /* flat: a zero gradient, not none */
         tape_accumulate(tape, node->inputs[0],
-                         node_constant(tape, DT_NONE, 0, node->rank, node->shape));
+                        node_constant(tape, DT_NONE, 0, node->rank, node->shape));
         return;
     }
     struct node *slope = f->derivative(tape, node->inputs[0], node);
@@ -46,18 +46,18 @@ static bool pair_rsqrt(struct pair *out, struct pair x)
     return pair_sqrt(out, x) && pair_reciprocal(out, *out);
 }
 
-static bool pair_square(struct pair *out, struct pair x)
-{
-    return pair_multiply(out, x, x);
-}
+static bool pair_square(struct pair *out, struct pair x) { return pair_multiply(out, x, x); }
 
 static bool unary_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
     static const struct {
         const char *name;
         bool (*pair)(struct pair *out, struct pair x);
-    } known[] = { { "abs", pair_abs },       { "reciprocal", pair_reciprocal }, { "rsqrt", pair_rsqrt },
-                  { "sqrt", pair_sqrt },     { "square", pair_square } };
+    } known[] = { { "abs", pair_abs },
+                  { "reciprocal", pair_reciprocal },
+                  { "rsqrt", pair_rsqrt },
+                  { "sqrt", pair_sqrt },
+                  { "square", pair_square } };
     const struct unary_function *f = node->parameters;
     struct pair x;
     if (f->ulps == 0 && node_is_exact(node->inputs[0])) { /* no rounding at all */
@@ -70,7 +70,8 @@ static bool unary_pair(struct enclosure *enclosure, struct pair *out, struct nod
     return false;
 }
 
-static const struct primitive unary_primitive = { "a function", unary_backward, unary_enclosure, unary_pair };
+static const struct primitive unary_primitive = { "a function", unary_backward, unary_enclosure,
+                                                  unary_pair };
 
 /* Functions with zeros at inexact places, near which no kernel keeps a relative accuracy: an
  * absolute error in units of roundoff. */
@@ -79,7 +80,9 @@ static double kernel_absolute(const struct unary_function *f)
     static const struct {
         const char *name;
         double roundings;
-    } crossing[] = { { "sinc", 6 }, { "sinpi", 6 }, { "cospi", 6 }, { "lgamma", 16 }, { "digamma", 16 } };
+    } crossing[] = {
+        { "sinc", 6 }, { "sinpi", 6 }, { "cospi", 6 }, { "lgamma", 16 }, { "digamma", 16 }
+    };
     for (size_t i = 0; i < sizeof crossing / sizeof *crossing; i++)
         if (!strcmp(f->name, crossing[i].name)) return crossing[i].roundings;
     return isinf(f->ulps) ? 16 : 0;
@@ -97,7 +100,8 @@ static double function_ulps(const struct tape *tape, const struct unary_function
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
 
-static struct node *evaluate_unary(struct tape *tape, const struct unary_function *f, struct node *x)
+static struct node *evaluate_unary(struct tape *tape, const struct unary_function *f,
+                                   struct node *x)
 {
     x = node_to_real(tape, x);
     const double *in = node_values(tape, x);

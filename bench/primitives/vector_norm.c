@@ -43,15 +43,13 @@ static struct node *extremum_value(struct tape *tape, struct node *x, uint32_t d
     return x;
 }
 
-struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim,
-                           int sign)
+struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim, int sign)
 {
     uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
     struct node *y = extremum_value(tape, x, dims, sign);
     if (tape_failed(tape)) return y;
     *kept = dims;
-    if (!x->integer && y != x)
-        y = node_stated_gradient(tape, y, 1, &x, extremum_backward, kept);
+    if (!x->integer && y != x) y = node_stated_gradient(tape, y, 1, &x, extremum_backward, kept);
     return squeezed(tape, y, dims, keepdim);
 }
 
@@ -65,7 +63,8 @@ static void euclidean_backward(struct tape *tape, struct node *node, struct node
     struct node *share = node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero,
                                      node_divide(tape, cotangent, node));
     (void)parameters;
-    for (int k = 1; k < node->input_count; k++) gradient_pass(tape, node->inputs[k], share, node->inputs[k]);
+    for (int k = 1; k < node->input_count; k++)
+        gradient_pass(tape, node->inputs[k], share, node->inputs[k]);
 }
 
 static struct node *euclidean(struct tape *tape, struct node *x, uint32_t dims)
@@ -93,7 +92,8 @@ static struct node *power_norm(struct tape *tape, struct node *x, double p, uint
 {
     struct node *a = node_magnitude(tape, x);
     double *kept = tape_allocate(tape, 1, sizeof *kept);
-    struct node *sum = node_sum(tape, node_apply2(tape, "pow", a, node_scalar(tape, p)), dims, true);
+    struct node *sum =
+        node_sum(tape, node_apply2(tape, "pow", a, node_scalar(tape, p)), dims, true);
     struct node *root = node_divide(tape, node_scalar(tape, 1), node_scalar(tape, p));
     struct node *y = node_apply2(tape, "pow", sum, root);
     if (!kept) return y;
@@ -112,12 +112,11 @@ struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint3
     else if (p == 1) y = node_sum(tape, node_magnitude(tape, x), dims, true);
     else if (isinf(p)) y = node_extremum(tape, node_magnitude(tape, x), dims, true, p > 0 ? 1 : -1);
     else if (p == 0) {
-        struct node *nonzero = node_compare(tape, COMPARE_NE, node_magnitude(tape, x),
-                                            node_scalar(tape, 0));
+        struct node *nonzero =
+            node_compare(tape, COMPARE_NE, node_magnitude(tape, x), node_scalar(tape, 0));
         struct node *real = node_real_part(tape, x);
         struct node *flag = node_with_dtype(tape, node_to_real(tape, nonzero), x->dtype);
         y = node_sum(tape, node_flat(tape, flag, 1, &real), dims, true);
-    } else
-        y = power_norm(tape, x, p, dims);
+    } else y = power_norm(tape, x, p, dims);
     return squeezed(tape, y, dims, keepdim);
 }

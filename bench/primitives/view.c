@@ -34,10 +34,7 @@ static size_t view_source(const struct view *view, size_t i)
     return (size_t)at;
 }
 
-static uint64_t magnitude(int64_t x)
-{
-    return x < 0 ? -(uint64_t)x : (uint64_t)x;
-}
+static uint64_t magnitude(int64_t x) { return x < 0 ? -(uint64_t)x : (uint64_t)x; }
 
 static void view_order(struct view *view)
 {
@@ -49,9 +46,7 @@ static void view_order(struct view *view)
         view->empty = view->empty || view->shape[d] == 0;
         if (view->shape[d] <= 1) continue;
         int k = view->levels++;
-        for (;
-             k && magnitude(view->stride[view->order[k - 1]]) < magnitude(view->stride[d]);
-             k--)
+        for (; k && magnitude(view->stride[view->order[k - 1]]) < magnitude(view->stride[d]); k--)
             view->order[k] = view->order[k - 1];
         view->order[k] = d;
     }
@@ -98,16 +93,15 @@ struct assembly {
     int capacity;
 };
 
-static void assembly_backward(struct tape *tape, struct node *node,
-                              struct node *cotangent)
+static void assembly_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct assembly *assembly = node->parameters;
     for (int k = 0; k < node->input_count; k++) {
         const struct view *view = assembly->views[k];
         if (node->inputs[k]->tracked)
-            tape_accumulate(tape, node->inputs[k],
-                             node_view(tape, cotangent, view->rank, view->shape,
-                                       view->stride, view->offset));
+            tape_accumulate(
+                tape, node->inputs[k],
+                node_view(tape, cotangent, view->rank, view->shape, view->stride, view->offset));
     }
 }
 
@@ -162,19 +156,17 @@ static void place_reals(const struct placing *p, size_t from, int64_t count, int
         if (p->first || before == 0) {
             *value = p->part->value[at];
             if (p->node->error)
-                p->node->error[to] =
-                    node_error(p->part, at) + (p->first ? 0 : p->node->error[to]);
+                p->node->error[to] = node_error(p->part, at) + (p->first ? 0 : p->node->error[to]);
             continue;
         }
         if (!assembly_errors(p->tape, p->node)) return;
         double sum = before + p->part->value[at];
         *value = single ? (float)sum : sum;
         if (p->node->error)
-            p->node->error[to] = isfinite(sum)
-                                     ? (p->node->error[to] + node_error(p->part, at) +
-                                        p->tape->unit * fabs(sum)) *
-                                           (1 + 0x1p-50)
-                                     : 0;
+            p->node->error[to] = isfinite(sum) ? (p->node->error[to] + node_error(p->part, at) +
+                                                  p->tape->unit * fabs(sum)) *
+                                                     (1 + 0x1p-50)
+                                               : 0;
     }
 }
 
@@ -182,15 +174,13 @@ static void place_part(const struct placing *p, const struct view *view)
 {
     int64_t index[TENSOR_MAX_RANK] = { 0 }, to = view->offset;
     int last = view->rank - 1;
-    int64_t count = last >= 0 ? view->shape[last] : 1,
-            step = last >= 0 ? view->stride[last] : 1;
+    int64_t count = last >= 0 ? view->shape[last] : 1, step = last >= 0 ? view->stride[last] : 1;
 
     for (size_t from = 0; from < p->part->n; from += (size_t)count) {
         if (p->node->integer)
             for (int64_t k = 0; k < count; k++)
                 p->node->integer[to + k * step] = p->part->integer[from + (size_t)k];
-        else
-            place_reals(p, from, count, to, step);
+        else place_reals(p, from, count, to, step);
         for (int d = last - 1; d >= 0; d--) {
             to += view->stride[d];
             if (++index[d] < view->shape[d]) break;
@@ -230,14 +220,12 @@ static void assembly_extend(struct tape *tape, struct node *node, struct node *p
 
 /* An assembly of one part. */
 static struct node *assembly_new(struct tape *tape, struct node *part, struct view *view,
-                                 double fill, enum dtype dtype, int rank,
-                                 const int64_t *shape)
+                                 double fill, enum dtype dtype, int rank, const int64_t *shape)
 {
     struct assembly *assembly = tape_allocate(tape, 1, sizeof *assembly);
     if (!assembly) return unless_failed(tape, part);
     *assembly = (struct assembly){ fill, NULL, NULL, 0 };
-    struct node *node =
-        node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, assembly);
+    struct node *node = node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, assembly);
     if (tape_failed(tape)) return node;
     for (size_t i = 0; i < node->n; i++) node->value[i] = fill;
     assembly_extend(tape, node, part, view);
@@ -253,8 +241,7 @@ static void view_backward(struct tape *tape, struct node *node, struct node *cot
         int64_t *map = tape_allocate(tape, node->n, sizeof *map);
         if (!map) return;
         for (size_t i = 0; i < node->n; i++) map[i] = (int64_t)view_source(view, i);
-        tape_accumulate(tape, x,
-                         node_scatter_add(tape, cotangent, x->rank, x->shape, map));
+        tape_accumulate(tape, x, node_scatter_add(tape, cotangent, x->rank, x->shape, map));
         return;
     }
     struct node *sum = x->cotangent;
@@ -279,7 +266,8 @@ static bool view_pair(struct enclosure *enclosure, struct pair *out, struct node
     return enclosure_pair(enclosure, out, node->inputs[0], view_source(node->parameters, i));
 }
 
-static const struct primitive view_primitive = { "a view", view_backward, view_enclosure, view_pair };
+static const struct primitive view_primitive = { "a view", view_backward, view_enclosure,
+                                                 view_pair };
 
 /* Do the elements of the view lie together in order? */
 static bool view_is_dense(const struct view *view)
@@ -293,8 +281,8 @@ static bool view_is_dense(const struct view *view)
 }
 
 /* A node over elements of x from `offset` on: no copy is made. */
-static struct node *shared(struct tape *tape, const struct primitive *primitive,
-                           struct node *x, const struct view *view)
+static struct node *shared(struct tape *tape, const struct primitive *primitive, struct node *x,
+                           const struct view *view)
 {
     struct node *node = tape_allocate(tape, 1, sizeof *node);
     struct node **inputs = tape_allocate(tape, 1, sizeof *inputs);
@@ -326,22 +314,22 @@ static struct node *shared(struct tape *tape, const struct primitive *primitive,
     return node;
 }
 
-static struct node *strided(struct tape *tape, const struct primitive *primitive,
-                            struct node *x, struct view *view)
+static struct node *strided(struct tape *tape, const struct primitive *primitive, struct node *x,
+                            struct view *view)
 {
     view_order(view);
     if (view_is_dense(view)) return shared(tape, primitive, x, view);
     struct node *node = moved(tape, primitive, x, view->rank, view->shape, view);
     if (tape_failed(tape)) return node;
     if (x->integer)
-        copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride,
-                     view->offset, node->n);
+        copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride, view->offset,
+                     node->n);
     else
-        copy_strided(node->value, x->value, view->rank, view->shape, view->stride,
-                     view->offset, node->n);
+        copy_strided(node->value, x->value, view->rank, view->shape, view->stride, view->offset,
+                     node->n);
     if (node->error)
-        copy_strided(node->error, x->error, view->rank, view->shape, view->stride,
-                     view->offset, node->n);
+        copy_strided(node->error, x->error, view->rank, view->shape, view->stride, view->offset,
+                     node->n);
     return node;
 }
 
@@ -353,8 +341,7 @@ static bool view_fits(const struct view *view, size_t n)
         if (view->shape[d] < 0) return false;
         if (view->shape[d] == 0) return true;
         int64_t reach;
-        if (__builtin_mul_overflow(view->shape[d] - 1, view->stride[d], &reach))
-            return false;
+        if (__builtin_mul_overflow(view->shape[d] - 1, view->stride[d], &reach)) return false;
         if (__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high))
             return false;
     }
@@ -401,10 +388,8 @@ struct node *node_place(struct tape *tape, struct node *x, double fill, int rank
     if (tape_failed(tape)) return x;
     if (x->imaginary)
         return node_complex(
-            tape,
-            node_place(tape, node_real_part(tape, x), fill, rank, shape, stride, offset),
-            node_place(tape, node_imaginary_part(tape, x), 0, rank, shape, stride,
-                       offset));
+            tape, node_place(tape, node_real_part(tape, x), fill, rank, shape, stride, offset),
+            node_place(tape, node_imaginary_part(tape, x), 0, rank, shape, stride, offset));
     struct view *view = view_new(tape, x->rank, x->shape, stride, offset);
     if (!view) return unless_failed(tape, x);
     view_order(view);
@@ -433,15 +418,14 @@ static void permute_backward(struct tape *tape, struct node *node, struct node *
     for (int d = 0; d < x->rank; d++) {
         stride[d] = 0;
         for (int k = 0; k < node->rank; k++)
-            if (x->shape[d] != 1 && node->shape[k] == x->shape[d] &&
-                view->stride[k] == own[d])
+            if (x->shape[d] != 1 && node->shape[k] == x->shape[d] && view->stride[k] == own[d])
                 stride[d] = out[k];
     }
     tape_accumulate(tape, x, node_view(tape, cotangent, x->rank, x->shape, stride, 0));
 }
 
-static const struct primitive permute_primitive = { "permute", permute_backward,
-                                                    view_enclosure, NULL };
+static const struct primitive permute_primitive = { "permute", permute_backward, view_enclosure,
+                                                    NULL };
 
 struct node *node_permute(struct tape *tape, struct node *x, const int *order)
 {
@@ -476,8 +460,8 @@ struct node *node_transpose(struct tape *tape, struct node *x, int dim0, int dim
     return node_permute(tape, x, order);
 }
 
-struct node *node_slice(struct tape *tape, struct node *x, int dim, int64_t start,
-                        int64_t length, int64_t step)
+struct node *node_slice(struct tape *tape, struct node *x, int dim, int64_t start, int64_t length,
+                        int64_t step)
 {
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
 

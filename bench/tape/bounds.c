@@ -10,7 +10,9 @@ void model_overflows(struct tape *tape, struct node *node)
     if (!node_need_errors(tape, node)) return;
     for (i = 0; i < node->n; i++) {
         double magnitude = fabs(node->value[i]);
-        if (magnitude > dtype_info(DT_F32)->largest && isfinite(magnitude)) node->error[i] = INFINITY;
-        else if (uniform) node->error[i] = isfinite(magnitude) ? node->relative * magnitude + node->absolute : 0;
+        if (magnitude > dtype_info(DT_F32)->largest && isfinite(magnitude))
+            node->error[i] = INFINITY;
+        else if (uniform)
+            node->error[i] = isfinite(magnitude) ? node->relative * magnitude + node->absolute : 0;
     }
 }

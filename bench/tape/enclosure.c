@@ -37,8 +37,8 @@ static size_t memo_slot(const struct enclosure_memo *memo, const struct node *no
 static bool memo_grow(struct enclosure_memo *memo)
 {
     size_t capacity = memo->capacity ? memo->capacity * 2 : 1024;
-    struct enclosure_memo bigger = { memory_allocate_zeroed(capacity, sizeof *bigger.entries), capacity,
-                                memo->used };
+    struct enclosure_memo bigger = { memory_allocate_zeroed(capacity, sizeof *bigger.entries),
+                                     capacity, memo->used };
     if (!bigger.entries) return false;
     for (size_t i = 0; i < memo->capacity; i++) {
         const struct memo_entry *entry = &memo->entries[i];
@@ -86,8 +86,8 @@ void enclosure_element(struct enclosure *enclosure, void *ball, struct node *nod
         double value = node->value ? node->value[i] : 0;
         if (!node->value) {
             struct tensor one = *node->source;
-            dtype_to_double(&value,
-                            (const char *)one.data + i * dtype_info(one.dtype)->bytes, one.dtype, 1);
+            dtype_to_double(&value, (const char *)one.data + i * dtype_info(one.dtype)->bytes,
+                            one.dtype, 1);
         }
         arb_set_d(ball, value);
         return;
@@ -151,14 +151,17 @@ bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *
 {
     if (!node->primitive || node->integer || !isfinite(node->value[i])) {
         double value;
-        if (node->integer && (node->integer[i] > INT64_C(1) << 53 || node->integer[i] < -(INT64_C(1) << 53))) return false;
+        if (node->integer &&
+            (node->integer[i] > INT64_C(1) << 53 || node->integer[i] < -(INT64_C(1) << 53)))
+            return false;
         if (node->integer) value = (double)node->integer[i];
         else if (!node_is_exact(node)) return false;
         else value = *node_block(node, i, 1, &value);
         *out = pair_exact(value);
         return true;
     }
-    return ++enclosure->work <= enclosure->limit && node->primitive->pair && node->primitive->pair(enclosure, out, node, i);
+    return ++enclosure->work <= enclosure->limit && node->primitive->pair &&
+           node->primitive->pair(enclosure, out, node, i);
 }
 
 /* Put an enclosure in place of a wider one. */
@@ -173,15 +176,17 @@ static void take_pair(const struct enclosure_target *target, size_t at, const st
 }
 
 /* One element at the current precision; true when it is done or beyond help. */
-static bool refine_one(struct enclosure *enclosure, arb_t ball, const struct enclosure_target *target,
-                       struct node *node, size_t i, enum dtype dtype, double wanted_ulp)
+static bool refine_one(struct enclosure *enclosure, arb_t ball,
+                       const struct enclosure_target *target, struct node *node, size_t i,
+                       enum dtype dtype, double wanted_ulp)
 {
     size_t at = i * target->stride + target->offset;
     const double *hi = &target->hi[at], *error = &target->error[at];
     struct pair pair;
 
     if (!isfinite(*hi)) return true;
-    if (enclosure->precision == FIRST_PRECISION && enclosure_pair(enclosure, &pair, node, i)) take_pair(target, at, &pair);
+    if (enclosure->precision == FIRST_PRECISION && enclosure_pair(enclosure, &pair, node, i))
+        take_pair(target, at, &pair);
     if (*error <= wanted_ulp * dtype_ulp(dtype, *hi)) return true;
     enclosure_element(enclosure, ball, node, i);
     if (!arb_is_finite(ball)) return false;
@@ -191,8 +196,8 @@ static bool refine_one(struct enclosure *enclosure, arb_t ball, const struct enc
     return *error <= wanted_ulp * dtype_ulp(dtype, *hi);
 }
 
-size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node, size_t count, const size_t *elements,
-                         size_t limit)
+size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node,
+                              size_t count, const size_t *elements, size_t limit)
 {
     struct enclosure enclosure = { FIRST_PRECISION, NULL, 0, limit };
     struct pair pair;
@@ -203,14 +208,15 @@ size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node
 }
 
 void enclosure_refine(const struct enclosure_target *target, struct node *node, size_t count,
-                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit)
+                      const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit)
 {
     struct enclosure_memo memo = { 0 };
     struct enclosure enclosure = { FIRST_PRECISION, &memo, 0, limit };
     arb_t ball;
 
     arb_init(ball);
-    for (; enclosure.precision <= LAST_PRECISION && enclosure.work < limit; enclosure.precision *= 2) {
+    for (; enclosure.precision <= LAST_PRECISION && enclosure.work < limit;
+         enclosure.precision *= 2) {
         size_t open = 0;
         for (size_t k = 0; k < count && enclosure.work < limit; k++)
             open += !refine_one(&enclosure, ball, target, node, elements[k], dtype, wanted_ulp);

@@ -10,8 +10,8 @@
 
 #include <arb.h>
 
-#include "bench/tape/tape.h"
 #include "bench/arithmetic/pair.h"
+#include "bench/tape/tape.h"
 
 struct enclosure {
     slong precision; /* bits */
@@ -43,13 +43,13 @@ struct enclosure_target {
 
 /* Recompute the listed elements as pairs, and stop at the first that has none or when `limit`
  * element evaluations are spent. Returns how many were done. */
-size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node, size_t count, const size_t *elements,
-                         size_t limit);
+size_t enclosure_refine_pairs(const struct enclosure_target *target, struct node *node,
+                              size_t count, const size_t *elements, size_t limit);
 
 /* Recompute the listed elements of a node until each bound is at most wanted_ulp times the ulp
  * of `dtype` at its value, doubling the precision up to a cap and spending at most `limit`
  * element evaluations. An element is only ever replaced by one with a smaller bound. */
 void enclosure_refine(const struct enclosure_target *target, struct node *node, size_t count,
-                 const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit);
+                      const size_t *elements, enum dtype dtype, double wanted_ulp, size_t limit);
 
 #endif

@@ -15,11 +15,14 @@
  * none, because callers that have checked the rank of what they passed on go on to count with it. */
 static double failed_value[1];
 static const struct node failed_pattern = {
-    .dtype = DT_F32, .rank = 4, .shape = { 1, 1, 1, 1 }, .n = 1, .value = failed_value,
+    .dtype = DT_F32,
+    .rank = 4,
+    .shape = { 1, 1, 1, 1 },
+    .n = 1,
+    .value = failed_value,
 };
 
-void tape_open(struct tape *tape, struct arena *arena, enum bench_arithmetic arithmetic,
-                bool wide)
+void tape_open(struct tape *tape, struct arena *arena, enum bench_arithmetic arithmetic, bool wide)
 {
     memset(tape, 0, sizeof *tape);
     tape->arena = arena;
@@ -41,10 +44,7 @@ void tape_fail(struct tape *tape, enum status_code code, const char *format, ...
     va_end(arguments);
 }
 
-bool tape_failed(const struct tape *tape)
-{
-    return tape->status.code != STATUS_OK;
-}
+bool tape_failed(const struct tape *tape) { return tape->status.code != STATUS_OK; }
 
 void *tape_allocate(struct tape *tape, size_t count, size_t size)
 {
@@ -67,14 +67,13 @@ static struct node *failed_node(struct tape *tape)
     return node;
 }
 
-static struct node *node_empty(struct tape *tape, enum dtype dtype, int rank,
-                               const int64_t *shape)
+static struct node *node_empty(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape)
 {
     if (tape_failed(tape)) return failed_node(tape);
     size_t n;
     if (rank > TENSOR_MAX_RANK) {
         tape_fail(tape, STATUS_SKIP, "a result of %d dimensions; at most %d are supported", rank,
-                   TENSOR_MAX_RANK);
+                  TENSOR_MAX_RANK);
         return failed_node(tape);
     }
     if (!shape_elements(&n, rank, shape) || n > SIZE_MAX / 16) {
@@ -102,8 +101,7 @@ struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank, const 
     return node->value ? node : failed_node(tape);
 }
 
-struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank,
-                              const int64_t *shape)
+struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape)
 {
     struct node *node = node_empty(tape, dtype, rank, shape);
     if (tape_failed(tape)) return failed_node(tape);
@@ -125,7 +123,8 @@ struct node *node_new(struct tape *tape, const struct primitive *primitive, enum
     for (int i = 0; i < input_count; i++) {
         /* A primitive is a real function: what knows complex numbers passes it their parts. */
         if (inputs[i]->imaginary) {
-            tape_fail(tape, STATUS_SKIP, "this function of complex numbers is not in the catalogue");
+            tape_fail(tape, STATUS_SKIP,
+                      "this function of complex numbers is not in the catalogue");
             return failed_node(tape);
         }
         node->inputs[i] = inputs[i];
@@ -194,10 +193,8 @@ const double *node_values(struct tape *tape, struct node *node)
     if (node->value || tape_failed(tape)) return node->value ? node->value : failed_value;
     double *value = tape_allocate(tape, node->n, sizeof *value);
     if (!value) return failed_value;
-    if (node->integer)
-        dtype_to_double(value, node->integer, DT_I64, node->n);
-    else
-        dtype_to_double(value, node->source->data, node->dtype, node->n);
+    if (node->integer) dtype_to_double(value, node->integer, DT_I64, node->n);
+    else dtype_to_double(value, node->source->data, node->dtype, node->n);
     node->value = value;
     return value;
 }
@@ -206,7 +203,8 @@ const double *node_block(const struct node *node, size_t start, size_t count, do
 {
     if (node->value) return node->value + start;
     size_t bytes = dtype_info(node->source->dtype)->bytes;
-    dtype_to_double(buffer, (const char *)node->source->data + start * bytes, node->source->dtype, count);
+    dtype_to_double(buffer, (const char *)node->source->data + start * bytes, node->source->dtype,
+                    count);
     return buffer;
 }
 
@@ -326,7 +324,8 @@ struct node *node_to_real(struct tape *tape, struct node *x)
     bool exact = true;
     for (size_t i = 0; i < x->n; i++) {
         node->value[i] = (double)x->integer[i];
-        exact = exact && x->integer[i] <= (INT64_C(1) << 53) && x->integer[i] >= -(INT64_C(1) << 53);
+        exact = exact && x->integer[i] <= (INT64_C(1) << 53) &&
+                x->integer[i] >= -(INT64_C(1) << 53);
     }
     if (!exact) node->relative = UNIT_ROUNDOFF * 2;
     return node;
@@ -406,8 +405,7 @@ struct node *node_real_part(struct tape *tape, struct node *x)
 
 struct node *node_imaginary_part(struct tape *tape, struct node *x)
 {
-    if (!x->imaginary)
-        return node_constant(tape, dtype_component(x->dtype), 0, x->rank, x->shape);
+    if (!x->imaginary) return node_constant(tape, dtype_component(x->dtype), 0, x->rank, x->shape);
     return node_alias(tape, x->imaginary, dtype_component(x->dtype));
 }
 
@@ -424,7 +422,7 @@ void tape_accumulate(struct tape *tape, struct node *node, struct node *cotangen
     if (!node->tracked) return;
     if (node->n != cotangent->n) {
         tape_fail(tape, STATUS_INTERNAL, "a cotangent of %zu elements for a value of %zu",
-                   cotangent->n, node->n);
+                  cotangent->n, node->n);
         return;
     }
     node->cotangent = node->cotangent ? node_add(tape, node->cotangent, cotangent) : cotangent;
@@ -439,7 +437,7 @@ void tape_backward(struct tape *tape)
             node->primitive->backward(tape, node, node->cotangent);
         } else {
             tape_fail(tape, STATUS_SKIP, "the reference has no gradient for %s",
-                       node->primitive->name);
+                      node->primitive->name);
         }
     }
 }

@@ -48,7 +48,7 @@ struct tape {
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;
-    struct node *failed;  /* what is returned after a failure */
+    struct node *failed; /* what is returned after a failure */
 };
 
 /* A value: real (value, with error bounds) or integral (integer, exact; bool is 0 or 1). A
@@ -82,8 +82,7 @@ struct node {
 
 /* ---- nodes ------------------------------------------------------------------------------ */
 
-void tape_open(struct tape *tape, struct arena *arena, enum bench_arithmetic arithmetic,
-                bool wide);
+void tape_open(struct tape *tape, struct arena *arena, enum bench_arithmetic arithmetic, bool wide);
 
 /* Record the first failure. */
 void tape_fail(struct tape *tape, enum status_code code, const char *format, ...)
@@ -108,10 +107,8 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 struct node *node_scalar(struct tape *tape, double value);
 
 /* Uninitialised nodes that the caller fills: integral (`integer`), or exact real (`value`). */
-struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank,
-                              const int64_t *shape);
-struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank,
-                           const int64_t *shape);
+struct node *node_new_integer(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape);
+struct node *node_new_real(struct tape *tape, enum dtype dtype, int rank, const int64_t *shape);
 
 /* An exact leaf holding the current values of `x`: gradients stop here. */
 struct node *node_detach(struct tape *tape, struct node *x);
@@ -134,8 +131,7 @@ static inline double node_error(const struct node *node, size_t i)
 {
     if (node->integer) return 0;
     if (!isfinite(node->value[i])) return 0;
-    return node->error ? node->error[i]
-                       : node->relative * fabs(node->value[i]) + node->absolute;
+    return node->error ? node->error[i] : node->relative * fabs(node->value[i]) + node->absolute;
 }
 
 /* Are all bounds 0? */
@@ -165,7 +161,7 @@ struct node *node_imaginary_part(struct tape *tape, struct node *x);
 
 /* ---- pointwise (bench/primitives/unary.c, binary.c, selection.c; shapes: broadcast.c) ----------------- */
 
-struct unary_function;  /* rows of bench/primitives/functions.h */
+struct unary_function; /* rows of bench/primitives/functions.h */
 struct binary_function;
 
 /* y = f(x), real. Integral inputs are converted. */
@@ -211,8 +207,7 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape);
 
 /* Sum over what node_broadcast repeated: the vjp of broadcasting to x's shape. */
-struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank,
-                               const int64_t *shape);
+struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape);
 
 /* out[i0, i1, ...] = x_dense[offset + sum_d i_d * stride[d]], strides in elements of dense x.
  * Covers permute, slice, flip, expand, diagonal, unfold, as_strided. */
@@ -235,8 +230,8 @@ struct node *node_gather(struct tape *tape, struct node *x, int rank, const int6
                          const int64_t *map, double fill);
 
 /* out[j] = sum of x[i] over map[i] == j (negative: dropped), added in order of i. */
-struct node *node_scatter_add(struct tape *tape, struct node *x, int rank,
-                              const int64_t *shape, const int64_t *map);
+struct node *node_scatter_add(struct tape *tape, struct node *x, int rank, const int64_t *shape,
+                              const int64_t *map);
 
 /* The same for whole rows of `row` consecutive elements: the map has one entry, the number of a
  * row, for each row of the result (gather) or of x (scatter_add). */
@@ -285,8 +280,7 @@ struct node *node_arg_extremum(struct tape *tape, struct node *x, int dim, int s
 struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct node *index);
 
 /* max (sign 1) or min (-1) over dims, detached: a constant for shifts. keepdim shape. */
-struct node *node_extremum_detached(struct tape *tape, struct node *x, uint32_t dims,
-                                    int sign);
+struct node *node_extremum_detached(struct tape *tape, struct node *x, uint32_t dims, int sign);
 
 /* ---- products (bench/primitives/matmul.c, bench/primitives/convolution.c) -------------------------------------- */
 
@@ -359,8 +353,7 @@ static inline bool tape_is_model(const struct tape *tape)
 
 /* In a model: y with `roundings` * unit * |x_i| more of error, for kernels whose usual formula
  * cancels where ours does not (1 + erf(x) beside erfc(-x), say). y itself otherwise. x has y's shape. */
-struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
-                              double roundings);
+struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings);
 
 /* How much of unit * sum|x_i| the rounding of a sum of n terms makes: n - 1 in the worst case and
  * order; in the root mean square, sqrt(n) / 3 (partial sums k/n sum|x| at most, roundings

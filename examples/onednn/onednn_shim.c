@@ -34,16 +34,13 @@ int shim_close(struct context *c)
 
 const char *shim_error(int status)
 {
-    static const char *const names[] = { "success", "out of memory", "invalid arguments",
+    static const char *const names[] = { "success",       "out of memory", "invalid arguments",
                                          "unimplemented", "iterator ends", "runtime error",
                                          "not required" };
     return status >= 0 && status < 7 ? names[status] : "unknown";
 }
 
-static dnnl_data_type_t type_of(int dtype)
-{
-    return dtype ? dnnl_bf16 : dnnl_f32;
-}
+static dnnl_data_type_t type_of(int dtype) { return dtype ? dnnl_bf16 : dnnl_f32; }
 
 /* A dense row-major descriptor. */
 static dnnl_status_t describe(dnnl_memory_desc_t *out, int dtype, int rank, const int64_t *shape)
@@ -87,8 +84,7 @@ static dnnl_status_t run(struct context *c, const_dnnl_op_desc_t operation,
     }
     if (!status) status = dnnl_primitive_execute(primitive, c->stream, used, arguments);
     if (!status) status = dnnl_stream_wait(c->stream);
-    while (used > 0)
-        dnnl_memory_destroy(arguments[--used].memory);
+    while (used > 0) dnnl_memory_destroy(arguments[--used].memory);
     dnnl_primitive_destroy(primitive);
     dnnl_primitive_desc_destroy(description);
     return status;
@@ -162,8 +158,8 @@ dnnl_status_t shim_layer_norm(struct context *c, int rank, const int64_t *shape,
     dnnl_status_t status = describe(&data, 0, rank, shape);
     if (!status) status = describe(&parameter, 0, 1, shape + rank - 1);
     if (!status)
-        status = dnnl_layer_normalization_forward_desc_init(
-            &operation, dnnl_forward_inference, &data, NULL, eps, flags);
+        status = dnnl_layer_normalization_forward_desc_init(&operation, dnnl_forward_inference,
+                                                            &data, NULL, eps, flags);
     struct operand operands[] = { { DNNL_ARG_SRC, &data, x },
                                   { DNNL_ARG_SCALE, &parameter, scale },
                                   { DNNL_ARG_SHIFT, &parameter, shift },
@@ -186,6 +182,7 @@ dnnl_status_t shim_batch_norm(struct context *c, int rank, const int64_t *shape,
     if (!status)
         status = dnnl_batch_normalization_forward_desc_init(
             &operation, mean ? dnnl_forward_inference : dnnl_forward_training, &data, eps, flags);
+    /* clang-format off */
     struct operand operands[] = {
         { DNNL_ARG_SRC, &data, x },
         { DNNL_ARG_MEAN, &parameter, mean ? mean : scratch },
@@ -194,6 +191,7 @@ dnnl_status_t shim_batch_norm(struct context *c, int rank, const int64_t *shape,
         { DNNL_ARG_SHIFT, &parameter, shift },
         { DNNL_ARG_DST, &data, y }
     };
+    /* clang-format on */
     return status ? status : run(c, &operation, operands, 6);
 }
 
@@ -216,6 +214,7 @@ int shim_eltwise_algorithm(const char *name)
     static const struct {
         const char *name;
         dnnl_alg_kind_t kind;
+        /* clang-format off */
     } table[] = {
         { "relu", dnnl_eltwise_relu },         { "gelu", dnnl_eltwise_gelu_erf },
         { "gelu_tanh", dnnl_eltwise_gelu_tanh }, { "silu", dnnl_eltwise_swish },
@@ -224,10 +223,10 @@ int shim_eltwise_algorithm(const char *name)
         { "mish", dnnl_eltwise_mish },         { "hardswish", dnnl_eltwise_hardswish },
         { "exp", dnnl_eltwise_exp },           { "sqrt", dnnl_eltwise_sqrt },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const char *a = name, *b = table[i].name;
-        while (*a && *a == *b)
-            a++, b++;
+        while (*a && *a == *b) a++, b++;
         if (*a == *b) return (int)table[i].kind;
     }
     return 0;
@@ -244,10 +243,10 @@ dnnl_status_t shim_pool2d(struct context *c, int dtype, const int64_t *x_shape, 
     dnnl_status_t status = describe(&src, dtype, 4, x_shape);
     if (!status) status = describe(&dst, dtype, 4, y_shape);
     if (!status)
-        status = dnnl_pooling_forward_desc_init(
-            &operation, dnnl_forward_inference,
-            average ? dnnl_pooling_avg_include_padding : dnnl_pooling_max, &src, &dst, step,
-            size, edge, edge);
+        status = dnnl_pooling_forward_desc_init(&operation, dnnl_forward_inference,
+                                                average ? dnnl_pooling_avg_include_padding
+                                                        : dnnl_pooling_max,
+                                                &src, &dst, step, size, edge, edge);
     struct operand operands[] = { { DNNL_ARG_SRC, &src, x }, { DNNL_ARG_DST, &dst, y } };
     return status ? status : run(c, &operation, operands, 2);
 }

@@ -14,19 +14,19 @@ typedef __m128 vec;
 #endif
 
 /* void shim_NAME(size_t n, const float *x, float *y) */
-#define UNARY(NAME, FUNCTION)                                                          \
-    void shim_##NAME(size_t n, const float *x, float *y)                               \
-    {                                                                                  \
-        for (size_t i = 0; i < n; i += 4) {                                            \
-            float lanes[4] = { 1, 1, 1, 1 };                                           \
-            size_t count = n - i < 4 ? n - i : 4;                                      \
-            vec v;                                                                     \
-            memcpy(lanes, x + i, count * sizeof *x);                                   \
-            memcpy(&v, lanes, sizeof v);                                               \
-            v = FUNCTION(v);                                                           \
-            memcpy(lanes, &v, sizeof v);                                               \
-            memcpy(y + i, lanes, count * sizeof *y);                                   \
-        }                                                                              \
+#define UNARY(NAME, FUNCTION)                            \
+    void shim_##NAME(size_t n, const float *x, float *y) \
+    {                                                    \
+        for (size_t i = 0; i < n; i += 4) {              \
+            float lanes[4] = { 1, 1, 1, 1 };             \
+            size_t count = n - i < 4 ? n - i : 4;        \
+            vec v;                                       \
+            memcpy(lanes, x + i, count * sizeof *x);     \
+            memcpy(&v, lanes, sizeof v);                 \
+            v = FUNCTION(v);                             \
+            memcpy(lanes, &v, sizeof v);                 \
+            memcpy(y + i, lanes, count * sizeof *y);     \
+        }                                                \
     }
 
 /* The suffix is SLEEF's promise in tenths of a unit in the last place. */
@@ -67,21 +67,21 @@ UNARY(lgamma_u10, Sleef_lgammaf4_u10)
 UNARY(sqrt_u35, Sleef_sqrtf4_u35)
 
 /* void shim_NAME(size_t n, const float *x, const float *y, float *z) */
-#define BINARY(NAME, FUNCTION)                                                         \
-    void shim_##NAME(size_t n, const float *x, const float *y, float *z)               \
-    {                                                                                  \
-        for (size_t i = 0; i < n; i += 4) {                                            \
-            float a[4] = { 1, 1, 1, 1 }, b[4] = { 1, 1, 1, 1 };                        \
-            size_t count = n - i < 4 ? n - i : 4;                                      \
-            vec v, w;                                                                  \
-            memcpy(a, x + i, count * sizeof *x);                                       \
-            memcpy(b, y + i, count * sizeof *y);                                       \
-            memcpy(&v, a, sizeof v);                                                   \
-            memcpy(&w, b, sizeof w);                                                   \
-            v = FUNCTION(v, w);                                                        \
-            memcpy(a, &v, sizeof v);                                                   \
-            memcpy(z + i, a, count * sizeof *z);                                       \
-        }                                                                              \
+#define BINARY(NAME, FUNCTION)                                           \
+    void shim_##NAME(size_t n, const float *x, const float *y, float *z) \
+    {                                                                    \
+        for (size_t i = 0; i < n; i += 4) {                              \
+            float a[4] = { 1, 1, 1, 1 }, b[4] = { 1, 1, 1, 1 };          \
+            size_t count = n - i < 4 ? n - i : 4;                        \
+            vec v, w;                                                    \
+            memcpy(a, x + i, count * sizeof *x);                         \
+            memcpy(b, y + i, count * sizeof *y);                         \
+            memcpy(&v, a, sizeof v);                                     \
+            memcpy(&w, b, sizeof w);                                     \
+            v = FUNCTION(v, w);                                          \
+            memcpy(a, &v, sizeof v);                                     \
+            memcpy(z + i, a, count * sizeof *z);                         \
+        }                                                                \
     }
 
 BINARY(pow_u10, Sleef_powf4_u10)

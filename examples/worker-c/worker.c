@@ -6,6 +6,7 @@
  *     probe-ut -api_info dump.json --backend worker:build/release/examples/worker-c
  */
 #include <cjson/cJSON.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 enum { RANK_MAX = 8 };
 
@@ -55,7 +55,8 @@ static int map_memory(size_t bytes)
 static int get_tensor(struct tensor *out, const cJSON *value)
 {
     const cJSON *t = cJSON_GetObjectItem(value, "tensor"), *extent;
-    const cJSON *dtype = cJSON_GetObjectItem(t, "dtype"), *offset = cJSON_GetObjectItem(t, "offset");
+    const cJSON *dtype = cJSON_GetObjectItem(t, "dtype"),
+                *offset = cJSON_GetObjectItem(t, "offset");
     if (!cJSON_IsString(dtype) || strcmp(dtype->valuestring, "torch.float32")) return 0;
     out->rank = 0;
     out->n = 1;
@@ -81,11 +82,13 @@ static cJSON *put_tensor(const struct tensor *t, size_t offset)
 
 /* --- the APIs: y = f(x), and dx = g(x) * dy ----------------------------------------------------- */
 
+/* clang-format off */
 static float relu(float x) { return x > 0 ? x : 0; }
 static float relu_slope(float x) { return x > 0 ? 1 : 0; }
 static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 static float sigmoid_slope(float x) { return sigmoid(x) * (1 - sigmoid(x)); }
 static float tanh_slope(float x) { return 1 - tanhf(x) * tanhf(x); }
+/* clang-format on */
 
 static const struct api {
     const char *name;
@@ -126,8 +129,7 @@ static void run(cJSON *reply, const cJSON *request)
     }
     y = x;
     y.data = (float *)(void *)(memory + out);
-    for (size_t i = 0; i < x.n; i++)
-        y.data[i] = api->value(x.data[i]);
+    for (size_t i = 0; i < x.n; i++) y.data[i] = api->value(x.data[i]);
     cJSON_AddItemToArray(cJSON_AddArrayToObject(reply, "outputs"), put_tensor(&y, out));
     if (!cJSON_IsTrue(cJSON_GetObjectItem(request, "gradients"))) return;
 
@@ -137,8 +139,7 @@ static void run(cJSON *reply, const cJSON *request)
     }
     dx = x;
     dx.data = (float *)(void *)(memory + out + bytes);
-    for (size_t i = 0; i < x.n; i++)
-        dx.data[i] = api->slope(x.data[i]) * dy.data[i];
+    for (size_t i = 0; i < x.n; i++) dx.data[i] = api->slope(x.data[i]) * dy.data[i];
     cJSON_AddItemToArray(cJSON_AddArrayToObject(reply, "gradients"), put_tensor(&dx, out + bytes));
 }
 

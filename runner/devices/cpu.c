@@ -16,8 +16,8 @@ static struct status cpu_open(struct device **out, const struct device_options *
     return status_ok();
 }
 
-static struct status cpu_run(struct device *device, struct device_result *out,
-                             struct arena *arena, const struct api_case *c, bool want_gradients)
+static struct status cpu_run(struct device *device, struct device_result *out, struct arena *arena,
+                             const struct api_case *c, bool want_gradients)
 {
     struct bench *bench;
     (void)device;
@@ -34,11 +34,12 @@ static struct status cpu_run(struct device *device, struct device_result *out,
     return status;
 }
 
-static void cpu_close(struct device *device)
-{
-    memory_release(device);
-}
+static void cpu_close(struct device *device) { memory_release(device); }
 
 const struct device_class device_cpu = {
-    .name = "cpu", .alter_inputs = true, .open = cpu_open, .run = cpu_run, .close = cpu_close,
+    .name = "cpu",
+    .alter_inputs = true,
+    .open = cpu_open,
+    .run = cpu_run,
+    .close = cpu_close,
 };

@@ -11,13 +11,14 @@
 struct device;
 
 struct device_options {
-    const char *backend;    /* as the user typed it: "cpu", "recorded", "plugin:F", "worker:C" */
-    int device_id;          /* of -d, dealt round robin to the workers */
+    const char *backend; /* as the user typed it: "cpu", "recorded", "plugin:F", "worker:C" */
+    int device_id;       /* of -d, dealt round robin to the workers */
     bool jit_compile;
-    double case_timeout_s;  /* 0 = none */
-    bool in_process;        /* --isolate none: kernels of a plugin run inside this process */
-    size_t memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
-    bool trust_files;        /* of the plugin's manifest: core/file.h */
+    double case_timeout_s; /* 0 = none */
+    bool in_process;       /* --isolate none: kernels of a plugin run inside this process */
+    size_t
+        memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
+    bool trust_files;       /* of the plugin's manifest: core/file.h */
     const struct dump *dump; /* for `recorded` */
 };
 

@@ -111,7 +111,8 @@ static bool same_shape(const struct tensor_record *a, const struct tensor_record
 
 /* A recorded list without its nulls: an autograd node also lists None for the inputs of it that
  * are no tensors with a gradient, such as a missing bias or the number in x * 2. */
-static struct status without_nulls(struct value *out, struct arena *arena, const struct value *recorded)
+static struct status without_nulls(struct value *out, struct arena *arena,
+                                   const struct value *recorded)
 {
     *out = (struct value){ .kind = VALUE_LIST };
     out->list.items = arena_allocate_array(arena, recorded->list.count, sizeof *out->list.items);
@@ -146,13 +147,16 @@ static bool deal_gradients(struct value *dealt, const struct argument_list *argu
 static bool deal_addmm(struct value *dealt, struct arena *arena, const struct api_case *c,
                        const struct argument_list *arguments, const struct value *recorded)
 {
-    if (strcmp(c->api, "linear") != 0 || arguments->count != 3 || recorded->list.count != 3) return false;
+    if (strcmp(c->api, "linear") != 0 || arguments->count != 3 || recorded->list.count != 3)
+        return false;
     const struct value *bias = &recorded->list.items[0], *input = &recorded->list.items[1],
                        *weight = &recorded->list.items[2];
     for (int i = 0; i < 3; i++)
-        if (recorded->list.items[i].kind != VALUE_TENSOR || !recorded->list.items[i].tensor.tensor) return false;
+        if (recorded->list.items[i].kind != VALUE_TENSOR || !recorded->list.items[i].tensor.tensor)
+            return false;
     if (arguments->records[0]->rank != 2 || arguments->records[1]->rank != 2 ||
-        weight->tensor.record->rank != 2 || !same_shape(bias->tensor.record, arguments->records[2]) ||
+        weight->tensor.record->rank != 2 ||
+        !same_shape(bias->tensor.record, arguments->records[2]) ||
         !same_shape(input->tensor.record, arguments->records[0]))
         return false;
     struct tensor *turned = arena_allocate(arena, sizeof *turned);
@@ -185,7 +189,8 @@ static struct status take_gradients(struct value *out, struct arena *arena,
     *out = (struct value){ .kind = VALUE_LIST };
     out->list.items = dealt;
     out->list.count = arguments.count;
-    if (!c->gradients_of_arguments && deal_addmm(dealt, arena, c, &arguments, &recorded)) return status_ok();
+    if (!c->gradients_of_arguments && deal_addmm(dealt, arena, c, &arguments, &recorded))
+        return status_ok();
     if (!c->gradients_of_arguments && !bench_is_one_autograd_node(c))
         return status_error(STATUS_SKIP,
                             "PyTorch runs this call as several autograd nodes, so the recorded "
@@ -238,11 +243,11 @@ static struct status recorded_run(struct device *device, struct device_result *o
     return out->backward.code == STATUS_NO_MEMORY ? out->backward : status_ok();
 }
 
-static void recorded_close(struct device *device)
-{
-    memory_release(device);
-}
+static void recorded_close(struct device *device) { memory_release(device); }
 
 const struct device_class device_recorded = {
-    .name = "recorded", .open = recorded_open, .run = recorded_run, .close = recorded_close,
+    .name = "recorded",
+    .open = recorded_open,
+    .run = recorded_run,
+    .close = recorded_close,
 };

@@ -9,20 +9,16 @@
 #include "standards/metrics/metrics_pass.h"
 
 static const char *const variant_names[METRICS_VARIANTS] = {
-    [METRICS_BEST] = "best", [METRICS_SCALAR] = "scalar", [METRICS_AVX2] = "avx2",
+    [METRICS_BEST] = "best",     [METRICS_SCALAR] = "scalar", [METRICS_AVX2] = "avx2",
     [METRICS_AVX512] = "avx512", [METRICS_NEON] = "neon",
 };
 
-const char *metrics_variant_name(enum metrics_variant variant)
-{
-    return variant_names[variant];
-}
+const char *metrics_variant_name(enum metrics_variant variant) { return variant_names[variant]; }
 
 /* The definition itself, for machines without a vector form. */
 static size_t fold_scalar(struct pass *pass, size_t start, size_t count)
 {
-    for (size_t i = start; i < start + count; i++)
-        pass_fold_element(pass, i);
+    for (size_t i = start; i < start + count; i++) pass_fold_element(pass, i);
     return count;
 }
 
@@ -33,7 +29,7 @@ static pass_fold_chunks *pass_scalar(enum dtype dtype)
 }
 
 static pass_fold_chunks *(*const variants[METRICS_VARIANTS])(enum dtype) = {
-    [METRICS_BEST] = pass_scalar, [METRICS_SCALAR] = pass_scalar, [METRICS_AVX2] = pass_avx2,
+    [METRICS_BEST] = pass_scalar,   [METRICS_SCALAR] = pass_scalar, [METRICS_AVX2] = pass_avx2,
     [METRICS_AVX512] = pass_avx512, [METRICS_NEON] = pass_neon,
 };
 
@@ -50,8 +46,7 @@ static pass_fold_chunks *variant_code(enum metrics_variant variant, enum dtype d
     pass_fold_chunks *code = NULL;
 
     if (variant != METRICS_BEST) return variants[variant](dtype);
-    for (size_t k = 0; !code; k++)
-        code = variants[order[k]](dtype);
+    for (size_t k = 0; !code; k++) code = variants[order[k]](dtype);
     return code;
 }
 
@@ -100,16 +95,12 @@ static void total_add(struct total *total, double x)
     if (isfinite(rest)) total->rest += rest; /* an infinite sum stays infinite */
 }
 
-static double total_value(const struct total *total)
-{
-    return total->sum + total->rest;
-}
+static double total_value(const struct total *total) { return total->sum + total->rest; }
 
 static double tree_sum(double lane[PASS_LANES])
 {
     for (size_t width = PASS_LANES / 2; width; width /= 2)
-        for (size_t k = 0; k < width; k++)
-            lane[k] += lane[k + width];
+        for (size_t k = 0; k < width; k++) lane[k] += lane[k + width];
     return lane[0];
 }
 
@@ -128,8 +119,7 @@ struct totals {
 
 static void finish_block(struct totals *totals, struct pass_lanes *lanes)
 {
-    for (int s = 0; s < PASS_SUMS; s++)
-        total_add(&totals->sum[s], tree_sum(lanes->sum[s]));
+    for (int s = 0; s < PASS_SUMS; s++) total_add(&totals->sum[s], tree_sum(lanes->sum[s]));
     for (int m = 0; m < PASS_MAXES; m++)
         totals->max[m] = fmax(totals->max[m], lane_max(lanes->max[m]));
 }
@@ -140,15 +130,13 @@ static void run_pass(struct totals *totals, struct pass *pass, pass_fold_chunks 
         size_t count = pass->n - start < PASS_BLOCK ? pass->n - start : PASS_BLOCK;
         memset(&pass->lanes, 0, sizeof pass->lanes);
         size_t done = code(pass, start, count);
-        for (size_t i = start + done; i < start + count; i++)
-            pass_fold_element(pass, i);
+        for (size_t i = start + done; i < start + count; i++) pass_fold_element(pass, i);
         finish_block(totals, &pass->lanes);
     }
 }
 
 /* The measure of a compared element as the pass computed it; -1 where it does not apply. */
-static double measure_element(const struct pass *pass, enum measure measure, size_t i,
-                              double *got)
+static double measure_element(const struct pass *pass, enum measure measure, size_t i, double *got)
 {
     double want = pass->hi[i], magnitude = fabs(want);
 
@@ -172,8 +160,7 @@ static struct worst_element find_worst(const struct pass *pass, enum measure mea
     if (peak->value == 0) return (struct worst_element){ .index = SIZE_MAX };
     size_t i = peak->chunk * PASS_CHUNK;
     double got;
-    while (measure_element(pass, measure, i, &got) != peak->value)
-        i++;
+    while (measure_element(pass, measure, i, &got) != peak->value) i++;
     return (struct worst_element){ i, pass->hi[i], got, peak->value };
 }
 
@@ -197,10 +184,7 @@ static bool got_is_nonzero(const struct pass *pass, double squares)
 }
 
 /* A power of two that brings `largest` to about 1. */
-static double scale_to_one(double largest)
-{
-    return ldexp(1, -ilogb(largest));
-}
+static double scale_to_one(double largest) { return ldexp(1, -ilogb(largest)); }
 
 /* The three sums of the cosine with each side scaled to its largest value, for float64 values
  * whose squares overflow. Elements that do not enter the cosine are left out as in the pass. */
@@ -218,8 +202,7 @@ static void scaled_cosine_sums(const struct pass *pass, double largest_want, dou
         total_add(&total[1], got * got);
         total_add(&total[2], want * got);
     }
-    for (int k = 0; k < 3; k++)
-        sums[k] = total_value(&total[k]);
+    for (int k = 0; k < 3; k++) sums[k] = total_value(&total[k]);
 }
 
 static void finish_cosine(struct peer_metrics *peer, const struct pass *pass,
@@ -260,9 +243,8 @@ static void finish_peer(struct peer_metrics *peer, const struct pass *pass,
     double n = (double)pass->n;
 
     finish_cosine(peer, pass, totals);
-    peer->max_abs_error = counts->peer_abs_nan
-                              ? NAN
-                              : fmax(totals->max[MAX_ABS], totals->max[MAX_PEER_ABS]);
+    peer->max_abs_error =
+        counts->peer_abs_nan ? NAN : fmax(totals->max[MAX_ABS], totals->max[MAX_PEER_ABS]);
     peer->within_hundredth = (double)counts->within[0] / n;
     peer->within_thousandth = (double)counts->within[1] / n;
     peer->within_ten_thousandth = (double)counts->within[2] / n;
@@ -281,18 +263,18 @@ static void finish_peer(struct peer_metrics *peer, const struct pass *pass,
     double mean_square = total_value(&totals->sum[SUM_ERROR_SQUARED]) / n;
     peer->rmse = sqrt(mean_square * (n / (n - masked + 0.0001) + 0.0001));
     peer->error_balance = fabs((double)(counts->above + counts->peer_above) -
-                               (double)(counts->below + counts->peer_below)) / n;
-    peer->max_ulp = counts->peer_ulp_nan
-                        ? NAN
-                        : fmax(totals->max[MAX_ULP], totals->max[MAX_PEER_ULP]);
-    peer->mean_ulp = counts->peer_ulp_nan ? NAN
-                                          : (total_value(&totals->sum[SUM_ULP]) +
-                                             total_value(&totals->sum[SUM_PEER_ULP])) / n;
+                               (double)(counts->below + counts->peer_below)) /
+                          n;
+    peer->max_ulp = counts->peer_ulp_nan ? NAN
+                                         : fmax(totals->max[MAX_ULP], totals->max[MAX_PEER_ULP]);
+    peer->mean_ulp =
+        counts->peer_ulp_nan
+            ? NAN
+            : (total_value(&totals->sum[SUM_ULP]) + total_value(&totals->sum[SUM_PEER_ULP])) / n;
     peer->ulp_proportion = (double)counts->ulp_over / n;
 }
 
-static double mean_of(const struct totals *totals, enum pass_sum a, enum pass_sum b,
-                      uint64_t count)
+static double mean_of(const struct totals *totals, enum pass_sum a, enum pass_sum b, uint64_t count)
 {
     double sum = total_value(&totals->sum[a]) + total_value(&totals->sum[b]);
     return count ? sum / (double)count : 0;
@@ -313,16 +295,13 @@ static void finish(struct metrics *out, const struct pass *pass, const struct to
     out->below = counts->below;
     memcpy(out->ulp_histogram, counts->ulp_histogram, sizeof out->ulp_histogram);
     out->mean_ulp = mean_of(totals, SUM_ULP, SUM_ZERO_ULP, counts->compared);
-    out->mean_signed_ulp =
-        mean_of(totals, SUM_SIGNED_ULP, SUM_ZERO_SIGNED_ULP, counts->compared);
-    out->rms_ulp =
-        sqrt(mean_of(totals, SUM_ULP_SQUARED, SUM_ZERO_ULP_SQUARED, counts->compared));
-    out->rms = counts->normal ? sqrt(total_value(&totals->sum[SUM_ERROR_SQUARED]) /
-                                     (double)counts->normal)
-                              : 0;
-    out->bound_ulp = pass_follows_bound(pass)
-                         ? pass->bound_ulp
-                         : ldexp(pass->relative, pass->unit.significand_bits);
+    out->mean_signed_ulp = mean_of(totals, SUM_SIGNED_ULP, SUM_ZERO_SIGNED_ULP, counts->compared);
+    out->rms_ulp = sqrt(mean_of(totals, SUM_ULP_SQUARED, SUM_ZERO_ULP_SQUARED, counts->compared));
+    out->rms = counts->normal
+                   ? sqrt(total_value(&totals->sum[SUM_ERROR_SQUARED]) / (double)counts->normal)
+                   : 0;
+    out->bound_ulp = pass_follows_bound(pass) ? pass->bound_ulp
+                                              : ldexp(pass->relative, pass->unit.significand_bits);
     out->worst_abs = find_worst(pass, MEASURE_ABS);
     out->worst_relative = find_worst(pass, MEASURE_RELATIVE);
     out->worst_ulp = find_worst(pass, MEASURE_ULP);

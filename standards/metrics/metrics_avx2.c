@@ -12,8 +12,8 @@
 
 #include <immintrin.h>
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define UNLIKELY(x) __builtin_expect(x, 0)
+#define ALWAYS_INLINE    static inline __attribute__((always_inline))
+#define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 4
 typedef __m256d V;
 typedef __m256i I;

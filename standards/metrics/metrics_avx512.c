@@ -4,7 +4,9 @@
 #if defined(__x86_64__)
 
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c,avx2"))), apply_to = function)
+#pragma clang attribute push(                                                    \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c,avx2"))), \
+    apply_to = function)
 #else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512dq,avx512bw,avx512vl,fma,f16c,avx2")
@@ -12,8 +14,8 @@
 
 #include <immintrin.h>
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define UNLIKELY(x) __builtin_expect(x, 0)
+#define ALWAYS_INLINE    static inline __attribute__((always_inline))
+#define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 8
 typedef __m512d V;
 typedef __m512i I;

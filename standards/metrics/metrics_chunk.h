@@ -19,10 +19,8 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk_counts *chu
     V sum[PASS_FAST_SUMS], max[PASS_FAST_MAXES], bound_max = v_set(0), small_max = v_set(0);
     uint64_t small_count = 0, small_failed = 0, small_over = 0;
 
-    for (int s = 0; s < PASS_FAST_SUMS; s++)
-        sum[s] = v_load(&lanes->sum[s][lane]);
-    for (int m = 0; m < PASS_FAST_MAXES; m++)
-        max[m] = v_set(0);
+    for (int s = 0; s < PASS_FAST_SUMS; s++) sum[s] = v_load(&lanes->sum[s][lane]);
+    for (int m = 0; m < PASS_FAST_MAXES; m++) max[m] = v_set(0);
     for (size_t row = 0; row < PASS_ROWS; row++) {
         size_t place = row * PASS_LANES + lane;
         V x = load(got + place * got_bytes), want = v_load(pass->hi + start + place);
@@ -65,9 +63,9 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk_counts *chu
         sum[SUM_ULP_SQUARED] = v_fma(ulp, ulp, sum[SUM_ULP_SQUARED]);
 
         if (BOUNDS) {
-            V bound = pass->error ? v_load(pass->error + start + place)
-                                  : v_add(v_mul(v_set(pass->relative), magnitude),
-                                          v_set(pass->absolute));
+            V bound = pass->error
+                          ? v_load(pass->error + start + place)
+                          : v_add(v_mul(v_set(pass->relative), magnitude), v_set(pass->absolute));
             bound = v_mul(bound, scale);
             if (WIDE) bound = v_mul(bound, c->second_scale);
             bound_max = v_max(bound_max, bound);
@@ -78,8 +76,7 @@ ALWAYS_INLINE bool KIND(fold_column)(struct pass *pass, struct chunk_counts *chu
         !(v_largest(max[MAX_WANT]) < c->finite_below))
         return false;
 
-    for (int s = 0; s < PASS_FAST_SUMS; s++)
-        v_store(&lanes->sum[s][lane], sum[s]);
+    for (int s = 0; s < PASS_FAST_SUMS; s++) v_store(&lanes->sum[s][lane], sum[s]);
     for (int m = 0; m < PASS_FAST_MAXES; m++)
         v_store(&lanes->max[m][lane], v_max(v_load(&lanes->max[m][lane]), max[m]));
     chunk->small += small_count;
@@ -106,8 +103,7 @@ ALWAYS_INLINE void KIND(prefetch_ahead)(const struct pass *pass, size_t start, s
     for (size_t byte = 0; byte < SHARE * sizeof(double); byte += LINE) {
         __builtin_prefetch((const char *)(pass->hi + first) + byte);
         if (HAS_LO) __builtin_prefetch((const char *)(pass->lo + first) + byte);
-        if (BOUNDS && pass->error)
-            __builtin_prefetch((const char *)(pass->error + first) + byte);
+        if (BOUNDS && pass->error) __builtin_prefetch((const char *)(pass->error + first) + byte);
     }
     for (size_t byte = 0; byte < SHARE * pass->element_bytes; byte += LINE)
         __builtin_prefetch(got + byte);

@@ -22,7 +22,7 @@ enum { COLUMNS = PASS_LANES / LANES_PER_VECTOR };
 /* What a column, and then the chunk, adds to the counts. */
 struct chunk_counts {
     uint64_t small, small_failed, small_relative_over;
-    uint64_t careful; /* elements folded by pass_fold_element, which count themselves */
+    uint64_t careful;    /* elements folded by pass_fold_element, which count themselves */
     double max_relative; /* small elements too */
     double peak[MEASURES];
 };
@@ -150,8 +150,7 @@ static void count_bins(uint64_t bins[8], const double *x)
         uint64_t words[LANES_PER_VECTOR];
         i_store(words, counters);
         for (size_t k = 0; k < LANES_PER_VECTOR; k++)
-            for (int b = 0; b < 8; b++)
-                bins[b] += words[k] >> 8 * b & 0xff;
+            for (int b = 0; b < 8; b++) bins[b] += words[k] >> 8 * b & 0xff;
     }
 }
 
@@ -192,8 +191,7 @@ static uint64_t count_odd_ties(struct pass *pass, size_t start)
     uint64_t odd = 0;
     if (!count_equal_magnitude(pass->chunk_ulp, 0.5)) return 0;
     for (size_t i = 0; i < PASS_CHUNK; i++) {
-        if (fabs(pass->chunk_ulp[i]) != 0.5 ||
-            !(pass->got[(start + i) * pass->element_bytes] & 1))
+        if (fabs(pass->chunk_ulp[i]) != 0.5 || !(pass->got[(start + i) * pass->element_bytes] & 1))
             continue;
         odd++;
         if (!pass->unit.parity_matters) continue;
@@ -230,13 +228,15 @@ static void count_ulps(struct pass *pass, const struct chunk_counts *chunk, size
 
 /* Where the elements of a chunk are read: in place, or from `room` as doubles for the dtypes that
  * no instruction converts. */
-ALWAYS_INLINE const unsigned char *elements_in_place(double *room, const struct pass *pass, size_t first)
+ALWAYS_INLINE const unsigned char *elements_in_place(double *room, const struct pass *pass,
+                                                     size_t first)
 {
     (void)room;
     return pass->got + first * pass->element_bytes;
 }
 
-ALWAYS_INLINE const unsigned char *elements_as_doubles(double *room, const struct pass *pass, size_t first)
+ALWAYS_INLINE const unsigned char *elements_as_doubles(double *room, const struct pass *pass,
+                                                       size_t first)
 {
     dtype_to_double(room, elements_in_place(room, pass, first), pass->dtype, PASS_CHUNK);
     return (const unsigned char *)room;
@@ -245,48 +245,48 @@ ALWAYS_INLINE const unsigned char *elements_as_doubles(double *room, const struc
 typedef const unsigned char *find_elements(double *room, const struct pass *pass, size_t first);
 
 #define KIND(NAME) NAME##_plain
-#define WIDE 0
-#define HAS_LO 0
-#define BOUNDS 0
+#define WIDE       0
+#define HAS_LO     0
+#define BOUNDS     0
 #include "standards/metrics/metrics_chunk.h"
 
 #define KIND(NAME) NAME##_bounds
-#define WIDE 0
-#define HAS_LO 0
-#define BOUNDS 1
+#define WIDE       0
+#define HAS_LO     0
+#define BOUNDS     1
 #include "standards/metrics/metrics_chunk.h"
 
 #define KIND(NAME) NAME##_wide
-#define WIDE 1
-#define HAS_LO 0
-#define BOUNDS 0
+#define WIDE       1
+#define HAS_LO     0
+#define BOUNDS     0
 #include "standards/metrics/metrics_chunk.h"
 
 #define KIND(NAME) NAME##_wide_bounds
-#define WIDE 1
-#define HAS_LO 0
-#define BOUNDS 1
+#define WIDE       1
+#define HAS_LO     0
+#define BOUNDS     1
 #include "standards/metrics/metrics_chunk.h"
 
 #define KIND(NAME) NAME##_wide_lo
-#define WIDE 1
-#define HAS_LO 1
-#define BOUNDS 0
+#define WIDE       1
+#define HAS_LO     1
+#define BOUNDS     0
 #include "standards/metrics/metrics_chunk.h"
 
 #define KIND(NAME) NAME##_wide_lo_bounds
-#define WIDE 1
-#define HAS_LO 1
-#define BOUNDS 1
+#define WIDE       1
+#define HAS_LO     1
+#define BOUNDS     1
 #include "standards/metrics/metrics_chunk.h"
 
 /* One function per way of reading the device's elements, with and without bounds to follow. */
-#define DEFINE_KERNEL(NAME, LOAD, BYTES, ELEMENTS)                                          \
-    static size_t NAME(struct pass *pass, size_t start, size_t count)                       \
-    {                                                                                       \
-        if (pass_follows_bound(pass))                                                       \
-            return fold_chunks_bounds(pass, start, count, BYTES, LOAD, ELEMENTS);           \
-        return fold_chunks_plain(pass, start, count, BYTES, LOAD, ELEMENTS);                \
+#define DEFINE_KERNEL(NAME, LOAD, BYTES, ELEMENTS)                                \
+    static size_t NAME(struct pass *pass, size_t start, size_t count)             \
+    {                                                                             \
+        if (pass_follows_bound(pass))                                             \
+            return fold_chunks_bounds(pass, start, count, BYTES, LOAD, ELEMENTS); \
+        return fold_chunks_plain(pass, start, count, BYTES, LOAD, ELEMENTS);      \
     }
 
 DEFINE_KERNEL(fold_f32, load_f32, 4, elements_in_place)
@@ -305,6 +305,6 @@ static size_t fold_f64(struct pass *pass, size_t start, size_t count)
 }
 
 static pass_fold_chunks *const kernels[DT_COUNT] = {
-    [DT_F64] = fold_f64,     [DT_F32] = fold_f32,  [DT_F16] = fold_f16,
-    [DT_BF16] = fold_bf16,   [DT_F8E4M3] = fold_f8, [DT_F8E5M2] = fold_f8,
+    [DT_F64] = fold_f64,   [DT_F32] = fold_f32,   [DT_F16] = fold_f16,
+    [DT_BF16] = fold_bf16, [DT_F8E4M3] = fold_f8, [DT_F8E5M2] = fold_f8,
 };

@@ -6,8 +6,8 @@
 #include <arm_neon.h>
 #include <string.h>
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define UNLIKELY(x) __builtin_expect(x, 0)
+#define ALWAYS_INLINE    static inline __attribute__((always_inline))
+#define UNLIKELY(x)      __builtin_expect(x, 0)
 #define LANES_PER_VECTOR 2
 typedef float64x2_t V;
 typedef uint64x2_t I;
@@ -81,10 +81,7 @@ ALWAYS_INLINE V load_bf16(const void *p)
 
 #include "standards/metrics/metrics_kernel.h"
 
-pass_fold_chunks *pass_neon(enum dtype dtype)
-{
-    return kernels[dtype];
-}
+pass_fold_chunks *pass_neon(enum dtype dtype) { return kernels[dtype]; }
 
 #else
 

@@ -18,10 +18,10 @@ struct arrays {
     enum dtype work, device;
     enum dtype mixed; /* type of a result of an array and a Python number */
     size_t n;
-    double *want, *got;  /* in the working type */
-    double *error;       /* |got - want| */
-    double *relative;    /* error / (|want| + epsilon) */
-    double *rounded;     /* want in the dtype in which signs and finiteness are decided */
+    double *want, *got; /* in the working type */
+    double *error;      /* |got - want| */
+    double *relative;   /* error / (|want| + epsilon) */
+    double *rounded;    /* want in the dtype in which signs and finiteness are decided */
     double *scratch;
     double epsilon, small_value, atol, rtol;
 };
@@ -36,29 +36,24 @@ static double round_to(enum dtype dtype, double x)
     return x;
 }
 
-static double to_work(const struct arrays *a, double x)
-{
-    return round_to(a->work, x);
-}
+static double to_work(const struct arrays *a, double x) { return round_to(a->work, x); }
 
 /* numpy's pairwise summation in the type REAL: blocks of at most 128 in eight running sums, and
  * halves above. */
-#define DEFINE_PAIRWISE_SUM(NAME, REAL)                                                     \
-    static REAL NAME(const double *x, size_t n)                                             \
-    {                                                                                       \
-        REAL r[8] = { 0 }, sum = 0;                                                         \
-        size_t i = 0;                                                                       \
-        if (n > 128) {                                                                      \
-            size_t half = n / 2 - n / 2 % 8;                                                \
-            return NAME(x, half) + NAME(x + half, n - half);                                \
-        }                                                                                   \
-        for (; i + 8 <= n; i += 8)                                                          \
-            for (size_t k = 0; k < 8; k++)                                                  \
-                r[k] += (REAL)x[i + k];                                                     \
-        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));            \
-        for (; i < n; i++)                                                                  \
-            sum += (REAL)x[i];                                                              \
-        return sum;                                                                         \
+#define DEFINE_PAIRWISE_SUM(NAME, REAL)                                          \
+    static REAL NAME(const double *x, size_t n)                                  \
+    {                                                                            \
+        REAL r[8] = { 0 }, sum = 0;                                              \
+        size_t i = 0;                                                            \
+        if (n > 128) {                                                           \
+            size_t half = n / 2 - n / 2 % 8;                                     \
+            return NAME(x, half) + NAME(x + half, n - half);                     \
+        }                                                                        \
+        for (; i + 8 <= n; i += 8)                                               \
+            for (size_t k = 0; k < 8; k++) r[k] += (REAL)x[i + k];               \
+        sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7])); \
+        for (; i < n; i++) sum += (REAL)x[i];                                    \
+        return sum;                                                              \
     }
 DEFINE_PAIRWISE_SUM(pairwise_sum_float, float)
 DEFINE_PAIRWISE_SUM(pairwise_sum_double, double)
@@ -122,8 +117,7 @@ static void cosine(struct peer_metrics *out, const struct arrays *a)
 static double share_within(const struct arrays *a, double threshold)
 {
     size_t count = 0;
-    for (size_t i = 0; i < a->n; i++)
-        count += a->relative[i] < threshold;
+    for (size_t i = 0; i < a->n; i++) count += a->relative[i] < threshold;
     return (double)count / (double)a->n;
 }
 
@@ -173,16 +167,13 @@ static void normal_value_metrics(struct peer_metrics *out, const struct arrays *
     out->mean_relative_error = used ? mean(a->mixed, a->scratch, used) : 0;
 
     for (size_t i = 0; i < a->n; i++)
-        a->scratch[i] = is_finite(a, i) && !is_small(a, i)
-                            ? round_to(a->mixed, a->error[i] * a->error[i]) : 0;
+        a->scratch[i] =
+            is_finite(a, i) && !is_small(a, i) ? round_to(a->mixed, a->error[i] * a->error[i]) : 0;
     double n = (double)a->n, masked = n - (double)out->normal_count;
     out->rmse = sqrt(mean(a->mixed, a->scratch, a->n) * (n / (n - masked + 0.0001) + 0.0001));
 }
 
-static double clip(double x, double limit)
-{
-    return x > limit ? limit : x < -limit ? -limit : x;
-}
+static double clip(double x, double limit) { return x > limit ? limit : x < -limit ? -limit : x; }
 
 /* At positions where a side is not finite: the relative error after clipping both to the range
  * of the device's dtype. The denominator is not clipped, so that an infinite reference accepts
@@ -197,12 +188,10 @@ static void non_finite_metrics(struct peer_metrics *out, const struct arrays *a)
         out->non_finite_count++;
         double want = clip(a->rounded[i], limit), got = clip(a->got[i], limit);
         double denominator = round_to(a->mixed, fabs(a->want[i]) + a->epsilon);
-        double relative =
-            round_to(a->mixed, to_work(a, fabs(got - want)) / denominator);
+        double relative = round_to(a->mixed, to_work(a, fabs(got - want)) / denominator);
         failed += !(relative <= a->rtol || (isnan(a->want[i]) && isnan(a->got[i])));
     }
-    out->inf_nan_ratio =
-        out->non_finite_count ? (double)failed / (double)out->non_finite_count : 0;
+    out->inf_nan_ratio = out->non_finite_count ? (double)failed / (double)out->non_finite_count : 0;
 }
 
 /* The exponent of the peer's unit: floor of a logarithm in the reference's type, which can come

@@ -19,17 +19,15 @@ static double double_of(uint64_t bits)
 }
 
 /* 2^exponent for a normal result. */
-static double power_of_two(int exponent)
-{
-    return double_of((uint64_t)(exponent + 1023) << 52);
-}
+static double power_of_two(int exponent) { return double_of((uint64_t)(exponent + 1023) << 52); }
 
 struct pass_scale pass_scale_at(const struct pass_unit *unit, double magnitude)
 {
     int exponent = (int)(bits_of(magnitude) >> 52) - 1023;
     if (exponent < unit->exponent_min) exponent = unit->exponent_min;
     int places = unit->significand_bits - 1;
-    if (unit->significand_bits < 53) return (struct pass_scale){ power_of_two(places - exponent), 1 };
+    if (unit->significand_bits < 53)
+        return (struct pass_scale){ power_of_two(places - exponent), 1 };
     /* 2^-1023 is subnormal, but exact, and so is its product with an error of that size. */
     double first = exponent == 1023 ? 0x1p-1023 : power_of_two(-exponent);
     return (struct pass_scale){ first, power_of_two(places) };
@@ -42,8 +40,8 @@ static enum value_class class_of(double x, double overflow_at)
     return x > 0 ? CLASS_POSITIVE_INFINITY : CLASS_NEGATIVE_INFINITY;
 }
 
-static bool agrees(const struct pass_unit *unit, double want, double got, enum value_class want_class,
-                   enum value_class got_class)
+static bool agrees(const struct pass_unit *unit, double want, double got,
+                   enum value_class want_class, enum value_class got_class)
 {
     if (want_class == got_class) return want_class != CLASS_FINITE;
     if (!unit->saturates || want_class == CLASS_FINITE || want_class == CLASS_NAN) return false;
@@ -71,8 +69,7 @@ static bool is_odd(const struct pass *pass, size_t i)
 
 static void count_within(struct pass *pass, double relative)
 {
-    for (int k = 0; k < 3; k++)
-        pass->counts.within[k] += relative < pass->parameters.within[k];
+    for (int k = 0; k < 3; k++) pass->counts.within[k] += relative < pass->parameters.within[k];
 }
 
 /* Signed error in ulp of an element whose unit both families share, or of one with want == 0. */
@@ -89,8 +86,8 @@ static void count_ulp(struct pass *pass, size_t i, double signed_ulp)
     counts->unequal += ulp > 0.5 || (ulp == 0.5 && odd);
 }
 
-static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude,
-                                 double abs_error, double relative)
+static void fold_small_or_normal(struct pass *pass, size_t i, double magnitude, double abs_error,
+                                 double relative)
 {
     const struct metrics_parameters *parameters = &pass->parameters;
     struct pass_lanes *lanes = &pass->lanes;

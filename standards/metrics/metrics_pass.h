@@ -79,10 +79,10 @@ static inline void peak_raise(struct peak *peak, double value, size_t chunk)
 /* How one dtype is measured. */
 struct pass_unit {
     int significand_bits, exponent_min;
-    double overflow_at;     /* the smallest double that rounds beyond the largest finite value */
+    double overflow_at; /* the smallest double that rounds beyond the largest finite value */
     double largest;
-    double half;            /* of the rounding of `above` and `below`, in ulp */
-    bool parity_matters;    /* a tie at `half` may round away from got */
+    double half;         /* of the rounding of `above` and `below`, in ulp */
+    bool parity_matters; /* a tie at `half` may round away from got */
     bool saturates;
     double peer_zero_scale; /* 1 / the peer's unit at want == 0 */
 };

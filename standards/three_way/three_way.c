@@ -84,8 +84,7 @@ enum three_way_dtype three_way_dtype(const char *text, size_t length)
     while (length && text[length - 1] == ' ') length--;
     while (length && *text == ' ') text++, length--;
     for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++) {
-        if (strlen(dtype_names[i].name) == length &&
-            memcmp(dtype_names[i].name, text, length) == 0)
+        if (strlen(dtype_names[i].name) == length && memcmp(dtype_names[i].name, text, length) == 0)
             return dtype_names[i].dtype;
     }
     return THREE_WAY_OTHER;
@@ -103,10 +102,7 @@ static enum three_way_dtype component(enum three_way_dtype dtype)
     return dtype == THREE_WAY_C128 ? THREE_WAY_F64 : dtype;
 }
 
-bool three_way_empty_is_nan(const struct three_way_rules *rules)
-{
-    return rules->peer_rows;
-}
+bool three_way_empty_is_nan(const struct three_way_rules *rules) { return rules->peer_rows; }
 
 /* ---- building a verdict ----------------------------------------------------------------- */
 
@@ -167,8 +163,11 @@ void three_way_skip(struct three_way_verdict *out, const char *message)
 
 static enum verdict worse(enum verdict a, enum verdict b)
 {
-    static const int rank[] = { [VERDICT_BLANK] = 0, [VERDICT_SKIP] = 1, [VERDICT_PASS] = 2,
-                                [VERDICT_WARNING] = 3, [VERDICT_ERROR] = 4 };
+    static const int rank[] = { [VERDICT_BLANK] = 0,
+                                [VERDICT_SKIP] = 1,
+                                [VERDICT_PASS] = 2,
+                                [VERDICT_WARNING] = 3,
+                                [VERDICT_ERROR] = 4 };
     return rank[a] >= rank[b] ? a : b;
 }
 
@@ -188,12 +187,9 @@ static struct ratio ratio_of(const struct three_way_rules *rules, enum three_way
         return (struct ratio){ NAN, same ? RATIO_SAME_NON_FINITE : RATIO_INCONSISTENT };
     }
     double value;
-    if (rules->has_floor)
-        value = fabs(npu) / fmax(fabs(gpu), rules->floor[component(dtype)]);
-    else if (gpu != 0)
-        value = fabs(npu / gpu);
-    else
-        value = npu == 0 ? rules->both_zero : rules->npu_nonzero;
+    if (rules->has_floor) value = fabs(npu) / fmax(fabs(gpu), rules->floor[component(dtype)]);
+    else if (gpu != 0) value = fabs(npu / gpu);
+    else value = npu == 0 ? rules->both_zero : rules->npu_nonzero;
     return (struct ratio){ value, RATIO_OF_NUMBERS };
 }
 
@@ -229,8 +225,8 @@ static enum verdict must_be_zero(struct three_way_verdict *out, const struct jud
 
 static enum verdict judge_absolute(struct three_way_verdict *out, const struct judging *j)
 {
-    enum verdict verdict = must_be_zero(out, j, METRIC_INF_NAN, THREE_WAY_INF_NAN,
-                                        "ERROR: inf/nan错误率超过阈值");
+    enum verdict verdict =
+        must_be_zero(out, j, METRIC_INF_NAN, THREE_WAY_INF_NAN, "ERROR: inf/nan错误率超过阈值");
     verdict = worse(verdict, must_be_zero(out, j, METRIC_RELATIVE, THREE_WAY_RELATIVE,
                                           "ERROR: 相对误差错误率超过阈值"));
     return worse(verdict, must_be_zero(out, j, METRIC_ABSOLUTE, THREE_WAY_ABSOLUTE,
@@ -298,8 +294,8 @@ static enum verdict judge_benchmark(struct three_way_verdict *out, const struct 
     enum verdict verdicts[RATIO_METRICS], verdict = VERDICT_PASS;
 
     for (enum three_way_metric m = 0; m <= METRIC_BALANCE; m++) {
-        struct ratio ratio = ratio_of(j->rules, j->row->dtype, j->row->npu.metric[m],
-                                      j->row->gpu->metric[m]);
+        struct ratio ratio =
+            ratio_of(j->rules, j->row->dtype, j->row->npu.metric[m], j->row->gpu->metric[m]);
         verdicts[m] = ratio_verdict(&ratio, &j->thresholds->ratio[j->level][m]);
         set_number(out, ratio_columns[m].column, ratio.value);
         set_verdict(out, ratio_columns[m].column + 1, verdicts[m]);
@@ -324,8 +320,7 @@ static enum verdict judge_ulp(struct three_way_verdict *out, const struct judgin
     set_number(out, THREE_WAY_ULP_PROPORTION, share);
     if (dtype != THREE_WAY_F8) {
         struct ratio means = ratio_of(j->rules, dtype, mean, gpu->metric[METRIC_MEAN_ULP]);
-        struct ratio shares = ratio_of(j->rules, dtype, share,
-                                       gpu->metric[METRIC_ULP_PROPORTION]);
+        struct ratio shares = ratio_of(j->rules, dtype, share, gpu->metric[METRIC_ULP_PROPORTION]);
         set_number(out, THREE_WAY_MEAN_ULP, mean);
         set_number(out, THREE_WAY_ULP_RATIO, shares.value);
         explain_non_finite(out, &means, METRIC_MEAN_ULP);
@@ -335,21 +330,21 @@ static enum verdict judge_ulp(struct three_way_verdict *out, const struct judgin
     }
     kept = kept && consistent;
     /* The peer leaves the verdict's cell blank when the values cannot be compared. */
-    if (consistent)
-        set_verdict(out, THREE_WAY_ULP_STATUS, kept ? VERDICT_PASS : VERDICT_ERROR);
+    if (consistent) set_verdict(out, THREE_WAY_ULP_STATUS, kept ? VERDICT_PASS : VERDICT_ERROR);
     if (kept) return VERDICT_PASS;
     add_text(out, "ERROR: ULP误差不满足标准\n");
     return VERDICT_ERROR;
 }
 
 #define BIT(metric) (1u << (metric))
-#define RATIO_BITS ((1u << RATIO_METRICS) - 1)
+#define RATIO_BITS  ((1u << RATIO_METRICS) - 1)
 
 static const struct comparison_info {
     const char *name;
     enum verdict (*judge)(struct three_way_verdict *, const struct judging *);
     unsigned npu, gpu; /* the numbers it cannot do without, on each side */
     bool relative;     /* compares the NPU with the GPU */
+    /* clang-format off */
 } comparisons[COMPARE_COUNT] = {
     [COMPARE_BENCHMARK] = { "标杆比对法", judge_benchmark, RATIO_BITS,
                              RATIO_BITS, true },
@@ -365,6 +360,7 @@ static const struct comparison_info {
                                     BIT(METRIC_BALANCE),
                                 0, false },
 };
+/* clang-format on */
 
 /* ---- choosing the standard -------------------------------------------------------------- */
 
@@ -378,50 +374,29 @@ static bool in_list(const struct choice *c, enum api_list list)
     return (c->lists & (1u << list)) != 0;
 }
 
-static bool step_f8(const struct choice *c)
-{
-    return c->row->dtype == THREE_WAY_F8;
-}
+static bool step_f8(const struct choice *c) { return c->row->dtype == THREE_WAY_F8; }
 
 static bool step_relative_present(const struct choice *c)
 {
     return (c->row->npu.present & BIT(METRIC_RELATIVE)) && !in_list(c, LIST_ACCUMULATIVE);
 }
 
-static bool step_float(const struct choice *c)
-{
-    return is_float(c->row->dtype);
-}
+static bool step_float(const struct choice *c) { return is_float(c->row->dtype); }
 
-static bool step_not_float(const struct choice *c)
-{
-    return !is_float(c->row->dtype);
-}
+static bool step_not_float(const struct choice *c) { return !is_float(c->row->dtype); }
 
-static bool step_binary_list(const struct choice *c)
-{
-    return in_list(c, LIST_BINARY);
-}
+static bool step_binary_list(const struct choice *c) { return in_list(c, LIST_BINARY); }
 
-static bool step_absolute_list(const struct choice *c)
-{
-    return in_list(c, LIST_ABSOLUTE);
-}
+static bool step_absolute_list(const struct choice *c) { return in_list(c, LIST_ABSOLUTE); }
 
 static bool step_ulp_list(const struct choice *c)
 {
     return in_list(c, LIST_ULP) && component(c->row->dtype) != THREE_WAY_F64;
 }
 
-static bool step_thousandth_list(const struct choice *c)
-{
-    return in_list(c, LIST_THOUSANDTH);
-}
+static bool step_thousandth_list(const struct choice *c) { return in_list(c, LIST_THOUSANDTH); }
 
-static bool step_accumulative_list(const struct choice *c)
-{
-    return in_list(c, LIST_ACCUMULATIVE);
-}
+static bool step_accumulative_list(const struct choice *c) { return in_list(c, LIST_ACCUMULATIVE); }
 
 static bool step_always(const struct choice *c)
 {
@@ -461,13 +436,10 @@ static bool override_fits(const struct three_way_override *o, const struct three
     return false;
 }
 
-static bool has_all(unsigned present, unsigned needed)
-{
-    return (present & needed) == needed;
-}
+static bool has_all(unsigned present, unsigned needed) { return (present & needed) == needed; }
 
 static enum comparison choose(const struct three_way_rules *rules, const struct three_way_row *row,
-                            unsigned lists)
+                              unsigned lists)
 {
     struct choice choice = { row, lists };
     size_t step = 0;
@@ -532,7 +504,8 @@ static bool settle_missing(struct three_way_verdict *out, const struct three_way
     if (!npu_lacks && !gpu_lacks) return false;
     if (rules->blank_metrics != BLANK_REASON) {
         /* The peer's later code counts a blank cell of a ratio as 0; the numbers are 0 then. */
-        out->assumed_zero = rules->blank_metrics == BLANK_ZERO && standard->judge == judge_benchmark;
+        out->assumed_zero = rules->blank_metrics == BLANK_ZERO &&
+                            standard->judge == judge_benchmark;
         if (out->assumed_zero) return false;
         add_text(out, empty_input);
         out->exception = true;
@@ -561,8 +534,7 @@ static bool settle_unsupported(struct three_way_verdict *out, const struct three
     if (own_message) {
         add_text(out, row->npu_message);
         out->npu_message = true;
-    }
-    else if (rules->peer_rows) add_text(out, "nan"); /* what its table makes of an empty cell */
+    } else if (rules->peer_rows) add_text(out, "nan"); /* what its table makes of an empty cell */
     else if (unsupported) add_text(out, three_way_unsupported);
     else add_text(out, "The NPU row was skipped without a message.");
     out->unsupported = out->unattributed = unsupported && rules->peer_rows;
@@ -636,8 +608,7 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
     if (settle_unsupported(out, rules, row)) return;
 
     const struct api_rules *api = three_way_find_api(rules, row->api);
-    const struct comparison_info *standard =
-        &comparisons[choose(rules, row, api ? api->lists : 0)];
+    const struct comparison_info *standard = &comparisons[choose(rules, row, api ? api->lists : 0)];
     if (settle_missing(out, rules, row, standard)) return;
 
     struct judging judging = { rules, &rules->thresholds, row,

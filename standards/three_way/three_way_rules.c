@@ -14,10 +14,7 @@
 
 static const char *const profiles[] = { "doc", "v2", "v3", "strict", NULL };
 
-const char *const *three_way_profiles(void)
-{
-    return profiles;
-}
+const char *const *three_way_profiles(void) { return profiles; }
 
 /* ---- reading objects -------------------------------------------------------------------- */
 
@@ -40,8 +37,7 @@ static void fail(struct reading *r, const cJSON *item, const char *problem)
 {
     if (item->string)
         r->status = json_source_fault(&r->source, item, "'%s' %s", item->string, problem);
-    else
-        r->status = json_source_fault(&r->source, item, "an item of '%s' %s", r->within, problem);
+    else r->status = json_source_fault(&r->source, item, "an item of '%s' %s", r->within, problem);
 }
 
 /* The first member of an object, the first item of a list; NULL, with a fault, for anything
@@ -61,7 +57,7 @@ static const cJSON *items(struct reading *r, const cJSON *array)
     return NULL;
 }
 
-#define EACH(item, r, first)                                                                \
+#define EACH(item, r, first) \
     for (const cJSON *item = (first); item && !(r)->status.code; item = item->next)
 
 /* Place of a text in a table; n when it is not there. */
@@ -72,12 +68,13 @@ static size_t find_word(const char *word, const char *const *words, size_t n)
     return i;
 }
 
-static void read_object(struct reading *r, const cJSON *object, void *base,
-                        const struct key *keys, size_t n)
+static void read_object(struct reading *r, const cJSON *object, void *base, const struct key *keys,
+                        size_t n)
 {
     const char *outer = r->within;
     if (object->string) r->within = object->string;
-    EACH(item, r, members(r, object)) {
+    EACH(item, r, members(r, object))
+    {
         size_t k = 0;
         while (k < n && strcmp(keys[k].name, item->string) != 0) k++;
         if (k == n) fail(r, item, "is not a key that is known");
@@ -85,7 +82,7 @@ static void read_object(struct reading *r, const cJSON *object, void *base,
     }
     r->within = outer;
 }
-#define READ_OBJECT(r, object, base, keys)                                                  \
+#define READ_OBJECT(r, object, base, keys) \
     read_object(r, object, base, keys, sizeof(keys) / sizeof *(keys))
 
 static void read_number(struct reading *r, const cJSON *item, void *place)
@@ -119,13 +116,13 @@ static void ignore(struct reading *r, const cJSON *item, void *place)
 /* ---- thresholds ------------------------------------------------------------------------- */
 
 /* A table of keys for an array by dtype. */
-#define BY_DTYPE(read, size)                                                                \
-    {                                                                                       \
-        { "torch.float16", read, THREE_WAY_F16 * (size) },                                  \
-        { "torch.bfloat16", read, THREE_WAY_BF16 * (size) },                                \
-        { "torch.float32", read, THREE_WAY_F32 * (size) },                                  \
-        { "torch.float64", read, THREE_WAY_F64 * (size) },                                  \
-        { "float8", read, THREE_WAY_F8 * (size) },                                          \
+#define BY_DTYPE(read, size)                                     \
+    {                                                            \
+        { "torch.float16", read, THREE_WAY_F16 * (size) },       \
+            { "torch.bfloat16", read, THREE_WAY_BF16 * (size) }, \
+            { "torch.float32", read, THREE_WAY_F32 * (size) },   \
+            { "torch.float64", read, THREE_WAY_F64 * (size) },   \
+            { "float8", read, THREE_WAY_F8 * (size) },           \
     }
 
 static void read_ratio_limit(struct reading *r, const cJSON *item, void *place)
@@ -303,7 +300,8 @@ static void read_order(struct reading *r, const cJSON *array, void *place)
     };
     enum three_way_step *order = place, *end = order + STEP_COUNT, last = STEP_COUNT;
 
-    EACH(item, r, items(r, array)) {
+    EACH(item, r, items(r, array))
+    {
         const char *word = cJSON_GetStringValue(item);
         last = (enum three_way_step)find_word(word ? word : "", names, STEP_COUNT);
         if (last == STEP_COUNT) fail(r, item, "is no step of the choice");
@@ -315,9 +313,9 @@ static void read_order(struct reading *r, const cJSON *array, void *place)
 
 static void read_blank_policy(struct reading *r, const cJSON *item, void *place)
 {
-    static const char *const names[] = { [BLANK_REASON] = "reason",
-                                         [BLANK_EXCEPTION] = "exception",
-                                         [BLANK_ZERO] = "zero" };
+    static const char *const names[] = {
+        [BLANK_REASON] = "reason", [BLANK_EXCEPTION] = "exception", [BLANK_ZERO] = "zero"
+    };
     const char *word = cJSON_GetStringValue(item);
     size_t policy = find_word(word ? word : "", names, 3);
     if (policy == 3) fail(r, item, "must be 'reason', 'exception' or 'zero'");
@@ -328,7 +326,8 @@ static void read_blank_policy(struct reading *r, const cJSON *item, void *place)
 static void read_dtype_flags(struct reading *r, const cJSON *array, void *place)
 {
     bool *flags = place;
-    EACH(item, r, items(r, array)) {
+    EACH(item, r, items(r, array))
+    {
         const char *word = cJSON_GetStringValue(item);
         enum three_way_dtype dtype = three_way_dtype(word ? word : "", word ? strlen(word) : 0);
         if (dtype == THREE_WAY_BLANK) fail(r, array, "must list dtypes");
@@ -355,13 +354,15 @@ static void read_ratio_floor(struct reading *r, const cJSON *item, void *place)
 static void read_lists_without(struct reading *r, const cJSON *object, void *place)
 {
     (void)place;
-    EACH(list, r, members(r, object)) {
+    EACH(list, r, members(r, object))
+    {
         size_t which = find_word(list->string, list_names, LIST_COUNT);
         if (which == LIST_COUNT) {
             fail(r, list, "is not a list of APIs");
             return;
         }
-        EACH(item, r, items(r, list)) {
+        EACH(item, r, items(r, list))
+        {
             const char *name = cJSON_GetStringValue(item);
             struct api_rules *api = find_api(r->rules, name ? name : "");
             if (api) api->lists &= ~(1u << which);
@@ -394,7 +395,8 @@ static void read_profile(struct reading *r, const cJSON *item)
 static void read_profiles(struct reading *r, const cJSON *object, void *place)
 {
     (void)place;
-    EACH(item, r, members(r, object)) {
+    EACH(item, r, members(r, object))
+    {
         if (find_word(item->string, profiles, 4) == 4) fail(r, item, "is not a profile");
         else if (strcmp(item->string, r->profile) == 0) read_profile(r, item);
     }
@@ -467,7 +469,8 @@ static void read_overrides(struct reading *r, const cJSON *array, void *place)
         { "three_way", read_thresholds, offsetof(struct three_way_override, thresholds) },
     };
     (void)place;
-    EACH(item, r, items(r, array)) {
+    EACH(item, r, items(r, array))
+    {
         struct three_way_override *o = &r->rules->overrides[r->rules->n_overrides++];
         double nothing[THRESHOLDS];
         for (size_t i = 0; i < THRESHOLDS; i++) nothing[i] = NAN;
@@ -493,8 +496,9 @@ static struct status read_rules(struct three_way_rules *rules, const char *profi
                                 const char *text)
 {
     static const struct key keys[] = { { "about", ignore, 0 }, { "profiles", read_profiles, 0 } };
-    struct reading r = { .rules = rules, .profile = profile, .within = "the file",
-                         .status = status_ok() };
+    struct reading r = {
+        .rules = rules, .profile = profile, .within = "the file", .status = status_ok()
+    };
 
     TRY(json_source_parse(&r.source, "three_way.json", text, strlen(text)));
     READ_OBJECT(&r, r.source.root, rules, keys);
@@ -505,17 +509,18 @@ static struct status read_rules(struct three_way_rules *rules, const char *profi
 static struct status read_user_file(struct three_way_rules *rules, const char *name,
                                     const char *text)
 {
-    static const struct key keys[] = { { "$schema", ignore, 0 }, { "about", ignore, 0 },
+    static const struct key keys[] = { { "$schema", ignore, 0 },
+                                       { "about", ignore, 0 },
                                        { "overrides", read_overrides, 0 } };
     struct reading r = { .rules = rules, .within = "the file", .status = status_ok() };
 
     TRY(json_source_parse(&r.source, name, text, strlen(text)));
     rules->user = r.source.root;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(rules->user, "overrides");
-    rules->overrides = memory_allocate_zeroed((size_t)cJSON_GetArraySize(list),
-                                              sizeof *rules->overrides);
-    rules->override_names = memory_allocate_zeroed(count_strings(rules->user),
-                                                   sizeof *rules->override_names);
+    rules->overrides =
+        memory_allocate_zeroed((size_t)cJSON_GetArraySize(list), sizeof *rules->overrides);
+    rules->override_names =
+        memory_allocate_zeroed(count_strings(rules->user), sizeof *rules->override_names);
     if (!rules->overrides || !rules->override_names) return status_no_memory(0);
     READ_OBJECT(&r, rules->user, rules, keys);
     return r.status;

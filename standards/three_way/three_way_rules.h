@@ -75,7 +75,7 @@ enum { THRESHOLDS = sizeof(struct three_way_thresholds) / sizeof(double) };
 struct three_way_override {
     const char **apis; /* NULL: every API */
     size_t n_apis;
-    unsigned dtypes;   /* bits by three_way_dtype; 0: every dtype */
+    unsigned dtypes; /* bits by three_way_dtype; 0: every dtype */
     bool has_standard;
     enum comparison standard;
     struct three_way_thresholds thresholds; /* NaN where nothing is set */

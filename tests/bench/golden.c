@@ -113,7 +113,8 @@ static struct value to_value(struct golden_file *file, const cJSON *json, struct
     struct value v = { .kind = VALUE_NONE };
     if (cJSON_IsArray(json)) return list_value(file, json, VALUE_LIST, arena);
     if (!cJSON_IsObject(json)) return v;
-    const cJSON *type = cJSON_GetObjectItem(json, "type"), *value = cJSON_GetObjectItem(json, "value");
+    const cJSON *type = cJSON_GetObjectItem(json, "type"),
+                *value = cJSON_GetObjectItem(json, "value");
     if (!type) return list_value(file, json, VALUE_DICT, arena);
     const char *name = type->valuestring;
     if (!strcmp(name, "torch.Tensor")) return tensor_value(file, json, arena);
@@ -140,7 +141,8 @@ static struct value to_value(struct golden_file *file, const cJSON *json, struct
         const cJSON *part;
         cJSON_ArrayForEach(part, value)
         {
-            v.list.items[i] = (struct value){ .kind = cJSON_IsNumber(part) ? VALUE_INT : VALUE_NONE };
+            v.list.items[i] =
+                (struct value){ .kind = cJSON_IsNumber(part) ? VALUE_INT : VALUE_NONE };
             if (cJSON_IsNumber(part)) v.list.items[i].integer = (int64_t)part->valuedouble;
             i++;
         }
@@ -173,12 +175,14 @@ static void read_outputs(struct golden_file *file, struct golden *out, const cJS
             continue;
         }
         struct golden_tensor *t = &out->outputs[out->output_count++];
-        const cJSON *place = cJSON_GetObjectItem(item, "file"), *kind = cJSON_GetObjectItem(item, "file_dtype");
+        const cJSON *place = cJSON_GetObjectItem(item, "file"),
+                    *kind = cJSON_GetObjectItem(item, "file_dtype");
         const cJSON *dtype = cJSON_GetObjectItem(item, "dtype");
         if (!place) continue;
         t->present = true;
         t->dtype = cJSON_IsString(dtype) ? dtype_from_name(dtype->valuestring) : DT_NONE;
-        t->is_float64 = kind && (!strcmp(kind->valuestring, "float64") || !strcmp(kind->valuestring, "complex128"));
+        t->is_float64 = kind && (!strcmp(kind->valuestring, "float64") ||
+                                 !strcmp(kind->valuestring, "complex128"));
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
 }
@@ -209,7 +213,8 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
     }
     memset(out, 0, sizeof *out);
     snprintf(out->api, sizeof out->api, "%s", cJSON_GetObjectItem(json, "api")->valuestring);
-    snprintf(out->family, sizeof out->family, "%s", cJSON_GetObjectItem(json, "family")->valuestring);
+    snprintf(out->family, sizeof out->family, "%s",
+             cJSON_GetObjectItem(json, "family")->valuestring);
     out->refused = cJSON_HasObjectItem(json, "refused");
     out->native_refused = cJSON_HasObjectItem(json, "native_refused");
     struct api_case *c = &out->c;
@@ -229,10 +234,12 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
         c->has_backward = true;
         c->cotangents = (struct value){ .kind = VALUE_LIST };
         c->cotangents.list.count = out->output_count;
-        c->cotangents.list.items = arena_allocate_zeroed(arena, out->output_count, sizeof(struct value));
+        c->cotangents.list.items =
+            arena_allocate_zeroed(arena, out->output_count, sizeof(struct value));
         cJSON_ArrayForEach(item, cotangents)
         {
-            struct value *v = &c->cotangents.list.items[cJSON_GetObjectItem(item, "output_index")->valueint];
+            struct value *v =
+                &c->cotangents.list.items[cJSON_GetObjectItem(item, "output_index")->valueint];
             v->kind = VALUE_TENSOR;
             v->tensor.tensor = read_tensor(file, cJSON_GetObjectItem(item, "file"), DT_NONE, arena);
         }
@@ -247,11 +254,13 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(json, "grad_input"))
     {
         const cJSON *place = cJSON_GetObjectItem(item, "file");
-        struct golden_tensor *t = &out->gradients[cJSON_GetObjectItem(item, "tensor_index")->valueint];
+        struct golden_tensor *t =
+            &out->gradients[cJSON_GetObjectItem(item, "tensor_index")->valueint];
         if (!cJSON_IsArray(place)) continue;
         t->present = true;
         t->is_float64 = !native;
-        t->dtype = native ? dtypes.dtype[cJSON_GetObjectItem(item, "tensor_index")->valueint] : DT_NONE;
+        t->dtype = native ? dtypes.dtype[cJSON_GetObjectItem(item, "tensor_index")->valueint]
+                          : DT_NONE;
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
     cJSON_Delete(json);

@@ -19,7 +19,7 @@ struct golden_tensor {
 struct golden {
     char api[128];
     char family[32];
-    bool is_public; /* set by the caller: of the folder tests/data/goldens */
+    bool is_public;      /* set by the caller: of the folder tests/data/goldens */
     bool refused;        /* PyTorch refuses the call */
     bool native_refused; /* it runs in float64, but not in the dtypes of the call */
     struct api_case c;

@@ -27,7 +27,8 @@ size_t special_inputs(double *x, const struct oracle *oracle)
     x[count++] = -INFINITY;
     x[count++] = NAN;
     for (int e = -1074; e < 1024; e++) add_around(x, &count, ldexp(1, e), 1);
-    for (int k = 0; k < 8 && oracle->points[k] != 0; k++) add_around(x, &count, oracle->points[k], 3);
+    for (int k = 0; k < 8 && oracle->points[k] != 0; k++)
+        add_around(x, &count, oracle->points[k], 3);
     for (int k = 1; k <= 40; k++) add_around(x, &count, k * M_PI_2, 1);
     for (int k = 1; k <= 80; k++) add_around(x, &count, k * 0.5, 2);
     for (int k = 0; k < 40; k++) add_around(x, &count, 0x1p-1022 * (1 + k / 8.0), 1);
@@ -35,6 +36,7 @@ size_t special_inputs(double *x, const struct oracle *oracle)
     return count;
 }
 
+/* clang-format off */
 const double few_specials[FEW_SPECIALS] = {
     0.0, -0.0, 1, -1, 2, -2, 3, -3, 0.5, -0.5, 1.5, -1.5, 10, -10, 1e-3, -1e-3, 0x1p-1074, -0x1p-1074,
     0x1p-1022, -0x1p-1022, 0x1p-1060, 1e-300, -1e-300, 1e300, -1e300, 0x1.fffffffffffffp+1023,
@@ -42,6 +44,7 @@ const double few_specials[FEW_SPECIALS] = {
     -0x1.0000000000001p+0, 0x1p52, 0x1p53, 0x1.8p53, -0x1p53, 0x1p63, 1e15, 1e-15, -1e-15, 7, -7, 100,
     -100, 0.1, -0.1, 1e22, -1e22, 709, -709, 745, -745, 0x1p-53, 0x1p-26, 1e5,
 };
+/* clang-format on */
 
 double any_double(struct numbers *numbers)
 {

@@ -7,15 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-#define BALL(NAME) static void NAME(arb_t y, const arb_t x, slong p)
+#define BALL(NAME)  static void NAME(arb_t y, const arb_t x, slong p)
 #define BALL2(NAME) static void NAME(arb_t y, const arb_t a, const arb_t b, slong p)
-#define MPFR(NAME) static int NAME(mpfr_t y, const mpfr_t x, mpfr_rnd_t rounding)
+#define MPFR(NAME)  static int NAME(mpfr_t y, const mpfr_t x, mpfr_rnd_t rounding)
 #define MPFR2(NAME) static int NAME(mpfr_t y, const mpfr_t a, const mpfr_t b, mpfr_rnd_t rounding)
 
 /* ---- one variable, balls ------------------------------------------------------------------ */
 
-BALL(o_abs) { (void)p; arb_abs(y, x); }
-BALL(o_sign) { (void)p; arb_sgn(y, x); }
+BALL(o_abs)
+{
+    (void)p;
+    arb_abs(y, x);
+}
+BALL(o_sign)
+{
+    (void)p;
+    arb_sgn(y, x);
+}
 /* toward zero: sign(x) floor|x| */
 BALL(o_trunc)
 {
@@ -269,6 +277,7 @@ MPFR(m_lgamma)
     return mpfr_lgamma(y, &sign, x, rounding);
 }
 
+/* clang-format off */
 static const struct oracle oracles[] = {
     { "abs", o_abs, mpfr_abs, -10, 10, false, { 0 } },
     { "sign", o_sign, m_sign, -10, 10, false, { 0 } },
@@ -321,6 +330,7 @@ static const struct oracle oracles[] = {
     { "rad2deg", o_rad2deg, NULL, -10, 10, false, { 3.141592653589793 } },
     { "normal_pdf", o_normal_pdf, NULL, -39, 39, false, { 1, 37.5, 38.5 } },
 };
+/* clang-format on */
 
 const struct oracle *oracle_find(const char *name)
 {

@@ -7,8 +7,8 @@
 
 #include "bench/oracle.h"
 
-const char *const data_names[DATA_COUNT] = { "normal", "wide", "ones", "whole", "cancelling", "graded", "hilbert",
-                                             "extreme" };
+const char *const data_names[DATA_COUNT] = { "normal",     "wide",   "ones",    "whole",
+                                             "cancelling", "graded", "hilbert", "extreme" };
 
 void laboratory_open(struct laboratory *lab, enum bench_arithmetic arithmetic, uint64_t seed)
 {
@@ -17,12 +17,10 @@ void laboratory_open(struct laboratory *lab, enum bench_arithmetic arithmetic, u
     tape_open(&lab->tape, &lab->arena, arithmetic, true);
 }
 
-void laboratory_close(struct laboratory *lab)
-{
-    arena_release(&lab->arena);
-}
+void laboratory_close(struct laboratory *lab) { arena_release(&lab->arena); }
 
-static double next_value(struct numbers *numbers, enum data data, size_t i, double previous, int64_t width)
+static double next_value(struct numbers *numbers, enum data data, size_t i, double previous,
+                         int64_t width)
 {
     double x = numbers_normal(numbers);
     switch (data) {
@@ -39,7 +37,8 @@ static double next_value(struct numbers *numbers, enum data data, size_t i, doub
     }
 }
 
-struct operand operand_make(struct laboratory *lab, int rank, const int64_t *shape, enum data data, bool inexact)
+struct operand operand_make(struct laboratory *lab, int rank, const int64_t *shape, enum data data,
+                            bool inexact)
 {
     struct operand o = { node_new_real(&lab->tape, DT_F64, rank, shape), NULL, 0 };
     if (tape_failed(&lab->tape)) {
@@ -51,12 +50,16 @@ struct operand operand_make(struct laboratory *lab, int rank, const int64_t *sha
     int64_t width = rank && shape[rank - 1] > 0 ? shape[rank - 1] : 1;
     if (inexact) (void)node_need_errors(&lab->tape, o.node);
     for (size_t i = 0; i < o.n; i++) {
-        double x = next_value(&lab->numbers, data, i, i ? o.node->value[i - 1] : 0, width), e = 0, share = 0;
+        double x = next_value(&lab->numbers, data, i, i ? o.node->value[i - 1] : 0, width), e = 0,
+               share = 0;
         o.node->value[i] = x;
         if (inexact && numbers_next(&lab->numbers) % 2) {
-            e = fabs(x) * ldexp(1 + numbers_uniform(&lab->numbers), -20 - (int)(numbers_next(&lab->numbers) % 35));
+            e = fabs(x) * ldexp(1 + numbers_uniform(&lab->numbers),
+                                -20 - (int)(numbers_next(&lab->numbers) % 35));
             uint64_t choice = numbers_next(&lab->numbers);
-            share = choice % 3 == 0 ? 1 : choice % 3 == 1 ? -1 : 2 * numbers_uniform(&lab->numbers) - 1;
+            share = choice % 3 == 0   ? 1
+                    : choice % 3 == 1 ? -1
+                                      : 2 * numbers_uniform(&lab->numbers) - 1;
         }
         if (inexact && o.node->error) o.node->error[i] = e;
         arb_t move;
@@ -73,12 +76,10 @@ struct operand operand_make(struct laboratory *lab, int rank, const int64_t *sha
     return o;
 }
 
-void operand_clear(struct operand *operand)
-{
-    _arb_vec_clear(operand->point, (slong)operand->n);
-}
+void operand_clear(struct operand *operand) { _arb_vec_clear(operand->point, (slong)operand->n); }
 
-void judge_element(struct findings *findings, const struct node *node, size_t i, const arb_t exact, const char *what)
+void judge_element(struct findings *findings, const struct node *node, size_t i, const arb_t exact,
+                   const char *what)
 {
     double value = node->value[i], bound = node_error(node, i);
     struct distance d, moved;
@@ -98,7 +99,8 @@ void judge_element(struct findings *findings, const struct node *node, size_t i,
         return;
     }
     findings->nonzero += d.least > 0;
-    if (value != 0) findings->widest = fmax(findings->widest, bound / (UNIT_ROUNDOFF * fabs(value)));
+    if (value != 0)
+        findings->widest = fmax(findings->widest, bound / (UNIT_ROUNDOFF * fabs(value)));
     if (d.least > bound) {
         if (findings->wrong++ < 5) {
             char *text = arb_get_str(exact, 25, ARB_STR_MORE);
@@ -108,6 +110,7 @@ void judge_element(struct findings *findings, const struct node *node, size_t i,
         return;
     }
     double broken = value + 2.01 * bound;
-    if (bound > 256 * UNIT_ROUNDOFF * fabs(value) && oracle_distance(&moved, exact, broken) && !(moved.least > bound))
+    if (bound > 256 * UNIT_ROUNDOFF * fabs(value) && oracle_distance(&moved, exact, broken) &&
+        !(moved.least > bound))
         findings->unseen++;
 }

@@ -10,8 +10,8 @@
 
 #include <arb.h>
 
-#include "bench/tape/tape.h"
 #include "bench/samples.h"
+#include "bench/tape/tape.h"
 
 struct laboratory {
     struct arena arena;
@@ -24,8 +24,8 @@ void laboratory_close(struct laboratory *lab);
 
 /* How the values of an operand are chosen. */
 enum data {
-    DATA_NORMAL,     /* normal deviates in float32 */
-    DATA_WIDE,       /* normal deviates in double */
+    DATA_NORMAL, /* normal deviates in float32 */
+    DATA_WIDE,   /* normal deviates in double */
     DATA_ONES,
     DATA_WHOLE,      /* -8 .. 8 */
     DATA_CANCELLING, /* consecutive x, -x, the second perturbed by 2^-20 or not at all */
@@ -43,16 +43,17 @@ struct operand {
 };
 
 /* An operand of `dtype` double; inexact with probability 1/2 for each element when asked. */
-struct operand operand_make(struct laboratory *lab, int rank, const int64_t *shape, enum data data, bool inexact);
+struct operand operand_make(struct laboratory *lab, int rank, const int64_t *shape, enum data data,
+                            bool inexact);
 void operand_clear(struct operand *operand);
 
 /* Verdicts over the elements of a result. */
 struct findings {
     size_t elements, wrong;
-    size_t unclaimed;  /* with an infinite bound */
-    size_t unseen;     /* bounds so wide that twice them would still be within */
-    size_t nonzero;    /* elements with an error at all: E = 0 would be wrong */
-    double widest;     /* largest bound / (unit roundoff * |value|), of bounded ones */
+    size_t unclaimed; /* with an infinite bound */
+    size_t unseen;    /* bounds so wide that twice them would still be within */
+    size_t nonzero;   /* elements with an error at all: E = 0 would be wrong */
+    double widest;    /* largest bound / (unit roundoff * |value|), of bounded ones */
 };
 
 /* Element i of `node` against the exact value; `what` names the case in messages. A value moved

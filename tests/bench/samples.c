@@ -68,11 +68,13 @@ static char *word(struct reader *r)
 static const struct {
     const char *name;
     enum dtype dtype;
+    /* clang-format off */
 } short_names[] = {
     { "f64", DT_F64 }, { "f32", DT_F32 }, { "f16", DT_F16 }, { "bf16", DT_BF16 },
     { "i64", DT_I64 }, { "i32", DT_I32 }, { "i16", DT_I16 }, { "i8", DT_I8 },
     { "u8", DT_U8 },   { "bool", DT_BOOL }, { "c64", DT_C64 }, { "c128", DT_C128 },
 };
+/* clang-format on */
 
 /* Elements as written, within the written range, or by default. */
 static void fill(struct reader *r, double *x, size_t count, enum dtype dtype)
@@ -105,8 +107,9 @@ static void fill(struct reader *r, double *x, size_t count, enum dtype dtype)
     }
     for (size_t i = 0; i < count; i++) {
         double u = numbers_uniform(&r->numbers);
-        x[i] = normal ? numbers_normal(&r->numbers)
-               : integral ? low + floor(u * (high - low + 1)) : low + u * (high - low);
+        x[i] = normal     ? numbers_normal(&r->numbers)
+               : integral ? low + floor(u * (high - low + 1))
+                          : low + u * (high - low);
     }
 }
 
@@ -144,7 +147,8 @@ static struct value tensor(struct reader *r, enum dtype dtype)
 static struct value parse(struct reader *r);
 
 /* Items up to `end`, keywords where `keys`. */
-static struct value items(struct reader *r, enum value_kind kind, const char *end, struct value *kwargs)
+static struct value items(struct reader *r, enum value_kind kind, const char *end,
+                          struct value *kwargs)
 {
     struct value v = { .kind = kind }, none = { .kind = VALUE_DICT };
     v.list.items = arena_allocate_zeroed(r->arena, 64, sizeof *v.list.items);
@@ -209,7 +213,8 @@ static struct value parse(struct reader *r)
     const char *start = r->at;
     char *name = word(r);
     for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
-        if (!strcmp(name, short_names[i].name) && *r->at == '(') return tensor(r, short_names[i].dtype);
+        if (!strcmp(name, short_names[i].name) && *r->at == '(')
+            return tensor(r, short_names[i].dtype);
     if (!strcmp(name, "True") || !strcmp(name, "False")) {
         v.kind = VALUE_BOOL;
         v.boolean = *name == 'T';
@@ -264,7 +269,8 @@ static bool wanted(const char *filter, const struct api_case *c)
     return !filter || strstr(name, filter);
 }
 
-static size_t each_of_folder(const char *folder, const char *filter, sample_visitor *visit, void *context)
+static size_t each_of_folder(const char *folder, const char *filter, sample_visitor *visit,
+                             void *context)
 {
     struct golden_file *file = golden_open(folder);
     struct arena arena = { 0 };
@@ -277,7 +283,8 @@ static size_t each_of_folder(const char *folder, const char *filter, sample_visi
     }
     while (golden_next(file, &golden, &arena)) {
         struct sample sample = { .c = golden.c, .remark = "", .golden = true };
-        snprintf(sample.place, sizeof sample.place, "%s: %.100s", strrchr(folder, '/') + 1, golden.api);
+        snprintf(sample.place, sizeof sample.place, "%s: %.100s", strrchr(folder, '/') + 1,
+                 golden.api);
         if (wanted(filter, &sample.c)) {
             visit(context, &sample, &arena);
             visited++;
@@ -289,7 +296,8 @@ static size_t each_of_folder(const char *folder, const char *filter, sample_visi
     return visited;
 }
 
-static size_t each_of_file(const char *path, const char *filter, sample_visitor *visit, void *context)
+static size_t each_of_file(const char *path, const char *filter, sample_visitor *visit,
+                           void *context)
 {
     FILE *file = fopen(path, "r");
     char line[1024];
@@ -300,7 +308,8 @@ static size_t each_of_file(const char *path, const char *filter, sample_visitor 
         struct sample sample;
         if (*line == '#' || *line == '\n') continue;
         const char *problem = sample_parse(&sample, line, &arena);
-        snprintf(sample.place, sizeof sample.place, "calls/%s:%d", strrchr(path, '/') + 1, number_of_line);
+        snprintf(sample.place, sizeof sample.place, "calls/%s:%d", strrchr(path, '/') + 1,
+                 number_of_line);
         if (problem) {
             fprintf(stderr, "%s: %s\n", sample.place, problem);
             exit(1);
@@ -333,7 +342,8 @@ static size_t each_match(const char *pattern, bool cut, const char *filter, samp
 
 size_t samples_each_golden(const char *filter, sample_visitor *visit, void *context)
 {
-    return each_match(PROBE_TEST_DATA "/goldens*/index.jsonl", true, filter, visit, context, each_of_folder);
+    return each_match(PROBE_TEST_DATA "/goldens*/index.jsonl", true, filter, visit, context,
+                      each_of_folder);
 }
 
 size_t samples_each_call(const char *filter, sample_visitor *visit, void *context)

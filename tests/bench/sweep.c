@@ -7,7 +7,8 @@
 
 enum { CHUNK = 8192, PRECISION = 80 };
 
-static bool enclose(struct distance *d, const struct oracle *oracle, double x, double y, double bound)
+static bool enclose(struct distance *d, const struct oracle *oracle, double x, double y,
+                    double bound)
 {
     bool told = false;
     arb_t in, exact;
@@ -34,7 +35,8 @@ static void check(struct sweep *sweep, const struct unary_function *f, const str
     if (!isfinite(x) || !isfinite(y)) return; /* test_functions.c */
     if (!enclose(&d, oracle, x, y, bound) || d.least > bound) {
         if (sweep->wrong++ < 5)
-            fprintf(stderr, "%s(%a) = %a +- %.3g, but off by %.17g\n", f->name, x, y, bound, d.least);
+            fprintf(stderr, "%s(%a) = %a +- %.3g, but off by %.17g\n", f->name, x, y, bound,
+                    d.least);
         return;
     }
     if (d.least > sweep->worst_ulps * 0x1p-52 * fabs(y) && fabs(y) > 0x1p-1000)
@@ -49,8 +51,8 @@ static void check(struct sweep *sweep, const struct unary_function *f, const str
     sweep->ambiguous += ends[0] != ends[1];
 }
 
-void sweep_patterns(struct sweep *sweep, const struct unary_function *f, const struct oracle *oracle,
-                    enum dtype dtype, uint64_t first, uint64_t stride)
+void sweep_patterns(struct sweep *sweep, const struct unary_function *f,
+                    const struct oracle *oracle, enum dtype dtype, uint64_t first, uint64_t stride)
 {
     size_t width = dtype_info(dtype)->bytes;
     uint64_t patterns = UINT64_C(1) << (8 * width);

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bench/primitives/functions.h"
 #include "bench/oracle.h"
+#include "bench/primitives/functions.h"
 
 struct sweep {
     size_t inputs, wrong;
@@ -17,7 +17,7 @@ struct sweep {
 
 /* Patterns first, first + stride, ... below the number of patterns of `dtype` (float32, float16,
  * bfloat16). Wrong values are described on standard error, a few of them. */
-void sweep_patterns(struct sweep *sweep, const struct unary_function *f, const struct oracle *oracle,
-                    enum dtype dtype, uint64_t first, uint64_t stride);
+void sweep_patterns(struct sweep *sweep, const struct unary_function *f,
+                    const struct oracle *oracle, enum dtype dtype, uint64_t first, uint64_t stride);
 
 #endif

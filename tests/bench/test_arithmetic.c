@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/arithmetic/vector_math.h"
 #include "bench/inputs.h"
 #include "bench/primitives/functions.h"
-#include "bench/arithmetic/vector_math.h"
 #include "support/suite.h"
 
 /* Kept from being folded at compile time. */
-static volatile double big = 0x1p53, one = 1, near_one = 1 + 0x1p-52, smallest = 0x1p-1074, tiny = 0x1p-1022;
+static volatile double big = 0x1p53, one = 1, near_one = 1 + 0x1p-52, smallest = 0x1p-1074,
+                       tiny = 0x1p-1022;
 
 START_TEST(two_sum_finds_what_a_sum_loses)
 {
@@ -63,8 +64,11 @@ START_TEST(no_file_is_compiled_with_fast_math)
         if (!strstr(line, "\"command\"")) continue;
         commands++;
         ck_assert_msg(strstr(line, "-ffp-contract=off") != NULL, "%s", line);
-        ck_assert_msg(!strstr(line, "-ffast-math") && !strstr(line, "-Ofast") && !strstr(line, "-funsafe-math"), "%s", line);
-        ck_assert_msg(!strstr(line, "-fassociative-math") && !strstr(line, "-ffinite-math"), "%s", line);
+        ck_assert_msg(!strstr(line, "-ffast-math") && !strstr(line, "-Ofast") &&
+                          !strstr(line, "-funsafe-math"),
+                      "%s", line);
+        ck_assert_msg(!strstr(line, "-fassociative-math") && !strstr(line, "-ffinite-math"), "%s",
+                      line);
     }
     free(line);
     fclose(file);
@@ -102,8 +106,9 @@ START_TEST(widths_give_the_same_bits)
         ck_assert(!widths[k] || vector_math_width() <= widths[k]);
         functions[_i].vector(y, x, N);
         for (size_t i = 0; i < N; i++)
-            ck_assert_msg(same_bits(y[i], functions[_i].scalar(x[i])), "%s(%a) at width %d: %a, alone %a",
-                          functions[_i].name, x[i], widths[k], y[i], functions[_i].scalar(x[i]));
+            ck_assert_msg(same_bits(y[i], functions[_i].scalar(x[i])),
+                          "%s(%a) at width %d: %a, alone %a", functions[_i].name, x[i], widths[k],
+                          y[i], functions[_i].scalar(x[i]));
         for (size_t n = 0; n < 40; n++) {
             double some[41];
             memcpy(some, x + n * 40, sizeof some);
@@ -129,7 +134,8 @@ START_TEST(powers_have_the_same_bits_at_every_width)
     struct numbers numbers = { 31 };
     for (size_t i = 0; i < N; i++) {
         x[i] = i % 11 ? mixed_input(&numbers, i, -40, 40) : few_specials[i % FEW_SPECIALS];
-        y[i] = i % 3 ? mixed_input(&numbers, i + 1, -9, 9) : exponents[i / 3 % (sizeof exponents / sizeof *exponents)];
+        y[i] = i % 3 ? mixed_input(&numbers, i + 1, -9, 9)
+                     : exponents[i / 3 % (sizeof exponents / sizeof *exponents)];
     }
     for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
         vector_math_limit(widths[k]);
@@ -139,8 +145,9 @@ START_TEST(powers_have_the_same_bits_at_every_width)
             ck_assert(z[n] == 42); /* nothing beyond the end */
         }
         for (size_t i = 0; i < N; i++)
-            ck_assert_msg(same_bits(z[i], pow_row->scalar(x[i], y[i])), "%a ^ %a at width %d: %a, alone %a", x[i], y[i],
-                          widths[k], z[i], pow_row->scalar(x[i], y[i]));
+            ck_assert_msg(same_bits(z[i], pow_row->scalar(x[i], y[i])),
+                          "%a ^ %a at width %d: %a, alone %a", x[i], y[i], widths[k], z[i],
+                          pow_row->scalar(x[i], y[i]));
     }
     vector_math_limit(0);
     free(x);

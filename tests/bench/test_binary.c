@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
+#include "bench/primitives/functions.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -27,13 +27,13 @@ struct pair {
     double a, ea, b, eb;
 };
 
-static void complain(struct tally *tally, const char *name, const char *what, const struct pair *in, double y,
-                     double bound, const arb_t exact)
+static void complain(struct tally *tally, const char *name, const char *what, const struct pair *in,
+                     double y, double bound, const arb_t exact)
 {
     if (tally->wrong++ >= MOST_COMPLAINTS) return;
     char *text = arb_get_str(exact, 20, ARB_STR_MORE);
-    fprintf(stderr, "%s(%a +- %a, %a +- %a): %s %.17g +- %.3g, exact %s\n", name, in->a, in->ea, in->b, in->eb,
-            what, y, bound, text);
+    fprintf(stderr, "%s(%a +- %a, %a +- %a): %s %.17g +- %.3g, exact %s\n", name, in->a, in->ea,
+            in->b, in->eb, what, y, bound, text);
     flint_free(text);
 }
 
@@ -70,8 +70,8 @@ static bool defined(const struct oracle2 *oracle, double a, double b)
 {
     if (!isfinite(a) || !isfinite(b)) return false;
     if (!strcmp(oracle->name, "pow")) return a > 0 || (b == rint(b) && fabs(b) < 1000 && a != 0);
-    if (!strcmp(oracle->name, "divide") || !strcmp(oracle->name, "fmod") || !strcmp(oracle->name, "remainder") ||
-        !strcmp(oracle->name, "floor_divide"))
+    if (!strcmp(oracle->name, "divide") || !strcmp(oracle->name, "fmod") ||
+        !strcmp(oracle->name, "remainder") || !strcmp(oracle->name, "floor_divide"))
         return b != 0 && fabs(a / b) < 0x1p1000;
     if (!strcmp(oracle->name, "xlogy")) return b > 0 || a == 0;
     if (!strcmp(oracle->name, "igamma") || !strcmp(oracle->name, "igammac")) return a > 0 && b > 0;
@@ -95,8 +95,8 @@ static void set_point(arb_t point, double x, double e, double share)
 }
 
 /* Enclose f at the point of balls u, v and judge y against it. */
-static bool judge(struct distance *d, arb_t exact, const struct oracle2 *oracle, const arb_t u, const arb_t v,
-                  double y, double bound)
+static bool judge(struct distance *d, arb_t exact, const struct oracle2 *oracle, const arb_t u,
+                  const arb_t v, double y, double bound)
 {
     for (slong p = 96; p <= 6144; p *= 4) {
         oracle->ball(exact, u, v, p);
@@ -110,7 +110,8 @@ static bool is_overflow(const struct oracle2 *oracle, const struct pair *in, dou
 {
     arb_t a, b, exact;
     if (isnan(y)) return false;
-    if (!strcmp(oracle->name, "pow") && in->b * log2(fabs(in->a)) > 1e4) return true; /* too far for balls */
+    if (!strcmp(oracle->name, "pow") && in->b * log2(fabs(in->a)) > 1e4)
+        return true; /* too far for balls */
     arb_init(a);
     arb_init(b);
     arb_init(exact);
@@ -124,8 +125,9 @@ static bool is_overflow(const struct oracle2 *oracle, const struct pair *in, dou
     return beyond;
 }
 
-static void check_pair(struct tally *tally, const struct binary_function *f, const struct oracle2 *oracle,
-                       const struct pair *in, struct numbers *numbers, size_t i)
+static void check_pair(struct tally *tally, const struct binary_function *f,
+                       const struct oracle2 *oracle, const struct pair *in, struct numbers *numbers,
+                       size_t i)
 {
     double y = f->scalar(in->a, in->b);
     double bound = f->error(in->a, in->ea, in->b, in->eb, y) * (1 + 0x1p-40);
@@ -147,14 +149,18 @@ static void check_pair(struct tally *tally, const struct binary_function *f, con
             complain(tally, f->name, "value", in, y, bound, exact);
         }
     } else if (isfinite(bound)) {
-        set_point(u, in->a, in->ea, in->ea > 0 ? (i % 3 ? 1 - 2.0 * (double)(i % 2) : numbers_uniform(numbers)) : 0);
-        set_point(v, in->b, in->eb, in->eb > 0 ? (i % 5 ? 1 - 2.0 * (double)(i / 2 % 2) : numbers_uniform(numbers)) : 0);
+        set_point(u, in->a, in->ea,
+                  in->ea > 0 ? (i % 3 ? 1 - 2.0 * (double)(i % 2) : numbers_uniform(numbers)) : 0);
+        set_point(v, in->b, in->eb,
+                  in->eb > 0 ? (i % 5 ? 1 - 2.0 * (double)(i / 2 % 2) : numbers_uniform(numbers))
+                             : 0);
         if (!judge(&d, exact, oracle, u, v, y, bound)) tally->outside++;
         else if (d.least > bound) complain(tally, f->name, "value", in, y, bound, exact);
         if (exact_arguments && d.least > 0) {
             tally->beyond_zero++;
             tally->beyond_64th += d.least > bound / 64;
-            if (fabs(y) > 0x1p-1000) tally->worst_ulps = fmax(tally->worst_ulps, d.least / (0x1p-52 * fabs(y)));
+            if (fabs(y) > 0x1p-1000)
+                tally->worst_ulps = fmax(tally->worst_ulps, d.least / (0x1p-52 * fabs(y)));
         }
         if (i % MPFR_SHARE == 0 && exact_arguments) {
             f->ball(ball, u, v, 128);
@@ -183,7 +189,8 @@ static void check_pair(struct tally *tally, const struct binary_function *f, con
     arb_clear(ball);
 }
 
-static void check_function(struct tally *tally, const struct binary_function *f, const struct oracle2 *oracle)
+static void check_function(struct tally *tally, const struct binary_function *f,
+                           const struct oracle2 *oracle)
 {
     struct numbers numbers = { 23 };
     size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS);
@@ -214,14 +221,16 @@ START_TEST(values_and_bounds)
         struct tally tally = { 0 };
         if (filter && strcmp(filter, functions[i].name) != 0) continue;
         const struct oracle2 *oracle = oracle2_find(functions[i].name);
-        ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)", functions[i].name);
+        ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)",
+                      functions[i].name);
         check_function(&tally, &functions[i], oracle);
-        printf("%-13s %9.4f %9zu %10zu %10zu%s\n", functions[i].name, tally.worst_ulps, tally.inputs,
-               tally.unclaimed, tally.outside, tally.wrong ? "  WRONG" : "");
+        printf("%-13s %9.4f %9zu %10zu %10zu%s\n", functions[i].name, tally.worst_ulps,
+               tally.inputs, tally.unclaimed, tally.outside, tally.wrong ? "  WRONG" : "");
         wrong += tally.wrong;
         bool exact = functions[i].error(3, 0, 2, 0, functions[i].scalar(3, 2)) == 0;
         if (!exact && (!tally.beyond_64th || !tally.beyond_zero)) {
-            fprintf(stderr, "%s: the test sees no error with a 64th of the bound\n", functions[i].name);
+            fprintf(stderr, "%s: the test sees no error with a 64th of the bound\n",
+                    functions[i].name);
             wrong++;
         }
     }
@@ -258,7 +267,8 @@ static void difference(arb_t out, const struct oracle2 *oracle, double a, double
     arb_clear(fixed);
 }
 
-static void check_partials(struct tally *tally, const struct binary_function *f, const struct oracle2 *oracle)
+static void check_partials(struct tally *tally, const struct binary_function *f,
+                           const struct oracle2 *oracle)
 {
     size_t n = oracle->slow ? 1000 : 10000;
     bool only_second = strstr(f->name, "gamma") != NULL;
@@ -272,12 +282,12 @@ static void check_partials(struct tally *tally, const struct binary_function *f,
     struct distance d;
     arb_t exact;
 
-    for (size_t i = 0; i < n; i++)
-        do {
+    for (size_t i = 0; i < n; i++) do {
             x[0][i] = oracle->low_a + (oracle->high_a - oracle->low_a) * numbers_uniform(&numbers);
             x[1][i] = oracle->low_b + (oracle->high_b - oracle->low_b) * numbers_uniform(&numbers);
             if (oracle->whole_a) x[0][i] = (double)(i % 4);
-        } while ((x[0][i] == 0 && !oracle->whole_a) || x[1][i] == 0 || !defined(oracle, x[0][i], x[1][i]));
+        } while ((x[0][i] == 0 && !oracle->whole_a) || x[1][i] == 0 ||
+                 !defined(oracle, x[0][i], x[1][i]));
     tape_open(&tape, &arena, BENCH_REFERENCE, true);
     for (int k = 0; k < 2; k++) {
         tensor_wrap(&tensors[k], x[k], DT_F64, 1, shape);
@@ -294,13 +304,15 @@ static void check_partials(struct tally *tally, const struct binary_function *f,
         (void)node_values(&tape, slope);
         for (size_t i = 0; i < n; i++) {
             struct pair in = { x[0][i], 0, x[1][i], 0 };
-            double bound = node_error(slope, i), scale = fabs(slope->value[i]) + fabs(y->value[i] / x[k][i]);
+            double bound = node_error(slope, i),
+                   scale = fabs(slope->value[i]) + fabs(y->value[i] / x[k][i]);
             if (!isfinite(slope->value[i]) || !isfinite(bound)) continue;
             difference(exact, oracle, x[0][i], x[1][i], k);
             if (!oracle_distance(&d, exact, slope->value[i])) continue;
             tally->inputs++;
             if (d.least > bound + 0x1p-80 * scale + 0x1p-1000)
-                complain(tally, f->name, k ? "slope in b" : "slope in a", &in, slope->value[i], bound, exact);
+                complain(tally, f->name, k ? "slope in b" : "slope in a", &in, slope->value[i],
+                         bound, exact);
         }
     }
     arb_clear(exact);

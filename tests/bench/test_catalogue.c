@@ -68,14 +68,16 @@ static void collect(struct list *list, struct arena *arena)
     list->count = 0;
     for (size_t i = 0; i < n_surface; i++)
         if (bench_find_entry(&entry, surface[i].group, surface[i].name))
-            list->names[list->count++] =
-                (struct name){ .group = surface[i].group, .name = surface[i].name,
-                               .forward = entry.forward, .backward = entry.backward };
+            list->names[list->count++] = (struct name){ .group = surface[i].group,
+                                                        .name = surface[i].name,
+                                                        .forward = entry.forward,
+                                                        .backward = entry.backward };
     for (size_t i = 0; i < n_entries; i++)
         if (!is_listed(list, entries[i].group, entries[i].name))
-            list->names[list->count++] =
-                (struct name){ .group = entries[i].group, .name = entries[i].name,
-                               .forward = entries[i].forward, .backward = entries[i].backward };
+            list->names[list->count++] = (struct name){ .group = entries[i].group,
+                                                        .name = entries[i].name,
+                                                        .forward = entries[i].forward,
+                                                        .backward = entries[i].backward };
     for (size_t i = 0; i < list->count; i++) find_rows(&list->names[i]);
 }
 
@@ -104,7 +106,8 @@ static struct value exchanged(const struct value *args, struct arena *arena)
 static bool adopt_draws(struct bench *bench, const struct api_case *c, struct arena *arena)
 {
     struct bench *native;
-    struct value *drawn = arena_allocate_zeroed(arena, 1, sizeof *drawn); /* the backward reads it */
+    struct value *drawn =
+        arena_allocate_zeroed(arena, 1, sizeof *drawn); /* the backward reads it */
     return drawn && !bench_open(&native, c, arena, BENCH_NATIVE).code &&
            !bench_native_outputs(drawn, native).code && !bench_settle(bench, drawn).code;
 }
@@ -123,24 +126,31 @@ static void run_call(struct name *name, const struct api_case *c, struct arena *
     if (st.code) return;
     name->ran_forward = true;
     if (!name->backward || name->ran_backward) return;
-    if (bench_output_count(bench) && bench_output(bench, 0)->kind == BENCH_OUTPUT_RANDOM && !adopt_draws(bench, c, arena)) return;
+    if (bench_output_count(bench) && bench_output(bench, 0)->kind == BENCH_OUTPUT_RANDOM &&
+        !adopt_draws(bench, c, arena))
+        return;
     sample_cotangents(&cotangents, bench, arena, &numbers);
     st = bench_backward(&gradients, &count, bench, &cotangents);
-    if (filter) fprintf(stderr, "%s.%s backward: %s\n", name->group, name->name, st.code ? st.text : "runs");
+    if (filter)
+        fprintf(stderr, "%s.%s backward: %s\n", name->group, name->name,
+                st.code ? st.text : "runs");
     for (size_t i = 0; !st.code && i < count; i++)
-        if (gradients[i].kind == BENCH_OUTPUT_TENSOR || gradients[i].kind == BENCH_OUTPUT_RANDOM) name->ran_backward = true;
+        if (gradients[i].kind == BENCH_OUTPUT_TENSOR || gradients[i].kind == BENCH_OUTPUT_RANDOM)
+            name->ran_backward = true;
 }
 
 /* A result called exact has no bound. */
 static void check_certificate(const struct sample *sample, struct bench *bench)
 {
     struct bench_entry entry;
-    if (!bench_find_entry(&entry, sample->c.type, sample->c.api) || strcmp(entry.certificate, "exact") != 0) return;
+    if (!bench_find_entry(&entry, sample->c.type, sample->c.api) ||
+        strcmp(entry.certificate, "exact") != 0)
+        return;
     for (size_t i = 0; i < bench_output_count(bench); i++) {
         const struct bench_output *output = bench_output(bench, i);
         if (output->kind == BENCH_OUTPUT_TENSOR)
-            ck_assert_msg(output->reference.state == REFERENCE_EXACT, "%s: output %zu of %s is not exact", sample->place,
-                          i, sample->c.api);
+            ck_assert_msg(output->reference.state == REFERENCE_EXACT,
+                          "%s: output %zu of %s is not exact", sample->place, i, sample->c.api);
     }
 }
 
@@ -150,7 +160,8 @@ static void serve_names(void *context, struct sample *sample, struct arena *aren
     struct bench *bench;
     struct status st = bench_open(&bench, &sample->c, arena, BENCH_REFERENCE);
     /* Goldens that do not run are test_goldens.c's; the written calls are this test's. */
-    if (st.code && !sample->golden) ck_abort_msg("%s: %s.%s: %s", sample->place, sample->c.type, sample->c.api, st.text);
+    if (st.code && !sample->golden)
+        ck_abort_msg("%s: %s.%s: %s", sample->place, sample->c.type, sample->c.api, st.text);
     if (st.code) return;
     check_certificate(sample, bench);
     const struct op *row = bench_call(bench)->op;
@@ -183,13 +194,15 @@ START_TEST(every_claim_is_run)
         if (filter && strcmp(filter, name->name) != 0) continue;
         forward += name->ran_forward;
         backward += name->ran_backward;
-        if (name->forward && !name->ran_forward) fprintf(stderr, "%s.%s: no call runs it\n", name->group, name->name);
+        if (name->forward && !name->ran_forward)
+            fprintf(stderr, "%s.%s: no call runs it\n", name->group, name->name);
         else if (name->backward && !name->ran_backward)
             fprintf(stderr, "%s.%s: no call gives a gradient\n", name->group, name->name);
         else continue;
         missing++;
     }
-    printf("%zu names: %zu run forward, %zu backward; %zu claims without a call\n", list.count, forward, backward, missing);
+    printf("%zu names: %zu run forward, %zu backward; %zu claims without a call\n", list.count,
+           forward, backward, missing);
     arena_release(&arena);
     ck_assert_uint_eq(missing, 0);
 }
@@ -212,9 +225,24 @@ static struct share *share_of(struct share *shares, size_t *count, const char *f
 /* Families the catalogue is for; the others hold what stands in config/api_surface.json with a reason. */
 static bool is_core(const char *family)
 {
-    static const char *const core[] = { "elementwise_unary", "elementwise_binary", "elementwise_nary", "activation",
-        "compare_logical_bit", "reduction", "matmul", "conv", "pooling", "normalization", "loss", "indexing", "shape_view",
-        "sort_topk", "creation", "interpolation", "attention", "random" };
+    static const char *const core[] = { "elementwise_unary",
+                                        "elementwise_binary",
+                                        "elementwise_nary",
+                                        "activation",
+                                        "compare_logical_bit",
+                                        "reduction",
+                                        "matmul",
+                                        "conv",
+                                        "pooling",
+                                        "normalization",
+                                        "loss",
+                                        "indexing",
+                                        "shape_view",
+                                        "sort_topk",
+                                        "creation",
+                                        "interpolation",
+                                        "attention",
+                                        "random" };
     for (size_t i = 0; i < sizeof core / sizeof *core; i++)
         if (!strcmp(core[i], family)) return true;
     return false;
@@ -245,8 +273,9 @@ START_TEST(families_are_covered)
         const char *reason = surface[i].reason ? surface[i].reason : "";
         ck_assert_uint_lt(families, MOST_FAMILIES);
         if (!strcmp(surface[i].group, "NPU")) continue;
-        if (!runs && (strstr(reason, "sparse") || strstr(reason, "named dimensions") || strstr(reason, "uninitialised") ||
-                      strstr(reason, "Python function"))) continue;
+        if (!runs && (strstr(reason, "sparse") || strstr(reason, "named dimensions") ||
+                      strstr(reason, "uninitialised") || strstr(reason, "Python function")))
+            continue;
         share->names++;
         share->forward += runs;
         snprintf(full, sizeof full, "%s.%s", surface[i].group, surface[i].name);
@@ -254,18 +283,22 @@ START_TEST(families_are_covered)
             if (!strcmp(names[k], full)) {
                 share->differentiable++;
                 share->backward += runs && entry.backward;
-                if (!runs || !entry.backward) fprintf(stderr, "%s: PyTorch differentiates it\n", full);
+                if (!runs || !entry.backward)
+                    fprintf(stderr, "%s: PyTorch differentiates it\n", full);
             }
     }
     for (size_t i = 0; i < families; i++) {
         const struct share *s = &shares[i];
         if (!s->names) continue;
-        printf("%-22s %4zu of %4zu forward, %4zu of %4zu backward\n", s->family, s->forward, s->names, s->backward, s->differentiable);
+        printf("%-22s %4zu of %4zu forward, %4zu of %4zu backward\n", s->family, s->forward,
+               s->names, s->backward, s->differentiable);
         differentiable += s->differentiable;
         backward += s->backward;
         if (!is_core(s->family)) continue;
-        ck_assert_msg(s->forward * 100 >= s->names * 95, "%s: fewer than 95 %% of the names run forward", s->family);
-        ck_assert_msg(s->backward * 100 >= s->differentiable * 95, "%s: fewer than 95 %% run backward", s->family);
+        ck_assert_msg(s->forward * 100 >= s->names * 95,
+                      "%s: fewer than 95 %% of the names run forward", s->family);
+        ck_assert_msg(s->backward * 100 >= s->differentiable * 95,
+                      "%s: fewer than 95 %% run backward", s->family);
     }
     printf("backward: %zu of %zu names that PyTorch differentiates\n", backward, differentiable);
     ck_assert_uint_ge(backward * 100, differentiable * 95);
@@ -286,7 +319,8 @@ START_TEST(every_gap_has_a_reason)
     for (size_t i = 0; i < count; i++) {
         if (bench_find_entry(&entry, surface[i].group, surface[i].name)) continue;
         gaps++;
-        ck_assert_msg(surface[i].reason != NULL, "%s.%s: not in the catalogue, and config/api_surface.json gives no reason",
+        ck_assert_msg(surface[i].reason != NULL,
+                      "%s.%s: not in the catalogue, and config/api_surface.json gives no reason",
                       surface[i].group, surface[i].name);
     }
     printf("%zu of %zu names of the surface are not checked, each for a reason\n", gaps, count);

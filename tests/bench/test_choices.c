@@ -18,6 +18,7 @@ struct row {
     bool taken;
 };
 
+/* clang-format off */
 static const struct row rows[] = {
     /* Positions of equal values, in any order but each once. */
     { "Torch.sort(f32(4)[1 2 1 2])", "Any.outputs(f32(4)[1 1 2 2], i64(4)[2 0 3 1])",
@@ -153,6 +154,7 @@ static const struct row rows[] = {
     { "Functional.fractional_max_pool2d(f32(1,1,6)[5 4 3 2 1 0], (1,2), (1,3))",
       "Any.outputs(f32(1,1,3)[5 5 1])", false },
 };
+/* clang-format on */
 
 static bool holds(const struct reference *r, const struct tensor *want)
 {
@@ -172,6 +174,7 @@ static bool holds(const struct reference *r, const struct tensor *want)
 static const struct {
     const char *call;
     int index; /* the output that holds positions, or -1 */
+    /* clang-format off */
 } deciding[] = {
     { "Torch.sort(f32(4)[1 2 1 2])", 1 },
     { "Torch.argsort(i64(2,2)[3 3 1 2])", 0 },
@@ -190,9 +193,11 @@ static const struct {
     { "Functional.interpolate(f32(1,1,14), 46)", -1 },
     { "Functional.grid_sample(f32(1,1,1,4)[1 2 3 4], f32(1,1,1,2)[0 0], mode=\"nearest\", align_corners=True)", -1 },
 };
+/* clang-format on */
 
 enum malformed { NO_OUTPUTS, NO_TENSORS, NUMBERS, COMPLEX, ONE_MORE, FLOAT_INDEX, MALFORMED };
 
+/* clang-format off */
 static struct value malformed_outputs(struct bench *bench, enum malformed how, int index, struct arena *arena)
 {
     struct value list = { .kind = VALUE_LIST };
@@ -214,6 +219,7 @@ static struct value malformed_outputs(struct bench *bench, enum malformed how, i
     }
     return list;
 }
+/* clang-format on */
 
 START_TEST(malformed_outputs_decide_nothing)
 {
@@ -230,12 +236,15 @@ START_TEST(malformed_outputs_decide_nothing)
         struct status st = bench_settle(settled, &outputs);
         ck_assert_msg(!st.code, "%s, %d: %s", deciding[_i].call, how, st.text);
         for (size_t k = 0; k < bench_output_count(plain); k++) {
-            const struct reference *a = &bench_output(plain, k)->reference, *b = &bench_output(settled, k)->reference;
+            const struct reference *a = &bench_output(plain, k)->reference,
+                                   *b = &bench_output(settled, k)->reference;
             ck_assert_uint_eq(a->n, b->n);
-            if (how == FLOAT_INDEX && (int)k != deciding[_i].index) continue; /* zeros: not what was asked for */
+            if (how == FLOAT_INDEX && (int)k != deciding[_i].index)
+                continue; /* zeros: not what was asked for */
             for (size_t i = 0; i < a->n; i++)
                 ck_assert_msg(a->integer ? a->integer[i] == b->integer[i] : a->hi[i] == b->hi[i],
-                              "%s, %d: element %zu of output %zu changed", deciding[_i].call, how, i, k);
+                              "%s, %d: element %zu of output %zu changed", deciding[_i].call, how,
+                              i, k);
         }
         arena_release(&arena);
     }
@@ -257,8 +266,8 @@ START_TEST(the_device_decides_where_several_are_right)
     ck_assert_msg(!st.code, "%s: %s", row->call, st.text);
     bool all = true;
     for (size_t i = 0; i < device.c.args.list.count; i++)
-        all = all && holds(&bench_output(bench, i)->reference,
-                           device.c.args.list.items[i].tensor.tensor);
+        all = all &&
+              holds(&bench_output(bench, i)->reference, device.c.args.list.items[i].tensor.tensor);
     ck_assert_msg(all == row->taken, "%s: the device's answer was%s taken", row->call,
                   all ? "" : " not");
     arena_release(&arena);
@@ -276,10 +285,8 @@ START_TEST(the_gradient_follows_the_device)
     size_t count;
 
     ck_assert(!sample_parse(
-        &call, "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)",
-        &arena));
-    ck_assert(
-        !sample_parse(&device, "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", &arena));
+        &call, "Functional.max_pool1d(f32(1,1,4)[1 1 0 2], 2, return_indices=True)", &arena));
+    ck_assert(!sample_parse(&device, "Any.outputs(f32(1,1,2)[1 2], i64(1,1,2)[1 3])", &arena));
     ck_assert(!sample_parse(&cotangents, "Any.outputs(f32(1,1,2)[10 20])", &arena));
     ck_assert(!bench_open(&bench, &call.c, &arena, BENCH_REFERENCE).code);
     ck_assert(!bench_settle(bench, &device.c.args).code);
@@ -350,8 +357,7 @@ START_TEST(questions_have_plain_answers)
     struct sample call = { 0 };
     struct bench *bench;
 
-    ck_assert_msg(!sample_parse(&call, questions[_i].call, &arena), "%s",
-                  questions[_i].call);
+    ck_assert_msg(!sample_parse(&call, questions[_i].call, &arena), "%s", questions[_i].call);
     struct status st = bench_open(&bench, &call.c, &arena, BENCH_REFERENCE);
     ck_assert_msg(!st.code, "%s: %s", questions[_i].call, st.text);
     ck_assert_uint_eq(bench_output_count(bench), questions[_i].count);
@@ -371,6 +377,7 @@ END_TEST
 /* Calls whose results are known without a computer. */
 static const struct {
     const char *call, *outputs;
+    /* clang-format off */
 } answers[] = {
     { "Torch.as_strided_scatter(f32(6)[0 0 0 0 0 0], f32(2,2)[1 2 3 4], (2,2), (4,1))", "Any.f(f32(6)[1 2 0 0 3 4])" },
     { "Torch.as_strided_scatter(f32(5)[9 9 9 9 9], f32(2)[1 2], (2,), (1,), 2)", "Any.f(f32(5)[9 9 1 2 9])" },
@@ -412,6 +419,7 @@ static const struct {
     { "Tensor.type(i64(2)[3 0], \"torch.bool\")", "Any.f(bool(2)[1 0])" },
     { "Tensor.type(f32(1)[1.5], torch.float64)", "Any.f(f64(1)[1.5])" },
 };
+/* clang-format on */
 
 START_TEST(small_calls_have_known_answers)
 {
@@ -435,7 +443,8 @@ START_TEST(small_calls_have_known_answers)
         for (int d = 0; d < r->rank; d++) ck_assert_int_eq(r->shape[d], w->shape[d]);
         for (size_t i = 0; i < n; i++) {
             double have = r->integer ? (double)r->integer[i] : r->hi[i];
-            ck_assert_msg(have == x[i], "%s: element %zu is %.17g, not %.17g", answers[_i].call, i, have, x[i]);
+            ck_assert_msg(have == x[i], "%s: element %zu is %.17g, not %.17g", answers[_i].call, i,
+                          have, x[i]);
         }
     }
     arena_release(&arena);
@@ -445,6 +454,7 @@ END_TEST
 /* Calls that must be refused, and the word that says why. */
 static const struct {
     const char *call, *reason;
+    /* clang-format off */
 } refusals[] = {
     { "Tensor.resize_(f32(2,3), 3, 3)", "no defined value" },
     { "NPU.npu_scaled_masked_softmax(f32(4), bool(4), 1, True)", "two dimensions" },
@@ -476,6 +486,7 @@ static const struct {
     { "Torch.split(f32(5), [2,2])", "add up" },
     { "Torch.arange(0, 5, -1)", "no range" },
 };
+/* clang-format on */
 
 START_TEST(wrong_calls_are_refused_with_a_reason)
 {
@@ -518,7 +529,8 @@ int main(void)
     TCase *tests = tcase_create("choices");
     tcase_add_loop_test(tests, the_device_decides_where_several_are_right, 0,
                         sizeof rows / sizeof *rows);
-    tcase_add_loop_test(tests, malformed_outputs_decide_nothing, 0, sizeof deciding / sizeof *deciding);
+    tcase_add_loop_test(tests, malformed_outputs_decide_nothing, 0,
+                        sizeof deciding / sizeof *deciding);
     tcase_add_test(tests, the_gradient_follows_the_device);
     tcase_add_loop_test(tests, questions_have_plain_answers, 0,
                         sizeof questions / sizeof *questions);

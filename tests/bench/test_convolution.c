@@ -17,7 +17,9 @@ static const char *const roles[] = { "convolution", "input adjoint", "weight adj
 /* A problem of at most a few thousand terms. */
 static struct convolution_geometry any_geometry(struct numbers *numbers)
 {
-    struct convolution_geometry g = { { 1, 1, 1 }, { 0, 0, 0 }, { 1, 1, 1 }, 1, { 0 }, { 0 }, { 0 } };
+    struct convolution_geometry g = {
+        { 1, 1, 1 }, { 0, 0, 0 }, { 1, 1, 1 }, 1, { 0 }, { 0 }, { 0 }
+    };
     int dims = 1 + (int)(numbers_next(numbers) % 3);
     g.groups = 1 + (int64_t)(numbers_next(numbers) % 3);
     g.x[0] = g.y[0] = 1 + (int64_t)(numbers_next(numbers) % 2);
@@ -46,7 +48,8 @@ static size_t count(const int64_t *shape)
 }
 
 /* Visit every term x[i] w[j] y[k] of the trilinear form. */
-static void each_term(const struct convolution_geometry *g, void (*visit)(void *, size_t, size_t, size_t), void *context)
+static void each_term(const struct convolution_geometry *g,
+                      void (*visit)(void *, size_t, size_t, size_t), void *context)
 {
     int64_t per_group = g->y[1] / g->groups;
     for (int64_t n = 0; n < g->y[0]; n++)
@@ -55,15 +58,21 @@ static void each_term(const struct convolution_geometry *g, void (*visit)(void *
                 int64_t channel = f / per_group * g->w[1] + c;
                 for (int64_t o = 0; o < g->y[2] * g->y[3] * g->y[4]; o++)
                     for (int64_t t = 0; t < g->w[2] * g->w[3] * g->w[4]; t++) {
-                        int64_t out[3] = { o / g->y[4] / g->y[3], o / g->y[4] % g->y[3], o % g->y[4] };
-                        int64_t tap[3] = { t / g->w[4] / g->w[3], t / g->w[4] % g->w[3], t % g->w[4] }, in[3];
+                        int64_t out[3] = { o / g->y[4] / g->y[3], o / g->y[4] % g->y[3],
+                                           o % g->y[4] };
+                        int64_t tap[3] = { t / g->w[4] / g->w[3], t / g->w[4] % g->w[3],
+                                           t % g->w[4] },
+                                in[3];
                         bool inside = true;
                         for (int d = 0; d < 3; d++) {
                             in[d] = out[d] * g->stride[d] - g->padding[d] + tap[d] * g->dilation[d];
                             inside = inside && in[d] >= 0 && in[d] < g->x[2 + d];
                         }
                         if (!inside) continue;
-                        int64_t xi = (((n * g->x[1] + channel) * g->x[2] + in[0]) * g->x[3] + in[1]) * g->x[4] + in[2];
+                        int64_t xi =
+                            (((n * g->x[1] + channel) * g->x[2] + in[0]) * g->x[3] + in[1]) *
+                                g->x[4] +
+                            in[2];
                         int64_t wi = (f * g->w[1] + c) * g->w[2] * g->w[3] * g->w[4] + t;
                         int64_t yi = (n * g->y[1] + f) * g->y[2] * g->y[3] * g->y[4] + o;
                         visit(context, (size_t)xi, (size_t)wi, (size_t)yi);
@@ -80,20 +89,22 @@ struct sums {
 static void add_term(void *context, size_t x, size_t w, size_t y)
 {
     struct sums *s = context;
-    size_t a = s->role == CONVOLVE_INPUT_ADJOINT ? y : x, b = s->role == CONVOLVE_WEIGHT_ADJOINT ? y : w;
+    size_t a = s->role == CONVOLVE_INPUT_ADJOINT ? y : x,
+           b = s->role == CONVOLVE_WEIGHT_ADJOINT ? y : w;
     size_t out = s->role == CONVOLVE ? y : s->role == CONVOLVE_INPUT_ADJOINT ? x : w;
     arb_addmul(s->out + out, s->a + a, s->b + b, PRECISION);
 }
 
-static void check_role(struct findings *f, const struct convolution_geometry *g, enum convolution_role role,
-                       enum data data, bool inexact, uint64_t seed)
+static void check_role(struct findings *f, const struct convolution_geometry *g,
+                       enum convolution_role role, enum data data, bool inexact, uint64_t seed)
 {
     const int64_t *a_shape = role == CONVOLVE_INPUT_ADJOINT ? g->y : g->x;
     const int64_t *b_shape = role == CONVOLVE_WEIGHT_ADJOINT ? g->y : g->w;
     size_t n = count(role == CONVOLVE ? g->y : role == CONVOLVE_INPUT_ADJOINT ? g->x : g->w);
     struct laboratory lab;
     laboratory_open(&lab, BENCH_REFERENCE, seed);
-    struct operand a = operand_make(&lab, 5, a_shape, data, inexact), b = operand_make(&lab, 5, b_shape, data, inexact);
+    struct operand a = operand_make(&lab, 5, a_shape, data, inexact),
+                   b = operand_make(&lab, 5, b_shape, data, inexact);
     struct node *c = node_convolution(&lab.tape, role, a.node, b.node, g);
     ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
     ck_assert_uint_eq(c->n, n);
@@ -115,7 +126,8 @@ START_TEST(elements_lie_within_their_bounds)
         struct convolution_geometry g = any_geometry(&numbers);
         check_role(&f, &g, role, (enum data)(k % DATA_COUNT), k / DATA_COUNT % 2, (uint64_t)k);
     }
-    printf("%-16s %8zu elements, %zu wrong, %zu without a bound\n", roles[role], f.elements, f.wrong, f.unclaimed);
+    printf("%-16s %8zu elements, %zu wrong, %zu without a bound\n", roles[role], f.elements,
+           f.wrong, f.unclaimed);
     flint_cleanup();
     ck_assert_uint_eq(f.wrong, 0);
     ck_assert_uint_eq(f.unseen, 0);

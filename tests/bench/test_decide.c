@@ -2,8 +2,8 @@
 #include <check.h>
 #include <math.h>
 
-#include "bench/tape/decisions.h"
 #include "bench/primitive.h"
+#include "bench/tape/decisions.h"
 #include "support/suite.h"
 
 enum { N = 2000 };
@@ -15,7 +15,8 @@ START_TEST(rounded_products_compare_by_their_exact_values)
     int64_t shape[1] = { N };
     size_t unequal = 0;
     laboratory_open(&lab, BENCH_REFERENCE, 12);
-    struct operand x = operand_make(&lab, 1, shape, DATA_WIDE, false), y = operand_make(&lab, 1, shape, DATA_WIDE, false);
+    struct operand x = operand_make(&lab, 1, shape, DATA_WIDE, false),
+                   y = operand_make(&lab, 1, shape, DATA_WIDE, false);
     struct operand z = operand_make(&lab, 1, shape, DATA_ONES, false);
     struct node *product = node_multiply(&lab.tape, x.node, y.node);
     for (size_t i = 0; i < N; i++) z.node->value[i] = product->value[i];
@@ -44,7 +45,8 @@ START_TEST(special_values)
     struct laboratory lab;
     int64_t shape[1] = { 5 };
     laboratory_open(&lab, BENCH_REFERENCE, 13);
-    struct operand x = operand_make(&lab, 1, shape, DATA_ONES, true), y = operand_make(&lab, 1, shape, DATA_ONES, false);
+    struct operand x = operand_make(&lab, 1, shape, DATA_ONES, true),
+                   y = operand_make(&lab, 1, shape, DATA_ONES, false);
     for (size_t i = 0; i < 5; i++) {
         x.node->value[i] = a[i];
         x.node->error[i] = 0;

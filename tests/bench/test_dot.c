@@ -84,7 +84,8 @@ START_TEST(pairs_lie_within_their_bounds)
                 judge(&deep, hi, lo, deeper, exact);
                 ck_assert_double_le(deeper, bound);
             }
-    printf("pairs: %zu, wrong %zu; deep: %zu, wrong %zu\n", plain.elements, plain.wrong, deep.elements, deep.wrong);
+    printf("pairs: %zu, wrong %zu; deep: %zu, wrong %zu\n", plain.elements, plain.wrong,
+           deep.elements, deep.wrong);
     ck_assert_uint_eq(plain.wrong, 0);
     ck_assert_uint_eq(deep.wrong, 0);
     ck_assert_uint_gt(plain.nonzero, 0);
@@ -136,7 +137,8 @@ START_TEST(every_element_is_certified)
     struct laboratory lab;
     struct findings f = { 0 };
     laboratory_open(&lab, BENCH_REFERENCE, 7 + (uint64_t)_i);
-    struct operand a = operand_make(&lab, 3, shape_a, data, false), b = operand_make(&lab, 3, shape_b, data, false);
+    struct operand a = operand_make(&lab, 3, shape_a, data, false),
+                   b = operand_make(&lab, 3, shape_b, data, false);
     a.node->dtype = b.node->dtype = DT_F32;
     struct node *c = node_matmul(&lab.tape, a.node, transpose_a, b.node, transpose_b);
     ck_assert(!tape_failed(&lab.tape));
@@ -144,8 +146,9 @@ START_TEST(every_element_is_certified)
     arb_init(exact);
     for (size_t at = 0; at < c->n; at++) {
         size_t i = at / (size_t)n, j = at % (size_t)n;
-        arb_dot(exact, NULL, 0, a.point + (transpose_a ? i : i * (size_t)k), transpose_a ? (slong)m : 1,
-                b.point + (transpose_b ? j * (size_t)k : j), transpose_b ? 1 : (slong)n, (slong)k, PRECISION);
+        arb_dot(exact, NULL, 0, a.point + (transpose_a ? i : i * (size_t)k),
+                transpose_a ? (slong)m : 1, b.point + (transpose_b ? j * (size_t)k : j),
+                transpose_b ? 1 : (slong)n, (slong)k, PRECISION);
         judge_element(&f, c, at, exact, data_names[data]);
         ck_assert_double_le(node_error(c, at), 0x1p-10 * dtype_ulp(DT_F32, c->value[at]));
     }

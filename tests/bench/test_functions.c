@@ -14,32 +14,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
+#include "bench/primitives/functions.h"
 #include "support/suite.h"
 
 static const char *filter;
 
-enum { INPUTS = 100000, SLOW_INPUTS = 100000, MPFR_SHARE = 16, MOST_COMPLAINTS = 5, PRECISION = 96 };
+enum {
+    INPUTS = 100000,
+    SLOW_INPUTS = 100000,
+    MPFR_SHARE = 16,
+    MOST_COMPLAINTS = 5,
+    PRECISION = 96
+};
 
 struct tally {
     size_t inputs, wrong, loose, beyond_64th, beyond_zero, mpfr;
     double worst_ulps, worst_at;
 };
 
-static void complain(struct tally *tally, const struct unary_function *f, double x, double y, double bound,
-                     const char *what, const arb_t exact)
+static void complain(struct tally *tally, const struct unary_function *f, double x, double y,
+                     double bound, const char *what, const arb_t exact)
 {
     if (tally->wrong++ >= MOST_COMPLAINTS) return;
     char *text = arb_get_str(exact, 25, ARB_STR_MORE);
-    fprintf(stderr, "%s(%a = %.17g): %s: %.17g +- %.3g, exact %s\n", f->name, x, x, what, y, bound, text);
+    fprintf(stderr, "%s(%a = %.17g): %s: %.17g +- %.3g, exact %s\n", f->name, x, x, what, y, bound,
+            text);
     flint_free(text);
 }
 
 /* The enclosure at growing precision until it tells whether y is within the bound. */
-static bool enclose(arb_t exact, struct distance *d, const struct oracle *oracle, const arb_t x, double y,
-                    double bound)
+static bool enclose(arb_t exact, struct distance *d, const struct oracle *oracle, const arb_t x,
+                    double y, double bound)
 {
     for (slong p = PRECISION; p <= 6144; p *= 4) {
         oracle->ball(exact, x, p);
@@ -50,13 +57,14 @@ static bool enclose(arb_t exact, struct distance *d, const struct oracle *oracle
 
 /* An infinite input, or a value that is no number: the function has a limit or a pole there, no
  * value, or one beyond double. */
-static void check_special(struct tally *tally, const struct unary_function *f, const struct oracle *oracle,
-                          double x, double y)
+static void check_special(struct tally *tally, const struct unary_function *f,
+                          const struct oracle *oracle, double x, double y)
 {
     mpfr_t in, exact;
     arb_t ball;
     if (!oracle->mpfr || isnan(x)) { /* conventions at infinities: the goldens */
-        if (isnan(x) && !isnan(y) && strcmp(f->name, "sign") != 0 && tally->wrong++ < MOST_COMPLAINTS)
+        if (isnan(x) && !isnan(y) && strcmp(f->name, "sign") != 0 &&
+            tally->wrong++ < MOST_COMPLAINTS)
             fprintf(stderr, "%s(nan) = %g\n", f->name, y);
         return;
     }
@@ -80,8 +88,8 @@ static void check_special(struct tally *tally, const struct unary_function *f, c
     mpfr_clear(exact);
 }
 
-static void check_input(struct tally *tally, const struct unary_function *f, const struct oracle *oracle,
-                        double x, double y, size_t i)
+static void check_input(struct tally *tally, const struct unary_function *f,
+                        const struct oracle *oracle, double x, double y, size_t i)
 {
     double bound = f->ulps * 0x1p-52 * fabs(y) + unary_underflow(f) * 0x1p-1074;
     struct distance d = { 0, 0 };
@@ -93,7 +101,8 @@ static void check_input(struct tally *tally, const struct unary_function *f, con
     arb_init(exact);
     arb_init(ball);
     arb_set_d(in, x);
-    if (!enclose(exact, &d, oracle, in, y, bound)) complain(tally, f, x, y, bound, "undecided", exact);
+    if (!enclose(exact, &d, oracle, in, y, bound))
+        complain(tally, f, x, y, bound, "undecided", exact);
     else if (d.least > bound) complain(tally, f, x, y, bound, "value", exact);
     tally->beyond_64th += d.least > bound / 64;
     tally->beyond_zero += d.least > 0;
@@ -128,17 +137,20 @@ static void check_function(struct tally *tally, const struct unary_function *f)
     const struct oracle *oracle = oracle_find(f->name);
     ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)", f->name);
     size_t wanted = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS), count;
-    double *x = malloc((wanted + SPECIAL_INPUTS) * sizeof *x), *y = malloc((wanted + SPECIAL_INPUTS) * sizeof *y);
+    double *x = malloc((wanted + SPECIAL_INPUTS) * sizeof *x),
+           *y = malloc((wanted + SPECIAL_INPUTS) * sizeof *y);
     struct numbers numbers = { 20 };
 
     count = special_inputs(x, oracle);
     ck_assert_uint_le(count, SPECIAL_INPUTS);
-    for (size_t i = 0; i < wanted; i++) x[count++] = mixed_input(&numbers, i, oracle->low, oracle->high);
+    for (size_t i = 0; i < wanted; i++)
+        x[count++] = mixed_input(&numbers, i, oracle->low, oracle->high);
     if (f->vector) f->vector(y, x, count);
     for (size_t i = 0; i < count; i++) {
         double scalar = f->scalar(x[i]);
         if (f->vector && !same_bits(scalar, y[i]) && tally->wrong++ < MOST_COMPLAINTS)
-            fprintf(stderr, "%s(%a): the vector form gives %a, the scalar %a\n", f->name, x[i], y[i], scalar);
+            fprintf(stderr, "%s(%a): the vector form gives %a, the scalar %a\n", f->name, x[i],
+                    y[i], scalar);
         check_input(tally, f, oracle, x[i], scalar, i);
     }
     free(x);
@@ -164,7 +176,8 @@ START_TEST(values_keep_the_declared_bound)
             wrong++;
         }
         if (f->ulps > 0 && isfinite(f->ulps) && (!tally.beyond_64th || !tally.beyond_zero)) {
-            fprintf(stderr, "%s: the test sees no error with a 64th of the bound, or none at all\n", f->name);
+            fprintf(stderr, "%s: the test sees no error with a 64th of the bound, or none at all\n",
+                    f->name);
             wrong++;
         }
     }

@@ -24,7 +24,7 @@ static const char *filter, *other_folder;
 /* Public goldens in which PyTorch's float64 result is the one that is wrong (or not what the
  * call's dtype asks for). test_pytorch_defects.c shows it with MPFR, record by record. */
 static const char *const defects[] = {
-    "Torch.digamma.0", "Torch.digamma.1", "Torch.polygamma.0", "Tensor.nextafter_.0",
+    "Torch.digamma.0",   "Torch.digamma.1",   "Torch.polygamma.0",        "Tensor.nextafter_.0",
     "Functional.celu.0", "Functional.celu.1", "Functional.hardsigmoid.1",
 };
 
@@ -68,7 +68,8 @@ static size_t disagreements(char *text, size_t bytes, const struct reference *r,
     dtype_to_double(want, dense.data, dense.dtype, tensor_elements(&dense));
     double scale = largest_magnitude(want, n);
     enum dtype rounded = golden->dtype != DT_NONE ? golden->dtype : dense.dtype;
-    double unit = golden->is_float64 ? 1e-12 : 8 * dtype_ulp(rounded == DT_F64 ? DT_F32 : rounded, 1);
+    double unit = golden->is_float64 ? 1e-12
+                                     : 8 * dtype_ulp(rounded == DT_F64 ? DT_F32 : rounded, 1);
     for (size_t i = 0; i < n; i++) {
         double have = r->integer ? (double)r->integer[i] : r->hi[i];
         double tolerance = unit * fabs(want[i]) + reference_bound(r, i) +
@@ -96,21 +97,26 @@ static bool native_is_close(const struct tensor *got, const struct golden_tensor
     size_t n = tensor_elements(&want);
     if (!tensor_same_shape(&want, &have)) return false;
     if (dtype_is_complex(have.dtype) != dtype_is_complex(want.dtype)) return false;
-    double *a = arena_allocate(arena, 2 * n * sizeof *a), *b = arena_allocate(arena, 2 * n * sizeof *b);
+    double *a = arena_allocate(arena, 2 * n * sizeof *a),
+           *b = arena_allocate(arena, 2 * n * sizeof *b);
     dtype_to_double(a, want.data, want.dtype, n);
     dtype_to_double(b, have.data, have.dtype, n);
     if (dtype_is_complex(want.dtype)) n *= 2;
     double scale = largest_magnitude(a, n);
-    double unit = dtype_is_integral(have.dtype) ? 0 : dtype_ulp(have.dtype == DT_C64 ? DT_F32 : have.dtype, 1) * 64;
+    double unit = dtype_is_integral(have.dtype)
+                      ? 0
+                      : dtype_ulp(have.dtype == DT_C64 ? DT_F32 : have.dtype, 1) * 64;
     if (!dtype_is_integral(have.dtype) && unit < 1e-4) unit = 1e-4;
     for (size_t i = 0; i < n; i++)
-        if (isfinite(a[i]) && isfinite(b[i]) && fabs(a[i] - b[i]) > unit * (fabs(a[i]) + scale) + 1e-7)
+        if (isfinite(a[i]) && isfinite(b[i]) &&
+            fabs(a[i] - b[i]) > unit * (fabs(a[i]) + scale) + 1e-7)
             return false;
     return true;
 }
 
 /* PyTorch's own draws have the dtype, the shape and the property. */
-static bool draws_hold(char *text, size_t bytes, const struct bench_output *output, const struct golden_tensor *golden)
+static bool draws_hold(char *text, size_t bytes, const struct bench_output *output,
+                       const struct golden_tensor *golden)
 {
     const struct reference *r = &output->reference;
     const struct tensor *draws = &golden->tensor;
@@ -118,8 +124,8 @@ static bool draws_hold(char *text, size_t bytes, const struct bench_output *outp
     bool same = draws->rank == r->rank;
     for (int d = 0; same && d < r->rank; d++) same = draws->shape[d] == r->shape[d];
     if (!same || dtype != r->dtype) {
-        snprintf(text, bytes, "draws have another shape or dtype: %s, PyTorch %s", dtype_info(r->dtype)->name,
-                 dtype_info(dtype)->name);
+        snprintf(text, bytes, "draws have another shape or dtype: %s, PyTorch %s",
+                 dtype_info(r->dtype)->name, dtype_info(dtype)->name);
         return false;
     }
     return output->property->holds(output->property, draws, text, bytes);
@@ -149,7 +155,8 @@ static void check_native(struct tally *tally, struct golden *golden, struct aren
         for (size_t i = 0; !st.code && i < golden->gradient_count; i++)
             if (golden->gradients[i].present &&
                 (gradients.list.items[i].kind != VALUE_TENSOR ||
-                 !native_is_close(gradients.list.items[i].tensor.tensor, &golden->gradients[i], arena)))
+                 !native_is_close(gradients.list.items[i].tensor.tensor, &golden->gradients[i],
+                                  arena)))
                 st = status_error(STATUS_DEVICE, "gradient %zu is far from PyTorch", i);
     }
     if (!st.code) return;
@@ -191,7 +198,8 @@ static void check_golden(struct tally *tally, struct golden *golden, struct aren
                      golden->output_count);
         } else if (bench_output(bench, i)->kind != BENCH_OUTPUT_TENSOR) {
             if (bench_output(bench, i)->kind == BENCH_OUTPUT_RANDOM) {
-                if (draws_hold(text, sizeof text, bench_output(bench, i), &golden->outputs[i])) continue;
+                if (draws_hold(text, sizeof text, bench_output(bench, i), &golden->outputs[i]))
+                    continue;
             } else {
                 snprintf(text, sizeof text, "output %zu is no tensor", i);
             }
@@ -220,7 +228,8 @@ static void check_golden(struct tally *tally, struct golden *golden, struct aren
             if (!golden->gradients[i].present) continue;
             snprintf(text, sizeof text, "gradient %zu is missing", i);
             if (gradients[i].kind == BENCH_OUTPUT_TENSOR &&
-                !disagreements(text, sizeof text, &gradients[i].reference, &golden->gradients[i], arena))
+                !disagreements(text, sizeof text, &gradients[i].reference, &golden->gradients[i],
+                               arena))
                 continue;
             tally->bad_backward++;
             complain(golden, "backward", text);
@@ -270,12 +279,15 @@ START_TEST(every_golden_agrees)
     }
     globfree(&folders);
     printf("%zu goldens: %zu not in the catalogue, %zu forward and %zu backward disagree, %zu "
-           "without backward, %zu native far, %zu refused by PyTorch and accepted here; %zu are PyTorch's "
-           "defects\n", tally.records, tally.missing, tally.bad_forward, tally.bad_backward, tally.no_backward,
+           "without backward, %zu native far, %zu refused by PyTorch and accepted here; %zu are "
+           "PyTorch's "
+           "defects\n",
+           tally.records, tally.missing, tally.bad_forward, tally.bad_backward, tally.no_backward,
            tally.bad_native, tally.accepted, tally.defects);
     ck_assert_uint_gt(tally.records, 0);
     ck_assert_uint_eq(tally.missing + tally.bad_forward + tally.bad_backward + tally.no_backward +
-                          tally.bad_native, 0);
+                          tally.bad_native,
+                      0);
 }
 END_TEST
 

@@ -30,6 +30,7 @@ struct tally {
 /* Where PyTorch's gradient is by convention not the derivative, in the cases at hand. */
 static const struct {
     const char *api, *reason;
+    /* clang-format off */
 } conventions[] = {
     { "cholesky", "the gradient is made symmetric although one triangle is read" },
     { "cholesky_ex", "likewise" },
@@ -41,6 +42,7 @@ static const struct {
     { "nanmedian", "likewise" },
     { "scatter_reduce", "equal extrema share it" },
 };
+/* clang-format on */
 
 static bool is_convention(const struct api_case *c)
 {
@@ -69,8 +71,8 @@ static bool widen(struct value *value, void *context)
 }
 
 /* L at the present inputs, as hi + lo; false when it is not a number or not sharp. */
-static bool evaluate(double *hi, double *lo, const struct api_case *c, const struct value *cotangents,
-                     size_t outputs)
+static bool evaluate(double *hi, double *lo, const struct api_case *c,
+                     const struct value *cotangents, size_t outputs)
 {
     struct arena arena = { 0 };
     struct bench *bench;
@@ -80,12 +82,14 @@ static bool evaluate(double *hi, double *lo, const struct api_case *c, const str
     arb_init(sum);
     arb_init(term);
     arb_init(factor);
-    if (bench_open(&bench, c, &arena, BENCH_REFERENCE).code || bench_output_count(bench) != outputs) sharp = false;
+    if (bench_open(&bench, c, &arena, BENCH_REFERENCE).code || bench_output_count(bench) != outputs)
+        sharp = false;
     for (size_t k = 0; sharp && k < outputs; k++) {
         struct bench_output *output = bench_output(bench, k);
         struct reference *r = &output->reference;
         const struct value *cotangent = &cotangents->list.items[k];
-        if (output->kind != BENCH_OUTPUT_TENSOR || cotangent->kind != VALUE_TENSOR || r->integer) continue;
+        if (output->kind != BENCH_OUTPUT_TENSOR || cotangent->kind != VALUE_TENSOR || r->integer)
+            continue;
         const struct tensor *t = cotangent->tensor.tensor;
         if (tensor_elements(t) * (dtype_is_complex(t->dtype) ? 2 : 1) != r->n) sharp = false;
         double *weight = arena_allocate_array(&arena, r->n, sizeof *weight);
@@ -102,7 +106,8 @@ static bool evaluate(double *hi, double *lo, const struct api_case *c, const str
         if (r->refine && r->refine(r, r->n, all, 0x1p-30).code) sharp = false;
         for (size_t i = 0; i < r->n && sharp; i++) {
             if (weight[i] == 0) continue;
-            if (!isfinite(r->hi[i]) || reference_bound(r, i) > 0x1p-70 * (fabs(r->hi[i]) + 0x1p-20)) sharp = false;
+            if (!isfinite(r->hi[i]) || reference_bound(r, i) > 0x1p-70 * (fabs(r->hi[i]) + 0x1p-20))
+                sharp = false;
             arb_set_d(factor, weight[i]);
             arb_set_d(term, r->hi[i]);
             arb_addmul(sum, term, factor, 300);
@@ -126,8 +131,8 @@ struct stencil {
     double h;
 };
 
-static bool fill_stencil(struct stencil *s, double *x, const struct api_case *c, const struct value *cotangents,
-                         size_t outputs)
+static bool fill_stencil(struct stencil *s, double *x, const struct api_case *c,
+                         const struct value *cotangents, size_t outputs)
 {
     double at = *x;
     bool sharp = true;
@@ -143,11 +148,12 @@ static bool fill_stencil(struct stencil *s, double *x, const struct api_case *c,
 /* The difference value[a] - value[b] over steps * h. */
 static double slope(const struct stencil *s, int a, int b)
 {
-    return ((s->value[a][0] - s->value[b][0]) + (s->value[a][1] - s->value[b][1])) / ((a - b) * s->h);
+    return ((s->value[a][0] - s->value[b][0]) + (s->value[a][1] - s->value[b][1])) /
+           ((a - b) * s->h);
 }
 
-static void check_slope(struct tally *tally, const struct sample *sample, const struct stencil *s, size_t leaf,
-                        size_t i, double gradient, double bound)
+static void check_slope(struct tally *tally, const struct sample *sample, const struct stencil *s,
+                        size_t leaf, size_t i, double gradient, double bound)
 {
     double near = slope(s, 3, 1), far = slope(s, 4, 0), central = (4 * near - far) / 3;
     double left = slope(s, 2, 1), right = slope(s, 3, 2);
@@ -167,8 +173,8 @@ static void check_slope(struct tally *tally, const struct sample *sample, const 
         return;
     }
     if (tally->wrong++ < MOST_COMPLAINTS)
-        fprintf(stderr, "%-44s gradient %zu[%zu] = %.12g, differences %.12g\n", sample->place, leaf, i, gradient,
-                central);
+        fprintf(stderr, "%-44s gradient %zu[%zu] = %.12g, differences %.12g\n", sample->place, leaf,
+                i, gradient, central);
 }
 
 static void check_sample(void *context, struct sample *sample, struct arena *arena)
@@ -197,10 +203,10 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
             struct stencil stencil;
             size_t i = numbers_next(&numbers) % r->n;
             if (!isfinite(((double *)x->data)[i])) continue;
-            if (fill_stencil(&stencil, (double *)x->data + i, &sample->c, &cotangents, bench_output_count(bench)))
+            if (fill_stencil(&stencil, (double *)x->data + i, &sample->c, &cotangents,
+                             bench_output_count(bench)))
                 check_slope(tally, sample, &stencil, leaf, i, r->hi[i], reference_bound(r, i));
-            else
-                tally->vague++;
+            else tally->vague++;
         }
     }
 }
@@ -210,9 +216,10 @@ START_TEST(gradients_match_differences)
     struct tally tally = { 0 };
     samples_each(filter, check_sample, &tally);
     flint_cleanup();
-    printf("%zu samples: %zu slopes compared, %zu wrong; %zu on kinks, %zu without a sharp value, %zu slopes "
-           "that are a convention\n", tally.samples, tally.slopes, tally.wrong, tally.kinks,
-           tally.vague, tally.excused);
+    printf("%zu samples: %zu slopes compared, %zu wrong; %zu on kinks, %zu without a sharp value, "
+           "%zu slopes "
+           "that are a convention\n",
+           tally.samples, tally.slopes, tally.wrong, tally.kinks, tally.vague, tally.excused);
     ck_assert_uint_gt(tally.slopes, 0);
     ck_assert_uint_eq(tally.wrong, 0);
 }

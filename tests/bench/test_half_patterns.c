@@ -21,6 +21,7 @@ enum { PATTERNS = 1 << 16, STEP = 17 };
 static const char *filter;
 
 /* %s: the dtype. */
+/* clang-format off */
 static const char *const calls[] = {
     "Torch.abs(%s(65536))", "Torch.acos(%s(65536))", "Torch.acosh(%s(65536))", "Torch.angle(%s(65536))",
     "Torch.asin(%s(65536))", "Torch.asinh(%s(65536))", "Torch.atan(%s(65536))", "Torch.atanh(%s(65536))",
@@ -46,12 +47,14 @@ static const char *const calls[] = {
     "Functional.softshrink(%s(65536))", "Functional.softsign(%s(65536))", "Functional.tanhshrink(%s(65536))",
     "Functional.threshold(%s(65536), 0.1, 20)",
 };
+/* clang-format on */
 
 struct tally {
     size_t calls, values, at_once, wrong;
 };
 
-static void check_call(struct tally *tally, const char *call, const char *dtype, struct arena *arena)
+static void check_call(struct tally *tally, const char *call, const char *dtype,
+                       struct arena *arena)
 {
     struct sample sample;
     struct bench *bench;
@@ -68,7 +71,8 @@ static void check_call(struct tally *tally, const char *call, const char *dtype,
     if (r->integer) return;
     ck_assert_uint_eq(r->n, PATTERNS);
     size_t *open = arena_allocate(arena, PATTERNS * sizeof *open), n_open = 0;
-    double *hi = arena_allocate(arena, PATTERNS * sizeof *hi), *bound = arena_allocate(arena, PATTERNS * sizeof *bound);
+    double *hi = arena_allocate(arena, PATTERNS * sizeof *hi),
+           *bound = arena_allocate(arena, PATTERNS * sizeof *bound);
     if (!r->error) { /* refinement writes to an array */
         double *error = arena_allocate(arena, PATTERNS * sizeof *error);
         for (size_t i = 0; i < PATTERNS; i++) error[i] = reference_bound(r, i);
@@ -76,7 +80,9 @@ static void check_call(struct tally *tally, const char *call, const char *dtype,
         r->relative = r->absolute = 0;
     }
     for (size_t i = 0; i < PATTERNS; i++)
-        if (isfinite(r->hi[i]) && !(reference_bound(r, i) <= 0x1p-10 * dtype_ulp(r->dtype, r->hi[i]))) open[n_open++] = i;
+        if (isfinite(r->hi[i]) &&
+            !(reference_bound(r, i) <= 0x1p-10 * dtype_ulp(r->dtype, r->hi[i])))
+            open[n_open++] = i;
     tally->values += PATTERNS;
     tally->at_once += PATTERNS - n_open;
     if (n_open) ck_assert_int_eq(r->refine(r, n_open, open, 0x1p-10).code, 0);
@@ -84,7 +90,9 @@ static void check_call(struct tally *tally, const char *call, const char *dtype,
         hi[i] = r->hi[i];
         bound[i] = reference_bound(r, i);
         if (!isfinite(hi[i]) || bound[i] <= 0x1p-10 * dtype_ulp(r->dtype, hi[i])) continue;
-        if (!tally->wrong++) fprintf(stderr, "%s: element %zu, %.17g, is not certified: %.3g\n", text, i, hi[i], bound[i]);
+        if (!tally->wrong++)
+            fprintf(stderr, "%s: element %zu, %.17g, is not certified: %.3g\n", text, i, hi[i],
+                    bound[i]);
     }
     n_open = 0;
     for (size_t i = 0; i < PATTERNS; i += STEP)
@@ -94,7 +102,8 @@ static void check_call(struct tally *tally, const char *call, const char *dtype,
         size_t i = open[k];
         if (fabs(r->hi[i] - hi[i]) <= (bound[i] + reference_bound(r, i)) * (1 + 0x1p-40)) continue;
         if (!tally->wrong++)
-            fprintf(stderr, "%s: element %zu, %.17g +- %.3g, is %.17g in balls\n", text, i, hi[i], bound[i], r->hi[i]);
+            fprintf(stderr, "%s: element %zu, %.17g +- %.3g, is %.17g in balls\n", text, i, hi[i],
+                    bound[i], r->hi[i]);
     }
 }
 
@@ -110,8 +119,8 @@ START_TEST(every_half_is_certified)
     }
     flint_cleanup();
     arena_release(&arena);
-    printf("%s: %zu calls, %zu values, %zu certified at once, %zu wrong\n", dtypes[_i], tally.calls, tally.values,
-           tally.at_once, tally.wrong);
+    printf("%s: %zu calls, %zu values, %zu certified at once, %zu wrong\n", dtypes[_i], tally.calls,
+           tally.values, tally.at_once, tally.wrong);
     ck_assert_uint_gt(tally.values, 0);
     ck_assert_uint_eq(tally.wrong, 0);
 }

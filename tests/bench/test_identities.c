@@ -71,10 +71,12 @@ static double likelihood_of_all(int steps, struct arena *arena)
             /* Three classes with logarithms of 1/2, 1/3, 1/6 and of 1/4, 1/4, 1/2 in turn. */
             char probabilities[300] = "";
             for (int t = 0; t < steps; t++)
-                strcat(probabilities, t % 2 ? "-1.3862943611198906 -1.3862943611198906 -0.69314718055994531 "
-                                            : "-0.69314718055994531 -1.0986122886681098 -1.791759469228055 ");
+                strcat(probabilities,
+                       t % 2 ? "-1.3862943611198906 -1.3862943611198906 -0.69314718055994531 "
+                             : "-0.69314718055994531 -1.0986122886681098 -1.791759469228055 ");
             snprintf(line, sizeof line,
-                     "Functional.ctc_loss(f64(%d,1,3)[%s], i64(1,%d)[%s], (%d,), (%d,), reduction=\"none\")",
+                     "Functional.ctc_loss(f64(%d,1,3)[%s], i64(1,%d)[%s], (%d,), (%d,), "
+                     "reduction=\"none\")",
                      steps, probabilities, length, labels, steps, length);
             total += exp(-output(evaluate(line, arena), 0)->hi[0]);
         }
@@ -94,8 +96,8 @@ END_TEST
 START_TEST(products_do_not_overflow_on_the_way)
 {
     struct arena arena = { 0 };
-    const struct reference *r = output(
-        evaluate("Torch.prod(f64(6)[1e300 1e300 1e300 1e-300 1e-300 1e-300])", &arena), 0);
+    const struct reference *r =
+        output(evaluate("Torch.prod(f64(6)[1e300 1e300 1e300 1e-300 1e-300 1e-300])", &arena), 0);
     ck_assert_double_eq_tol(r->hi[0], 1, 1e-14);
     r = output(evaluate("Torch.prod(f64(4)[1e-300 1e-300 1e300 1e300])", &arena), 0);
     ck_assert_double_eq_tol(r->hi[0], 1, 1e-14);
@@ -119,8 +121,8 @@ END_TEST
 START_TEST(variance_is_shift_invariant)
 {
     struct arena arena = { 0 };
-    const struct reference *r = output(
-        evaluate("Torch.var(f32(4)[16777216 16777218 16777220 16777222], 0)", &arena), 0);
+    const struct reference *r =
+        output(evaluate("Torch.var(f32(4)[16777216 16777218 16777220 16777222], 0)", &arena), 0);
     ck_assert_double_eq_tol(r->hi[0], 20.0 / 3, 1e-13);
     arena_release(&arena);
 }
@@ -130,8 +132,8 @@ END_TEST
 START_TEST(quantiles_of_a_ramp_are_linear)
 {
     struct arena arena = { 0 };
-    const struct reference *r = output(
-        evaluate("Torch.quantile(f64(5)[4 0 2 1 3], f64(4)[0 0.125 0.6 1]')", &arena), 0);
+    const struct reference *r =
+        output(evaluate("Torch.quantile(f64(5)[4 0 2 1 3], f64(4)[0 0.125 0.6 1]')", &arena), 0);
     const double want[] = { 0, 0.5, 2.4, 4 };
     for (int i = 0; i < 4; i++) ck_assert_double_eq_tol(r->hi[i], want[i], 1e-15);
     arena_release(&arena);
@@ -147,13 +149,16 @@ START_TEST(quotient_and_remainder_fit)
     for (int i = 0; i < 7; i++)
         for (int j = 0; j < 7; j++) {
             char line[200];
-            snprintf(line, sizeof line, "Torch.floor_divide(f64(1)[%.17g], f64(1)[%.17g])", a[i], b[j]);
+            snprintf(line, sizeof line, "Torch.floor_divide(f64(1)[%.17g], f64(1)[%.17g])", a[i],
+                     b[j]);
             double quotient = output(evaluate(line, &arena), 0)->hi[0];
-            snprintf(line, sizeof line, "Torch.remainder(f64(1)[%.17g], f64(1)[%.17g])", a[i], b[j]);
+            snprintf(line, sizeof line, "Torch.remainder(f64(1)[%.17g], f64(1)[%.17g])", a[i],
+                     b[j]);
             double rest = output(evaluate(line, &arena), 0)->hi[0];
             ck_assert_double_eq(quotient, floor(quotient));
             ck_assert(rest == 0 || ((rest < 0) == (b[j] < 0) && fabs(rest) <= fabs(b[j])));
-            ck_assert_double_eq_tol(fma(quotient, b[j], rest), a[i], 1e-15 * (fabs(a[i]) + fabs(b[j])));
+            ck_assert_double_eq_tol(fma(quotient, b[j], rest), a[i],
+                                    1e-15 * (fabs(a[i]) + fabs(b[j])));
         }
     arena_release(&arena);
 }

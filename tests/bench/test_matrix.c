@@ -7,22 +7,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench/primitives/matrix.h"
 #include "bench/primitive.h"
+#include "bench/primitives/matrix.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 
 enum { PRECISION = 2000, BATCH = 2 };
 
-static void to_matrix(arb_mat_t m, const struct operand *a, size_t batch, size_t rows, size_t columns)
+static void to_matrix(arb_mat_t m, const struct operand *a, size_t batch, size_t rows,
+                      size_t columns)
 {
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++)
-            arb_set(arb_mat_entry(m, (slong)i, (slong)j), a->point + (batch * rows + i) * columns + j);
+            arb_set(arb_mat_entry(m, (slong)i, (slong)j),
+                    a->point + (batch * rows + i) * columns + j);
 }
 
 /* The node's element against the definition, and its ball. */
-static void judge_both(struct findings *f, struct node *node, size_t i, const arb_t exact, const char *what)
+static void judge_both(struct findings *f, struct node *node, size_t i, const arb_t exact,
+                       const char *what)
 {
     struct enclosure *enclosure = enclosure_open(256, 1000000);
     arb_t ball;
@@ -42,7 +45,8 @@ enum function { INVERSE, DETERMINANT, CHOLESKY, EXPONENTIAL, LU, FUNCTIONS };
 static const char *const names[] = { "inverse", "determinant", "Cholesky", "exponential", "LU" };
 
 /* Well or badly conditioned; symmetric positive definite for Cholesky. */
-static struct operand any_matrix(struct laboratory *lab, enum function function, size_t n, enum data data, bool inexact)
+static struct operand any_matrix(struct laboratory *lab, enum function function, size_t n,
+                                 enum data data, bool inexact)
 {
     int64_t shape[3] = { BATCH, (int64_t)n, (int64_t)n };
     struct operand a = operand_make(lab, 3, shape, data, inexact);
@@ -79,12 +83,14 @@ static void define_lu(arb_mat_t m, const struct node *pivots, size_t batch, size
             arb_ptr l = arb_mat_entry(m, (slong)i, (slong)k);
             arb_div(l, l, arb_mat_entry(m, (slong)k, (slong)k), PRECISION);
             for (size_t j = k + 1; j < n; j++)
-                arb_submul(arb_mat_entry(m, (slong)i, (slong)j), l, arb_mat_entry(m, (slong)k, (slong)j), PRECISION);
+                arb_submul(arb_mat_entry(m, (slong)i, (slong)j), l,
+                           arb_mat_entry(m, (slong)k, (slong)j), PRECISION);
         }
     }
 }
 
-static void check_function(struct findings *f, enum function function, size_t n, enum data data, bool inexact)
+static void check_function(struct findings *f, enum function function, size_t n, enum data data,
+                           bool inexact)
 {
     struct laboratory lab;
     struct node *y = NULL, *pivots = NULL;
@@ -121,7 +127,8 @@ static void check_function(struct findings *f, enum function function, size_t n,
         }
         for (size_t i = 0; i < n * n; i++)
             if (isfinite(y->value[b * n * n + i]))
-                judge_both(f, y, b * n * n + i, arb_mat_entry(out, (slong)(i / n), (slong)(i % n)), names[function]);
+                judge_both(f, y, b * n * n + i, arb_mat_entry(out, (slong)(i / n), (slong)(i % n)),
+                           names[function]);
     }
     arb_clear(determinant);
     arb_mat_clear(in);
@@ -135,14 +142,16 @@ START_TEST(values_contain_the_definition)
     struct findings f = { 0 };
     for (size_t n = 1; n <= 6; n++)
         for (int data = 0; data < DATA_COUNT; data++) {
-            if (data == DATA_ONES || data == DATA_EXTREME || data == DATA_WHOLE) continue; /* singular, overflowing */
-            if (_i == CHOLESKY && data != DATA_NORMAL && data != DATA_HILBERT) continue; /* not positive definite */
+            if (data == DATA_ONES || data == DATA_EXTREME || data == DATA_WHOLE)
+                continue; /* singular, overflowing */
+            if (_i == CHOLESKY && data != DATA_NORMAL && data != DATA_HILBERT)
+                continue; /* not positive definite */
             if (_i == EXPONENTIAL && data == DATA_GRADED) continue;
             for (int inexact = 0; inexact < 2; inexact++)
                 check_function(&f, (enum function)_i, n, (enum data)data, inexact);
         }
-    printf("%-14s %6zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", names[_i], f.elements, f.wrong,
-           f.unclaimed, f.widest);
+    printf("%-14s %6zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", names[_i],
+           f.elements, f.wrong, f.unclaimed, f.widest);
     flint_cleanup();
     ck_assert_uint_eq(f.wrong, 0);
 }
@@ -159,14 +168,16 @@ static int count_greater(const arb_mat_t gram, const arb_t t)
     arb_mat_init(m, n, n);
     arb_init(l);
     arb_mat_set(m, gram);
-    for (slong i = 0; i < n; i++) arb_sub(arb_mat_entry(m, i, i), arb_mat_entry(m, i, i), t, PRECISION);
+    for (slong i = 0; i < n; i++)
+        arb_sub(arb_mat_entry(m, i, i), arb_mat_entry(m, i, i), t, PRECISION);
     for (slong k = 0; k < n && positive >= 0; k++) {
         arb_ptr pivot = arb_mat_entry(m, k, k);
         if (arb_contains_zero(pivot)) positive = -1;
         else positive += arb_is_positive(pivot);
         for (slong i = k + 1; i < n && positive >= 0; i++) {
             arb_div(l, arb_mat_entry(m, i, k), pivot, PRECISION);
-            for (slong j = k; j < n; j++) arb_submul(arb_mat_entry(m, i, j), l, arb_mat_entry(m, k, j), PRECISION);
+            for (slong j = k; j < n; j++)
+                arb_submul(arb_mat_entry(m, i, j), l, arb_mat_entry(m, k, j), PRECISION);
         }
     }
     arb_mat_clear(m);
@@ -187,7 +198,8 @@ START_TEST(singular_values_match_the_inertia)
                 struct laboratory lab;
                 int64_t shape[3] = { 1, (int64_t)rows, (int64_t)columns };
                 laboratory_open(&lab, BENCH_REFERENCE, rows * 100 + columns * 10 + (uint64_t)data);
-                struct operand a = operand_make(&lab, 3, shape, (enum data)data, (rows + columns) % 2);
+                struct operand a =
+                    operand_make(&lab, 3, shape, (enum data)data, (rows + columns) % 2);
                 struct node *s = node_singular_values(&lab.tape, a.node);
                 ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
                 arb_mat_t m, t, gram;
@@ -210,15 +222,16 @@ START_TEST(singular_values_match_the_inertia)
                     int above = count_greater(gram, level);
                     arb_set_d(level, value);
                     arb_sub(level, level, e, PRECISION);
-                    bool vanishing = arb_is_negative(level); /* nothing to show: singular values are >= 0 */
+                    bool vanishing =
+                        arb_is_negative(level); /* nothing to show: singular values are >= 0 */
                     arb_mul(level, level, level, PRECISION);
                     int reached = vanishing ? (int)columns : count_greater(gram, level);
                     checked++;
                     open += above < 0 || reached < 0;
                     if (above > (int)k || (reached >= 0 && reached <= (int)k)) {
                         if (wrong++ < 5)
-                            fprintf(stderr, "%s %zux%zu: s[%zu] = %.17g +- %.3g\n", data_names[data], rows, columns, k,
-                                    value, bound);
+                            fprintf(stderr, "%s %zux%zu: s[%zu] = %.17g +- %.3g\n",
+                                    data_names[data], rows, columns, k, value, bound);
                     }
                 }
                 arb_mat_clear(m);
@@ -229,7 +242,8 @@ START_TEST(singular_values_match_the_inertia)
                 operand_clear(&a);
                 laboratory_close(&lab);
             }
-    printf("singular values %5zu, %zu wrong, %zu undecided, widest bound %.3g u of the norm\n", checked, wrong, open, widest);
+    printf("singular values %5zu, %zu wrong, %zu undecided, widest bound %.3g u of the norm\n",
+           checked, wrong, open, widest);
     flint_cleanup();
     ck_assert_uint_eq(wrong, 0);
     ck_assert_uint_le(open * 20, checked);

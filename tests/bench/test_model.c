@@ -65,8 +65,10 @@ static void check_tensor(struct tally *tally, const struct sample *sample, const
         }
         if (error <= allowed) continue;
         if (tally->wrong++ < MOST_COMPLAINTS)
-            fprintf(stderr, "%-44s %s[%zu] native %.9g, exact %.9g: off by %.3g, honest %.3g + rounding %.3g\n",
-                    sample->place, what, i, got[i], want, error, r->honest[i], rounding);
+            fprintf(
+                stderr,
+                "%-44s %s[%zu] native %.9g, exact %.9g: off by %.3g, honest %.3g + rounding %.3g\n",
+                sample->place, what, i, got[i], want, error, r->honest[i], rounding);
         return;
     }
 }
@@ -90,7 +92,8 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
     for (size_t k = 0; k < bench_output_count(reference); k++) {
         if (bench_output(reference, k)->kind != BENCH_OUTPUT_TENSOR) continue;
         snprintf(what, sizeof what, "output %zu", k);
-        check_tensor(tally, sample, what, &bench_output(reference, k)->reference, &outputs.list.items[k], arena);
+        check_tensor(tally, sample, what, &bench_output(reference, k)->reference,
+                     &outputs.list.items[k], arena);
     }
     if (!sample->golden && !(op->flags & OP_NO_GRADIENT)) {
         struct numbers numbers = { 1 };
@@ -113,9 +116,10 @@ START_TEST(native_results_lie_within_the_model)
     struct tally tally = { 0 };
     samples_each(filter, check_sample, &tally);
     double rms = tally.ratios ? sqrt(tally.ratio_squares / (double)tally.ratios) : 0;
-    printf("%zu samples: %zu elements of %zu tensors, %zu beyond the model, %zu tensors without one; error "
-           "/ honest_rms has root mean square %.2f\n", tally.samples, tally.elements, tally.tensors,
-           tally.wrong, tally.without, rms);
+    printf("%zu samples: %zu elements of %zu tensors, %zu beyond the model, %zu tensors without "
+           "one; error "
+           "/ honest_rms has root mean square %.2f\n",
+           tally.samples, tally.elements, tally.tensors, tally.wrong, tally.without, rms);
     ck_assert_uint_gt(tally.samples, 0);
     ck_assert_uint_eq(tally.wrong, 0);
 }

@@ -33,14 +33,12 @@ static uint64_t draw(uint64_t below)
     return (state >> 33) % below;
 }
 
-static const int64_t integers[] = { 0,       1,         -1,        2,        3,    -2,
-                                    5,       -7,        17,        100,      -100, 4096,
-                                    1 << 20, INT32_MAX, INT64_MAX, INT64_MIN };
+static const int64_t integers[] = { 0,  1,   -1,   2,    3,       -2,        5,         -7,
+                                    17, 100, -100, 4096, 1 << 20, INT32_MAX, INT64_MAX, INT64_MIN };
 static const double reals[] = { 0, -1, 0.5, 1e300, -1e-300, 3, 1.0 / 0.0, 0.0 / 0.0 };
 static const char *const words[] = { "", "mean", "sum", "reflect", "bilinear", "nonsense" };
 
-static struct value tensor_of(enum dtype dtype, int rank, const int64_t *shape,
-                              struct arena *arena)
+static struct value tensor_of(enum dtype dtype, int rank, const int64_t *shape, struct arena *arena)
 {
     struct value v = { .kind = VALUE_TENSOR };
     struct tensor_record *record = arena_allocate_zeroed(arena, 1, sizeof *record);
@@ -74,17 +72,18 @@ static struct value another_shape(const struct tensor *old, struct arena *arena)
         shape[at] = (int64_t)draw(4);
         rank++;
         break;
-    case 2:
-        shape[at] = (int64_t)draw(5);
-        break;
+    case 2: shape[at] = (int64_t)draw(5); break;
     default:
         rank = TENSOR_MAX_RANK - (int)draw(4);
         for (int d = 0; d < rank; d++) shape[d] = 1;
     }
     struct value v = tensor_of(old->dtype, rank, shape, arena);
-    int64_t fill = draw(3) ? 0 : draw(2) ? (int64_t)draw(9) - 4 : integers[draw(sizeof integers / sizeof *integers)];
+    int64_t fill = draw(3)   ? 0
+                   : draw(2) ? (int64_t)draw(9) - 4
+                             : integers[draw(sizeof integers / sizeof *integers)];
     if (old->dtype == DT_I64)
-        for (size_t i = 0; i < tensor_elements(v.tensor.tensor); i++) ((int64_t *)v.tensor.tensor->data)[i] = fill;
+        for (size_t i = 0; i < tensor_elements(v.tensor.tensor); i++)
+            ((int64_t *)v.tensor.tensor->data)[i] = fill;
     return v;
 }
 
@@ -115,19 +114,16 @@ static struct value any_value(const struct api_case *c, struct arena *arena)
         v.kind = VALUE_STRING;
         v.string = words[draw(sizeof words / sizeof *words)];
         break;
-    case 5:
-        return tensor_of(dtypes[draw(6)], 0, shapes[0], arena);
+    case 5: return tensor_of(dtypes[draw(6)], 0, shapes[0], arena);
     case 6: {
         size_t k = draw(5);
         return tensor_of(dtypes[draw(6)], ranks[k], shapes[k], arena);
     }
     case 7:
         if (c->args.list.count) v = c->args.list.items[draw(c->args.list.count)];
-        if (value_is_sequence(&v))
-            v.kind = VALUE_NONE; /* it may hold the value to be changed */
+        if (value_is_sequence(&v)) v.kind = VALUE_NONE; /* it may hold the value to be changed */
         break;
-    default:
-        break;
+    default: break;
     }
     return v;
 }
@@ -143,8 +139,7 @@ static void change_value(struct value *v, const struct api_case *c, struct arena
     else if (v->kind == VALUE_INT && draw(3))
         v->integer = draw(2) ? (int64_t)draw(9) - 4
                              : integers[draw(sizeof integers / sizeof *integers)];
-    else
-        *v = any_value(c, arena);
+    else *v = any_value(c, arena);
 }
 
 /* Change, drop or double one item of a copy of the list. */
@@ -200,7 +195,8 @@ static void change_sample(void *context, struct sample *sample, struct arena *un
         sample->c.args = args;
         sample->c.kwargs = kwargs;
         for (uint64_t changes = draw(3) + 1; changes; changes--)
-            change_list(draw(3) || !kwargs.list.count ? &sample->c.args : &sample->c.kwargs, &sample->c, &run);
+            change_list(draw(3) || !kwargs.list.count ? &sample->c.args : &sample->c.kwargs,
+                        &sample->c, &run);
         run_changed(&sample->c, &run);
         arena_reset(&run);
     }

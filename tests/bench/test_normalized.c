@@ -17,7 +17,8 @@ enum { PRECISION = 1500 };
 
 enum spread { ORDINARY, EQUAL, WIDE, DOMINATED, MASKED, SPREADS };
 
-static void spread_values(struct operand *x, struct numbers *numbers, enum spread spread, size_t extent)
+static void spread_values(struct operand *x, struct numbers *numbers, enum spread spread,
+                          size_t extent)
 {
     for (size_t i = 0; i < x->n; i++) {
         double v = x->node->value[i];
@@ -45,7 +46,8 @@ static void spread_values(struct operand *x, struct numbers *numbers, enum sprea
 }
 
 /* exp(x_k) of a line, exactly 0 for a masked one, and their sum. */
-static void exponentials(arb_ptr e, arb_t sum, const struct operand *x, size_t first, size_t step, size_t extent)
+static void exponentials(arb_ptr e, arb_t sum, const struct operand *x, size_t first, size_t step,
+                         size_t extent)
 {
     arb_zero(sum);
     for (size_t k = 0; k < extent; k++) {
@@ -56,15 +58,18 @@ static void exponentials(arb_ptr e, arb_t sum, const struct operand *x, size_t f
     }
 }
 
-static void check_lines(struct findings f[4], enum spread spread, int64_t extent, bool inner, bool inexact)
+static void check_lines(struct findings f[4], enum spread spread, int64_t extent, bool inner,
+                        bool inexact)
 {
     struct laboratory lab;
     int64_t shape[2] = { inner ? 4 : extent, inner ? extent : 4 };
     laboratory_open(&lab, BENCH_REFERENCE, (uint64_t)(extent * 10 + spread));
-    struct operand x = operand_make(&lab, 2, shape, DATA_NORMAL, inexact), c = operand_make(&lab, 2, shape, DATA_NORMAL, inexact);
+    struct operand x = operand_make(&lab, 2, shape, DATA_NORMAL, inexact),
+                   c = operand_make(&lab, 2, shape, DATA_NORMAL, inexact);
     spread_values(&x, &lab.numbers, spread, inner ? (size_t)extent : x.n);
     int dim = inner ? 1 : 0;
-    struct node *soft = node_softmax(&lab.tape, x.node, dim), *log = node_log_softmax(&lab.tape, x.node, dim);
+    struct node *soft = node_softmax(&lab.tape, x.node, dim),
+                *log = node_log_softmax(&lab.tape, x.node, dim);
     struct node *total = node_logsumexp(&lab.tape, x.node, dim);
     struct node *gradient = node_softmax_gradient(&lab.tape, soft, c.node, dim);
     ck_assert_msg(!tape_failed(&lab.tape), "%s", lab.tape.status.text);
@@ -115,15 +120,16 @@ static void check_lines(struct findings f[4], enum spread spread, int64_t extent
 START_TEST(values_contain_the_definition)
 {
     static const int64_t extents[] = { 1, 2, 3, 7, 8, 9, 17, 65 };
-    static const char *const names[4] = { "logsumexp", "softmax", "softmax gradient", "log_softmax" };
+    static const char *const names[4] = { "logsumexp", "softmax", "softmax gradient",
+                                          "log_softmax" };
     struct findings f[4] = { { 0 } };
     for (int spread = 0; spread < SPREADS; spread++)
         for (size_t k = 0; k < sizeof extents / sizeof *extents; k++)
             for (int variant = 0; variant < 4; variant++)
                 check_lines(f, (enum spread)spread, extents[k], variant & 1, variant & 2);
     for (int k = 0; k < 4; k++) {
-        printf("%-18s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", names[k], f[k].elements,
-               f[k].wrong, f[k].unclaimed, f[k].widest);
+        printf("%-18s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n",
+               names[k], f[k].elements, f[k].wrong, f[k].unclaimed, f[k].widest);
         ck_assert_uint_eq(f[k].wrong, 0);
         ck_assert_uint_gt(f[k].nonzero, 0);
     }

@@ -49,10 +49,7 @@ static const struct value *argument(const struct work *w, size_t k)
     return k < w->c->args.list.count ? &w->c->args.list.items[k] : NULL;
 }
 
-static struct view tensor(struct work *w, size_t k)
-{
-    return view_of(w, argument(w, k));
-}
+static struct view tensor(struct work *w, size_t k) { return view_of(w, argument(w, k)); }
 
 static struct view keyword_tensor(struct work *w, const char *name)
 {
@@ -62,8 +59,10 @@ static struct view keyword_tensor(struct work *w, const char *name)
 static double number_of(const struct value *v, double fallback)
 {
     if (!v) return fallback;
-    return v->kind == VALUE_INT ? (double)v->integer : v->kind == VALUE_FLOAT ? v->real
-         : v->kind == VALUE_BOOL ? v->boolean : fallback;
+    return v->kind == VALUE_INT     ? (double)v->integer
+           : v->kind == VALUE_FLOAT ? v->real
+           : v->kind == VALUE_BOOL  ? v->boolean
+                                    : fallback;
 }
 
 static double number(const struct work *w, size_t k, double fallback)
@@ -109,11 +108,14 @@ static long double correction(long double power, long double epsilon)
 
 static void adam_w(struct work *w)
 {
-    long double lr = number(w, 2, 0), decay = number(w, 3, 0), b1 = number(w, 4, 0), b2 = number(w, 5, 0), eps = number(w, 6, 0);
-    long double c1 = correction(number(w, 0, 0) * b1, eps), c2 = correction(number(w, 1, 0) * b2, eps);
+    long double lr = number(w, 2, 0), decay = number(w, 3, 0), b1 = number(w, 4, 0),
+                b2 = number(w, 5, 0), eps = number(w, 6, 0);
+    long double c1 = correction(number(w, 0, 0) * b1, eps),
+                c2 = correction(number(w, 1, 0) * b2, eps);
     struct view g = tensor(w, 7), most = tensor(w, 8);
     const struct value *out = value_find(&w->c->kwargs, "out");
-    struct view var = view_of(w, &out->list.items[0]), m = view_of(w, &out->list.items[1]), v = view_of(w, &out->list.items[2]);
+    struct view var = view_of(w, &out->list.items[0]), m = view_of(w, &out->list.items[1]),
+                v = view_of(w, &out->list.items[2]);
     long double *x = output(w, var.n), *m_new = output(w, var.n), *v_new = output(w, var.n);
     for (size_t i = 0; i < var.n; i++) {
         long double grad = number(w, 10, 0) != 0 ? -g.x[i] : g.x[i];
@@ -127,10 +129,12 @@ static void adam_w(struct work *w)
 static void adam(struct work *w)
 {
     long double b1 = number(w, 3, 0), b2 = number(w, 4, 0), eps = number(w, 5, 0);
-    long double lr = number(w, 2, 0) * sqrtl(1 - (long double)number(w, 1, 0)) / (1 - (long double)number(w, 0, 0));
+    long double lr = number(w, 2, 0) * sqrtl(1 - (long double)number(w, 1, 0)) /
+                     (1 - (long double)number(w, 0, 0));
     struct view g = tensor(w, 6);
     const struct value *out = value_find(&w->c->kwargs, "out");
-    struct view var = view_of(w, &out->list.items[0]), m = view_of(w, &out->list.items[1]), v = view_of(w, &out->list.items[2]);
+    struct view var = view_of(w, &out->list.items[0]), m = view_of(w, &out->list.items[1]),
+                v = view_of(w, &out->list.items[2]);
     long double *x = output(w, var.n), *m_new = output(w, var.n), *v_new = output(w, var.n);
     for (size_t i = 0; i < var.n; i++) {
         m_new[i] = b1 * m.x[i] + (1 - b1) * g.x[i];
@@ -167,7 +171,8 @@ static void mish(struct work *w)
 }
 
 /* Rows of the trailing dimensions: their mean and 1 / sqrt(variance + eps). */
-static void row_moments(const double *x, size_t n, long double eps, long double *mean, long double *rstd)
+static void row_moments(const double *x, size_t n, long double eps, long double *mean,
+                        long double *rstd)
 {
     long double sum = 0, square = 0;
     for (size_t i = 0; i < n; i++) sum += x[i];
@@ -197,9 +202,11 @@ static void rms_norm(struct work *w)
     long double *y = output(w, x.n), *r = output(w, rows);
     for (size_t row = 0; row < rows; row++) {
         long double square = 0;
-        for (size_t k = 0; k < width; k++) square += (long double)x.x[row * width + k] * x.x[row * width + k];
+        for (size_t k = 0; k < width; k++)
+            square += (long double)x.x[row * width + k] * x.x[row * width + k];
         r[row] = 1 / sqrtl(square / width + number(w, 2, 1e-5));
-        for (size_t k = 0; k < width; k++) y[row * width + k] = x.x[row * width + k] * r[row] * gamma.x[k];
+        for (size_t k = 0; k < width; k++)
+            y[row * width + k] = x.x[row * width + k] * r[row] * gamma.x[k];
     }
 }
 
@@ -215,7 +222,8 @@ static void rms_norm_backward(struct work *w)
         long double dot = 0;
         for (size_t k = 0; k < width; k++) dot += (long double)dys[k] * gamma.x[k] * xs[k];
         for (size_t k = 0; k < width; k++) {
-            dx[row * width + k] = r.x[row] * (dys[k] * (long double)gamma.x[k] - xs[k] * powl(r.x[row], 2) * dot / width);
+            dx[row * width + k] = r.x[row] * (dys[k] * (long double)gamma.x[k] -
+                                              xs[k] * powl(r.x[row], 2) * dot / width);
             dgamma[k] += (long double)dys[k] * xs[k] * r.x[row];
         }
     }
@@ -224,16 +232,19 @@ static void rms_norm_backward(struct work *w)
 static void group_norm_silu(struct work *w)
 {
     struct view x = tensor(w, 0), weight = tensor(w, 1), bias = tensor(w, 2);
-    size_t groups = (size_t)number(w, 3, 1), batch = (size_t)x.shape[0], channels = (size_t)x.shape[1];
+    size_t groups = (size_t)number(w, 3, 1), batch = (size_t)x.shape[0],
+           channels = (size_t)x.shape[1];
     size_t area = 1;
     for (int d = 2; d < x.rank; d++) area *= (size_t)x.shape[d];
     size_t width = channels / groups * area;
-    long double *y = output(w, x.n), *mean = output(w, batch * groups), *rstd = output(w, batch * groups);
+    long double *y = output(w, x.n), *mean = output(w, batch * groups),
+                *rstd = output(w, batch * groups);
     for (size_t b = 0; b < batch * groups; b++)
         row_moments(x.x + b * width, width, number(w, 4, 1e-5), &mean[b], &rstd[b]);
     for (size_t i = 0; i < x.n; i++) {
         size_t channel = i / area % channels, b = i / width;
-        long double z = (x.x[i] - mean[b]) * rstd[b] * (weight.x ? weight.x[channel] : 1) + (bias.x ? bias.x[channel] : 0);
+        long double z = (x.x[i] - mean[b]) * rstd[b] * (weight.x ? weight.x[channel] : 1) +
+                        (bias.x ? bias.x[channel] : 0);
         y[i] = z * sigmoid(z);
     }
 }
@@ -250,7 +261,8 @@ static void rotary(struct work *w, bool pairs)
         size_t other = pairs ? (k % 2 ? i - 1 : i + 1) : k < half ? i + half : i - half;
         bool negative = pairs ? k % 2 == 0 : k < half;
         y[i] = (long double)broadcast_at(&r1, x.rank, x.shape, i) * x.x[i] +
-               (long double)broadcast_at(&r2, x.rank, x.shape, i) * (negative ? -x.x[other] : x.x[other]);
+               (long double)broadcast_at(&r2, x.rank, x.shape, i) *
+                   (negative ? -x.x[other] : x.x[other]);
     }
 }
 static void rotary_half(struct work *w) { rotary(w, false); }
@@ -303,7 +315,8 @@ static void sort_v2(struct work *w)
     size_t extent = x.rank ? (size_t)x.shape[dim] : 1, inner = 1;
     for (int d = dim + 1; d < x.rank; d++) inner *= (size_t)x.shape[d];
     long double *y = output(w, x.n);
-    for (size_t i = 0; i < x.n; i++) { /* the rank of each element in its line: NaN is above everything */
+    for (size_t i = 0; i < x.n;
+         i++) { /* the rank of each element in its line: NaN is above everything */
         size_t first = i / (extent * inner) * extent * inner + i % inner, below = 0;
         for (size_t k = 0; k < extent; k++) {
             size_t j = first + k * inner;
@@ -320,14 +333,16 @@ static void moe_gating(struct work *w)
 {
     struct view x = tensor(w, 0), finished = tensor(w, 1);
     size_t experts = (size_t)x.shape[x.rank - 1], rows = x.n / experts, k = (size_t)number(w, 2, 1);
-    long double *y = output(w, rows * k), *expert = output(w, rows * k), *place = output(w, rows * k);
+    long double *y = output(w, rows * k), *expert = output(w, rows * k),
+                *place = output(w, rows * k);
     for (size_t r = 0; r < rows; r++) {
         const double *line = x.x + r * experts;
         long double total = 0;
         for (size_t e = 0; e < experts; e++) total += expl(line[e]);
         for (size_t e = 0; e < experts; e++) {
             size_t above = 0;
-            for (size_t f = 0; f < experts; f++) above += line[f] > line[e] || (line[f] == line[e] && f < e);
+            for (size_t f = 0; f < experts; f++)
+                above += line[f] > line[e] || (line[f] == line[e] && f < e);
             if (above >= k) continue;
             y[r * k + above] = expl(line[e]) / total;
             expert[r * k + above] = finished.x && finished.x[r] != 0 ? experts : e;
@@ -344,7 +359,8 @@ static void linear(struct work *w)
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < out; o++) {
             y[r * out + o] = bias.x ? bias.x[o] : 0;
-            for (size_t k = 0; k < in; k++) y[r * out + o] += (long double)x.x[r * in + k] * weight.x[o * in + k];
+            for (size_t k = 0; k < in; k++)
+                y[r * out + o] += (long double)x.x[r * in + k] * weight.x[o * in + k];
         }
 }
 
@@ -372,7 +388,8 @@ static void scaled_masked_softmax(struct work *w)
     size_t columns = (size_t)x.shape[x.rank - 1], rows = (size_t)x.shape[x.rank - 2];
     long double *y = output(w, x.n);
     for (size_t i = 0; i < x.n; i++) {
-        bool masked = number(w, 3, 0) != 0 ? i % columns > i / columns % rows : broadcast_at(&mask, x.rank, x.shape, i) != 0;
+        bool masked = number(w, 3, 0) != 0 ? i % columns > i / columns % rows
+                                           : broadcast_at(&mask, x.rank, x.shape, i) != 0;
         y[i] = expl(masked ? -10000 : number(w, 2, 1) * (long double)x.x[i]);
     }
     for (size_t first = 0; first < x.n; first += columns) {
@@ -383,7 +400,8 @@ static void scaled_masked_softmax(struct work *w)
 }
 
 /* Element (batch, head, position, channel) of a tensor in one of the layouts. */
-static size_t at_layout(const char *layout, const size_t extent[4], size_t b, size_t n, size_t s, size_t d)
+static size_t at_layout(const char *layout, const size_t extent[4], size_t b, size_t n, size_t s,
+                        size_t d)
 {
     size_t B = extent[0], N = extent[1], S = extent[2], D = extent[3];
     if (!strcmp(layout, "BNSD")) return ((b * N + n) * S + s) * D + d;
@@ -392,11 +410,12 @@ static size_t at_layout(const char *layout, const size_t extent[4], size_t b, si
 }
 
 /* Is key j hidden from query i? By the operator's table of sparse modes. */
-static bool is_hidden(const struct work *w, const struct view *mask, const size_t extent[4], int64_t keys, size_t b, size_t n,
-                      int64_t i, int64_t j)
+static bool is_hidden(const struct work *w, const struct view *mask, const size_t extent[4],
+                      int64_t keys, size_t b, size_t n, int64_t i, int64_t j)
 {
     int64_t mode = (int64_t)keyword(w, "sparse_mode", 0), queries = (int64_t)extent[2];
-    double before = keyword(w, "pre_tockens", 2147483647), after = keyword(w, "next_tockens", 2147483647);
+    double before = keyword(w, "pre_tockens", 2147483647),
+           after = keyword(w, "next_tockens", 2147483647);
     int64_t shape[4] = { (int64_t)extent[0], (int64_t)extent[1], queries, keys };
     size_t flat = ((b * extent[1] + n) * extent[2] + (size_t)i) * (size_t)keys + (size_t)j;
     bool given = mask->x && broadcast_at(mask, 4, shape, flat) != 0;
@@ -412,17 +431,20 @@ static bool is_hidden(const struct work *w, const struct view *mask, const size_
 static void fusion_attention(struct work *w)
 {
     const char *layout = argument(w, 4)->string;
-    struct view q = tensor(w, 0), k = tensor(w, 1), v = tensor(w, 2), mask = keyword_tensor(w, "atten_mask");
+    struct view q = tensor(w, 0), k = tensor(w, 1), v = tensor(w, 2),
+                mask = keyword_tensor(w, "atten_mask");
     struct view pse = keyword_tensor(w, "pse");
     bool folded = strlen(layout) == 3, sbh = !strcmp(layout, "SBH");
     size_t heads = (size_t)number(w, 3, 1);
     int b_at = sbh ? 1 : 0, s_at = sbh ? 0 : !strcmp(layout, "BNSD") ? 2 : 1;
     size_t width = folded ? (size_t)q.shape[2] / heads : (size_t)q.shape[3];
     size_t extent[4] = { (size_t)q.shape[b_at], heads, (size_t)q.shape[s_at], width };
-    size_t key_heads = folded ? (size_t)k.shape[2] / width : (size_t)k.shape[!strcmp(layout, "BNSD") ? 1 : 2];
+    size_t key_heads = folded ? (size_t)k.shape[2] / width
+                              : (size_t)k.shape[!strcmp(layout, "BNSD") ? 1 : 2];
     size_t key_extent[4] = { extent[0], key_heads, (size_t)k.shape[s_at], width };
     long double scale = keyword(w, "scale", 1 / sqrt((double)width)), *y = output(w, q.n);
-    int64_t keys = (int64_t)key_extent[2], scores[4] = { (int64_t)extent[0], (int64_t)heads, (int64_t)extent[2], keys };
+    int64_t keys = (int64_t)key_extent[2],
+            scores[4] = { (int64_t)extent[0], (int64_t)heads, (int64_t)extent[2], keys };
     for (size_t b = 0; b < extent[0]; b++)
         for (size_t n = 0; n < heads; n++)
             for (size_t i = 0; i < extent[2]; i++) {
@@ -437,7 +459,8 @@ static void fusion_attention(struct work *w)
                                  k.x[at_layout(layout, key_extent, b, shared, j, d)];
                     long double p = expl(score * scale);
                     total += p;
-                    for (size_t d = 0; d < width; d++) sum[d] += p * v.x[at_layout(layout, key_extent, b, shared, j, d)];
+                    for (size_t d = 0; d < width; d++)
+                        sum[d] += p * v.x[at_layout(layout, key_extent, b, shared, j, d)];
                 }
                 for (size_t d = 0; d < width; d++) /* nothing left to look at: 0 */
                     y[at_layout(layout, extent, b, n, i, d)] = total > 0 ? sum[d] / total : 0;
@@ -446,11 +469,12 @@ static void fusion_attention(struct work *w)
 
 /* ---- the rows --------------------------------------------------------------------------------------------------------------- */
 
-#define OUT "out=[f32(9), f32(9), f32(9)[0..1]])"
+#define OUT  "out=[f32(9), f32(9), f32(9)[0..1]])"
 #define FOUR "f32(1,2,4,8), f32(1,2,6,8), f32(1,2,6,8), 2, \"BNSD\""
 static const struct {
     const char *call;
     void (*define)(struct work *w);
+    /* clang-format off */
 } rows[] = {
     { "NPU.npu_apply_adam_w(0.9, 0.99, 0.01, 0.1, 0.9, 0.99, 1e-08, f32(9), " OUT, adam_w },
     { "NPU.npu_apply_adam_w(0.9, 0.99, 0.01, 0.1, 0.9, 0.99, 1e-08, f32(9), None, False, True, " OUT, adam_w },
@@ -520,6 +544,7 @@ static const struct {
     { "NPU.npu_fusion_attention(f32(1,2,6,8), f32(1,2,4,8), f32(1,2,4,8), 2, \"BNSD\", sparse_mode=3)", fusion_attention },
     { "NPU.npu_fusion_attention(f32(1,4,8), f32(1,0,8), f32(1,0,8), 2, \"BSH\")", fusion_attention },
 };
+/* clang-format on */
 
 START_TEST(operators_are_what_they_are_defined_to_be)
 {
@@ -537,13 +562,16 @@ START_TEST(operators_are_what_they_are_defined_to_be)
     ck_assert_uint_eq(bench_output_count(bench), work.outputs);
     for (size_t k = 0; k < work.outputs; k++) {
         const struct reference *r = &bench_output(bench, k)->reference;
-        ck_assert_msg(r->n == work.n[k], "%s: output %zu has %zu elements, not %zu", rows[_i].call, k, r->n, work.n[k]);
+        ck_assert_msg(r->n == work.n[k], "%s: output %zu has %zu elements, not %zu", rows[_i].call,
+                      k, r->n, work.n[k]);
         for (size_t i = 0; i < r->n; i++) {
-            double have = r->integer ? (double)r->integer[i] : r->hi[i], want = (double)work.want[k][i];
+            double have = r->integer ? (double)r->integer[i] : r->hi[i],
+                   want = (double)work.want[k][i];
             double room = r->integer ? 0 : reference_bound(r, i) + 1e-15 * fabs(want) + 1e-17;
-            ck_assert_msg((isnan(have) && isnan(want)) || fabs(have - want) <= room,
-                          "%s: element %zu of output %zu is %.17g, by definition %.17g; the bound is %.3g", rows[_i].call, i, k,
-                          have, want, room);
+            ck_assert_msg(
+                (isnan(have) && isnan(want)) || fabs(have - want) <= room,
+                "%s: element %zu of output %zu is %.17g, by definition %.17g; the bound is %.3g",
+                rows[_i].call, i, k, have, want, room);
         }
     }
     arena_release(&arena);
@@ -554,7 +582,8 @@ int main(void)
 {
     Suite *suite = suite_create("npu");
     TCase *tests = tcase_create("npu");
-    tcase_add_loop_test(tests, operators_are_what_they_are_defined_to_be, 0, sizeof rows / sizeof *rows);
+    tcase_add_loop_test(tests, operators_are_what_they_are_defined_to_be, 0,
+                        sizeof rows / sizeof *rows);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

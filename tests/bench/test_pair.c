@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 #include "bench/arithmetic/compensated.h"
-#include "bench/oracle.h"
 #include "bench/arithmetic/pair.h"
+#include "bench/oracle.h"
 #include "bench/samples.h"
 #include "support/suite.h"
 
@@ -49,7 +49,8 @@ static struct pair any_pair(arb_t point, struct numbers *numbers, bool positive)
     struct pair p = { ldexp(1 + numbers_uniform(numbers), exponent), 0, 0 };
     if (!positive && numbers_next(numbers) % 2) p.hi = -p.hi;
     if (numbers_next(numbers) % 4) p.lo = p.hi * 0x1p-54 * (2 * numbers_uniform(numbers) - 1);
-    if (numbers_next(numbers) % 4 == 0) p.error = fabs(p.hi) * ldexp(1, -(int)(numbers_next(numbers) % 60) - 40);
+    if (numbers_next(numbers) % 4 == 0)
+        p.error = fabs(p.hi) * ldexp(1, -(int)(numbers_next(numbers) % 60) - 40);
     arb_t part;
     arb_init(part);
     arb_set_d(point, p.hi);
@@ -71,7 +72,8 @@ START_TEST(results_lie_within_their_bounds)
     arb_init(exact);
     arb_init(rest);
     for (int round = 0; round < ROUNDS; round++) {
-        struct pair x = any_pair(a, &numbers, operations[_i].positive), y = any_pair(b, &numbers, false), z;
+        struct pair x = any_pair(a, &numbers, operations[_i].positive),
+                    y = any_pair(b, &numbers, false), z;
         if (round % 3 == 0) { /* nearly opposite numbers: sums cancel */
             y = (struct pair){ -x.hi, x.lo, 0 };
             arb_set_d(b, y.hi);
@@ -86,11 +88,12 @@ START_TEST(results_lie_within_their_bounds)
         arb_set_d(rest, z.hi);
         arb_sub(rest, exact, rest, PRECISION);
         ck_assert(oracle_distance(&d, rest, z.lo));
-        ck_assert_msg(d.least <= z.error, "%s of %.17g and %.17g: off by %g, bound %g", operations[_i].name, x.hi, y.hi,
-                      d.least, z.error);
+        ck_assert_msg(d.least <= z.error, "%s of %.17g and %.17g: off by %g, bound %g",
+                      operations[_i].name, x.hi, y.hi, d.least, z.error);
         if (x.error == 0 && y.error == 0) tight += d.least > z.error / 64;
     }
-    printf("%-10s %zu results, %zu beyond a sixty-fourth of the bound\n", operations[_i].name, done, tight);
+    printf("%-10s %zu results, %zu beyond a sixty-fourth of the bound\n", operations[_i].name, done,
+           tight);
     ck_assert_uint_gt(done, ROUNDS / 2);
     ck_assert_uint_gt(tight, 0);
     arb_clear(a);
@@ -116,7 +119,8 @@ START_TEST(what_is_refused)
     ck_assert(pair_sqrt(&out, zero) && out.hi == 0 && out.error == 0);
     ck_assert(pair_multiply(&out, zero, one) && out.hi == 0 && out.error == 0);
     ck_assert(pair_divide(&out, pair_exact(3), pair_exact(2)) && out.hi == 1.5 && out.error == 0);
-    ck_assert(pair_add(&out, pair_exact(1), pair_exact(0x1p-80)) && out.lo == 0x1p-80 && out.error == 0);
+    ck_assert(pair_add(&out, pair_exact(1), pair_exact(0x1p-80)) && out.lo == 0x1p-80 &&
+              out.error == 0);
 }
 END_TEST
 
@@ -142,7 +146,8 @@ int main(void)
     Suite *suite = suite_create("pair");
     TCase *tests = tcase_create("pair");
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, results_lie_within_their_bounds, 0, sizeof operations / sizeof *operations);
+    tcase_add_loop_test(tests, results_lie_within_their_bounds, 0,
+                        sizeof operations / sizeof *operations);
     tcase_add_test(tests, what_is_refused);
     tcase_add_test(tests, a_low_part_of_zero_proves_nothing);
     suite_add_tcase(suite, tests);

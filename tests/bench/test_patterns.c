@@ -36,7 +36,8 @@ START_TEST(every_pattern)
         wrong += sweep.wrong;
         if (sweep.wrong || sweep.uncertified)
             fprintf(stderr, "%s, %s: %zu of %zu wrong, %zu not certified\n", f->name,
-                    dtype_info(sweeps[_i].dtype)->name, sweep.wrong, sweep.inputs, sweep.uncertified);
+                    dtype_info(sweeps[_i].dtype)->name, sweep.wrong, sweep.inputs,
+                    sweep.uncertified);
         ck_assert_uint_eq(sweep.uncertified, 0);
     }
     flint_cleanup();

@@ -29,12 +29,13 @@ struct layout {
 };
 
 /* Row i of op(A) and column j of op(B) as vectors of balls. */
-static void exact_element(arb_t out, const struct layout *l, const struct operand *a, const struct operand *b, size_t i,
-                          size_t j)
+static void exact_element(arb_t out, const struct layout *l, const struct operand *a,
+                          const struct operand *b, size_t i, size_t j)
 {
-    arb_srcptr x = a->point + (l->transpose_a ? i : i * l->k), y = b->point + (l->transpose_b ? j * l->k : j);
-    arb_dot(out, NULL, 0, x, l->transpose_a ? (slong)l->m : 1, y, l->transpose_b ? 1 : (slong)l->n, (slong)l->k,
-            PRECISION);
+    arb_srcptr x = a->point + (l->transpose_a ? i : i * l->k),
+               y = b->point + (l->transpose_b ? j * l->k : j);
+    arb_dot(out, NULL, 0, x, l->transpose_a ? (slong)l->m : 1, y, l->transpose_b ? 1 : (slong)l->n,
+            (slong)l->k, PRECISION);
 }
 
 /* The compensated dot product of an element as a pair. */
@@ -52,19 +53,24 @@ static void judge_pair(struct findings *f, const struct node *c, size_t at, cons
     arb_set_d(rest, pair.hi);
     arb_sub(rest, exact, rest, 2 * PRECISION);
     if (!oracle_distance(&d, rest, pair.lo) || d.least > pair.error) {
-        if (f->wrong++ < 5) fprintf(stderr, "pair [%zu] = %.17g + %.17g +- %.3g\n", at, pair.hi, pair.lo, pair.error);
+        if (f->wrong++ < 5)
+            fprintf(stderr, "pair [%zu] = %.17g + %.17g +- %.3g\n", at, pair.hi, pair.lo,
+                    pair.error);
     }
     arb_clear(rest);
 }
 
-static void check_product(struct findings *f, const struct layout *l, enum data data, bool inexact, size_t samples)
+static void check_product(struct findings *f, const struct layout *l, enum data data, bool inexact,
+                          size_t samples)
 {
     struct laboratory lab;
-    int64_t shape_a[3] = { 1, (int64_t)l->m, (int64_t)l->k }, shape_b[3] = { 1, (int64_t)l->k, (int64_t)l->n };
+    int64_t shape_a[3] = { 1, (int64_t)l->m, (int64_t)l->k },
+            shape_b[3] = { 1, (int64_t)l->k, (int64_t)l->n };
     if (l->transpose_a) shape_a[1] = (int64_t)l->k, shape_a[2] = (int64_t)l->m;
     if (l->transpose_b) shape_b[1] = (int64_t)l->n, shape_b[2] = (int64_t)l->k;
     laboratory_open(&lab, BENCH_REFERENCE, l->k * 8 + (uint64_t)data);
-    struct operand a = operand_make(&lab, 3, shape_a, data, inexact), b = operand_make(&lab, 3, shape_b, data, inexact);
+    struct operand a = operand_make(&lab, 3, shape_a, data, inexact),
+                   b = operand_make(&lab, 3, shape_b, data, inexact);
     if (data == DATA_CANCELLING) /* columns of pairs: the terms themselves cancel */
         for (size_t i = 0; i < b.n; i++) {
             b.node->value[i] = 1 + (l->transpose_b ? 0 : 0x1p-20 * (double)(i % 3));
@@ -94,7 +100,8 @@ static void check_all(struct findings *f, bool brief)
     for (int data = 0; data < DATA_COUNT; data++)
         for (size_t k = 0; k < 5; k++) {
             size_t side = brief ? 16 : depths[k] > 500 ? 32 : 64;
-            struct layout l = { side, depths[k], side, (data + (int)k) % 2 != 0, (data / 2 + (int)k) % 2 != 0 };
+            struct layout l = { side, depths[k], side, (data + (int)k) % 2 != 0,
+                                (data / 2 + (int)k) % 2 != 0 };
             if (depths[k] == 1000) l.m = 64;
             check_product(f, &l, (enum data)data, false, brief ? 64 : 0);
             if (depths[k] < 200) check_product(f, &l, (enum data)data, true, brief ? 64 : 0);
@@ -139,7 +146,8 @@ START_TEST(whole_numbers_multiply_exactly)
     int64_t shape[3] = { 1, 48, 48 };
     struct layout l = { 48, 48, 48, false, false };
     laboratory_open(&lab, BENCH_REFERENCE, 3);
-    struct operand a = operand_make(&lab, 3, shape, DATA_WHOLE, false), b = operand_make(&lab, 3, shape, DATA_WHOLE, false);
+    struct operand a = operand_make(&lab, 3, shape, DATA_WHOLE, false),
+                   b = operand_make(&lab, 3, shape, DATA_WHOLE, false);
     struct node *c = node_matmul(&lab.tape, a.node, false, b.node, false);
     arb_t exact, value;
     arb_init(exact);
@@ -163,7 +171,8 @@ START_TEST(non_finite_factors)
     struct laboratory lab;
     int64_t shape[3] = { 1, 5, 5 };
     laboratory_open(&lab, BENCH_REFERENCE, 4);
-    struct operand a = operand_make(&lab, 3, shape, DATA_WHOLE, false), b = operand_make(&lab, 3, shape, DATA_WHOLE, false);
+    struct operand a = operand_make(&lab, 3, shape, DATA_WHOLE, false),
+                   b = operand_make(&lab, 3, shape, DATA_WHOLE, false);
     a.node->value[7] = INFINITY;
     a.node->value[13] = NAN;
     b.node->value[2] = -INFINITY;
@@ -172,8 +181,10 @@ START_TEST(non_finite_factors)
     for (size_t i = 0; i < 5; i++)
         for (size_t j = 0; j < 5; j++) {
             double want = 0, got = c->value[i * 5 + j];
-            for (size_t k = 0; k < 5; k++) want += a.node->value[i * 5 + k] * b.node->value[k * 5 + j];
-            ck_assert_msg(isnan(want) ? isnan(got) : got == want, "[%zu, %zu]: %g for %g", i, j, got, want);
+            for (size_t k = 0; k < 5; k++)
+                want += a.node->value[i * 5 + k] * b.node->value[k * 5 + j];
+            ck_assert_msg(isnan(want) ? isnan(got) : got == want, "[%zu, %zu]: %g for %g", i, j,
+                          got, want);
         }
     operand_clear(&a);
     operand_clear(&b);
@@ -184,8 +195,9 @@ END_TEST
 /* Every kernel that OpenBLAS can run here. Unknown names fall back to a known core. */
 START_TEST(every_blas_kernel)
 {
-    static const char *const cores[] = { "Prescott", "Nehalem", "Sandybridge", "Haswell", "Zen", "SkylakeX",
-                                         "Cooperlake", "ARMV8", "NEOVERSEN1" };
+    static const char *const cores[] = { "Prescott",   "Nehalem", "Sandybridge",
+                                         "Haswell",    "Zen",     "SkylakeX",
+                                         "Cooperlake", "ARMV8",   "NEOVERSEN1" };
     if (getenv("PROBE_TEST_CORE")) { /* the restarted one */
         struct findings f = { 0 };
         check_all(&f, true);
@@ -195,7 +207,8 @@ START_TEST(every_blas_kernel)
     for (size_t k = 0; k < sizeof cores / sizeof *cores; k++) {
         bool x86 = k < 7, wide = k == 5 || k == 6;
 #if defined(__x86_64__)
-        if (!x86 || (wide && !__builtin_cpu_supports("avx512f")) || (k == 6 && !__builtin_cpu_supports("avx512bf16")) ||
+        if (!x86 || (wide && !__builtin_cpu_supports("avx512f")) ||
+            (k == 6 && !__builtin_cpu_supports("avx512bf16")) ||
             (k > 2 && !__builtin_cpu_supports("avx2")))
             continue;
 #else

@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/primitives/functions.h"
 #include "bench/inputs.h"
 #include "bench/oracle.h"
+#include "bench/primitives/functions.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 
@@ -28,8 +28,8 @@ struct tally {
     size_t inputs, wrong, unclaimed, outside;
 };
 
-static void complain(struct tally *tally, const char *name, const char *what, double x, double e, double y,
-                     double bound, const arb_t exact)
+static void complain(struct tally *tally, const char *name, const char *what, double x, double e,
+                     double y, double bound, const arb_t exact)
 {
     if (tally->wrong++ >= MOST_COMPLAINTS) return;
     char *text = arb_get_str(exact, 20, ARB_STR_MORE);
@@ -65,13 +65,15 @@ static double any_bound(struct numbers *numbers, double x)
     double share = ldexp(1 + numbers_uniform(numbers), -(int)(bits % 61));
     switch (bits >> 8 & 7) {
     case 0: return share;
-    case 1: return distance_to_kink(x, bits >> 16) * (1 + ((bits >> 20 & 1) ? 1 : -1) * ldexp(1, -(int)((bits >> 24) % 52)));
+    case 1:
+        return distance_to_kink(x, bits >> 16) *
+               (1 + ((bits >> 20 & 1) ? 1 : -1) * ldexp(1, -(int)((bits >> 24) % 52)));
     default: return fabs(x) * share;
     }
 }
 
-static bool judge_ball(struct tally *tally, const struct oracle *oracle, arb_t exact, const arb_t point,
-                       double y, double bound, struct distance *d)
+static bool judge_ball(struct tally *tally, const struct oracle *oracle, arb_t exact,
+                       const arb_t point, double y, double bound, struct distance *d)
 {
     for (slong p = 96; p <= 6144; p *= 4) {
         oracle->ball(exact, point, p);
@@ -81,7 +83,8 @@ static bool judge_ball(struct tally *tally, const struct oracle *oracle, arb_t e
     return false;
 }
 
-static void check_propagation(struct tally *tally, const struct unary_function *f, const struct oracle *oracle)
+static void check_propagation(struct tally *tally, const struct unary_function *f,
+                              const struct oracle *oracle)
 {
     size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS);
     double *x = malloc(n * sizeof *x), *e = malloc(n * sizeof *e);
@@ -116,7 +119,8 @@ static void check_propagation(struct tally *tally, const struct unary_function *
         arb_mul(exact, exact, point, ARF_PREC_EXACT);
         arb_set_d(point, x[i]);
         arb_add(point, point, exact, 2400);
-        if (isfinite(y->value[i]) && judge_ball(tally, oracle, exact, point, y->value[i], bound, &d) && d.least > bound)
+        if (isfinite(y->value[i]) &&
+            judge_ball(tally, oracle, exact, point, y->value[i], bound, &d) && d.least > bound)
             complain(tally, f->name, "value", x[i], e[i], y->value[i], bound, exact);
         if (i % 4) continue;
         arb_set_d(wide, x[i]);
@@ -158,7 +162,8 @@ static void difference(arb_t out, const struct oracle *oracle, double x)
     arb_clear(low);
 }
 
-static void check_derivative(struct tally *tally, const struct unary_function *f, const struct oracle *oracle)
+static void check_derivative(struct tally *tally, const struct unary_function *f,
+                             const struct oracle *oracle)
 {
     size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS / 8 : INPUTS / 4);
     double *x = malloc(n * sizeof *x);
@@ -185,7 +190,8 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
     tape_backward(&tape);
     ck_assert_msg(!tape_failed(&tape) && leaf->cotangent, "%s: %s", f->name, tape.status.text);
     struct node *slope = leaf->cotangent;
-    double *hi = malloc(n * sizeof *hi), *lo = calloc(n, sizeof *lo), *error = malloc(n * sizeof *error);
+    double *hi = malloc(n * sizeof *hi), *lo = calloc(n, sizeof *lo),
+           *error = malloc(n * sizeof *error);
     size_t *all = malloc(n * sizeof *all);
     for (size_t i = 0; i < n; i++) {
         hi[i] = slope->value[i];
@@ -202,10 +208,12 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
             double scale = fabs(hi[i]) + fabs(y->value[i] / x[i]);
             double bound = error[i] + fabs(lo[i]) + 0x1p-80 * scale + 0x1p-1000;
             if (d.least > bound)
-                complain(tally, f->name, pass ? "refined slope" : "slope", x[i], 0, hi[i], error[i], exact);
+                complain(tally, f->name, pass ? "refined slope" : "slope", x[i], 0, hi[i], error[i],
+                         exact);
         }
         struct enclosure_target target = { hi, lo, error, 1, 0 };
-        for (size_t i = 0; i < n; i += 8) enclosure_refine(&target, slope, 1, &all[i], DT_F64, 0x1p-10, 2000);
+        for (size_t i = 0; i < n; i += 8)
+            enclosure_refine(&target, slope, 1, &all[i], DT_F64, 0x1p-10, 2000);
     }
     arb_clear(exact);
     free(hi);
@@ -216,7 +224,8 @@ static void check_derivative(struct tally *tally, const struct unary_function *f
     arena_release(&arena);
 }
 
-static void each_function(void (*check)(struct tally *, const struct unary_function *, const struct oracle *),
+static void each_function(void (*check)(struct tally *, const struct unary_function *,
+                                        const struct oracle *),
                           const char *what)
 {
     size_t count, wrong = 0;
@@ -225,27 +234,24 @@ static void each_function(void (*check)(struct tally *, const struct unary_funct
         struct tally tally = { 0 };
         if (filter && strcmp(filter, functions[i].name) != 0) continue;
         const struct oracle *oracle = oracle_find(functions[i].name);
-        ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)", functions[i].name);
+        ck_assert_msg(oracle != NULL, "%s needs an oracle (tests/bench/oracle.c)",
+                      functions[i].name);
         check(&tally, &functions[i], oracle);
         if (filter || tally.wrong)
-            printf("%s of %s: %zu inputs, %zu without a bound, %zu without an exact value, %zu wrong\n", what,
-                   functions[i].name, tally.inputs, tally.unclaimed, tally.outside, tally.wrong);
+            printf("%s of %s: %zu inputs, %zu without a bound, %zu without an exact value, %zu "
+                   "wrong\n",
+                   what, functions[i].name, tally.inputs, tally.unclaimed, tally.outside,
+                   tally.wrong);
         wrong += tally.wrong;
     }
     flint_cleanup();
     ck_assert_uint_eq(wrong, 0);
 }
 
-START_TEST(bounds_of_arguments_propagate)
-{
-    each_function(check_propagation, "propagation");
-}
+START_TEST(bounds_of_arguments_propagate) { each_function(check_propagation, "propagation"); }
 END_TEST
 
-START_TEST(derivatives_match_differences)
-{
-    each_function(check_derivative, "derivative");
-}
+START_TEST(derivatives_match_differences) { each_function(check_derivative, "derivative"); }
 END_TEST
 
 int main(int count, char **arguments)

@@ -54,10 +54,7 @@ static double celu_slope(double x)
     return slope;
 }
 
-static double hardsigmoid_slope(double x)
-{
-    return fabs(x) < 3 ? 1.0 / 6 : 0;
-}
+static double hardsigmoid_slope(double x) { return fabs(x) < 3 ? 1.0 / 6 : 0; }
 
 /* Find a record; its tensors live as long as the file is open. */
 static struct golden_file *find(struct golden *golden, struct arena *arena, const char *api)
@@ -117,7 +114,8 @@ START_TEST(gradient_is_the_definition)
     const struct tensor *x = golden.c.args.list.items[gradients[_i].argument].tensor.tensor;
     double *input = doubles(x, &arena), *theirs = doubles(&golden.gradients[0].tensor, &arena);
     double *cotangent = doubles(golden.c.cotangents.list.items[0].tensor.tensor, &arena);
-    for (size_t i = 0; i < tensor_elements(x); i++) input[i] = gradients[_i].slope(input[i]) * cotangent[i];
+    for (size_t i = 0; i < tensor_elements(x); i++)
+        input[i] = gradients[_i].slope(input[i]) * cotangent[i];
     check_sides(golden.api, tensor_elements(x), input, ours[0].reference.hi, theirs);
     golden_close(file);
     arena_release(&arena);
@@ -134,7 +132,8 @@ START_TEST(polygamma_of_order_one_is_trigamma)
     const struct tensor *x = golden.c.args.list.items[1].tensor.tensor;
     double *input = doubles(x, &arena), *theirs = doubles(&golden.outputs[0].tensor, &arena);
     for (size_t i = 0; i < tensor_elements(x); i++) input[i] = trigamma(input[i]);
-    check_sides(golden.api, tensor_elements(x), input, bench_output(bench, 0)->reference.hi, theirs);
+    check_sides(golden.api, tensor_elements(x), input, bench_output(bench, 0)->reference.hi,
+                theirs);
     golden_close(file);
     arena_release(&arena);
 }
@@ -168,7 +167,8 @@ int main(void)
 {
     Suite *suite = suite_create("pytorch_defects");
     TCase *tests = tcase_create("pytorch_defects");
-    tcase_add_loop_test(tests, gradient_is_the_definition, 0, (int)(sizeof gradients / sizeof *gradients));
+    tcase_add_loop_test(tests, gradient_is_the_definition, 0,
+                        (int)(sizeof gradients / sizeof *gradients));
     tcase_add_test(tests, polygamma_of_order_one_is_trigamma);
     tcase_add_test(tests, neighbour_is_one_of_the_dtype);
     suite_add_tcase(suite, tests);

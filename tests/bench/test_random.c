@@ -24,10 +24,7 @@ struct drawing {
     double *out;
 };
 
-static double next(struct drawing *d)
-{
-    return numbers_uniform(&d->numbers);
-}
+static double next(struct drawing *d) { return numbers_uniform(&d->numbers); }
 
 static const struct value *argument(const struct drawing *d, size_t k)
 {
@@ -68,7 +65,8 @@ static void draw_each_normal(struct drawing *d)
 }
 static void draw_log_normal(struct drawing *d)
 {
-    for (size_t i = 0; i < d->n; i++) d->out[i] = exp(0.5 + 0.25 * d->off * numbers_normal(&d->numbers));
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = exp(0.5 + 0.25 * d->off * numbers_normal(&d->numbers));
 }
 static void draw_exponential(struct drawing *d)
 {
@@ -107,7 +105,8 @@ static void draw_binomial(struct drawing *d)
 {
     for (size_t i = 0; i < d->n; i++) {
         d->out[i] = 0;
-        for (int k = 0; k < (int)element(d, 0, i); k++) d->out[i] += next(d) < element(d, 1, i) * d->off;
+        for (int k = 0; k < (int)element(d, 0, i); k++)
+            d->out[i] += next(d) < element(d, 1, i) * d->off;
     }
 }
 static void draw_classes(struct drawing *d)
@@ -123,11 +122,13 @@ static void draw_classes(struct drawing *d)
         }
     }
 }
-static void draw_race(struct drawing *d) /* three of four without replacement: the order of arrival */
+static void draw_race(
+    struct drawing *d) /* three of four without replacement: the order of arrival */
 {
     for (size_t row = 0; row < d->n / 3; row++) {
         double at[4];
-        for (size_t c = 0; c < 4; c++) at[c] = -log(1 - next(d)) / pow(element(d, 0, 4 * row + c), d->off);
+        for (size_t c = 0; c < 4; c++)
+            at[c] = -log(1 - next(d)) / pow(element(d, 0, 4 * row + c), d->off);
         for (size_t k = 0; k < 3; k++) {
             size_t first = 0;
             for (size_t c = 1; c < 4; c++)
@@ -137,7 +138,8 @@ static void draw_race(struct drawing *d) /* three of four without replacement: t
         }
     }
 }
-static void draw_permutation(struct drawing *d) /* an insertion sort of random keys, biased by `off` */
+static void draw_permutation(
+    struct drawing *d) /* an insertion sort of random keys, biased by `off` */
 {
     double *key = malloc(d->n * sizeof *key);
     for (size_t i = 0; i < d->n; i++) {
@@ -154,7 +156,8 @@ static void draw_permutation(struct drawing *d) /* an insertion sort of random k
 }
 static void draw_dropout(struct drawing *d)
 {
-    for (size_t i = 0; i < d->n; i++) d->out[i] = next(d) < 0.4 * d->off ? 0 : element(d, 0, i) / 0.6;
+    for (size_t i = 0; i < d->n; i++)
+        d->out[i] = next(d) < 0.4 * d->off ? 0 : element(d, 0, i) / 0.6;
 }
 static void draw_alpha(struct drawing *d, size_t channel)
 {
@@ -192,9 +195,10 @@ static void draw_gumbel(struct drawing *d) /* lines of three: one-hot at the win
 static const struct law {
     const char *call; /* %d: the size */
     void (*draw)(struct drawing *d);
-    double off;       /* what the flawed generator has in place of 1 */
+    double off; /* what the flawed generator has in place of 1 */
     int few, many;
     double impossible; /* a value the law cannot give */
+    /* clang-format off */
 } laws[] = {
     { "Tensor.uniform_(f32(%d), -1, 2)", draw_uniform, 0.8, FEW, MANY, 2.5 },
     { "Torch.rand(%d)", draw_rand, 1.3, FEW, MANY, -0.5 },
@@ -223,6 +227,7 @@ static const struct law {
     { "Functional.rrelu(f32(%d), 0.25, 0.75, training=True)", draw_rrelu, 2, FEW, MANY, 99 },
     { "Functional.gumbel_softmax(f32(%d,3), hard=True)", draw_gumbel, 0.2, FEW, MANY, 0.5 },
 };
+/* clang-format on */
 
 struct opened {
     struct arena arena;
@@ -272,7 +277,8 @@ START_TEST(correct_generators_pass)
     open_law(&o, law, law->few);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         draw(&o, law, seed, 1);
-        ck_assert_msg(holds(&o, reason, sizeof reason), "%s, seed %d: %s", law->call, (int)seed, reason);
+        ck_assert_msg(holds(&o, reason, sizeof reason), "%s, seed %d: %s", law->call, (int)seed,
+                      reason);
     }
     arena_release(&o.arena);
 }
@@ -288,12 +294,14 @@ START_TEST(wrong_generators_fail)
         draw(&o, law, seed, 1);
         ck_assert_msg(holds(&o, reason, sizeof reason), "%s: %s", law->call, reason);
         draw(&o, law, seed, law->off);
-        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: a parameter off by %g is not seen", law->call, law->off);
+        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: a parameter off by %g is not seen",
+                      law->call, law->off);
 
         draw(&o, law, seed, 1); /* one impossible value */
         o.d.out[seed] = law->impossible;
         dtype_from_double(o.tensor.data, o.tensor.dtype, o.d.out, o.d.n);
-        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: %g is not seen", law->call, law->impossible);
+        ck_assert_msg(!holds(&o, reason, sizeof reason), "%s: %g is not seen", law->call,
+                      law->impossible);
 
         draw(&o, law, seed, 1); /* one value everywhere */
         for (size_t i = 1; i < o.d.n; i++) o.d.out[i] = o.d.out[0];
@@ -400,7 +408,8 @@ START_TEST(laws_hold_at_their_ends_and_not_beyond)
     open_law(&o, &law, 0);
     draw(&o, &law, 0, 1);
     bool right = holds(&o, reason, sizeof reason);
-    ck_assert_msg(right == edge.holds, "%s, %g and %g: %s", edge.call, edge.even, edge.odd, right ? "accepted" : reason);
+    ck_assert_msg(right == edge.holds, "%s, %g and %g: %s", edge.call, edge.even, edge.odd,
+                  right ? "accepted" : reason);
     ck_assert_msg(right || *reason, "%s: no reason", edge.call);
     arena_release(&o.arena);
 }
@@ -458,7 +467,8 @@ START_TEST(strided_draws_are_judged_and_refused_memory_is_told)
     draw(&o, law, 7, 1);
     const struct bench_property *property = bench_output(o.bench, 0)->property;
     struct tensor strided = interleaved(&o, &o.arena);
-    ck_assert_msg(property->holds(property, &strided, reason, sizeof reason), "%s: %s", law->call, reason);
+    ck_assert_msg(property->holds(property, &strided, reason, sizeof reason), "%s: %s", law->call,
+                  reason);
     size_t total = 2;
     for (refused_at = 1; refused_at <= total; refused_at++) {
         requests = 0;
@@ -488,7 +498,8 @@ START_TEST(gradients_follow_the_mask)
 {
     struct law law = { masks[_i].call, masks[_i].draw, 1, FEW, MANY, 0 };
     const double limit = -1.7580993408473766, p = 0.4;
-    double a = pow((1 - p) * (1 + p * limit * limit), -0.5), scale = masks[_i].scale ? masks[_i].scale : a;
+    double a = pow((1 - p) * (1 + p * limit * limit), -0.5),
+           scale = masks[_i].scale ? masks[_i].scale : a;
     double dropped = masks[_i].scale ? 0 : a * limit - a * p * limit;
     for (uint64_t seed = 0; seed < 50; seed++) {
         struct opened o;
@@ -509,20 +520,27 @@ START_TEST(gradients_follow_the_mask)
         ck_assert_int_eq(gradients[0].kind, BENCH_OUTPUT_RANDOM);
 
         struct tensor gradient;
-        ck_assert_int_eq(tensor_create(&gradient, &o.arena, o.tensor.dtype, o.tensor.rank, o.tensor.shape).code, 0);
-        double *g = arena_allocate(&o.arena, 2 * o.d.n * sizeof *g), *c = arena_allocate(&o.arena, 2 * o.d.n * sizeof *c);
+        ck_assert_int_eq(
+            tensor_create(&gradient, &o.arena, o.tensor.dtype, o.tensor.rank, o.tensor.shape).code,
+            0);
+        double *g = arena_allocate(&o.arena, 2 * o.d.n * sizeof *g),
+               *c = arena_allocate(&o.arena, 2 * o.d.n * sizeof *c);
         const struct tensor *seeded = cotangents.list.items[0].tensor.tensor;
         dtype_to_double(c, seeded->data, seeded->dtype, o.d.n);
-        for (size_t i = 0; i < o.d.n; i++) g[i] = fabs(o.d.out[i] - dropped) < 1e-6 ? 0 : scale * c[i];
+        for (size_t i = 0; i < o.d.n; i++)
+            g[i] = fabs(o.d.out[i] - dropped) < 1e-6 ? 0 : scale * c[i];
         dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
         const struct bench_property *property = gradients[0].property;
-        ck_assert_msg(property->holds(property, &gradient, reason, sizeof reason), "%s: %s", law.call, reason);
+        ck_assert_msg(property->holds(property, &gradient, reason, sizeof reason), "%s: %s",
+                      law.call, reason);
         g[seed] = g[seed] == 0 ? scale * c[seed] : 0; /* one element of another mask */
         dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
-        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason), "%s: another mask is not seen", law.call);
+        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason),
+                      "%s: another mask is not seen", law.call);
         g[seed] = 0.9 * scale * c[seed]; /* a wrong scale */
         dtype_from_double(gradient.data, gradient.dtype, g, o.d.n);
-        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason), "%s: a wrong scale is not seen", law.call);
+        ck_assert_msg(!property->holds(property, &gradient, reason, sizeof reason),
+                      "%s: a wrong scale is not seen", law.call);
         arena_release(&o.arena);
     }
 }
@@ -536,7 +554,8 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, correct_generators_pass, 0, count);
     tcase_add_loop_test(tests, wrong_generators_fail, 0, count);
-    tcase_add_loop_test(tests, laws_hold_at_their_ends_and_not_beyond, 0, (int)(sizeof edges / sizeof *edges));
+    tcase_add_loop_test(tests, laws_hold_at_their_ends_and_not_beyond, 0,
+                        (int)(sizeof edges / sizeof *edges));
     tcase_add_loop_test(tests, native_draws_hold, 0, (int)(sizeof edges / sizeof *edges));
     tcase_add_loop_test(tests, strided_draws_are_judged_and_refused_memory_is_told, 0, count);
     tcase_add_loop_test(tests, gradients_follow_the_mask, 0, (int)(sizeof masks / sizeof *masks));

@@ -21,19 +21,21 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 static void report(const char *what, const struct findings *f)
 {
-    printf("%-24s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", what, f->elements, f->wrong,
-           f->unclaimed, f->widest);
+    printf("%-24s %8zu elements, %zu wrong, %zu without a bound, widest bound %.3g u\n", what,
+           f->elements, f->wrong, f->unclaimed, f->widest);
     flint_cleanup();
     ck_assert_uint_eq(f->wrong, 0);
     ck_assert_uint_eq(f->unseen, 0);
 }
 
 /* Exact terms: the bound of Sum2, u |r| + gamma_n^2 sum|x|, must not be exceeded by far. */
-static bool is_sharp(const struct node *sum, size_t i, const struct operand *x, size_t n, size_t start, size_t step)
+static bool is_sharp(const struct node *sum, size_t i, const struct operand *x, size_t n,
+                     size_t start, size_t step)
 {
     double magnitude = 0, nu = (double)(n + 20) * UNIT_ROUNDOFF;
     for (size_t k = 0; k < n; k++) magnitude += fabs(x->node->value[start + k * step]);
-    return node_error(sum, i) <= 1.1 * (UNIT_ROUNDOFF * fabs(sum->value[i]) + nu * nu * magnitude) + 0x1p-1070;
+    return node_error(sum, i) <=
+           1.1 * (UNIT_ROUNDOFF * fabs(sum->value[i]) + nu * nu * magnitude) + 0x1p-1070;
 }
 
 /* (3, n, 2) over each of its dimensions, and over the outer two. */
@@ -61,14 +63,17 @@ static void check_sums(struct findings *f, enum data data, int64_t n, bool inexa
                     for (size_t c = 0; c < 2; c++) {
                         size_t at[3] = { a, b, c };
                         bool in = true;
-                        for (int d = 0; d < 3; d++) in = in && (dims[k] >> d & 1 || at[d] == first[d]);
-                        if (in) arb_add(exact, exact, x.point + (a * (size_t)n + b) * 2 + c, ARF_PREC_EXACT);
+                        for (int d = 0; d < 3; d++)
+                            in = in && (dims[k] >> d & 1 || at[d] == first[d]);
+                        if (in)
+                            arb_add(exact, exact, x.point + (a * (size_t)n + b) * 2 + c,
+                                    ARF_PREC_EXACT);
                     }
             judge_element(f, sum, i, exact, data_names[data]);
         }
         if (!inexact && dims[k] == 2)
-            ck_assert_msg(is_sharp(sum, 0, &x, (size_t)n, 0, 2), "%s, %lld terms: loose bound", data_names[data],
-                          (long long)n);
+            ck_assert_msg(is_sharp(sum, 0, &x, (size_t)n, 0, 2), "%s, %lld terms: loose bound",
+                          data_names[data], (long long)n);
     }
     arb_clear(exact);
     operand_clear(&x);
@@ -80,7 +85,8 @@ START_TEST(sums_contain_the_exact_sum)
     struct findings f = { 0 };
     for (int data = 0; data < DATA_COUNT; data++)
         for (int k = 0; k < LENGTHS - 2; k++)
-            for (int inexact = 0; inexact < 2; inexact++) check_sums(&f, (enum data)data, lengths[k], inexact);
+            for (int inexact = 0; inexact < 2; inexact++)
+                check_sums(&f, (enum data)data, lengths[k], inexact);
     ck_assert_uint_gt(f.nonzero, 0); /* E = 0 would be wrong */
     report("sums", &f);
 }
@@ -127,12 +133,14 @@ END_TEST
 typedef struct node *line_primitive(struct tape *tape, struct node *x);
 typedef void line_definition(arb_ptr out, arb_srcptr x, size_t n);
 
+/* clang-format off */
 static struct node *cumulative_sum(struct tape *tape, struct node *x) { return node_cumulative_sum(tape, x, 1, false); }
 static struct node *reverse_sum(struct tape *tape, struct node *x) { return node_cumulative_sum(tape, x, 1, true); }
 static struct node *cumulative_product(struct tape *tape, struct node *x) { return node_cumulative_product(tape, x, 1); }
 static struct node *logarithmic(struct tape *tape, struct node *x) { return node_cumulative_logsumexp(tape, x, 1); }
 static struct node *whole_product(struct tape *tape, struct node *x) { return node_product(tape, x, 2, true); }
 static struct node *mean(struct tape *tape, struct node *x) { return node_mean(tape, x, 2, true); }
+/* clang-format on */
 
 static void define_sum(arb_ptr out, arb_srcptr x, size_t n)
 {
@@ -244,7 +252,8 @@ START_TEST(scattered_sums)
                 laboratory_open(&lab, BENCH_REFERENCE, 77 + (uint64_t)data);
                 struct operand x = operand_make(&lab, 2, shape, (enum data)data, inexact);
                 int64_t *map = tape_allocate(&lab.tape, 300, sizeof *map);
-                for (size_t i = 0; i < 300; i++) map[i] = (int64_t)(numbers_next(&lab.numbers) % 13) - 1;
+                for (size_t i = 0; i < 300; i++)
+                    map[i] = (int64_t)(numbers_next(&lab.numbers) % 13) - 1;
                 for (size_t i = 0; i < 300; i++)
                     if (map[i] >= 11) map[i] = -1;
                 struct node *y = node_scatter_add_rows(&lab.tape, x.node, 2, target, row, map);
@@ -271,11 +280,13 @@ START_TEST(special_sums)
 {
     static const struct {
         double x[4], sum;
+        /* clang-format off */
     } cases[] = {
         { { 1, INFINITY, 2, 3 }, INFINITY },       { { -INFINITY, 1, 1, 1 }, -INFINITY },
         { { INFINITY, -INFINITY, 1, 1 }, NAN },    { { NAN, 1, 2, 3 }, NAN },
         { { 0x1p1023, 0x1p1023, -0x1p1023, 0 }, INFINITY },
     };
+    /* clang-format on */
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (int layout = 0; layout < 2; layout++) {
             struct laboratory lab;
@@ -285,7 +296,8 @@ START_TEST(special_sums)
             for (size_t i = 0; i < 4; i++) x.node->value[layout ? 2 * i : i] = cases[k].x[i];
             struct node *sum = node_sum(&lab.tape, x.node, layout ? 1 : 2, false);
             double want = cases[k].sum, got = sum->value[0];
-            ck_assert_msg(isnan(want) ? isnan(got) : got == want, "case %zu, layout %d: %g for %g", k, layout, got, want);
+            ck_assert_msg(isnan(want) ? isnan(got) : got == want, "case %zu, layout %d: %g for %g",
+                          k, layout, got, want);
             ck_assert(node_error(sum, 0) == 0);
             operand_clear(&x);
             laboratory_close(&lab);

@@ -8,16 +8,16 @@
  *
  * `bench-refinement NAME` runs the samples whose API contains NAME.
  */
-#include <check.h>
 #include <arb.h>
+#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench/call/call.h"
-#include "bench/tape/enclosure.h"
 #include "bench/samples.h"
+#include "bench/tape/enclosure.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -63,7 +63,8 @@ static void complain(struct tally *tally, const struct sample *sample, const cha
 {
     if (tally->wrong++ >= MOST_COMPLAINTS) return;
     char *text = arb_get_str(ball, 25, ARB_STR_MORE);
-    fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, exact %s\n", sample->place, what, i, value, bound, text);
+    fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, exact %s\n", sample->place, what, i, value,
+            bound, text);
     flint_free(text);
 }
 
@@ -72,12 +73,14 @@ static const char *node_name(const struct node *node)
 {
     const char *name = node->primitive->name;
     if (!strcmp(name, "a function")) return ((const struct unary_function *)node->parameters)->name;
-    if (!strcmp(name, "a function of two")) return ((const struct binary_function *)node->parameters)->name;
+    if (!strcmp(name, "a function of two"))
+        return ((const struct binary_function *)node->parameters)->name;
     return name;
 }
 
 /* The element as a pair, if it has one: hi + lo within its bound, and bounds that say something. */
-static void check_pair(struct tally *tally, const struct sample *sample, struct node *node, size_t i, const arb_t ball)
+static void check_pair(struct tally *tally, const struct sample *sample, struct node *node,
+                       size_t i, const arb_t ball)
 {
     struct enclosure enclosure = { .limit = PAIR_WORK };
     struct pair pair;
@@ -89,13 +92,14 @@ static void check_pair(struct tally *tally, const struct sample *sample, struct 
     tally->pairs++;
     tally->close += pair.error <= 0x1p-80 * fabs(pair.hi);
     bool normal = pair.hi + pair.lo == pair.hi;
-    if (!normal || excess(rest, pair.lo, pair.error) > 0) complain(tally, sample, node_name(node), i, pair.hi, pair.error, ball);
+    if (!normal || excess(rest, pair.lo, pair.error) > 0)
+        complain(tally, sample, node_name(node), i, pair.hi, pair.error, ball);
     arb_clear(rest);
 }
 
 /* Some elements of a node: the first ones, and others spread over it. */
-static void check_node(struct tally *tally, struct enclosure *enclosure, const struct sample *sample,
-                       struct node *node)
+static void check_node(struct tally *tally, struct enclosure *enclosure,
+                       const struct sample *sample, struct node *node)
 {
     arb_t ball;
     size_t count = node->n < MOST_ELEMENTS ? node->n : MOST_ELEMENTS;
@@ -130,7 +134,8 @@ static void check_tape(struct tally *tally, const struct sample *sample, struct 
     size_t wrong = tally->wrong;
     for (at = 0; at < count && tally->wrong == wrong; at++) {
         struct node *node = nodes[at];
-        if (node->primitive && node->value && !node->integer) check_node(tally, enclosure, sample, node);
+        if (node->primitive && node->value && !node->integer)
+            check_node(tally, enclosure, sample, node);
     }
     enclosure_close(enclosure);
     free(nodes);
@@ -143,7 +148,8 @@ static void check_reference(struct tally *tally, const struct sample *sample, co
     if (r->integer || !r->refine || !r->n) return;
     tally->references++;
     size_t n = r->n < 4 * MOST_ELEMENTS ? r->n : 4 * MOST_ELEMENTS;
-    double *hi = arena_allocate_array(arena, n, sizeof *hi), *bound = arena_allocate_array(arena, n, sizeof *hi);
+    double *hi = arena_allocate_array(arena, n, sizeof *hi),
+           *bound = arena_allocate_array(arena, n, sizeof *hi);
     size_t *all = arena_allocate_array(arena, n, sizeof *all);
     for (size_t i = 0; i < n; i++) {
         all[i] = i;
@@ -159,10 +165,12 @@ static void check_reference(struct tally *tally, const struct sample *sample, co
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(hi[i])) continue;
         double moved = fabs(r->hi[i] - hi[i]);
-        if (moved <= (bound[i] + reference_bound(r, i) + (r->lo ? fabs(r->lo[i]) : 0)) * (1 + 0x1p-40)) continue;
+        if (moved <=
+            (bound[i] + reference_bound(r, i) + (r->lo ? fabs(r->lo[i]) : 0)) * (1 + 0x1p-40))
+            continue;
         if (tally->wrong++ < MOST_COMPLAINTS)
-            fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, refined %.17g +- %.3g\n", sample->place, what,
-                    i, hi[i], bound[i], r->hi[i], reference_bound(r, i));
+            fprintf(stderr, "%-44s %s[%zu] = %.17g +- %.3g, refined %.17g +- %.3g\n", sample->place,
+                    what, i, hi[i], bound[i], r->hi[i], reference_bound(r, i));
         return;
     }
 }
@@ -187,7 +195,8 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
         sample_cotangents(&sample->c.cotangents, bench, arena, &numbers);
         sample->c.has_backward = true;
     }
-    if (sample->c.has_backward && bench_backward(&gradients, &count, bench, &sample->c.cotangents).code)
+    if (sample->c.has_backward &&
+        bench_backward(&gradients, &count, bench, &sample->c.cotangents).code)
         count = 0;
     check_tape(tally, sample, bench_call(bench)->tape);
     for (size_t k = 0; k < bench_output_count(bench); k++) {
@@ -207,9 +216,11 @@ START_TEST(values_lie_within_their_bounds_of_balls)
     struct tally tally = { 0 };
     samples_each(filter, check_sample, &tally);
     flint_cleanup();
-    printf("%zu samples (%zu could not run): %zu elements of %zu nodes against balls, %zu undecided; %zu pairs, "
-           "%zu within 2^-80; %zu references refined; %zu wrong\n", tally.samples, tally.failed, tally.elements,
-           tally.nodes, tally.vague, tally.pairs, tally.close, tally.references, tally.wrong);
+    printf("%zu samples (%zu could not run): %zu elements of %zu nodes against balls, %zu "
+           "undecided; %zu pairs, "
+           "%zu within 2^-80; %zu references refined; %zu wrong\n",
+           tally.samples, tally.failed, tally.elements, tally.nodes, tally.vague, tally.pairs,
+           tally.close, tally.references, tally.wrong);
     ck_assert_uint_gt(tally.samples, 0);
     if (!filter) ck_assert_uint_gt(tally.close * 5, tally.pairs * 4);
     ck_assert_uint_eq(tally.wrong, 0);

@@ -106,7 +106,8 @@ int main(int count, char **arguments)
     TCase *tests = tcase_create("refusals");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, calls_without_a_value_are_refused);
-    tcase_add_loop_test(tests, gradients_that_are_not_computed_are_refused, 0, sizeof one_way / sizeof *one_way);
+    tcase_add_loop_test(tests, gradients_that_are_not_computed_are_refused, 0,
+                        sizeof one_way / sizeof *one_way);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -16,7 +16,13 @@
 #include "bench/samples.h"
 #include "support/suite.h"
 
-enum { MOST_COMPLAINTS = 20, FIRST = 12, MOST_POINTS = 100, GOLDEN_STRIDE = 2, MOST_REQUESTS = 4000 };
+enum {
+    MOST_COMPLAINTS = 20,
+    FIRST = 12,
+    MOST_POINTS = 100,
+    GOLDEN_STRIDE = 2,
+    MOST_REQUESTS = 4000
+};
 
 static const char *filter;
 
@@ -61,7 +67,8 @@ static struct status evaluate(double *checksum, const struct sample *sample, str
     if ((st = bench_backward(&gradients, &count, bench, &cotangents)).code) return st;
     for (size_t i = 0; i < count; i++)
         if (gradients[i].kind == BENCH_OUTPUT_TENSOR)
-            for (size_t k = 0; k < gradients[i].reference.n; k++) *checksum += gradients[i].reference.hi[k];
+            for (size_t k = 0; k < gradients[i].reference.n; k++)
+                *checksum += gradients[i].reference.hi[k];
     return bench_native_gradients(&native_gradients, native, &cotangents);
 }
 
@@ -79,7 +86,9 @@ static void refuse_in(void *context, struct sample *sample, struct arena *unused
     struct status plain = evaluate(&want, sample, &arena);
     size_t total = requests;
     arena_reset(&arena);
-    if (!total || total > MOST_REQUESTS) { /* many requests are many elements to refine: slow, and no other places */
+    if (!total ||
+        total >
+            MOST_REQUESTS) { /* many requests are many elements to refine: slow, and no other places */
         arena_fault = NULL;
         arena_release(&arena);
         return;
@@ -89,17 +98,20 @@ static void refuse_in(void *context, struct sample *sample, struct arena *unused
         requests = 0;
         refused_at = at + (at >= FIRST ? tally->calls % stride : 0);
         struct status st = evaluate(&got, sample, &arena);
-        if (st.code && st.code != STATUS_NO_MEMORY && st.code != plain.code && tally->wrong++ < MOST_COMPLAINTS)
-            fprintf(stderr, "%s: request %zu of %zu: %s\n", sample->place, refused_at, total, st.text);
+        if (st.code && st.code != STATUS_NO_MEMORY && st.code != plain.code &&
+            tally->wrong++ < MOST_COMPLAINTS)
+            fprintf(stderr, "%s: request %zu of %zu: %s\n", sample->place, refused_at, total,
+                    st.text);
         tally->errors += st.code == STATUS_NO_MEMORY;
         tally->points++;
         arena_reset(&arena);
     }
     arena_fault = NULL;
     struct status again = evaluate(&got, sample, &arena);
-    if ((again.code != plain.code || memcmp(&want, &got, sizeof want)) && tally->wrong++ < MOST_COMPLAINTS)
-        fprintf(stderr, "%s: %.17g before memory was refused, %.17g afterwards (%s)\n", sample->place, want, got,
-                again.text);
+    if ((again.code != plain.code || memcmp(&want, &got, sizeof want)) &&
+        tally->wrong++ < MOST_COMPLAINTS)
+        fprintf(stderr, "%s: %.17g before memory was refused, %.17g afterwards (%s)\n",
+                sample->place, want, got, again.text);
     arena_release(&arena);
     tally->calls++;
 }
@@ -108,7 +120,8 @@ START_TEST(refused_requests_are_reported)
 {
     struct tally tally = { 0 };
     samples_each(filter, refuse_in, &tally);
-    printf("%zu calls, %zu requests refused, %zu of them reported as such\n", tally.calls, tally.points, tally.errors);
+    printf("%zu calls, %zu requests refused, %zu of them reported as such\n", tally.calls,
+           tally.points, tally.errors);
     ck_assert_uint_eq(tally.wrong, 0);
     ck_assert_uint_gt(tally.calls, 0);
     /* Most requests cannot be done without. */

@@ -8,14 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/samples.h"
 #include "bench/call/schema.h"
+#include "bench/samples.h"
 #include "support/suite.h"
 
 #define TEN "int a,int b,int c,int d,int e,int f,int g,int h,int i,int j,"
 static const struct {
     const char *text, *what;
     int position;
+    /* clang-format off */
 } faults[] = {
     { "", "'(' was expected", 0 },
     { "Tensor x)", "'(' was expected", 0 },
@@ -34,6 +35,7 @@ static const struct {
     { "(int[] x=[1,?])", "a default value was expected", 12 },
     { "(" TEN TEN TEN TEN "int x)", "too many parameters", 241 },
 };
+/* clang-format on */
 
 START_TEST(faults_are_told_with_their_place)
 {
@@ -41,7 +43,8 @@ START_TEST(faults_are_told_with_their_place)
     struct schema *schema;
     char want[600];
     struct status st = schema_parse(&schema, &arena, faults[_i].text);
-    snprintf(want, sizeof want, "schema \"%s\", position %d: %s", faults[_i].text, faults[_i].position, faults[_i].what);
+    snprintf(want, sizeof want, "schema \"%s\", position %d: %s", faults[_i].text,
+             faults[_i].position, faults[_i].what);
     ck_assert_int_eq(st.code, STATUS_INTERNAL);
     ck_assert_msg(!strncmp(st.text, want, sizeof st.text - 1), "%s\n%s", st.text, want);
     arena_release(&arena);
@@ -55,6 +58,7 @@ static const struct {
     enum value_kind kind;
     double number;
     const char *string;
+    /* clang-format off */
 } parameters[] = {
     { "(Tensor x)", { .name = "x", .type = TYPE_TENSOR }, VALUE_NONE, 0, NULL },
     { "( Tensor ( a! ) ?\n x )", { .name = "x", .type = TYPE_TENSOR, .optional = true }, VALUE_NONE, 0, NULL },
@@ -73,6 +77,7 @@ static const struct {
     { "(ScalarType x)", { .name = "x", .type = TYPE_DTYPE }, VALUE_NONE, 0, NULL },
     { "(Any x=0)", { .name = "x", .type = TYPE_ANY, .has_default = true }, VALUE_INT, 0, NULL },
 };
+/* clang-format on */
 
 START_TEST(parameters_are_what_is_written)
 {
@@ -85,14 +90,16 @@ START_TEST(parameters_are_what_is_written)
     const struct parameter *p = schema->parameters, *want = &parameters[_i].want;
     ck_assert_str_eq(p->name, want->name);
     ck_assert_int_eq(p->type, want->type);
-    ck_assert(p->optional == want->optional && p->list == want->list && p->keyword_only == want->keyword_only &&
-              p->variadic == want->variadic && p->has_default == want->has_default);
+    ck_assert(p->optional == want->optional && p->list == want->list &&
+              p->keyword_only == want->keyword_only && p->variadic == want->variadic &&
+              p->has_default == want->has_default);
     ck_assert_int_eq(p->fallback.kind, parameters[_i].kind);
     double number = p->fallback.kind == VALUE_INT    ? (double)p->fallback.integer
                     : p->fallback.kind == VALUE_BOOL ? p->fallback.boolean
                     : p->fallback.kind == VALUE_LIST ? (double)p->fallback.list.count
                                                      : p->fallback.real;
-    if (p->fallback.kind == VALUE_STRING) ck_assert_str_eq(p->fallback.string, parameters[_i].string);
+    if (p->fallback.kind == VALUE_STRING)
+        ck_assert_str_eq(p->fallback.string, parameters[_i].string);
     else if (p->fallback.kind != VALUE_NONE) ck_assert_double_eq(number, parameters[_i].number);
     arena_release(&arena);
 }
@@ -173,8 +180,8 @@ START_TEST(calls_bind_or_say_why_not)
     ck_assert(!schema_parse(&schema, &arena, bindings[_i].schema).code);
     ck_assert(!sample_parse(&sample, bindings[_i].call, &arena));
     struct status st = schema_bind(bound, given, schema, &sample.c.args, &sample.c.kwargs, &arena);
-    ck_assert_msg(st.code == (bindings[_i].reason ? STATUS_SKIP : STATUS_OK), "%s of %s: %s", bindings[_i].call,
-                  bindings[_i].schema, st.text);
+    ck_assert_msg(st.code == (bindings[_i].reason ? STATUS_SKIP : STATUS_OK), "%s of %s: %s",
+                  bindings[_i].call, bindings[_i].schema, st.text);
     if (bindings[_i].reason) ck_assert_str_eq(st.text, bindings[_i].reason);
     arena_release(&arena);
 }
@@ -188,7 +195,10 @@ START_TEST(arguments_come_where_they_belong)
     struct sample sample;
     struct value bound[5];
     bool given[5];
-    ck_assert(!schema_parse(&schema, &arena, "(Tensor input, int dim=-1, bool keepdim=False, *, float p=2.5, int[] rest=[7])").code);
+    ck_assert(!schema_parse(
+                   &schema, &arena,
+                   "(Tensor input, int dim=-1, bool keepdim=False, *, float p=2.5, int[] rest=[7])")
+                   .code);
     ck_assert(!sample_parse(&sample, "Any.f(f32(2), keepdims=True, axis=3)", &arena));
     ck_assert(!schema_bind(bound, given, schema, &sample.c.args, &sample.c.kwargs, &arena).code);
     ck_assert_int_eq(bound[0].kind, VALUE_TENSOR);
@@ -228,7 +238,8 @@ START_TEST(refused_memory_is_told)
     for (refused_at = 0; refused_at <= total; refused_at++) {
         requests = 0;
         arena_fault = refuse;
-        struct status st = schema_parse(&schema, &arena, "(Tensor x, str y='mean', int[] z=[1,2], bool b=True)");
+        struct status st =
+            schema_parse(&schema, &arena, "(Tensor x, str y='mean', int[] z=[1,2], bool b=True)");
         arena_fault = NULL;
         if (!refused_at) total = requests;
         ck_assert_int_eq(st.code, refused_at ? STATUS_NO_MEMORY : STATUS_OK);
@@ -243,7 +254,8 @@ int main(void)
     Suite *suite = suite_create("schema");
     TCase *tests = tcase_create("schema");
     tcase_add_loop_test(tests, faults_are_told_with_their_place, 0, sizeof faults / sizeof *faults);
-    tcase_add_loop_test(tests, parameters_are_what_is_written, 0, sizeof parameters / sizeof *parameters);
+    tcase_add_loop_test(tests, parameters_are_what_is_written, 0,
+                        sizeof parameters / sizeof *parameters);
     tcase_add_loop_test(tests, calls_bind_or_say_why_not, 0, sizeof bindings / sizeof *bindings);
     tcase_add_test(tests, arguments_come_where_they_belong);
     tcase_add_test(tests, refused_memory_is_told);

@@ -11,12 +11,12 @@
 #include <limits.h>
 #include <sys/wait.h>
 
+#include "runner/environment.h"
 #include "support/cases.h"
 #include "support/dumps.h"
-#include "runner/environment.h"
 #include "support/faults.h"
-#include "support/trees.h"
 #include "support/suite.h"
+#include "support/trees.h"
 
 static struct workspace place;
 enum { ORIGINS = 1 << 16 };
@@ -24,12 +24,11 @@ static uint64_t *origins; /* that have failed, a set by hash; shared with the te
 
 /* ---- what the commands read ------------------------------------------------------------- */
 
-static void entry(struct dump_text *d, const char *name, const char *arguments,
-                  const char *outputs)
+static void entry(struct dump_text *d, const char *name, const char *arguments, const char *outputs)
 {
     char body[2048];
-    snprintf(body, sizeof body, "\"input_args\":[%s],\"input_kwargs\":{},\"output\":[%s]", arguments,
-             outputs);
+    snprintf(body, sizeof body, "\"input_args\":[%s],\"input_kwargs\":{},\"output\":[%s]",
+             arguments, outputs);
     dump_entry(d, name, body);
 }
 
@@ -81,47 +80,60 @@ static void write_manifest(const char *path, bool handles)
 {
     static const char session[] =
         "  \"session\": {\n"
-        "    \"open\": [ { \"call\": \"context_create\", \"arguments\": [ { \"out\": \"context\" } ],\n"
+        "    \"open\": [ { \"call\": \"context_create\", \"arguments\": [ { \"out\": \"context\" } "
+        "],\n"
         "                \"returns\": { \"type\": \"i32\", \"ok\": \"zero\" } } ],\n"
-        "    \"close\": [ { \"call\": \"context_destroy\", \"arguments\": [ { \"slot\": \"context\" } ],\n"
+        "    \"close\": [ { \"call\": \"context_destroy\", \"arguments\": [ { \"slot\": "
+        "\"context\" } ],\n"
         "                 \"returns\": { \"type\": \"i32\" } } ] },\n"
         "  \"wrappers\": { \"descriptor\": { \"value\": \"self\",\n"
         "    \"before\": [ { \"call\": \"descriptor_create\",\n"
         "      \"arguments\": [ { \"slot\": \"context\" }, { \"data\": \"tensor\" },\n"
-        "        { \"list\": \"shape(tensor)\", \"type\": \"i64\" }, { \"i32\": \"rank(tensor)\" },\n"
+        "        { \"list\": \"shape(tensor)\", \"type\": \"i64\" }, { \"i32\": \"rank(tensor)\" "
+        "},\n"
         "        { \"enum\": \"dtype\", \"key\": \"dtype(tensor)\" } ],\n"
-        "      \"returns\": { \"type\": \"pointer\", \"ok\": \"nonnull\", \"into\": \"self\" } } ],\n"
+        "      \"returns\": { \"type\": \"pointer\", \"ok\": \"nonnull\", \"into\": \"self\" } } "
+        "],\n"
         "    \"after\": [ { \"call\": \"descriptor_destroy\",\n"
         "      \"arguments\": [ { \"slot\": \"self\" } ] } ] } },\n";
     static const char kernel_of_handles[] =
         "  { \"apis\": [\"Torch.add\"], \"parameters\": [\"a\", \"b\"],\n"
-        "    \"outputs\": [ { \"name\": \"out\", \"shape\": \"shape(a)\", \"dtype\": \"dtype(a)\" } ],\n"
+        "    \"outputs\": [ { \"name\": \"out\", \"shape\": \"shape(a)\", \"dtype\": \"dtype(a)\" "
+        "} ],\n"
         "    \"steps\": [ { \"call\": \"add_get_workspace\",\n"
         "      \"arguments\": [ { \"wrap\": \"descriptor\", \"of\": \"a\" },\n"
-        "        { \"wrap\": \"descriptor\", \"of\": \"b\" }, { \"wrap\": \"descriptor\", \"of\": \"out\" },\n"
+        "        { \"wrap\": \"descriptor\", \"of\": \"b\" }, { \"wrap\": \"descriptor\", \"of\": "
+        "\"out\" },\n"
         "        { \"out\": \"bytes\" }, { \"out\": \"plan\" } ],\n"
-        "      \"returns\": { \"type\": \"i32\", \"ok\": \"zero\", \"explain\": \"error_in_words\" } },\n"
+        "      \"returns\": { \"type\": \"i32\", \"ok\": \"zero\", \"explain\": \"error_in_words\" "
+        "} },\n"
         "      { \"allocate\": \"workspace\", \"bytes\": \"bytes\" },\n"
         "      { \"call\": \"add_execute\",\n"
-        "        \"arguments\": [ { \"slot\": \"workspace\" }, { \"slot\": \"bytes\", \"type\": \"u64\" },\n"
+        "        \"arguments\": [ { \"slot\": \"workspace\" }, { \"slot\": \"bytes\", \"type\": "
+        "\"u64\" },\n"
         "          { \"slot\": \"plan\" }, { \"slot\": \"context\" } ],\n"
         "        \"returns\": { \"type\": \"i32\", \"ok\": \"zero\" } } ] },\n";
     static const char manifest[] =
-        "{ \"plugin\": 1, \"libraries\": { \"kernels\": \"%s/tests/plugin/libplugin-kernels.so\" },\n"
+        "{ \"plugin\": 1, \"libraries\": { \"kernels\": \"%s/tests/plugin/libplugin-kernels.so\" "
+        "},\n"
         "  \"environment\": { \"PLUGIN_KERNELS_MODE\": \"test\" },\n"
         "  \"enums\": { \"dtype\": { \"float32\": 7, \"float16\": 8 } },\n"
         "%s"
         "  \"kernels\": [\n"
         "  { \"apis\": [\"Torch.matmul\"], \"parameters\": [\"a\", \"b\"],\n"
         "    \"let\": { \"M\": \"shape(a)[0]\", \"N\": \"shape(b)[1]\", \"K\": \"shape(a)[1]\" },\n"
-        "    \"outputs\": [ { \"name\": \"out\", \"shape\": \"[M, N]\", \"dtype\": \"dtype(a)\" } ],\n"
+        "    \"outputs\": [ { \"name\": \"out\", \"shape\": \"[M, N]\", \"dtype\": \"dtype(a)\" } "
+        "],\n"
         "    \"steps\": [ { \"call\": \"row_major_matmul\",\n"
-        "      \"arguments\": [ { \"i32\": \"M\" }, { \"i32\": \"N\" }, { \"i32\": \"K\" }, { \"f32\": 1 },\n"
+        "      \"arguments\": [ { \"i32\": \"M\" }, { \"i32\": \"N\" }, { \"i32\": \"K\" }, { "
+        "\"f32\": 1 },\n"
         "        { \"data\": \"a\" }, { \"i32\": \"leading(a)\" }, { \"data\": \"b\" },\n"
         "        { \"i32\": \"leading(b)\" }, { \"data\": \"out\" }, { \"i32\": \"N\" } ] } ],\n"
         "    \"backward\": {\n"
-        "      \"gradients\": [ { \"name\": \"da\", \"of\": \"a\" }, { \"name\": \"db\", \"of\": \"b\" } ],\n"
-        "      \"let\": { \"M\": \"shape(a)[0]\", \"N\": \"shape(b)[1]\", \"K\": \"shape(a)[1]\" },\n"
+        "      \"gradients\": [ { \"name\": \"da\", \"of\": \"a\" }, { \"name\": \"db\", \"of\": "
+        "\"b\" } ],\n"
+        "      \"let\": { \"M\": \"shape(a)[0]\", \"N\": \"shape(b)[1]\", \"K\": \"shape(a)[1]\" "
+        "},\n"
         "      \"steps\": [\n"
         "        { \"call\": \"row_major_matmul\",\n"
         "          \"arguments\": [ { \"i32\": \"M\" }, { \"i32\": \"K\" }, { \"i32\": \"N\" },\n"
@@ -130,7 +142,8 @@ static void write_manifest(const char *path, bool handles)
         "            { \"data\": \"da\" }, { \"i32\": \"K\" } ] },\n"
         "        { \"call\": \"row_major_matmul\",\n"
         "          \"arguments\": [ { \"i32\": \"K\" }, { \"i32\": \"N\" }, { \"i32\": \"M\" },\n"
-        "            { \"f32\": 1 }, { \"data\": \"a\", \"axes\": \"[1, 0]\" }, { \"i32\": \"M\" },\n"
+        "            { \"f32\": 1 }, { \"data\": \"a\", \"axes\": \"[1, 0]\" }, { \"i32\": \"M\" "
+        "},\n"
         "            { \"data\": \"cotangent\" }, { \"i32\": \"N\" }, { \"data\": \"db\" },\n"
         "            { \"i32\": \"N\" } ] } ] } },\n"
         "%s"
@@ -143,7 +156,8 @@ static void write_manifest(const char *path, bool handles)
         "      \"arguments\": [ { \"data_list\": \"tensors\" },\n"
         "        { \"list\": \"[numel(tensors[0]), numel(tensors[1])]\", \"type\": \"i64\" },\n"
         "        { \"i32\": \"n\" }, { \"data\": \"out\" } ] } ] },\n"
-        "  { \"apis\": [\"Torch.full\"], \"parameters\": [\"size\", \"fill_value\", \"dtype = 'float32'\"],\n"
+        "  { \"apis\": [\"Torch.full\"], \"parameters\": [\"size\", \"fill_value\", \"dtype = "
+        "'float32'\"],\n"
         "    \"smoke\": { \"size\": [3], \"fill_value\": 32 },\n"
         "    \"outputs\": [ { \"name\": \"out\", \"shape\": \"size\", \"dtype\": \"dtype\" } ],\n"
         "    \"steps\": [ { \"call\": \"fill_by_name\",\n"
@@ -157,11 +171,12 @@ static void write_manifest(const char *path, bool handles)
 }
 
 /* One call of a real dump with its tensors. */
-#define TENSOR(dtype, shape, name)                                                           \
-    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch." dtype "\",\"shape\":" shape                  \
-    ",\"Max\":1.0,\"Min\":0.0,\"Mean\":0.5,\"Norm\":1.0,\"requires_grad\":true,"               \
+#define TENSOR(dtype, shape, name)                                               \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch." dtype "\",\"shape\":" shape  \
+    ",\"Max\":1.0,\"Min\":0.0,\"Mean\":0.5,\"Norm\":1.0,\"requires_grad\":true," \
     "\"data_name\":\"Functional.cross_entropy.0." name ".pt\"}"
 
+/* clang-format off */
 static void write_recorded(void)
 {
     static const char dump[] =
@@ -190,13 +205,14 @@ static void write_recorded(void)
     }
     write_text("recorded/dump.json", dump);
 }
+/* clang-format on */
 
 /* A .npy file of three elements. */
 static void write_npy(const char *path, const char *descr, const void *elements, size_t bytes)
 {
     char text[128 + 64] = "\x93NUMPY\x01";
-    int length = snprintf(text + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }",
-                          descr);
+    int length =
+        snprintf(text + 10, 118, "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", descr);
     text[8] = 118;
     memset(text + 10 + length, ' ', (size_t)(118 - 1 - length));
     text[127] = '\n';
@@ -227,8 +243,9 @@ static void write_details(void)
         write_file(files[i][1], text, (size_t)(end - text));
         free(text);
     }
-    write_text("rules.json", "{\"overrides\": [{\"api\": \"add\", \"three_way\": {\"ratio\": {\"L0\": "
-                            "{\"rmse\": {\"error\": 3}}}}}]}");
+    write_text("rules.json",
+               "{\"overrides\": [{\"api\": \"add\", \"three_way\": {\"ratio\": {\"L0\": "
+               "{\"rmse\": {\"error\": 3}}}}}]}");
 }
 
 /* ---- scenarios -------------------------------------------------------------------------- */
@@ -242,13 +259,14 @@ struct scenario {
     bool shows;            /* standard output is the outcome, and the same each time */
     bool goes_on;          /* an unfinished run: -csv_path goes on with it */
     bool any_order;        /* of the rows: which ones are done again depends on where it ended */
-    bool skips;            /* a tensor that cannot be read costs its call: a SKIP row names the file */
+    bool skips; /* a tensor that cannot be read costs its call: a SKIP row names the file */
 };
 
-#define RUN "run_ut", "-n", "1", "--no-progress", "--memory", "1G"
+#define RUN     "run_ut", "-n", "1", "--no-progress", "--memory", "1G"
 #define ON_DUMP RUN, "-api_info", "the user's dump.json"
-#define TORN "out/accuracy_checking_result_20260101000000.csv"
+#define TORN    "out/accuracy_checking_result_20260101000000.csv"
 
+/* clang-format off */
 static const struct scenario scenarios[] = {
     { "run with all options",
       { ON_DUMP, "-o", "out", "--config", "config.json", "--thresholds", "limits.json", "--baseline",
@@ -299,12 +317,14 @@ static const struct scenario scenarios[] = {
     { "plugin check in process", { "plugin", "check", "plain.json", "--in_process" },
       .shows = true },
 };
+/* clang-format on */
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 static const struct {
     const char *name;
     enum fault_kind kind;
     int error;
+    /* clang-format off */
 } kinds[] = {
     { "allocation", FAULT_MEMORY, 0 },       { "request", FAULT_ARENA, 0 },
     { "file operation (EIO)", FAULT_FILE, EIO }, { "file operation (ENOSPC)", FAULT_FILE, ENOSPC },
@@ -312,6 +332,7 @@ static const struct {
     { "file operation (ENOMEM)", FAULT_FILE, ENOMEM },
     { "transfer (short)", FAULT_FILE, FILE_SHORT },
 };
+/* clang-format on */
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- running them ----------------------------------------------------------------------- */
@@ -426,8 +447,11 @@ static void write_everything(void)
     write_tensors();
     write_details();
     write_unfinished();
-    static const char *const words[] = { "probe-ut", "api_precision_compare", "-npu", "npu.csv",
-                                         "-gpu", "gpu.csv", "-o", "compared", "--profile", "v2",
+    static const char *const words[] = { "probe-ut",  "api_precision_compare",
+                                         "-npu",      "npu.csv",
+                                         "-gpu",      "gpu.csv",
+                                         "-o",        "compared",
+                                         "--profile", "v2",
                                          NULL };
     struct command_outcome o = run_command(words);
     ck_assert_msg(!o.status.code, "%s", o.status.text);
@@ -445,8 +469,8 @@ static void check_message(const struct command_outcome *o, enum fault_kind kind,
                       o->status.text);
     ck_assert_msg(o->status.text[0] && !strchr(o->status.text, '\n'), "%s: '%s'", what,
                   o->status.text);
-    ck_assert_msg(o->status.code != STATUS_INTERNAL && o->status.code != STATUS_SKIP, "%s: %s", what,
-                  o->status.text);
+    ck_assert_msg(o->status.code != STATUS_INTERNAL && o->status.code != STATUS_SKIP, "%s: %s",
+                  what, o->status.text);
     if (file && o->status.code != STATUS_NO_MEMORY)
         ck_assert_msg(strchr(o->status.text, '\''), "%s: no file is named in '%s'", what,
                       o->status.text);
@@ -522,7 +546,8 @@ static size_t choose(long *chosen, long count)
 {
     size_t n = 0, fresh = 0;
     for (long at = 1; at <= count; at++) {
-        bool taken = at < FAULTS_TRACED && is_new_origin(faults_trace[at - 1]) && !(fresh++ % EVERY);
+        bool taken = at < FAULTS_TRACED && is_new_origin(faults_trace[at - 1]) &&
+                     !(fresh++ % EVERY);
         if (taken || at % (count / SAMPLE + 1) == 0) chosen[n++] = at;
     }
     return n;
@@ -556,10 +581,7 @@ START_TEST(failures)
 }
 END_TEST
 
-static void remove_everything(void)
-{
-    workspace_remove(&place);
-}
+static void remove_everything(void) { workspace_remove(&place); }
 
 int main(int argc, char **argv)
 {

@@ -1,7 +1,7 @@
 /* The program as a user meets it before anything is computed: help, version, wrong arguments and
  * unusable files, each with its exit status and one line on standard error. */
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 static const char small_dump[] =
     "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
@@ -92,6 +92,7 @@ END_TEST
 START_TEST(unusable_dumps_exit_3)
 {
     struct workspace w = workspace_make();
+    /* clang-format off */
     static const struct { const char *text, *expected; } cases[] = {
         { "", "dump.json" },
         { "{\"data\": {\"Torch.add.0.forward\": }}", "dump.json" },
@@ -100,6 +101,7 @@ START_TEST(unusable_dumps_exit_3)
         { "{\"task\":\"statistics\",\"level\":\"L0\",\"data\":{\"Module.a.A.forward.0\":{}}}",
           "L1 or mix" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_text(in(&w, "dump.json"), cases[i].text);
         refused(&w, run_program(&w, "-api_info", "dump.json", NULL), 3, cases[i].expected);
@@ -110,7 +112,8 @@ START_TEST(unusable_dumps_exit_3)
     ck_assert_int_eq(symlink("dump.json", in(&w, "link.json")), 0);
     refused(&w, run_program(&w, "-api_info", "link.json", NULL), 3, "link");
     ck_assert_int_eq(mkdir(in(&w, "folder.json"), 0750), 0);
-    refused(&w, run_program(&w, "-api_info", "folder.json", NULL), 3, "'folder.json' is a directory");
+    refused(&w, run_program(&w, "-api_info", "folder.json", NULL), 3,
+            "'folder.json' is a directory");
     write_text(in(&w, "dump.json"), small_dump);
     ck_assert_int_eq(chmod(in(&w, "dump.json"), 0666), 0);
     refused(&w, run_program(&w, "-api_info", "dump.json", NULL), 3, "dump.json");
@@ -180,6 +183,7 @@ END_TEST
 START_TEST(configurations_are_validated)
 {
     struct workspace w = workspace_make();
+    /* clang-format off */
     static const struct { const char *text; int status; const char *expected; } cases[] = {
         { "{\"run_ut\": {\"white_list\": [\"conv2\"]}}", 2, "'conv2', which is no API" },
         { "{\"acc_check\": {\"black_list\": [\"softmaxx\"]}}", 2,
@@ -204,6 +208,7 @@ START_TEST(configurations_are_validated)
         { "{\"run_ut\": {\"white_list\": [}", 3, "config.json:1:" },
         { "{\"run_ut\": {}} x", 3, "config.json:1:" },
     };
+    /* clang-format on */
     write_text(in(&w, "dump.json"), small_dump);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         write_text(in(&w, "config.json"), cases[i].text);
@@ -214,7 +219,8 @@ START_TEST(configurations_are_validated)
             "none.json");
     write_text(in(&w, "config.json"),
                "{\"task\":\"run_ut\",\"dump_path\":\"x\",\"run_ut\":{\"white_list\":[\"add\"],"
-               "\"black_list\":[\"to\",\"empty\"],\"error_data_path\":\"\",\"precision\":3,\"is_online\":false,"
+               "\"black_list\":[\"to\",\"empty\"],\"error_data_path\":\"\",\"precision\":3,\"is_"
+               "online\":false,"
                "\"host\":\"\",\"port\":-1,\"rank_list\":[0]}}");
     struct outcome o = run_program(&w, "-f", "pytorch", "run_ut", "-api_info", "dump.json",
                                    "-config_path", "config.json", NULL);

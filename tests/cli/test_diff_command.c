@@ -1,8 +1,8 @@
 /* probe-ut diff: recorded pairs of tensors give the cells of the peer; names, dtypes, output and
  * failures. */
-#include "support/workspace.h"
 #include "standards/metric_data.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 /* A .npy file, version 1.0, as numpy writes it. `descr` is "<f4", "|b1", ... */
 static void write_npy(const char *path, const char *descr, const char *shape, const void *bytes,
@@ -94,16 +94,16 @@ START_TEST(cells_of_the_peer)
     int place = 0, compared = 0;
     cJSON_ArrayForEach(c, cJSON_GetObjectItem(index, "cases"))
     {
-        const cJSON *want = cJSON_GetObjectItem(c, "bench"), *got = cJSON_GetObjectItem(c, "device");
+        const cJSON *want = cJSON_GetObjectItem(c, "bench"),
+                    *got = cJSON_GetObjectItem(c, "device");
         if (!want || !got || place++ % runs[_i].every) continue;
         const char *name = cJSON_GetObjectItem(c, "name")->valuestring;
         write_side(in(&w, "want.npy"), want, bytes);
         write_side(in(&w, "got.npy"), got, bytes);
-        struct outcome o =
-            run_program(&w, "diff", "want.npy", "got.npy", "--api", name, "--profile", "v2",
-                        "--dtype", cJSON_GetObjectItem(c, "device_dtype")->valuestring,
-                        "--bench-dtype", cJSON_GetObjectItem(c, "bench_dtype")->valuestring,
-                        "--json", NULL);
+        struct outcome o = run_program(
+            &w, "diff", "want.npy", "got.npy", "--api", name, "--profile", "v2", "--dtype",
+            cJSON_GetObjectItem(c, "device_dtype")->valuestring, "--bench-dtype",
+            cJSON_GetObjectItem(c, "bench_dtype")->valuestring, "--json", NULL);
         cJSON *object = parse(&o);
         ck_assert_str_eq(cell(object, "API Name"), name);
         const cJSON *row = cJSON_GetObjectItem(c, "row");
@@ -111,8 +111,8 @@ START_TEST(cells_of_the_peer)
             const char *header = cJSON_GetArrayItem(columns, k)->valuestring;
             const char *expected = cJSON_GetArrayItem(row, k)->valuestring;
             if (strcmp(expected, "Warning") == 0) expected = "warning";
-            ck_assert_msg(same_cell(expected, cell(object, header), 1e-5), "%s %s: %s, not %s", name,
-                          header, cell(object, header), expected);
+            ck_assert_msg(same_cell(expected, cell(object, header), 1e-5), "%s %s: %s, not %s",
+                          name, header, cell(object, header), expected);
         }
         cJSON_Delete(object);
         outcome_free(&o);
@@ -135,6 +135,7 @@ START_TEST(forms_of_names)
     static const struct {
         const char *api, *row;
         bool binary;
+        /* clang-format off */
     } names[] = {
         { "relu", "relu.forward.output.0", true },
         { "Functional.relu.3", "Functional.relu.3.forward.output.0", true },
@@ -149,13 +150,14 @@ START_TEST(forms_of_names)
         { "Functional.relu.", "Functional.relu..forward.output.0", false },
         { "relu.3", "relu.3.forward.output.0", false },
     };
+    /* clang-format on */
     struct workspace w = workspace_make();
     const float want[4] = { 1, 2, 3, 4 }, got[4] = { 1, 2, 3, 4.0000005f };
     write_floats(in(&w, "want.npy"), want, 4);
     write_floats(in(&w, "got.npy"), got, 4);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--api", names[i].api,
-                                       "--json", NULL);
+        struct outcome o =
+            run_program(&w, "diff", "want.npy", "got.npy", "--api", names[i].api, "--json", NULL);
         cJSON *object = parse(&o);
         ck_assert_str_eq(cell(object, "API Name"), names[i].row);
         ck_assert_str_eq(cell(object, "二进制一致错误率"),
@@ -175,8 +177,8 @@ START_TEST(dtype_of_the_values)
     const float want[2] = { 1, 2 }, got[2] = { 1.0078125f, 2 };
     write_floats(in(&w, "want.npy"), want, 2);
     write_floats(in(&w, "got.npy"), got, 2);
-    struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--dtype", "torch.bfloat16",
-                                   "--json", NULL);
+    struct outcome o =
+        run_program(&w, "diff", "want.npy", "got.npy", "--dtype", "torch.bfloat16", "--json", NULL);
     cJSON *object = parse(&o);
     const cJSON *evidence = cJSON_GetObjectItem(object, "evidence");
     ck_assert_str_eq(o.err, "");
@@ -261,7 +263,8 @@ START_TEST(conversions_of_the_values)
     struct workspace w = workspace_make();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         write_npy(in(&w, "x.npy"), rows[i].descr, rows[i].shape, rows[i].bytes, rows[i].length);
-        struct outcome o = run_program(&w, "diff", "x.npy", "x.npy", "--dtype", rows[i].dtype, "--json", NULL);
+        struct outcome o =
+            run_program(&w, "diff", "x.npy", "x.npy", "--dtype", rows[i].dtype, "--json", NULL);
         ck_assert_str_eq(o.err, rows[i].err);
         cJSON *object = parse(&o);
         ck_assert_str_eq(cell(object, "DEVICE Dtype"), rows[i].dtype);
@@ -282,8 +285,7 @@ START_TEST(non_finite_evidence_is_json)
     write_floats(in(&w, "got.npy"), got, 3);
     struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--json", NULL);
     cJSON *object = parse(&o);
-    const cJSON *kinds =
-        cJSON_GetObjectItem(cJSON_GetObjectItem(object, "evidence"), "kinds");
+    const cJSON *kinds = cJSON_GetObjectItem(cJSON_GetObjectItem(object, "evidence"), "kinds");
     ck_assert_double_eq(number(kinds, "want finite, got finite"), 1);
     ck_assert_double_eq(number(kinds, "want inf, got finite"), 1);
     ck_assert_double_eq(number(kinds, "want finite, got nan"), 1);
@@ -303,10 +305,10 @@ START_TEST(readable_output)
     write_floats(in(&w, "got.npy"), got, 4);
     struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", NULL);
     ck_assert_int_eq(o.status, 0);
-    static const char *const lines[] = { "Status: error\n", "4 elements: 4 compared",
-                                         "  absolute 1 at 3: want 4, got 5\n", "error in ulp\n",
-                                         "             0            2 ####",
-                                         "          <= 1            1 ####" };
+    static const char *const lines[] = {
+        "Status: error\n", "4 elements: 4 compared",           "  absolute 1 at 3: want 4, got 5\n",
+        "error in ulp\n",  "             0            2 ####", "          <= 1            1 ####"
+    };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         ck_assert_msg(strstr(o.out, lines[i]), "'%s' in\n%s", lines[i], o.out);
     outcome_free(&o);
@@ -343,7 +345,8 @@ START_TEST(whole_output)
     const float infinite[2] = { INFINITY, -INFINITY };
     write_floats(in(&w, "want.npy"), infinite, 2);
     o = run_program(&w, "diff", "want.npy", "want.npy", NULL);
-    ck_assert_ptr_nonnull(strstr(o.out, "2 elements: 0 compared, 2 agree without comparison, 0 do not match\n"));
+    ck_assert_ptr_nonnull(
+        strstr(o.out, "2 elements: 0 compared, 2 agree without comparison, 0 do not match\n"));
     ck_assert_str_eq(strstr(o.out, "worst\n"), "worst\n");
     outcome_free(&o);
 
@@ -373,14 +376,14 @@ START_TEST(verdicts_that_fail)
         for (int k = 0; k < 2; k++) got[100 * k] *= 1 + rows[i].off;
         write_floats(in(&w, "want.npy"), want, 1000);
         write_floats(in(&w, "got.npy"), got, 1000);
-        struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2", "--dtype", "torch.float16",
-                                       "--fail-on", "warning", NULL);
+        struct outcome o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2",
+                                       "--dtype", "torch.float16", "--fail-on", "warning", NULL);
         snprintf(status, sizeof status, "Status: %s\n", rows[i].verdict);
         ck_assert_msg(strstr(o.out, status) != NULL, "%s:\n%s", rows[i].verdict, o.out);
         ck_assert_int_eq(o.status, rows[i].on_warning);
         outcome_free(&o);
-        o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2", "--dtype", "torch.float16", "--fail-on",
-                        "error", NULL);
+        o = run_program(&w, "diff", "want.npy", "got.npy", "--profile", "v2", "--dtype",
+                        "torch.float16", "--fail-on", "error", NULL);
         ck_assert_int_eq(o.status, rows[i].on_error);
         outcome_free(&o);
     }

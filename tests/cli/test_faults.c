@@ -4,11 +4,11 @@
  *
  * The whole program runs inside this process, so that the hooks of core can reach it.
  */
-#include "support/dumps.h"
 #include "runner/environment.h"
+#include "support/dumps.h"
 #include "support/faults.h"
-#include "support/trees.h"
 #include "support/suite.h"
+#include "support/trees.h"
 
 /* ---- runs ------------------------------------------------------------------------------- */
 
@@ -26,15 +26,17 @@ static struct status run(const char *const *words, int *exit_status)
 
 static struct status run_into(const char *directory, int *exit_status)
 {
-    const char *const words[] = { "probe-ut", "run_ut", "-api_info", "dump.json", "-o", directory,
-                                  "-n", "1", "--no-progress", "--memory", "1G", NULL };
+    const char *const words[] = { "probe-ut", "run_ut", "-api_info", "dump.json",     "-o",
+                                  directory,  "-n",     "1",         "--no-progress", "--memory",
+                                  "1G",       NULL };
     return run(words, exit_status);
 }
 
 static struct status go_on(const char *path, int *exit_status)
 {
-    const char *const words[] = { "probe-ut", "run_ut", "-api_info", "dump.json", "-csv_path",
-                                  path, "-n", "1", "--no-progress", "--memory", "1G", NULL };
+    const char *const words[] = { "probe-ut",      "run_ut",   "-api_info", "dump.json",
+                                  "-csv_path",     path,       "-n",        "1",
+                                  "--no-progress", "--memory", "1G",        NULL };
     return run(words, exit_status);
 }
 
@@ -71,8 +73,8 @@ static bool run_with_failure(enum fault_kind kind, long at)
                       status.text);
         ck_assert_msg(reached, "no failure, but %s", status.text);
         if (kind == FAULT_FILE && status.code != STATUS_NO_MEMORY)
-            ck_assert_msg(strchr(status.text, '\''),
-                          "failure %ld does not name a file: '%s'", at, status.text);
+            ck_assert_msg(strchr(status.text, '\''), "failure %ld does not name a file: '%s'", at,
+                          status.text);
         const char *path = find("out", "result");
         if (path) {
             struct status resumed = go_on(path, &exit_status);
@@ -107,10 +109,7 @@ static void fail_everywhere(enum fault_kind kind)
     workspace_remove(&place);
 }
 
-START_TEST(every_allocation_fails_once)
-{
-    fail_everywhere(FAULT_MEMORY);
-}
+START_TEST(every_allocation_fails_once) { fail_everywhere(FAULT_MEMORY); }
 END_TEST
 
 START_TEST(every_file_operation_fails_once)

@@ -1,12 +1,13 @@
 /* `probe-ut ops`: its forms, the coverage it claims, and the page made of it. */
 #include <cjson/cJSON.h>
 
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 static cJSON *listing(const struct workspace *w, const char *option, const char *name)
 {
-    struct outcome o = run_program(w, "ops", "--json", option ? option : name, option ? name : NULL, NULL);
+    struct outcome o =
+        run_program(w, "ops", "--json", option ? option : name, option ? name : NULL, NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_str_eq(o.err, "");
     cJSON *array = cJSON_Parse(o.out);
@@ -41,7 +42,8 @@ START_TEST(every_entry_is_complete)
     {
         const char *api = text_of(item, "api");
         bool forward = flag_of(item, "forward"), backward = flag_of(item, "backward");
-        bool described = *text_of(item, "schema") == '(' && *text_of(item, "certificate") && *text_of(item, "standard");
+        bool described = *text_of(item, "schema") == '(' && *text_of(item, "certificate") &&
+                         *text_of(item, "standard");
         ck_assert_msg(forward ? described : *text_of(item, "reason") != '\0', "%s", api);
         ck_assert_msg(forward || !backward, "%s: backward without forward", api);
         ck_assert_msg(strchr(api, '.') != NULL && *text_of(item, "family") >= 0, "%s", api);
@@ -84,11 +86,27 @@ static bool is_one_of(const char *text, const char *const *list)
  * layouts, named dimensions, uninitialised memory) is not counted. */
 START_TEST(core_families_are_covered)
 {
-    static const char *const core[] = { "elementwise_unary", "elementwise_binary", "elementwise_nary", "activation",
-        "compare_logical_bit", "reduction", "matmul", "conv", "pooling", "normalization", "loss", "indexing", "shape_view",
-        "sort_topk", "creation", "interpolation", "attention", NULL };
-    static const char *const uncounted[] = { "sparse layouts are not supported", "named dimensions are not supported",
-        "returns uninitialised memory", NULL };
+    static const char *const core[] = { "elementwise_unary",
+                                        "elementwise_binary",
+                                        "elementwise_nary",
+                                        "activation",
+                                        "compare_logical_bit",
+                                        "reduction",
+                                        "matmul",
+                                        "conv",
+                                        "pooling",
+                                        "normalization",
+                                        "loss",
+                                        "indexing",
+                                        "shape_view",
+                                        "sort_topk",
+                                        "creation",
+                                        "interpolation",
+                                        "attention",
+                                        NULL };
+    static const char *const uncounted[] = { "sparse layouts are not supported",
+                                             "named dimensions are not supported",
+                                             "returns uninitialised memory", NULL };
     struct workspace w = workspace_make();
     cJSON *array = listing(&w, NULL, NULL);
     const cJSON *item;
@@ -116,7 +134,8 @@ START_TEST(the_page_is_current)
     char *page = read_file(PROBE_SOURCE_DIR "/docs/ops.md", NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(page);
-    ck_assert_msg(!strcmp(page, o.out), "docs/ops.md is old: probe-ut ops --markdown > docs/ops.md");
+    ck_assert_msg(!strcmp(page, o.out),
+                  "docs/ops.md is old: probe-ut ops --markdown > docs/ops.md");
     free(page);
     outcome_free(&o);
     workspace_remove(&w);
@@ -127,14 +146,18 @@ END_TEST
 START_TEST(the_table_is_the_json)
 {
     static const char *const selections[][3] = {
-        { NULL }, { "--missing" }, { "softmax", "Torch.matmul", NULL }, { "Tensor.no_such_name" },
+        { NULL },
+        { "--missing" },
+        { "softmax", "Torch.matmul", NULL },
+        { "Tensor.no_such_name" },
     };
     struct workspace w = workspace_make();
     for (size_t s = 0; s < sizeof selections / sizeof *selections; s++) {
         const char *const *words = selections[s];
         struct outcome table = run_program(&w, "ops", words[0], words[0] ? words[1] : NULL, NULL);
         ck_assert_int_eq(table.status, 0);
-        struct outcome json = run_program(&w, "ops", "--json", words[0], words[0] ? words[1] : NULL, NULL);
+        struct outcome json =
+            run_program(&w, "ops", "--json", words[0], words[0] ? words[1] : NULL, NULL);
         cJSON *array = cJSON_Parse(json.out);
         const cJSON *item;
         char *expected;
@@ -144,12 +167,15 @@ START_TEST(the_table_is_the_json)
         cJSON_ArrayForEach(item, array)
         {
             const char *schema = text_of(item, "schema");
-            fprintf(out, "%-44s %-8s %-9s %s\n", text_of(item, "api"), flag_of(item, "forward") ? "yes" : "no",
-                    flag_of(item, "backward") ? "yes" : "no", *schema ? schema : text_of(item, "reason"));
+            fprintf(out, "%-44s %-8s %-9s %s\n", text_of(item, "api"),
+                    flag_of(item, "forward") ? "yes" : "no",
+                    flag_of(item, "backward") ? "yes" : "no",
+                    *schema ? schema : text_of(item, "reason"));
             forward += flag_of(item, "forward");
             backward += flag_of(item, "backward");
         }
-        fprintf(out, "%d APIs, %zu run forward, %zu backward\n", cJSON_GetArraySize(array), forward, backward);
+        fprintf(out, "%d APIs, %zu run forward, %zu backward\n", cJSON_GetArraySize(array), forward,
+                backward);
         fclose(out);
         ck_assert_int_eq(cJSON_GetArraySize(array) == 0, s == 3);
         ck_assert_str_eq(table.out, expected);

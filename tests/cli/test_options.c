@@ -26,6 +26,7 @@ static const char *const *modes(void)
     return list;
 }
 
+/* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, offsetof(struct sample, file), "FILE",
       .required = true, .help = "The file." },
@@ -42,41 +43,54 @@ static const struct option_row rows[] = {
     { { "flag" }, OPTION_FLAG, offsetof(struct sample, flag), .help = "Whether." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct sample defaults = { .mode = "fast", .number = 8 };
 
 static const char *const aliases[] = { "test", NULL };
 
+/* clang-format off */
 static const struct command sample_command = {
     .word = "try", .aliases = aliases, .summary = "try things", .text = "First.\n\nSecond.",
     .options = rows, .operands = "[WHAT ...]", .operands_maximum = 2,
     .operands_offset = offsetof(struct sample, operands), .bytes = sizeof(struct sample),
     .defaults = &defaults,
 };
+/* clang-format on */
 
 /* Commands at the other end: no options, no aliases; operands that must be there, more than fit. */
 static const char *const no_aliases[] = { NULL };
 
 static const struct command bare_command = {
-    .word = "bare", .aliases = no_aliases, .summary = "do without", .bytes = sizeof(struct sample),
+    .word = "bare",
+    .aliases = no_aliases,
+    .summary = "do without",
+    .bytes = sizeof(struct sample),
     .text = "'Quoted' first. Two\nlines, a \\ and a - dash.\n\n.Dotted last.",
 };
 
+/* clang-format off */
 static const struct command greedy_command = {
     .word = "take", .summary = "take things", .text = "Takes.", .operands = "ONE TWO ...",
     .operands_minimum = 2, .operands_maximum = 100,
     .operands_offset = offsetof(struct sample, operands), .bytes = sizeof(struct sample),
 };
+/* clang-format on */
 
 /* A first option that may be left out. */
+/* clang-format off */
 static const struct option_row optional_rows[] = {
     { { "mode" }, OPTION_CHOICE, offsetof(struct sample, mode), "MODE", .choices = modes, .help = "How." },
     { { "memory" }, OPTION_BYTES, offsetof(struct sample, bytes), "BYTES", .help = "How much." },
     { .names = { NULL } },
 };
+/* clang-format on */
 
 static const struct command optional_command = {
-    .word = "maybe", .summary = "do perhaps", .text = "Perhaps.", .options = optional_rows,
+    .word = "maybe",
+    .summary = "do perhaps",
+    .text = "Perhaps.",
+    .options = optional_rows,
     .bytes = sizeof(struct sample),
 };
 
@@ -109,8 +123,8 @@ static void refused(const char *line, const char *text)
 START_TEST(spellings)
 {
     static const char *const lines[] = {
-        "-api_info f -n 3",          "--api_info f --number 3",  "-api_info_file=f -number=3",
-        "--api_info_file f --n=3",   "--api-info f -n 3",        "--api-info-file=f -n=3",
+        "-api_info f -n 3",        "--api_info f --number 3", "-api_info_file=f -number=3",
+        "--api_info_file f --n=3", "--api-info f -n 3",       "--api-info-file=f -n=3",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         struct sample s;
@@ -142,8 +156,9 @@ END_TEST
 START_TEST(values)
 {
     struct sample s;
-    ck_assert_int_eq(parse(&s, "-api_info f -memory 4G -timeout 0.5 -flag -mode plugin:k.json a b")
-                         .code, STATUS_OK);
+    ck_assert_int_eq(
+        parse(&s, "-api_info f -memory 4G -timeout 0.5 -flag -mode plugin:k.json a b").code,
+        STATUS_OK);
     ck_assert_uint_eq(s.bytes, 4ull << 30);
     ck_assert_double_eq(s.seconds, 0.5);
     ck_assert(s.flag);
@@ -159,6 +174,7 @@ END_TEST
 
 START_TEST(byte_sizes)
 {
+    /* clang-format off */
     static const struct { const char *text; uint64_t bytes; bool good; } cases[] = {
         { "0", 0, true },          { "1024", 1024, true },
         { "1K", 1024, true },      { "3m", 3u << 20, true },
@@ -171,6 +187,7 @@ START_TEST(byte_sizes)
         { "1.5G", 0, false },      { "99999999999999999999", 0, false },
         { "4Gx", 0, false },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint64_t bytes = 0;
         bool good = options_parse_bytes(&bytes, cases[i].text);
@@ -186,8 +203,7 @@ START_TEST(refusals)
     refused("-api_inof f", "unknown option '-api_inof', the nearest is '--api_info'");
     refused("--api_info f --memroy=4G", "unknown option '--memroy', the nearest is '--memory'");
     refused("-api_info f -N 3", "unknown option '-N', the nearest is '-n'");
-    refused("-api_info f -mode fats",
-            "option '-mode' does not know 'fats', the nearest is 'fast'");
+    refused("-api_info f -mode fats", "option '-mode' does not know 'fats', the nearest is 'fast'");
     refused("-api_info f -mode plugin:",
             "option '-mode' does not know 'plugin:', the nearest is 'plugin:'");
     refused("-api_info f -n 65",
@@ -201,11 +217,14 @@ START_TEST(refusals)
             "option '-memory' takes a number of bytes, for example 4G or 512M, not 'lots'");
     refused("-api_info f -timeout nan", "option '-timeout' takes seconds from 0 to 100, not 'nan'");
     refused("-api_info f -timeout 1s", "option '-timeout' takes seconds from 0 to 100, not '1s'");
-    refused("-api_info f -timeout soon", "option '-timeout' takes seconds from 0 to 100, not 'soon'");
+    refused("-api_info f -timeout soon",
+            "option '-timeout' takes seconds from 0 to 100, not 'soon'");
     refused("-api_info f -timeout=", "option '-timeout' takes seconds from 0 to 100, not ''");
     refused("-api_info f -timeout inf", "option '-timeout' takes seconds from 0 to 100, not 'inf'");
-    refused("-api_info f -timeout 100.5", "option '-timeout' takes seconds from 0 to 100, not '100.5'");
-    refused("-api_info f -timeout -0.5", "option '-timeout' takes seconds from 0 to 100, not '-0.5'");
+    refused("-api_info f -timeout 100.5",
+            "option '-timeout' takes seconds from 0 to 100, not '100.5'");
+    refused("-api_info f -timeout -0.5",
+            "option '-timeout' takes seconds from 0 to 100, not '-0.5'");
     refused("-api_info f -timeout 101",
             "option '-timeout' takes seconds from 0 to 100, not '101'; the nearest is 100");
     refused("-api_info f -n=", "option '-n' takes a whole number from 1 to 64, not ''");
@@ -243,14 +262,21 @@ END_TEST
 START_TEST(lists_end)
 {
     static const struct option_row wide_rows[] = {
-        { { "d" }, OPTION_INTEGERS, offsetof(struct sample, ids), "ID", .maximum = 1000, .help = "Which." },
+        { { "d" },
+          OPTION_INTEGERS,
+          offsetof(struct sample, ids),
+          "ID",
+          .maximum = 1000,
+          .help = "Which." },
         { .names = { NULL } },
     };
-    static const struct command wide = { .word = "wide", .options = wide_rows, .bytes = sizeof(struct sample) };
+    static const struct command wide = { .word = "wide",
+                                         .options = wide_rows,
+                                         .bytes = sizeof(struct sample) };
     struct sample s;
     char line[512] = "-d ";
-    for (int i = 0; i < INTEGER_LIST_MAX; i++) snprintf(line + strlen(line), sizeof line - strlen(line), "%s%d",
-                                                        i ? "," : "", i);
+    for (int i = 0; i < INTEGER_LIST_MAX; i++)
+        snprintf(line + strlen(line), sizeof line - strlen(line), "%s%d", i ? "," : "", i);
     ck_assert_int_eq(parse_with(&s, &wide, line).code, STATUS_OK);
     ck_assert_uint_eq(s.ids.count, INTEGER_LIST_MAX);
     ck_assert_int_eq(s.ids.items[INTEGER_LIST_MAX - 1], INTEGER_LIST_MAX - 1);
@@ -343,14 +369,17 @@ START_TEST(texts_of_a_bare_command)
     FILE *out = open_memstream(&text, &length);
     help_print_command(out, &bare_program, &bare_command);
     fclose(out);
-    ck_assert_str_eq(text, "Usage: prog bare\n\n'Quoted' first. Two lines, a \\ and a - dash.\n\n.Dotted last.\n");
+    ck_assert_str_eq(
+        text,
+        "Usage: prog bare\n\n'Quoted' first. Two lines, a \\ and a - dash.\n\n.Dotted last.\n");
     free(text);
 
     out = open_memstream(&text, &length);
     help_print_manual(out, &bare_program);
     fclose(out);
-    ck_assert_ptr_nonnull(strstr(text, ".SH COMMANDS\n.SS bare\n\\&'Quoted' first. Two lines, a \\e and a \\- dash."
-                                       "\n.PP\n\\&.Dotted last.\n.SH EXIT STATUS\n"));
+    ck_assert_ptr_nonnull(
+        strstr(text, ".SH COMMANDS\n.SS bare\n\\&'Quoted' first. Two lines, a \\e and a \\- dash."
+                     "\n.PP\n\\&.Dotted last.\n.SH EXIT STATUS\n"));
     free(text);
 
     out = open_memstream(&text, &length);

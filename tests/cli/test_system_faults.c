@@ -20,21 +20,44 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "runner/environment.h"
 #include "support/cases.h"
 #include "support/dumps.h"
-#include "runner/environment.h"
 #include "support/faults.h"
-#include "support/trees.h"
 #include "support/suite.h"
+#include "support/trees.h"
 
 /* ---- the calls -------------------------------------------------------------------------- */
 
 enum call {
-    CALL_NONE, CALL_EVENTFD, CALL_FOPEN, CALL_FORK, CALL_FSTAT, CALL_FTRUNCATE,
-    CALL_GETRANDOM, CALL_LOCALTIME, CALL_MEMFD_CREATE, CALL_MMAP, CALL_MPROTECT, CALL_OPEN,
-    CALL_PIPE2, CALL_POLL, CALL_PREAD, CALL_PTHREAD_CREATE, CALL_PTHREAD_GETATTR, CALL_READ,
-    CALL_RECV, CALL_RECVMSG, CALL_SCHED_GETAFFINITY, CALL_SCHED_GETCPU, CALL_SEM_INIT, CALL_SEND,
-    CALL_SENDMSG, CALL_SOCKETPAIR, CALL_WAITPID, CALL_DUP2,
+    CALL_NONE,
+    CALL_EVENTFD,
+    CALL_FOPEN,
+    CALL_FORK,
+    CALL_FSTAT,
+    CALL_FTRUNCATE,
+    CALL_GETRANDOM,
+    CALL_LOCALTIME,
+    CALL_MEMFD_CREATE,
+    CALL_MMAP,
+    CALL_MPROTECT,
+    CALL_OPEN,
+    CALL_PIPE2,
+    CALL_POLL,
+    CALL_PREAD,
+    CALL_PTHREAD_CREATE,
+    CALL_PTHREAD_GETATTR,
+    CALL_READ,
+    CALL_RECV,
+    CALL_RECVMSG,
+    CALL_SCHED_GETAFFINITY,
+    CALL_SCHED_GETCPU,
+    CALL_SEM_INIT,
+    CALL_SEND,
+    CALL_SENDMSG,
+    CALL_SOCKETPAIR,
+    CALL_WAITPID,
+    CALL_DUP2,
 };
 
 /* In memory that children share, so that a failure happens once in all processes. */
@@ -42,7 +65,7 @@ static struct {
     atomic_int call;
     atomic_long left;
     int error;
-} *armed;
+} * armed;
 
 static bool fails(enum call call)
 {
@@ -52,13 +75,10 @@ static bool fails(enum call call)
     return true;
 }
 
-#define WRAP(type, name, call, failure, parameters, arguments)                                    \
-    type __real_##name parameters;                                                                \
-    type __wrap_##name parameters;                                                                \
-    type __wrap_##name parameters                                                                 \
-    {                                                                                             \
-        return fails(call) ? (failure) : __real_##name arguments;                                 \
-    }
+#define WRAP(type, name, call, failure, parameters, arguments) \
+    type __real_##name parameters;                             \
+    type __wrap_##name parameters;                             \
+    type __wrap_##name parameters { return fails(call) ? (failure) : __real_##name arguments; }
 
 WRAP(int, eventfd, CALL_EVENTFD, -1, (unsigned value, int flags), (value, flags))
 WRAP(FILE *, fopen, CALL_FOPEN, NULL, (const char *path, const char *mode), (path, mode))
@@ -75,11 +95,11 @@ WRAP(void *, mmap, CALL_MMAP, MAP_FAILED,
      (at, bytes, rights, flags, fd, offset))
 WRAP(int, mprotect, CALL_MPROTECT, -1, (void *at, size_t bytes, int rights), (at, bytes, rights))
 WRAP(int, pipe2, CALL_PIPE2, -1, (int ends[2], int flags), (ends, flags))
-WRAP(int, poll, CALL_POLL, -1, (struct pollfd *events, nfds_t count, int ms), (events, count, ms))
+WRAP(int, poll, CALL_POLL, -1, (struct pollfd * events, nfds_t count, int ms), (events, count, ms))
 WRAP(ssize_t, pread, CALL_PREAD, -1, (int fd, void *out, size_t bytes, off_t offset),
      (fd, out, bytes, offset))
 WRAP(int, pthread_create, CALL_PTHREAD_CREATE, armed->error,
-     (pthread_t *out, const pthread_attr_t *how, void *(*start)(void *), void *argument),
+     (pthread_t * out, const pthread_attr_t *how, void *(*start)(void *), void *argument),
      (out, how, start, argument))
 WRAP(int, pthread_getattr_np, CALL_PTHREAD_GETATTR, armed->error,
      (pthread_t thread, pthread_attr_t *out), (thread, out))
@@ -88,7 +108,7 @@ WRAP(ssize_t, recvmsg, CALL_RECVMSG, -1, (int fd, struct msghdr *message, int fl
 WRAP(int, sched_getaffinity, CALL_SCHED_GETAFFINITY, -1, (pid_t pid, size_t bytes, cpu_set_t *out),
      (pid, bytes, out))
 WRAP(int, sched_getcpu, CALL_SCHED_GETCPU, -1, (void), ())
-WRAP(int, sem_init, CALL_SEM_INIT, -1, (sem_t *out, int shared, unsigned value),
+WRAP(int, sem_init, CALL_SEM_INIT, -1, (sem_t * out, int shared, unsigned value),
      (out, shared, value))
 WRAP(ssize_t, send, CALL_SEND, -1, (int fd, const void *data, size_t bytes, int flags),
      (fd, data, bytes, flags))
@@ -101,10 +121,7 @@ WRAP(pid_t, waitpid, CALL_WAITPID, -1, (pid_t pid, int *status, int options),
 WRAP(int, dup2, CALL_DUP2, -1, (int from, int to), (from, to))
 
 /* A signal interrupts only what waits. */
-static bool interrupts(bool waits)
-{
-    return waits || armed->error != EINTR;
-}
+static bool interrupts(bool waits) { return waits || armed->error != EINTR; }
 
 ssize_t __real_read(int fd, void *out, size_t bytes);
 ssize_t __wrap_read(int fd, void *out, size_t bytes);
@@ -212,10 +229,23 @@ static struct rlimit limit_descriptors(rlim_t most)
 static struct command_outcome run(size_t which, const char *result, const struct trouble *trouble,
                                   bool *reached)
 {
-    const char *words[] = { "probe-ut", "run_ut", "-api_info", "dump.json", "--backend",
-                            runs[which].backend, "-n", runs[which].threads, "--isolate",
-                            runs[which].isolate, "--case_timeout", "20", "--no-progress",
-                            "--memory", "1G", result ? "-csv_path" : "-o", result ? result : "out",
+    const char *words[] = { "probe-ut",
+                            "run_ut",
+                            "-api_info",
+                            "dump.json",
+                            "--backend",
+                            runs[which].backend,
+                            "-n",
+                            runs[which].threads,
+                            "--isolate",
+                            runs[which].isolate,
+                            "--case_timeout",
+                            "20",
+                            "--no-progress",
+                            "--memory",
+                            "1G",
+                            result ? "-csv_path" : "-o",
+                            result ? result : "out",
                             NULL };
     struct command_outcome o = { .exit_status = 0 };
     int count = 0;
@@ -387,14 +417,16 @@ static void write_everything(void)
     static const char manifest[] =
         "{ \"plugin\": 1, \"libraries\": { \"math\": \"libm.so.6\" },\n"
         "  \"kernels\": [ { \"apis\": [\"Torch.exp\"], \"parameters\": [\"x\"],\n"
-        "    \"outputs\": [ { \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\" } ],\n"
+        "    \"outputs\": [ { \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\" } "
+        "],\n"
         "    \"steps\": [ { \"call\": \"expf\", \"loop\": \"y\",\n"
         "      \"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" } ],\n"
         "      \"returns\": { \"type\": \"f32\", \"element\": \"y\" } } ] } ] }\n";
     static const size_t sizes[] = { 4, 40000, 4 }; /* one beyond the first pages of shared memory */
     char ut[] = PROBE_UT;
     struct dump_text d;
-    armed = __real_mmap(NULL, sizeof *armed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    armed =
+        __real_mmap(NULL, sizeof *armed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert(armed != MAP_FAILED);
     place = faults_workspace();
     snprintf(worker_backend, sizeof worker_backend, "worker:'%s/tests/plugin/worker-peer' well",
@@ -411,10 +443,7 @@ static void write_everything(void)
     dump_write(&d, "dump.json");
 }
 
-static void remove_everything(void)
-{
-    workspace_remove(&place);
-}
+static void remove_everything(void) { workspace_remove(&place); }
 
 int main(int argc, char **argv)
 {

@@ -3,22 +3,25 @@
 #include <check.h>
 #include <sys/stat.h>
 
+#include "cli/three_way_command.h"
 #include "core/file.h"
 #include "core/memory.h"
-#include "cli/three_way_command.h"
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
-#define INPUTS PROBE_TEST_DATA "/three_way/inputs/"
+#define INPUTS   PROBE_TEST_DATA "/three_way/inputs/"
 #define EXPECTED PROBE_TEST_DATA "/three_way/expected/"
 
-#define RESULT "out/api_precision_compare_result_*.csv"
+#define RESULT  "out/api_precision_compare_result_*.csv"
 #define DETAILS "out/api_precision_compare_details_*.csv"
 
 static const char details_header[] =
-    "\xef\xbb\xbf" "API Name,Bench Dtype,DEVICE Dtype,Shape,余弦相似度,最大绝对误差,双百指标,双千指标,"
-    "双万指标,二进制一致错误率,误差均衡性,均方根误差,小值域错误占比,相对误差最大值,相对误差平均值,inf/nan错误率,"
-    "相对误差错误率,绝对误差错误率,ULP误差最大值,ULP误差平均值,ULP误差大于阈值占比,Status,Message\r\n";
+    "\xef\xbb\xbf"
+    "API Name,Bench Dtype,DEVICE Dtype,Shape,余弦相似度,最大绝对误差,双百指标,双千指标,"
+    "双万指标,二进制一致错误率,误差均衡性,均方根误差,小值域错误占比,相对误差最大值,相对误差平均值,"
+    "inf/nan错误率,"
+    "相对误差错误率,绝对误差错误率,ULP误差最大值,ULP误差平均值,ULP误差大于阈值占比,Status,"
+    "Message\r\n";
 
 static struct outcome compare(const struct workspace *w, const char *profile, const char *npu,
                               const char *gpu)
@@ -108,9 +111,10 @@ START_TEST(repeated_gpu_row)
     struct outcome a = compare(&w, "v2", INPUTS "m2_dev_a.csv", INPUTS "m2_repeated.csv");
     ck_assert_int_eq(a.status, 0);
     char *details = output(&w, DETAILS), *result = output(&w, RESULT);
-    const char *skip = "Tensor.transpose.3.backward.output.0, , , , , , , , , , , , , , , , , , , , "
-                       ", , , , ,SKIP, ,The GPU file has more than one row of this name; the first "
-                       "one counts.";
+    const char *skip =
+        "Tensor.transpose.3.backward.output.0, , , , , , , , , , , , , , , , , , , , "
+        ", , , , ,SKIP, ,The GPU file has more than one row of this name; the first "
+        "one counts.";
     ck_assert(has_line(details, skip));
     ck_assert_ptr_nonnull(strstr(a.out, "1 repeated"));
 
@@ -172,8 +176,9 @@ START_TEST(missing_npu_rows)
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.out, "0 rows only in the NPU file, 122 only in the GPU file"));
     char *details = output(&w, DETAILS), *result = output(&w, RESULT);
-    ck_assert(has_line(details, "Tensor.__eq__.0.forward.output.0, , , , , , , , , , , , , , , , , , "
-                                ", , , , , , ,SKIP, ,The NPU file has no row of this name."));
+    ck_assert(has_line(details,
+                       "Tensor.__eq__.0.forward.output.0, , , , , , , , , , , , , , , , , , "
+                       ", , , , , , ,SKIP, ,The NPU file has no row of this name."));
     ck_assert(has_line(result, "Tensor.__eq__.0,SKIP, ,The NPU file has no row of this name."));
     free(details);
     free(result);
@@ -188,16 +193,19 @@ END_TEST
 static void add_benchmark(char **text, const char *name, const char *rmse, const char *status)
 {
     char row[512];
-    snprintf(row, sizeof row, "%s,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , ,0,%s,0,0,0, , , ,"
-                              " , , ,%s,\r\n", name, rmse, status);
+    snprintf(row, sizeof row,
+             "%s,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , ,0,%s,0,0,0, , , ,"
+             " , , ,%s,\r\n",
+             name, rmse, status);
     append(text, row);
 }
 
 static void add_binary(char **text, const char *name, const char *rate)
 {
     char row[512];
-    snprintf(row, sizeof row, "%s,torch.int64,torch.int64,(),  , , , , ,%s, , , , , , , , , , , ,pass,x\r\n",
-             name, rate);
+    snprintf(row, sizeof row,
+             "%s,torch.int64,torch.int64,(),  , , , , ,%s, , , , , , , , , , , ,pass,x\r\n", name,
+             rate);
     append(text, row);
 }
 
@@ -254,7 +262,8 @@ START_TEST(rows_of_an_api_may_be_apart)
     struct outcome o = compare_small(&s, "doc");
     ck_assert_int_eq(o.status, 0);
     char *result = output(&s.w, RESULT);
-    ck_assert_str_eq(result, "\xef\xbb\xbf" "API Name,Forward Test Success,Backward Test Success,"
+    ck_assert_str_eq(result, "\xef\xbb\xbf"
+                             "API Name,Forward Test Success,Backward Test Success,"
                              "Message\r\nTorch.a.0,pass,error,\r\nTorch.b.0,error, ,\r\n");
     free(result);
     small_done(&s, &o);
@@ -281,11 +290,12 @@ END_TEST
 /* Segments of names: 6 or 7, with an API that may contain a dot or the word forward. */
 START_TEST(row_names)
 {
-    static const char *const invalid[] = { "Torch.a.0.forward.output", "Torch.a.0.forward",
-                                           "Torch.a.b.c.0.forward.output.0", "a",
-                                           "Torch.a.0.sideways.output.0",
-                                           "Torch.a.0.forward.input.0", "Torch..0.forward.output.0",
-                                           "Torch.a.0.forward.output." };
+    static const char *const invalid[] = {
+        "Torch.a.0.forward.output",       "Torch.a.0.forward",
+        "Torch.a.b.c.0.forward.output.0", "a",
+        "Torch.a.0.sideways.output.0",    "Torch.a.0.forward.input.0",
+        "Torch..0.forward.output.0",      "Torch.a.0.forward.output."
+    };
     struct small s = small_files();
     static const char *const valid[] = {
         "Torch.linalg.inv.0.backward.output.0",
@@ -335,11 +345,14 @@ START_TEST(files_of_other_makers)
 
     free(s.npu);
     s.npu = NULL;
-    append(&s.npu, "API name,message,status,DEVICE Dtype,小值域错误占比,均方根误差,相对误差最大值,相对误差平均值,"
-                   "误差均衡性,二进制一致错误率,inf / nan 错误率,相对误差错误率,绝对误差错误率,ULP误差平均值,"
-                   "ULP误差大于阈值占比,双千指标\n"
-                   "Torch.a.0.forward.output.0,m,warning,torch.float32,0,3,0,0,0, , , , , , , \n"
-                   "Torch.b.0.forward.output.0,m,ERROR,torch.float32,0,3,0,0,0, , , , , , , ");
+    append(
+        &s.npu,
+        "API name,message,status,DEVICE "
+        "Dtype,小值域错误占比,均方根误差,相对误差最大值,相对误差平均值,"
+        "误差均衡性,二进制一致错误率,inf / nan 错误率,相对误差错误率,绝对误差错误率,ULP误差平均值,"
+        "ULP误差大于阈值占比,双千指标\n"
+        "Torch.a.0.forward.output.0,m,warning,torch.float32,0,3,0,0,0, , , , , , , \n"
+        "Torch.b.0.forward.output.0,m,ERROR,torch.float32,0,3,0,0,0, , , , , , , ");
     struct outcome other = compare_small(&s, "strict");
     ck_assert_msg(other.status == 0, "%s", other.err);
     char *details = output(&s.w, DETAILS);
@@ -405,7 +418,8 @@ START_TEST(long_names)
     char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
     ck_assert_ptr_nonnull(strstr(details, name));
     char message[700];
-    snprintf(message, sizeof message, "The API name %.499s is invalid.\r\n", name); /* 500 would cut one in two */
+    snprintf(message, sizeof message, "The API name %.499s is invalid.\r\n",
+             name); /* 500 would cut one in two */
     ck_assert_ptr_nonnull(strstr(result, message));
     ck_assert_ptr_nonnull(strstr(result, ",SKIP,SKIP,The NPU file has no row of this name.\r\n"));
     free(result);
@@ -424,12 +438,16 @@ START_TEST(many_results)
     FILE *out = open_memstream(&text, &length);
     fputs(details_header, out);
     for (int i = 0; i < N; i++)
-        fprintf(out, "Torch.a_function_with_a_name.%d.forward.output.0,torch.int64,torch.int64,(),  , , , , ,%d, , , , , , , "
-                     ", , , , ,pass,x\r\n", i, i % 3 == 0);
+        fprintf(out,
+                "Torch.a_function_with_a_name.%d.forward.output.0,torch.int64,torch.int64,(),  , , "
+                ", , ,%d, , , , , , , "
+                ", , , , ,pass,x\r\n",
+                i, i % 3 == 0);
     fclose(out);
     write_file(in(&w, "npu.csv"), text, length);
     free(text);
-    struct outcome o = run_program(&w, "api_precision_compare", "-npu", "npu.csv", "-gpu", "npu.csv", "-o", "out/", NULL);
+    struct outcome o = run_program(&w, "api_precision_compare", "-npu", "npu.csv", "-gpu",
+                                   "npu.csv", "-o", "out/", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_ptr_nonnull(strstr(o.out, "saved in out/api_precision_compare_result_"));
     outcome_free(&o);
@@ -439,7 +457,8 @@ START_TEST(many_results)
     for (int i = 0; i < N; i++) {
         char line[100];
         row = strstr(row, "\r\n") + 2;
-        snprintf(line, sizeof line, "Torch.a_function_with_a_name.%d,%s, ,\r\n", i, i % 3 ? "pass" : "error");
+        snprintf(line, sizeof line, "Torch.a_function_with_a_name.%d,%s, ,\r\n", i,
+                 i % 3 ? "pass" : "error");
         ck_assert_msg(!strncmp(row, line, strlen(line)), "row %d: %.60s", i, row);
     }
     free(result);
@@ -515,7 +534,8 @@ START_TEST(topk_has_a_hint)
     add_binary(&s.gpu, "Torch.topk.1.forward.output.0", "0");
     struct outcome o = compare_small(&s, "doc");
     char *result = output(&s.w, RESULT);
-    ck_assert_ptr_nonnull(strstr(result, "Torch.topk.0,error, ,\"On the NPU, sorted=False of topk"));
+    ck_assert_ptr_nonnull(
+        strstr(result, "Torch.topk.0,error, ,\"On the NPU, sorted=False of topk"));
     ck_assert(has_line(result, "Torch.topk.1,pass, ,"));
     free(result);
     small_done(&s, &o);
@@ -528,8 +548,9 @@ START_TEST(v3_warns_of_missing_numbers)
     struct workspace w = workspace_make();
     struct outcome o = compare(&w, "v3", INPUTS "m1_dev_a.csv", INPUTS "m1_dev_b.csv");
     ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.err, "rows lack numbers of the benchmark standard, which profile "
-                                        "v3 takes as 0"));
+    ck_assert_ptr_nonnull(strstr(o.err,
+                                 "rows lack numbers of the benchmark standard, which profile "
+                                 "v3 takes as 0"));
     outcome_free(&o);
     workspace_remove(&w);
 }
@@ -542,17 +563,19 @@ START_TEST(fail_on)
     static const struct {
         const char *rmse, *fail_on;
         int status;
-    } cases[] = { { "1", "warning", 0 }, { "2", "warning", 1 }, { "2", "error", 0 },
-                  { "3", "error", 1 },   { "3", "warning", 1 } };
+    } cases[] = { { "1", "warning", 0 },
+                  { "2", "warning", 1 },
+                  { "2", "error", 0 },
+                  { "3", "error", 1 },
+                  { "3", "warning", 1 } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct small s = small_files();
         add_benchmark(&s.npu, "Torch.a.0.forward.output.0", cases[i].rmse, "pass");
         add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
         write_text(in(&s.w, "npu.csv"), s.npu);
         write_text(in(&s.w, "gpu.csv"), s.gpu);
-        struct outcome o =
-            run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu", "gpu.csv", "-o",
-                        "out", "--fail-on", cases[i].fail_on, NULL);
+        struct outcome o = run_program(&s.w, "api_precision_compare", "-npu", "npu.csv", "-gpu",
+                                       "gpu.csv", "-o", "out", "--fail-on", cases[i].fail_on, NULL);
         ck_assert_msg(o.status == cases[i].status, "case %zu: %d", i, o.status);
         small_done(&s, &o);
     }
@@ -599,8 +622,9 @@ START_TEST(unusable_input)
     check_failure(&w, compare(&w, "doc", "none.csv", good), 3, "none.csv");
     check_failure(&w, compare(&w, "doc", good, "none.csv"), 3, "none.csv");
     check_failure(&w, compare(&w, "doc", good, "empty.csv"), 3, "empty.csv is empty");
-    check_failure(&w, compare(&w, "doc", "columns.csv", good), 3,
-                  "the following columns are missing in columns.csv: 小值域错误占比, 相对误差最大值");
+    check_failure(
+        &w, compare(&w, "doc", "columns.csv", good), 3,
+        "the following columns are missing in columns.csv: 小值域错误占比, 相对误差最大值");
     check_failure(&w, compare(&w, "doc", good, "nul.csv"), 3, "nul.csv: a NUL byte at byte 1");
     check_failure(&w, compare(&w, "v9", good, good), 2, "v9");
     check_failure(&w, run_program(&w, "api_precision_compare", "-npu", good, NULL), 2, "gpu");
@@ -644,8 +668,9 @@ static struct status compare_here(const struct workspace *w)
 {
     char out[512];
     snprintf(out, sizeof out, "%s", in(w, "out"));
-    char *arguments[] = { (char *)"-npu", (char *)INPUTS "m2_dev_a.csv", (char *)"-gpu",
-                          (char *)INPUTS "m2_missing.csv", (char *)"-o", out,
+    char *arguments[] = { (char *)"-npu",         (char *)INPUTS "m2_dev_a.csv",
+                          (char *)"-gpu",         (char *)INPUTS "m2_missing.csv",
+                          (char *)"-o",           out,
                           (char *)"--trust-files" };
     void *values = calloc(1, compare_command.bytes);
     bool help;
@@ -660,8 +685,8 @@ static struct status compare_here(const struct workspace *w)
  * is left that could pass for a whole one. */
 START_TEST(failing_files)
 {
-    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE,
-                                                      FILE_WRITE, FILE_CLOSE };
+    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE, FILE_WRITE,
+                                                      FILE_CLOSE };
     struct workspace w = workspace_make();
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
     setenv("PROBE_OUT", in(&w, "out"), 1);
@@ -712,8 +737,7 @@ int main(void)
     Suite *suite = suite_create("compare_command");
     TCase *tests = tcase_create("compare_command");
     tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, writes_the_bytes_of_msprobe, 0,
-                        (int)(sizeof pairs / sizeof *pairs));
+    tcase_add_loop_test(tests, writes_the_bytes_of_msprobe, 0, (int)(sizeof pairs / sizeof *pairs));
     tcase_add_test(tests, repeated_gpu_row);
     tcase_add_test(tests, missing_gpu_rows);
     tcase_add_test(tests, missing_npu_rows);

@@ -291,8 +291,9 @@ END_TEST
 /* A request for nothing gets a block that can be resized and released, as any other. */
 START_TEST(blocks_of_no_bytes)
 {
-    void *blocks[] = { memory_allocate(0), memory_allocate_zeroed(0, 8), memory_allocate_zeroed(8, 0),
-                       memory_resize(memory_allocate(5), 0), memory_resize(NULL, 0) };
+    void *blocks[] = { memory_allocate(0), memory_allocate_zeroed(0, 8),
+                       memory_allocate_zeroed(8, 0), memory_resize(memory_allocate(5), 0),
+                       memory_resize(NULL, 0) };
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
         ck_assert_ptr_nonnull(blocks[i]);
         memory_release(blocks[i]);

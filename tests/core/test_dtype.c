@@ -79,7 +79,8 @@ END_TEST
 START_TEST(floats_round_to_nearest_even)
 {
     for (unsigned code = 0; code < 0x7f7f; code++) {
-        float middle = (float)(decode_by_formula(DT_BF16, code) / 2 + decode_by_formula(DT_BF16, code + 1) / 2);
+        float middle = (float)(decode_by_formula(DT_BF16, code) / 2 +
+                               decode_by_formula(DT_BF16, code + 1) / 2);
         const float tries[3] = { nextafterf(middle, 0), middle, nextafterf(middle, INFINITY) };
         const unsigned expected[3] = { code, code + code % 2, code + 1 };
         for (int k = 0; k < 3; k++) {
@@ -101,6 +102,7 @@ static const struct {
     enum dtype dtype;
     const void *bits;
     double values[STORED];
+    /* clang-format off */
 } stored[] = {
     { DT_F64, (const uint64_t[]){ 0x3ff0000000000000, 0xc014000000000000, 0x47efffffe0000000, 0x36a0000000000000 },
       { 1, -5, 0x1.fffffep127, 0x1p-149 } },
@@ -119,6 +121,7 @@ static const struct {
     { DT_C128, (const uint64_t[]){ 0x3ff0000000000000, 0xc014000000000000, 0x47efffffe0000000, 0x36a0000000000000 },
       { 1, -5, 0x1.fffffep127, 0x1p-149 } },
 };
+/* clang-format on */
 
 /* Both readers and both writers, on every dtype there is; float32 holds all of these values. */
 START_TEST(arrays_hold_what_their_bits_say)
@@ -232,7 +235,8 @@ int main(void)
     tcase_add_loop_test(tests, every_code_round_trips, 0, 4);
     tcase_add_loop_test(tests, rounds_to_nearest_even, 0, 4);
     tcase_add_test(tests, floats_round_to_nearest_even);
-    tcase_add_loop_test(tests, arrays_hold_what_their_bits_say, 0, sizeof stored / sizeof stored[0]);
+    tcase_add_loop_test(tests, arrays_hold_what_their_bits_say, 0,
+                        sizeof stored / sizeof stored[0]);
     tcase_add_test(tests, every_dtype_is_stored);
     tcase_add_test(tests, integers_round_once);
     tcase_add_test(tests, bools_are_0_or_1);

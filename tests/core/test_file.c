@@ -11,7 +11,7 @@
 #include "support/scratch.h"
 #include "support/suite.h"
 
-#define CONTAINS(status, text_)                                                              \
+#define CONTAINS(status, text_) \
     ck_assert_msg(strstr((status).text, text_) != NULL, "'%s' lacks '%s'", (status).text, text_)
 
 /* ---- opening for reading ---------------------------------------------------------------- */
@@ -260,15 +260,9 @@ START_TEST(small_texts_are_texts)
 }
 END_TEST
 
-static struct status rename_to(const char *path)
-{
-    return file_rename("/nonexistent/a", path);
-}
+static struct status rename_to(const char *path) { return file_rename("/nonexistent/a", path); }
 
-static struct status rename_from(const char *path)
-{
-    return file_rename(path, "/nonexistent/a");
-}
+static struct status rename_from(const char *path) { return file_rename(path, "/nonexistent/a"); }
 
 static struct status open_read(const char *path)
 {
@@ -306,7 +300,8 @@ static struct status create(const char *path)
 START_TEST(every_name_is_checked)
 {
     static struct status (*const functions[])(const char *path) = {
-        open_read, open_append, open_directory, create, rename_from, rename_to, file_make_directories,
+        open_read,   open_append, open_directory,        create,
+        rename_from, rename_to,   file_make_directories,
     };
     static char overlong[300];
     memset(overlong, 'x', sizeof overlong - 1);
@@ -333,15 +328,9 @@ static struct status read_of(const struct file *file)
     return file_read_at(&got, file, buffer, sizeof buffer, 0);
 }
 
-static struct status write_to(const struct file *file)
-{
-    return file_write_all(file, "text", 4);
-}
+static struct status write_to(const struct file *file) { return file_write_all(file, "text", 4); }
 
-static struct status cut(const struct file *file)
-{
-    return file_truncate(file, 3);
-}
+static struct status cut(const struct file *file) { return file_truncate(file, 3); }
 
 static struct status map_of(const struct file *file)
 {
@@ -356,6 +345,7 @@ START_TEST(refusals_of_the_kernel_are_said)
     static const struct {
         struct status (*run)(const struct file *file);
         const char *closed, *directory; /* NULL: a directory has it */
+        /* clang-format off */
     } rows[] = {
         { size_of, "cannot examine 'name': Bad file descriptor", NULL },
         { read_of, "cannot read 'name': Bad file descriptor", "cannot read 'name': Is a directory" },
@@ -365,6 +355,7 @@ START_TEST(refusals_of_the_kernel_are_said)
         { file_lock, "cannot lock 'name': Bad file descriptor", NULL },
         { map_of, "cannot examine 'name': Bad file descriptor", "cannot map 'name': No such device" },
     };
+    /* clang-format on */
     char name[] = "name";
     struct scratch dir = scratch_make();
     const struct file closed = { .fd = 100000, .path = name };
@@ -439,14 +430,22 @@ START_TEST(forgetting_changes_no_byte)
 {
     enum { BYTES = 3 * 65536 + 5 };
     static char text[BYTES];
-    static const size_t ranges[][2] = { { 0, 0 },     { 5, 3 },          { 1, 70000 },        { 0, BYTES },
-                                        { 1, BYTES }, { 0, BYTES + 1 },  { BYTES, BYTES },    { 0, 4 * BYTES },
-                                        { 65536, 2 * 65536 }, { BYTES + 9, BYTES + 65536 } };
+    static const size_t ranges[][2] = { { 0, 0 },
+                                        { 5, 3 },
+                                        { 1, 70000 },
+                                        { 0, BYTES },
+                                        { 1, BYTES },
+                                        { 0, BYTES + 1 },
+                                        { BYTES, BYTES },
+                                        { 0, 4 * BYTES },
+                                        { 65536, 2 * 65536 },
+                                        { BYTES + 9, BYTES + 65536 } };
     struct scratch dir = scratch_make();
     struct file file;
     struct file_map map;
     for (size_t i = 0; i < BYTES; i++) text[i] = (char)(i * 31 % 251);
-    ck_assert_int_eq(file_open_read(&file, scratch_write(&dir, "a.npy", text, BYTES), false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, scratch_write(&dir, "a.npy", text, BYTES), false).code,
+                     STATUS_OK);
     ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         file_map_forget(&map, ranges[i][0], ranges[i][1]);
@@ -517,19 +516,21 @@ START_TEST(names_stay_inside)
     ck_assert_int_eq(symlink("../secret", scratch_path(&dir, "data/link")), 0);
     ck_assert_int_eq(symlink("..", scratch_path(&dir, "data/up")), 0);
     ck_assert_int_eq(symlink("a", scratch_path(&dir, "data/near")), 0);
-    ck_assert_int_eq(
-        file_open_directory(&inside, scratch_path(&dir, "data"), trust).code, STATUS_OK);
+    ck_assert_int_eq(file_open_directory(&inside, scratch_path(&dir, "data"), trust).code,
+                     STATUS_OK);
 
     static const char *const good[] = { "a", "sub/..b", "./a", "sub//..b" };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         ck_assert_int_eq(file_open_read_in(&file, &inside, good[i], trust).code, STATUS_OK);
         ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     }
+    /* clang-format off */
     static const char *const bad[] = {
         "../secret", "/etc/passwd", "link",     "up/secret", "near", "sub/../a", "..",
         "sub",       "sub/",        "absent",   "absent/a",  "a/b",  "",         "a\nb",
         "sub/..",    "sub/../../secret",
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct status status = file_open_read_in(&file, &inside, bad[i], trust);
         ck_assert_msg(status.code == STATUS_BAD_INPUT, "'%s': %d %s", bad[i], status.code,
@@ -545,10 +546,10 @@ START_TEST(directories_are_checked)
 {
     struct scratch dir = scratch_make();
     struct file file;
-    ck_assert_int_eq(
-        file_open_directory(&file, scratch_path(&dir, "none"), false).code, STATUS_BAD_INPUT);
-    ck_assert_int_eq(
-        file_open_directory(&file, scratch_text(&dir, "a", ""), false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_directory(&file, scratch_path(&dir, "none"), false).code,
+                     STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_directory(&file, scratch_text(&dir, "a", ""), false).code,
+                     STATUS_BAD_INPUT);
     ck_assert_int_eq(chmod(dir.path, 0777), 0);
     ck_assert_int_eq(file_open_directory(&file, dir.path, false).code, STATUS_BAD_INPUT);
     ck_assert_int_eq(file_open_directory(&file, dir.path, true).code, STATUS_OK);
@@ -722,8 +723,14 @@ START_TEST(readers_share_a_lock)
     ck_assert_int_eq(file_close(&writer).code, STATUS_OK);
     ck_assert_int_eq(file_lock_shared(&reader).code, STATUS_OK);
 
-    static const struct { int number; enum status_code code; } faults[] = {
-        { EINTR, STATUS_OK }, { ENOLCK, STATUS_OK }, { EOPNOTSUPP, STATUS_OK }, { EIO, STATUS_IO },
+    static const struct {
+        int number;
+        enum status_code code;
+    } faults[] = {
+        { EINTR, STATUS_OK },
+        { ENOLCK, STATUS_OK },
+        { EOPNOTSUPP, STATUS_OK },
+        { EIO, STATUS_IO },
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         arm(FILE_LOCK, faults[i].number, 0);
@@ -807,8 +814,11 @@ START_TEST(short_and_interrupted_transfers_are_carried_on)
     static const struct {
         enum file_operation operation;
         int number;
-    } faults[] = { { FILE_READ, FILE_SHORT }, { FILE_READ, EINTR },
-                   { FILE_WRITE, FILE_SHORT }, { FILE_WRITE, EINTR }, { FILE_LOCK, EINTR } };
+    } faults[] = { { FILE_READ, FILE_SHORT },
+                   { FILE_READ, EINTR },
+                   { FILE_WRITE, FILE_SHORT },
+                   { FILE_WRITE, EINTR },
+                   { FILE_LOCK, EINTR } };
     struct scratch dir = scratch_make();
     arm(faults[_i].operation, faults[_i].number, 0);
     struct status status = use_everything(&dir);

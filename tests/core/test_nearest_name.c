@@ -27,10 +27,7 @@ START_TEST(capitals_and_dashes_do_not_count)
 }
 END_TEST
 
-START_TEST(no_candidates_no_name)
-{
-    ck_assert_ptr_null(nearest_name("x", names, 0));
-}
+START_TEST(no_candidates_no_name) { ck_assert_ptr_null(nearest_name("x", names, 0)); }
 END_TEST
 
 int main(void)

@@ -61,6 +61,7 @@ START_TEST(texts_are_one_line_of_utf8)
 {
     static const struct {
         const char *given, *kept;
+        /* clang-format off */
     } rows[] = {
         { "red \x1b[31m\r\nnext\ttab\x7f.", "red  [31m  next tab ." },
         { "\xc2\x9b" "31m", "  31m" },             /* U+009B, the one-character escape sequence */
@@ -72,6 +73,7 @@ START_TEST(texts_are_one_line_of_utf8)
         { "\xf4\x90\x80\x80", "????" },            /* beyond U+10FFFF */
         { "end \xe5\xbc", "end ??" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct status status = status_error(STATUS_SKIP, "%s", rows[i].given);
         ck_assert_str_eq(status.text, rows[i].kept);
@@ -91,7 +93,8 @@ START_TEST(long_texts_are_cut_behind_a_character)
     for (size_t before = 0; before < width; before++) {
         char longest[ROOM + 8];
         memset(longest, 'x', before);
-        for (size_t i = before; i + width < sizeof longest; i += width) memcpy(longest + i, character, width + 1);
+        for (size_t i = before; i + width < sizeof longest; i += width)
+            memcpy(longest + i, character, width + 1);
         size_t whole = before + (ROOM - 1 - before) / width * width;
         struct status status = status_error(STATUS_SKIP, "%s", longest);
         ck_assert_uint_eq(strlen(status.text), whole);

@@ -8,15 +8,9 @@
 
 static struct arena arena;
 
-static void start(void)
-{
-    arena = (struct arena){ 0 };
-}
+static void start(void) { arena = (struct arena){ 0 }; }
 
-static void finish(void)
-{
-    arena_release(&arena);
-}
+static void finish(void) { arena_release(&arena); }
 
 START_TEST(created_tensors_are_dense)
 {
@@ -100,6 +94,7 @@ START_TEST(densify_follows_strides)
     static const struct {
         int64_t shape[3], stride[3];
         int offset;
+        /* clang-format off */
     } views[] = {
         { { 2, 3, 4 }, { 12, 4, 1 }, 0 },   /* dense */
         { { 4, 3, 2 }, { 1, 4, 12 }, 0 },   /* transposed */
@@ -108,6 +103,7 @@ START_TEST(densify_follows_strides)
         { { 2, 3, 4 }, { -12, -4, -1 }, 23 }, /* reversed */
         { { 1, 5, 1 }, { 99, 3, -7 }, 1 },
     };
+    /* clang-format on */
     for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
         struct tensor view = { .dtype = DT_I32, .rank = 3, .data = data + views[v].offset };
         struct tensor dense;

@@ -8,10 +8,10 @@
 #include "core/text_table.h"
 #include "support/suite.h"
 
-#define ck_ok(expression)                                                                   \
-    do {                                                                                    \
-        struct status ck_status_ = (expression);                                            \
-        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+#define ck_ok(expression)                                                   \
+    do {                                                                    \
+        struct status ck_status_ = (expression);                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text); \
     } while (0)
 
 static uint32_t add(struct text_table *table, const char *text, bool *added)
@@ -68,7 +68,8 @@ START_TEST(odd_texts)
         }
     }
     ck_assert_uint_eq(table.count, N);
-    for (uint32_t i = 0; i < N; i++) ck_assert_uint_eq(strlen(text_table_get(&table, i, NULL)), lengths[i]);
+    for (uint32_t i = 0; i < N; i++)
+        ck_assert_uint_eq(strlen(text_table_get(&table, i, NULL)), lengths[i]);
     text_table_release(&table);
 }
 END_TEST

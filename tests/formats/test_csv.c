@@ -12,10 +12,10 @@
 #include "formats/csv.h"
 #include "support/suite.h"
 
-#define ck_ok(expression)                                                                   \
-    do {                                                                                    \
-        struct status ck_status_ = (expression);                                            \
-        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+#define ck_ok(expression)                                                   \
+    do {                                                                    \
+        struct status ck_status_ = (expression);                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text); \
     } while (0)
 
 /* Rows as text: cells joined by 0x1f, rows ended by 0x1e. */
@@ -49,10 +49,7 @@ static void flat_row(struct flat *flat)
     flat->in_row = false;
 }
 
-static void libcsv_cell(void *bytes, size_t length, void *flat)
-{
-    flat_cell(flat, bytes, length);
-}
+static void libcsv_cell(void *bytes, size_t length, void *flat) { flat_cell(flat, bytes, length); }
 
 static void libcsv_row(int end, void *flat)
 {
@@ -160,6 +157,7 @@ END_TEST
 
 static const struct {
     const char *text, *written;
+    /* clang-format off */
 } formula_cells[] = {
     { "=1+1", "\"'=1+1\"" },
     { "+cmd", "\"'+cmd\"" },
@@ -193,6 +191,7 @@ static const struct {
     { "\xef\xbc\x8c", "\xef\xbc\x8c" }, /* full-width comma */
     { "\xef\xbc", "\xef\xbc" },
 };
+/* clang-format on */
 
 START_TEST(disarms_formulas)
 {
@@ -210,8 +209,8 @@ END_TEST
 /* Random cells come back through libcsv and through our reader, whatever they hold. */
 START_TEST(written_rows_read_back)
 {
-    static const char *const pieces[] = { " ", "a", ",", "\"", "\n", "\r\n", "0.5",
-                                          "\xe8\xaf\xaf", "", "\t" };
+    static const char *const pieces[] = { " ", "a", ",", "\"", "\n", "\r\n", "0.5", "\xe8\xaf\xaf",
+                                          "",  "\t" };
     uint64_t state = (uint64_t)_i + 1;
     struct csv_buffer buffer = { 0 };
     struct flat expected = { 0 };
@@ -224,7 +223,8 @@ START_TEST(written_rows_read_back)
             texts[c][0] = '\0';
             for (size_t k = next_random(&state) % 8; k; k--)
                 strcat(texts[c], pieces[next_random(&state) % 10]);
-            if (strchr("\t\r", texts[c][0]) && texts[c][0]) texts[c][0] = 'a'; /* would be disarmed */
+            if (strchr("\t\r", texts[c][0]) && texts[c][0])
+                texts[c][0] = 'a'; /* would be disarmed */
             cells[c] = texts[c];
             flat_cell(&expected, texts[c], strlen(texts[c]));
         }
@@ -248,8 +248,8 @@ END_TEST
  * where none are needed. */
 START_TEST(reads_as_libcsv_does)
 {
-    static const char *const cells[] = { "", "a", " ", "\"\"", "\"b,c\"", "\"d\"\"e\"",
-                                         "\"f\ng\"", "1.5", "\"\"\"\"", "x y" };
+    static const char *const cells[] = { "",           "a",        " ",   "\"\"",     "\"b,c\"",
+                                         "\"d\"\"e\"", "\"f\ng\"", "1.5", "\"\"\"\"", "x y" };
     static const char *const ends[] = { "\r\n", "\n", "\r", "\n\n", "\r\n\r\n" };
     uint64_t state = (uint64_t)_i + 1000;
     struct flat text = { 0 };
@@ -279,23 +279,60 @@ START_TEST(reads_odd_rows)
     check_reads_as("", "", false);
     check_reads_as("\xef\xbb\xbf", "", false);
     check_reads_as("\n\r\n\n", "", false);
-    check_reads_as("\xef\xbb\xbf" "a,b\r\n", "a\x1f" "b\x1e", false);
+    check_reads_as("\xef\xbb\xbf"
+                   "a,b\r\n",
+                   "a\x1f"
+                   "b\x1e",
+                   false);
     check_reads_as("a,\r\n,\n", "a\x1f\x1e\x1f\x1e", false);
     check_reads_as("\"\"\n", "\x1e", false);
-    check_reads_as("\"a\"b\"c\",d\n", "ab\"c\"\x1f" "d\x1e", false); /* as Python's csv */
-    check_reads_as("\"a\"\"\"b,c\n", "a\"b\x1f" "c\x1e", false);
-    check_reads_as("a\"b\",c\n", "a\"b\"\x1f" "c\x1e", false);
+    check_reads_as("\"a\"b\"c\",d\n",
+                   "ab\"c\"\x1f"
+                   "d\x1e",
+                   false); /* as Python's csv */
+    check_reads_as("\"a\"\"\"b,c\n",
+                   "a\"b\x1f"
+                   "c\x1e",
+                   false);
+    check_reads_as("a\"b\",c\n",
+                   "a\"b\"\x1f"
+                   "c\x1e",
+                   false);
 }
 END_TEST
 
 START_TEST(reports_a_torn_row)
 {
-    check_reads_as("a,b\r\nc,d", "a\x1f" "b\x1e" "c\x1f" "d\x1e", true);
-    check_reads_as("a,b\r\nc,", "a\x1f" "b\x1e" "c\x1f\x1e", true);
-    check_reads_as("a\r\nc,d\r", "a\x1e" "c\x1f" "d\x1e", true);
-    check_reads_as("a\r\nc,\"d\r\n", "a\x1e" "c\x1f" "d\r\n\x1e", true);
-    check_reads_as("a\r\nc,\"d\"", "a\x1e" "c\x1f" "d\x1e", true);
-    check_reads_as("a\r\n\"d\"\"\n", "a\x1e" "d\"\n\x1e", true);
+    check_reads_as("a,b\r\nc,d",
+                   "a\x1f"
+                   "b\x1e"
+                   "c\x1f"
+                   "d\x1e",
+                   true);
+    check_reads_as("a,b\r\nc,",
+                   "a\x1f"
+                   "b\x1e"
+                   "c\x1f\x1e",
+                   true);
+    check_reads_as("a\r\nc,d\r",
+                   "a\x1e"
+                   "c\x1f"
+                   "d\x1e",
+                   true);
+    check_reads_as("a\r\nc,\"d\r\n",
+                   "a\x1e"
+                   "c\x1f"
+                   "d\r\n\x1e",
+                   true);
+    check_reads_as("a\r\nc,\"d\"",
+                   "a\x1e"
+                   "c\x1f"
+                   "d\x1e",
+                   true);
+    check_reads_as("a\r\n\"d\"\"\n",
+                   "a\x1e"
+                   "d\"\n\x1e",
+                   true);
     check_reads_as("\"", "\x1e", true);
 }
 END_TEST
@@ -303,7 +340,8 @@ END_TEST
 /* The place of every row: cutting the file at `begin` and `end` gives back the row. */
 START_TEST(says_where_rows_are)
 {
-    const char text[] = "\xef\xbb\xbf" "h,i\r\n\r\na,\"x\ny\"\nlast";
+    const char text[] = "\xef\xbb\xbf"
+                        "h,i\r\n\r\na,\"x\ny\"\nlast";
     struct csv_reader reader;
     struct csv_row row;
     bool more;
@@ -334,8 +372,7 @@ START_TEST(windows_do_not_show)
     while (text.length < 3000000) {
         size_t length = next_random(&state) % 40 ? next_random(&state) % 50
                                                  : next_random(&state) % sizeof cell;
-        for (size_t i = 0; i < length; i++)
-            cell[i] = "ab\n\r, "[next_random(&state) % 6];
+        for (size_t i = 0; i < length; i++) cell[i] = "ab\n\r, "[next_random(&state) % 6];
         flat_add(&text, "\"", 1);
         flat_add(&text, cell, length);
         const char *close = next_random(&state) % 2 ? "\"" : "\"\"\"";
@@ -436,7 +473,8 @@ END_TEST
 /* A limit that is not given is the usual one. */
 START_TEST(limits_one_by_one)
 {
-    static const struct csv_limits rows = { .row_bytes = 8 }, columns = { .columns = 3 }, none = { 0 };
+    static const struct csv_limits rows = { .row_bytes = 8 }, columns = { .columns = 3 },
+                                   none = { 0 };
     ck_ok(first_failure("1,2,3,4\n", 8, &rows));
     ck_assert_int_eq(first_failure("1,2,3,456\n", 10, &rows).code, STATUS_BAD_INPUT);
     ck_ok(first_failure("1,2,3456789\n", 12, &columns));
@@ -485,8 +523,9 @@ START_TEST(survives_lack_of_memory)
         ck_assert_uint_eq(buffer.length, before);
         csv_buffer_release(&buffer);
     }
-    const char text[] = "1,\"2\"\"\",3\n1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,"
-                        "24,25,26,27,28,29,30,31,32,33\n";
+    const char text[] =
+        "1,\"2\"\"\",3\n1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,"
+        "24,25,26,27,28,29,30,31,32,33\n";
     for (size_t n = 0; n < 3; n++) {
         allocations_left = n;
         memory_fault = fail_late;
@@ -499,10 +538,19 @@ END_TEST
 
 START_TEST(tells_numbers_from_text)
 {
-    static const char *const numbers[] = { "0", "-1.5", "+.5", "1.", "1e5", "1E-05", " 2 ", "NaN",
-                                           "-Infinity", "inf", "0.00000000000000" };
-    static const char *const texts[] = { "", " ", "-", ".", "e5", "1e", "1e+", "1.2.3", "0x10",
-                                         "1 2", "nano", "infinit", "--1", "1,5" };
+    static const char *const numbers[] = { "0",
+                                           "-1.5",
+                                           "+.5",
+                                           "1.",
+                                           "1e5",
+                                           "1E-05",
+                                           " 2 ",
+                                           "NaN",
+                                           "-Infinity",
+                                           "inf",
+                                           "0.00000000000000" };
+    static const char *const texts[] = { "",      " ",    "-",   ".",    "e5",      "1e",  "1e+",
+                                         "1.2.3", "0x10", "1 2", "nano", "infinit", "--1", "1,5" };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         ck_assert_msg(csv_is_number(numbers[i], strlen(numbers[i])), "'%s'", numbers[i]);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -513,9 +561,22 @@ END_TEST
 /* Fixed notation has the digits of printf, for values of every size. */
 START_TEST(prints_as_printf)
 {
-    static const double special[] = { 0.0, -0.0, 0.5, 1.5, 2.5, 0.125, 0x1p60, 0x1.fffffffffffffp59,
-                                      0x1p53, 1e300, 5e-324, 5e-15, 1.5e-14, 0.000000000000005,
-                                      999999999999.99999999, 1.7976931348623157e308 };
+    static const double special[] = { 0.0,
+                                      -0.0,
+                                      0.5,
+                                      1.5,
+                                      2.5,
+                                      0.125,
+                                      0x1p60,
+                                      0x1.fffffffffffffp59,
+                                      0x1p53,
+                                      1e300,
+                                      5e-324,
+                                      5e-15,
+                                      1.5e-14,
+                                      0.000000000000005,
+                                      999999999999.99999999,
+                                      1.7976931348623157e308 };
     uint64_t state = 99 + (uint64_t)_i;
     char expected[400];
     for (int i = 0; i < 20000; i++) {
@@ -552,11 +613,25 @@ END_TEST
 /* Numbers read to the double that strtod gives, whatever their form. */
 START_TEST(reads_numbers_as_strtod)
 {
-    static const char *const texts[] = { "0", "-0.0", "0.00000000000000", "1132.60594634612403",
-                                         "0.99999999999503", "+1.5", ".5", "5.", "1e-7", "-2E+05",
-                                         " 3.25 ", "123456789012345678901234567890.5", "inf",
-                                         "-Infinity", "4.9e-324", "1e999", "000.000000000000",
-                                         "007", "-00.5" };
+    static const char *const texts[] = { "0",
+                                         "-0.0",
+                                         "0.00000000000000",
+                                         "1132.60594634612403",
+                                         "0.99999999999503",
+                                         "+1.5",
+                                         ".5",
+                                         "5.",
+                                         "1e-7",
+                                         "-2E+05",
+                                         " 3.25 ",
+                                         "123456789012345678901234567890.5",
+                                         "inf",
+                                         "-Infinity",
+                                         "4.9e-324",
+                                         "1e999",
+                                         "000.000000000000",
+                                         "007",
+                                         "-00.5" };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         double value = 7;
         ck_assert_msg(csv_read_number(&value, (struct csv_text){ texts[i], strlen(texts[i]) }),

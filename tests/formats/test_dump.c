@@ -343,6 +343,7 @@ static const struct {
     const char *name, *type, *api;
     enum status_code code;
     const char *text; /* what the reason begins with */
+    /* clang-format off */
 } names[] = {
     { "Torch.add.0", "Torch", "add", STATUS_OK, "" },
     { "Functional.conv2d.12", "Functional", "conv2d", STATUS_OK, "" },
@@ -368,6 +369,7 @@ static const struct {
     { "VF.lstm.0", "VF", "lstm", STATUS_SKIP, "Bench output is None, skip this test." },
     { "Mint.add.0", "Mint", "add", STATUS_SKIP, "API Mint.add.0 not support for run ut. SKIP." },
 };
+/* clang-format on */
 
 START_TEST(names_are_split)
 {
@@ -382,8 +384,7 @@ START_TEST(names_are_split)
     }
     struct status status = dump_read_case(&c, &arena, dump, 0);
     ck_assert_int_eq(status.code, names[_i].code);
-    ck_assert_msg(!strncmp(status.text, names[_i].text, strlen(names[_i].text)), "%s",
-                  status.text);
+    ck_assert_msg(!strncmp(status.text, names[_i].text, strlen(names[_i].text)), "%s", status.text);
     ck_assert_str_eq(c.full_name, names[_i].name);
     ck_assert_str_eq(c.type, names[_i].type);
     ck_assert_str_eq(c.api, names[_i].api);
@@ -475,13 +476,14 @@ END_TEST
 
 /* ---- duplicates ------------------------------------------------------------------------- */
 
-#define TENSOR_TEXT(shape, max, rest)                                                        \
-    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [" shape          \
+#define TENSOR_TEXT(shape, max, rest)                                               \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [" shape \
     "], \"Max\": " max ", \"Min\": 0, \"Mean\": 0, \"Norm\": 0, " rest "}"
 
 /* Structure decides, not statistics and not data. */
 START_TEST(duplicates_are_found_by_structure)
 {
+    /* clang-format off */
     static const char *const calls[] = {
         /* 0: kept */ "\"Torch.f.0.forward\": {\"input_args\": [" TENSOR_TEXT("2, 3", "1",
             "\"data_name\": \"a.pt\", \"md5\": \"00\", \"Max_except_inf_nan\": 1") ", 5]}",
@@ -519,6 +521,7 @@ START_TEST(duplicates_are_found_by_structure)
         "\"Torch.f.8.forward\": {\"input_args\": [" TENSOR_TEXT("2, 3", "1", "\"a\": 0")
             ", true]}",
     };
+    /* clang-format on */
     static const bool expected[] = { 1, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 0, 1 };
     enum { N = sizeof expected / sizeof *expected };
     char text[8192] = "";
@@ -538,6 +541,7 @@ END_TEST
 /* Arguments of which no two are equal, whatever their hashes are; each is equal to itself. */
 START_TEST(structures_differ_in_every_part)
 {
+    /* clang-format off */
     static const char *const calls[] = {
         "\"input_args\": []",
         "\"input_args\": [null]",
@@ -576,13 +580,15 @@ START_TEST(structures_differ_in_every_part)
         "\"input_kwargs\": {\"k\": 2}",
         "\"input_kwargs\": {\"l\": 1}",
     };
+    /* clang-format on */
     enum { N = sizeof calls / sizeof *calls };
     static struct api_case cases[N + 2];
     char text[8192] = "";
     for (int i = 0; i < N; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\"Torch.f.%d.forward\": {%s}", i ? ", " : "", i,
-                 calls[i]);
-    strcat(text, ", \"Torch.g.0.forward\": {\"input_args\": []}, \"Tensor.f.0.forward\": {\"input_args\": []}");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s\"Torch.f.%d.forward\": {%s}",
+                 i ? ", " : "", i, calls[i]);
+    strcat(text, ", \"Torch.g.0.forward\": {\"input_args\": []}, \"Tensor.f.0.forward\": "
+                 "{\"input_args\": []}");
     open_entries(text);
     for (int i = 0; i < N + 2; i++) {
         struct status status = dump_read_case(&cases[i], &arena, dump, (size_t)i);
@@ -590,7 +596,8 @@ START_TEST(structures_differ_in_every_part)
     }
     for (int i = 0; i < N + 2; i++)
         for (int k = 0; k < N + 2; k++)
-            ck_assert_msg(dump_same_structure(&cases[i], &cases[k]) == (i == k), "calls %d and %d", i, k);
+            ck_assert_msg(dump_same_structure(&cases[i], &cases[k]) == (i == k), "calls %d and %d",
+                          i, k);
 }
 END_TEST
 
@@ -598,17 +605,22 @@ END_TEST
 
 /* Everything that an entry may hold. No word that Python writes and JSON does not have. */
 static const char whole_entry[] =
-    "{\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [2, 3], \"Max\": 1.5, "
-    "\"Min\": null, \"Mean\": false, \"Norm\": \"x\", \"requires_grad\": true, \"data_name\": \"a.pt\", "
+    "{\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": \"torch.float32\", \"shape\": [2, "
+    "3], \"Max\": 1.5, "
+    "\"Min\": null, \"Mean\": false, \"Norm\": \"x\", \"requires_grad\": true, \"data_name\": "
+    "\"a.pt\", "
     "\"md5\": \"00\", \"other\": [1, {\"a\": 2}]}, {\"dtype\": \"torch.int8\", \"shape\": [], "
-    "\"datapath\": null, \"type\": \"torch.Tensor\", \"requires_grad\": null, \"Max\": 1, \"Min\": 0}, "
+    "\"datapath\": null, \"type\": \"torch.Tensor\", \"requires_grad\": null, \"Max\": 1, \"Min\": "
+    "0}, "
     "[1, -2, 3.25e2, \"text\", true, null, []], {\"type\": \"float\", \"value\": \"nan\"}, "
     "{\"type\": \"float\", \"value\": \"word\"}, {\"type\": \"float\", \"value\": 3}, "
     "{\"type\": \"int\", \"value\": 7}, {\"type\": \"bool\", \"value\": true}, "
-    "{\"type\": \"slice\", \"value\": [1, null, 2]}, {\"type\": \"torch.Size\", \"value\": [1, 2]}, "
+    "{\"type\": \"slice\", \"value\": [1, null, 2]}, {\"type\": \"torch.Size\", \"value\": [1, "
+    "2]}, "
     "{\"type\": \"torch.memory_format\", \"format\": \"channels_last\"}, "
     "{\"type\": \"torch.memory_format\", \"value\": \"torch.preserve_format\"}, "
-    "{\"type\": \"torch.device\", \"value\": \"cpu\"}, {\"type\": \"Ellipsis\", \"value\": \"...\"}, "
+    "{\"type\": \"torch.device\", \"value\": \"cpu\"}, {\"type\": \"Ellipsis\", \"value\": "
+    "\"...\"}, "
     "{\"k\": [1], \"type\": \"int\", \"value\": 1}, {}, {\"plain\": {\"dict\": 1}}], "
     "\"input_kwargs\": {\"dim\": {\"type\": \"int\", \"value\": 1}, \"out\": null}, "
     "\"output\": {\"type\": \"int\", \"value\": 4}, \"unknown\": [{\"a\": []}]}";

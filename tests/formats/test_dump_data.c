@@ -193,8 +193,7 @@ START_TEST(widened_types_are_narrowed)
     fill_tensor(&fine, &arena, DT_F32, 2, six);
     ((float *)fine.data)[3] = 1.0001f;
     ck_assert_int_eq(
-        npy_write(scratch_path(&scratch, "dump_tensor_data/f.npy"), &fine, &arena).code,
-        STATUS_OK);
+        npy_write(scratch_path(&scratch, "dump_tensor_data/f.npy"), &fine, &arena).code, STATUS_OK);
     make_dump("\"x\"", "torch.bfloat16", "[2, 3]", "\"data_name\": \"f.npy\"");
     struct status status = load(&t);
     ck_assert_int_eq(status.code, STATUS_SKIP);
@@ -210,6 +209,7 @@ START_TEST(odd_values_are_narrowed)
         const char *dtype;
         float value;
         bool fits;
+        /* clang-format off */
     } rows[] = {
         { "torch.bfloat16", NAN, true },       { "torch.bfloat16", INFINITY, true },
         { "torch.float8_e5m2", NAN, true },    { "torch.float8_e5m2", -INFINITY, true },
@@ -219,6 +219,7 @@ START_TEST(odd_values_are_narrowed)
         { "torch.float16", 1, false },         { "torch.float64", 1, false },
         { "torch.bool", 1, false },
     };
+    /* clang-format on */
     make_data_directory();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct tensor wide, t;
@@ -229,8 +230,8 @@ START_TEST(odd_values_are_narrowed)
         ck_assert_int_eq(npy_write(path, &wide, &arena).code, STATUS_OK);
         make_dump("\"x\"", rows[i].dtype, "[2, 3]", "\"data_name\": \"x.npy\"");
         struct status status = load(&t);
-        ck_assert_msg(status.code == (rows[i].fits ? STATUS_OK : STATUS_SKIP), "%s of %g: %s", rows[i].dtype,
-                      (double)rows[i].value, status.text);
+        ck_assert_msg(status.code == (rows[i].fits ? STATUS_OK : STATUS_SKIP), "%s of %g: %s",
+                      rows[i].dtype, (double)rows[i].value, status.text);
         if (!rows[i].fits) {
             ck_assert_ptr_nonnull(strstr(status.text, rows[i].dtype));
             continue;
@@ -327,7 +328,8 @@ START_TEST(recorded_paths_of_moved_dumps)
         snprintf(fields, sizeof fields, "\"datapath\": \"%s\"", rows[i].path);
         make_dump("\"x\"", "torch.float32", "[2, 3]", fields);
         status = load(&t);
-        ck_assert_msg(status.code == (rows[i].found ? STATUS_OK : STATUS_SKIP), "%s: %s", rows[i].path, status.text);
+        ck_assert_msg(status.code == (rows[i].found ? STATUS_OK : STATUS_SKIP), "%s: %s",
+                      rows[i].path, status.text);
         if (!rows[i].found) ck_assert_ptr_nonnull(strstr(status.text, "leaves the directory"));
     }
 }
@@ -336,12 +338,14 @@ END_TEST
 /* Names that leave the directory, or lead to what is no plain file, are not followed. */
 START_TEST(names_do_not_leave_the_directory)
 {
+    /* clang-format off */
     static const char *const names[] = {
         "../secret.pt", "./../secret.pt", "sub/../../secret.pt", "link.pt", "near.pt",
         "up/secret.pt", "/etc/passwd", "/x/dump_tensor_data/../secret.pt",
         "/dump_tensor_data/dump_tensor_data/../../secret.pt", "fifo.pt", "sub", "", ".", "..",
         "sub/", "a.pt/", "a\\nb.pt", "none.pt", "a.bin", "a",
     };
+    /* clang-format on */
     struct tensor t;
     char fields[256];
 
@@ -350,8 +354,8 @@ START_TEST(names_do_not_leave_the_directory)
     write_tensor("dump_tensor_data/a.pt", DT_F32, 2, six);
     scratch_text(&scratch, "dump_tensor_data/a.bin", "x");
     ck_assert_int_eq(mkdir(scratch_path(&scratch, "dump_tensor_data/sub"), 0750), 0);
-    ck_assert_int_eq(
-        symlink("../secret.pt", scratch_path(&scratch, "dump_tensor_data/link.pt")), 0);
+    ck_assert_int_eq(symlink("../secret.pt", scratch_path(&scratch, "dump_tensor_data/link.pt")),
+                     0);
     ck_assert_int_eq(symlink("a.pt", scratch_path(&scratch, "dump_tensor_data/near.pt")), 0);
     ck_assert_int_eq(symlink("..", scratch_path(&scratch, "dump_tensor_data/up")), 0);
     ck_assert_int_eq(mkfifo(scratch_path(&scratch, "dump_tensor_data/fifo.pt"), 0640), 0);
@@ -400,13 +404,13 @@ START_TEST(big_files_are_mapped)
     ck_assert_uint_lt(arena.held_bytes, 1 << 20);
     check_elements(&t);
     ck_assert_int_eq(dump_read_case(&c, &other, dump, 0).code, STATUS_OK);
-    ck_assert_int_eq(
-        dump_load_tensor(&u, &other, dump, c.args.list.items[0].tensor.record).code, STATUS_OK);
+    ck_assert_int_eq(dump_load_tensor(&u, &other, dump, c.args.list.items[0].tensor.record).code,
+                     STATUS_OK);
     ck_assert_ptr_ne(t.data, u.data);
     dump_release_tensors(dump, &other);
     check_elements(&t); /* still there */
-    ck_assert_int_eq(dump_load_tensor(&u, &other, dump,
-                                      c.args.list.items[0].tensor.record).code, STATUS_OK);
+    ck_assert_int_eq(dump_load_tensor(&u, &other, dump, c.args.list.items[0].tensor.record).code,
+                     STATUS_OK);
     check_elements(&u);
     arena_release(&other);
 }

@@ -12,15 +12,9 @@
 
 static struct scratch scratch;
 
-static void start(void)
-{
-    scratch = scratch_make();
-}
+static void start(void) { scratch = scratch_make(); }
 
-static void finish(void)
-{
-    scratch_remove(&scratch);
-}
+static void finish(void) { scratch_remove(&scratch); }
 
 /* Open a dump of that text, which must fail; the message without the directory. */
 static struct status open_bad(const char *text, size_t bytes)
@@ -35,11 +29,12 @@ static struct status open_bad(const char *text, size_t bytes)
     return status;
 }
 
-#define ENTRY "\"Torch.f.0.forward\": {}"
+#define ENTRY  "\"Torch.f.0.forward\": {}"
 #define NEEDED "; a dump recorded with level L1 or mix is needed"
 
 static const struct {
     const char *text, *message;
+    /* clang-format off */
 } bad_dumps[] = {
     { "", "dump.json: line 1, column 1, at the top level: expected a value, found the end of the "
           "file" },
@@ -108,6 +103,7 @@ static const struct {
       "dump.json: line 1, column 12, at data: the entry 'Torch.a\\u0000b.0.forward' has a NUL "
       "character in its name" },
 };
+/* clang-format on */
 
 START_TEST(messages_name_the_place)
 {
@@ -125,6 +121,7 @@ START_TEST(names_are_harmless)
     static const struct {
         const char *name;
         const char *problem; /* NULL: harmless */
+        /* clang-format off */
     } rows[] = {
         { "a\\u0001b", "control" }, { "a\\u001f", "control" },     { "a\\u0020b", NULL },
         { "a\\u007eb", NULL },      { "a\\u007f", "control" },     { "a\x7f", "control" },
@@ -136,6 +133,7 @@ START_TEST(names_are_harmless)
         { "\xef\xbc\x8b" "a", "formula" },  { "\xef\xbc\x8d" "a", "formula" }, { "\xef\xbc\x85" "a", "formula" },
         { "a;\xef\xbc\xa0", "formula" },   { "a\xef\xbc\xa0", NULL },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[200];
         snprintf(text, sizeof text, "{\"data\": {\"%s.f.0.forward\": {}}}", rows[i].name);
@@ -150,7 +148,8 @@ START_TEST(names_are_harmless)
         struct status status = open_bad(text, strlen(text));
         ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
         ck_assert_msg(strstr(status.text, rows[i].problem) != NULL, "row %zu: %s", i, status.text);
-        for (const char *c = status.text; *c; c++) ck_assert((unsigned char)*c >= ' ' && *c != 0x7f);
+        for (const char *c = status.text; *c; c++)
+            ck_assert((unsigned char)*c >= ' ' && *c != 0x7f);
     }
 }
 END_TEST
@@ -169,8 +168,8 @@ START_TEST(every_cut_of_a_real_dump)
         bool word = strstr(status.text, "a value, found 'n'") ||
                     strstr(status.text, "a value, found 't'") ||
                     strstr(status.text, "a value, found 'f'");
-        ck_assert_msg(word || strstr(status.text, "found the end of the file"),
-                      "cut at %zu: %s", cut, status.text);
+        ck_assert_msg(word || strstr(status.text, "found the end of the file"), "cut at %zu: %s",
+                      cut, status.text);
         /* The line at fault is the last one. */
         size_t lines = 1;
         char expected[32];
@@ -265,8 +264,8 @@ START_TEST(strange_files)
     ck_assert_int_eq(symlink(target, scratch_path(&scratch, "link.json")), 0);
     status = dump_open(&dump, scratch_path(&scratch, "link.json"));
     ck_assert_ptr_nonnull(strstr(status.text, "is a symbolic link"));
-    ck_assert_int_eq(
-        dump_open_trusting(&dump, scratch_path(&scratch, "link.json"), true).code, STATUS_OK);
+    ck_assert_int_eq(dump_open_trusting(&dump, scratch_path(&scratch, "link.json"), true).code,
+                     STATUS_OK);
     dump_close(dump);
 }
 END_TEST
@@ -326,8 +325,10 @@ START_TEST(every_failing_allocation)
 {
     char text[32768] = "{\"dump_data_dir\": \"x\", \"data\": {";
     for (int i = 0; i < 180; i++)
-        sprintf(text + strlen(text), "%s\"Torch.f.%d.%s\": {\"input_args\": [{\"a\": [1, 2, 3, 4, "
-                "5, 6]}]}", i ? ", " : "", i / 2, i % 2 ? "forward" : "backward");
+        sprintf(text + strlen(text),
+                "%s\"Torch.f.%d.%s\": {\"input_args\": [{\"a\": [1, 2, 3, 4, "
+                "5, 6]}]}",
+                i ? ", " : "", i / 2, i % 2 ? "forward" : "backward");
     strcat(text, "}}");
     const char *path = scratch_text(&scratch, "dump.json", text);
     int failed = 0;
@@ -352,10 +353,13 @@ END_TEST
 START_TEST(every_size_of_arena)
 {
     static const char entry[] =
-        "{\"data\": {\"Torch.f.0.forward\": {\"input_args\": [{\"type\": \"torch.Tensor\", \"dtype\": "
+        "{\"data\": {\"Torch.f.0.forward\": {\"input_args\": [{\"type\": \"torch.Tensor\", "
+        "\"dtype\": "
         "\"torch.float32\", \"shape\": [2], \"data_name\": \"a\", \"md5\": \"b\"}, {\"type\": "
-        "\"torch.device\", \"value\": 1}, {\"type\": \"x\"}, {\"typ\\u0065\": \"\\u0078\"}, {\"type\": "
-        "\"\\u0069nt\", \"value\": 1}, [1, 2, 3, 4, 5], \"s\"], \"input_kwargs\": {\"a\": 1, \"b\": 2, "
+        "\"torch.device\", \"value\": 1}, {\"type\": \"x\"}, {\"typ\\u0065\": \"\\u0078\"}, "
+        "{\"type\": "
+        "\"\\u0069nt\", \"value\": 1}, [1, 2, 3, 4, 5], \"s\"], \"input_kwargs\": {\"a\": 1, "
+        "\"b\": 2, "
         "\"c\": 3, \"d\": 4, \"e\": {\"type\": \"str\", \"value\": \"v\"}}, \"output\": {}}}}";
     struct dump *dump;
     struct api_case c;
@@ -364,8 +368,8 @@ START_TEST(every_size_of_arena)
     for (size_t limit = 64; status.code; limit += 64) {
         struct arena arena = { .limit_bytes = limit };
         status = dump_read_case(&c, &arena, dump, 0);
-        ck_assert_msg(status.code == STATUS_OK || status.code == STATUS_NO_MEMORY, "%zu: %s",
-                      limit, status.text);
+        ck_assert_msg(status.code == STATUS_OK || status.code == STATUS_NO_MEMORY, "%zu: %s", limit,
+                      status.text);
         arena_release(&arena);
         ck_assert_uint_lt(limit, 1 << 16);
     }

@@ -1,6 +1,6 @@
 /* The dump reader on real dumps, against an independent reading of the same text with cJSON. */
-#include <check.h>
 #include <cJSON.h>
+#include <check.h>
 #include <math.h>
 
 #include "formats/dump.h"
@@ -98,8 +98,8 @@ static void compare_tensor(const struct tensor_record *got, const cJSON *want)
     compare_statistic(&got->min, want, "Min");
     compare_statistic(&got->mean, want, "Mean");
     compare_statistic(&got->norm, want, "Norm");
-    ck_assert_int_eq(got->requires_grad, cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(
-                                             want, "requires_grad")));
+    ck_assert_int_eq(got->requires_grad,
+                     cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(want, "requires_grad")));
     compare_text(got->data_name, want, "data_name");
     compare_text(got->md5, want, "md5");
     ck_assert(!got->is_parameter);

@@ -38,14 +38,19 @@ START_TEST(colliding_calls)
     for (uint64_t i = 0; i < CALLS; i++) {
         uint64_t state = step(step(start, VALUE_INT), i);
         uint64_t second = step(state, VALUE_INT) ^ UINT64_C(0x123456789abcdef0);
-        fprintf(out, "%s\"Torch.f.%" PRIu64 ".forward\":{\"input_args\":[{\"type\":\"int\",\"value\":%"
-                PRIu64 "},{\"type\":\"int\",\"value\":%" PRId64 "}],\"input_kwargs\":{},\"output\":[]}",
+        fprintf(out,
+                "%s\"Torch.f.%" PRIu64
+                ".forward\":{\"input_args\":[{\"type\":\"int\",\"value\":%" PRIu64
+                "},{\"type\":\"int\",\"value\":%" PRId64 "}],\"input_kwargs\":{},\"output\":[]}",
                 i ? "," : "", i, i, (int64_t)second);
     }
     /* the first once more: a duplicate */
-    fprintf(out, ",\"Torch.f.%d.forward\":{\"input_args\":[{\"type\":\"int\",\"value\":0},{\"type\":\"int\","
-            "\"value\":%" PRId64 "}],\"input_kwargs\":{},\"output\":[]}}}", CALLS,
-            (int64_t)(step(step(step(start, VALUE_INT), 0), VALUE_INT) ^ UINT64_C(0x123456789abcdef0)));
+    fprintf(
+        out,
+        ",\"Torch.f.%d.forward\":{\"input_args\":[{\"type\":\"int\",\"value\":0},{\"type\":\"int\","
+        "\"value\":%" PRId64 "}],\"input_kwargs\":{},\"output\":[]}}}",
+        CALLS,
+        (int64_t)(step(step(step(start, VALUE_INT), 0), VALUE_INT) ^ UINT64_C(0x123456789abcdef0)));
     fclose(out);
 
     struct dump *dump;

@@ -5,20 +5,14 @@
 
 #include "elements.h"
 #include "formats/pt.h"
-#include "zip_maker.h"
 #include "support/suite.h"
+#include "zip_maker.h"
 
 static struct arena arena;
 
-static void start(void)
-{
-    arena = (struct arena){ 0 };
-}
+static void start(void) { arena = (struct arena){ 0 }; }
 
-static void finish(void)
-{
-    arena_release(&arena);
-}
+static void finish(void) { arena_release(&arena); }
 
 /* Read bytes from memory of exactly their size. */
 static struct status read_bytes(struct tensor *out, const struct made_bytes *bytes)
@@ -42,13 +36,15 @@ static struct status read_bytes(struct tensor *out, const struct made_bytes *byt
 
 /* ---- pickles ---------------------------------------------------------------------------- */
 
-#define PROTO "\x80\x02"
+#define PROTO   "\x80\x02"
 #define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
-#define STORAGE(class, count)                                                                \
+#define STORAGE(class, count) \
     "(X\7\0\0\0storagectorch\n" class "\nX\1\0\0\0000X\3\0\0\0cpuK" count "tQ"
-#define UNTYPED(name, length, bytes)                                                         \
+#define UNTYPED(name, length, bytes) \
     "(X\7\0\0\0storagectorch.storage\nUntypedStorage\nX" length name "X\3\0\0\0cpuK" bytes "tQ"
-#define HOOKS "\x89" "ccollections\nOrderedDict\n)R"
+#define HOOKS \
+    "\x89"    \
+    "ccollections\nOrderedDict\n)R"
 
 /* A file whose pickle is `pickle`, with a storage of `elements` floats, numbered from 0. */
 static struct status read_pickle(struct tensor *out, const void *pickle, size_t bytes,
@@ -73,6 +69,7 @@ static const struct {
     const char *pickle;
     size_t bytes;
     const char *problem; /* NULL: a tensor */
+    /* clang-format off */
 } pickles[] = {
     { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0K\2K\3\x86K\3K\1\x86" HOOKS
              "tR."), NULL },
@@ -206,6 +203,7 @@ static const struct {
              "0123456789012345678901234567890123456789012345678901234567890123X\3\0\0\0cpuK\6tQ"
              "K\0K\6\x85K\1\x85" HOOKS "tR."), "a storage has an overlong name" },
 };
+/* clang-format on */
 
 START_TEST(pickles_are_data)
 {
@@ -227,8 +225,9 @@ START_TEST(huge_expansions_cost_nothing)
 {
     struct tensor t;
     float one = 1;
-    static const char pickle[] = PROTO REBUILD "(" STORAGE("FloatStorage", "\1")
-        "K\0\x8a\x08\0\0\x64\xa7\xb3\xb6\xe0\x0d\x85K\0\x85" HOOKS "tR.";
+    static const char pickle[] = PROTO REBUILD
+        "(" STORAGE("FloatStorage", "\1") "K\0\x8a\x08\0\0\x64\xa7\xb3\xb6\xe0\x0d\x85K\0\x85" HOOKS
+                                          "tR.";
     struct made_entry entries[] = {
         { .name = "a/data.pkl", .data = pickle, .bytes = sizeof pickle - 1 },
         { .name = "a/data/0", .data = &one, .bytes = 4 },
@@ -301,18 +300,19 @@ END_TEST
 
 /* ---- archives --------------------------------------------------------------------------- */
 
-static const char good_pickle[] = PROTO REBUILD "(" STORAGE("FloatStorage", "\6")
-    "K\0K\6\x85K\1\x85" HOOKS "tR.";
+static const char good_pickle[] = PROTO REBUILD
+    "(" STORAGE("FloatStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS "tR.";
 static const float six[6] = { 0, 1, 2, 3, 4, 5 };
 
 #define GOOD_PICKLE .name = "a/data.pkl", .data = good_pickle, .bytes = sizeof good_pickle - 1
-#define GOOD_DATA .name = "a/data/0", .data = six, .bytes = sizeof six
+#define GOOD_DATA   .name = "a/data/0", .data = six, .bytes = sizeof six
 
 static const struct {
     const char *what;
     struct made_entry entries[3];
     struct made_zip end;
     const char *problem;
+    /* clang-format off */
 } archives[] = {
     { "plain", { { GOOD_PICKLE }, { GOOD_DATA } }, { .count = 2 }, NULL },
     { "deflated", { { GOOD_PICKLE, .deflate = 1 }, { GOOD_DATA, .deflate = 1 } }, { .count = 2 },
@@ -422,6 +422,7 @@ static const struct {
     { "a directory elsewhere", { { GOOD_PICKLE }, { GOOD_DATA } },
       { .count = 2, .directory_offset_plus_one = 1 }, "directory is damaged" },
 };
+/* clang-format on */
 
 START_TEST(archives_are_not_believed)
 {
@@ -446,8 +447,8 @@ END_TEST
 START_TEST(big_endian_elements)
 {
     static const unsigned char swapped[8] = { 0x3f, 0x80, 0, 0, 0xc0, 0x20, 0, 0 };
-    static const char pickle[] = PROTO REBUILD "(" STORAGE("FloatStorage", "\2")
-        "K\0K\2\x85K\1\x85" HOOKS "tR.";
+    static const char pickle[] = PROTO REBUILD
+        "(" STORAGE("FloatStorage", "\2") "K\0K\2\x85K\1\x85" HOOKS "tR.";
     struct made_entry entries[] = {
         { .name = "a/data.pkl", .data = pickle, .bytes = sizeof pickle - 1 },
         { .name = "a/data/0", .data = swapped, .bytes = 8 },
@@ -495,20 +496,19 @@ START_TEST(many_entries)
 {
     enum { MANY = 60000 };
     struct made_entry *entries = calloc(MANY, sizeof *entries);
-    char (*names)[16] = malloc(MANY * sizeof *names);
+    char(*names)[16] = malloc(MANY * sizeof *names);
     struct tensor t;
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof *names, "a/%d", i);
         entries[i] = (struct made_entry){ .name = names[i], .data = "x", .bytes = 1 };
     }
-    struct made_bytes file =
-        made_archive(&(struct made_zip){ .count = MANY, .entries = entries });
+    struct made_bytes file = made_archive(&(struct made_zip){ .count = MANY, .entries = entries });
     struct status status = read_bytes(&t, &file);
     ck_assert_ptr_nonnull(strstr(status.text, "not exactly one record data.pkl"));
     free(file.data);
     for (int i = 0; i < MANY; i++)
-        entries[i] = (struct made_entry){ .name = "a/x", .data = "x", .bytes = 1,
-                                          .header_plus_one = 1 };
+        entries[i] =
+            (struct made_entry){ .name = "a/x", .data = "x", .bytes = 1, .header_plus_one = 1 };
     file = made_archive(&(struct made_zip){ .count = MANY, .entries = entries });
     status = read_bytes(&t, &file);
     ck_assert_ptr_nonnull(strstr(status.text, "its entries overlap"));
@@ -520,12 +520,12 @@ END_TEST
 
 /* ---- the legacy container --------------------------------------------------------------- */
 
-#define MAGIC "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
-#define VERSION PROTO "M\xe9\3."
+#define MAGIC          "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+#define VERSION        PROTO "M\xe9\3."
 #define SYSTEM(little) PROTO "}(X\x0d\0\0\0little_endian" little "u."
-#define OBJECT(count) PROTO REBUILD "(" STORAGE("ShortStorage", count) "K\0K\2\x85K\1\x85"       \
-    HOOKS "tR."
-#define KEYS PROTO "]X\1\0\0\0000a."
+#define OBJECT(count) \
+    PROTO REBUILD "(" STORAGE("ShortStorage", count) "K\0K\2\x85K\1\x85" HOOKS "tR."
+#define KEYS      PROTO "]X\1\0\0\0000a."
 #define COUNT8(n) n "\0\0\0\0\0\0\0"
 
 static const struct {
@@ -533,6 +533,7 @@ static const struct {
     size_t size;
     const char *problem;
     int first;
+    /* clang-format off */
 } legacies[] = {
     { PICKLE(MAGIC VERSION SYSTEM("\x88") OBJECT("\2") KEYS COUNT8("\2") "\1\2\3\4"), NULL,
       0x0201 },
@@ -561,6 +562,7 @@ static const struct {
     { PICKLE(MAGIC PROTO "cos\nsystem\nX\2\0\0\0id\x85R."), "it asks for os.system", 0 },
     { PICKLE(MAGIC), "no end", 0 },
 };
+/* clang-format on */
 
 START_TEST(legacy_files_are_not_believed)
 {

@@ -57,6 +57,7 @@ static struct status read_both_ways(const char *text, size_t bytes)
     return a;
 }
 
+/* clang-format off */
 static const char *const accepted[] = {
     "null", "true", " false ", "0", "-0", "1.5e-3", "1E+5", "NaN", "Infinity", "-Infinity",
     "\"\"", "\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\"", "[]", "{}", "[1,2 , 3]", "\r\n\t [ ] \n",
@@ -64,6 +65,7 @@ static const char *const accepted[] = {
     "\"\\ud83d\"", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "\"\x7f\"",
     "12345678901234567890123456789", "1e999", "[\"12345678\",\"1234567\",\"123456789\"]",
 };
+/* clang-format on */
 
 START_TEST(accepts_json_and_bare_words)
 {
@@ -167,8 +169,7 @@ START_TEST(depth_of_objects_is_bounded)
         used += (size_t)sprintf(text + used, "0");
         for (int i = JSON_MAX_DEPTH + over; i-- > 0;)
             used += (size_t)sprintf(text + used, i % 2 ? "]" : "}");
-        ck_assert_int_eq(read_both_ways(text, used).code,
-                         over ? STATUS_BAD_INPUT : STATUS_OK);
+        ck_assert_int_eq(read_both_ways(text, used).code, over ? STATUS_BAD_INPUT : STATUS_OK);
     }
 }
 END_TEST
@@ -204,6 +205,7 @@ END_TEST
 static const struct {
     const char *json, *utf8;
     size_t bytes;
+    /* clang-format off */
 } strings[] = {
     { "\"plain\"", "plain", 5 },
     { "\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\b\f\n\r\t", 8 },
@@ -215,6 +217,7 @@ static const struct {
     { "\"\\ud83d\\u0041\"", "\xef\xbf\xbd" "A", 4 },
     { "\"a\\u0000b\"", "a\0b", 3 },
 };
+/* clang-format on */
 
 START_TEST(strings_decode)
 {
@@ -304,6 +307,7 @@ static void check_against_strtod(const char *text)
 }
 
 /* Boundaries of doubles, ties, and numbers that overflow every fast path. */
+/* clang-format off */
 static const char *const hard_numbers[] = {
     "0", "-0", "0.0", "-0.0e5", "0e-999999999999", "1e-999999999999", "1e999999999999",
     "9007199254740993", "9007199254740992.5", "9007199254740995", "18446744073709551615",
@@ -319,11 +323,9 @@ static const char *const hard_numbers[] = {
     "100000000000000000000000000000000000000000000000000000000000000000000000000000000000000",
     "5e-324", "6631236846766476e-316", "3.14159265358979323846264338327950288",
 };
+/* clang-format on */
 
-START_TEST(hard_numbers_round_correctly)
-{
-    check_against_strtod(hard_numbers[_i]);
-}
+START_TEST(hard_numbers_round_correctly) { check_against_strtod(hard_numbers[_i]); }
 END_TEST
 
 /* Random digits, points and exponents, against strtod of the C library, which rounds

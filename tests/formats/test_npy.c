@@ -10,24 +10,20 @@
 
 static struct arena arena;
 
-static void start(void)
-{
-    arena = (struct arena){ 0 };
-}
+static void start(void) { arena = (struct arena){ 0 }; }
 
-static void finish(void)
-{
-    arena_release(&arena);
-}
+static void finish(void) { arena_release(&arena); }
 
 static const struct {
     const char *descr;
     enum dtype dtype;
+    /* clang-format off */
 } types[] = {
     { "f8", DT_F64 }, { "f4", DT_F32 }, { "f2", DT_F16 },   { "i8", DT_I64 },
     { "i4", DT_I32 }, { "i2", DT_I16 }, { "i1", DT_I8 },    { "u1", DT_U8 },
     { "b1", DT_BOOL }, { "c8", DT_C64 }, { "c16", DT_C128 },
 };
+/* clang-format on */
 
 static void read_file(struct tensor *out, struct file_map *map, const char *name)
 {
@@ -136,8 +132,8 @@ static struct status read_made(struct tensor *out, const char *header, size_t da
         ck_assert_int_eq(tensor_densify(&dense, &arena, out).code, STATUS_OK);
         for (size_t i = 0; i < tensor_elements(&dense); i++) {
             double x[2];
-            dtype_to_double(x, (char *)dense.data + i * dtype_info(dense.dtype)->bytes,
-                            dense.dtype, 1);
+            dtype_to_double(x, (char *)dense.data + i * dtype_info(dense.dtype)->bytes, dense.dtype,
+                            1);
             ck_assert(x[0] == 0);
         }
     }
@@ -145,7 +141,7 @@ static struct status read_made(struct tensor *out, const char *header, size_t da
     return status;
 }
 
-#define HEADER(descr, order, shape)                                                          \
+#define HEADER(descr, order, shape) \
     "{'descr': '" descr "', 'fortran_order': " order ", 'shape': " shape ", }"
 
 static const struct {
@@ -306,7 +302,8 @@ END_TEST
 /* Shapes are Python's tuples: of none, of one with its comma, of many. */
 START_TEST(shapes_are_written_as_tuples)
 {
-    static const int64_t shape[16] = { 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3 }, five[] = { 5 }, six[] = { 2, 3 };
+    static const int64_t shape[16] = { 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3 },
+                         five[] = { 5 }, six[] = { 2, 3 };
     static const struct {
         int rank;
         const int64_t *shape;
@@ -355,8 +352,7 @@ START_TEST(written_files_are_read_back)
         t.stride[0] = t.stride[1], t.stride[1] = swap;
         ck_assert_int_eq(npy_write(scratch_path(&dir, name), &t, &arena).code, STATUS_OK);
         ck_assert_int_eq(
-            tensor_file_read(&back, &map, &arena, scratch_path(&dir, name), false).code,
-            STATUS_OK);
+            tensor_file_read(&back, &map, &arena, scratch_path(&dir, name), false).code, STATUS_OK);
         ck_assert_int_eq(back.dtype, DT_F32);
         ck_assert(tensor_same_shape(&back, &t));
         for (int k = 0; k < 6; k++) {
@@ -368,8 +364,8 @@ START_TEST(written_files_are_read_back)
     }
     fill_tensor(&t, &arena, DT_F32, 0, NULL);
     ck_assert_int_eq(npy_write(scratch_path(&dir, "s.npy"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(
-        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.npy"), false).code, STATUS_OK);
+    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.npy"), false).code,
+                     STATUS_OK);
     ck_assert_int_eq(back.rank, 0);
     file_unmap(&map);
     scratch_remove(&dir);

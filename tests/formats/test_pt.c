@@ -11,25 +11,21 @@
 
 static struct arena arena;
 
-static void start(void)
-{
-    arena = (struct arena){ 0 };
-}
+static void start(void) { arena = (struct arena){ 0 }; }
 
-static void finish(void)
-{
-    arena_release(&arena);
-}
+static void finish(void) { arena_release(&arena); }
 
 static const struct {
     const char *name;
     enum dtype dtype;
+    /* clang-format off */
 } types[] = {
     { "float64", DT_F64 },  { "float32", DT_F32 },      { "float16", DT_F16 },
     { "bfloat16", DT_BF16 }, { "int64", DT_I64 },       { "int32", DT_I32 },
     { "int16", DT_I16 },    { "int8", DT_I8 },          { "uint8", DT_U8 },
     { "bool", DT_BOOL },    { "complex128", DT_C128 },  { "complex64", DT_C64 },
 };
+/* clang-format on */
 
 static const char *const containers[] = { "zip", "legacy" };
 
@@ -186,8 +182,7 @@ START_TEST(every_changed_byte_is_survived)
             copy[i] ^= (char)changes[k];
             struct status status = pt_read(&t, &arena, copy, bytes, "t.pt");
             ck_assert(status.code == STATUS_OK || status.code == STATUS_BAD_INPUT);
-            if (!status.code)
-                ck_assert_int_eq(tensor_densify(&dense, &arena, &t).code, STATUS_OK);
+            if (!status.code) ck_assert_int_eq(tensor_densify(&dense, &arena, &t).code, STATUS_OK);
             arena_reset(&arena);
         }
     }
@@ -271,15 +266,15 @@ START_TEST(writes_scalars_empties_and_views)
 
     fill_tensor(&t, &arena, DT_F32, 0, NULL);
     ck_assert_int_eq(pt_write(scratch_path(&dir, "s.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(
-        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.pt"), false).code, STATUS_OK);
+    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.pt"), false).code,
+                     STATUS_OK);
     check_shape(&back, 0, NULL);
     check_elements(&back);
     file_unmap(&map);
     fill_tensor(&t, &arena, DT_F32, 2, empty);
     ck_assert_int_eq(pt_write(scratch_path(&dir, "e.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(
-        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "e.pt"), false).code, STATUS_OK);
+    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "e.pt"), false).code,
+                     STATUS_OK);
     check_shape(&back, 2, empty);
     file_unmap(&map);
     /* A transposed view is written in its own order. */
@@ -287,8 +282,8 @@ START_TEST(writes_scalars_empties_and_views)
     t.shape[0] = 3, t.shape[1] = 2;
     t.stride[0] = 1, t.stride[1] = 3;
     ck_assert_int_eq(pt_write(scratch_path(&dir, "v.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(
-        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "v.pt"), false).code, STATUS_OK);
+    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "v.pt"), false).code,
+                     STATUS_OK);
     ck_assert_int_eq(back.shape[0], 3);
     ck_assert_int_eq(((int32_t *)back.data)[1], ((int32_t *)t.data)[3]);
     file_unmap(&map);
@@ -303,7 +298,8 @@ END_TEST
  * aligned. */
 START_TEST(zip64_fields_from_any_size)
 {
-    static const uint64_t limits[] = { 0, 1, 2, 3, 63, 64, 100, 200, 300, 500, 700, 900, 1000, 1200, 100000 };
+    static const uint64_t limits[] = { 0,   1,   2,   3,   63,   64,   100,   200,
+                                       300, 500, 700, 900, 1000, 1200, 100000 };
     static const int64_t shape[] = { 10, 10 };
     struct scratch dir = scratch_make();
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -315,16 +311,19 @@ START_TEST(zip64_fields_from_any_size)
         fill_tensor(&t, &arena, DT_F32, 2, shape);
         ck_assert_int_eq(pt_write_zip64(path, &t, &arena, limits[i]).code, STATUS_OK);
         struct status status = tensor_file_read(&back, &map, &arena, path, false);
-        ck_assert_msg(status.code == STATUS_OK, "%llu: %s", (unsigned long long)limits[i], status.text);
+        ck_assert_msg(status.code == STATUS_OK, "%llu: %s", (unsigned long long)limits[i],
+                      status.text);
         check_shape(&back, 2, shape);
         check_elements(&back);
         ck_assert_uint_eq((size_t)((char *)back.data - (char *)map.data) % 64, 0);
         file_unmap(&map);
         scratch_write(&dir, "elements", t.data, 400);
         snprintf(command, sizeof command,
-                 "command -v python3 >/dev/null || exit 0; python3 -c \"import zipfile; z = zipfile.ZipFile('%s'); "
+                 "command -v python3 >/dev/null || exit 0; python3 -c \"import zipfile; z = "
+                 "zipfile.ZipFile('%s'); "
                  "assert z.testzip() is None and len(z.namelist()) == 3; "
-                 "assert z.read('archive/data/0') == open('%s', 'rb').read() and z.read('archive/version') == b'3\\n'\"",
+                 "assert z.read('archive/data/0') == open('%s', 'rb').read() and "
+                 "z.read('archive/version') == b'3\\n'\"",
                  path, scratch_path(&dir, "elements"));
         ck_assert_msg(system(command) == 0, "limit %llu", (unsigned long long)limits[i]);
     }
@@ -361,7 +360,8 @@ START_TEST(tensors_beyond_two_gibibytes)
         if (python) {
             snprintf(command, sizeof command,
                      "%s -c \"import torch; t = torch.load('%s'); assert t.shape == "
-                     "(2 ** 31 + 5,) and t[-1] == 7\"", python, path);
+                     "(2 ** 31 + 5,) and t[-1] == 7\"",
+                     python, path);
             ck_assert_int_eq(system(command), 0);
         }
     }

@@ -2,9 +2,9 @@
  * is written is CSV with the right columns, in which no cell starts a formula. */
 #include <assert.h>
 
+#include "compare/details.h"
 #include "fuzz/memory_file.h"
 #include "report/baseline.h"
-#include "compare/details.h"
 
 static bool begins_formula(struct csv_text cell, size_t at)
 {
@@ -47,8 +47,11 @@ static void compare(const struct memory_file *npu, const struct memory_file *gpu
     struct memory_file details = memory_file_make("", 0), result = memory_file_make("", 0);
     struct file details_file = { .fd = details.fd, .path = details.path };
     struct file result_file = { .fd = result.fd, .path = result.path };
-    const struct compare_request request = { .npu_path = npu->path, .gpu_path = gpu->path,
-                                             .trust_files = true, .rules = rules, .precision = 14 };
+    const struct compare_request request = { .npu_path = npu->path,
+                                             .gpu_path = gpu->path,
+                                             .trust_files = true,
+                                             .rules = rules,
+                                             .precision = 14 };
     struct compare_table *table = NULL;
     struct compare_counts counts;
 

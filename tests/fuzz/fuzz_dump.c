@@ -37,8 +37,7 @@ static void use_dump(struct dump *dump)
         assert(c.full_name && c.type && c.api && c.position == i);
         assert(!strcmp(c.full_name, dump_name(dump, i)));
         if (!status.code) {
-            struct value *lists[] = { &c.args, &c.kwargs, &c.outputs, &c.cotangents,
-                                      &c.gradients };
+            struct value *lists[] = { &c.args, &c.kwargs, &c.outputs, &c.cotangents, &c.gradients };
             for (int k = 0; k < 5; k++) value_each_tensor(lists[k], load, context);
         }
         arena_reset(&arena);

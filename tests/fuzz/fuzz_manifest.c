@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "cli/plugin_smoke.h"
 #include "core/memory.h"
 #include "runner/devices/plugin/plugin_bind.h"
-#include "cli/plugin_smoke.h"
 
 enum { MOST_KERNELS = 4 };
 

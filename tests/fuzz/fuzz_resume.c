@@ -9,6 +9,7 @@
 
 #define CALL(name) "\"" name ".forward\":{\"input_args\":[],\"input_kwargs\":{},\"output\":[]}"
 
+/* clang-format off */
 static const char dump_text[] =
     "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{" CALL("Torch.add.0")
     "," CALL("Torch.add.01") "," CALL("Functional.dropout.0") "," CALL("Functional.softmax.7")
@@ -29,6 +30,7 @@ static const struct call_order *order(void)
     }
     return &order;
 }
+/* clang-format on */
 
 struct left {
     struct memory_file memory[3];
@@ -56,8 +58,11 @@ static void scan(const struct left *left, bool ordered, bool retry_failed)
 {
     bool done[N_CALLS] = { false };
     size_t visited = 0, flagged = 0;
-    struct resume_scan scan = { .order = order(), .retry_failed = retry_failed, .done = done,
-                                .visit = visit, .context = &visited };
+    struct resume_scan scan = { .order = order(),
+                                .retry_failed = retry_failed,
+                                .done = done,
+                                .visit = visit,
+                                .context = &visited };
     struct status status =
         ordered ? resume_scan_ordered(&scan, &left->file[0], &left->file[1], &left->file[2])
                 : resume_scan_named(&scan, &left->file[0], &left->file[1]);

@@ -69,14 +69,18 @@ static void send_back(struct arena *arena, const struct value *outputs)
     struct text request = { 0 };
     struct device_result again;
     struct worker_reply notes;
-    struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x", .args = *outputs,
-                          .kwargs = { .kind = VALUE_DICT }, .outputs = { .kind = VALUE_LIST },
+    struct api_case c = { .full_name = "Torch.x.0",
+                          .type = "Torch",
+                          .api = "x",
+                          .args = *outputs,
+                          .kwargs = { .kind = VALUE_DICT },
+                          .outputs = { .kind = VALUE_LIST },
                           .cotangents = *outputs };
 
     if (!worker_request(&request, &memory, 1, &c, true).code) {
         char *text = reply_of(&request);
-        struct status status = worker_read_reply(&again, &notes, arena, &memory, text,
-                                                 strlen(text), 1, false);
+        struct status status =
+            worker_read_reply(&again, &notes, arena, &memory, text, strlen(text), 1, false);
         /* twice the outputs may be too much for the arena */
         assert(!status.code || status.code == STATUS_NO_MEMORY);
         for (size_t i = 0; !status.code && i < outputs->list.count; i++)

@@ -24,10 +24,7 @@ static inline struct memory_file memory_file_make(const void *data, size_t size)
     return file;
 }
 
-static inline void memory_file_close(struct memory_file *file)
-{
-    close(file->fd);
-}
+static inline void memory_file_close(struct memory_file *file) { close(file->fd); }
 
 /* Cut off the first part of an input of several parts, which a record separator (0x1e) ends. */
 struct part {

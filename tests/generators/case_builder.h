@@ -32,8 +32,7 @@ BUILDER struct built_case *build_case(const char *name)
     b->c.api = arena_copy_bytes(&b->arena, dot + 1, (size_t)(last - dot - 1));
     b->c.args = (struct value){ .kind = VALUE_LIST, .list = { b->args, NULL, 0 } };
     b->c.kwargs = (struct value){ .kind = VALUE_DICT, .list = { b->kwargs, b->keys, 0 } };
-    b->c.cotangents =
-        (struct value){ .kind = VALUE_LIST, .list = { b->cotangents, NULL, 0 } };
+    b->c.cotangents = (struct value){ .kind = VALUE_LIST, .list = { b->cotangents, NULL, 0 } };
     b->c.outputs = (struct value){ .kind = VALUE_LIST, .list = { b->outputs, NULL, 0 } };
     b->options.seed = 1234;
     return b;
@@ -45,10 +44,7 @@ BUILDER void free_case(struct built_case *b)
     free(b);
 }
 
-BUILDER struct statistic number(double x)
-{
-    return (struct statistic){ STATISTIC_NUMBER, x };
-}
+BUILDER struct statistic number(double x) { return (struct statistic){ STATISTIC_NUMBER, x }; }
 
 /* A tensor of at most four dimensions; an extent below 0 ends the shape. */
 BUILDER struct value tensor4(struct built_case *b, enum dtype dtype, double lo, double hi,
@@ -81,25 +77,16 @@ BUILDER struct value integer(int64_t x)
     return (struct value){ .kind = VALUE_INT, .integer = x };
 }
 
-BUILDER struct value boolean(bool x)
-{
-    return (struct value){ .kind = VALUE_BOOL, .boolean = x };
-}
+BUILDER struct value boolean(bool x) { return (struct value){ .kind = VALUE_BOOL, .boolean = x }; }
 
 BUILDER struct value string(const char *x)
 {
     return (struct value){ .kind = VALUE_STRING, .string = x };
 }
 
-BUILDER struct value none(void)
-{
-    return (struct value){ .kind = VALUE_NONE };
-}
+BUILDER struct value none(void) { return (struct value){ .kind = VALUE_NONE }; }
 
-BUILDER struct value ellipsis(void)
-{
-    return (struct value){ .kind = VALUE_ELLIPSIS };
-}
+BUILDER struct value ellipsis(void) { return (struct value){ .kind = VALUE_ELLIPSIS }; }
 
 /* A full slice, `:`. */
 BUILDER struct value full_slice(struct built_case *b)
@@ -185,8 +172,7 @@ BUILDER uint64_t hash_bytes(const void *bytes, size_t n, uint64_t hash)
 
 BUILDER uint64_t hash_tensor(const struct tensor *tensor)
 {
-    return hash_bytes(tensor->data,
-                      tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes,
+    return hash_bytes(tensor->data, tensor_elements(tensor) * dtype_info(tensor->dtype)->bytes,
                       0xcbf29ce484222325u);
 }
 
@@ -195,8 +181,7 @@ BUILDER uint64_t hash_value(const struct value *value, uint64_t hash)
 {
     if (value->kind == VALUE_TENSOR) return hash * 31 + hash_tensor(value->tensor.tensor);
     if (!value_is_sequence(value)) return hash;
-    for (size_t i = 0; i < value->list.count; i++)
-        hash = hash_value(&value->list.items[i], hash);
+    for (size_t i = 0; i < value->list.count; i++) hash = hash_value(&value->list.items[i], hash);
     return hash;
 }
 

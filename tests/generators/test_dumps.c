@@ -36,8 +36,7 @@ struct call {
     struct generate_notes notes;
 };
 
-static void make_call(struct call *call, const struct dump *dump, size_t i,
-                      bool keep_recorded)
+static void make_call(struct call *call, const struct dump *dump, size_t i, bool keep_recorded)
 {
     const struct generate_options options = { 1234, keep_recorded };
     struct status status = dump_read_case(&call->c, &call->arena, dump, i);
@@ -78,8 +77,7 @@ static void check_range(struct check *check, const struct value *value, const ch
     check->tensors++;
     ck_assert_int_eq(tensor->dtype, record->dtype);
     ck_assert_int_eq(tensor->rank, record->rank);
-    for (int d = 0; d < record->rank; d++)
-        ck_assert_int_eq(tensor->shape[d], record->shape[d]);
+    for (int d = 0; d < record->rank; d++) ck_assert_int_eq(tensor->shape[d], record->shape[d]);
     if (n == 0) return;
     double *x = calloc(2 * n, sizeof *x);
     dtype_to_double(x, tensor->data, tensor->dtype, n);
@@ -89,12 +87,10 @@ static void check_range(struct check *check, const struct value *value, const ch
         nans += isnan(m);
         infinities += isinf(m) != 0;
         /* HF32 rounding may step over a bound by 2^-12 of it, as it does on both sides. */
-        double slack =
-            call_noted(check->call, "HF32") ? 0x1p-12 * fmax(fabs(lo), fabs(hi)) : 0;
+        double slack = call_noted(check->call, "HF32") ? 0x1p-12 * fmax(fabs(lo), fabs(hi)) : 0;
         if (!isnan(lo) && !isnan(m) && !isinf(m))
             ck_assert_msg(m >= lo - slack && m <= hi + slack,
-                          "%s %s[%zu] = %.17g not in [%.17g, %.17g]", name, where, i, m, lo,
-                          hi);
+                          "%s %s[%zu] = %.17g not in [%.17g, %.17g]", name, where, i, m, lo, hi);
     }
     ck_assert_msg(nans == (size_t)(isnan(lo) != 0), "%s %s: %zu NaN", name, where, nans);
     if (!isnan(lo) && lo < hi)
@@ -197,8 +193,7 @@ END_TEST
 /* ---- memory ------------------------------------------------------------------------- */
 
 /* Inputs of call `i` with `room` bytes left in the arena. */
-static struct status make_within(const struct dump *dump, size_t i, size_t room,
-                                 size_t *used)
+static struct status make_within(const struct dump *dump, size_t i, size_t room, size_t *used)
 {
     const struct generate_options options = { 1234, false };
     struct call call = { 0 };
@@ -282,8 +277,7 @@ START_TEST(stored_tensors_are_handed_on)
         (void)value_each_tensor(&call.c.args, check_stored, &stored);
         (void)value_each_tensor(&call.c.kwargs, check_stored, &stored);
         (void)value_each_tensor(&call.c.cotangents, check_stored, &stored);
-        ck_assert_msg(call.notes.count == 0, "%s: %s", call.c.full_name,
-                      call.notes.lines[0]);
+        ck_assert_msg(call.notes.count == 0, "%s: %s", call.c.full_name, call.notes.lines[0]);
         struct status status = generate_load_recorded(&call.c, &call.arena, dump);
         ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
         (void)value_each_tensor(&call.c.outputs, check_stored, &results);
@@ -325,8 +319,7 @@ static struct small_dump make_small_dump(const char *text)
     snprintf(path, sizeof path, "%s/dump_tensor_data", small.directory);
     ck_assert_int_eq(mkdir(path, 0750), 0);
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small.directory,
-                 stored_files[i]);
+        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small.directory, stored_files[i]);
         snprintf(from, sizeof from, "%s/pt/%s", PROBE_TEST_DATA, stored_files[i]);
         copy_file(from, path);
     }
@@ -345,8 +338,7 @@ static void remove_small_dump(struct small_dump *small)
     char path[300];
     dump_close(small->dump);
     for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small->directory,
-                 stored_files[i]);
+        snprintf(path, sizeof path, "%s/dump_tensor_data/%s", small->directory, stored_files[i]);
         unlink(path);
     }
     snprintf(path, sizeof path, "%s/dump_tensor_data", small->directory);
@@ -356,16 +348,16 @@ static void remove_small_dump(struct small_dump *small)
     rmdir(small->directory);
 }
 
-#define TENSOR_TEXT(DTYPE, SHAPE, LO, HI, MORE)                                            \
-    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch." DTYPE "\", \"shape\": " SHAPE       \
-    ", \"Max\": " HI ", \"Min\": " LO ", \"Mean\": 0.1, \"Norm\": 1.0, "                   \
+#define TENSOR_TEXT(DTYPE, SHAPE, LO, HI, MORE)                                      \
+    "{\"type\": \"torch.Tensor\", \"dtype\": \"torch." DTYPE "\", \"shape\": " SHAPE \
+    ", \"Max\": " HI ", \"Min\": " LO ", \"Mean\": 0.1, \"Norm\": 1.0, "             \
     "\"requires_grad\": false" MORE "}"
-#define VIEW_TEXT                                                                          \
-    TENSOR_TEXT("float32", "[2, 2, 5]", "-0.375", "0.875",                                 \
+#define VIEW_TEXT                                          \
+    TENSOR_TEXT("float32", "[2, 2, 5]", "-0.375", "0.875", \
                 ", \"data_name\": \"float32.view.zip.pt\"")
-#define CALL_TEXT(DIRECTORY, NAME, ARGUMENTS)                                              \
-    "{\"task\": \"tensor\", \"level\": \"L1\", \"framework\": \"pytorch\", "               \
-    "\"dump_data_dir\": " DIRECTORY ", \"data\": {\"" NAME ".forward\": "                  \
+#define CALL_TEXT(DIRECTORY, NAME, ARGUMENTS)                                \
+    "{\"task\": \"tensor\", \"level\": \"L1\", \"framework\": \"pytorch\", " \
+    "\"dump_data_dir\": " DIRECTORY ", \"data\": {\"" NAME ".forward\": "    \
     "{\"input_args\": [" ARGUMENTS "], \"input_kwargs\": {}, \"output\": []}}}"
 
 static void run_small(struct call *call, const struct small_dump *small, bool keep_recorded)
@@ -415,8 +407,8 @@ END_TEST
  * rounding shows in the strides: the copy is dense. */
 START_TEST(loaded_tensors_are_rounded_in_a_copy)
 {
-    struct small_dump small = make_small_dump(
-        CALL_TEXT("\"dump_tensor_data\"", "Functional.conv1d.0", VIEW_TEXT));
+    struct small_dump small =
+        make_small_dump(CALL_TEXT("\"dump_tensor_data\"", "Functional.conv1d.0", VIEW_TEXT));
     for (int keep = 0; keep < 2; keep++) {
         struct call call;
         run_small(&call, &small, keep);
@@ -443,8 +435,7 @@ START_TEST(loaded_targets_are_converted)
     ck_assert_int_eq(argument(&kept, 1)->dtype, DT_I32);
     ck_assert_int_eq(argument(&converted, 1)->dtype, DT_I64);
     struct tensor dense;
-    ck_assert_int_eq(tensor_densify(&dense, &kept.arena, argument(&kept, 1)).code,
-                     STATUS_OK);
+    ck_assert_int_eq(tensor_densify(&dense, &kept.arena, argument(&kept, 1)).code, STATUS_OK);
     const int32_t *want = dense.data;
     const int64_t *got = argument(&converted, 1)->data;
     for (int i = 0; i < 20; i++) ck_assert_int_eq(got[i], want[i]);
@@ -465,8 +456,7 @@ START_TEST(missing_files_are_named)
     const struct generate_options options = { 1234, false };
     struct call call = { 0 };
     ck_assert_int_eq(dump_read_case(&call.c, &call.arena, small.dump, 0).code, STATUS_OK);
-    struct status status =
-        generate_inputs(&call.c, &call.notes, &call.arena, small.dump, &options);
+    struct status status = generate_inputs(&call.c, &call.notes, &call.arena, small.dump, &options);
     ck_assert_int_eq(status.code, STATUS_SKIP);
     ck_assert_ptr_nonnull(strstr(status.text, "gone.pt"));
     ck_assert_ptr_nonnull(strstr(status.text, "input.0"));
@@ -484,13 +474,11 @@ START_TEST(recorded_results_are_loaded)
         "[" VIEW_TEXT "], \"input_kwargs\": {}, \"output\": [" TENSOR_TEXT(
             "float32", "[3]", "0", "1",
             ", \"data_name\": \"gone.pt\"") ", " VIEW_TEXT
-                                            ", " TENSOR_TEXT("float32", "[3]", "0", "1",
-                                                             "") "]}}}";
+                                            ", " TENSOR_TEXT("float32", "[3]", "0", "1", "") "]}}}";
     char filled_in[3000];
 
     for (int stored = 0; stored < 2; stored++) {
-        snprintf(filled_in, sizeof filled_in, text,
-                 stored ? "\"dump_tensor_data\"" : "null");
+        snprintf(filled_in, sizeof filled_in, text, stored ? "\"dump_tensor_data\"" : "null");
         struct small_dump small = make_small_dump(filled_in);
         struct call call;
         run_small(&call, &small, true);
@@ -501,8 +489,7 @@ START_TEST(recorded_results_are_loaded)
         ck_assert_ptr_null(outputs[0].tensor.tensor);
         ck_assert_int_eq(outputs[1].tensor.tensor != NULL, stored);
         ck_assert_ptr_null(outputs[2].tensor.tensor);
-        ck_assert_int_eq(generate_load_recorded(&call.c, &call.arena, NULL).code,
-                         STATUS_OK);
+        ck_assert_int_eq(generate_load_recorded(&call.c, &call.arena, NULL).code, STATUS_OK);
         arena_release(&call.arena);
         remove_small_dump(&small);
     }

@@ -6,12 +6,10 @@
 #include "case_builder.h"
 #include "generators/fill.h"
 
-static const enum dtype reals_of[] = {
-    DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2
-};
+static const enum dtype reals_of[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
 
-static struct tensor filled(struct arena *arena, enum dtype dtype,
-                            const struct range *range, uint64_t key, int64_t n)
+static struct tensor filled(struct arena *arena, enum dtype dtype, const struct range *range,
+                            uint64_t key, int64_t n)
 {
     struct tensor tensor;
     ck_assert_int_eq(tensor_create(&tensor, arena, dtype, 1, &n).code, STATUS_OK);
@@ -46,9 +44,8 @@ START_TEST(elements_stay_inside_the_range)
             struct tensor tensor = filled(&arena, dtype, &range, b * 100 + s, sizes[s]);
             const double *x = as_doubles(&arena, &tensor);
             for (int64_t i = 0; i < sizes[s]; i++) {
-                ck_assert_msg(x[i] >= range.lo && x[i] <= range.hi,
-                              "%s: %a not in [%a, %a]", dtype_info(dtype)->name, x[i],
-                              range.lo, range.hi);
+                ck_assert_msg(x[i] >= range.lo && x[i] <= range.hi, "%s: %a not in [%a, %a]",
+                              dtype_info(dtype)->name, x[i], range.lo, range.hi);
             }
             if (sizes[s] > 1) ck_assert_double_eq(x[0], range.lo);
             ck_assert_double_eq(x[sizes[s] - 1], range.hi);
@@ -123,15 +120,13 @@ START_TEST(coarse_values_have_their_share)
     static const struct {
         double value, share;
     } expected[] = {
-        { 4, 0.25 / 4 },  { 3.5, 0.5 / 4 },  { 3, 0.5 / 4 },
-        { 2, 0.375 / 4 }, { 1, 0.1875 / 4 },
+        { 4, 0.25 / 4 }, { 3.5, 0.5 / 4 }, { 3, 0.5 / 4 }, { 2, 0.375 / 4 }, { 1, 0.1875 / 4 },
     };
     for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
         int count = 0;
         for (int i = 0; i < N; i++) count += x[i] == expected[k].value;
         double share = expected[k].share;
-        ck_assert_double_eq_tol((double)count / N, share,
-                                7 * sqrt(share * (1 - share) / N));
+        ck_assert_double_eq_tol((double)count / N, share, 7 * sqrt(share * (1 - share) / N));
     }
     arena_release(&arena);
 }
@@ -215,8 +210,7 @@ START_TEST(complex_magnitudes_stay_inside)
 {
     enum dtype dtype = _i ? DT_C128 : DT_C64;
     static const double bounds[][2] = {
-        { 0.5, 2.25 }, { 0, 3 }, { 1e10, 1e10 }, { 0, 0 }, { 1, 1.0000001192092896 },
-        { 0, 1e-40 }
+        { 0.5, 2.25 }, { 0, 3 }, { 1e10, 1e10 }, { 0, 0 }, { 1, 1.0000001192092896 }, { 0, 1e-40 }
     };
     struct arena arena = { 0 };
     for (int b = 0; b < 6; b++) {
@@ -226,8 +220,7 @@ START_TEST(complex_magnitudes_stay_inside)
         int quadrants[4] = { 0 };
         for (int i = 0; i < 4000; i++) {
             long double re = z[2 * i], im = z[2 * i + 1], m = sqrtl(re * re + im * im);
-            ck_assert_msg(m >= (long double)range.lo && m <= (long double)range.hi, "%La",
-                          m);
+            ck_assert_msg(m >= (long double)range.lo && m <= (long double)range.hi, "%La", m);
             quadrants[(re < 0) + 2 * (im < 0)]++;
         }
         ck_assert_double_eq(fabs(z[0]), range.lo);
@@ -259,9 +252,7 @@ END_TEST
 START_TEST(placed_values_are_where_they_belong)
 {
     struct arena arena = { 0 };
-    struct tensor_record record = { .dtype = DT_F16,
-                                    .min = number(NAN),
-                                    .max = number(NAN) };
+    struct tensor_record record = { .dtype = DT_F16, .min = number(NAN), .max = number(NAN) };
     struct range range;
 
     ck_assert_int_eq(range_of_record(&range, &record, DT_F16, 5).code, STATUS_OK);
@@ -331,12 +322,9 @@ START_TEST(equal_shapes_are_independent)
     struct arena arena = { 0 };
     struct range range = range_of_reals(DT_F32, -1, 1);
     const uint64_t keys[] = {
-        fill_key(1234, "Torch.add.0", "input.0"),
-        fill_key(1234, "Torch.add.0", "input.1"),
-        fill_key(1234, "Torch.add.1", "input.0"),
-        fill_key(1235, "Torch.add.0", "input.0"),
-        fill_key(1234, "Torch.add.0", "kwargs.out"),
-        fill_key(1234, "Torch.add.0", "cotangent.0"),
+        fill_key(1234, "Torch.add.0", "input.0"),    fill_key(1234, "Torch.add.0", "input.1"),
+        fill_key(1234, "Torch.add.1", "input.0"),    fill_key(1235, "Torch.add.0", "input.0"),
+        fill_key(1234, "Torch.add.0", "kwargs.out"), fill_key(1234, "Torch.add.0", "cotangent.0"),
     };
     const double *x[6];
     for (int k = 0; k < 6; k++) {
@@ -364,9 +352,8 @@ START_TEST(elements_do_not_depend_on_the_size)
     static const enum dtype dtypes[] = { DT_F64, DT_F32, DT_BF16, DT_I64, DT_I8, DT_C64 };
     struct arena arena = { 0 };
     for (int d = 0; d < 6; d++) {
-        struct range range = dtype_is_integral(dtypes[d])
-                                 ? range_of_integers(dtypes[d], -9, 90)
-                                 : range_of_reals(dtypes[d], 0.1, 8);
+        struct range range = dtype_is_integral(dtypes[d]) ? range_of_integers(dtypes[d], -9, 90)
+                                                          : range_of_reals(dtypes[d], 0.1, 8);
         size_t bytes = dtype_info(dtypes[d])->bytes;
         struct tensor small = filled(&arena, dtypes[d], &range, 3, 1500);
         struct tensor large = filled(&arena, dtypes[d], &range, 3, 9000);
@@ -424,6 +411,7 @@ START_TEST(bits_are_the_same_on_every_host)
         enum dtype dtype;
         double lo, hi;
         uint64_t hash;
+        /* clang-format off */
     } snapshots[] = {
         { DT_F64, -1.5, 2.25, 0x6e38cdf01bdaa5ac },
         { DT_F32, -1.5, 2.25, 0xc6658980157559ee },
@@ -441,14 +429,15 @@ START_TEST(bits_are_the_same_on_every_host)
         { DT_C128, 0.5, 2, 0x04b7eb6013dc65f6 },
         { DT_C64, 0, 2, 0x8e1af30cfba20756 },
     };
+    /* clang-format on */
     struct arena arena = { 0 };
     uint64_t key = fill_key(1234, "Functional.linear.0", "input.1");
     for (size_t s = 0; s < sizeof snapshots / sizeof *snapshots; s++) {
         enum dtype dtype = snapshots[s].dtype;
-        struct range range = dtype_is_integral(dtype)
-                                 ? range_of_integers(dtype, (int64_t)snapshots[s].lo,
-                                                     (int64_t)snapshots[s].hi)
-                                 : range_of_reals(dtype, snapshots[s].lo, snapshots[s].hi);
+        struct range range =
+            dtype_is_integral(dtype)
+                ? range_of_integers(dtype, (int64_t)snapshots[s].lo, (int64_t)snapshots[s].hi)
+                : range_of_reals(dtype, snapshots[s].lo, snapshots[s].hi);
         struct tensor tensor = filled(&arena, dtype, &range, key, 3001);
         uint64_t hash = hash_tensor(&tensor);
         ck_assert_msg(hash == snapshots[s].hash, "%s: 0x%016llx", dtype_info(dtype)->name,

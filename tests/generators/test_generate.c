@@ -94,8 +94,8 @@ START_TEST(shapes_and_dtypes_are_the_recorded_ones)
         ck_assert_int_eq(b->args[1].tensor.tensor->rank, 0);
         double one[2];
         dtype_to_double(one, b->args[1].tensor.tensor->data, (enum dtype)dtype, 1);
-        ck_assert_double_eq(
-            fabs(one[0]) + (dtype_is_complex((enum dtype)dtype) ? fabs(one[1]) : 0), 1);
+        ck_assert_double_eq(fabs(one[0]) + (dtype_is_complex((enum dtype)dtype) ? fabs(one[1]) : 0),
+                            1);
         ck_assert_uint_eq(tensor_elements(b->args[2].tensor.tensor), 0);
         free_case(b);
     }
@@ -261,10 +261,12 @@ END_TEST
 
 /* ---- stored tensors ------------------------------------------------------------------- */
 
-#define STORED(dtype, shape, name)                                                           \
-    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch." dtype "\",\"shape\":[" shape "],\"Max\":3,\"Min\":0,"     \
+#define STORED(dtype, shape, name)                                               \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch." dtype "\",\"shape\":[" shape \
+    "],\"Max\":3,\"Min\":0,"                                                     \
     "\"Mean\":1,\"Norm\":1,\"data_name\":\"" name "\"}"
 
+/* clang-format off */
 static const char stored_dump[] =
     "{\"task\":\"tensor\",\"level\":\"L1\",\"dump_data_dir\":\"x\",\"data\":{"
     "\"Functional.cross_entropy.0.forward\":{\"input_args\":[" STORED("float32", "3,4", "x.pt") ","
@@ -331,6 +333,7 @@ START_TEST(stored_tensors_are_loaded)
     arena_release(&arena);
     scratch_remove(&dir);
 }
+/* clang-format on */
 END_TEST
 
 /* ---- notes, sizes, errors ----------------------------------------------------------- */
@@ -422,8 +425,7 @@ START_TEST(failing_allocations_are_reported)
             if (k == 0) add(b, TENSOR2(b, DT_F32, -1, 1, 300, 300));
             allocations = 0;
             memory_fault = fail_nth;
-            struct status status =
-                generate_inputs(&b->c, &b->notes, &b->arena, NULL, &b->options);
+            struct status status = generate_inputs(&b->c, &b->notes, &b->arena, NULL, &b->options);
             memory_fault = NULL;
             bool reached = allocations >= fail_at;
             free_case(b);

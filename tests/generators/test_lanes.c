@@ -8,9 +8,7 @@
 
 enum { N = 1000 };
 
-static const enum dtype floats[] = {
-    DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2
-};
+static const enum dtype floats[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
 static const enum dtype whole[] = { DT_I64, DT_I32, DT_I16, DT_I8, DT_U8, DT_BOOL };
 
 static const double ranges[][2] = {
@@ -112,8 +110,7 @@ START_TEST(encode_rounds_as_core_does)
         dtype_to_double(&x, &wide, dtype, 1);
         if (!isfinite(x)) continue;
         double middle = previous + (x - previous) / 2;
-        const double tries[] = { x, middle, nextafter(middle, x),
-                                 nextafter(middle, previous) };
+        const double tries[] = { x, middle, nextafter(middle, x), nextafter(middle, previous) };
         for (int k = 0; k < 4; k++) {
             check_encode(dtype, tries[k]);
             check_encode(dtype, -tries[k]);
@@ -164,12 +161,10 @@ START_TEST(reals_do_not_leave_the_interval)
             double got[4];
             lanes_variant(v)->reals(got, words, 4, &interval);
             for (int i = 0; i < 4; i++)
-                if (got[i] < lo || got[i] > hi)
-                    ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
+                if (got[i] < lo || got[i] > hi) ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
             lanes_variant(v)->fine_reals(got, words, 2, &interval);
             for (int i = 0; i < 2; i++)
-                if (got[i] < lo || got[i] > hi)
-                    ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
+                if (got[i] < lo || got[i] > hi) ck_abort_msg("%a in [%a, %a]", got[i], lo, hi);
         }
     }
     ck_assert_int_gt(below, 10); /* so the test can fail */

@@ -71,11 +71,10 @@ START_TEST(variants_agree_with_the_definition)
         for (size_t v = 0; lanes_variant(v); v++) {
             for (size_t n = 0; n <= BLOCKS; n += n < 70 ? 1 : 19) {
                 memset(got, 0xa5, sizeof got);
-                lanes_variant(v)->philox(got, 0x01234567deadbeefu, (uint64_t)9 << 32 | 7,
-                                         firsts[f], n);
+                lanes_variant(v)->philox(got, 0x01234567deadbeefu, (uint64_t)9 << 32 | 7, firsts[f],
+                                         n);
                 ck_assert_mem_eq(got, want, n * 16);
-                for (int k = 0; k < 4; k++)
-                    ck_assert_uint_eq(got[4 * n + (size_t)k], 0xa5a5a5a5u);
+                for (int k = 0; k < 4; k++) ck_assert_uint_eq(got[4 * n + (size_t)k], 0xa5a5a5a5u);
             }
         }
     }

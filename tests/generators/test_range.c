@@ -6,9 +6,7 @@
 #include "generators/philox.h"
 #include "generators/range.h"
 
-static const enum dtype floats[] = {
-    DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2
-};
+static const enum dtype floats[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
 
 static double through(enum dtype dtype, double x)
 {
@@ -29,10 +27,8 @@ START_TEST(bounds_move_inward_to_the_nearest_value)
     int narrow = 0;
 
     for (int k = 0; k < 20000; k++) {
-        double x =
-            ldexp((double)philox_next(&draws) - 0x1p31, (int)philox_below(&draws, 40) - 50);
-        double y =
-            x + ldexp((double)philox_next(&draws), (int)philox_below(&draws, 40) - 60);
+        double x = ldexp((double)philox_next(&draws) - 0x1p31, (int)philox_below(&draws, 40) - 50);
+        double y = x + ldexp((double)philox_next(&draws), (int)philox_below(&draws, 40) - 60);
         if (fabs(x) > largest || fabs(y) > largest) continue;
         struct range range = range_of_reals(dtype, x, y);
         ck_assert_double_eq(through(dtype, range.lo), range.lo);
@@ -44,12 +40,12 @@ START_TEST(bounds_move_inward_to_the_nearest_value)
             narrow++;
             continue;
         }
-        double below = through(dtype, nextafter(range.lo, -INFINITY) -
-                                          0.5 * dtype_ulp(dtype, range.lo));
-        ck_assert_msg(below < x || below == range.lo, "%s %a %a", dtype_info(dtype)->name,
-                      x, range.lo);
-        double above = through(dtype, nextafter(range.hi, INFINITY) +
-                                          0.5 * dtype_ulp(dtype, range.hi));
+        double below =
+            through(dtype, nextafter(range.lo, -INFINITY) - 0.5 * dtype_ulp(dtype, range.lo));
+        ck_assert_msg(below < x || below == range.lo, "%s %a %a", dtype_info(dtype)->name, x,
+                      range.lo);
+        double above =
+            through(dtype, nextafter(range.hi, INFINITY) + 0.5 * dtype_ulp(dtype, range.hi));
         ck_assert(above > y || above == range.hi || isnan(above));
     }
     ck_assert_int_eq(narrow > 0, dtype != DT_F64);
@@ -144,8 +140,7 @@ END_TEST
 START_TEST(nan_is_placed_once)
 {
     struct range range = recorded(DT_F32, NAN, NAN, 5);
-    ck_assert(!range.constant && range.has_second && isnan(range.second) &&
-              !range.has_first);
+    ck_assert(!range.constant && range.has_second && isnan(range.second) && !range.has_first);
     ck_assert_double_eq(range.lo, -1);
     ck_assert_double_eq(range.hi, 1);
     range = recorded(DT_F32, NAN, NAN, 2);

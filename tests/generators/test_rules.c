@@ -336,8 +336,7 @@ START_TEST(unpooled_places_are_distinct_in_each_plane)
         generate(b);
         const int64_t *x = integers(b, &b->args[1]);
         ck_assert(all_within(x, 96, 0, recorded ? 80 : 63));
-        for (int plane = 0; plane < 6; plane++)
-            ck_assert(all_distinct(x + 16 * plane, 16, 1));
+        for (int plane = 0; plane < 6; plane++) ck_assert(all_distinct(x + 16 * plane, 16, 1));
         free_case(b);
     }
 }
@@ -350,6 +349,7 @@ START_TEST(unpooled_planes_of_odd_arguments)
     static const struct {
         int kind;
         int64_t a, b, places; /* 0: left as drawn */
+        /* clang-format off */
     } rows[] = {
         { 0, 2, 2, 64 },  /* (4 - 1) * 2 + 2 = 8 each way */
         { 1, 2, 3, 96 },  /* lists: 8 and 12 */
@@ -364,13 +364,16 @@ START_TEST(unpooled_planes_of_odd_arguments)
         { 5, INT64_MAX / 4, -(INT64_MAX / 4), 0 },
         { 0, INT64_C(1) << 40, INT64_C(1) << 40, 0 }, /* 2^84 places */
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct built_case *b = numbered("Functional.max_unpool2d");
-        const struct value both[] = { integer(rows[i].a), rows[i].kind == 3 ? string("x") : integer(rows[i].b) };
+        const struct value both[] = { integer(rows[i].a),
+                                      rows[i].kind == 3 ? string("x") : integer(rows[i].b) };
         add(b, TENSOR4(b, DT_F32, -1, 1, 1, 1, 4, 4));
         add(b, TENSOR4(b, DT_I64, 0, 9999, 1, 1, 4, 4));
         switch (rows[i].kind) {
-        case 0: case 5: add(b, integer(rows[i].a)); break;
+        case 0:
+        case 5: add(b, integer(rows[i].a)); break;
         case 4: add(b, none()), add(b, list(b, 0, NULL)); break;
         default: add(b, list(b, rows[i].kind == 2 ? 1 : 2, both));
         }
@@ -379,7 +382,8 @@ START_TEST(unpooled_planes_of_odd_arguments)
         const int64_t *x = integers(b, &b->args[1]);
         if (rows[i].places >= 16) ck_assert(all_distinct(x, 16, 1));
         ck_assert_msg(noted(b, "not legal") == (rows[i].places > 0), "row %zu", i);
-        ck_assert_msg(all_within(x, 16, 0, rows[i].places ? rows[i].places - 1 : 9999), "row %zu", i);
+        ck_assert_msg(all_within(x, 16, 0, rows[i].places ? rows[i].places - 1 : 9999), "row %zu",
+                      i);
         free_case(b);
     }
 }
@@ -469,8 +473,7 @@ START_TEST(odd_targets)
     add(b, TENSOR2(b, DT_F32, -1, 1, 3, 4));
     add(b, TENSOR2(b, DT_F32, 0.1, 0.9, 3, 4));
     generate(b);
-    ck_assert_double_eq(reals(b, &b->args[1])[11],
-                        (float)0.9 > 0.9 ? nextafterf(0.9f, 0) : 0.9f);
+    ck_assert_double_eq(reals(b, &b->args[1])[11], (float)0.9 > 0.9 ? nextafterf(0.9f, 0) : 0.9f);
     free_case(b);
 
     b = numbered("Functional.nll_loss");
@@ -494,8 +497,7 @@ START_TEST(ctc_targets_fit_their_frames)
         add(b, TENSOR1(b, DT_I64, 2, 6, 4));
         add_keyword(b, "blank", integer(blank));
         generate(b);
-        const int64_t *targets = integers(b, &b->args[1]),
-                      *frames = integers(b, &b->args[2]);
+        const int64_t *targets = integers(b, &b->args[1]), *frames = integers(b, &b->args[2]);
         const int64_t *lengths = integers(b, &b->args[3]);
         ck_assert(all_within(targets, 17, 0, 5) && !contains(targets, 17, blank));
         for (int i = 1; i < 17; i++) ck_assert_int_ne(targets[i], targets[i - 1]);
@@ -614,8 +616,8 @@ START_TEST(values_stay_in_their_domain)
             generate(b);
             const double *x = reals(b, &b->args[calls[k].place]);
             for (int i = 0; i < 200; i++)
-                ck_assert_msg(x[i] >= calls[k].lo && x[i] <= calls[k].hi, "%s: %g",
-                              calls[k].api, x[i]);
+                ck_assert_msg(x[i] >= calls[k].lo && x[i] <= calls[k].hi, "%s: %g", calls[k].api,
+                              x[i]);
             ck_assert(noted(b, "domain"));
             free_case(b);
         }
@@ -654,9 +656,8 @@ END_TEST
 /* No integer is divided by zero; floats may be, and plain div makes floats. */
 START_TEST(integer_divisors_are_not_zero)
 {
-    static const char *const apis[] = { "Tensor.__floordiv__", "Torch.remainder",
-                                        "Torch.fmod",          "Tensor.__mod__",
-                                        "Torch.floor_divide",  "Torch.div" };
+    static const char *const apis[] = { "Tensor.__floordiv__", "Torch.remainder",    "Torch.fmod",
+                                        "Tensor.__mod__",      "Torch.floor_divide", "Torch.div" };
     for (int k = 0; k < 6; k++) {
         for (int range = 0; range < 3; range++) {
             static const double bounds[3][2] = { { -2, 2 }, { 0, 2 }, { -2, 0 } };
@@ -744,8 +745,7 @@ START_TEST(a_sorter_sorts_what_was_drawn)
     for (int row = 0; row < 3; row++) {
         ck_assert(all_distinct(sorter + 25 * row, 25, 1));
         for (int i = 1; i < 25; i++) {
-            ck_assert(x[25 * row + sorter[25 * row + i]] >=
-                      x[25 * row + sorter[25 * row + i - 1]]);
+            ck_assert(x[25 * row + sorter[25 * row + i]] >= x[25 * row + sorter[25 * row + i - 1]]);
             sorted = sorted && x[25 * row + i] >= x[25 * row + i - 1];
         }
     }
@@ -800,8 +800,7 @@ START_TEST(lengths_add_up)
         ck_assert_int_eq(sum_of(x, 7), 30);
         free_case(b);
 
-        b = numbered(
-            "Torch.gru"); /* packed: first the number of sequences, never growing */
+        b = numbered("Torch.gru"); /* packed: first the number of sequences, never growing */
         add(b, TENSOR2(b, DT_F32, -1, 1, 20, 5));
         add(b, TENSOR1(b, DT_I64, 1, 6, 5));
         generate(b);
@@ -818,10 +817,8 @@ START_TEST(lengths_add_up)
         if (call % 2) add_keyword(b, "group_list_type", integer(1));
         generate(b);
         x = integers(b, &b->kwargs[0]);
-        if (call % 2)
-            ck_assert_int_eq(sum_of(x, 6), 64);
-        else
-            ck_assert_int_eq(x[5], 64);
+        if (call % 2) ck_assert_int_eq(sum_of(x, 6), 64);
+        else ck_assert_int_eq(x[5], 64);
         for (int i = 1; call % 2 == 0 && i < 6; i++) ck_assert_int_ge(x[i], x[i - 1]);
         free_case(b);
     }
@@ -869,8 +866,8 @@ START_TEST(dimensions_that_are_not_there)
     static const struct {
         int64_t dim; /* 99: None */
         bool fits;
-    } rows[] = { { 1, true }, { -1, true }, { 0, false }, { 99, false }, { 2, false }, { -3, false },
-                 { INT64_MAX, false }, { INT64_MIN, false } };
+    } rows[] = { { 1, true },  { -1, true },  { 0, false },         { 99, false },
+                 { 2, false }, { -3, false }, { INT64_MAX, false }, { INT64_MIN, false } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct built_case *b = numbered("Torch.repeat_interleave");
         add(b, TENSOR2(b, DT_F32, -1, 1, 3, 8));
@@ -880,7 +877,8 @@ START_TEST(dimensions_that_are_not_there)
         generate(b);
         int64_t sum = sum_of(integers(b, &b->args[1]), 8);
         bool first = rows[i].dim == 0 || rows[i].dim == 99;
-        ck_assert_msg(noted(b, "repeats that give") == (rows[i].fits || first), "dim %lld", (long long)rows[i].dim);
+        ck_assert_msg(noted(b, "repeats that give") == (rows[i].fits || first), "dim %lld",
+                      (long long)rows[i].dim);
         if (rows[i].fits || first) ck_assert_int_eq(sum, first ? 30 : 19);
         free_case(b);
 
@@ -923,6 +921,7 @@ START_TEST(lengths_of_senseless_records)
         double lo, hi;
         int64_t n, rows;
         bool packed, others; /* does gru, do the others add up? */
+        /* clang-format off */
     } records[] = {
         { 1, 6, 5, 20, true, true },         { -1e19, -9e18, 5, 20, false, true },
         { 9e18, 1e19, 5, 20, false, true },  { -5, 21, 5, 20, false, true },
@@ -930,6 +929,7 @@ START_TEST(lengths_of_senseless_records)
         { 0, 20, 1, 20, true, true },        { 0, 7, 1, 20, false, true },
         { 0, 0, 3, 0, true, true },          { -4, -2, 3, 20, false, true },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
         int64_t n = records[i].n, rows = records[i].rows;
         struct built_case *b = numbered("Torch.gru");
@@ -938,7 +938,8 @@ START_TEST(lengths_of_senseless_records)
         generate(b);
         const int64_t *x = integers(b, &b->args[1]);
         ck_assert_msg(noted(b, "lengths that add up") == records[i].packed, "record %zu", i);
-        if (records[i].packed) ck_assert(sum_of(x, (size_t)n) == rows && all_within(x, (size_t)n, 0, x[0]));
+        if (records[i].packed)
+            ck_assert(sum_of(x, (size_t)n) == rows && all_within(x, (size_t)n, 0, x[0]));
         free_case(b);
 
         b = numbered("Torch.segment_reduce");
@@ -966,7 +967,8 @@ START_TEST(lengths_of_senseless_records)
         add_keyword(b, "target_lengths", TENSOR1(b, DT_I64, records[i].lo, records[i].hi, n));
         generate(b);
         x = integers(b, &b->kwargs[0]);
-        ck_assert_msg(all_within(x, (size_t)n, 0, 9) && (n == 1 || sum_of(x, (size_t)n) == 2 * n), "record %zu", i);
+        ck_assert_msg(all_within(x, (size_t)n, 0, 9) && (n == 1 || sum_of(x, (size_t)n) == 2 * n),
+                      "record %zu", i);
         free_case(b);
     }
     /* A dimension that is not there has no extent to add up to. */
@@ -1007,7 +1009,8 @@ START_TEST(ctc_lengths_that_cannot_be)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct built_case *b = numbered("Functional.ctc_loss");
         const struct value frames[] = { string("many"), integer(5), none() };
-        struct value computed = { .kind = VALUE_TENSOR }; /* of another call: no record, no elements */
+        struct value computed = { .kind =
+                                      VALUE_TENSOR }; /* of another call: no record, no elements */
         add(b, TENSOR3(b, DT_F32, -5, 0, rows[i].kind == 0 ? 4 : 9, 3, 6));
         add(b, TENSOR1(b, DT_I64, 1, 5, 13));
         if (rows[i].kind == 2) add_keyword(b, "input_lengths", integer(5));
@@ -1077,11 +1080,13 @@ START_TEST(masks_of_other_shapes)
     static const struct {
         int64_t mask[2], result;
         int64_t count;
+        /* clang-format off */
     } rows[] = {
         { { 6, 8 }, 18, 18 },  { { 6, 1 }, 24, 3 },   { { 1, 8 }, 18, 3 },  { { 8, -1 }, 18, 3 },
         { { 5, -1 }, 18, -1 }, { { 2, 8 }, 18, -1 },  { { 6, 8 }, 49, -1 }, { { 6, 8 }, -1, -1 },
         { { 6, 8 }, 0, 0 },    { { 6, 8 }, 48, 48 },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct built_case *b = numbered("Torch.masked_select");
         add(b, TENSOR2(b, DT_F32, -1, 1, 6, 8));
@@ -1098,8 +1103,10 @@ START_TEST(masks_of_other_shapes)
         struct value x = kind == 3 ? TENSOR1(b, DT_F32, -1, 1, 8) : TENSOR2(b, DT_F32, -1, 1, 6, 8);
         add(b, x);
         add(b, TENSOR2(b, DT_BOOL, 0, 1, 6, 8));
-        if (kind < 2 || kind == 3) add(b, TENSOR1(b, DT_F32, -1, 1, kind ? 48 : 2)); /* else no source */
-        if (kind == 2) add_output(b, TENSOR1(b, DT_F32, -1, 1, 5)); /* which says nothing about the mask */
+        if (kind < 2 || kind == 3)
+            add(b, TENSOR1(b, DT_F32, -1, 1, kind ? 48 : 2)); /* else no source */
+        if (kind == 2)
+            add_output(b, TENSOR1(b, DT_F32, -1, 1, 5)); /* which says nothing about the mask */
         generate(b);
         ck_assert_int_eq(noted(b, "are true, as source needs"), noted_kinds[kind]);
         if (!kind) ck_assert_int_eq(count_of(b, &b->args[1]), 2);
@@ -1111,7 +1118,17 @@ END_TEST
 /* Index expressions with a mask that says nothing about how many it selects. */
 START_TEST(masks_that_are_left_alone)
 {
-    enum { NO_RESULT, FLAT_RESULT, TWO_MASKS, TOO_DEEP, NO_VALUE, FLAT_VALUE, WITH_INTEGER, EMPTY, KINDS };
+    enum {
+        NO_RESULT,
+        FLAT_RESULT,
+        TWO_MASKS,
+        TOO_DEEP,
+        NO_VALUE,
+        FLAT_VALUE,
+        WITH_INTEGER,
+        EMPTY,
+        KINDS
+    };
     for (int kind = 0; kind < KINDS; kind++) {
         bool writes = kind == NO_VALUE || kind == FLAT_VALUE;
         struct built_case *b = numbered(writes ? "Tensor.__setitem__" : "Tensor.__getitem__");
@@ -1121,7 +1138,8 @@ START_TEST(masks_that_are_left_alone)
                                        : kind == WITH_INTEGER ? integer(1)
                                                               : full_slice(b) };
         bool third = kind == TWO_MASKS || kind == WITH_INTEGER || kind == TOO_DEEP;
-        if (kind == TWO_MASKS || kind == WITH_INTEGER) add(b, TENSOR3(b, DT_F32, -1, 1, 2, rows, rows));
+        if (kind == TWO_MASKS || kind == WITH_INTEGER)
+            add(b, TENSOR3(b, DT_F32, -1, 1, 2, rows, rows));
         else add(b, TENSOR2(b, DT_F32, -1, 1, 2, rows));
         add(b, list(b, third ? 3 : 2, items));
         if (kind == FLAT_VALUE) add(b, TENSOR0(b, DT_F32, -1, 1));
@@ -1259,8 +1277,7 @@ START_TEST(cholesky_gets_positive_definite_matrices)
 {
     for (size_t r = 0; r < 7; r++) {
         for (int d = 0; d < 2; d++) {
-            struct built_case *b =
-                numbered(r % 2 ? "Torch.cholesky" : "Torch.linalg.cholesky_ex");
+            struct built_case *b = numbered(r % 2 ? "Torch.cholesky" : "Torch.linalg.cholesky_ex");
             double lo = matrix_ranges[r][0], hi = matrix_ranges[r][1];
             add(b, TENSOR3(b, d ? DT_BF16 : DT_F32, lo, hi, 5, 8, 8));
             generate(b);
@@ -1313,8 +1330,7 @@ START_TEST(solve_finds_its_matrix)
 {
     for (int old = 0; old < 2; old++) {
         struct built_case *b = numbered("Torch.solve");
-        struct value a = TENSOR2(b, DT_F32, -1, 1, 8, 8),
-                     right = TENSOR2(b, DT_F32, -1, 1, 8, 3);
+        struct value a = TENSOR2(b, DT_F32, -1, 1, 8, 8), right = TENSOR2(b, DT_F32, -1, 1, 8, 3);
         add(b, old ? right : a);
         add(b, old ? a : right);
         generate(b);
@@ -1399,9 +1415,10 @@ static struct value random_tensor(struct built_case *b, struct philox *draws)
 {
     static const enum dtype dtypes[] = { DT_F32, DT_I64,  DT_I64, DT_I32,   DT_BOOL,
                                          DT_U8,  DT_BF16, DT_C64, DT_F8E4M3 };
-    static const double bounds[][2] = { { 0, 1 },        { -3, 3 },        { 0, 7 },   { 2, 2 },
-                                        { -9, -2 },      { 0, 0 },         { -1e19, 1e19 },
-                                        { -1e19, -9e18 }, { 9e18, 1e19 },  { -1, INFINITY } };
+    static const double bounds[][2] = { { 0, 1 },        { -3, 3 },        { 0, 7 },
+                                        { 2, 2 },        { -9, -2 },       { 0, 0 },
+                                        { -1e19, 1e19 }, { -1e19, -9e18 }, { 9e18, 1e19 },
+                                        { -1, INFINITY } };
     enum dtype dtype = dtypes[philox_below(draws, 9)];
     const double *range = bounds[philox_below(draws, dtype_is_integral(dtype) ? 9 : 10)];
     int64_t dims[4] = { -1, -1, -1, -1 };
@@ -1414,50 +1431,39 @@ static struct value random_tensor(struct built_case *b, struct philox *draws)
 
 static struct value random_value(struct built_case *b, struct philox *draws, int depth)
 {
-    static const int64_t extremes[] = { INT64_MIN, INT64_MAX, INT64_MIN / 2 - 1, INT64_MAX / 2 + 1, -101 };
+    static const int64_t extremes[] = { INT64_MIN, INT64_MAX, INT64_MIN / 2 - 1, INT64_MAX / 2 + 1,
+                                        -101 };
     static const double reals[] = { 1e300, -1e300, 3, NAN };
     struct value items[4];
     switch (philox_below(draws, 12)) {
-    case 0:
-        return none();
+    case 0: return none();
     case 1:
         return integer(philox_below(draws, 4) ? (int64_t)philox_below(draws, 9) - 3
                                               : extremes[philox_below(draws, 5)]);
-    case 2:
-        return string("sum");
-    case 3:
-        return boolean(philox_below(draws, 2));
-    case 4:
-        return ellipsis();
-    case 5:
-        return full_slice(b);
-    case 6:
-        return (struct value){ .kind = VALUE_FLOAT, .real = reals[philox_below(draws, 4)] };
+    case 2: return string("sum");
+    case 3: return boolean(philox_below(draws, 2));
+    case 4: return ellipsis();
+    case 5: return full_slice(b);
+    case 6: return (struct value){ .kind = VALUE_FLOAT, .real = reals[philox_below(draws, 4)] };
     case 7:
         if (depth > 1) return none();
         for (int i = 0; i < 4; i++) items[i] = random_value(b, draws, depth + 1);
         return list(b, philox_below(draws, 5), items);
-    default:
-        return random_tensor(b, draws);
+    default: return random_tensor(b, draws);
     }
 }
 
 /* Pass the arguments of `parameters` by position, by name, or not at all. */
-static void add_random_arguments(struct built_case *b, const char *parameters,
-                                 struct philox *draws)
+static void add_random_arguments(struct built_case *b, const char *parameters, struct philox *draws)
 {
-    static const char *const others[] = { "dim",         "accumulate", "reduce",
-                                          "sparse_mode", "group_list", "lengths",
-                                          "attn_mask",   "sorter" };
+    static const char *const others[] = { "dim",        "accumulate", "reduce",    "sparse_mode",
+                                          "group_list", "lengths",    "attn_mask", "sorter" };
     char *words = arena_copy_string(&b->arena, parameters), *rest = words;
     bool by_name = philox_below(draws, 4) == 0;
     for (const char *word; (word = strsep(&rest, " ")) && b->c.kwargs.list.count < 6;) {
-        if (!*word || philox_below(draws, 12) == 0)
-            by_name = true;
-        else if (by_name)
-            add_keyword(b, word, random_value(b, draws, 0));
-        else
-            add(b, random_value(b, draws, 0));
+        if (!*word || philox_below(draws, 12) == 0) by_name = true;
+        else if (by_name) add_keyword(b, word, random_value(b, draws, 0));
+        else add(b, random_value(b, draws, 0));
     }
     if (philox_below(draws, 3) == 0)
         add_keyword(b, others[philox_below(draws, 8)], random_value(b, draws, 0));
@@ -1582,9 +1588,12 @@ START_TEST(ignored_targets_at_both_ends)
         size_t ignored = 0;
         for (int64_t k = 0; k < rows[i].n; k++) {
             if (x[k] == rows[i].ignored) ignored++;
-            else ck_assert_msg(x[k] >= rows[i].first && x[k] <= rows[i].last, "row %zu: %lld", i, (long long)x[k]);
+            else
+                ck_assert_msg(x[k] >= rows[i].first && x[k] <= rows[i].last, "row %zu: %lld", i,
+                              (long long)x[k]);
         }
-        ck_assert_msg(rows[i].n == 1 || (ignored > 0 && ignored < 20), "row %zu: %zu ignored", i, ignored);
+        ck_assert_msg(rows[i].n == 1 || (ignored > 0 && ignored < 20), "row %zu: %zu ignored", i,
+                      ignored);
         free_case(b);
     }
 }
@@ -1632,8 +1641,8 @@ START_TEST(scattered_places)
         int64_t dim;
         int reduce; /* 0: none given, 1: None, 2: a text */
         bool distinct;
-    } rows[] = { { 1, 0, true },   { 1, 1, true },  { 1, 2, false }, { -1, 0, true },
-                 { 2, 0, false },  { -3, 0, false } };
+    } rows[] = { { 1, 0, true },  { 1, 1, true },  { 1, 2, false },
+                 { -1, 0, true }, { 2, 0, false }, { -3, 0, false } };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct built_case *b = numbered("Torch.scatter");
         add(b, TENSOR2(b, DT_F32, -1, 1, 5, 40));
@@ -1673,7 +1682,7 @@ START_TEST(assigned_indices_without_places)
                                        : kind == WITH_MASK     ? TENSOR1(b, DT_BOOL, 1, 1, 9)
                                        : kind == WITH_COMPUTED ? computed
                                                                : TENSOR1(b, DT_I64, 0, 3, 4) };
-        add(b, kind == BEYOND_RANK ? TENSOR1(b, DT_F32, -1, 1, 9)
+        add(b, kind == BEYOND_RANK       ? TENSOR1(b, DT_F32, -1, 1, 9)
                : kind <= NO_PLACES_APART ? TENSOR2(b, DT_F32, -1, 1, 0, 9)
                                          : TENSOR2(b, DT_F32, -1, 1, 9, 9));
         add(b, list(b, 2, items));
@@ -1694,12 +1703,14 @@ START_TEST(bytes_that_overflow)
         const char *api;
         int64_t extent;
         size_t tensors;
+        /* clang-format off */
     } rows[] = {
         { "Torch.gather", INT64_C(1) << 62, 1 },  /* 4 bytes each */
         { "Torch.gather", INT64_C(1) << 59, 1 },  /* 24 bytes of scratch each */
         { "Torch.thing", INT64_C(1) << 61, 6 },   /* all together */
         { "Torch.thing", INT64_C(1) << 62, 2 },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int place = 0; place < 3; place++) {
             struct built_case *b = numbered(rows[i].api);
@@ -1711,7 +1722,8 @@ START_TEST(bytes_that_overflow)
             }
             size_t bytes = generate_input_bytes(&b->c);
             bool counted = place == 2 && i == 1; /* no rule looks at cotangents */
-            ck_assert_msg((bytes == SIZE_MAX) == !counted, "row %zu, place %d: %zu", i, place, bytes);
+            ck_assert_msg((bytes == SIZE_MAX) == !counted, "row %zu, place %d: %zu", i, place,
+                          bytes);
             free_case(b);
         }
     struct built_case *b = numbered("Torch.thing"); /* what is not recorded needs nothing */

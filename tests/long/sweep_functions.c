@@ -78,14 +78,16 @@ int main(int argc, char **argv)
         if (!s->inputs) continue;
         double allowed = 4 * 4 * functions[i].ulps / 0x1p29 * (double)s->inputs;
         printf("%-12s %8.3g %10zu %6zu %9.4f %12zu %10zu %10.2g %8.1f\n", functions[i].name,
-               functions[i].ulps, s->inputs, s->wrong, s->worst_ulps, s->uncertified, s->ambiguous, allowed,
-               outcomes[i].seconds);
+               functions[i].ulps, s->inputs, s->wrong, s->worst_ulps, s->uncertified, s->ambiguous,
+               allowed, outcomes[i].seconds);
         seconds += outcomes[i].seconds;
         inputs += s->inputs;
         wrong += s->wrong + s->uncertified;
         ambiguous += s->ambiguous;
     }
-    printf("stride %llu: %zu inputs, %zu wrong or not certified, %zu with two possible float32 results, "
-           "%.0f s of processor time\n", (unsigned long long)stride, inputs, wrong, ambiguous, seconds);
+    printf("stride %llu: %zu inputs, %zu wrong or not certified, %zu with two possible float32 "
+           "results, "
+           "%.0f s of processor time\n",
+           (unsigned long long)stride, inputs, wrong, ambiguous, seconds);
     return wrong || failed || !inputs;
 }

@@ -36,7 +36,8 @@ static const struct {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-static void plain(double *out, double *in, const float *x, const float *y, size_t n, const char *name)
+static void plain(double *out, double *in, const float *x, const float *y, size_t n,
+                  const char *name)
 {
     const struct unary_function *f = unary_find(name);
     dtype_to_double(in, x, DT_F32, n);
@@ -67,10 +68,11 @@ static bool run_torch(double *ns, size_t n, int rounds)
                       "    t = []\n"
                       "    for _ in range(rounds + 2):\n"
                       "        s = time.thread_time(); f(x); t.append(time.thread_time() - s)\n"
-                      "    print(statistics.median(t[2:]) * 1e9 / n)\n", n, rounds);
+                      "    print(statistics.median(t[2:]) * 1e9 / n)\n",
+                      n, rounds);
     for (int k = 0; k < CASES; k++)
-        at += snprintf(command + at, sizeof command - (size_t)at, "run(lambda x: %s, %g, %g)\n", cases[k].torch,
-                       cases[k].low, cases[k].high);
+        at += snprintf(command + at, sizeof command - (size_t)at, "run(lambda x: %s, %g, %g)\n",
+                       cases[k].torch, cases[k].low, cases[k].high);
     (void)snprintf(command + at, sizeof command - (size_t)at, "\" 2>/dev/null");
     FILE *pipe = popen(command, "r");
     int got = 0;
@@ -85,7 +87,8 @@ int main(int argc, char **argv)
     int rounds = argc > 2 ? atoi(argv[2]) : 15;
     if (!n || rounds < 1 || rounds > MOST_ROUNDS) return 2;
     float *x = malloc(2 * n * sizeof *x);
-    double *in = malloc(2 * n * sizeof *in), *out = malloc(n * sizeof *out), torch_ns[CASES] = { 0 };
+    double *in = malloc(2 * n * sizeof *in), *out = malloc(n * sizeof *out),
+           torch_ns[CASES] = { 0 };
     struct arena arena = { 0 };
     uint64_t seed = 7;
     int64_t shape[1] = { (int64_t)n };
@@ -93,8 +96,8 @@ int main(int argc, char **argv)
 
     print_machine();
     bool torch = run_torch(torch_ns, n, rounds);
-    printf("%zu elements, medians of %d\n%-10s %9s %9s %9s %9s %9s %10s %s\n", n, rounds, "function", "plain", "certified",
-           "ratio", "torch", "ratio", "fallback", "state");
+    printf("%zu elements, medians of %d\n%-10s %9s %9s %9s %9s %9s %10s %s\n", n, rounds,
+           "function", "plain", "certified", "ratio", "torch", "ratio", "fallback", "state");
     for (int k = 0; k < CASES; k++) {
         double times[2][MOST_ROUNDS], fallback = 0;
         enum reference_state state = REFERENCE_EXACT;
@@ -106,7 +109,8 @@ int main(int argc, char **argv)
         }
         tensor_wrap(&tensors[0], x, DT_F32, 1, shape);
         tensor_wrap(&tensors[1], x + n, DT_F32, 1, shape);
-        timed_case_open(&c, cases[k].type, cases[k].api, !strcmp(cases[k].api, "pow") ? 2 : 1, tensors);
+        timed_case_open(&c, cases[k].type, cases[k].api, !strcmp(cases[k].api, "pow") ? 2 : 1,
+                        tensors);
         (void)time_reference(&c, &arena, &fallback, &state);
         for (int r = 0; r < rounds; r++) {
             double start = now();
@@ -114,7 +118,8 @@ int main(int argc, char **argv)
             times[0][r] = now() - start;
             times[1][r] = time_reference(&c, &arena, NULL, NULL);
         }
-        double base = median(times[0], rounds) * 1e9 / (double)n, ours = median(times[1], rounds) * 1e9 / (double)n;
+        double base = median(times[0], rounds) * 1e9 / (double)n,
+               ours = median(times[1], rounds) * 1e9 / (double)n;
         logs += log(ours / base);
         worst = fmax(worst, ours / base);
         printf("%-10s %9.3f %9.3f %9.2f ", cases[k].api, base, ours, ours / base);
@@ -124,7 +129,8 @@ int main(int argc, char **argv)
         printf("%10.2g %s\n", fallback, state_name(state));
     }
     printf("certified / plain: geometric mean %.2f, worst %.2f", exp(logs / CASES), worst);
-    if (torch) printf("; certified / PyTorch float64: geometric mean %.2f", exp(torch_logs / CASES));
+    if (torch)
+        printf("; certified / PyTorch float64: geometric mean %.2f", exp(torch_logs / CASES));
     printf("\n");
     free(x);
     free(in);

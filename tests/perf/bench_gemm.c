@@ -20,7 +20,8 @@ static void fill(float *a, float *b, size_t side, int kind)
             double x = kind == 1 ? uniform(&seed) : normal(&seed);
             double nudge = kind == 2 ? 1e-3 : 0x1p-20;
             a[i * side + j] = (float)x;
-            if (kind >= 2 && j % 2) a[i * side + j] = (float)(-a[i * side + j - 1] * (1 + nudge * x));
+            if (kind >= 2 && j % 2)
+                a[i * side + j] = (float)(-a[i * side + j - 1] * (1 + nudge * x));
             b[i * side + j] = (float)(kind == 1 ? uniform(&seed) : normal(&seed));
             if (kind >= 2 && i % 2) b[i * side + j] = b[(i - 1) * side + j];
         }
@@ -40,8 +41,8 @@ int main(int argc, char **argv)
 
     openblas_set_num_threads(1);
     print_machine();
-    printf("%zu cubed, medians of %d\n%-14s %10s %10s %7s %10s %s\n", side, rounds, "data", "dgemm ms", "certified", "ratio",
-           "fallback", "state");
+    printf("%zu cubed, medians of %d\n%-14s %10s %10s %7s %10s %s\n", side, rounds, "data",
+           "dgemm ms", "certified", "ratio", "fallback", "state");
     tensor_wrap(&tensors[0], a, DT_F32, 2, shape);
     tensor_wrap(&tensors[1], b, DT_F32, 2, shape);
     timed_case_open(&c, "Torch", "matmul", 2, tensors);
@@ -54,13 +55,14 @@ int main(int argc, char **argv)
         (void)time_reference(&c, &arena, &fallback, &state);
         for (int r = 0; r < rounds; r++) {
             double start = now();
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)side, (int)side, (int)side, 1, x, (int)side, y,
-                        (int)side, 0, z, (int)side);
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)side, (int)side, (int)side,
+                        1, x, (int)side, y, (int)side, 0, z, (int)side);
             times[0][r] = now() - start;
             times[1][r] = time_reference(&c, &arena, NULL, NULL);
         }
         double base = median(times[0], rounds) * 1e3, ours = median(times[1], rounds) * 1e3;
-        printf("%-14s %10.1f %10.1f %7.2f %10.2g %s\n", kinds[kind], base, ours, ours / base, fallback, state_name(state));
+        printf("%-14s %10.1f %10.1f %7.2f %10.2g %s\n", kinds[kind], base, ours, ours / base,
+               fallback, state_name(state));
     }
     free(a);
     free(b);

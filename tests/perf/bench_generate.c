@@ -77,8 +77,7 @@ static void measure_dtype(enum dtype dtype, void *buffer, int64_t n)
         seconds[r] = now() - start;
     }
     double middle = median(seconds);
-    printf("%-22s %7.3f ns/element %7.2f GB/s\n", dtype_info(dtype)->name,
-           middle / (double)n * 1e9,
+    printf("%-22s %7.3f ns/element %7.2f GB/s\n", dtype_info(dtype)->name, middle / (double)n * 1e9,
            (double)n * (double)dtype_info(dtype)->bytes / middle * 1e-9);
 }
 
@@ -94,8 +93,7 @@ int main(int argc, char **argv)
     printf("%lld elements, median of %d, best variant: %s\n", (long long)n, REPEATS,
            lanes_best()->name);
     measure_words(buffer, (size_t)n * 4);
-    for (int dtype = DT_F64; dtype < DT_COUNT; dtype++)
-        measure_dtype((enum dtype)dtype, buffer, n);
+    for (int dtype = DT_F64; dtype < DT_COUNT; dtype++) measure_dtype((enum dtype)dtype, buffer, n);
     free(buffer);
     return 0;
 }

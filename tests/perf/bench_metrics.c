@@ -77,10 +77,12 @@ int main(int argc, char **argv)
     int rounds = argc > 2 ? atoi(argv[2]) : 9;
     double *want = aligned_alloc(64, n * sizeof *want);
     void *got = aligned_alloc(64, n * sizeof(double));
-    const struct metrics_parameters parameters = {
-        .bench_epsilon = 0x1p-52, .small_value = 1e-6, .small_value_atol = 1e-9,
-        .relative_tolerance = 1e-6, .ulp_limit = 32, .within = { 0.01, 0.001, 0.0001 }
-    };
+    const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-52,
+                                                   .small_value = 1e-6,
+                                                   .small_value_atol = 1e-9,
+                                                   .relative_tolerance = 1e-6,
+                                                   .ulp_limit = 32,
+                                                   .within = { 0.01, 0.001, 0.0001 } };
 
     if (!want || !got) return 1;
     printf("%zu elements, best of %d\n", n, rounds);
@@ -100,8 +102,9 @@ int main(int argc, char **argv)
         int64_t shape[1] = { (int64_t)n };
         struct tensor tensor;
         tensor_wrap(&tensor, got, w->dtype, 1, shape);
-        struct reference reference = { .dtype = w->dtype, .rank = 1, .shape = { (int64_t)n },
-                                       .n = n, .hi = want };
+        struct reference reference = {
+            .dtype = w->dtype, .rank = 1, .shape = { (int64_t)n }, .n = n, .hi = want
+        };
         for (int v = METRICS_SCALAR; v < METRICS_VARIANTS; v++) {
             double fastest = INFINITY;
             if (!metrics_variant_available((enum metrics_variant)v)) continue;

@@ -17,15 +17,18 @@ VECTORIZED __attribute__((noinline)) static double plain_sum(const float *x, siz
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
-VECTORIZED __attribute__((noinline)) static double plain_dot(const float *x, const float *y, size_t n)
+VECTORIZED __attribute__((noinline)) static double plain_dot(const float *x, const float *y,
+                                                             size_t n)
 {
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] += (double)x[i + k] * y[i + k];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 VECTORIZED __attribute__((noinline)) static double double_sum(const double *x, size_t n)
@@ -33,7 +36,8 @@ VECTORIZED __attribute__((noinline)) static double double_sum(const double *x, s
     double lane[LANES] = { 0 };
     for (size_t i = 0; i + LANES <= n; i += LANES)
         for (size_t k = 0; k < LANES; k++) lane[k] += x[i + k];
-    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
+    return ((lane[0] + lane[1]) + (lane[2] + lane[3])) +
+           ((lane[4] + lane[5]) + (lane[6] + lane[7]));
 }
 
 static volatile double sink;
@@ -66,10 +70,12 @@ int main(int argc, char **argv)
         sink = double_sum(wide, n);
         times[2][r] = now() - start;
     }
-    double sum_ns = median(times[0], rounds) * 1e9 / (double)n, dot_ns = median(times[1], rounds) * 1e9 / (double)n;
+    double sum_ns = median(times[0], rounds) * 1e9 / (double)n,
+           dot_ns = median(times[1], rounds) * 1e9 / (double)n;
     double wide_ns = median(times[2], rounds) * 1e9 / (double)n;
-    printf("%zu elements, medians of %d, ns per element\nplain sum %.3f, plain dot %.3f, plain sum of doubles %.3f\n", n, rounds,
-           sum_ns, dot_ns, wide_ns);
+    printf("%zu elements, medians of %d, ns per element\nplain sum %.3f, plain dot %.3f, plain sum "
+           "of doubles %.3f\n",
+           n, rounds, sum_ns, dot_ns, wide_ns);
 
     for (int r = 0; r < rounds; r++) {
         struct tape tape;
@@ -100,7 +106,8 @@ int main(int argc, char **argv)
         times[1][r] = now() - start;
         arena_reset(&arena);
     }
-    double ddot = median(times[0], rounds) * 1e9 / (double)n, certified = median(times[1], rounds) * 1e9 / (double)n;
+    double ddot = median(times[0], rounds) * 1e9 / (double)n,
+           certified = median(times[1], rounds) * 1e9 / (double)n;
     printf("%-18s %8.3f  %.2f of ddot, %.3f\n", "dot kernel", certified, certified / ddot, ddot);
 
     static const struct {
@@ -112,8 +119,10 @@ int main(int argc, char **argv)
         enum reference_state state;
         timed_case_open(&c, "Torch", apis[k].api, apis[k].tensors, tensors);
         for (int r = 0; r < rounds; r++) times[0][r] = time_reference(&c, &arena, NULL, &state);
-        double ours = median(times[0], rounds) * 1e9 / (double)n, base = apis[k].tensors == 2 ? dot_ns : sum_ns;
-        printf("torch.%-12s %8.3f  %.2f of plain, %s\n", apis[k].api, ours, ours / base, state_name(state));
+        double ours = median(times[0], rounds) * 1e9 / (double)n,
+               base = apis[k].tensors == 2 ? dot_ns : sum_ns;
+        printf("torch.%-12s %8.3f  %.2f of plain, %s\n", apis[k].api, ours, ours / base,
+               state_name(state));
     }
     free(x);
     free(wide);

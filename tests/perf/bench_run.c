@@ -37,8 +37,8 @@ static double now_s(void)
 /* Does the result file in `directory` hold more than its header? */
 static int has_verdict(const char *directory)
 {
-    static const char header[] =
-        "\xef\xbb\xbf" "API name,Forward Test Success,Backward Test Success,Message\r\n";
+    static const char header[] = "\xef\xbb\xbf"
+                                 "API name,Forward Test Success,Backward Test Success,Message\r\n";
     char pattern[300];
     glob_t found;
     struct stat st;
@@ -67,9 +67,10 @@ static struct measure measure_run(const char *program, const char *dump, const c
     int status = 0;
     if (!mkdtemp(directory)) exit(1);
 
-    char *arguments[ARGUMENTS_MAX] = { (char *)program, (char *)"-api_info", (char *)dump,
-                                       (char *)"-o", directory, (char *)"-n", (char *)threads,
-                                       (char *)"--no-progress" };
+    char *arguments[ARGUMENTS_MAX] = { (char *)program, (char *)"-api_info",
+                                       (char *)dump,    (char *)"-o",
+                                       directory,       (char *)"-n",
+                                       (char *)threads, (char *)"--no-progress" };
     for (int i = 0; i < n_extra && 8 + i < ARGUMENTS_MAX - 1; i++) arguments[8 + i] = extra[i];
     fflush(stdout);
     double begin = now_s();

@@ -56,19 +56,19 @@ static const char *tensor(const char *dtype, double lo, double hi, bool gradient
 {
     char extents[128] = "";
     for (int i = 0; i < rank; i++)
-        snprintf(extents + strlen(extents), sizeof extents - strlen(extents), "%s%d",
-                 i ? ", " : "", shape[i]);
+        snprintf(extents + strlen(extents), sizeof extents - strlen(extents), "%s%d", i ? ", " : "",
+                 shape[i]);
     return format("{\"type\": \"torch.Tensor\", \"dtype\": \"torch.%s\", \"shape\": [%s], "
                   "\"Max\": %.9g, \"Min\": %.9g, \"Mean\": %.9g, \"Norm\": %.9g, "
                   "\"requires_grad\": %s}",
                   dtype, extents, hi, lo, (lo + hi) / 2, hi, gradient ? "true" : "false");
 }
 
-#define F32(lo, hi, ...)                                                                    \
-    tensor("float32", lo, hi, true, sizeof((int[]){ __VA_ARGS__ }) / sizeof(int),           \
+#define F32(lo, hi, ...)                                                          \
+    tensor("float32", lo, hi, true, sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), \
            (int[]){ __VA_ARGS__ })
-#define I64(lo, hi, ...)                                                                    \
-    tensor("int64", lo, hi, false, sizeof((int[]){ __VA_ARGS__ }) / sizeof(int),            \
+#define I64(lo, hi, ...)                                                         \
+    tensor("int64", lo, hi, false, sizeof((int[]){ __VA_ARGS__ }) / sizeof(int), \
            (int[]){ __VA_ARGS__ })
 
 static void entry(const char *api, int index, const char *direction, const char *body)
@@ -90,10 +90,7 @@ static void call(const char *api, const char *args, const char *kwargs, const ch
           format("\"input\": [%s], \"output\": [%s]", cotangents, gradients));
 }
 
-static const char *join(const char *a, const char *b)
-{
-    return format("%s, %s", a, b);
-}
+static const char *join(const char *a, const char *b) { return format("%s, %s", a, b); }
 
 static const char *integer(int value)
 {
@@ -113,7 +110,8 @@ static void linear(const struct model *m, int in, int out, bool bias)
 static void layer_norm(const struct model *m)
 {
     const char *x = F32(-4, 5, m->batch, m->sequence, m->hidden);
-    const char *args = join(join(x, format("[%s]", integer(m->hidden))), join(F32(.9, 1.1, m->hidden), F32(-.1, .1, m->hidden)));
+    const char *args = join(join(x, format("[%s]", integer(m->hidden))),
+                            join(F32(.9, 1.1, m->hidden), F32(-.1, .1, m->hidden)));
     call("Functional.layer_norm", join(args, "{\"type\": \"float\", \"value\": 1e-05}"), "",
          F32(-3, 3, m->batch, m->sequence, m->hidden),
          F32(-.01, .01, m->batch, m->sequence, m->hidden),
@@ -122,8 +120,9 @@ static void layer_norm(const struct model *m)
 
 static void dropout(const char *x)
 {
-    const char *rest = "{\"type\": \"float\", \"value\": 0.0}, {\"type\": \"bool\", \"value\": true}, "
-                       "{\"type\": \"bool\", \"value\": false}";
+    const char *rest =
+        "{\"type\": \"float\", \"value\": 0.0}, {\"type\": \"bool\", \"value\": true}, "
+        "{\"type\": \"bool\", \"value\": false}";
     call("Functional.dropout", join(x, rest), "", x, "", NULL);
 }
 
@@ -144,8 +143,8 @@ static void attention(const struct model *m)
     const char *whole = F32(-2, 2, m->batch, m->sequence, 3 * m->hidden);
     const char *third = F32(-2, 2, m->batch, m->sequence, m->hidden);
     const char *three = join(third, join(third, third));
-    call("Tensor.split", join(whole, integer(m->hidden)), "\"dim\": {\"type\": \"int\", \"value\": 2}",
-         three, three, whole);
+    call("Tensor.split", join(whole, integer(m->hidden)),
+         "\"dim\": {\"type\": \"int\", \"value\": 2}", three, three, whole);
     for (int i = 0; i < 3; i++)
         transpose(F32(-2, 2, m->batch, m->sequence, m->heads, size),
                   F32(-2, 2, m->batch, m->heads, m->sequence, size), 1, 2);
@@ -163,7 +162,8 @@ static void attention(const struct model *m)
     const char *mask =
         format("{\"type\": \"torch.Tensor\", \"dtype\": \"torch.bool\", "
                "\"shape\": [1, 1, %d, %d], \"Max\": true, \"Min\": false, \"Mean\": null, "
-               "\"Norm\": null, \"requires_grad\": false}", m->sequence, m->sequence);
+               "\"Norm\": null, \"requires_grad\": false}",
+               m->sequence, m->sequence);
     scores = F32(-1, 1, m->batch, m->heads, m->sequence, m->sequence);
     call("Tensor.masked_fill",
          join(scores, join(mask, "{\"type\": \"float\", \"value\": -3.4028234663852886e+38}")), "",
@@ -173,9 +173,8 @@ static void attention(const struct model *m)
          F32(-.01, .01, m->batch, m->heads, m->sequence, m->sequence), scores);
     dropout(F32(0, 1, m->batch, m->heads, m->sequence, m->sequence));
     const char *values = F32(-2, 2, m->batch, m->heads, m->sequence, size);
-    call("Tensor.__matmul__",
-         join(F32(0, 1, m->batch, m->heads, m->sequence, m->sequence), values), "", values, values,
-         F32(-.001, .001, m->batch * m->heads, m->sequence, size));
+    call("Tensor.__matmul__", join(F32(0, 1, m->batch, m->heads, m->sequence, m->sequence), values),
+         "", values, values, F32(-.001, .001, m->batch * m->heads, m->sequence, size));
     transpose(F32(-2, 2, m->batch, m->heads, m->sequence, size),
               F32(-2, 2, m->batch, m->sequence, m->heads, size), 1, 2);
 }
@@ -200,8 +199,9 @@ static void layer(const struct model *m)
 
 static void embedding(const char *indices, int rows, const struct model *m, const char *output)
 {
-    const char *rest = "null, null, {\"type\": \"float\", \"value\": 2.0}, "
-                       "{\"type\": \"bool\", \"value\": false}, {\"type\": \"bool\", \"value\": false}";
+    const char *rest =
+        "null, null, {\"type\": \"float\", \"value\": 2.0}, "
+        "{\"type\": \"bool\", \"value\": false}, {\"type\": \"bool\", \"value\": false}";
     const char *weight = F32(-4, 4, rows, m->hidden);
     call("Functional.embedding", join(indices, join(weight, rest)), "", output, output, weight);
 }

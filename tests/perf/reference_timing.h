@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/arithmetic/vector_math.h"
 #include "bench/bench.h"
 #include "bench/call/call.h"
-#include "bench/arithmetic/vector_math.h"
 
 static inline double now(void)
 {
@@ -52,8 +52,8 @@ struct timed_case {
     struct value items[4];
 };
 
-static inline void timed_case_open(struct timed_case *t, const char *type, const char *api, int count,
-                                   struct tensor *tensors)
+static inline void timed_case_open(struct timed_case *t, const char *type, const char *api,
+                                   int count, struct tensor *tensors)
 {
     memset(t, 0, sizeof *t);
     t->c.full_name = api;
@@ -71,8 +71,8 @@ static inline void timed_case_open(struct timed_case *t, const char *type, const
 
 /* Evaluate the reference once; seconds. The share of elements whose bound, before refinement, was
  * above 2^-10 ulp of the dtype goes to `fallback`, the final state to `state`. */
-static inline double time_reference(const struct timed_case *t, struct arena *arena, double *fallback,
-                                    enum reference_state *state)
+static inline double time_reference(const struct timed_case *t, struct arena *arena,
+                                    double *fallback, enum reference_state *state)
 {
     struct bench *bench;
     double start = now();
@@ -114,7 +114,8 @@ static inline void print_machine(void)
     file = fopen("/proc/loadavg", "r");
     if (file && fscanf(file, "%lf", &load) != 1) load = 0;
     if (file) fclose(file);
-    printf("%s; BLAS core %s; vector width %d; load %.1f\n", model, openblas_get_corename(), vector_math_width(), load);
+    printf("%s; BLAS core %s; vector width %d; load %.1f\n", model, openblas_get_corename(),
+           vector_math_width(), load);
 }
 
 #endif

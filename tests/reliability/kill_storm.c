@@ -382,10 +382,12 @@ int main(int argc, char **argv)
     else
         for (long i = 0; i < rounds; i++) random_round(&storm, &random);
     /* A storm of signals in which no run ever left by itself has tested nothing. */
-    if (storm.signals && rounds >= 8 && !storm.left) fail(&storm, "no run ended with status", "130");
+    if (storm.signals && rounds >= 8 && !storm.left)
+        fail(&storm, "no run ended with status", "130");
     remove_run(storm.directory);
     printf("kill_storm: %zu calls, undisturbed run %.3f s, killed %zu times and %zu times again "
-           "while going on, %zu of them left with status 130; %zu finished calls kept, %zu done again; all files byte-identical "
+           "while going on, %zu of them left with status 130; %zu finished calls kept, %zu done "
+           "again; all files byte-identical "
            "(PROBE_SEED=%llu)\n",
            storm.calls, storm.whole_s, storm.killed, storm.killed_again, storm.left,
            storm.rows_kept, storm.rows_redone, (unsigned long long)storm.seed);

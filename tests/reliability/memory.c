@@ -31,8 +31,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 40, PATH_BYTES = 300, GROWTH_BYTES = 2 << 20, DUMP_BYTES = 64 << 20, BASE_BYTES = 64 << 20,
-       LARGE_CALLS = 32 };
+enum {
+    ARGUMENTS_MAX = 40,
+    PATH_BYTES = 300,
+    GROWTH_BYTES = 2 << 20,
+    DUMP_BYTES = 64 << 20,
+    BASE_BYTES = 64 << 20,
+    LARGE_CALLS = 32
+};
 #define LINEAR 1.5
 
 static char directory[PATH_BYTES];
@@ -82,11 +88,13 @@ static void result_path(char *path, const char *out)
     globfree(&found);
 }
 
-static pid_t start(const char *program, const char *out, const char *threads, const char *memory, int n_extra,
-                   char *const *extra)
+static pid_t start(const char *program, const char *out, const char *threads, const char *memory,
+                   int n_extra, char *const *extra)
 {
-    char *arguments[ARGUMENTS_MAX] = { (char *)program, (char *)"run_ut", (char *)"-api_info", (char *)in("dump.json"),
-                                       (char *)"--no-progress", (char *)"-o", (char *)in(out), (char *)"-n",
+    char *arguments[ARGUMENTS_MAX] = { (char *)program,         (char *)"run_ut",
+                                       (char *)"-api_info",     (char *)in("dump.json"),
+                                       (char *)"--no-progress", (char *)"-o",
+                                       (char *)in(out),         (char *)"-n",
                                        (char *)threads };
     int n = 9;
     if (memory) {
@@ -107,15 +115,18 @@ static pid_t start(const char *program, const char *out, const char *threads, co
 static void tensor(FILE *out, const char *dtype, const char *shape, double lo, double hi)
 {
     fprintf(out,
-            "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.%s\", \"shape\": %s, \"Max\": %g, \"Min\": %g, "
+            "{\"type\": \"torch.Tensor\", \"dtype\": \"torch.%s\", \"shape\": %s, \"Max\": %g, "
+            "\"Min\": %g, "
             "\"Mean\": 1.0, \"Norm\": 1.0, \"requires_grad\": true}",
             dtype, shape, hi, lo);
 }
 
 static void small_calls(FILE *out, long calls)
 {
-    static const char *const binary[] = { "Tensor.__add__", "Tensor.__mul__", "Torch.sub", "Torch.div" };
-    static const char *const refined[] = { "Torch.exp", "Torch.lgamma", "Functional.softplus", "Torch.logsumexp" };
+    static const char *const binary[] = { "Tensor.__add__", "Tensor.__mul__", "Torch.sub",
+                                          "Torch.div" };
+    static const char *const refined[] = { "Torch.exp", "Torch.lgamma", "Functional.softplus",
+                                           "Torch.logsumexp" };
     for (long i = 0; i < calls; i++) {
         bool unary = i % 10 == 9, sum = unary && i / 10 % 4 == 3;
         const char *api = unary ? refined[i / 10 % 4] : binary[i % 4];
@@ -152,8 +163,10 @@ static void open_dump(FILE **out)
 {
     *out = fopen(in("dump.json"), "w");
     if (!*out) fail("cannot write %s", in("dump.json"));
-    fputs("{\"task\": \"statistics\", \"level\": \"L1\", \"framework\": \"pytorch\", \"dump_data_dir\": null, "
-          "\"data\": {", *out);
+    fputs("{\"task\": \"statistics\", \"level\": \"L1\", \"framework\": \"pytorch\", "
+          "\"dump_data_dir\": null, "
+          "\"data\": {",
+          *out);
 }
 
 static void close_dump(FILE *out)
@@ -205,12 +218,14 @@ static void growth(const char *program, long calls, int n_extra, char *const *ex
         samples[n] = (struct sample){ now_s() - begin, file_bytes(path), resident_bytes(pid) };
         n += samples[n].resident > 0;
     }
-    if (ended != pid || !WIFEXITED(status) || WEXITSTATUS(status)) fail("the program failed, see %s", in("log"));
+    if (ended != pid || !WIFEXITED(status) || WEXITSTATUS(status))
+        fail("the program failed, see %s", in("log"));
     double whole_s = now_s() - begin;
     result_path(path, "out");
     uint64_t whole = file_bytes(path), skips, early = 0, late = 0;
     size_t lines = count_lines(path, &skips);
-    if (lines != (size_t)calls + 1 || skips) fail("%zu rows, %llu of them SKIP", lines, (unsigned long long)skips);
+    if (lines != (size_t)calls + 1 || skips)
+        fail("%zu rows, %llu of them SKIP", lines, (unsigned long long)skips);
 
     double first_s = 0, half_s = 0;
     size_t n_early = 0, n_late = 0;
@@ -223,13 +238,16 @@ static void growth(const char *program, long calls, int n_extra, char *const *ex
         if (share >= 0.9 && ++n_late && s->resident > late) late = s->resident;
     }
     free(samples);
-    if (n_early < 3 || n_late < 3) fail("%zu and %zu samples are too few: give it more calls", n_early, n_late);
+    if (n_early < 3 || n_late < 3)
+        fail("%zu and %zu samples are too few: give it more calls", n_early, n_late);
     double ratio = (whole_s - half_s) / (half_s - first_s);
-    printf("memory growth: %ld calls, dump of %.1f MB, %.1f s (%.0f calls a second, second half %.2f of the first): "
+    printf("memory growth: %ld calls, dump of %.1f MB, %.1f s (%.0f calls a second, second half "
+           "%.2f of the first): "
            "resident %.1f MB in the second tenth, %.1f MB in the last, peak %.1f MB\n",
-           calls, (double)dump_bytes / 1e6, whole_s, (double)calls / whole_s, ratio, (double)early / 1e6,
-           (double)late / 1e6, (double)usage.ru_maxrss * 1024e-6);
-    if (late > early + GROWTH_BYTES) fail("resident memory grew by %.1f MB", (double)(late - early) / 1e6);
+           calls, (double)dump_bytes / 1e6, whole_s, (double)calls / whole_s, ratio,
+           (double)early / 1e6, (double)late / 1e6, (double)usage.ru_maxrss * 1024e-6);
+    if (late > early + GROWTH_BYTES)
+        fail("resident memory grew by %.1f MB", (double)(late - early) / 1e6);
     if (dump_bytes >= DUMP_BYTES && (uint64_t)usage.ru_maxrss * 1024 > dump_bytes)
         fail("the peak is above the dump's own size");
     if (ratio > LINEAR) fail("the second half took %.2f times the first", ratio);
@@ -240,6 +258,7 @@ static void growth(const char *program, long calls, int n_extra, char *const *ex
 /* Calls whose working memory differs in kind. Cotangents have the output's shape. */
 static const struct large_call {
     const char *api, *inputs[3], *rest, *output; /* `rest`: arguments after the tensors */
+    /* clang-format off */
 } large_calls[] = {
     { "Torch.mul", { "[800000]", "[800000]" }, "", "[800000]" },
     { "Torch.exp", { "[800000]" }, "", "[800000]" },
@@ -250,6 +269,7 @@ static const struct large_call {
     { "Torch.sum", { "[1600000]" }, "", "[]" },
     { "Functional.linear", { "[512, 512]", "[512, 512]", "[512]" }, "", "[512, 512]" },
 };
+/* clang-format on */
 
 static void large_dump(const struct large_call *call)
 {
@@ -307,7 +327,8 @@ static void budget(const char *program, const struct large_call *call)
     snprintf(memory, sizeof memory, "%llu", (unsigned long long)(2 * need));
     run(program, "starved", memory);
     result_path(path, "starved");
-    if (count_lines(path, &skips) != LARGE_CALLS + 1) fail("%s: not a row for every call in %s", call->api, path);
+    if (count_lines(path, &skips) != LARGE_CALLS + 1)
+        fail("%s: not a row for every call in %s", call->api, path);
 
     uint64_t granted = 2 * need + BASE_BYTES;
     snprintf(memory, sizeof memory, "%llu", (unsigned long long)granted);
@@ -315,11 +336,14 @@ static void budget(const char *program, const struct large_call *call)
     uint64_t peak = (uint64_t)run(program, "out", memory) * 1024;
     result_path(path, "out");
     size_t lines = count_lines(path, &skips);
-    printf("memory budget: %-22s needs %6.1f MB, given %6.1f MB, peak %6.1f MB (%3.0f %%), %.1f s\n", call->api,
-           (double)need / 1e6, (double)granted / 1e6, (double)peak / 1e6, 100 * (double)peak / (double)granted,
-           now_s() - begin);
-    if (lines != LARGE_CALLS + 1 || skips) fail("%s: a call was not judged, see %s", call->api, path);
-    if ((double)peak > 1.1 * (double)granted) fail("%s: the peak is above 1.1 times the budget", call->api);
+    printf(
+        "memory budget: %-22s needs %6.1f MB, given %6.1f MB, peak %6.1f MB (%3.0f %%), %.1f s\n",
+        call->api, (double)need / 1e6, (double)granted / 1e6, (double)peak / 1e6,
+        100 * (double)peak / (double)granted, now_s() - begin);
+    if (lines != LARGE_CALLS + 1 || skips)
+        fail("%s: a call was not judged, see %s", call->api, path);
+    if ((double)peak > 1.1 * (double)granted)
+        fail("%s: the peak is above 1.1 times the budget", call->api);
     snprintf(command, sizeof command, "rm -rf '%s'/*", directory);
     if (system(command)) abort();
 }
@@ -327,7 +351,8 @@ static void budget(const char *program, const struct large_call *call)
 int main(int argc, char **argv)
 {
     const char *base = getenv("TMPDIR");
-    bool grows = argc >= 4 && !strcmp(argv[1], "growth"), budgets = argc >= 3 && !strcmp(argv[1], "budget");
+    bool grows = argc >= 4 && !strcmp(argv[1], "growth"),
+         budgets = argc >= 3 && !strcmp(argv[1], "budget");
     if (!grows && !budgets) {
         fprintf(stderr, "usage: memory growth PROGRAM CALLS [-- OPTIONS]\n"
                         "       memory budget PROGRAM [API ...]\n");

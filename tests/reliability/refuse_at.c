@@ -60,10 +60,7 @@ static bool is_refused(void)
     return true;
 }
 
-void *malloc(size_t bytes)
-{
-    return is_refused() ? NULL : __libc_malloc(bytes);
-}
+void *malloc(size_t bytes) { return is_refused() ? NULL : __libc_malloc(bytes); }
 
 void *calloc(size_t count, size_t bytes)
 {

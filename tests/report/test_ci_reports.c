@@ -7,13 +7,13 @@
 #include "report/baseline.h"
 #include "report/ci_reports.h"
 #include "report/junit.h"
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
-#define ck_ok(expression)                                                                   \
-    do {                                                                                    \
-        struct status ck_status_ = (expression);                                            \
-        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+#define ck_ok(expression)                                                   \
+    do {                                                                    \
+        struct status ck_status_ = (expression);                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text); \
     } while (0)
 
 static const char rows[] = "API Name,Status,Message\r\n"
@@ -61,8 +61,9 @@ START_TEST(junit_of_a_run)
                     "Torch.add.0.backward.output.1: error\nagain\n</failure>\n"));
     ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"Torch.linalg.inv\" "
                                       "name=\"Torch.linalg.inv.3.forward\">\n      <system-out>"));
-    ck_assert_ptr_nonnull(strstr(xml, "<skipped message=\"SKIP\">Torch.to.0.forward.output.0: SKIP\n"
-                                      "API to, SKIP.\n</skipped>"));
+    ck_assert_ptr_nonnull(strstr(xml,
+                                 "<skipped message=\"SKIP\">Torch.to.0.forward.output.0: SKIP\n"
+                                 "API to, SKIP.\n</skipped>"));
     ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"odd\" name=\"odd\">"));
     ck_assert_uint_eq(count_of(xml, "<testcase "), 5);
     free(xml);
@@ -79,11 +80,13 @@ END_TEST
 /* Messages of any bytes make valid XML: every byte, and UTF-8 that is broken in every way. */
 START_TEST(junit_of_any_bytes)
 {
+    /* clang-format off */
     static const char *const texts[] = {
         "\xe8\xaf\xaf", "\xf0\x9f\x98\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
         "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xef\xbf\xbe", "\xef\xbf\xbf",
         "\xe8\xaf", "\xe8", "\x80", "\xc3(", "]]>", "\x7f",
     };
+    /* clang-format on */
     struct workspace w = workspace_make();
     char text[4096] = "API Name,Status,Message\n";
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -106,11 +109,13 @@ END_TEST
 /* Characters at both ends of what each first byte may lead stay as they are. */
 START_TEST(junit_of_every_length_of_character)
 {
+    /* clang-format off */
     static const char *const texts[] = {
         "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80", "\xed\x80\x80", "\xed\x9f\xbf",
         "\xee\x80\x80", "\xef\xbc\xa0", "\xef\xbf\xbd", "\xf0\x90\x80\x80", "\xf3\xbf\xbf\xbd", "\xf4\x80\x80\x80",
         "\xf4\x8f\xbf\xbd", "\x20", "\x7e",
     };
+    /* clang-format on */
     enum { N = sizeof texts / sizeof *texts };
     struct workspace w = workspace_make();
     char text[2048] = "API Name,Status,Message\n", expected[64];
@@ -305,7 +310,8 @@ static int fail_allocation(size_t bytes)
 
 static struct status report_here(const struct workspace *w)
 {
-    struct ci_options options = { .junit = in(w, "report.xml"), .baseline = in(w, "old.csv"),
+    struct ci_options options = { .junit = in(w, "report.xml"),
+                                  .baseline = in(w, "old.csv"),
                                   .trust_files = true };
     int exit_status;
     return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", true);
@@ -313,8 +319,8 @@ static struct status report_here(const struct workspace *w)
 
 START_TEST(failing_resources)
 {
-    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE,
-                                                      FILE_WRITE, FILE_RENAME };
+    static const enum file_operation operations[] = { FILE_OPEN, FILE_READ, FILE_CREATE, FILE_WRITE,
+                                                      FILE_RENAME };
     struct workspace w = workspace_make();
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
     write_text(in(&w, "details.csv"), rows);

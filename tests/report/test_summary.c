@@ -9,10 +9,10 @@
 #include "report/summary.h"
 #include "support/suite.h"
 
-#define ck_ok(expression)                                                                   \
-    do {                                                                                    \
-        struct status ck_status_ = (expression);                                            \
-        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+#define ck_ok(expression)                                                   \
+    do {                                                                    \
+        struct status ck_status_ = (expression);                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text); \
     } while (0)
 
 /* ---- summary ------------------------------------------------------------------------------ */
@@ -44,8 +44,9 @@ static void add_notes(struct summary *summary, struct row_note *notes, size_t co
 START_TEST(calls_are_counted)
 {
     static const enum verdict pairs[][2] = {
-        { VERDICT_PASS, VERDICT_PASS },   { VERDICT_PASS, VERDICT_BLANK }, { VERDICT_WARNING, VERDICT_PASS },
-        { VERDICT_PASS, VERDICT_WARNING }, { VERDICT_SKIP, VERDICT_SKIP }, { VERDICT_PASS, VERDICT_ERROR },
+        { VERDICT_PASS, VERDICT_PASS },    { VERDICT_PASS, VERDICT_BLANK },
+        { VERDICT_WARNING, VERDICT_PASS }, { VERDICT_PASS, VERDICT_WARNING },
+        { VERDICT_SKIP, VERDICT_SKIP },    { VERDICT_PASS, VERDICT_ERROR },
     };
     struct summary summary = { 0 };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -59,7 +60,8 @@ START_TEST(calls_are_counted)
            "backward          2        1        1        1        1\n");
     prints(&summary, true,
            "calls          pass  warning    error     SKIP     none\n"
-           "forward    \033[32m       4\033[0m \033[33m       1\033[0m        0 \033[36m       1\033[0m        0\n"
+           "forward    \033[32m       4\033[0m \033[33m       1\033[0m        0 \033[36m       "
+           "1\033[0m        0\n"
            "backward   \033[32m       2\033[0m \033[33m       1\033[0m \033[31m       1\033[0m "
            "\033[36m       1\033[0m        1\n");
 }
@@ -83,7 +85,8 @@ START_TEST(earlier_calls_are_counted_by_their_cells)
         summary_add_earlier(&summary, pass, cell);
         for (int direction = 0; direction < 2; direction++) {
             size_t expected = 1 + (rows[i].verdict == VERDICT_PASS);
-            ck_assert_msg(summary.counts[direction][rows[i].verdict] == expected, "'%s'", rows[i].cell);
+            ck_assert_msg(summary.counts[direction][rows[i].verdict] == expected, "'%s'",
+                          rows[i].cell);
         }
         ck_assert_uint_eq(summary.calls, 2);
         ck_assert_uint_eq(summary.earlier, 2);
@@ -98,6 +101,7 @@ END_TEST
  * then the earlier row; ten at most. What a name holds cannot rule the terminal. */
 START_TEST(worst_rows_come_first)
 {
+    /* clang-format off */
     struct row_note notes[] = {
         { VERDICT_WARNING, (char *)"warning without numbers", NULL, "", 0, 0 },
         { VERDICT_ERROR, (char *)"at its limit", NULL, "ulp", 4, 4 },
@@ -112,6 +116,7 @@ START_TEST(worst_rows_come_first)
         { VERDICT_ERROR, (char *)"twice over", NULL, "ulp", 8, 4 },
         { VERDICT_WARNING, (char *)"one row too many", NULL, "ulp", 1e9, 1 },
     };
+    /* clang-format on */
     struct summary summary = { 0 };
     add_notes(&summary, notes, sizeof notes / sizeof *notes);
     ck_assert_uint_eq(summary.rows, 12);
@@ -142,24 +147,24 @@ START_TEST(reasons_are_counted)
     struct row_note note = { .verdict = VERDICT_SKIP, .message = text };
     for (int kind = 0; kind < KINDS; kind++) {
         snprintf(text, sizeof text, "reason\t%03d", kind);
-        for (int k = 0; k < (kind == 200 ? 3 : kind == 100 || kind == 50 ? 2 : 1); k++) add_notes(&summary, &note, 1);
+        for (int k = 0; k < (kind == 200 ? 3 : kind == 100 || kind == 50 ? 2 : 1); k++)
+            add_notes(&summary, &note, 1);
     }
     char *shown = printed(&summary, false);
-    ck_assert_str_eq(strstr(shown, "\nskipped"),
-                     "\nskipped rows (of this part of the run)\n"
-                     "       3  reason 200\n"
-                     "       2  reason 050\n"
-                     "       2  reason 100\n"
-                     "       1  reason 000\n"
-                     "       1  reason 001\n"
-                     "       1  reason 002\n"
-                     "       1  reason 003\n"
-                     "       1  reason 004\n"
-                     "       1  reason 005\n"
-                     "       1  reason 006\n"
-                     "       1  reason 007\n"
-                     "       1  reason 008\n"
-                     "     247  for other reasons\n");
+    ck_assert_str_eq(strstr(shown, "\nskipped"), "\nskipped rows (of this part of the run)\n"
+                                                 "       3  reason 200\n"
+                                                 "       2  reason 050\n"
+                                                 "       2  reason 100\n"
+                                                 "       1  reason 000\n"
+                                                 "       1  reason 001\n"
+                                                 "       1  reason 002\n"
+                                                 "       1  reason 003\n"
+                                                 "       1  reason 004\n"
+                                                 "       1  reason 005\n"
+                                                 "       1  reason 006\n"
+                                                 "       1  reason 007\n"
+                                                 "       1  reason 008\n"
+                                                 "     247  for other reasons\n");
     free(shown);
     summary_release(&summary);
 }
@@ -178,7 +183,8 @@ START_TEST(references_are_summed)
         char expected[300];
         summary.earlier = (size_t)part;
         snprintf(expected, sizeof expected,
-                 "\nreferences%s: 1000 values, 70 %% in tensors certified to 2^-10 ulp, 5 %% recomputed in higher "
+                 "\nreferences%s: 1000 values, 70 %% in tensors certified to 2^-10 ulp, 5 %% "
+                 "recomputed in higher "
                  "precision\n  2 outputs had more than a thousandth recomputed\n",
                  part ? " (of this part of the run)" : "");
         char *text = printed(&summary, false);
@@ -196,8 +202,8 @@ struct stage {
     const char *shown;
 };
 
-static void shows(const struct stage *stages, size_t count, bool terminal, bool enabled, size_t total, size_t earlier,
-                  const char *at_end)
+static void shows(const struct stage *stages, size_t count, bool terminal, bool enabled,
+                  size_t total, size_t earlier, const char *at_end)
 {
     struct progress progress;
     char *text;
@@ -207,7 +213,8 @@ static void shows(const struct stage *stages, size_t count, bool terminal, bool 
     ck_assert(!progress.terminal);
     progress.terminal = terminal;
     for (size_t i = 0; i < count; i++) {
-        while (progress.done < stages[i].done) progress_count(&progress, progress.failing < stages[i].failing);
+        while (progress.done < stages[i].done)
+            progress_count(&progress, progress.failing < stages[i].failing);
         progress_show(&progress, stages[i].now_s);
         fflush(out);
         ck_assert_str_eq(text + before, stages[i].shown);

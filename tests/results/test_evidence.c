@@ -2,10 +2,10 @@
  * command in it that repeats its call. */
 #include <cjson/cJSON.h>
 
-#include "core/memory.h"
-#include "support/dumps.h"
-#include "results/evidence.h"
 #include "cli/run_options.h"
+#include "core/memory.h"
+#include "results/evidence.h"
+#include "support/dumps.h"
 #include "support/suite.h"
 
 static const char dump_path[] = PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json";
@@ -30,7 +30,8 @@ START_TEST(every_row_has_its_line)
         cJSON *json = cJSON_ParseWithLength(line, strcspn(line, "\n"));
         ck_assert_msg(json != NULL, "line %zu is no JSON", rows);
         const char *name = cJSON_GetObjectItem(json, "name")->valuestring;
-        ck_assert_msg(!strncmp(row, name, strlen(name)) && row[strlen(name)] == ',', "line %zu: %s", rows, name);
+        ck_assert_msg(!strncmp(row, name, strlen(name)) && row[strlen(name)] == ',', "line %zu: %s",
+                      rows, name);
         ck_assert(cJSON_IsObject(cJSON_GetObjectItem(json, "evidence")));
         cJSON_Delete(json);
         line += strcspn(line, "\n") + 1;
@@ -54,12 +55,14 @@ START_TEST(a_call_can_be_repeated)
     ck_assert_int_eq(o.status, 0);
     outcome_free(&o);
     char *evidence = only_file(&w, "out/accuracy_checking_evidence_*.jsonl");
-    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1", "--json", NULL);
+    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1",
+                    "--json", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_uint_gt(strlen(o.out), 100);
     ck_assert_msg(strstr(evidence, o.out) != NULL, "the run has other lines than:\n%s", o.out);
     outcome_free(&o);
-    o = run_program(&w, "case", "-api_info", dump_path, "--name", "Functional.layer_norm.1.forward.output.0", NULL);
+    o = run_program(&w, "case", "-api_info", dump_path, "--name",
+                    "Functional.layer_norm.1.forward.output.0", NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.out, "Functional.layer_norm.1.forward.output.0: pass"));
     ck_assert_ptr_nonnull(strstr(o.out, "error in ulp"));
@@ -72,7 +75,8 @@ END_TEST
 START_TEST(a_call_that_is_not_there)
 {
     struct workspace w = workspace_make();
-    struct outcome o = run_program(&w, "case", "-api_info", dump_path, "--name", "Torch.matmul.77", NULL);
+    struct outcome o =
+        run_program(&w, "case", "-api_info", dump_path, "--name", "Torch.matmul.77", NULL);
     ck_assert_int_eq(o.status, 2);
     ck_assert_ptr_nonnull(strstr(o.err, "Torch.matmul.77"));
     outcome_free(&o);
@@ -84,6 +88,7 @@ END_TEST
 
 static const struct {
     const char *line, *printed;
+    /* clang-format off */
 } lines[] = {
     /* All that a line may have. */
     { "{\"name\":\"Torch.add.0.forward.output.0\",\"verdict\":\"error\","
@@ -129,6 +134,7 @@ static const struct {
       "  error in ulp\n" },
     { "{}", ": \n" },
 };
+/* clang-format on */
 
 START_TEST(lines_are_printed_for_a_reader)
 {
@@ -148,6 +154,7 @@ START_TEST(the_command_that_repeats)
     static const struct {
         struct run_options options;
         const char *command;
+        /* clang-format off */
     } rows[] = {
         { { .api_info = "dump.json", .backend = "cpu", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
         { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json",
@@ -157,6 +164,7 @@ START_TEST(the_command_that_repeats)
         { { .api_info = "$(x)/a;b`c`\\d", .backend = "plugin:/k+1/@%=,.json", .seed = 0 },
           "probe-ut case -api_info '$(x)/a;b`c`\\d' --backend plugin:/k+1/@%=,.json --seed 0 --name " },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char *command = NULL;
         ck_assert_int_eq(evidence_repeat_command(&command, &rows[i].options).code, 0);
@@ -170,11 +178,13 @@ END_TEST
 START_TEST(lines_of_verdicts)
 {
     static const char *const texts[] = { "first", "second" };
-    const struct generate_notes notes = { .lines = { texts[0], texts[1] }, .count = 2 }, none = { .count = 0 };
+    const struct generate_notes notes = { .lines = { texts[0], texts[1] }, .count = 2 },
+                                none = { .count = 0 };
     static const struct {
         enum verdict verdict;
         double rounding;
         const char *line;
+        /* clang-format off */
     } rows[] = {
         { VERDICT_PASS, -1, "{\"name\":\"row\",\"verdict\":\"pass\",\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
         { VERDICT_SKIP, -1,
@@ -187,15 +197,22 @@ START_TEST(lines_of_verdicts)
           "{\"name\":\"row\",\"verdict\":\"warning\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":2.5%s}\n" },
     };
+    /* clang-format on */
     const struct generate_notes *const given[] = { NULL, &none, &notes };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t k = 0; k < 3; k++) {
             struct csv_buffer out = { 0 };
             char expected[512];
-            const struct judged judged = { .verdict = rows[i].verdict, .standard = "s",
-                                           .cells = { [COLUMN_NAME] = "row", [COLUMN_MESSAGE] = "m" } };
-            ck_assert_int_eq(evidence_append(&out, &judged, "again ", "Torch.add.0", given[k], rows[i].rounding).code, 0);
-            snprintf(expected, sizeof expected, rows[i].line, k == 2 ? ",\"inputs\":[\"first\",\"second\"]" : "");
+            const struct judged judged = { .verdict = rows[i].verdict,
+                                           .standard = "s",
+                                           .cells = {
+                                               [COLUMN_NAME] = "row", [COLUMN_MESSAGE] = "m" } };
+            ck_assert_int_eq(
+                evidence_append(&out, &judged, "again ", "Torch.add.0", given[k], rows[i].rounding)
+                    .code,
+                0);
+            snprintf(expected, sizeof expected, rows[i].line,
+                     k == 2 ? ",\"inputs\":[\"first\",\"second\"]" : "");
             ck_assert_uint_eq(out.length, strlen(expected));
             ck_assert_mem_eq(out.data, expected, out.length);
             csv_buffer_release(&out);

@@ -4,9 +4,9 @@
 
 #include "core/memory.h"
 #include "results/result_files.h"
-#include "support/workspace.h"
 #include "standards/judge.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 /* Six calls; two names of which one starts with the other, a dropout. */
 static const char *const names[] = { "Torch.add.0",          "Torch.add.01", "Functional.dropout.0",
@@ -296,8 +296,8 @@ START_TEST(crashed_calls_are_repeated_on_demand)
 
     memset(done, 0, sizeof done);
     const struct resume_options options = { .retry_failed = true };
-    struct status status = result_files_resume(&files, &notes, done, whole.result_path, &f.record,
-                                               &f.order, &options);
+    struct status status =
+        result_files_resume(&files, &notes, done, whole.result_path, &f.record, &f.order, &options);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_uint_eq(notes.kept, 1);
     ck_assert(done[0] && !done[1]);
@@ -333,7 +333,8 @@ START_TEST(rows_that_are_repeated_on_demand)
             struct result_files files;
             bool done[N_CALLS] = { false };
             const struct resume_options options = { .retry_failed = asked };
-            const char *row = strstr(whole.details, "Torch.add.01.forward.output.1"), *end = strstr(row, "\r\n");
+            const char *row = strstr(whole.details, "Torch.add.01.forward.output.1"),
+                       *end = strstr(row, "\r\n");
             struct csv_buffer text = { 0 };
             const char *cells[COLUMN_COUNT];
             for (int c = 0; c < COLUMN_COUNT; c++) cells[c] = " ";
@@ -342,18 +343,19 @@ START_TEST(rows_that_are_repeated_on_demand)
             cells[COLUMN_SHAPE] = rows[i].shape;
             cells[COLUMN_STATUS] = rows[i].status;
             cells[COLUMN_MESSAGE] = rows[i].message;
-            ck_assert_int_eq(csv_append_bytes(&text, whole.details, (size_t)(row - whole.details)).code, 0);
+            ck_assert_int_eq(
+                csv_append_bytes(&text, whole.details, (size_t)(row - whole.details)).code, 0);
             ck_assert_int_eq(csv_append_row(&text, cells, COLUMN_COUNT).code, 0);
             ck_assert_int_eq(csv_append_bytes(&text, end + 2, strlen(end + 2)).code, 0);
             write_file(whole.result_path, whole.result, whole.result_bytes);
             write_file(whole.evidence_path, whole.evidence, whole.evidence_bytes);
             write_file(whole.details_path, text.data, text.length);
             csv_buffer_release(&text);
-            struct status status = result_files_resume(&files, &notes, done, whole.result_path, &f.record, &f.order,
-                                                       &options);
+            struct status status = result_files_resume(&files, &notes, done, whole.result_path,
+                                                       &f.record, &f.order, &options);
             ck_assert_msg(!status.code, "%s", status.text);
-            ck_assert_msg(notes.kept == (asked && rows[i].repeated ? 1 : N_CALLS - 1), "row %zu: %zu kept", i,
-                          notes.kept);
+            ck_assert_msg(notes.kept == (asked && rows[i].repeated ? 1 : N_CALLS - 1),
+                          "row %zu: %zu kept", i, notes.kept);
             ck_assert_int_eq(result_files_close(&files).code, 0);
         }
     whole_free(&whole);
@@ -367,12 +369,14 @@ START_TEST(evidence_must_name_the_rows)
     static const struct {
         const char *was, *is;
         size_t kept;
+        /* clang-format off */
     } rows[] = {
         { "Torch.add.01.forward.output.1\"", "Torch.add.01.forward.output.2\"", 1 },
         { "Torch.add.01.forward.output.1\"", "Torch.add.01.forward.output.12", 1 },
         { "{\"name\":\"Torch.add.0.", "{\"nome\":\"Torch.add.0.", 0 },
         { "Tensor.max.1.forward.output.0\",\"verdict\"", "Tensor.max.1.forward.output.0 , verdict ", 4 },
     };
+    /* clang-format on */
     struct fixture f = setup();
     struct whole whole = undisturbed(&f);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -452,7 +456,8 @@ START_TEST(names_and_modes)
         &f.order, &(struct resume_options){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     /* A file in the root directory keeps its slash. */
-    status = result_files_resume(&files, &notes, done, "/accuracy_checking_result_10000101000000.csv", &f.record,
+    status = result_files_resume(&files, &notes, done,
+                                 "/accuracy_checking_result_10000101000000.csv", &f.record,
                                  &f.order, &(struct resume_options){ 0 });
     ck_assert_str_eq(status.text, "'/accuracy_checking_result_10000101000000.csv' does not exist");
     whole_free(&whole);
@@ -472,8 +477,11 @@ START_TEST(foreign_files_are_not_touched)
         struct tm local;
         localtime_r(&second, &local);
         strftime(timestamp, sizeof timestamp, "%Y%m%d%H%M%S", &local);
-        static const char *const kinds[][2] = { { "run", "json" }, { "details", "csv" }, { "evidence", "jsonl" } };
-        snprintf(name, sizeof name, "accuracy_checking_%s_%s.%s", kinds[i % 3][0], timestamp, kinds[i % 3][1]);
+        static const char *const kinds[][2] = { { "run", "json" },
+                                                { "details", "csv" },
+                                                { "evidence", "jsonl" } };
+        snprintf(name, sizeof name, "accuracy_checking_%s_%s.%s", kinds[i % 3][0], timestamp,
+                 kinds[i % 3][1]);
         write_text(in(&f.w, name), "mine");
     }
     ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record).code, 0);
@@ -503,11 +511,14 @@ static void details_row(char *text, size_t bytes, const char *name)
 }
 
 static const char foreign_header[] =
-    "\xef\xbb\xbf" "API name,Forward Test Success,Backward Test Success,Message\r\n";
+    "\xef\xbb\xbf"
+    "API name,Forward Test Success,Backward Test Success,Message\r\n";
 
 static void foreign_details_header(char *text, size_t bytes)
 {
-    append_text(text, bytes, "\xef\xbb\xbf" "API Name");
+    append_text(text, bytes,
+                "\xef\xbb\xbf"
+                "API Name");
     for (int i = 1; i < COLUMN_COUNT; i++) append_text(text, bytes, ",x");
     append_text(text, bytes, "\r\n");
 }
@@ -527,7 +538,7 @@ START_TEST(foreign_files_keep_what_has_all_rows)
     append_text(result, sizeof result, "Functional.dropout.0,pass,pass\r\n"); /* has none */
     append_text(result, sizeof result, "Torch.add.0,Warning,error\r\n");
     append_text(result, sizeof result, "Functional.softmax.7,pass,pass\r\n"); /* the last one */
-    append_text(result, sizeof result, "Tensor.max.1,pa"); /* torn */
+    append_text(result, sizeof result, "Tensor.max.1,pa");                    /* torn */
     foreign_details_header(details, sizeof details);
     details_row(details, sizeof details, "Torch.linalg.inv.3.forward.output.0");
     details_row(details, sizeof details, "Torch.add.0.forward.output.0");
@@ -550,7 +561,8 @@ START_TEST(foreign_files_keep_what_has_all_rows)
 
     char *bytes = read_file(path, NULL);
     append_text(expected, sizeof expected, foreign_header);
-    append_text(expected, sizeof expected, "Torch.linalg.inv.3,pass,pass\r\n"
+    append_text(expected, sizeof expected,
+                "Torch.linalg.inv.3,pass,pass\r\n"
                 "Functional.dropout.0,pass,pass\r\nTorch.add.0,Warning,error\r\n");
     ck_assert_str_eq(bytes, expected);
     free(bytes);
@@ -612,7 +624,8 @@ static int fail_memory(size_t bytes)
 }
 
 /* Files as a run left them: ours with a cut tail, and those of another writer, of which rows in the middle go. */
-static void leave_files(const struct whole *whole, bool foreign, const char *result, const char *details)
+static void leave_files(const struct whole *whole, bool foreign, const char *result,
+                        const char *details)
 {
     if (foreign) {
         (void)unlink(whole->run_path);
@@ -655,7 +668,8 @@ START_TEST(going_on_survives_failing_resources)
     char result[2048] = "", details[4096] = "";
     append_text(result, sizeof result, foreign_header);
     append_text(result, sizeof result, "Torch.linalg.inv.3,pass,pass\r\nTorch.add.01,pass, \r\n");
-    append_text(result, sizeof result, "Torch.add.0,Warning,error\r\nFunctional.softmax.7,pass,pass\r\n");
+    append_text(result, sizeof result,
+                "Torch.add.0,Warning,error\r\nFunctional.softmax.7,pass,pass\r\n");
     foreign_details_header(details, sizeof details);
     details_row(details, sizeof details, "Torch.linalg.inv.3.forward.output.0");
     details_row(details, sizeof details, "Functional.softmax.7.forward.output.0");
@@ -684,8 +698,8 @@ START_TEST(going_on_survives_failing_resources)
             file_fault = NULL;
             if (status.code) {
                 failures++;
-                ck_assert_msg(status.code == (operation < 0 ? STATUS_NO_MEMORY : STATUS_IO), "%d, %zu: %s", operation,
-                              n, status.text);
+                ck_assert_msg(status.code == (operation < 0 ? STATUS_NO_MEMORY : STATUS_IO),
+                              "%d, %zu: %s", operation, n, status.text);
                 status = resume(&f, &whole, &notes, &files, done);
                 ck_assert_msg(!status.code, "%d, %zu: %s", operation, n, status.text);
             }
@@ -695,8 +709,8 @@ START_TEST(going_on_survives_failing_resources)
             for (int i = 0; i < 3 && !foreign; i++) {
                 size_t length;
                 char *text = read_file(paths[i], &length);
-                ck_assert_msg(length == bytes[i] && !memcmp(text, expected[i], length), "%d, %zu: %s differs", operation,
-                              n, paths[i]);
+                ck_assert_msg(length == bytes[i] && !memcmp(text, expected[i], length),
+                              "%d, %zu: %s differs", operation, n, paths[i]);
                 free(text);
             }
             ck_assert_uint_eq(count_matches(&f.w, "*.part"), 0);

@@ -6,10 +6,10 @@
 #include "support/dumps.h"
 #include "support/suite.h"
 
-#define RESULT "accuracy_checking_result_*.csv"
-#define DETAILS "accuracy_checking_details_*.csv"
+#define RESULT   "accuracy_checking_result_*.csv"
+#define DETAILS  "accuracy_checking_details_*.csv"
 #define EVIDENCE "accuracy_checking_evidence_*.jsonl"
-#define RUN "accuracy_checking_run_*.json"
+#define RUN      "accuracy_checking_run_*.json"
 
 static void succeeded(struct outcome o)
 {
@@ -53,7 +53,8 @@ START_TEST(without_details)
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.out, "going on: 0 of 12 calls are done, "));
-    ck_assert_ptr_nonnull(strstr(o.out, " bytes of unfinished rows were cut off, the details file is written anew\n"));
+    ck_assert_ptr_nonnull(strstr(
+        o.out, " bytes of unfinished rows were cut off, the details file is written anew\n"));
     outcome_free(&o);
     same_files(&p, RESULT);
     same_files(&p, DETAILS);
@@ -84,7 +85,8 @@ START_TEST(without_a_run_file)
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.err, "/part/accuracy_checking_run_"));
-    ck_assert_ptr_nonnull(strstr(o.err, "so nothing tells whether these files are of the same run"));
+    ck_assert_ptr_nonnull(
+        strstr(o.err, "so nothing tells whether these files are of the same run"));
     ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done, "));
     ck_assert_ptr_nonnull(strstr(o.out, "\n1 calls in "));
     outcome_free(&o);
@@ -97,7 +99,8 @@ END_TEST
 /* Rows of the peer, with its verdicts and spellings, count as the others do. */
 START_TEST(verdicts_of_the_peer_count)
 {
-    static const char *const rows[] = { "Torch.add.0,Warning,pass", "Torch.mul.1,error,SKIP", "Torch.sub.2,pass,pass" };
+    static const char *const rows[] = { "Torch.add.0,Warning,pass", "Torch.mul.1,error,SKIP",
+                                        "Torch.sub.2,pass,pass" };
     static const char *const options[] = { "error", "warning" };
     for (int k = 0; k < 2; k++) {
         struct workspace w = workspace_make();
@@ -109,27 +112,30 @@ START_TEST(verdicts_of_the_peer_count)
             size_t name = strlen("Torch.add.0");
             if (i == 1 && k) continue; /* without its error */
             snprintf(result + strlen(result), sizeof result - strlen(result), "%s\n", rows[i]);
-            snprintf(details + strlen(details), sizeof details - strlen(details), "\n%.*s.forward.output.0", (int)name,
-                     rows[i]);
+            snprintf(details + strlen(details), sizeof details - strlen(details),
+                     "\n%.*s.forward.output.0", (int)name, rows[i]);
             for (int c = 0; c < 22; c++) strcat(details, ", ");
         }
         strcat(details, "\n");
         write_text(in(&w, "accuracy_checking_result_20240102030405.csv"), result);
         write_text(in(&w, "accuracy_checking_details_20240102030405.csv"), details);
         struct outcome o = run_program(&w, "-api_info", "dump.json", "-csv_path",
-                                       "accuracy_checking_result_20240102030405.csv", "--fail-on", options[k], NULL);
+                                       "accuracy_checking_result_20240102030405.csv", "--fail-on",
+                                       options[k], NULL);
         ck_assert_msg(o.status == 1, "%d: %s", o.status, o.err);
         ck_assert_ptr_nonnull(strstr(o.out, k ? "going on: 1 of 12" : "going on: 2 of 12"));
-        ck_assert_ptr_nonnull(strstr(o.out, k ? "forward          11        1        0        0        0\n"
-                                                "backward         12        0        0        0        0\n"
-                                              : "forward          10        1        1        0        0\n"
-                                                "backward         11        0        0        1        0\n"));
+        ck_assert_ptr_nonnull(
+            strstr(o.out, k ? "forward          11        1        0        0        0\n"
+                              "backward         12        0        0        0        0\n"
+                            : "forward          10        1        1        0        0\n"
+                              "backward         11        0        0        1        0\n"));
         ck_assert_ptr_nonnull(strstr(o.out, "\nreferences (of this part of the run): "));
         outcome_free(&o);
         /* The other direction: a warning alone is no failure for --fail-on error. */
         if (k) {
-            o = run_program(&w, "-api_info", "dump.json", "-csv_path", "accuracy_checking_result_20240102030405.csv",
-                            "--fail-on", "error", NULL);
+            o = run_program(&w, "-api_info", "dump.json", "-csv_path",
+                            "accuracy_checking_result_20240102030405.csv", "--fail-on", "error",
+                            NULL);
             ck_assert_int_eq(o.status, 0);
             outcome_free(&o);
         }
@@ -165,38 +171,44 @@ START_TEST(warnings)
     struct workspace w = workspace_make();
     struct dump_text d;
     char body[1000];
-    static const char *const half = "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float16\",\"shape\":[400],\"Max\":2,"
-                                    "\"Min\":-2,\"Mean\":0,\"Norm\":1,\"requires_grad\":true}";
+    static const char *const half =
+        "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float16\",\"shape\":[400],\"Max\":2,"
+        "\"Min\":-2,\"Mean\":0,\"Norm\":1,\"requires_grad\":true}";
     dump_begin(&d);
     snprintf(body, sizeof body, "\"input_args\":[%s],\"input_kwargs\":{},\"output\":[]", half);
     dump_entry(&d, "Torch.exp.0.forward", body);
     snprintf(body, sizeof body, "\"input\":[%s],\"output\":[]", half);
     dump_entry(&d, "Torch.exp.0.backward", body);
     dump_write(&d, in(&w, "dump.json"));
-    write_text(in(&w, "limits.json"), "{\"overrides\":[{\"limits\":{\"thousandth\":0,\"max_abs_error\":0}}]}");
+    write_text(in(&w, "limits.json"),
+               "{\"overrides\":[{\"limits\":{\"thousandth\":0,\"max_abs_error\":0}}]}");
     write_text(in(&w, "config.json"), "{\"run_ut\":{\"error_data_path\":\"saved\"}}");
     ck_assert_int_eq(mkdir(in(&w, "saved"), 0750), 0);
     static const int statuses[] = { 0, 1 };
     for (int k = 0; k < 2; k++) {
         char directory[16], pattern[64];
         snprintf(directory, sizeof directory, "out%d", k);
-        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", directory, "--profile", "v2", "--thresholds",
-                                       "limits.json", "-config", "config.json", "--seed", "77", "-save_error_data",
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", directory, "--profile",
+                                       "v2", "--thresholds", "limits.json", "-config",
+                                       "config.json", "--seed", "77", "-save_error_data",
                                        "--fail-on", k ? "warning" : "error", NULL);
         ck_assert_msg(o.status == statuses[k], "status %d: %s", o.status, o.err);
-        ck_assert_ptr_nonnull(strstr(o.out, "forward           0        1        0        0        0\n"
-                                            "backward          0        1        0        0        0\n"));
+        ck_assert_ptr_nonnull(strstr(o.out,
+                                     "forward           0        1        0        0        0\n"
+                                     "backward          0        1        0        0        0\n"));
         ck_assert_ptr_nonnull(strstr(o.out, "\n  saved/ut_error_data"));
         outcome_free(&o);
         snprintf(pattern, sizeof pattern, "%s/" EVIDENCE, directory);
         char *evidence = read_file(only_match(&w, pattern), NULL);
-        ck_assert_ptr_nonnull(strstr(evidence, "\"repeat\":\"probe-ut case -api_info dump.json --profile v2 --thresholds "
-                                               "limits.json --config_path config.json --seed 77 --name Torch.exp.0\""));
+        ck_assert_ptr_nonnull(strstr(
+            evidence, "\"repeat\":\"probe-ut case -api_info dump.json --profile v2 --thresholds "
+                      "limits.json --config_path config.json --seed 77 --name Torch.exp.0\""));
         ck_assert_ptr_nonnull(strstr(evidence, "\"error over what rounding explains\":"));
         free(evidence);
     }
-    ck_assert_uint_eq(count_matches(&w, "saved/ut_error_data*/Torch.exp.0.backward.output.device.0.pt"),
-                      count_matches(&w, "saved/*"));
+    ck_assert_uint_eq(
+        count_matches(&w, "saved/ut_error_data*/Torch.exp.0.backward.output.device.0.pt"),
+        count_matches(&w, "saved/*"));
     workspace_remove(&w);
 }
 END_TEST
@@ -206,12 +218,14 @@ START_TEST(groups_that_are_never_checked)
 {
     static const struct {
         const char *call, *reason;
+        /* clang-format off */
     } rows[] = {
         { "Distributed.all_reduce.0", "It needs the ranks of its process group; check its inputs and outputs by comparing the dumps of the "
           "ranks." },
         { "MindSpeed.swiglu.0", "MindSpeed operators have no bench function; compare its dump with one of a trusted device." },
         { "Tensor.new_empty.0", "It returns uninitialised memory, there is nothing to compare." },
     };
+    /* clang-format on */
     struct workspace w = workspace_make();
     struct dump_text d;
     dump_begin(&d);
@@ -225,11 +239,11 @@ START_TEST(groups_that_are_never_checked)
     char *result = read_file(only_match(&w, "out/" RESULT), NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[300];
-        snprintf(line, sizeof line, "%s,SKIP,SKIP,\"API %s not support for run ut. SKIP. %s\"\r\n", rows[i].call,
-                 rows[i].call, rows[i].reason);
+        snprintf(line, sizeof line, "%s,SKIP,SKIP,\"API %s not support for run ut. SKIP. %s\"\r\n",
+                 rows[i].call, rows[i].call, rows[i].reason);
         char plain[300];
-        snprintf(plain, sizeof plain, "%s,SKIP,SKIP,API %s not support for run ut. SKIP. %s\r\n", rows[i].call,
-                 rows[i].call, rows[i].reason);
+        snprintf(plain, sizeof plain, "%s,SKIP,SKIP,API %s not support for run ut. SKIP. %s\r\n",
+                 rows[i].call, rows[i].call, rows[i].reason);
         ck_assert_msg(strstr(result, line) || strstr(result, plain), "%s", result);
     }
     free(result);
@@ -244,9 +258,14 @@ START_TEST(interrupted_while_a_device_hangs)
     struct workspace w = workspace_make();
     struct timespec begin, end;
     write_many_calls(in(&w, "dump.json"), 3, 5);
-    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o", (char *)"out",
+    char *argv[] = { (char *)"probe-ut",
+                     (char *)"-api_info",
+                     (char *)"dump.json",
+                     (char *)"-o",
+                     (char *)"out",
                      (char *)"--backend",
-                     (char *)"worker:sh -c 'read hello; echo {\\\"protocol\\\":1}; read call; touch called; sleep 20'",
+                     (char *)"worker:sh -c 'read hello; echo {\\\"protocol\\\":1}; read call; "
+                             "touch called; sleep 20'",
                      NULL };
     ck_assert(signal(SIGHUP, SIG_IGN) != SIG_ERR); /* as nohup does; children inherit it */
     pid_t pid = start_program(&w, argv);
@@ -262,8 +281,9 @@ START_TEST(interrupted_while_a_device_hangs)
     ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &end), 0);
     ck_assert_msg(o.status == 130, "status %d: %s", o.status, o.err);
     ck_assert_int_lt((int)(end.tv_sec - begin.tv_sec), 15);
-    ck_assert_ptr_nonnull(strstr(o.err, "interrupted, with 0 of 3 calls done; to go on, give the same options and "
-                                        "-csv_path out/accuracy_checking_result_"));
+    ck_assert_ptr_nonnull(
+        strstr(o.err, "interrupted, with 0 of 3 calls done; to go on, give the same options and "
+                      "-csv_path out/accuracy_checking_result_"));
     outcome_free(&o);
     ck_assert_uint_eq(count_matches(&w, "out/*"), 4);
     workspace_remove(&w);
@@ -273,7 +293,8 @@ END_TEST
 /* ---- terminals ------------------------------------------------------------------------------ */
 
 /* Run the program on a pseudo-terminal; all that it shows there. */
-static char *shown_on_a_terminal(const struct workspace *w, const char *option, const char *value, bool no_color)
+static char *shown_on_a_terminal(const struct workspace *w, const char *option, const char *value,
+                                 bool no_color)
 {
     static char text[100000];
     size_t length = 0;
@@ -287,7 +308,8 @@ static char *shown_on_a_terminal(const struct workspace *w, const char *option, 
         int own = open(ptsname(terminal), O_RDWR);
         if (own < 0 || dup2(own, 1) < 0 || dup2(own, 2) < 0 || chdir(w->path)) _exit(98);
         if (no_color ? setenv("NO_COLOR", "1", 1) : unsetenv("NO_COLOR")) _exit(97);
-        execl(PROBE_UT, "probe-ut", "-api_info", "dump.json", "-o", "out", option, value, (char *)NULL);
+        execl(PROBE_UT, "probe-ut", "-api_info", "dump.json", "-o", "out", option, value,
+              (char *)NULL);
         _exit(96);
     }
     for (;;) { /* until EIO: the other end is closed */
@@ -311,11 +333,13 @@ START_TEST(terminals)
     static const struct {
         const char *option, *value;
         bool no_color, colors, progress;
+        /* clang-format off */
     } rows[] = {
         { NULL, NULL, false, true, true },          { NULL, NULL, true, false, true },
         { "--color", "never", false, false, true }, { "--color", "always", true, true, true },
         { "--no-progress", NULL, false, true, false },
     };
+    /* clang-format on */
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     if (terminal < 0) {
         printf("no pseudo-terminals here: not tested\n");
@@ -326,13 +350,16 @@ START_TEST(terminals)
     write_many_calls(in(&w, "dump.json"), 12, 5);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *text = shown_on_a_terminal(&w, rows[i].option, rows[i].value, rows[i].no_color);
-        ck_assert_msg((strstr(text, "\033[32m      12\033[0m") != NULL) == rows[i].colors, "row %zu: %s", i, text);
-        ck_assert_msg((strstr(text, "/12  failing 0") != NULL) == rows[i].progress, "row %zu: %s", i, text);
+        ck_assert_msg((strstr(text, "\033[32m      12\033[0m") != NULL) == rows[i].colors,
+                      "row %zu: %s", i, text);
+        ck_assert_msg((strstr(text, "/12  failing 0") != NULL) == rows[i].progress, "row %zu: %s",
+                      i, text);
         ck_assert_int_eq(strstr(text, "\r\033[K") != NULL, rows[i].progress);
         ck_assert_ptr_null(strstr(text, " % (")); /* the lines of a log */
         if (!rows[i].colors) ck_assert_ptr_null(strstr(text, "\033[3"));
     }
-    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--color", "always", NULL);
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-o", "out", "--color", "always", NULL);
     ck_assert_ptr_nonnull(strstr(o.out, "\033[32m      12\033[0m"));
     ck_assert_ptr_nonnull(strstr(o.err, "probe-ut: 100 % (12 of 12 calls), 0 failing\n"));
     outcome_free(&o);

@@ -16,8 +16,7 @@ void row_major_matmul(int m, int n, int k, float alpha, const float *a, int lda,
     for (int i = 0; i < m; i++)
         for (int j = 0; j < n; j++) {
             float sum = 0;
-            for (int l = 0; l < k; l++)
-                sum += a[i * lda + l] * b[l * ldb + j];
+            for (int l = 0; l < k; l++) sum += a[i * lda + l] * b[l * ldb + j];
             c[i * ldc + j] = alpha * sum;
         }
 }
@@ -27,21 +26,18 @@ void column_major_matvec(int m, int n, const float *a, const float *x, float *y)
 {
     for (int i = 0; i < m; i++) {
         y[i] = 0;
-        for (int j = 0; j < n; j++)
-            y[i] += a[i + j * m] * x[j];
+        for (int j = 0; j < n; j++) y[i] += a[i + j * m] * x[j];
     }
 }
 
 /* y += alpha x: an in-out argument. */
 void axpy(int64_t n, double alpha, const float *x, float *y)
 {
-    for (int64_t i = 0; i < n; i++)
-        y[i] += (float)alpha * x[i];
+    for (int64_t i = 0; i < n; i++) y[i] += (float)alpha * x[i];
 }
 
 /* Sum over all elements through shape and strides. */
-void strided_sum(int rank, const int64_t *shape, const int64_t *strides, const float *x,
-                 float *out)
+void strided_sum(int rank, const int64_t *shape, const int64_t *strides, const float *x, float *out)
 {
     if (rank == 0) {
         *out += *x;
@@ -55,25 +51,21 @@ void strided_sum(int rank, const int64_t *shape, const int64_t *strides, const f
 void double_all(const int32_t *shape, const float *x, float *y)
 {
     int n = shape[0] * shape[1] * shape[2] * shape[3];
-    for (int i = 0; i < n; i++)
-        y[i] = 2 * x[i];
+    for (int i = 0; i < n; i++) y[i] = 2 * x[i];
 }
 
 /* The first element of each channel of an N x H x W x C image, so that the order matters. */
 void first_of_channels(int n_channels, const float *x, float *y)
 {
-    for (int i = 0; i < n_channels; i++)
-        y[i] = x[i];
+    for (int i = 0; i < n_channels; i++) y[i] = x[i];
 }
 
 void fill_by_name(const char *dtype, int64_t n, void *out)
 {
     if (!strcmp(dtype, "float32"))
-        for (int64_t i = 0; i < n; i++)
-            ((float *)out)[i] = 32;
+        for (int64_t i = 0; i < n; i++) ((float *)out)[i] = 32;
     if (!strcmp(dtype, "int64"))
-        for (int64_t i = 0; i < n; i++)
-            ((int64_t *)out)[i] = 64;
+        for (int64_t i = 0; i < n; i++) ((int64_t *)out)[i] = 64;
 }
 
 /* The same for a library that knows dtypes by number. */
@@ -100,14 +92,10 @@ void halves(float x, float *whole, float *rest)
 
 void relu_gradient(int64_t n, const float *y, const float *dy, float *dx)
 {
-    for (int64_t i = 0; i < n; i++)
-        dx[i] = y[i] > 0 ? dy[i] : 0;
+    for (int64_t i = 0; i < n; i++) dx[i] = y[i] > 0 ? dy[i] : 0;
 }
 
-float relu_scalar(float x)
-{
-    return x > 0 ? x : 0;
-}
+float relu_scalar(float x) { return x > 0 ? x : 0; }
 
 /* --- descriptors, handles, two phases ------------------------------------------------------------- */
 
@@ -172,8 +160,7 @@ int add_get_workspace(const struct descriptor *a, const struct descriptor *b,
 int add_execute(void *workspace, uint64_t bytes, struct plan *plan, struct context *context)
 {
     int64_t n = 1;
-    for (int i = 0; i < plan->a->rank; i++)
-        n *= plan->a->shape[i];
+    for (int i = 0; i < plan->a->rank; i++) n *= plan->a->shape[i];
     memset(workspace, 1, bytes);
     context->calls++;
     float *out;
@@ -192,10 +179,7 @@ int context_report(struct context *context, float *out)
     return 0;
 }
 
-const char *error_in_words(int code)
-{
-    return code == 3 ? "dtype is not supported" : "unknown";
-}
+const char *error_in_words(int code) { return code == 3 ? "dtype is not supported" : "unknown"; }
 
 /* --- results of every type ------------------------------------------------------------------------- */
 
@@ -257,10 +241,7 @@ void environment_mode(double *out)
     *out = mode && !strcmp(mode, "test") ? 1 : 0;
 }
 
-float narrowed(double x)
-{
-    return (float)x;
-}
+float narrowed(double x) { return (float)x; }
 
 /* --- misbehaviour ---------------------------------------------------------------------------------- */
 
@@ -274,26 +255,20 @@ void crash(const float *x, float *y, int n)
 
 void hang(void)
 {
-    for (;;)
-        never++;
+    for (;;) never++;
 }
 
 void overrun(const float *x, float *y, int n)
 {
-    for (int i = 0; i <= n; i++)
-        y[i] = x[i < n ? i : 0];
+    for (int i = 0; i <= n; i++) y[i] = x[i < n ? i : 0];
 }
 
 void scribble(float *x, int n)
 {
-    for (int i = 0; i < n; i++)
-        x[i] = 0;
+    for (int i = 0; i < n; i++) x[i] = 0;
 }
 
-void quit(void)
-{
-    _exit(9);
-}
+void quit(void) { _exit(9); }
 
 /* Takes memory until there is none, and uses it without a look. Volatile, or clang sees that
  * nobody reads the memory and leaves it all out. */

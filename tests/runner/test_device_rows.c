@@ -6,19 +6,20 @@
 #include "core/arena.h"
 #include "formats/csv.h"
 #include "formats/tensor_file.h"
-#include "support/dumps.h"
 #include "standards/judge.h"
+#include "support/dumps.h"
 #include "support/suite.h"
 
 /* Arguments as a dump records them. */
-#define TENSOR(SHAPE, MIN)                                                                              \
-    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[" SHAPE "],\"Max\":2.0,\"Min\":" MIN \
-    ",\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":true}"
-#define X     TENSOR("4", "-2.0")
+#define TENSOR(SHAPE, MIN)                                                     \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[" SHAPE \
+    "],\"Max\":2.0,\"Min\":" MIN ",\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":true}"
+#define X      TENSOR("4", "-2.0")
 #define INT(N) "{\"type\":\"int\",\"value\":" #N "}"
 
 static const struct {
     const char *name, *args, *kwargs, *cotangents; /* no cotangents: no backward */
+    /* clang-format off */
 } calls[] = {
     { "Torch.var_mean.0", X, "", NULL },
     { "Torch.add.0", X "," X, "", X },
@@ -45,6 +46,7 @@ static const struct {
       "\"requires_grad\":false}," TENSOR("3,4", "-2.0"), "", TENSOR("2,4", "-2.0") },
     { "Torch.cat.0", "[" X "," X "]", "", TENSOR("8", "-2.0") },
 };
+/* clang-format on */
 
 #define BY_PROPERTY "Random output, judged by property: "
 #define LEGAL       "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9: "
@@ -53,6 +55,7 @@ static const struct {
 /* Every details row in order: name, the next three cells, verdict, start of the message. */
 static const struct {
     const char *name, *bench, *device, *shape, *status, *message;
+    /* clang-format off */
 } expected[] = {
     { "Torch.var_mean.0.forward.output.0", "torch.float64", "torch.float32", "(4,)", "error",
       "The shape of bench() and npu(4,) not equal." },
@@ -111,6 +114,7 @@ static const struct {
       "the worker's reply: an output that is neither a value nor an object with one key" },
     { "Torch.cat.0.backward.output.0", BLANK, "SKIP", "The device failed in the forward." },
 };
+/* clang-format on */
 
 static void write_dump(const char *path)
 {
@@ -119,8 +123,8 @@ static void write_dump(const char *path)
     dump_begin(&d);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         snprintf(name, sizeof name, "%s.forward", calls[i].name);
-        snprintf(body, sizeof body, "\"input_args\":[%s],\"input_kwargs\":{%s},\"output\":[]", calls[i].args,
-                 calls[i].kwargs);
+        snprintf(body, sizeof body, "\"input_args\":[%s],\"input_kwargs\":{%s},\"output\":[]",
+                 calls[i].args, calls[i].kwargs);
         dump_entry(&d, name, body);
         if (!calls[i].cotangents) continue;
         snprintf(name, sizeof name, "%s.backward", calls[i].name);
@@ -143,8 +147,8 @@ static struct workspace echoed(void)
     struct workspace w = workspace_make();
     const char *backend = echoing();
     write_dump(in(&w, "dump.json"));
-    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data", "--backend", backend,
-                                   NULL);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data",
+                                   "--backend", backend, NULL);
     ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
     outcome_free(&o);
     return w;
@@ -152,7 +156,8 @@ static struct workspace echoed(void)
 
 static void same_cell(struct csv_text cell, const char *wanted, const char *row)
 {
-    ck_assert_msg(csv_text_equal(cell, wanted), "%s: '%.*s', not '%s'", row, (int)cell.length, cell.bytes, wanted);
+    ck_assert_msg(csv_text_equal(cell, wanted), "%s: '%.*s', not '%s'", row, (int)cell.length,
+                  cell.bytes, wanted);
 }
 
 static bool starts(struct csv_text text, const char *start)
@@ -179,7 +184,8 @@ START_TEST(rows_of_whatever_is_returned)
         same_cell(row.cells[COLUMN_SHAPE], expected[at].shape, name);
         same_cell(row.cells[COLUMN_STATUS], expected[at].status, name);
         struct csv_text message = row.cells[COLUMN_MESSAGE];
-        ck_assert_msg(starts(message, expected[at].message), "%s: %.*s", name, (int)message.length, message.bytes);
+        ck_assert_msg(starts(message, expected[at].message), "%s: %.*s", name, (int)message.length,
+                      message.bytes);
     }
     ck_assert_uint_eq(at, sizeof expected / sizeof *expected);
     csv_close(&reader);
@@ -195,16 +201,18 @@ START_TEST(rows_of_a_device_without_backward)
     char backend[1100];
     snprintf(backend, sizeof backend, "%s forward", echoing());
     write_dump(in(&w, "dump.json"));
-    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data", "--backend", backend,
-                                   NULL);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "-save_error_data",
+                                   "--backend", backend, NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     char *result = read_file(only_match(&w, "out/accuracy_checking_result_*.csv"), NULL);
-    static const char *const rows[] = { "\r\nTorch.add.0,error,SKIP,", "\r\nTorch.clone.0,pass,SKIP," };
+    static const char *const rows[] = { "\r\nTorch.add.0,error,SKIP,",
+                                        "\r\nTorch.clone.0,pass,SKIP," };
     for (int i = 0; i < 2; i++) {
         const char *row = strstr(result, rows[i]);
         ck_assert_msg(row != NULL, "%s", result);
-        const char *end = strstr(row + 2, "\r\n"), *reason = strstr(row, "/worker-peer computes no gradients");
+        const char *end = strstr(row + 2, "\r\n"),
+                   *reason = strstr(row, "/worker-peer computes no gradients");
         ck_assert_msg(reason && reason < end, "%s", row);
     }
     ck_assert_ptr_nonnull(strstr(result, "\r\nTorch.argmax.0,error, \r\n"));
@@ -223,8 +231,8 @@ START_TEST(rows_of_several_devices)
     struct workspace w = echoed();
     /* Every worker maps what addresses are left; the emulator has few. */
     for (int i = 0; i < (emulated() ? 2 : 3); i++) {
-        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", threads[i], "--backend", echoing(), "-n",
-                                       threads[i], "-d", "0", "3", NULL);
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", threads[i], "--backend",
+                                       echoing(), "-n", threads[i], "-d", "0", "3", NULL);
         ck_assert_msg(o.status == 0, "%s", o.err);
         outcome_free(&o);
         static const char *const kinds[] = { "result_*.csv", "details_*.csv" };
@@ -284,6 +292,7 @@ START_TEST(saved_tensors_of_all_kinds)
     static const struct {
         const char *pattern;
         size_t files;
+        /* clang-format off */
     } counts[] = {
         { "Torch.multinomial.0.forward.output.bench.*", 0 }, { "Torch.multinomial.0.forward.output.device.0.pt", 1 },
         { "Torch.randperm.0.*", 0 },                         { "Tensor.size.0.forward.output.bench.*", 0 },
@@ -293,11 +302,12 @@ START_TEST(saved_tensors_of_all_kinds)
         { "Torch.floor.0.backward.output.device.0.pt", 1 },
         { "Torch.cat.0.*", 0 },                              { "Torch.unbind.0.*", 0 },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         char pattern[256];
         snprintf(pattern, sizeof pattern, "ut_error_data*/%s", counts[i].pattern);
-        ck_assert_msg(count_matches(&w, pattern) == counts[i].files, "%s: %zu files", counts[i].pattern,
-                      count_matches(&w, pattern));
+        ck_assert_msg(count_matches(&w, pattern) == counts[i].files, "%s: %zu files",
+                      counts[i].pattern, count_matches(&w, pattern));
     }
     workspace_remove(&w);
 }

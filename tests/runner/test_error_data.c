@@ -3,8 +3,8 @@
 #include "bench/bench.h"
 #include "runner/error_data.h"
 #include "support/cases.h"
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 static const int64_t shape[] = { 3 };
 
@@ -22,7 +22,9 @@ static void save(const struct workspace *w, const char *name, double step)
     ck_assert_msg(!status.code, "%s", status.text);
     const struct device_result got = { .outputs = list_value(&arena, 1, y) };
     const struct bench_precision precision = precision_of_case(&c);
-    const struct error_tensors tensors = { .c = &c, .bench = bench, .got = &got, .precision = &precision };
+    const struct error_tensors tensors = {
+        .c = &c, .bench = bench, .got = &got, .precision = &precision
+    };
     const struct error_data data = { .directory = in(w, "saved") };
     c.full_name = name;
     status = error_data_save(&data, &arena, &tensors);
@@ -32,7 +34,8 @@ static void save(const struct workspace *w, const char *name, double step)
 
 static size_t files(const struct workspace *w, const char *stem)
 {
-    static const char *const parts[] = { "forward.input.0", "forward.output.bench.0", "forward.output.device.0" };
+    static const char *const parts[] = { "forward.input.0", "forward.output.bench.0",
+                                         "forward.output.device.0" };
     size_t count = 0;
     for (size_t i = 0; i < 3; i++) {
         char path[600];
@@ -63,9 +66,11 @@ START_TEST(names_stay_in_the_directory)
     struct workspace w = workspace_make();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         save(&w, rows[i].name, 0);
-        ck_assert_msg(files(&w, rows[i].stem) == 3, "'%s' is not saved as '%s'", rows[i].name, rows[i].stem);
+        ck_assert_msg(files(&w, rows[i].stem) == 3, "'%s' is not saved as '%s'", rows[i].name,
+                      rows[i].stem);
         /* No other files: a name says where its three are, and nothing lies elsewhere. */
-        ck_assert_uint_eq(count_matches(&w, "saved/*") + count_matches(&w, "saved/.[!.]*"), 3 * (i + 1));
+        ck_assert_uint_eq(count_matches(&w, "saved/*") + count_matches(&w, "saved/.[!.]*"),
+                          3 * (i + 1));
         ck_assert_uint_eq(count_matches(&w, "*"), 1);
     }
     workspace_remove(&w);
@@ -84,7 +89,8 @@ START_TEST(files_of_an_earlier_attempt_are_replaced)
     save(&w, "Torch.neg.0", 1);
     assert_same_files(in(&w, "saved/Torch.neg.0.forward.output.device.0.pt"),
                       in(&w, "saved/Torch.neg.1.forward.output.device.0.pt"));
-    assert_same_files(in(&w, "saved/Torch.neg.0.forward.input.0.pt"), in(&w, "saved/Torch.neg.1.forward.input.0.pt"));
+    assert_same_files(in(&w, "saved/Torch.neg.0.forward.input.0.pt"),
+                      in(&w, "saved/Torch.neg.1.forward.input.0.pt"));
     ck_assert_uint_eq(count_matches(&w, "saved/*"), 6);
     workspace_remove(&w);
 }

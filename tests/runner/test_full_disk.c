@@ -6,7 +6,7 @@
 #include "support/dumps.h"
 #include "support/suite.h"
 
-#define RESULT "accuracy_checking_result_*.csv"
+#define RESULT  "accuracy_checking_result_*.csv"
 #define DETAILS "accuracy_checking_details_*.csv"
 
 static void undisturbed(const struct workspace *w)
@@ -27,8 +27,8 @@ static void ended_with(struct outcome o, const char *reason)
 
 static void go_on_and_compare(const struct workspace *w)
 {
-    struct outcome o = run_program(w, "-api_info", "dump.json", "-csv_path",
-                                   only_match(w, "out/" RESULT), NULL);
+    struct outcome o =
+        run_program(w, "-api_info", "dump.json", "-csv_path", only_match(w, "out/" RESULT), NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     assert_same_files(only_match(w, "whole/" RESULT), only_match(w, "out/" RESULT));

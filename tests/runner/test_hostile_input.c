@@ -99,13 +99,13 @@ static void write_npy(const char *path, const char *header, const void *data, si
     write_file(path, (char *)file, 10 + length + bytes);
 }
 
-#define TENSOR_OF(dtype, shape, more)                                                       \
-    "{\"type\":\"torch.Tensor\",\"dtype\":\"" dtype "\",\"shape\":" shape ",\"Max\":1.0,"   \
+#define TENSOR_OF(dtype, shape, more)                                                     \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"" dtype "\",\"shape\":" shape ",\"Max\":1.0," \
     "\"Min\":0.5,\"Mean\":0.75,\"Norm\":1.0,\"requires_grad\":true" more "}"
-#define TENSOR TENSOR_OF("torch.float32", "[2]", "")
-#define CALL(args) "{\"input_args\":" args ",\"input_kwargs\":{},\"output\":[" TENSOR "]}"
-#define GOOD "\"Torch.add.1.forward\":" CALL("[" TENSOR "," TENSOR "]")
-#define HEAD "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
+#define TENSOR        TENSOR_OF("torch.float32", "[2]", "")
+#define CALL(args)    "{\"input_args\":" args ",\"input_kwargs\":{},\"output\":[" TENSOR "]}"
+#define GOOD          "\"Torch.add.1.forward\":" CALL("[" TENSOR "," TENSOR "]")
+#define HEAD          "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
 #define DUMP(entries) HEAD entries "}}"
 
 /* ---- dumps ------------------------------------------------------------------------------ */
@@ -189,8 +189,9 @@ START_TEST(calls_that_cannot_be_are_skipped)
 {
     struct workspace w = workspace_make();
     char text[4000];
-    snprintf(text, sizeof text, DUMP("\"Torch.add.0.forward\":{\"input_args\":[%s," TENSOR
-                                     "],\"input_kwargs\":{},\"output\":[]}," GOOD),
+    snprintf(text, sizeof text,
+             DUMP("\"Torch.add.0.forward\":{\"input_args\":[%s," TENSOR
+                  "],\"input_kwargs\":{},\"output\":[]}," GOOD),
              odd_arguments[_i].args);
     write_text(in(&w, "dump.json"), text);
     struct outcome o = run_bounded(&w, "-api_info", "dump.json", "-o", "out", NULL);
@@ -204,8 +205,16 @@ START_TEST(calls_that_cannot_be_are_skipped)
 END_TEST
 
 /* Statistics with every number that a text can hold: a value or a reason, never a crash. */
-static const char *const numbers[] = { "1e999999", "-1e999999", "1e-999999", "NaN", "-Infinity",
-                                       "-0.0", "true", "null", "\"x\"", "[1]",
+static const char *const numbers[] = { "1e999999",
+                                       "-1e999999",
+                                       "1e-999999",
+                                       "NaN",
+                                       "-Infinity",
+                                       "-0.0",
+                                       "true",
+                                       "null",
+                                       "\"x\"",
+                                       "[1]",
                                        "0.000000000000000000000000000000000000000000000000000001" };
 
 START_TEST(statistics_of_any_size)
@@ -220,10 +229,11 @@ START_TEST(statistics_of_any_size)
             char digits[1001];
             memset(digits, '9', 1000);
             digits[1000] = '\0';
-            fprintf(out, "\"Torch.add.%zu.forward\":{\"input_args\":[{\"type\":\"torch.Tensor\","
+            fprintf(out,
+                    "\"Torch.add.%zu.forward\":{\"input_args\":[{\"type\":\"torch.Tensor\","
                     "\"dtype\":\"torch.float16\",\"shape\":[3],\"Max\":%s,\"Min\":%s,\"Mean\":0,"
-                    "\"Norm\":1},1],\"input_kwargs\":{},\"output\":[]},", call,
-                    i < count ? numbers[i] : digits, k < count ? numbers[k] : digits);
+                    "\"Norm\":1},1],\"input_kwargs\":{},\"output\":[]},",
+                    call, i < count ? numbers[i] : digits, k < count ? numbers[k] : digits);
         }
     fputs(GOOD "}}", out);
     fclose(out);
@@ -275,11 +285,12 @@ START_TEST(huge_strings)
         ck_assert_ptr_nonnull(out);
         fputs(HEAD GOOD ",\"Torch.add.0.forward\":{\"input_args\":[{\"type\":\"str\",\"value\":\"",
               out);
-        for (size_t i = 0; i < megabytes; i++) ck_assert_uint_eq(fwrite(block, 1, 1 << 20, out), 1 << 20);
+        for (size_t i = 0; i < megabytes; i++)
+            ck_assert_uint_eq(fwrite(block, 1, 1 << 20, out), 1 << 20);
         if (!torn) fputs("\"}],\"input_kwargs\":{},\"output\":[]}}}", out);
         fclose(out);
-        struct outcome o = run_bounded(&w, "-api_info", "dump.json", "-o", "out", "--memory",
-                                       "64MB", NULL);
+        struct outcome o =
+            run_bounded(&w, "-api_info", "dump.json", "-o", "out", "--memory", "64MB", NULL);
         if (torn) {
             check_refused(o, 3, "found the end of the file", "torn string");
             continue;
@@ -304,7 +315,7 @@ START_TEST(a_dump_that_shrinks)
     for (size_t i = 0; i < 20000; i++) dump_binary(&d, "add", i, 3);
     dump_write(&d, in(&w, "dump.json"));
     char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
-                     (char *)"out", (char *)"-n", (char *)"2", NULL };
+                     (char *)"out",      (char *)"-n",        (char *)"2",         NULL };
     pid_t pid = start_program(&w, argv);
     for (int i = 0; i < 6000; i++) { /* until a first row is there */
         glob_t found;
@@ -344,7 +355,8 @@ START_TEST(a_mapped_file_that_shrinks)
         ck_assert_int_eq(truncate(in(&w, "b.npy"), 128 + (16777216 << 2)), 0);
         int watch = inotify_init1(IN_CLOEXEC);
         ck_assert_int_ge(inotify_add_watch(watch, in(&w, "b.npy"), IN_OPEN), 0);
-        char *argv[] = { (char *)"probe-ut", (char *)"diff", (char *)"a.npy", (char *)"b.npy", NULL };
+        char *argv[] = { (char *)"probe-ut", (char *)"diff", (char *)"a.npy", (char *)"b.npy",
+                         NULL };
         pid_t pid = start_program(&w, argv);
         char event[4096];
         ck_assert_int_gt(read(watch, event, sizeof event), 0);
@@ -393,7 +405,7 @@ static size_t run_commands_of_evidence(const struct workspace *w)
  * what is to be pasted into a shell is quoted. */
 START_TEST(names_are_only_names)
 {
-    static const char *const names[] = { "Torch.add./x", "Torch.add.$(touch owned)",
+    static const char *const names[] = { "Torch.add./x",     "Torch.add.$(touch owned)",
                                          "Torch.add.%s%n%p", "Torch.add.'; touch owned; '",
                                          "Torch.add.*?[a]~", "Torch.add.\xe5\xbc\xa0" };
     struct workspace w = workspace_make();
@@ -405,8 +417,9 @@ START_TEST(names_are_only_names)
     for (size_t i = 0; i <= sizeof names / sizeof *names; i++) {
         if (i < sizeof names / sizeof *names) snprintf(name, sizeof name, "%s.forward", names[i]);
         else snprintf(name, sizeof name, "Torch.add.%s.forward", longest);
-        dump_entry(&d, name, "\"input_args\":[" TENSOR "," TENSOR "],\"input_kwargs\":{},"
-                             "\"output\":[]");
+        dump_entry(&d, name,
+                   "\"input_args\":[" TENSOR "," TENSOR "],\"input_kwargs\":{},"
+                   "\"output\":[]");
     }
     dump_write(&d, in(&w, "dump.json"));
     write_text(in(&w, "limits.json"), "{\"overrides\":[{\"limits\":{\"cosine\":2}}]}");
@@ -459,8 +472,10 @@ static void write_bomb(const char *path)
 static void write_data_files(const struct workspace *w)
 {
     static const float two[] = { 0.5f, 1 };
-    static const char call[] = "\x80\x02" "cos\nsystem\nX\x0c\0\0\0touch owned2\x85R.";
-    static const char spawn[] = "\x80\x02" "csubprocess\nPopen\nX\x0b\0\0\0touch owned\x85R.";
+    static const char call[] = "\x80\x02"
+                               "cos\nsystem\nX\x0c\0\0\0touch owned2\x85R.";
+    static const char spawn[] = "\x80\x02"
+                                "csubprocess\nPopen\nX\x0b\0\0\0touch owned\x85R.";
     char deep[100010] = "\x80\x02";
     memset(deep + 2, '(', 100000);
 
@@ -471,7 +486,8 @@ static void write_data_files(const struct workspace *w)
     write_npy(in(w, "dump_tensor_data/three.npy"),
               "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }\n", "aaaabbbbcccc", 12);
     write_npy(in(w, "dump_tensor_data/long.npy"),
-              "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n", "aaaaaaaabbbbbbbb", 16);
+              "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n", "aaaaaaaabbbbbbbb",
+              16);
     write_npy(in(w, "dump_tensor_data/object.npy"),
               "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n", call, sizeof call);
     write_npy(in(w, "dump_tensor_data/huge.npy"),
@@ -533,13 +549,16 @@ START_TEST(data_files_are_not_believed)
     fputs("{\"task\":\"tensor\",\"level\":\"L1\",\"dump_data_dir\":\"dump_tensor_data\",\"data\":{",
           out);
     for (size_t i = 0; i <= count; i++)
-        fprintf(out, "%s\"Torch.add.%zu.forward\":{\"input_args\":[" TENSOR_OF("torch.float32", "[2]",
-                ",\"data_name\":\"%s\"") "," TENSOR "],\"input_kwargs\":{},\"output\":[]}",
+        fprintf(out,
+                "%s\"Torch.add.%zu.forward\":{\"input_args\":[" TENSOR_OF(
+                    "torch.float32", "[2]",
+                    ",\"data_name\":\"%s\"") "," TENSOR "],\"input_kwargs\":{},\"output\":[]}",
                 i ? "," : "", i, i < count ? data_names[i].name : "good.npy");
     fputs("}}", out);
     fclose(out);
-    struct outcome o = _i ? run_bounded(&w, "-api_info", "dump.json", "-o", "out", "--trust-files", NULL)
-                          : run_bounded(&w, "-api_info", "dump.json", "-o", "out", NULL);
+    struct outcome o =
+        _i ? run_bounded(&w, "-api_info", "dump.json", "-o", "out", "--trust-files", NULL)
+           : run_bounded(&w, "-api_info", "dump.json", "-o", "out", NULL);
     ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
     outcome_free(&o);
     for (size_t i = 0; i <= count; i++) {
@@ -561,6 +580,7 @@ enum { MOST_WORDS = 12 };
 static const struct {
     const char *what, *good; /* a good file, in the workspace */
     const char *words[MOST_WORDS];
+    /* clang-format off */
 } readers[] = {
     { "dump", "dump.json", { "-api_info", "%s", "-o", "out" } },
     { "configuration", "config.json",
@@ -580,6 +600,7 @@ static const struct {
     { "baseline", "details.csv", { "-api_info", "dump.json", "-o", "out", "--baseline", "%s" } },
     { "manifest", "manifest.json", { "plugin", "check", "%s" } },
 };
+/* clang-format on */
 
 static void write_good_files(const struct workspace *w)
 {
@@ -587,8 +608,9 @@ static void write_good_files(const struct workspace *w)
     write_text(in(w, "dump.json"), DUMP(GOOD));
     write_text(in(w, "config.json"), "{\"run_ut\":{\"precision\":10}}");
     write_text(in(w, "limits.json"), "{\"overrides\":[]}");
-    write_text(in(w, "manifest.json"),
-               "{\"plugin\":1,\"name\":\"none\",\"libraries\":{\"m\":\"libm.so.6\"},\"kernels\":[]}");
+    write_text(
+        in(w, "manifest.json"),
+        "{\"plugin\":1,\"name\":\"none\",\"libraries\":{\"m\":\"libm.so.6\"},\"kernels\":[]}");
     write_npy(in(w, "a.npy"), F4_HEADER, two, sizeof two);
     struct outcome o = run_program(w, "-api_info", "dump.json", "-o", "first", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
@@ -612,10 +634,7 @@ static struct outcome run_reader(const struct workspace *w, size_t reader, const
 }
 
 /* The suffix of the good file, so that the names at fault are of the same kind. */
-static const char *suffix_of(size_t reader)
-{
-    return strrchr(readers[reader].good, '.');
-}
+static const char *suffix_of(size_t reader) { return strrchr(readers[reader].good, '.'); }
 
 /* Faults that --trust-files forgives: what refuses, and says so, runs as with the good file. */
 START_TEST(file_rules_of_every_input)
@@ -770,8 +789,9 @@ START_TEST(rows_of_others_are_disarmed)
     char *end_of_header = strstr(details, "\r\n") + 2;
     FILE *out = fopen(in(&w, "evil.csv"), "we");
     fwrite(details, 1, (size_t)(end_of_header - details), out);
-    static const char *const names[] = { "=1+1", "\357\274\2351", "@x", "+x", "-x", "\"\tx\"",
-                                         "Torch.\x1b[31madd.9.forward.output.0" };
+    static const char *const names[] = {
+        "=1+1", "\357\274\2351", "@x", "+x", "-x", "\"\tx\"", "Torch.\x1b[31madd.9.forward.output.0"
+    };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         fputs(names[i], out);
         for (int c = 1; c < 21; c++) fputs(", ", out);
@@ -785,8 +805,8 @@ START_TEST(rows_of_others_are_disarmed)
     ck_assert_ptr_null(strchr(o.out, '\x1b'));
     outcome_free(&o);
     char *written = read_file(only_match(&w, "out/api_precision_compare_details_*.csv"), NULL);
-    static const char *const raw[] = { "\n=1", "\n@x", "\n+x", "\n-x", "\n\xef\xbc\x9d", "\"=HYP",
-                                       ",=HYP", "\n\"\t" };
+    static const char *const raw[] = { "\n=1",           "\n@x",   "\n+x",  "\n-x",
+                                       "\n\xef\xbc\x9d", "\"=HYP", ",=HYP", "\n\"\t" };
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++)
         ck_assert_msg(!strstr(written, raw[i]), "%s in %s", raw[i], written);
     ck_assert_ptr_nonnull(strstr(written, "'=1+1"));
@@ -865,9 +885,9 @@ START_TEST(outputs_are_private)
     ck_assert_int_eq(chmod(in(&w, "in"), 0550), 0);
 
     before = umask(mask);
-    struct outcome o = run_bounded(&w, "-api_info", "in/dump.json", "--thresholds", "in/limits.json",
-                                   "-save_error_data", "-o", "out/of/run", "--junit", "junit.xml",
-                                   "--timings", "timings.csv", NULL);
+    struct outcome o = run_bounded(&w, "-api_info", "in/dump.json", "--thresholds",
+                                   "in/limits.json", "-save_error_data", "-o", "out/of/run",
+                                   "--junit", "junit.xml", "--timings", "timings.csv", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     o = run_bounded(&w, "api_precision_compare", "-npu", "details.csv", "-gpu", "details.csv", "-o",
@@ -889,7 +909,8 @@ START_TEST(outputs_are_private)
     size_t files = 0, saved = 0;
     for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
         if (glob(in(&w, patterns[p]), 0, NULL, &found)) continue;
-        for (size_t i = 0; i < found.gl_pathc; i++, files++) check_mode(found.gl_pathv[i], 0640, mask);
+        for (size_t i = 0; i < found.gl_pathc; i++, files++)
+            check_mode(found.gl_pathv[i], 0640, mask);
         saved += p >= 3 ? found.gl_pathc : 0;
         globfree(&found);
     }

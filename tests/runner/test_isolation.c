@@ -13,17 +13,46 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/diagnosis.h"
 #include "runner/devices/process/isolation.h"
 #include "runner/devices/process/isolation_child.h"
-#include "runner/devices/process/isolation_child.h"
+#include "support/diagnosis.h"
 #include "support/suite.h"
 
 enum deed {
-    ADD_ONE, CRASH_NULL, CRASH_WILD, ABORT, EXIT, QUIET_EXIT, HANG, OVERFLOW_STACK, PAST_OUTPUT,
-    BEFORE_OUTPUT, FAR_PAST_OUTPUT, MODIFY_INPUT, PAST_INPUT, HOG, DIVIDE, KILL_SELF, PRINT_MUCH,
-    CLOSE_ALL, REFUSE, FILL_HEADER, READ_PAST_INPUT, BAD_ALLOC, BUS, BEFORE_INPUT, FAR_INPUT,
-    FAR_OUTPUT, WRITE_REQUEST, NAMELESS, ODD_NAME, SEND_SHORT, SEND_FORGED, DIE_LATER, NAP, PARRICIDE
+    ADD_ONE,
+    CRASH_NULL,
+    CRASH_WILD,
+    ABORT,
+    EXIT,
+    QUIET_EXIT,
+    HANG,
+    OVERFLOW_STACK,
+    PAST_OUTPUT,
+    BEFORE_OUTPUT,
+    FAR_PAST_OUTPUT,
+    MODIFY_INPUT,
+    PAST_INPUT,
+    HOG,
+    DIVIDE,
+    KILL_SELF,
+    PRINT_MUCH,
+    CLOSE_ALL,
+    REFUSE,
+    FILL_HEADER,
+    READ_PAST_INPUT,
+    BAD_ALLOC,
+    BUS,
+    BEFORE_INPUT,
+    FAR_INPUT,
+    FAR_OUTPUT,
+    WRITE_REQUEST,
+    NAMELESS,
+    ODD_NAME,
+    SEND_SHORT,
+    SEND_FORGED,
+    DIE_LATER,
+    NAP,
+    PARRICIDE
 };
 
 struct order {
@@ -92,16 +121,13 @@ __attribute__((no_sanitize("undefined"))) static void deed_process(const struct 
     switch (order->deed) {
     case CRASH_NULL: *(volatile int *)address[0] = 1; break;
     case CRASH_WILD: *(volatile int *)address[1] = 1; break;
-    case ABORT:
-        fprintf(stderr, "first line\nshape.c:12: assertion m > 0 failed\n");
-        abort();
+    case ABORT: fprintf(stderr, "first line\nshape.c:12: assertion m > 0 failed\n"); abort();
     case EXIT:
         if (SANITIZED) _exit(3); /* exit would report what Check holds as leaks */
         exit(3);
     case QUIET_EXIT: _exit(0);
     case HANG:
-        for (;;)
-            sink++;
+        for (;;) sink++;
     case OVERFLOW_STACK: sink = recurse(NULL); break;
     case HOG:
         for (;;) {
@@ -112,8 +138,7 @@ __attribute__((no_sanitize("undefined"))) static void deed_process(const struct 
     case DIVIDE: raise(SIGFPE); break;
     case KILL_SELF: kill(getpid(), SIGKILL); break;
     case PRINT_MUCH:
-        for (int i = 0; i < 200000; i++)
-            printf("line %d of a chatty kernel\n", i);
+        for (int i = 0; i < 200000; i++) printf("line %d of a chatty kernel\n", i);
         break;
     case BAD_ALLOC:
         fprintf(stderr, "terminate called after throwing an instance of 'std::bad_alloc'\n");
@@ -161,8 +186,7 @@ static struct status handler(struct isolated *isolated, const void *request, uin
     float *in = (float *)(void *)(isolated->base + order.in);
     float *out = (float *)(void *)(isolated->base + order.out);
     isolated_doing(isolated, "some_kernel");
-    for (uint64_t i = 0; i < order.n; i++)
-        out[i] = in[i] + 1;
+    for (uint64_t i = 0; i < order.n; i++) out[i] = in[i] + 1;
     deed_memory(&order, in, out);
     if (order.deed == FAR_INPUT) sink = isolated->base[order.far_in];
     if (order.deed == FAR_OUTPUT) isolated->base[order.far_out] = 1;
@@ -215,19 +239,18 @@ static struct status call(struct isolation *isolation, enum deed deed, uint64_t 
     ck_assert(!space_place(space, &in, SPACE_INPUT, "input 1", n * 4).code);
     ck_assert(!space_place(space, &out, SPACE_OUTPUT, "output 0", n * 4).code);
     float *x = space_at(space, in->offset);
-    for (uint64_t i = 0; i < n; i++)
-        x[i] = (float)(i % 1000);
+    for (uint64_t i = 0; i < n; i++) x[i] = (float)(i % 1000);
     ck_assert(!space_request(space, &offset, sizeof(struct order)).code);
     /* The guard of the 40th small place of each region, which no buffer of this call is next to. */
     uint64_t page = other->fence_bytes / 3, far = 40 * (other->fence_bytes + page);
-    struct order order = { deed, in->offset, out->offset, n, space->inputs + far, space->outputs + far };
+    struct order order = { deed, in->offset,          out->offset,
+                           n,    space->inputs + far, space->outputs + far };
     memcpy(space_at(space, offset), &order, sizeof order);
     struct status st = isolation_call(isolation, offset, sizeof order);
     if (!st.code) {
         const float *y = space_at(space, out->offset);
         uint64_t wrong = 0;
-        for (uint64_t i = 0; i < n; i++)
-            wrong += !(y[i] == (float)(i % 1000) + 1);
+        for (uint64_t i = 0; i < n; i++) wrong += !(y[i] == (float)(i % 1000) + 1);
         ck_assert_uint_eq(wrong, 0);
     }
     return st;
@@ -394,8 +417,8 @@ START_TEST(buffers_never_overlap)
         for (int i = 0; i < 200; i++) {
             struct space_buffer *b;
             uint64_t bytes = (uint64_t)(i * 977 % 30011);
-            ck_assert(!space_place(&space, &b, i % 2 ? SPACE_INPUT : SPACE_OUTPUT, "b", bytes)
-                           .code);
+            ck_assert(
+                !space_place(&space, &b, i % 2 ? SPACE_INPUT : SPACE_OUTPUT, "b", bytes).code);
             ck_assert_uint_eq(b->offset % 64, 0);
             ck_assert_uint_le(b->offset + bytes, b->fence + b->fence_bytes);
         }
@@ -424,8 +447,7 @@ static void sleeper(const int *descriptors, size_t count)
     (void)count;
     pid_t self = getpid();
     (void)!write(descriptors[0], &self, sizeof self);
-    for (;;)
-        pause();
+    for (;;) pause();
 }
 
 START_TEST(zygote_takes_its_children_along)
@@ -452,7 +474,11 @@ END_TEST
 START_TEST(syndromes_of_aarch64)
 {
     enum { FLOATS = 0x46508001, SYNDROME = 0x45535201 };
-    struct { uint32_t magic, bytes; uint64_t contents; } records[5];
+    struct {
+        uint32_t magic, bytes;
+        uint64_t contents;
+    } records[5];
+    /* clang-format off */
     static const struct { uint64_t syndrome; int expected; } cases[] = {
         { 0x92000045, 1 },              /* data abort from user space, write, no page */
         { 0x92000007, 0 },              /* the same, read */
@@ -460,6 +486,7 @@ START_TEST(syndromes_of_aarch64)
         { 0x82000007, -1 },             /* instruction abort */
         { 0x96000045, -1 },             /* data abort of the kernel */
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int before = 0; before < 4; before++) {
             memset(records, 0, sizeof records);
@@ -530,8 +557,11 @@ START_TEST(starts_may_fail)
     struct zygote *zygote;
     ck_assert(!zygote_start(&zygote).code);
     for (int in_process = 0; in_process < 2; in_process++) {
-        struct isolation_options options = { .zygote = zygote, .in_process = in_process, .timeout_s = 300,
-                                             .handler = handler, .finish = finish };
+        struct isolation_options options = { .zygote = zygote,
+                                             .in_process = in_process,
+                                             .timeout_s = 300,
+                                             .handler = handler,
+                                             .finish = finish };
         struct isolation *isolation;
         finished = 0;
         ck_assert(!isolation_open(&isolation, &options, "wrong", 5).code);
@@ -658,14 +688,16 @@ START_TEST(buffers_are_bounded)
     ck_assert(!space_open(&space).code);
     for (int i = 0; i < SPACE_MAX_BUFFERS; i++)
         ck_assert(!space_place(&space, &b, i % 2 ? SPACE_INPUT : SPACE_OUTPUT, "b", 100).code);
-    ck_assert_str_eq(space_place(&space, &b, SPACE_INPUT, "b", 1).text, "the call has more than 512 tensors");
+    ck_assert_str_eq(space_place(&space, &b, SPACE_INPUT, "b", 1).text,
+                     "the call has more than 512 tensors");
     /* Two that fit alone do not fit together. */
     uint64_t bytes = (space.outputs - space.inputs) / 5 * 3;
     space_begin(&space, 0);
     ck_assert(!space_place(&space, &b, SPACE_INPUT, "one", bytes).code);
     struct status st = space_place(&space, &b, SPACE_INPUT, "two", bytes);
     ck_assert_int_eq(st.code, STATUS_SKIP);
-    ck_assert(!strncmp(st.text, "two of ", 7) && strstr(st.text, " bytes does not fit into shared memory"));
+    ck_assert(!strncmp(st.text, "two of ", 7) &&
+              strstr(st.text, " bytes does not fit into shared memory"));
     ck_assert(!space_place(&space, &b, SPACE_INPUT, "three", 100).code);
     space_close(&space);
 }
@@ -701,7 +733,8 @@ START_TEST(guards_of_any_header)
         space_header(&space)->guard_count = 0;
         ck_assert(space_view_fence(&view));
         ck_assert(may_write(guard, zero));
-        ck_assert(!may_write(view.base + in->fence + in->fence_bytes, zero)); /* readable again, no more */
+        ck_assert(!may_write(view.base + in->fence + in->fence_bytes,
+                             zero)); /* readable again, no more */
         ck_assert_int_eq(view.base[in->fence + in->fence_bytes], 0);
     }
     /* As many guards, elsewhere. */
@@ -735,8 +768,10 @@ START_TEST(views_of_no_shared_memory)
 {
     struct space_view *view = calloc(1, sizeof *view);
     int file = memfd_create("empty", MFD_CLOEXEC);
-    ck_assert_str_eq(space_view_open(view, -1).text, "cannot use shared memory: Bad file descriptor");
-    ck_assert_str_eq(space_view_open(view, file).text, "cannot map shared memory: Invalid argument");
+    ck_assert_str_eq(space_view_open(view, -1).text,
+                     "cannot use shared memory: Bad file descriptor");
+    ck_assert_str_eq(space_view_open(view, file).text,
+                     "cannot map shared memory: Invalid argument");
     close(file);
     free(view);
 }
@@ -818,8 +853,7 @@ static void run_out_of_descriptors(struct status (*attempt)(void *context), void
         seen[i] = true;
         ck_assert_int_lt((int)few.rlim_cur, lowest + 64);
     }
-    for (size_t i = 0; i < n_texts; i++)
-        ck_assert_msg(seen[i], "never said: %s", texts[i]);
+    for (size_t i = 0; i < n_texts; i++) ck_assert_msg(seen[i], "never said: %s", texts[i]);
     int still_lowest = dup(0);
     close(still_lowest);
     ck_assert_int_eq(still_lowest, lowest); /* none is left open */
@@ -851,11 +885,14 @@ START_TEST(descriptors_may_run_out)
     run_out_of_descriptors(try_call, zygote,
                            (const char *const[]){ "cannot make shared memory: Too many open files",
                                                   "cannot make a socket: Too many open files",
-                                                  "cannot make a pipe: Too many open files" }, 3);
+                                                  "cannot make a pipe: Too many open files" },
+                           3);
     zygote_stop(zygote);
-    run_out_of_descriptors(try_zygote, NULL,
-                           (const char *const[]){ "cannot make the socket to kernel processes: Too many open "
-                                                  "files" }, 1);
+    run_out_of_descriptors(
+        try_zygote, NULL,
+        (const char *const[]){ "cannot make the socket to kernel processes: Too many open "
+                               "files" },
+        1);
 }
 END_TEST
 
@@ -879,7 +916,8 @@ START_TEST(a_zygote_that_cannot)
     ck_assert_int_eq(st.code, STATUS_INTERNAL);
     ck_assert_str_eq(st.text, "9 descriptors for a kernel process; at most 8");
     /* This process is no child of it, and asking changes nothing. */
-    snprintf(text, sizeof text, "cannot tell how kernel process %ld ended: No child processes", (long)getpid());
+    snprintf(text, sizeof text, "cannot tell how kernel process %ld ended: No child processes",
+             (long)getpid());
     ck_assert_str_eq(zygote_reap(zygote, getpid(), &wait_status).text, text);
     /* As many as it takes, the full number of descriptors too. */
     ck_assert(!zygote_spawn(zygote, &pid, napper, many, ZYGOTE_MAX_DESCRIPTORS).code);
@@ -936,7 +974,8 @@ START_TEST(stacks_are_limited)
     ck_assert_int_eq(setrlimit(RLIMIT_STACK, &usual), 0);
     struct isolation *isolation = open_isolation(zygote, false);
     ck_assert(!call(isolation, ADD_ONE, 3).code);
-    ck_assert_str_eq(call(isolation, OVERFLOW_STACK, 3).text, "device overflowed its stack in some_kernel");
+    ck_assert_str_eq(call(isolation, OVERFLOW_STACK, 3).text,
+                     "device overflowed its stack in some_kernel");
     ck_assert(!call(isolation, ADD_ONE, 3).code);
     isolation_close(isolation);
     zygote_stop(zygote);
@@ -955,21 +994,18 @@ START_TEST(many_children)
     ck_assert_int_eq(pipe(ends), 0);
     for (int i = 0; i < N; i++) {
         ck_assert(!zygote_spawn(zygote, &pids[i], i < 10 ? sleeper : napper, &ends[1], 1).code);
-        for (int k = 0; k < i; k++)
-            ck_assert_int_ne(pids[i], pids[k]);
+        for (int k = 0; k < i; k++) ck_assert_int_ne(pids[i], pids[k]);
     }
     close(ends[1]);
     for (int i = N - 1; i >= 10; i -= 2) {
         ck_assert(!zygote_reap(zygote, pids[i], &wait_status).code);
         ck_assert(WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 7);
     }
-    for (int i = 10; i < N; i += 2)
-        ck_assert(!zygote_reap(zygote, pids[i], &wait_status).code);
+    for (int i = 10; i < N; i += 2) ck_assert(!zygote_reap(zygote, pids[i], &wait_status).code);
     zygote_stop(zygote);
     /* The sleepers are gone too: nobody holds the other end any more. */
     pid_t told;
-    for (int i = 0; i < 10; i++)
-        ck_assert_int_eq(read(ends[0], &told, sizeof told), sizeof told);
+    for (int i = 0; i < 10; i++) ck_assert_int_eq(read(ends[0], &told, sizeof told), sizeof told);
     ck_assert_int_eq(read(ends[0], &end, 1), 0);
     close(ends[0]);
 }

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "support/cases.h"
-#include "support/diagnosis.h"
 #include "runner/devices/device.h"
 #include "runner/devices/plugin/plugin.h"
+#include "support/cases.h"
+#include "support/diagnosis.h"
 #include "support/suite.h"
 
 static struct device *device;
@@ -45,10 +45,13 @@ static struct device *open_kernels(const char *kernels)
 {
     char ut[] = PROBE_UT, path[] = "/tmp/probe-plugin-XXXXXX", backend[100];
     FILE *out = fdopen(mkstemp(path), "w");
-    fprintf(out,
-            "{ \"plugin\": 1, \"name\": \"own\", \"environment\": { \"PLUGIN_KERNELS_MODE\": \"test\" }, "
-            "\"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\", \"m\": \"libm.so.6\" }, "
-            "\"kernels\": [ %s ] }", dirname(ut), kernels);
+    fprintf(
+        out,
+        "{ \"plugin\": 1, \"name\": \"own\", \"environment\": { \"PLUGIN_KERNELS_MODE\": \"test\" "
+        "}, "
+        "\"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\", \"m\": \"libm.so.6\" }, "
+        "\"kernels\": [ %s ] }",
+        dirname(ut), kernels);
     fclose(out);
     snprintf(backend, sizeof backend, "plugin:%s", path);
     struct device_options options = { .backend = backend, .in_process = true };
@@ -85,8 +88,8 @@ static struct value f32(bool requires_grad, int rank, const int64_t *shape)
     return ramp_value(&arena, DT_F32, requires_grad, rank, shape);
 }
 
-#define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
-                   (int64_t[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static void check_doubles(const struct value *got, const double *want, size_t n, double tolerance)
 {
@@ -148,8 +151,7 @@ START_TEST(column_major_storage)
     const double *x = doubles_of(&arena, &a), *y = doubles_of(&arena, &b);
     double want[3] = { 0 };
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 4; k++)
-            want[i] += x[i * 4 + k] * y[k];
+        for (int k = 0; k < 4; k++) want[i] += x[i * 4 + k] * y[k];
     check_doubles(&r.outputs.list.items[0], want, 3, 0);
     /* This kernel has no backward: a reason, not a failure. */
     r = run(&c);
@@ -168,8 +170,7 @@ START_TEST(in_place_and_broadcast)
     struct device_result r;
     ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
     double want[6];
-    for (int i = 0; i < 6; i++)
-        want[i] = x[i] + 0.5 * y[i % 3];
+    for (int i = 0; i < 6; i++) want[i] = x[i] + 0.5 * y[i % 3];
     check_doubles(&r.outputs.list.items[0], want, 6, 0);
     check_doubles(&self, x, 6, 0);
 }
@@ -186,8 +187,7 @@ START_TEST(shapes_and_strides)
         ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
         double want = 0;
         const double *in = doubles_of(&arena, &x);
-        for (size_t i = 0; i < tensor_elements(x.tensor.tensor); i++)
-            want += in[i];
+        for (size_t i = 0; i < tensor_elements(x.tensor.tensor); i++) want += in[i];
         check_doubles(&r.outputs.list.items[0], &want, 1, 0);
     }
 }
@@ -206,8 +206,7 @@ START_TEST(strided_inputs_are_made_dense)
     ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
     double want[6];
     for (int i = 0; i < 3; i++)
-        for (int k = 0; k < 2; k++)
-            want[i * 2 + k] = expf((float)in[i + 6 * k]);
+        for (int k = 0; k < 2; k++) want[i * 2 + k] = expf((float)in[i + 6 * k]);
     check_doubles(&r.outputs.list.items[0], want, 6, 0);
 }
 END_TEST
@@ -282,8 +281,7 @@ START_TEST(other_orders_of_dimensions)
     ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
     const double *in = doubles_of(&arena, &x);
     double twice[120];
-    for (int i = 0; i < 120; i++)
-        twice[i] = 2 * in[i];
+    for (int i = 0; i < 120; i++) twice[i] = 2 * in[i];
     check_doubles(&r.outputs.list.items[0], twice, 120, 0);
     check_doubles(&r.outputs.list.items[1], (double[]){ in[0], in[20], in[40] }, 3, 0);
 }
@@ -333,13 +331,11 @@ START_TEST(backward_sees_outputs)
     struct device_result r = run(&c);
     const double *in = doubles_of(&arena, &x), *d = doubles_of(&arena, &g);
     double want[37];
-    for (int i = 0; i < 37; i++)
-        want[i] = in[i] > 0 ? d[i] : 0;
+    for (int i = 0; i < 37; i++) want[i] = in[i] > 0 ? d[i] : 0;
     check_doubles(&r.gradients.list.items[0], want, 37, 0);
     c.cotangents = list_value(&arena, 1, none_value());
     r = run(&c);
-    for (int i = 0; i < 37; i++)
-        want[i] = 0;
+    for (int i = 0; i < 37; i++) want[i] = 0;
     check_doubles(&r.gradients.list.items[0], want, 37, 0);
 }
 END_TEST
@@ -355,15 +351,13 @@ START_TEST(two_phases_handles_and_wrappers)
         ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
         const double *x = doubles_of(&arena, &a), *y = doubles_of(&arena, &b);
         double want[12];
-        for (int k = 0; k < 12; k++)
-            want[k] = x[k] + y[k];
+        for (int k = 0; k < 12; k++) want[k] = x[k] + y[k];
         check_doubles(&r.outputs.list.items[0], want, 12, 0);
     }
     struct value h = ramp_value(&arena, DT_F16, false, SHAPE(3));
     struct api_case c = make_case(&arena, "Torch", "add", list_value(&arena, 2, h, h));
     struct status st = failure_of(&c);
-    ck_assert_str_eq(st.text,
-                     "device: add_get_workspace returned 3: dtype is not supported");
+    ck_assert_str_eq(st.text, "device: add_get_workspace returned 3: dtype is not supported");
     c = make_case(&arena, "Torch", "report", list_value(&arena, 0));
     ck_assert(!device->class->run(device, &r, &arena, &c, false).code);
     check_doubles(&r.outputs.list.items[0], (double[]){ 3, 0 }, 2, 0);
@@ -394,6 +388,7 @@ END_TEST
 
 static const struct {
     const char *api, *text;
+    /* clang-format off */
 } misdeeds[] = {
     { "crash", "device crashed: SIGSEGV in crash at address 0x8" },
     { "hang", "device hung for " },
@@ -404,6 +399,7 @@ static const struct {
     { "complain",
       "device crashed: SIGABRT in complain: kernel: tile size 0 is not possible" },
 };
+/* clang-format on */
 
 /* A kernel that misbehaves is diagnosed, and the next call is right. */
 START_TEST(misbehaviour_costs_one_call)
@@ -436,8 +432,7 @@ START_TEST(unwritten_elements_show)
     ck_assert(!device->class->run(device, &r, &arena, &exp, false).code);
     ck_assert(!device->class->run(device, &r, &arena, &lazy, false).code);
     const double *out = doubles_of(&arena, &r.outputs.list.items[0]);
-    for (int i = 0; i < 8; i++)
-        ck_assert(isnan(out[i]));
+    for (int i = 0; i < 8; i++) ck_assert(isnan(out[i]));
 }
 END_TEST
 
@@ -487,8 +482,8 @@ START_TEST(missing_libraries_and_symbols)
             ck_assert_ptr_nonnull(strstr(st.text, "cannot load the library libnothere.so.1"));
         } else {
             ck_assert_msg(!st.code, "%s", st.text);
-            struct api_case c = make_case(&arena, "Torch", "exp",
-                                          list_value(&arena, 1, f32(false, SHAPE(2))));
+            struct api_case c =
+                make_case(&arena, "Torch", "exp", list_value(&arena, 1, f32(false, SHAPE(2))));
             struct device_result r;
             st = other->class->run(other, &r, &arena, &c, false);
             ck_assert_int_eq(st.code, STATUS_SKIP);
@@ -506,11 +501,13 @@ START_TEST(devices_are_found_by_name)
 {
     static const struct {
         const char *backend, *class;
+        /* clang-format off */
     } table[] = {
         { "cpu", "cpu" },       { "recorded", "recorded" }, { "plugin:x", "plugin" }, { "worker:x", "worker" },
         { "plugin:", NULL },    { "worker", NULL },         { "plugin", NULL },       { "cp", NULL },
         { "cpu2", NULL },       { "", NULL },               { ":x", NULL },           { "plug:x", NULL },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const struct device_class *class = device_find(table[i].backend);
         if (!table[i].class) ck_assert_msg(class == NULL, "%s", table[i].backend);
@@ -553,13 +550,16 @@ static const struct {
 START_TEST(results_are_judged_in_their_type)
 {
     char kernel[500];
-    snprintf(kernel, sizeof kernel,
-             "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
-             "\"shape\": \"[]\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": \"give_%s\", "
-             "\"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": { \"type\": "
-             "\"%s\", \"ok\": \"%s\" } } ] }", checked[_i].type, checked[_i].type, checked[_i].ok);
+    snprintf(
+        kernel, sizeof kernel,
+        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
+        "\"shape\": \"[]\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": \"give_%s\", "
+        "\"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": { \"type\": "
+        "\"%s\", \"ok\": \"%s\" } } ] }",
+        checked[_i].type, checked[_i].type, checked[_i].ok);
     struct device *own = open_kernels(kernel);
-    struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(checked[_i].x)));
+    struct api_case c =
+        make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(checked[_i].x)));
     struct device_result r;
     struct status st = run_on(own, &r, &c);
     if (checked[_i].text) ck_assert_str_eq(st.text, checked[_i].text);
@@ -591,15 +591,17 @@ static const struct {
 START_TEST(slots_keep_results)
 {
     char kernel[900];
-    snprintf(kernel, sizeof kernel,
-             "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
-             "\"shape\": \"[]\", \"dtype\": \"'float64'\" } ], \"steps\": [ { \"call\": \"give_%s\", "
-             "\"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": { \"type\": "
-             "\"%s\", \"into\": \"s\" } }, { \"call\": \"%s\", \"library\": \"k\", \"arguments\": "
-             "[ { \"slot\": \"s\", \"type\": \"%s\" }, { \"data\": \"y\" } ] } ] }",
-             kept[_i].type, kept[_i].type, kept[_i].keep, kept[_i].as);
+    snprintf(
+        kernel, sizeof kernel,
+        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
+        "\"shape\": \"[]\", \"dtype\": \"'float64'\" } ], \"steps\": [ { \"call\": \"give_%s\", "
+        "\"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": { \"type\": "
+        "\"%s\", \"into\": \"s\" } }, { \"call\": \"%s\", \"library\": \"k\", \"arguments\": "
+        "[ { \"slot\": \"s\", \"type\": \"%s\" }, { \"data\": \"y\" } ] } ] }",
+        kept[_i].type, kept[_i].type, kept[_i].keep, kept[_i].as);
     struct device *own = open_kernels(kernel);
-    struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(kept[_i].x)));
+    struct api_case c =
+        make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(kept[_i].x)));
     struct device_result r;
     struct status st = run_on(own, &r, &c);
     ck_assert_msg(!st.code, "%s", st.text);
@@ -619,12 +621,14 @@ START_TEST(codes_are_explained_where_they_can_be)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char kernel[600];
-        snprintf(kernel, sizeof kernel,
-                 "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
-                 "\"shape\": \"[]\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": "
-                 "\"give_i32\", \"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": "
-                 "{ \"type\": \"i32\", \"ok\": \"zero\", \"explain\": \"%s\", \"library\": \"k\" } } ] }",
-                 table[i][0]);
+        snprintf(
+            kernel, sizeof kernel,
+            "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", "
+            "\"shape\": \"[]\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": "
+            "\"give_i32\", \"library\": \"k\", \"arguments\": [ { \"i64\": \"x\" } ], \"returns\": "
+            "{ \"type\": \"i32\", \"ok\": \"zero\", \"explain\": \"%s\", \"library\": \"k\" } } ] "
+            "}",
+            table[i][0]);
         struct device *own = open_kernels(kernel);
         struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(3)));
         struct device_result r;
@@ -634,11 +638,12 @@ START_TEST(codes_are_explained_where_they_can_be)
 }
 END_TEST
 
-#define HALVES(call, returns) \
+#define HALVES(call, returns)                                                                    \
     "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"whole\", " \
-    "\"shape\": \"shape(x)\", \"dtype\": \"'float32'\" }, { \"name\": \"rest\", \"shape\": " \
-    "\"shape(x)\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": \"" call "\", \"library\": " \
-    "\"k\", \"loop\": \"whole\", \"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" }, " \
+    "\"shape\": \"shape(x)\", \"dtype\": \"'float32'\" }, { \"name\": \"rest\", \"shape\": "     \
+    "\"shape(x)\", \"dtype\": \"'float32'\" } ], \"steps\": [ { \"call\": \"" call               \
+    "\", \"library\": "                                                                          \
+    "\"k\", \"loop\": \"whole\", \"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" }, "   \
     "{ \"element_address\": \"whole\" }, { \"element_address\": \"rest\" } ], " returns " } ] }"
 
 /* A loop goes over none, one and several elements alike; a round that fails is not passed over. */
@@ -671,15 +676,17 @@ START_TEST(every_round_of_a_loop_counts)
 }
 END_TEST
 
-#define ELEMENTWISE(call, library, result, dtype, arguments) \
-    "{ \"apis\": [\"Torch." call "\"], \"parameters\": [\"x\", \"y = None\", \"k = None\"], " \
-    "\"outputs\": [ { \"name\": \"out\", \"shape\": \"shape(x)\", \"dtype\": \"'" dtype "'\" } ], " \
+#define ELEMENTWISE(call, library, result, dtype, arguments)                                   \
+    "{ \"apis\": [\"Torch." call "\"], \"parameters\": [\"x\", \"y = None\", \"k = None\"], "  \
+    "\"outputs\": [ { \"name\": \"out\", \"shape\": \"shape(x)\", \"dtype\": \"'" dtype        \
+    "'\" } ], "                                                                                \
     "\"steps\": [ { \"call\": \"" call "\", \"library\": \"" library "\", \"loop\": \"out\", " \
     "\"arguments\": [ " arguments " ], \"returns\": { \"type\": \"" result "\", \"element\": " \
     "\"out\" } } ] }"
 #define X "{ \"element\": \"x\", \"type\": \"f64\" }"
 
 /* Scalar functions of one to three arguments, of one type and of several. */
+/* clang-format off */
 START_TEST(loops_take_any_function)
 {
     struct device *own = open_kernels(
@@ -711,17 +718,21 @@ START_TEST(loops_take_any_function)
     }
     own->class->close(own);
 }
+/* clang-format on */
 END_TEST
 
 /* A loop whose results nobody takes leaves the output as it was. */
 START_TEST(results_may_be_dropped)
 {
-    struct device *own = open_kernels(
-        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], \"outputs\": [ { \"name\": \"y\", \"shape\": "
-        "\"shape(x)\", \"dtype\": \"'float32'\", \"initial\": 7 } ], \"steps\": [ { \"call\": \"expf\", "
-        "\"library\": \"m\", \"loop\": \"y\", \"arguments\": [ { \"element\": \"x\", \"type\": \"f32\" } "
-        "], \"returns\": { \"type\": \"f32\" } } ] }");
-    struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, f32(false, SHAPE(3))));
+    struct device *own = open_kernels("{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\"], "
+                                      "\"outputs\": [ { \"name\": \"y\", \"shape\": "
+                                      "\"shape(x)\", \"dtype\": \"'float32'\", \"initial\": 7 } ], "
+                                      "\"steps\": [ { \"call\": \"expf\", "
+                                      "\"library\": \"m\", \"loop\": \"y\", \"arguments\": [ { "
+                                      "\"element\": \"x\", \"type\": \"f32\" } "
+                                      "], \"returns\": { \"type\": \"f32\" } } ] }");
+    struct api_case c =
+        make_case(&arena, "Torch", "f", list_value(&arena, 1, f32(false, SHAPE(3))));
     struct device_result r;
     ck_assert(!run_on(own, &r, &c).code);
     check_doubles(&r.outputs.list.items[0], (double[]){ 7, 7, 7 }, 3, 0);
@@ -733,13 +744,16 @@ END_TEST
 START_TEST(work_space_of_any_size)
 {
     struct device *own = open_kernels(
-        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"n\"], \"outputs\": [ { \"name\": \"y\", \"shape\": "
-        "\"[2]\", \"dtype\": \"'float64'\" } ], \"steps\": [ { \"allocate\": \"w\", \"bytes\": \"n\" }, "
+        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"n\"], \"outputs\": [ { \"name\": \"y\", "
+        "\"shape\": "
+        "\"[2]\", \"dtype\": \"'float64'\" } ], \"steps\": [ { \"allocate\": \"w\", \"bytes\": "
+        "\"n\" }, "
         "{ \"call\": \"fill_workspace\", \"library\": \"k\", \"arguments\": [ { \"slot\": \"w\" }, "
         "{ \"u64\": \"n\" }, { \"data\": \"y\" } ] } ] }");
     static const struct {
         int64_t bytes;
         const char *text;
+        /* clang-format off */
     } table[] = {
         { 4096, NULL }, { 100000, NULL }, { 0, NULL }, { 1, NULL }, { 4097, NULL },
         { (int64_t)1 << 47, "device: asks for a work space of 140737488355328 bytes" },
@@ -747,13 +761,15 @@ START_TEST(work_space_of_any_size)
         { (int64_t)1 << 46, "device: no memory for a work space of 70368744177664 bytes" },
         { 4096, NULL }, { 5000, NULL }, { (int64_t)1 << 22, NULL },
     };
+    /* clang-format on */
     struct rlimit usual, limit;
     ck_assert_int_eq(getrlimit(RLIMIT_DATA, &usual), 0);
     limit = usual;
     limit.rlim_cur = (rlim_t)1 << 46;
     ck_assert_int_eq(setrlimit(RLIMIT_DATA, &limit), 0);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(table[i].bytes)));
+        struct api_case c =
+            make_case(&arena, "Torch", "f", list_value(&arena, 1, int_value(table[i].bytes)));
         struct device_result r;
         struct status st = run_on(own, &r, &c);
         if (table[i].text) ck_assert_str_eq(st.text, table[i].text);
@@ -770,11 +786,11 @@ END_TEST
 START_TEST(work_spaces_are_counted)
 {
     for (int n = 8; n <= 9; n++) {
-        char kernel[2000] = "{ \"apis\": [\"Torch.f\"], \"parameters\": [], \"outputs\": [ { \"name\": "
-                            "\"y\", \"shape\": \"[]\", \"dtype\": \"'float32'\", \"initial\": 1 } ], "
-                            "\"steps\": [ { \"allocate\": \"w\", \"bytes\": 8 }";
-        for (int i = 1; i < n; i++)
-            strcat(kernel, ", { \"allocate\": \"w\", \"bytes\": 8 }");
+        char kernel[2000] =
+            "{ \"apis\": [\"Torch.f\"], \"parameters\": [], \"outputs\": [ { \"name\": "
+            "\"y\", \"shape\": \"[]\", \"dtype\": \"'float32'\", \"initial\": 1 } ], "
+            "\"steps\": [ { \"allocate\": \"w\", \"bytes\": 8 }";
+        for (int i = 1; i < n; i++) strcat(kernel, ", { \"allocate\": \"w\", \"bytes\": 8 }");
         struct device *own = open_kernels(strcat(kernel, " ] }"));
         struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 0));
         struct device_result r;
@@ -791,19 +807,26 @@ END_TEST
 START_TEST(addresses_signatures_and_environment)
 {
     struct device *own = open_kernels(
-        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\", \"y\"], \"outputs\": [ { \"name\": \"o\", "
+        "{ \"apis\": [\"Torch.f\"], \"parameters\": [\"x\", \"y\"], \"outputs\": [ { \"name\": "
+        "\"o\", "
         "\"shape\": \"[2]\", \"dtype\": \"'float32'\" }, { \"name\": \"e\", \"shape\": \"[]\", "
-        "\"dtype\": \"'float64'\" } ], \"steps\": [ { \"call\": \"sum_of_firsts\", \"library\": \"k\", "
-        "\"arguments\": [ { \"data_list\": \"[x, None, y, None, None]\" }, { \"i32\": 5 }, { \"data\": "
-        "\"o\" } ] }, { \"call\": \"environment_mode\", \"library\": \"k\", \"arguments\": [ { \"data\": "
+        "\"dtype\": \"'float64'\" } ], \"steps\": [ { \"call\": \"sum_of_firsts\", \"library\": "
+        "\"k\", "
+        "\"arguments\": [ { \"data_list\": \"[x, None, y, None, None]\" }, { \"i32\": 5 }, { "
+        "\"data\": "
+        "\"o\" } ] }, { \"call\": \"environment_mode\", \"library\": \"k\", \"arguments\": [ { "
+        "\"data\": "
         "\"e\" } ] }, "
         /* The same function again: with one more argument, another result, another type. */
-        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i64\": 1 } ], \"returns\": { "
+        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i64\": 1 } ], "
+        "\"returns\": { "
         "\"type\": \"i64\" } }, "
-        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i64\": 2 }, { \"i64\": 2 } ], "
+        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i64\": 2 }, { \"i64\": "
+        "2 } ], "
         "\"returns\": { \"type\": \"i64\" } }, "
         "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i64\": 3 } ] }, "
-        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i32\": 4 } ], \"returns\": { "
+        "{ \"call\": \"give_i64\", \"library\": \"k\", \"arguments\": [ { \"i32\": 4 } ], "
+        "\"returns\": { "
         "\"type\": \"i64\", \"into\": \"s\", \"ok\": \"nonzero\" } } ] }");
     struct value x = f32(false, SHAPE(3)), y = f32(false, SHAPE(2, 2));
     struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 2, x, y));
@@ -839,13 +862,13 @@ int main(void)
     tcase_add_test(tests, backward_sees_outputs);
     tcase_add_test(tests, two_phases_handles_and_wrappers);
     tcase_add_test(tests, missing_kernels_are_skipped);
-    tcase_add_loop_test(tests, misbehaviour_costs_one_call, 0,
-                        sizeof misdeeds / sizeof *misdeeds);
+    tcase_add_loop_test(tests, misbehaviour_costs_one_call, 0, sizeof misdeeds / sizeof *misdeeds);
     tcase_add_test(tests, unwritten_elements_show);
     tcase_add_test(tests, in_process_gives_the_same);
     tcase_add_test(tests, missing_libraries_and_symbols);
     tcase_add_test(tests, devices_are_found_by_name);
-    tcase_add_loop_test(tests, results_are_judged_in_their_type, 0, sizeof checked / sizeof *checked);
+    tcase_add_loop_test(tests, results_are_judged_in_their_type, 0,
+                        sizeof checked / sizeof *checked);
     tcase_add_loop_test(tests, slots_keep_results, 0, sizeof kept / sizeof *kept);
     tcase_add_test(tests, codes_are_explained_where_they_can_be);
     tcase_add_test(tests, every_round_of_a_loop_counts);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/cases.h"
 #include "runner/devices/plugin/plugin_bind.h"
+#include "support/cases.h"
 #include "support/suite.h"
 
 static struct arena arena;
@@ -18,7 +18,18 @@ static struct binding *binding;
 
 /* The pieces of the manifest, a line each; a test replaces some of them. ARGUMENTS stand inside
  * STEPS, so they share its line. */
-enum piece { WRAPPERS, SESSION, PARAMETERS, WHEN, LET, OUTPUTS, STEPS, ARGUMENTS, BACKWARD, PIECES };
+enum piece {
+    WRAPPERS,
+    SESSION,
+    PARAMETERS,
+    WHEN,
+    LET,
+    OUTPUTS,
+    STEPS,
+    ARGUMENTS,
+    BACKWARD,
+    PIECES
+};
 
 static const char *const usual[PIECES] = {
     [WRAPPERS] = "\"w\": { \"value\": \"s\", \"before\": [ { \"call\": \"g\", "
@@ -40,8 +51,7 @@ static struct status parse(const char *const *pieces)
     const char *p[PIECES];
     char *text;
     size_t bytes;
-    for (int i = 0; i < PIECES; i++)
-        p[i] = pieces[i] ? pieces[i] : usual[i];
+    for (int i = 0; i < PIECES; i++) p[i] = pieces[i] ? pieces[i] : usual[i];
     FILE *out = open_memstream(&text, &bytes);
     fprintf(out,
             "{ \"plugin\": 1, \"name\": \"lib\", \"libraries\": { \"k\": \"./k.so\" },\n"
@@ -69,8 +79,8 @@ static struct status parse(const char *const *pieces)
     return st;
 }
 
-#define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
-                   (int64_t[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 /* f(x float32 [[1, 2, 3], [4, 5, 6]], z complex64 [2, 3], i int64 [3], l=[x's twin, None]). */
 static struct api_case usual_case(void)
@@ -83,8 +93,7 @@ static struct api_case usual_case(void)
     struct tensor *complex = arena_allocate(&arena, sizeof *complex);
     struct tensor_record *record = arena_allocate_zeroed(&arena, 1, sizeof *record);
     ck_assert(!tensor_create(complex, &arena, DT_C64, SHAPE(2, 3)).code);
-    for (int k = 0; k < 12; k++)
-        ((float *)complex->data)[k] = (float)k;
+    for (int k = 0; k < 12; k++) ((float *)complex->data)[k] = (float)k;
     *record = (struct tensor_record){ .dtype = DT_C64, .rank = 2, .shape = { 2, 3 } };
     z.tensor.tensor = complex, z.tensor.record = record;
     struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 3, x, z, i));
@@ -146,17 +155,19 @@ static const struct program_argument *argument_of(const struct program *p, size_
 
 /* --- faults ------------------------------------------------------------------------------------- */
 
-#define AT_ARGUMENT "a.json:9: kernels[0].steps[0].arguments[0]: "
-#define AT_STEP "a.json:9: kernels[0].steps[0]: "
-#define AT_OUTPUT "a.json:8: kernels[0].outputs[0]: "
-#define AT_GRADIENT "a.json:10: kernels[0].backward.gradients[0]: "
+#define AT_ARGUMENT     "a.json:9: kernels[0].steps[0].arguments[0]: "
+#define AT_STEP         "a.json:9: kernels[0].steps[0]: "
+#define AT_OUTPUT       "a.json:8: kernels[0].outputs[0]: "
+#define AT_GRADIENT     "a.json:10: kernels[0].backward.gradients[0]: "
 #define LOOP(arguments) "{ \"call\": \"f\", \"loop\": \"y\", \"arguments\": [ " arguments " ] }"
-#define ELEMENT_OF(name, type) "{ \"call\": \"f\", \"loop\": \"y\", \"returns\": { \"type\": \"" type \
-                               "\", \"element\": \"" name "\" } }"
-#define Y "{ \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\""
+#define ELEMENT_OF(name, type)                                             \
+    "{ \"call\": \"f\", \"loop\": \"y\", \"returns\": { \"type\": \"" type \
+    "\", \"element\": \"" name "\" } }"
+#define Y          "{ \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\""
 #define Y_OF(more) "{ \"name\": \"y\", " more " }"
-#define GRADIENT(more) "\"gradients\": [ { \"name\": \"d\", " more " } ], " \
-                       "\"steps\": [ { \"call\": \"f\" } ]"
+#define GRADIENT(more)                                   \
+    "\"gradients\": [ { \"name\": \"d\", " more " } ], " \
+    "\"steps\": [ { \"call\": \"f\" } ]"
 #define NOT_THESE "lib has no kernel for these arguments of Torch.f: "
 
 static const struct {
@@ -164,6 +175,7 @@ static const struct {
     const char *text;
     enum status_code code;
     const char *message;
+    /* clang-format off */
 } faults[] = {
     /* Numbers that do not fit their C type. */
     { ARGUMENTS, "{ \"i8\": 128 }", STATUS_BAD_INPUT, AT_ARGUMENT "128 does not fit i8" },
@@ -356,6 +368,7 @@ static const struct {
     { BACKWARD, "\"when\": \"nobody\", " GRADIENT("\"of\": \"x\""), STATUS_BAD_INPUT,
       "a.json:10: kernels[0].backward.when: column 1: there is no \"nobody\" here" },
 };
+/* clang-format on */
 
 START_TEST(faults_of_a_call_name_their_place)
 {
@@ -381,28 +394,33 @@ START_TEST(outputs_of_a_loop_are_stored_alike)
         const char *y, *k; /* axes */
         bool alike;
     } table[] = {
-        { "[0, 1]", "[0, 1]", true }, { "[1, 0]", "[1, 0]", true }, { "[1, 0]", "[0, 1]", false },
+        { "[0, 1]", "[0, 1]", true },
+        { "[1, 0]", "[1, 0]", true },
+        { "[1, 0]", "[0, 1]", false },
         { "[0, 1]", "[1, 0]", false },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (int result = 0; result < 2; result++) {
             char outputs[300];
-            snprintf(outputs, sizeof outputs, Y ", \"axes\": \"%s\" }, { \"name\": \"k\", "
-                     "\"shape\": \"shape(x)\", \"dtype\": \"'float32'\", \"axes\": \"%s\" }",
+            snprintf(outputs, sizeof outputs,
+                     Y ", \"axes\": \"%s\" }, { \"name\": \"k\", "
+                       "\"shape\": \"shape(x)\", \"dtype\": \"'float32'\", \"axes\": \"%s\" }",
                      table[i].y, table[i].k);
-            const char *pieces[PIECES] = {
-                [OUTPUTS] = outputs,
-                [STEPS] = result ? ELEMENT_OF("k", "f32") : LOOP("{ \"element_address\": \"k\" }") };
+            const char *pieces[PIECES] = { [OUTPUTS] = outputs,
+                                           [STEPS] = result
+                                                         ? ELEMENT_OF("k", "f32")
+                                                         : LOOP("{ \"element_address\": \"k\" }") };
             const struct program *program;
             ck_assert(!parse(pieces).code);
             struct api_case c = usual_case();
             struct status st = build_forward(&c, &program);
             if (table[i].alike) ck_assert_msg(!st.code, "%s", st.text);
             else
-                ck_assert_str_eq(st.text, result ? AT_STEP "\"k\" is not an output of the result's type "
-                                                           "and the loop's shape and axes"
-                                                 : AT_ARGUMENT "the output has another dtype, shape or "
-                                                               "axes than the loop needs");
+                ck_assert_str_eq(st.text,
+                                 result ? AT_STEP "\"k\" is not an output of the result's type "
+                                                  "and the loop's shape and axes"
+                                        : AT_ARGUMENT "the output has another dtype, shape or "
+                                                      "axes than the loop needs");
             manifest_close(&manifest);
         }
 }
@@ -413,6 +431,7 @@ START_TEST(shapes_of_a_loop_agree)
 {
     static const struct {
         const char *steps, *text;
+        /* clang-format off */
     } table[] = {
         { ELEMENT_OF("k", "f32"), AT_STEP "\"k\" is not an output of the result's type and the loop's shape and "
                                           "axes" },
@@ -423,11 +442,14 @@ START_TEST(shapes_of_a_loop_agree)
         { LOOP("{ \"element\": \"i\", \"type\": \"i64\" }"), "" },
         { LOOP("{ \"element_address\": \"i\", \"cast\": \"'float16'\" }"), "" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const char *pieces[PIECES] = {
             [PARAMETERS] = "\"x\", \"z\", \"i\", \"three\", \"l\"",
-            [OUTPUTS] = Y " }, { \"name\": \"k\", \"shape\": \"[3, 2]\", \"dtype\": \"'float32'\" }",
-            [STEPS] = table[i].steps };
+            [OUTPUTS] = Y
+            " }, { \"name\": \"k\", \"shape\": \"[3, 2]\", \"dtype\": \"'float32'\" }",
+            [STEPS] = table[i].steps
+        };
         const struct program *program;
         ck_assert(!parse(pieces).code);
         struct api_case c = usual_case();
@@ -443,8 +465,7 @@ START_TEST(shapes_of_a_loop_agree)
             double got[6];
             enum dtype dtype = a->kind == ARGUMENT_ELEMENT ? DT_I64 : DT_F16;
             dtype_to_double(got, space_at(&space, a->bits), dtype, 6);
-            for (int k = 0; k < 6; k++)
-                ck_assert_double_eq(got[k], 1 + k % 3);
+            for (int k = 0; k < 6; k++) ck_assert_double_eq(got[k], 1 + k % 3);
         }
         manifest_close(&manifest);
     }
@@ -475,6 +496,7 @@ static const struct {
     const char *format;
     int most;
     const char *message;
+    /* clang-format off */
 } limits[] = {
     { LET, "\"v%d\": 1", BINDING_VARIABLES - 6, "a.json:5: kernels[0]: more than 96 names" },
     { OUTPUTS, "{ \"name\": \"y\", \"shape\": \"[%d]\", \"dtype\": \"'float32'\" }", BINDING_OUTPUTS,
@@ -490,6 +512,7 @@ static const struct {
     { SESSION, STEP_WITH("{ \"out\": \"s%d\" }"), SESSION_SLOTS,
       "a.json:4: session.open[32].arguments[0]: more than 32 slots" },
 };
+/* clang-format on */
 
 START_TEST(numbers_of_things_are_bounded)
 {
@@ -525,8 +548,9 @@ START_TEST(names_are_bounded_in_both_directions)
         struct api_case c = usual_case();
         struct status st = build_backward(&c, &program);
         ck_assert_str_eq(st.text, n <= BINDING_VARIABLES - 5 ? ""
-                                  : n <= BINDING_VARIABLES   ? "a.json:5: kernels[0]: more than 96 names"
-                                                             : NOT_THESE "a.json:5: kernels[0]: more than 96 names");
+                                  : n <= BINDING_VARIABLES
+                                      ? "a.json:5: kernels[0]: more than 96 names"
+                                      : NOT_THESE "a.json:5: kernels[0]: more than 96 names");
         manifest_close(&manifest);
         free(more);
         free(parameters);
@@ -539,7 +563,8 @@ START_TEST(programs_are_bounded)
 {
     enum { LENGTH = 4096, ARGUMENTS_EACH = PROGRAM_MAX_ARGUMENTS };
     char *arguments = repeat("{ \"data_list\": \"l\" }", ARGUMENTS_EACH), *step, *steps;
-    ck_assert_int_gt(asprintf(&step, "{ \"call\": \"f%%d\", \"arguments\": [ %s ] }", arguments), 0);
+    ck_assert_int_gt(asprintf(&step, "{ \"call\": \"f%%d\", \"arguments\": [ %s ] }", arguments),
+                     0);
     struct value list = list_value(&arena, 0);
     list.list.items = arena_allocate_zeroed(&arena, LENGTH, sizeof(struct value));
     list.list.count = LENGTH;
@@ -551,7 +576,8 @@ START_TEST(programs_are_bounded)
         struct api_case c = usual_case();
         c.kwargs = dict_value(&arena, 1, "l", list);
         struct status st = build_forward(&c, &program);
-        ck_assert_str_eq(st.text, n == 42 ? "" : "the call's arguments take more than 67108864 bytes");
+        ck_assert_str_eq(st.text,
+                         n == 42 ? "" : "the call's arguments take more than 67108864 bytes");
         ck_assert_int_eq(st.code, n == 42 ? STATUS_OK : STATUS_SKIP);
         manifest_close(&manifest);
         free(steps);
@@ -567,9 +593,10 @@ START_TEST(wrapped_tensors_are_bounded)
         const char *pieces[PIECES] = { NULL };
         const struct program *program;
         char *wrappers = repeat("\"w%d\": { \"value\": \"s\", \"before\": [ { \"allocate\": \"s\", "
-                                "\"bytes\": 8 } ] }", BINDING_WRAPPED + more);
-        char *steps = repeat(STEP_WITH("{ \"wrap\": \"w%d\", \"of\": \"x\" }"),
-                             BINDING_WRAPPED + more);
+                                "\"bytes\": 8 } ] }",
+                                BINDING_WRAPPED + more);
+        char *steps =
+            repeat(STEP_WITH("{ \"wrap\": \"w%d\", \"of\": \"x\" }"), BINDING_WRAPPED + more);
         pieces[WRAPPERS] = wrappers;
         pieces[STEPS] = steps;
         ck_assert(!parse(pieces).code);
@@ -648,6 +675,7 @@ static const struct {
     enum dtype dtype;
     int count;
     double elements[12];
+    /* clang-format off */
 } layouts[] = {
     { "{ \"data\": \"x\" }", DT_F32, 6, { 1, 2, 3, 4, 5, 6 } },
     { "{ \"data\": \"x\", \"axes\": \"[1, 0]\" }", DT_F32, 6, { 1, 4, 2, 5, 3, 6 } },
@@ -669,6 +697,7 @@ static const struct {
     { "{ \"data\": \"i\", \"broadcast\": \"[3, 0, 3]\", \"axes\": \"[2, 1, 0]\" }", DT_I64, 0, { 0 } },
     { "{ \"data\": \"l[0]\" }", DT_F32, 6, { 1, 2, 3, 4, 5, 6 } },
 };
+/* clang-format on */
 
 START_TEST(tensors_in_the_form_asked_for)
 {
@@ -689,8 +718,8 @@ START_TEST(tensors_in_the_form_asked_for)
                       (size_t)layouts[_i].count * dtype_info(layouts[_i].dtype)->bytes);
     dtype_to_double(got, space_at(&space, a->bits), layouts[_i].dtype, (size_t)layouts[_i].count);
     for (int k = 0; k < layouts[_i].count * (dtype_is_complex(layouts[_i].dtype) ? 2 : 1); k++)
-        ck_assert_msg(got[k] == layouts[_i].elements[k], "%s: element %d is %g", layouts[_i].text, k,
-                      got[k]);
+        ck_assert_msg(got[k] == layouts[_i].elements[k], "%s: element %d is %g", layouts[_i].text,
+                      k, got[k]);
 }
 END_TEST
 
@@ -698,8 +727,11 @@ END_TEST
 START_TEST(the_same_form_is_placed_once)
 {
     static const char *const forms[] = {
-        "", ", \"cast\": \"'float64'\"", ", \"broadcast\": \"[1, 2, 3]\"",
-        ", \"broadcast\": \"[2, 2, 3]\"", ", \"axes\": \"[1, 0]\"",
+        "",
+        ", \"cast\": \"'float64'\"",
+        ", \"broadcast\": \"[1, 2, 3]\"",
+        ", \"broadcast\": \"[2, 2, 3]\"",
+        ", \"axes\": \"[1, 0]\"",
     };
     enum { N = sizeof forms / sizeof *forms };
     char text[2000] = "";
@@ -731,8 +763,9 @@ START_TEST(work_space_by_expression_or_slot)
         enum argument_kind kind;
         uint64_t bits;
     } table[] = {
-        { "8", ARGUMENT_BITS, 8 }, { "\"numel(x) * 4\"", ARGUMENT_BITS, 24 }, { "0", ARGUMENT_BITS, 0 },
-        { "\"rank(x) == 2\"", ARGUMENT_BITS, 1 }, { "\"handle\"", ARGUMENT_SLOT, 0 },
+        { "8", ARGUMENT_BITS, 8 },          { "\"numel(x) * 4\"", ARGUMENT_BITS, 24 },
+        { "0", ARGUMENT_BITS, 0 },          { "\"rank(x) == 2\"", ARGUMENT_BITS, 1 },
+        { "\"handle\"", ARGUMENT_SLOT, 0 },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char steps[100];
@@ -775,6 +808,7 @@ END_TEST
 
 START_TEST(lists_strings_and_addresses)
 {
+    /* clang-format off */
     const char *pieces[PIECES] = {
         [ARGUMENTS] = "{ \"list\": \"[1, -2, True]\", \"type\": \"i16\" }, { \"string\": \"dtype(x)\" }, "
                       "{ \"data_list\": \"[x, None, y]\" }, { \"data\": \"y\" }, { \"data\": \"x\" }, "
@@ -825,6 +859,7 @@ START_TEST(wrappers_surround_the_call)
         { "f", false, 0, 0, 0 },    { "fetch", false, 1, 0, 0 }, { "drop", true, 1, 0, 0 },
         { "drop", true, 0, 0, 0 },
     };
+    /* clang-format on */
     const struct program *program;
     ck_assert(!parse(pieces).code);
     struct api_case c = usual_case();
@@ -857,6 +892,7 @@ static const struct {
     enum dtype dtype;
     int count;
     double elements[6]; /* NAN: not written */
+    /* clang-format off */
 } initials[] = {
     { Y " }", DT_F32, 6, { NAN, NAN, NAN, NAN, NAN, NAN } },
     { Y ", \"initial\": \"n\" }", DT_F32, 6, { NAN, NAN, NAN, NAN, NAN, NAN } },
@@ -870,6 +906,7 @@ static const struct {
       { 0, 1, 2, 3, 4, 5 } },
     { "{ \"name\": \"y\", \"initial\": \"i\" }", DT_F64, 3, { 1, 2, 3 } }, /* as recorded: float64 [3] */
 };
+/* clang-format on */
 
 START_TEST(outputs_start_as_the_manifest_says)
 {
@@ -922,8 +959,9 @@ END_TEST
 
 START_TEST(the_rest_of_the_arguments)
 {
-    const char *pieces[PIECES] = { [PARAMETERS] = "\"x\", \"*more\", \"l\"",
-                                   [ARGUMENTS] = "{ \"i32\": \"len(more)\" }" };
+    const char *pieces[PIECES] = {
+        [PARAMETERS] = "\"x\", \"*more\", \"l\"", [ARGUMENTS] = "{ \"i32\": \"len(more)\" }"
+    };
     const struct program *program;
     ck_assert(!parse(pieces).code);
     struct api_case c = usual_case();
@@ -943,8 +981,7 @@ static void check_gradient(const struct value *gradient, const double *want)
 {
     const double *got = doubles_of(&arena, gradient);
     ck_assert_uint_eq(tensor_elements(gradient->tensor.tensor), 6);
-    for (int k = 0; k < 6; k++)
-        ck_assert_double_eq(got[k], want[k]);
+    for (int k = 0; k < 6; k++) ck_assert_double_eq(got[k], want[k]);
 }
 
 /* Gradients stand where their argument does, also one in kwargs; one of a None argument is left
@@ -952,16 +989,20 @@ static void check_gradient(const struct value *gradient, const double *want)
 START_TEST(gradients_stand_where_their_arguments_do)
 {
     const char *pieces[PIECES] = {
-        [OUTPUTS] = "{ \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\", \"initial\": \"x\" }, "
-                    "{ \"name\": \"k\", \"shape\": \"[3]\", \"dtype\": \"'float32'\", \"initial\": 8 }",
-        [BACKWARD] = "\"when\": \"len(outputs) == 2\", \"let\": { \"g\": \"cotangents[1]\" }, \"gradients\": ["
+        [OUTPUTS] =
+            "{ \"name\": \"y\", \"shape\": \"shape(x)\", \"dtype\": \"'float32'\", \"initial\": "
+            "\"x\" }, "
+            "{ \"name\": \"k\", \"shape\": \"[3]\", \"dtype\": \"'float32'\", \"initial\": 8 }",
+        [BACKWARD] = "\"when\": \"len(outputs) == 2\", \"let\": { \"g\": \"cotangents[1]\" }, "
+                     "\"gradients\": ["
                      "{ \"name\": \"dl\", \"of\": \"l[0]\", \"initial\": \"cotangent\" }, "
                      "{ \"name\": \"dn\", \"of\": \"n\" }, "
                      "{ \"name\": \"di\", \"of\": \"i\" }, "
                      "{ \"name\": \"dx\", \"of\": \"x\", \"initial\": \"g\" } ], "
                      "\"steps\": [ { \"call\": \"f\", \"arguments\": [ { \"data\": \"dn\" }, "
                      "{ \"data\": \"y\" }, { \"data\": \"outputs[1]\" }, { \"data\": \"dl\" }, "
-                     "{ \"data\": \"cotangents[1]\" } ] } ]" };
+                     "{ \"data\": \"cotangents[1]\" } ] } ]"
+    };
     static const double nines[] = { 9, 8, 7, 6, 5, 4 };
     const struct program *program;
     struct value gradients;
@@ -976,8 +1017,7 @@ START_TEST(gradients_stand_where_their_arguments_do)
     ck_assert(a[0].kind == ARGUMENT_BITS && a[0].bits == 0);
     static const char *const labels[] = { "", "forward output", "forward output", "gradient 3",
                                           "forward output" };
-    for (int i = 1; i < 5; i++)
-        ck_assert_str_eq(space_find(&space, a[i].bits)->label, labels[i]);
+    for (int i = 1; i < 5; i++) ck_assert_str_eq(space_find(&space, a[i].bits)->label, labels[i]);
     ck_assert_double_eq(*(float *)space_at(&space, a[1].bits), 1);
     ck_assert_double_eq(*(float *)space_at(&space, a[2].bits), 8);
     ck_assert(!binding_collect_gradients(&gradients, binding).code);
@@ -1000,7 +1040,8 @@ int main(void)
     TCase *tests = tcase_create("plugin_bind");
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, faults_of_a_call_name_their_place, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(tests, faults_of_a_call_name_their_place, 0,
+                        sizeof faults / sizeof *faults);
     tcase_add_test(tests, shapes_of_a_loop_agree);
     tcase_add_test(tests, outputs_of_a_loop_are_stored_alike);
     tcase_add_loop_test(tests, numbers_of_things_are_bounded, 0, sizeof limits / sizeof *limits);

@@ -5,20 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "support/cases.h"
 #include "runner/devices/plugin/plugin_expression.h"
+#include "support/cases.h"
 
 static struct arena arena;
 static struct value image, vector;
 
 /* Other arguments that a call may have; tensors are filled in by main. */
-static struct value pair[2] = { { .kind = VALUE_INT, .integer = 2 }, { .kind = VALUE_INT, .integer = 3 } };
+static struct value pair[2] = { { .kind = VALUE_INT, .integer = 2 },
+                                { .kind = VALUE_INT, .integer = 3 } };
 static struct value half[2] = { { .kind = VALUE_SIZE, .list = { .items = pair, .count = 2 } },
                                 { .kind = VALUE_FLOAT, .real = 0.5 } };
 static struct value bounds[2] = { { .kind = VALUE_INT, .integer = 1 }, { .kind = VALUE_NONE } };
 static struct {
     const char *name;
     struct value value;
+    /* clang-format off */
 } others[] = {
     { "one", { .kind = VALUE_NONE } },       { "empty", { .kind = VALUE_NONE } },     { "seven", { .kind = VALUE_NONE } },
     { "scalar", { .kind = VALUE_NONE } },    { "imaginary", { .kind = VALUE_NONE } },
@@ -34,6 +36,7 @@ static struct {
     { "a_dtype", { .kind = VALUE_DTYPE, .dtype = DT_BF16 } },
     { "no_dtype", { .kind = VALUE_DTYPE, .dtype = DT_NONE } },
 };
+/* clang-format on */
 
 static bool find(struct expression_value *out, void *context, const char *name)
 {
@@ -42,7 +45,8 @@ static bool find(struct expression_value *out, void *context, const char *name)
     if (!strcmp(name, "x")) return !expression_from_value(out, &arena, &image).code;
     if (!strcmp(name, "v")) return !expression_from_value(out, &arena, &vector).code;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strcmp(name, others[i].name)) return !expression_from_value(out, &arena, &others[i].value).code;
+        if (!strcmp(name, others[i].name))
+            return !expression_from_value(out, &arena, &others[i].value).code;
     if (!strcmp(name, "dim")) out->kind = EXPRESSION_INT, out->integer = -1;
     else if (strcmp(name, "nothing")) return false;
     return true;
@@ -269,6 +273,7 @@ END_TEST
 
 static const struct {
     const char *text, *message;
+    /* clang-format off */
 } bad[] = {
     { "", "column 1: the expression ends too early" },
     { "1 +", "column 4: the expression ends too early" },
@@ -365,6 +370,7 @@ static const struct {
     { "ceil_div(1.5, 2)", "column 17: ceil_div: an integer and a positive integer is expected" },
     { "ceil_div(1, 2.5)", "column 17: ceil_div: an integer and a positive integer is expected" },
 };
+/* clang-format on */
 
 START_TEST(faults_name_the_column)
 {
@@ -385,8 +391,7 @@ START_TEST(long_lists_end)
     char *text = malloc(4 * MOST);
     for (int more = 0; more < 2; more++) {
         strcpy(text, "[0");
-        for (int i = 1; i < MOST + more; i++)
-            strcpy(text + 2 * i, ",0");
+        for (int i = 1; i < MOST + more; i++) strcpy(text + 2 * i, ",0");
         strcat(text, "]");
         struct status st = expression_evaluate(&value, &scope, text);
         ck_assert_str_eq(st.text, more ? "column 8195: the list is too long" : "");
@@ -406,7 +411,9 @@ START_TEST(hostile_texts_end)
 {
     struct expression_scope scope = { &arena, find, NULL };
     struct expression_value value;
-    static const char *const pieces[] = { "(", "-", "not ", "[", "1 if 1 else ", "shape(", "(1 if " };
+    static const char *const pieces[] = {
+        "(", "-", "not ", "[", "1 if 1 else ", "shape(", "(1 if "
+    };
     char *text = malloc(1 << 20);
     for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
         size_t length = strlen(pieces[p]), used = 0;
@@ -426,10 +433,10 @@ END_TEST
  * what evaluates also checks. */
 START_TEST(random_texts_do_no_harm)
 {
-    static const char *const tokens[] = { "1",   "x",   "v",   "(",     ")",      "[",  "]",
-                                          ",",   ":",   "+",   "-",     "*",      "//", "%",
-                                          "if ", "else ", "and ", "or ", "not ", "in ", "shape(",
-                                          "'a'", "==",  "<",   "dim",   "2.5",    "prod(" };
+    static const char *const tokens[] = { "1",   "x",     "v",    "(",   ")",    "[",    "]",
+                                          ",",   ":",     "+",    "-",   "*",    "//",   "%",
+                                          "if ", "else ", "and ", "or ", "not ", "in ",  "shape(",
+                                          "'a'", "==",    "<",    "dim", "2.5",  "prod(" };
     struct expression_scope scope = { &arena, find, NULL };
     uint64_t state = 1234 + (uint64_t)_i;
     for (int round = 0; round < 20000; round++) {
@@ -457,7 +464,8 @@ int main(void)
     vector = ramp_value(&lasting, DT_F16, false, 1, (int64_t[]){ 5 });
     others[0].value = ramp_value(&lasting, DT_F32, false, 1, (int64_t[]){ 1 });
     others[1].value = ramp_value(&lasting, DT_F32, false, 3, (int64_t[]){ 2, 0, 3 });
-    others[2].value = tensor_value(&lasting, DT_I32, false, 1, (int64_t[]){ 1 }, (double[]){ 7 }, 1);
+    others[2].value =
+        tensor_value(&lasting, DT_I32, false, 1, (int64_t[]){ 1 }, (double[]){ 7 }, 1);
     others[3].value = tensor_value(&lasting, DT_F64, false, 0, NULL, (double[]){ 2.5 }, 1);
     struct tensor *complex = arena_allocate(&lasting, sizeof *complex);
     if (tensor_create(complex, &lasting, DT_C64, 0, NULL).code) return 1;

@@ -83,8 +83,7 @@ START_TEST(each_makes_several)
     ck_assert_int_eq(json_line(&m.file, m.kernels[1].forward.steps.items[0].node), 12);
     manifest_close(&m);
     st = parse(&m, 6, "\"each\": [ { \"f\": \"exp\" } ], \"apis\": [\"Torch.{g}\"],");
-    ck_assert_str_eq(st.text,
-                     "dir/a.json:6: kernels[0].apis[0]: there is no word for \"{g}\"");
+    ck_assert_str_eq(st.text, "dir/a.json:6: kernels[0].apis[0]: there is no word for \"{g}\"");
     st = parse(&m, 6, "\"each\": [ { \"f\": \"exp\" } ], \"apis\": [\"{f}\"],");
     ck_assert_str_eq(st.text, "dir/a.json:6: kernels[0].apis[0]: an API is written "
                               "\"Torch.matmul\" or \"*.matmul\"");
@@ -94,6 +93,7 @@ END_TEST
 static const struct {
     int line;
     const char *replacement, *message;
+    /* clang-format off */
 } faults[] = {
     { 1, "{ \"plugin\": 2,",
       "dir/a.json:1: plugin: this program reads version 1 of the manifest language" },
@@ -270,6 +270,7 @@ static const struct {
       "dir/a.json:18: kernels[0].steps[0].returns: \"element\" needs a \"loop\" in the call" },
     { 20, "} ", "dir/a.json:21:1: not JSON from here on" },
 };
+/* clang-format on */
 
 START_TEST(faults_name_file_line_and_key)
 {
@@ -333,6 +334,7 @@ END_TEST
 /* Places are found whatever the text has between its values and in its strings. */
 START_TEST(places_are_found_in_any_text)
 {
+    /* clang-format off */
     static const char *const table[][2] = {
         { "\xef\xbb\xbf{ \"plugin\": 1,\n \"x\": 1 }", "a.json:2: x: no such key" },
         { "{\f\"plugin\"\v:\x01 1 \t,\r\n\"x\"\x02:\x03[\x04] }", "a.json:2: x: no such key" },
@@ -348,6 +350,7 @@ START_TEST(places_are_found_in_any_text)
         { "\n\n {", "a.json:3:2: not JSON from here on" },
         { "{ \"a\": 1 } x", "a.json:1:12: not JSON from here on" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct manifest m;
         struct status st = manifest_parse(&m, "a.json", table[i][0], strlen(table[i][0]));
@@ -368,7 +371,8 @@ START_TEST(long_lists_of_keys_are_cut)
     static char names[40][24];
     struct json_key keys[41] = { { NULL, 0, false } };
     struct json_file file;
-    static const char text[] = "{ \"key_of_ten00\": 1, \"x\": 1 }", other[] = "{ \"key_of_ten00\": true }";
+    static const char text[] = "{ \"key_of_ten00\": 1, \"x\": 1 }",
+                      other[] = "{ \"key_of_ten00\": true }";
     for (int i = 0; i < 40; i++) {
         snprintf(names[i], sizeof names[i], "key_of_ten%02d", i);
         keys[i] = (struct json_key){ names[i], cJSON_Number | cJSON_Array, false };
@@ -377,12 +381,15 @@ START_TEST(long_lists_of_keys_are_cut)
     struct status st = json_check_keys(&file, file.root, keys);
     ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
     /* 12 letters a name and ", ": the last one begins before letter 260. */
-    ck_assert_msg(!strncmp(st.text, "a.json:1: x: no such key; known here: key_of_ten00, key_of_ten01, ", 66), "%s",
+    ck_assert_msg(
+        !strncmp(st.text, "a.json:1: x: no such key; known here: key_of_ten00, key_of_ten01, ", 66),
+        "%s", st.text);
+    ck_assert_msg(strstr(st.text, ", key_of_ten18") && !strstr(st.text, "key_of_ten19"), "%s",
                   st.text);
-    ck_assert_msg(strstr(st.text, ", key_of_ten18") && !strstr(st.text, "key_of_ten19"), "%s", st.text);
     json_file_close(&file);
     ck_assert(!json_file_parse(&file, "a.json", other, sizeof other - 1).code);
-    ck_assert_str_eq(json_check_keys(&file, file.root, keys).text, "a.json:1: key_of_ten00: another type is expected");
+    ck_assert_str_eq(json_check_keys(&file, file.root, keys).text,
+                     "a.json:1: key_of_ten00: another type is expected");
     json_file_close(&file);
 }
 END_TEST
@@ -390,16 +397,20 @@ END_TEST
 START_TEST(a_kernel_has_steps)
 {
     struct manifest m;
-    struct status st = parse_two(&m, 12,
-                                 "\"steps\": [], \"backward\": { \"gradients\": [ { \"name\": \"d\", "
-                                 "\"of\": \"x\" } ], \"steps\": [ {", 19, "} ] }");
-    ck_assert_str_eq(st.text, "dir/a.json:5: kernels[0]: \"steps\" with at least one call is missing");
+    struct status st =
+        parse_two(&m, 12,
+                  "\"steps\": [], \"backward\": { \"gradients\": [ { \"name\": \"d\", "
+                  "\"of\": \"x\" } ], \"steps\": [ {",
+                  19, "} ] }");
+    ck_assert_str_eq(st.text,
+                     "dir/a.json:5: kernels[0]: \"steps\" with at least one call is missing");
 }
 END_TEST
 
 /* Numbers and bools stand for the expressions they are in Python. */
 START_TEST(numbers_are_expressions)
 {
+    /* clang-format off */
     static const char *const table[][2] = {
         { "{ \"i32\": 7 },", "7" },          { "{ \"i32\": -0 },", "0" },
         { "{ \"i64\": 9007199254740991 },", "9007199254740991" },
@@ -409,6 +420,7 @@ START_TEST(numbers_are_expressions)
         { "{ \"u8\": true },", "True" },     { "{ \"u8\": false },", "False" },
         { "{ \"f32\": \"1 + 1\" },", "1 + 1" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct manifest m;
         struct status st = parse(&m, 15, table[i][0]);
@@ -433,7 +445,8 @@ START_TEST(libraries_are_found_from_the_manifest)
         struct manifest m;
         char text[200];
         snprintf(text, sizeof text,
-                 "{ \"plugin\": 1, \"libraries\": { \"m\": \"%s\" }, \"kernels\": [] }", table[i][1]);
+                 "{ \"plugin\": 1, \"libraries\": { \"m\": \"%s\" }, \"kernels\": [] }",
+                 table[i][1]);
         struct status st = manifest_parse(&m, table[i][0], text, strlen(text));
         ck_assert_msg(!st.code, "%s", st.text);
         ck_assert_str_eq(m.libraries[0].path, table[i][2]);
@@ -455,14 +468,17 @@ START_TEST(groups_and_names_are_matched_whole)
     static const struct {
         const char *group, *name;
         bool served;
+        /* clang-format off */
     } table[] = {
         { "Torch", "exp", true },   { "Tensor", "exp", false }, { "Torch", "exp2", false },
         { "Torc", "exp", false },   { "Torch.e", "xp", false }, { "Tensor", "log", true },
         { "NPU", "log", true },     { "Torch", "log2", false }, { "Torch", "sin", false },
         { "*x", "sin", true },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        ck_assert_msg(manifest_serves(&m.kernels[0], table[i].group, table[i].name) == table[i].served,
+        ck_assert_msg(manifest_serves(&m.kernels[0], table[i].group, table[i].name) ==
+                          table[i].served,
                       "%s.%s", table[i].group, table[i].name);
     manifest_close(&m);
 }
@@ -497,15 +513,23 @@ END_TEST
 START_TEST(the_schema_knows_every_key)
 {
     static const char *const keys[] = {
-        "plugin", "name", "libraries", "environment", "memory_limit", "enums", "wrappers", "session", "kernels",
-        "open", "close", "value", "before", "after", "after_output", "apis", "parameters", "when",
-        "let", "outputs", "steps", "backward", "smoke", "each", "gradients", "shape", "dtype", "returns",
-        "initial", "axes", "of", "call", "library", "arguments", "loop", "allocate", "bytes",
-        "type", "ok", "into", "element", "explain", "data", "data_list", "element_address", "list",
-        "enum", "string", "slot", "out", "wrap", "null", "key", "cast", "broadcast", "i8", "u8",
-        "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64" };
+        "plugin",   "name",       "libraries", "environment", "memory_limit",
+        "enums",    "wrappers",   "session",   "kernels",     "open",
+        "close",    "value",      "before",    "after",       "after_output",
+        "apis",     "parameters", "when",      "let",         "outputs",
+        "steps",    "backward",   "smoke",     "each",        "gradients",
+        "shape",    "dtype",      "returns",   "initial",     "axes",
+        "of",       "call",       "library",   "arguments",   "loop",
+        "allocate", "bytes",      "type",      "ok",          "into",
+        "element",  "explain",    "data",      "data_list",   "element_address",
+        "list",     "enum",       "string",    "slot",        "out",
+        "wrap",     "null",       "key",       "cast",        "broadcast",
+        "i8",       "u8",         "i16",       "u16",         "i32",
+        "u32",      "i64",        "u64",       "f32",         "f64"
+    };
     struct json_file schema;
-    struct status st = json_file_open(&schema, PROBE_SOURCE_DIR "/config/plugin.schema.json", false);
+    struct status st =
+        json_file_open(&schema, PROBE_SOURCE_DIR "/config/plugin.schema.json", false);
     ck_assert_msg(!st.code, "%s", st.text);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char quoted[64];

@@ -62,9 +62,9 @@ static void run(const struct workspace *w, const char *manifest, const char *thr
 {
     char ut[] = PROBE_UT, backend[700];
     snprintf(backend, sizeof backend, "plugin:%s/tests/plugin/%s", dirname(ut), manifest);
-    struct outcome o = run_program(w, "-api_info", in(w, "dump.json"), "--backend", backend, "-n",
-                                   threads, "-o", in(w, out), "--case_timeout", emulated() ? "30" : "2", "--isolate",
-                                   isolate, "--no_progress", NULL);
+    struct outcome o = run_program(
+        w, "-api_info", in(w, "dump.json"), "--backend", backend, "-n", threads, "-o", in(w, out),
+        "--case_timeout", emulated() ? "30" : "2", "--isolate", isolate, "--no_progress", NULL);
     ck_assert_msg(o.status == 0, "exit status %d: %s", o.status, o.err);
     outcome_free(&o);
 }
@@ -150,8 +150,8 @@ START_TEST(a_bad_manifest_ends_the_run)
     write_calls(in(&w, "dump.json"));
     write_text(in(&w, "bad.json"), "{\n \"plugin\": 1,\n \"libraries\": { \"m\": 4 } }\n");
     snprintf(backend, sizeof backend, "plugin:%s", in(&w, "bad.json"));
-    struct outcome o = run_program(&w, "-api_info", in(&w, "dump.json"), "--backend", backend,
-                                   "-o", in(&w, "out"), NULL);
+    struct outcome o = run_program(&w, "-api_info", in(&w, "dump.json"), "--backend", backend, "-o",
+                                   in(&w, "out"), NULL);
     ck_assert_int_eq(o.status, 3);
     ck_assert_uint_eq(count_lines(o.err), 1);
     ck_assert_ptr_nonnull(strstr(o.err, "bad.json:"));
@@ -168,11 +168,11 @@ START_TEST(plugin_check_reports)
     char ut[] = PROBE_UT, path[700];
     const char *directory = dirname(ut);
     snprintf(path, sizeof path, "%s/tests/plugin/plugin_misdeeds.json", directory);
-    struct outcome o =
-        run_program(&w, "plugin", "check", path, "--case_timeout", "2", NULL);
+    struct outcome o = run_program(&w, "plugin", "check", path, "--case_timeout", "2", NULL);
     ck_assert_msg(o.status == 1, "%d: %s", o.status, o.err);
     ck_assert_ptr_nonnull(strstr(o.out, "FAILS: device crashed: SIGSEGV in crash"));
-    ck_assert_ptr_nonnull(strstr(o.out, "Torch.exp                    expf                     runs"));
+    ck_assert_ptr_nonnull(
+        strstr(o.out, "Torch.exp                    expf                     runs"));
     ck_assert_ptr_nonnull(strstr(o.out, "0 missing; 2 kernels run, 7 fail, 7 were not run"));
     outcome_free(&o);
     snprintf(path, sizeof path, "%s/tests/plugin/plugin_sound.json", directory);
@@ -187,8 +187,9 @@ START_TEST(plugin_check_reports)
                "    { \"call\": \"no_such_function\" } ] } ] }\n");
     o = run_program(&w, "plugin", "check", in(&w, "missing.json"), NULL);
     ck_assert_int_eq(o.status, 1);
-    ck_assert_ptr_nonnull(strstr(o.out, "missing.json:5: kernels[0].steps[0]: library m: no function "
-                                        "no_such_function"));
+    ck_assert_ptr_nonnull(strstr(o.out,
+                                 "missing.json:5: kernels[0].steps[0]: library m: no function "
+                                 "no_such_function"));
     outcome_free(&o);
     workspace_remove(&w);
 }
@@ -196,25 +197,34 @@ END_TEST
 
 /* --- what is said of each kernel ----------------------------------------------------------------------- */
 
-#define OUT "{ \"name\": \"out\", \"shape\": \"shape(x)\", \"dtype\": \"dtype(x)\" }"
+#define OUT   "{ \"name\": \"out\", \"shape\": \"shape(x)\", \"dtype\": \"dtype(x)\" }"
 #define TAKES "\"parameters\": [\"x\"], "
-#define CALL(name, arguments) "\"steps\": [ { \"call\": \"" name "\", \"library\": \"k\", " \
-                              "\"arguments\": [ " arguments " ] } ]"
-#define OUTPUTS(list) "\"outputs\": [ " list " ], "
+#define CALL(name, arguments)                                     \
+    "\"steps\": [ { \"call\": \"" name "\", \"library\": \"k\", " \
+    "\"arguments\": [ " arguments " ] } ]"
+#define OUTPUTS(list)    "\"outputs\": [ " list " ], "
 #define SMOKE(arguments) ", \"smoke\": { " arguments " }"
-#define RELU "\"steps\": [ { \"call\": \"relu_scalar\", \"library\": \"k\", \"loop\": \"out\", \"arguments\": " \
-             "[ { \"element\": \"x\", \"type\": \"f32\" } ], \"returns\": { \"type\": \"f32\", \"element\": " \
-             "\"out\" } } ]"
-#define BACKWARD(arguments) ", \"backward\": { \"gradients\": [ { \"name\": \"dx\", \"of\": \"x\" } ], " \
-                            CALL("relu_gradient", arguments) " }"
+#define RELU                                                                            \
+    "\"steps\": [ { \"call\": \"relu_scalar\", \"library\": \"k\", \"loop\": \"out\", " \
+    "\"arguments\": "                                                                   \
+    "[ { \"element\": \"x\", \"type\": \"f32\" } ], \"returns\": { \"type\": \"f32\", " \
+    "\"element\": "                                                                     \
+    "\"out\" } } ]"
+#define BACKWARD(arguments)                                                            \
+    ", \"backward\": { \"gradients\": [ { \"name\": \"dx\", \"of\": \"x\" } ], " CALL( \
+        "relu_gradient", arguments) " }"
 /* A kernel that takes any arguments and writes nothing; its output starts as 1. */
-#define ANYTHING(parameters) "\"parameters\": [" parameters "], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", " \
-                             "\"dtype\": \"'float32'\", \"initial\": 1 }") CALL("give_i32", "{ \"i64\": 1 }")
-#define BAD_SMOKE "a smoke argument is \"float32[2, 3]\", a number, a bool, a string, null or a list of these"
+#define ANYTHING(parameters)                                                                   \
+    "\"parameters\": [" parameters "], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", "   \
+                                                 "\"dtype\": \"'float32'\", \"initial\": 1 }") \
+        CALL("give_i32", "{ \"i64\": 1 }")
+#define BAD_SMOKE \
+    "a smoke argument is \"float32[2, 3]\", a number, a bool, a string, null or a list of these"
 
 static const struct {
-    const char *kernel; /* all but its "apis" */
+    const char *kernel;  /* all but its "apis" */
     const char *verdict; /* after the function's name; what ends in ... is a start */
+    /* clang-format off */
 } checked[] = {
     { TAKES OUTPUTS(OUT) RELU, "runs" },
     { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"numel(out)\" }, { \"data\": \"out\" }, "
@@ -291,6 +301,7 @@ static const struct {
     { ANYTHING("\"x\"") ", \"when\": \"numel(x) == 1048576\"" SMOKE("\"x\": \"int8[1048576]\""), "runs" },
     { ANYTHING("\"x\"") ", \"when\": \"rank(x) == 0\"" SMOKE("\"x\": \"float32[]\""), "runs" },
 };
+/* clang-format on */
 enum { N_CHECKED = sizeof checked / sizeof *checked };
 
 /* "abc...def" is any text that starts with abc and ends in def. */
@@ -308,14 +319,18 @@ static void write_kernels(const char *path, size_t from, size_t to)
     char ut[] = PROBE_UT;
     FILE *out = fopen(path, "w");
     fprintf(out,
-            "{ \"plugin\": 1, \"name\": \"own\", \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" },\n"
+            "{ \"plugin\": 1, \"name\": \"own\", \"libraries\": { \"k\": "
+            "\"%s/tests/plugin/libplugin-kernels.so\" },\n"
             "  \"session\": { \"open\": [ { \"allocate\": \"w\", \"bytes\": 8 } ] },\n"
-            "  \"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [ { \"call\": \"give_pointer\", \"arguments\": "
-            "[ { \"data\": \"tensor\" } ], \"returns\": { \"type\": \"pointer\", \"ok\": \"nonnull\", \"explain\": "
-            "\"speechless\", \"into\": \"s\" } } ] } },\n  \"kernels\": [\n", dirname(ut));
+            "  \"wrappers\": { \"w\": { \"value\": \"s\", \"before\": [ { \"call\": "
+            "\"give_pointer\", \"arguments\": "
+            "[ { \"data\": \"tensor\" } ], \"returns\": { \"type\": \"pointer\", \"ok\": "
+            "\"nonnull\", \"explain\": "
+            "\"speechless\", \"into\": \"s\" } } ] } },\n  \"kernels\": [\n",
+            dirname(ut));
     for (size_t i = from; i < to; i++)
-        fprintf(out, "    { \"apis\": [\"%s.k%zu\"], %s }%s\n", i % 2 ? "Torch" : "*", i, checked[i].kernel,
-                i + 1 < to ? "," : "");
+        fprintf(out, "    { \"apis\": [\"%s.k%zu\"], %s }%s\n", i % 2 ? "Torch" : "*", i,
+                checked[i].kernel, i + 1 < to ? "," : "");
     fprintf(out, "  ] }\n");
     fclose(out);
 }
@@ -340,13 +355,14 @@ START_TEST(every_kernel_gets_its_verdict)
         char api[24], function[40];
         int number, at;
         line = strtok_r(NULL, "\n", &rest);
-        ck_assert_msg(sscanf(line, " line %d %23s %39s %n", &number, api, function, &at) == 3, "%s", line);
+        ck_assert_msg(sscanf(line, " line %d %23s %39s %n", &number, api, function, &at) == 3, "%s",
+                      line);
         ck_assert_int_eq(number, (int)(i - (in_process ? 5 : 0)) + 5);
         ck_assert_msg(is_like(line + at, checked[i].verdict), "kernel %zu: %s", i, line);
         counts[*checked[i].verdict == 'r' ? 0 : *checked[i].verdict == 'F' ? 1 : 2]++;
     }
-    snprintf(last, sizeof last, " 0 missing; %zu kernels run, %zu fail, %zu were not run", counts[0],
-             counts[1], counts[2]);
+    snprintf(last, sizeof last, " 0 missing; %zu kernels run, %zu fail, %zu were not run",
+             counts[0], counts[1], counts[2]);
     line = strtok_r(NULL, "\n", &rest);
     ck_assert_msg(strstr(line, last) != NULL, "%s instead of %s", line, last);
     outcome_free(&o);
@@ -364,8 +380,9 @@ START_TEST(other_words_are_refused)
     struct workspace w = workspace_make();
     struct outcome o = run_program(&w, "plugin", "chek", "a.json", NULL);
     ck_assert_int_eq(o.status, 2);
-    ck_assert_msg(strstr(o.err, "unknown word 'chek' after 'plugin', the nearest is 'check'") != NULL, "%s",
-                  o.err);
+    ck_assert_msg(strstr(o.err, "unknown word 'chek' after 'plugin', the nearest is 'check'") !=
+                      NULL,
+                  "%s", o.err);
     outcome_free(&o);
     workspace_remove(&w);
 }
@@ -385,10 +402,14 @@ START_TEST(functions_that_are_not_there)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         FILE *out = fopen(in(&w, "a.json"), "w");
-        fprintf(out, "{ \"plugin\": 1, \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" }, "
-                     "\"kernels\": [ { \"apis\": [\"Torch.f\"],\n" ANYTHING("") ", \"backward\": { \"gradients\": "
-                     "[ { \"name\": \"d\", \"of\": \"None\" } ],\n \"steps\": [ { \"call\": \"%s\" } ] } } ] }",
-                i ? ut : dirname(ut), table[i][0]);
+        fprintf(
+            out,
+            "{ \"plugin\": 1, \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" }, "
+            "\"kernels\": [ { \"apis\": [\"Torch.f\"],\n" ANYTHING(
+                "") ", \"backward\": { \"gradients\": "
+                    "[ { \"name\": \"d\", \"of\": \"None\" } ],\n \"steps\": [ { \"call\": \"%s\" "
+                    "} ] } } ] }",
+            i ? ut : dirname(ut), table[i][0]);
         fclose(out);
         struct outcome o = run_program(&w, "plugin", "check", "a.json", NULL);
         ck_assert_int_eq(o.status, 1);

@@ -1,14 +1,14 @@
 /* The nominal precision of the bench: one dtype above the device's, as the convention has it. */
-#include "support/cases.h"
 #include "runner/precision.h"
+#include "support/cases.h"
 #include "support/suite.h"
 
 static const int64_t shape[] = { 2 };
 
 static const struct {
     const char *api;
-    enum dtype args[3];  /* DT_NONE: a number */
-    enum dtype named;    /* by a keyword "dtype", or by position when `positional` */
+    enum dtype args[3]; /* DT_NONE: a number */
+    enum dtype named;   /* by a keyword "dtype", or by position when `positional` */
     bool positional;
     enum dtype first_float;
     enum dtype device, forward, backward;
@@ -40,11 +40,13 @@ static const struct {
 START_TEST(dtypes_one_above)
 {
     struct arena arena = { 0 };
-    struct value args = list_value(&arena, 4, none_value(), none_value(), none_value(), none_value());
+    struct value args =
+        list_value(&arena, 4, none_value(), none_value(), none_value(), none_value());
     static const double elements[] = { 1, 2, 3 }; /* a complex one takes two */
     for (int k = 0; k < 3; k++)
-        args.list.items[k] = rows[_i].args[k] ? tensor_value(&arena, rows[_i].args[k], false, 1, shape, elements, 2)
-                                              : float_value(1.5);
+        args.list.items[k] =
+            rows[_i].args[k] ? tensor_value(&arena, rows[_i].args[k], false, 1, shape, elements, 2)
+                             : float_value(1.5);
     struct api_case c = make_case(&arena, "Torch", rows[_i].api, args);
     if (rows[_i].positional) args.list.items[3] = dtype_value(rows[_i].named);
     else if (rows[_i].named) c.kwargs = dict_value(&arena, 1, "dtype", dtype_value(rows[_i].named));

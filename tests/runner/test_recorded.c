@@ -3,8 +3,8 @@
  */
 #include "core/file.h"
 #include "formats/csv.h"
-#include "support/workspace.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 enum { ROWS_MAX = 2000, NAME_BYTES = 96, STATUS_BYTES = 16 };
 
@@ -70,11 +70,13 @@ static bool is_judged(const char *status)
 /* Rows that msprobe calls an error although the results are right: it compares two different
  * draws of a random function, takes equal infinities for a difference, cannot compare int16, and
  * rejects the sum of an empty tensor's gradient. */
+/* clang-format off */
 static const char *const mistakes[] = {
     "Tensor.masked_fill.0.forward.output.0",       "Tensor.bernoulli.0.forward.output.0",
     "Tensor.normal_.0.forward.output.0",           "Tensor.short.0.forward.output.0",
     "Functional.gumbel_softmax.0.forward.output.0", "Torch.sum.7.backward.output.0",
 };
+/* clang-format on */
 
 static bool is_mistake(const char *name)
 {
@@ -100,7 +102,8 @@ START_TEST(verdicts_of_recorded_results)
                                    "--trust-files", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
-    struct verdicts *ours = read_verdicts(only_match(&w, "out/accuracy_checking_details_*.csv"), 21);
+    struct verdicts *ours =
+        read_verdicts(only_match(&w, "out/accuracy_checking_details_*.csv"), 21);
     struct verdicts *peer = read_verdicts(peer_path, 1);
 
     size_t judged[2] = { 0, 0 }, covered[2] = { 0, 0 };
@@ -113,7 +116,8 @@ START_TEST(verdicts_of_recorded_results)
         judged[backward]++;
         if (!is_judged(status)) continue;
         covered[backward]++;
-        if (is_mistake(row->name)) ck_assert_msg(!strcmp(status, "pass"), "%s: %s", row->name, status);
+        if (is_mistake(row->name))
+            ck_assert_msg(!strcmp(status, "pass"), "%s: %s", row->name, status);
         else
             ck_assert_msg(!strcasecmp(status, row->status), "%s: %s, msprobe says %s", row->name,
                           status, row->status);

@@ -4,19 +4,16 @@
 
 #include "formats/dump.h"
 #include "formats/npy.h"
-#include "support/cases.h"
 #include "runner/devices/device.h"
-#include "support/workspace.h"
+#include "support/cases.h"
 #include "support/suite.h"
+#include "support/workspace.h"
 
 static struct workspace w;
 static struct arena arena;
 
 /* Element k of file X is this. */
-static double element_of(char file, int k)
-{
-    return 100 * (file - 'a') + k;
-}
+static double element_of(char file, int k) { return 100 * (file - 'a') + k; }
 
 static void write_data(char file, int rank, const int64_t *shape, const float *elements)
 {
@@ -47,9 +44,11 @@ static void write_values(FILE *out, const char *words)
         }
         int64_t extents[4];
         int rank = 0;
-        fprintf(out, "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"Max\":1,\"Min\":0,\"Mean\":0,"
-                     "\"Norm\":1,\"requires_grad\":%s,\"shape\":[",
-                isupper((unsigned char)*word) ? "true" : "false");
+        fprintf(
+            out,
+            "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"Max\":1,\"Min\":0,\"Mean\":0,"
+            "\"Norm\":1,\"requires_grad\":%s,\"shape\":[",
+            isupper((unsigned char)*word) ? "true" : "false");
         for (char *at = word + 2; *at; at += *at == 'x') {
             extents[rank] = strtol(at, &at, 10);
             fprintf(out, rank ? ",%ld" : "%ld", (long)extents[rank]);
@@ -73,8 +72,9 @@ static struct dump *write_call(const struct call *call, const char *cotangents)
 {
     struct dump *dump;
     FILE *out = fopen(in(&w, "dump.json"), "w");
-    fprintf(out, "{\"task\":\"tensor\",\"level\":\"L1\",\"framework\":\"pytorch\",%s"
-                 "\"dump_data_dir\":\"dump_tensor_data\",\"data\":{\"%s.0.forward\":{\"input_args\":[",
+    fprintf(out,
+            "{\"task\":\"tensor\",\"level\":\"L1\",\"framework\":\"pytorch\",%s"
+            "\"dump_data_dir\":\"dump_tensor_data\",\"data\":{\"%s.0.forward\":{\"input_args\":[",
             call->of_arguments ? "\"gradients\":\"arguments\"," : "", call->name);
     write_values(out, call->arguments);
     fputs("],\"input_kwargs\":{},\"output\":[", out);
@@ -154,15 +154,18 @@ static void tear_down(void)
     arena_release(&arena);
 }
 
-#define SEVERAL "PyTorch runs this call as several autograd nodes, so the recorded gradients may be those of " \
-                "the last node and not of the arguments."
-#define NO_MATCH "The recorded gradients do not match the tensor arguments in number and shape, so they are " \
-                 "not those of the arguments."
+#define SEVERAL                                                                                    \
+    "PyTorch runs this call as several autograd nodes, so the recorded gradients may be those of " \
+    "the last node and not of the arguments."
+#define NO_MATCH                                                                                 \
+    "The recorded gradients do not match the tensor arguments in number and shape, so they are " \
+    "not those of the arguments."
 
 static const struct {
     struct call call;
     const char *dealt; /* or NULL and: */
     const char *reason;
+    /* clang-format off */
 } backwards[] = {
     /* addmm(bias, input, weight transposed) behind a linear of a matrix. */
     { { "Functional.linear", "X:2x3 Y:4x3 Z:4", "o:2x4", "c:4 a:2x3 b:3x4", false }, "a b' c", NULL },
@@ -202,6 +205,7 @@ static const struct {
     { { "Torch.mul", "X:2x3 Y:3", "o:2x3", "", false }, NULL,
       "The dump has no recorded gradients of this call." },
 };
+/* clang-format on */
 
 START_TEST(gradients_are_dealt_to_their_arguments)
 {
@@ -224,6 +228,7 @@ END_TEST
 static const struct {
     struct call call;
     const char *outputs, *reason;
+    /* clang-format off */
 } forwards[] = {
     { { "Torch.exp", "x:2", "o:2", NULL, false }, "o", NULL },
     { { "Torch.topk", "x:2", "[ o:2 [ p:2 7 ] ] null", NULL, false }, "o p 7 -", NULL },
@@ -240,6 +245,7 @@ static const struct {
     { { "Tensor.backward", "x:2", "null", NULL, false }, "-", NULL },
     { { "Tensor.__setitem__", "x:2 0 1", "o:2", NULL, false }, "o", NULL },
 };
+/* clang-format on */
 
 START_TEST(outputs_are_the_recorded_ones)
 {
@@ -259,8 +265,10 @@ END_TEST
 START_TEST(a_linear_is_judged_by_its_own_gradients)
 {
     enum { N = 2, K = 3, M = 4 };
-    const struct call call = { "Functional.linear", "X:2x3 Y:4x3 Z:4", "o:2x4", "c:4 a:2x3 b:3x4", false };
-    float x[N * K], y[M * K], z[M], g[N * M], o[N * M], a[N * K] = { 0 }, b[K * M] = { 0 }, c[M] = { 0 };
+    const struct call call = { "Functional.linear", "X:2x3 Y:4x3 Z:4", "o:2x4", "c:4 a:2x3 b:3x4",
+                               false };
+    float x[N * K], y[M * K], z[M], g[N * M], o[N * M], a[N * K] = { 0 }, b[K * M] = { 0 },
+                                                              c[M] = { 0 };
     for (int i = 0; i < N * K; i++) x[i] = (float)(i - 2);
     for (int i = 0; i < M * K; i++) y[i] = (float)(i * 5 % 7 - 3);
     for (int i = 0; i < M; i++) z[i] = (float)(2 * i + 1);
@@ -280,22 +288,24 @@ START_TEST(a_linear_is_judged_by_its_own_gradients)
         int rank;
         int64_t shape[2];
         const float *elements;
-    } files[] = { { 'x', 2, { N, K }, x }, { 'y', 2, { M, K }, y }, { 'z', 1, { M }, z }, { 'g', 2, { N, M }, g },
-                  { 'o', 2, { N, M }, o }, { 'a', 2, { N, K }, a }, { 'b', 2, { K, M }, b }, { 'c', 1, { M }, c } };
+    } files[] = { { 'x', 2, { N, K }, x }, { 'y', 2, { M, K }, y }, { 'z', 1, { M }, z },
+                  { 'g', 2, { N, M }, g }, { 'o', 2, { N, M }, o }, { 'a', 2, { N, K }, a },
+                  { 'b', 2, { K, M }, b }, { 'c', 1, { M }, c } };
     for (int wrong = 0; wrong < 2; wrong++) {
         dump_close(write_call(&call, "g:2x4"));
         b[5] += (float)wrong;
         for (size_t i = 0; i < sizeof files / sizeof *files; i++)
             write_data(files[i].file, files[i].rank, files[i].shape, files[i].elements);
         const char *directory = wrong ? "wrong" : "right";
-        struct outcome run = run_program(&w, "-api_info", "dump.json", "--backend", "recorded", "-o", directory,
-                                         NULL);
+        struct outcome run = run_program(&w, "-api_info", "dump.json", "--backend", "recorded",
+                                         "-o", directory, NULL);
         ck_assert_msg(run.status == 0, "%s", run.err);
         outcome_free(&run);
         char *details = read_file(only_match(&w, wrong ? "wrong/accuracy_checking_details_*.csv"
-                                                       : "right/accuracy_checking_details_*.csv"), NULL);
-        static const char *const rows[] = { "forward.output.0", "backward.output.0", "backward.output.1",
-                                            "backward.output.2" };
+                                                       : "right/accuracy_checking_details_*.csv"),
+                                  NULL);
+        static const char *const rows[] = { "forward.output.0", "backward.output.0",
+                                            "backward.output.1", "backward.output.2" };
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
             char *row = strstr(details, rows[i]);
             ck_assert_msg(row != NULL, "no row of %s: %s", rows[i], details);
@@ -313,15 +323,17 @@ START_TEST(a_dump_with_tensors_is_needed)
 {
     struct device *device;
     struct dump *dump;
-    write_text(in(&w, "dump.json"), "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
-                                    "\"Torch.rand.0.forward\":{\"input_args\":[2],\"input_kwargs\":{},\"output\":[]}}}");
+    write_text(in(&w, "dump.json"),
+               "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
+               "\"Torch.rand.0.forward\":{\"input_args\":[2],\"input_kwargs\":{},\"output\":[]}}}");
     ck_assert(!dump_open(&dump, in(&w, "dump.json")).code);
     for (int with = 0; with < 2; with++) {
         struct device_options options = { .backend = "recorded", .dump = with ? dump : NULL };
         struct status st = device_find("recorded")->open(&device, &options);
         ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
-        ck_assert_str_eq(st.text, "--backend recorded judges the outputs that a dump stores, and this dump "
-                                  "stores none (task \"tensor\" is needed); use another backend");
+        ck_assert_str_eq(st.text,
+                         "--backend recorded judges the outputs that a dump stores, and this dump "
+                         "stores none (task \"tensor\" is needed); use another backend");
     }
     dump_close(dump);
 }
@@ -334,7 +346,8 @@ int main(void)
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, gradients_are_dealt_to_their_arguments, 0,
                         sizeof backwards / sizeof *backwards);
-    tcase_add_loop_test(tests, outputs_are_the_recorded_ones, 0, sizeof forwards / sizeof *forwards);
+    tcase_add_loop_test(tests, outputs_are_the_recorded_ones, 0,
+                        sizeof forwards / sizeof *forwards);
     tcase_add_test(tests, a_linear_is_judged_by_its_own_gradients);
     tcase_add_test(tests, a_dump_with_tensors_is_needed);
     suite_add_tcase(suite, tests);

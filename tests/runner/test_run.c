@@ -6,8 +6,8 @@
 #include "support/dumps.h"
 #include "support/suite.h"
 
-#define RESULT "accuracy_checking_result_*.csv"
-#define DETAILS "accuracy_checking_details_*.csv"
+#define RESULT   "accuracy_checking_result_*.csv"
+#define DETAILS  "accuracy_checking_details_*.csv"
 #define EVIDENCE "accuracy_checking_evidence_*.jsonl"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -56,17 +56,18 @@ START_TEST(rows_stand_in_dump_order)
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "-n", "2", NULL));
 
     char *result = result_text(&w, "out");
-    static const char start[] =
-        "\xef\xbb\xbf" "API name,Forward Test Success,Backward Test Success,Message\r\n"
-        "Torch.sub.7,pass,pass\r\nTorch.add.3,pass,pass\r\n"
-        "Torch.nonexistent_function.0,SKIP,SKIP,";
+    static const char start[] = "\xef\xbb\xbf"
+                                "API name,Forward Test Success,Backward Test Success,Message\r\n"
+                                "Torch.sub.7,pass,pass\r\nTorch.add.3,pass,pass\r\n"
+                                "Torch.nonexistent_function.0,SKIP,SKIP,";
     ck_assert_msg(!strncmp(result, start, strlen(start)), "%s", result);
     ck_assert_ptr_nonnull(strstr(result, "\r\nTorch.empty.1,SKIP,SKIP,"));
     ck_assert_ptr_nonnull(strstr(result, "uninitialised"));
     ck_assert_str_eq(strrchr(result, 'T'), "Torch.add.1,pass,pass\r\n");
     free(result);
     char *details = read_file(only_match(&w, "out/" DETAILS), NULL);
-    static const char details_start[] = "\xef\xbb\xbf" "API Name,Bench Dtype,DEVICE Dtype,Shape,";
+    static const char details_start[] = "\xef\xbb\xbf"
+                                        "API Name,Bench Dtype,DEVICE Dtype,Shape,";
     ck_assert_msg(!strncmp(details, details_start, strlen(details_start)), "%s", details);
     static const char *const rows[] = {
         "Torch.sub.7.forward.output.0,torch.float64,torch.float32,\"(5,)\",",
@@ -102,8 +103,8 @@ START_TEST(threads_do_not_change_bytes)
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "one", "-n", "1", NULL));
     static const char *const threads[] = { "2", "5", "32", "64" };
     for (int i = 0; i < 4; i++) {
-        succeeded(run_program(&w, "multi_run_ut", "-api_info", "dump.json", "-o", threads[i],
-                              "-n", threads[i], NULL));
+        succeeded(run_program(&w, "multi_run_ut", "-api_info", "dump.json", "-o", threads[i], "-n",
+                              threads[i], NULL));
         same_runs(&w, "one", threads[i]);
     }
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "seed", "--seed", "99", NULL));
@@ -127,6 +128,7 @@ START_TEST(lists)
 {
     struct workspace w = workspace_make();
     write_many_calls(in(&w, "dump.json"), 8, 4);
+    /* clang-format off */
     static const struct { const char *config; size_t skipped; const char *absent; } cases[] = {
         { "{\"run_ut\":{\"white_list\":[\"add\",\"mul\"]}}", 4, "Torch.add.0,SKIP" },
         { "{\"acc_check\":{\"black_list\":[\"add\"]}}", 2, "Torch.sub.2,SKIP" },
@@ -134,6 +136,7 @@ START_TEST(lists)
         { "{\"run_ut\":{\"white_list\":[\"add\",\"sub\"],\"black_list\":[\"add\"]}}", 6,
           "Torch.sub.2,SKIP" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char directory[16];
         snprintf(directory, sizeof directory, "out%zu", i);
@@ -179,8 +182,8 @@ START_TEST(precision)
     struct workspace w = workspace_make();
     write_many_calls(in(&w, "dump.json"), 1, 4);
     write_text(in(&w, "config.json"), "{\"run_ut\":{\"precision\":3}}");
-    succeeded(run_program(&w, "-api_info", "dump.json", "-config", "config.json", "-o", "out",
-                          NULL));
+    succeeded(
+        run_program(&w, "-api_info", "dump.json", "-config", "config.json", "-o", "out", NULL));
     char *details = read_file(only_match(&w, "out/" DETAILS), NULL);
     ck_assert_ptr_nonnull(strstr(details, ",1.000,"));
     ck_assert_ptr_null(strstr(details, "1.00000000000000"));
@@ -211,11 +214,10 @@ START_TEST(interruption)
     write_many_calls(in(&w, "dump.json"), SANITIZED ? 80 : 800, 60000);
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "whole", NULL));
 
-    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
-                     (char *)"cut", NULL };
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json",
+                     (char *)"-o",       (char *)"cut",       NULL };
     pid_t pid = start_program(&w, argv);
-    while (!count_matches(&w, "cut/" RESULT) ||
-           file_bytes(only_match(&w, "cut/" RESULT)) < 200)
+    while (!count_matches(&w, "cut/" RESULT) || file_bytes(only_match(&w, "cut/" RESULT)) < 200)
         pause_ms(1);
     ck_assert_int_eq(kill(pid, signals[_i]), 0);
     struct outcome o = wait_program(&w, pid);
@@ -259,8 +261,8 @@ START_TEST(two_runs_in_one_directory)
 {
     struct workspace w = workspace_make();
     write_many_calls(in(&w, "dump.json"), 60, 2000);
-    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
-                     (char *)"out", NULL };
+    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json",
+                     (char *)"-o",       (char *)"out",       NULL };
     pid_t a = start_program(&w, argv), b = start_program(&w, argv);
     struct outcome x = wait_program(&w, a), y = wait_program(&w, b);
     ck_assert_int_eq(x.status, 0);
@@ -303,8 +305,10 @@ START_TEST(memory_budget_holds)
     char memory[32];
     size_t granted = 2 * need + (64u << 20);
     snprintf(memory, sizeof memory, "%zu", granted);
-    char *argv[] = { (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o",
-                     (char *)"out", (char *)"-n", (char *)"32", (char *)"--memory", memory, NULL };
+    char *argv[] = {
+        (char *)"probe-ut", (char *)"-api_info", (char *)"dump.json", (char *)"-o", (char *)"out",
+        (char *)"-n",       (char *)"32",        (char *)"--memory",  memory,       NULL
+    };
     pid_t pid = start_program(&w, argv);
     struct rusage usage;
     int status;
@@ -327,15 +331,16 @@ START_TEST(call_that_needs_more_than_the_budget)
     struct workspace w = workspace_make();
     struct dump_text d;
     char body[2000];
-    static const char *const tensor = "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\","
-                                      "\"shape\":%s,\"Max\":Infinity,\"Min\":-1,\"Mean\":0,\"Norm\":1,"
-                                      "\"requires_grad\":true}";
+    static const char *const tensor =
+        "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\","
+        "\"shape\":%s,\"Max\":Infinity,\"Min\":-1,\"Mean\":0,\"Norm\":1,"
+        "\"requires_grad\":true}";
     char texts[3][300];
     static const char *const shapes[] = { "[1,8,12,12,12]", "[8,8,3,3,3]", "[1,8,10,10,10]" };
     for (int i = 0; i < 3; i++) snprintf(texts[i], sizeof texts[i], tensor, shapes[i]);
     dump_begin(&d);
-    snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{},\"output\":[%s]", texts[0], texts[1],
-             texts[2]);
+    snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{},\"output\":[%s]",
+             texts[0], texts[1], texts[2]);
     dump_entry(&d, "Functional.conv3d.0.forward", body);
     snprintf(body, sizeof body, "\"input\":[%s],\"output\":[%s,%s]", texts[2], texts[0], texts[1]);
     dump_entry(&d, "Functional.conv3d.0.backward", body);
@@ -347,7 +352,8 @@ START_TEST(call_that_needs_more_than_the_budget)
         char memory[32], directory[32];
         snprintf(memory, sizeof memory, "%zu", need / 100 * percent);
         snprintf(directory, sizeof directory, "at%zu", percent);
-        succeeded(run_program(&w, "-api_info", "dump.json", "-o", directory, "-n", "1", "--memory", memory, NULL));
+        succeeded(run_program(&w, "-api_info", "dump.json", "-o", directory, "-n", "1", "--memory",
+                              memory, NULL));
         char *result = result_text(&w, directory);
         ck_assert_msg(strstr(result, "Torch.add.0,pass,pass") != NULL, "%s", result);
         given_up += strstr(result, "which had the whole budget") != NULL;
@@ -369,8 +375,7 @@ static void saved(const struct workspace *w, const char *name, enum dtype dtype,
     struct file_map map;
     struct tensor tensor;
     snprintf(pattern, sizeof pattern, "ut_error_data*/%s.pt", name);
-    struct status status =
-        tensor_file_read(&tensor, &map, &arena, only_match(w, pattern), true);
+    struct status status = tensor_file_read(&tensor, &map, &arena, only_match(w, pattern), true);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_int_eq(tensor.dtype, dtype);
     ck_assert_int_eq(tensor.rank, rank);
@@ -420,8 +425,8 @@ START_TEST(fail_on)
 {
     struct workspace w = workspace_make();
     write_many_calls(in(&w, "dump.json"), 4, 4);
-    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--fail-on",
-                                   "warning", NULL);
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-o", "out", "--fail-on", "warning", NULL);
     ck_assert_int_eq(o.status, 0);
     outcome_free(&o);
     workspace_remove(&w);

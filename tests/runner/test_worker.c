@@ -10,21 +10,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "support/cases.h"
-#include "support/diagnosis.h"
 #include "runner/devices/device.h"
 #include "runner/devices/worker/worker_message.h"
 #include "runner/devices/worker/worker_process.h"
 #include "runner/devices/worker/worker_words.h"
+#include "support/cases.h"
+#include "support/diagnosis.h"
 #include "support/suite.h"
 
 static struct arena arena;
 static struct device *device;
 
-#define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
-                   (int64_t[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
-static struct device *open_with(const char *program, const char *arguments, struct device_options options)
+static struct device *open_with(const char *program, const char *arguments,
+                                struct device_options options)
 {
     char ut[] = PROBE_UT, backend[2000];
     snprintf(backend, sizeof backend, "worker:'%s/%s' %s", dirname(ut), program, arguments);
@@ -139,8 +140,7 @@ START_TEST(several_tensors)
     ck_assert_msg(!st.code, "%s", st.text);
     const double *out = doubles_of(&arena, &r.outputs.list.items[0]);
     for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 3; k++)
-            ck_assert_double_eq(out[i * 3 + k], in[k * 4 + i]);
+        for (int k = 0; k < 3; k++) ck_assert_double_eq(out[i * 3 + k], in[k * 4 + i]);
     ck_assert_mem_eq(b.tensor.tensor->data, r.outputs.list.items[1].tensor.tensor->data, 3000000);
     ck_assert_mem_eq(g.tensor.tensor->data, r.gradients.list.items[0].tensor.tensor->data, 48);
     ck_assert_int_eq(r.gradients.list.items[1].kind, VALUE_NONE);
@@ -165,9 +165,9 @@ START_TEST(the_request_is_as_documented)
     struct value place = { .kind = VALUE_DEVICE, .string = "npu:0" };
     struct api_case c = make_case(
         &arena, "Torch", "raw",
-        list_value(&arena, 9, x, int_value(((int64_t)1 << 53) + 1), float_value(2), float_value(NAN),
-                   string_value("a\"\n"), list_value(&arena, 2, slice, ellipsis), size,
-                   dtype_value(DT_F32), place));
+        list_value(&arena, 9, x, int_value(((int64_t)1 << 53) + 1), float_value(2),
+                   float_value(NAN), string_value("a\"\n"), list_value(&arena, 2, slice, ellipsis),
+                   size, dtype_value(DT_F32), place));
     c.kwargs = dict_value(&arena, 1, "keepdim", bool_value(true));
     struct value recorded = ramp_value(&arena, DT_F32, false, SHAPE(6));
     c.outputs = list_value(&arena, 2, recorded, none_value());
@@ -418,11 +418,13 @@ END_TEST
 START_TEST(the_greeting_says_who_and_where)
 {
     for (int jit = 0; jit < 2; jit++) {
-        struct device *other = open_with("tests/plugin/worker-peer", "proud",
-                                         (struct device_options){ .case_timeout_s = 9, .jit_compile = jit });
+        struct device *other =
+            open_with("tests/plugin/worker-peer", "proud",
+                      (struct device_options){ .case_timeout_s = 9, .jit_compile = jit });
         char want[200];
-        snprintf(want, sizeof want, "device exited with status 4 in its start: {\"hello\":\"probe-ut\",\"protocol\":1,"
-                                    "\"device\":7,\"jit_compile\":%s,\"memory\":\"/proc/self/fd/3\"}",
+        snprintf(want, sizeof want,
+                 "device exited with status 4 in its start: {\"hello\":\"probe-ut\",\"protocol\":1,"
+                 "\"device\":7,\"jit_compile\":%s,\"memory\":\"/proc/self/fd/3\"}",
                  jit ? "true" : "false");
         struct status st = other->class->ready(other);
         ck_assert_msg(strstr(st.text, want) != NULL, "%s", st.text);
@@ -452,10 +454,10 @@ START_TEST(long_lines_go_both_ways)
     const double limits[] = { 0, 1e7, 60 };
     enum { N = 3 << 20 };
     char *text = malloc(N + 1);
-    for (int i = 0; i < N; i++)
-        text[i] = (char)('a' + i % 23);
+    for (int i = 0; i < N; i++) text[i] = (char)('a' + i % 23);
     text[N] = '\0';
-    struct api_case c = make_case(&arena, "Torch", "echo", list_value(&arena, 1, string_value(text)));
+    struct api_case c =
+        make_case(&arena, "Torch", "echo", list_value(&arena, 1, string_value(text)));
     for (int i = 0; i < 3; i++) {
         struct device *other = open_with("tests/plugin/worker-peer", "well",
                                          (struct device_options){ .case_timeout_s = limits[i] });
@@ -469,10 +471,7 @@ START_TEST(long_lines_go_both_ways)
 }
 END_TEST
 
-static void tick(int signal)
-{
-    (void)signal;
-}
+static void tick(int signal) { (void)signal; }
 
 /* Signals of the program's own interrupt the waiting and change nothing. */
 START_TEST(signals_change_nothing)
@@ -489,7 +488,8 @@ START_TEST(signals_change_nothing)
     for (int i = 0; i < 10; i++) {
         struct status st = patient->class->run(patient, &r, &arena, &c, false);
         ck_assert_msg(!st.code, "%s", st.text);
-        ck_assert_mem_eq(r.outputs.list.items[0].tensor.tensor->data, x.tensor.tensor->data, 2000000);
+        ck_assert_mem_eq(r.outputs.list.items[0].tensor.tensor->data, x.tensor.tensor->data,
+                         2000000);
     }
     struct api_case hang = make_case(&arena, "Torch", "hang", list_value(&arena, 0));
     ck_assert_str_eq(run(&r, &hang, false).text, "device hung for 0.5 s in Torch.hang.0");
@@ -502,9 +502,9 @@ END_TEST
 /* The limit on memory is the worker's, not the program's. */
 START_TEST(memory_is_limited)
 {
-    struct device *other = open_with("tests/plugin/worker-peer", "well",
-                                     (struct device_options){ .case_timeout_s = 60,
-                                                              .memory_limit_bytes = 64 << 20 });
+    struct device *other =
+        open_with("tests/plugin/worker-peer", "well",
+                  (struct device_options){ .case_timeout_s = 60, .memory_limit_bytes = 64 << 20 });
     struct api_case c = make_case(&arena, "Torch", "hog", list_value(&arena, 0));
     struct device_result r;
     ck_assert_str_eq(other->class->run(other, &r, &arena, &c, false).text,
@@ -518,12 +518,13 @@ START_TEST(commands_of_many_words)
 {
     for (int n = 255; n <= 256; n++) {
         char words[1000] = "well";
-        for (int i = 2; i < n; i++)
-            strcat(words, " w");
+        for (int i = 2; i < n; i++) strcat(words, " w");
         struct device *other = open_worker("tests/plugin/worker-peer", words);
         struct status st = other->class->ready(other);
         if (n == 255) ck_assert_msg(!st.code, "%s", st.text);
-        else ck_assert_msg(strstr(st.text, "device exited with status 127 in its start") != NULL, "%s", st.text);
+        else
+            ck_assert_msg(strstr(st.text, "device exited with status 127 in its start") != NULL,
+                          "%s", st.text);
         other->class->close(other);
     }
 }
@@ -540,15 +541,17 @@ START_TEST(starts_in_vain_come_to_an_end)
     for (int i = 0; i < 6; i++) {
         struct status st = other->class->run(other, &r, &arena, &c, false);
         ck_assert_int_eq(st.code, STATUS_DEVICE);
-        ck_assert_str_eq(st.text, "the worker speaks version 0 of the protocol, this program version 1");
+        ck_assert_str_eq(st.text,
+                         "the worker speaks version 0 of the protocol, this program version 1");
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &to);
     ck_assert_int_ge(to.tv_sec - from.tv_sec, 5); /* 0.4 + 0.8 + 1.6 + 3.2 s */
     for (int i = 0; i < 2; i++) {
         struct status st = other->class->run(other, &r, &arena, &c, false);
         ck_assert_int_eq(st.code, STATUS_SKIP);
-        ck_assert_msg(strstr(st.text, "cannot be kept running: 6 starts in a row came to nothing") != NULL, "%s",
-                      st.text);
+        ck_assert_msg(
+            strstr(st.text, "cannot be kept running: 6 starts in a row came to nothing") != NULL,
+            "%s", st.text);
     }
     other->class->close(other);
 }
@@ -585,7 +588,8 @@ START_TEST(shared_memory_is_trimmed)
     worker_process_trim(&process, bytes);
     ck_assert_int_eq(process.memory.base[bytes - 1], 1);
     worker_process_trim(&process, 2 * page + 7);
-    for (size_t i = 0; i < bytes && !emulated(); i++) /* qemu-user takes advice without heeding it */
+    for (size_t i = 0; i < bytes && !emulated();
+         i++) /* qemu-user takes advice without heeding it */
         ck_assert_int_eq(process.memory.base[i], i < 2 * page);
     /* What another has lengthened is seen, and seals keep it from being shortened. */
     process.memory.bytes = page;
@@ -629,7 +633,8 @@ START_TEST(few_addresses_will_do)
     worker_process_close(&process);
     few.rlim_cur = now + ((rlim_t)1 << 29);
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &few), 0);
-    ck_assert_str_eq(worker_process_open(&process).text, "cannot map shared memory: Cannot allocate memory");
+    ck_assert_str_eq(worker_process_open(&process).text,
+                     "cannot map shared memory: Cannot allocate memory");
     ck_assert_int_eq(setrlimit(RLIMIT_AS, &usual), 0);
 }
 END_TEST
@@ -637,8 +642,10 @@ END_TEST
 /* With no descriptor left, one, two ... until the worker greets: each refusal is told, and leaves none open. */
 START_TEST(descriptors_may_run_out)
 {
-    static const char *const texts[] = { "cannot make the socket to kernel processes: Too many open files",
-                                         "cannot make a pipe: Too many open files" };
+    static const char *const texts[] = {
+        "cannot make the socket to kernel processes: Too many open files",
+        "cannot make a pipe: Too many open files"
+    };
     enum { N = sizeof texts / sizeof *texts };
     char ut[] = PROBE_UT, backend[1000];
     bool seen[N] = { false };
@@ -669,8 +676,7 @@ START_TEST(descriptors_may_run_out)
         ck_assert_msg(i < N, "%s", st.text);
         seen[i] = true;
     }
-    for (size_t i = 0; i < N; i++)
-        ck_assert_msg(seen[i], "never said: %s", texts[i]);
+    for (size_t i = 0; i < N; i++) ck_assert_msg(seen[i], "never said: %s", texts[i]);
 }
 END_TEST
 
@@ -686,8 +692,7 @@ int main(void)
     tcase_add_test(tests, several_tensors);
     tcase_add_test(tests, the_request_is_as_documented);
     tcase_add_test(tests, values_come_as_documented);
-    tcase_add_loop_test(tests, misbehaviour_costs_one_call, 0,
-                        sizeof misdeeds / sizeof *misdeeds);
+    tcase_add_loop_test(tests, misbehaviour_costs_one_call, 0, sizeof misdeeds / sizeof *misdeeds);
     tcase_add_test(tests, outputs_without_gradients);
     tcase_add_test(tests, forward_only_workers);
     tcase_add_test(tests, harmless_habits);

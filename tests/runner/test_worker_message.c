@@ -8,16 +8,16 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "support/cases.h"
 #include "runner/devices/process/process_log.h"
 #include "runner/devices/worker/worker_message.h"
+#include "support/cases.h"
 #include "support/suite.h"
 
 static struct arena arena;
 static unsigned char bytes[4096];
 
-#define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
-                   (int64_t[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static struct status grow(struct worker_memory *memory, uint64_t wanted)
 {
@@ -42,10 +42,13 @@ static void check_argument(struct value argument, const char *want)
     struct api_case c = make_case(&arena, "Torch", "f", list_value(&arena, 1, argument));
     struct status st = worker_request(&line, &memory, 1, &c, false);
     ck_assert_msg(!st.code, "%s", st.text);
-    ck_assert_int_gt(asprintf(&values_text,
-                              "{\"run\":1,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[%s],"
-                              "\"kwargs\":{},\"gradients\":false,\"recorded\":[],\"autocast\":null,"
-                              "\"free\":%d}", want, (int)memory.used), 0);
+    ck_assert_int_gt(
+        asprintf(&values_text,
+                 "{\"run\":1,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[%s],"
+                 "\"kwargs\":{},\"gradients\":false,\"recorded\":[],\"autocast\":null,"
+                 "\"free\":%d}",
+                 want, (int)memory.used),
+        0);
     ck_assert_str_eq(line.bytes, values_text);
     free(values_text);
     text_release(&line);
@@ -54,11 +57,13 @@ static void check_argument(struct value argument, const char *want)
 START_TEST(values_are_written_as_documented)
 {
     static const double three[] = { 1, 2, 3 };
-    struct value size = list_value(&arena, 0), slice = list_value(&arena, 3, none_value(), int_value(-1), int_value(2));
+    struct value size = list_value(&arena, 0),
+                 slice = list_value(&arena, 3, none_value(), int_value(-1), int_value(2));
     size.kind = VALUE_SIZE, slice.kind = VALUE_SLICE;
     const struct {
         struct value value;
         const char *text;
+        /* clang-format off */
     } table[] = {
         { none_value(), "null" },
         { bool_value(true), "true" },
@@ -92,6 +97,7 @@ START_TEST(values_are_written_as_documented)
         { tensor_value(&arena, DT_F64, false, SHAPE(2, 0), three, 1),
           "{\"tensor\":{\"dtype\":\"torch.float64\",\"shape\":[2,0],\"offset\":0,\"requires_grad\":false}}" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         check_argument(table[i].value, table[i].text);
     /* A tensor that nothing was recorded about. */
@@ -115,7 +121,10 @@ START_TEST(recorded_outputs_are_described)
 {
     struct worker_memory memory = fresh_memory();
     struct text line = { 0 };
-    struct tensor_record odd = { .dtype = DT_NONE, .dtype_name = "torch.quint8", .rank = 2, .shape = { 2, 3 } },
+    struct tensor_record odd = { .dtype = DT_NONE,
+                                 .dtype_name = "torch.quint8",
+                                 .rank = 2,
+                                 .shape = { 2, 3 } },
                          unnamed = { .dtype = DT_NONE };
     struct value strange = { .kind = VALUE_TENSOR, .tensor = { .record = &odd } },
                  nameless = { .kind = VALUE_TENSOR, .tensor = { .record = &unnamed } },
@@ -124,10 +133,12 @@ START_TEST(recorded_outputs_are_described)
     c.outputs = list_value(&arena, 3, list_value(&arena, 2, strange, int_value(5)),
                            dict_value(&arena, 1, "k", nameless), lost);
     ck_assert(!worker_request(&line, &memory, 3, &c, true).code);
-    ck_assert_str_eq(line.bytes,
-                     "{\"run\":3,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[],\"kwargs\":{},"
-                     "\"gradients\":true,\"cotangents\":[],\"recorded\":[{\"dtype\":\"torch.quint8\",\"shape\":"
-                     "[2,3]},null,{\"dtype\":\"\",\"shape\":[]},null],\"autocast\":null,\"free\":0}");
+    ck_assert_str_eq(
+        line.bytes,
+        "{\"run\":3,\"api\":\"Torch.f.0\",\"type\":\"Torch\",\"name\":\"f\",\"args\":[],\"kwargs\":"
+        "{},"
+        "\"gradients\":true,\"cotangents\":[],\"recorded\":[{\"dtype\":\"torch.quint8\",\"shape\":"
+        "[2,3]},null,{\"dtype\":\"\",\"shape\":[]},null],\"autocast\":null,\"free\":0}");
     /* The same line is used again, and an autocast is asked for where the outputs are narrow. */
     c.args = list_value(&arena, 1, ramp_value(&arena, DT_F32, false, SHAPE(1)));
     c.outputs = list_value(&arena, 1, ramp_value(&arena, DT_BF16, false, SHAPE(1)));
@@ -142,8 +153,7 @@ END_TEST
 static struct value nested(int depth)
 {
     struct value v = int_value(1);
-    for (int i = 0; i < depth; i++)
-        v = list_value(&arena, 1, v);
+    for (int i = 0; i < depth; i++) v = list_value(&arena, 1, v);
     return v;
 }
 
@@ -163,6 +173,7 @@ START_TEST(calls_that_cannot_be_asked_for)
         struct value value;
         enum status_code code;
         const char *text;
+        /* clang-format off */
     } table[] = {
         { lost, STATUS_SKIP, "an argument was not recorded: a generator" },
         { unknown, STATUS_SKIP, "an argument was not recorded: " },
@@ -179,6 +190,7 @@ START_TEST(calls_that_cannot_be_asked_for)
         { ramp_value(&arena, DT_U8, false, SHAPE(4096 - 128)), STATUS_IO, "cannot enlarge" },
         { ramp_value(&arena, DT_U8, false, SHAPE(1984)), STATUS_OK, "" },
     };
+    /* clang-format on */
     enum { ARGUMENT, KEYWORD, COTANGENT, PLACES };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         for (int place = 0; place < PLACES; place++) {
@@ -217,12 +229,13 @@ END_TEST
 
 #define TENSOR(more) "{\"run\":7,\"outputs\":[{\"tensor\":{" more "}}]}"
 #define OUTPUT(text) "{\"run\":7,\"outputs\":[" text "]}"
-#define NEITHER "an output that is neither a value nor an object with one key"
+#define NEITHER      "an output that is neither a value nor an object with one key"
 
 static const struct {
     const char *line;
     enum status_code code;
     const char *text; /* after "the worker's reply: " for STATUS_BAD_INPUT */
+    /* clang-format off */
 } answers[] = {
     { "", STATUS_BAD_INPUT, "an empty line" },
     { "{", STATUS_BAD_INPUT, "not JSON: {" },
@@ -284,6 +297,7 @@ static const struct {
     { " {\"run\" : 7.0 ,\"outputs\":[{\"tensor\":{\"dtype\":\"float32\",\"shape\":[1],\"offset\":1020}}],"
       "\"gradients\":[{\"tensor\":{\"dtype\":\"float32\",\"shape\":[0,5],\"offset\":99999}}]}", STATUS_OK, "" },
 };
+/* clang-format on */
 
 START_TEST(answers_are_not_believed)
 {
@@ -294,8 +308,8 @@ START_TEST(answers_are_not_believed)
     memory.bytes = 1024;
     struct status st = worker_read_reply(&r, &reply, &arena, &memory, answers[_i].line,
                                          strlen(answers[_i].line), 7, true);
-    snprintf(want, sizeof want, "%s%s", answers[_i].code == STATUS_BAD_INPUT ? "the worker's reply: " : "",
-             answers[_i].text);
+    snprintf(want, sizeof want, "%s%s",
+             answers[_i].code == STATUS_BAD_INPUT ? "the worker's reply: " : "", answers[_i].text);
     ck_assert_msg(st.code == answers[_i].code, "%d: %s", st.code, st.text);
     ck_assert_str_eq(st.text, want);
     ck_assert(!reply.restart);
@@ -308,10 +322,11 @@ START_TEST(answers_come_as_they_are_written)
     struct device_result r;
     struct worker_reply reply;
     const float three[] = { 1.5f, -2, 3 };
-    static const char line[] =
-        "{\"run\":7,\"restart\":true,\"outputs\":[false,2.5,-9007199254740992,1e16,{\"float\":\"-inf\"},"
-        "{\"int\":\"-5\"},{\"dtype\":\"torch.int8\"},{\"tensor\":{\"dtype\":\"torch.float32\",\"shape\":[3,1],"
-        "\"offset\":64}}],\"gradients\":[null]}";
+    static const char line[] = "{\"run\":7,\"restart\":true,\"outputs\":[false,2.5,-"
+                               "9007199254740992,1e16,{\"float\":\"-inf\"},"
+                               "{\"int\":\"-5\"},{\"dtype\":\"torch.int8\"},{\"tensor\":{\"dtype\":"
+                               "\"torch.float32\",\"shape\":[3,1],"
+                               "\"offset\":64}}],\"gradients\":[null]}";
     memory.bytes = 1024;
     memcpy(bytes + 64, three, sizeof three);
     ck_assert(!worker_read_reply(&r, &reply, &arena, &memory, line, strlen(line), 7, true).code);
@@ -333,7 +348,8 @@ START_TEST(answers_come_as_they_are_written)
     ck_assert(r.gradients.list.count == 1 && r.gradients.list.items[0].kind == VALUE_NONE);
     /* Gradients that were not asked for are not looked at. */
     static const char unasked[] = "{\"run\":8,\"outputs\":[],\"gradients\":5}";
-    ck_assert(!worker_read_reply(&r, &reply, &arena, &memory, unasked, strlen(unasked), 8, false).code);
+    ck_assert(
+        !worker_read_reply(&r, &reply, &arena, &memory, unasked, strlen(unasked), 8, false).code);
     ck_assert_int_eq(r.gradients.kind, VALUE_NONE);
 }
 END_TEST
@@ -341,6 +357,7 @@ END_TEST
 static const struct {
     const char *line, *text;
     bool forward_only;
+    /* clang-format off */
 } greetings[] = {
     { "{\"protocol\":1}", "", false },
     { "{\"protocol\":1,\"capabilities\":[\"other\",5,\"backward\"]}", "", false },
@@ -355,11 +372,13 @@ static const struct {
       "the worker does not speak the worker protocol: A line of more than eighty letters, of which the message "
       "repeats only the first ", false },
 };
+/* clang-format on */
 
 START_TEST(greetings_are_understood)
 {
     bool forward_only = !greetings[_i].forward_only;
-    struct status st = worker_read_greeting(&forward_only, greetings[_i].line, strlen(greetings[_i].line));
+    struct status st =
+        worker_read_greeting(&forward_only, greetings[_i].line, strlen(greetings[_i].line));
     ck_assert_str_eq(st.text, greetings[_i].text);
     ck_assert_int_eq(st.code, *greetings[_i].text ? STATUS_DEVICE : STATUS_OK);
     ck_assert_int_eq(forward_only, greetings[_i].forward_only);
@@ -374,6 +393,7 @@ START_TEST(last_words_are_one_line)
     static const struct {
         const char *log, *line;
         size_t room;
+        /* clang-format off */
     } table[] = {
         { "", "", 80 },
         { "\n \t\n", "", 80 },
@@ -391,6 +411,7 @@ START_TEST(last_words_are_one_line)
         { "\xf0\x9f\x98\x80x", "", 4 },
         { "\x80\x80\x80\x80", "", 3 },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct process_log log = PROCESS_LOG_NONE;
         char line[100];
@@ -448,8 +469,7 @@ START_TEST(much_is_read_in_turns)
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_ge(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20), 1 << 20);
     process_log_open(&log, ends[0]);
-    for (int i = 0; i < BLOCKS; i++)
-        ck_assert_int_eq(write(ends[1], block, BLOCK), BLOCK);
+    for (int i = 0; i < BLOCKS; i++) ck_assert_int_eq(write(ends[1], block, BLOCK), BLOCK);
     close(ends[1]);
     process_log_drain(&log);
     ck_assert_int_ge(log.descriptor, 0);
@@ -469,10 +489,7 @@ START_TEST(signals_have_names)
 }
 END_TEST
 
-static void release(void)
-{
-    arena_release(&arena);
-}
+static void release(void) { arena_release(&arena); }
 
 int main(void)
 {

@@ -5,21 +5,21 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "support/cases.h"
 #include "runner/devices/device.h"
+#include "support/cases.h"
 
 static struct arena arena;
 static struct device *device;
 
-#define SHAPE(...) (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), \
-                   (int64_t[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static void open_torch(void)
 {
-    struct device_options options = {
-        .backend = "worker:/usr/bin/python3 '" PROBE_SOURCE_DIR
-                   "/runner/devices/worker/torch_worker.py' --device cpu",
-        .case_timeout_s = 60 };
+    struct device_options options = { .backend =
+                                          "worker:/usr/bin/python3 '" PROBE_SOURCE_DIR
+                                          "/runner/devices/worker/torch_worker.py' --device cpu",
+                                      .case_timeout_s = 60 };
     const struct device_class *class = device_find(options.backend);
     struct status st = class->open(&device, &options);
     if (!st.code) st = class->ready(device);
@@ -67,14 +67,12 @@ START_TEST(softmax_and_its_gradient)
     double y[M * N], dx[M * N];
     for (int i = 0; i < M; i++) {
         double sum = 0, dot = 0;
-        for (int k = 0; k < N; k++)
-            sum += exp(in[i * N + k]);
+        for (int k = 0; k < N; k++) sum += exp(in[i * N + k]);
         for (int k = 0; k < N; k++) {
             y[i * N + k] = exp(in[i * N + k]) / sum;
             dot += y[i * N + k] * d[i * N + k];
         }
-        for (int k = 0; k < N; k++)
-            dx[i * N + k] = y[i * N + k] * (d[i * N + k] - dot);
+        for (int k = 0; k < N; k++) dx[i * N + k] = y[i * N + k] * (d[i * N + k] - dot);
     }
     check(&r.outputs.list.items[0], y, M * N, 1e-14);
     check(&r.gradients.list.items[0], dx, M * N, 1e-5);
@@ -107,8 +105,8 @@ START_TEST(setitem_and_its_gradients)
     struct value slice = list_value(&arena, 3, int_value(1), none_value(), none_value());
     slice.kind = VALUE_SLICE;
     struct value index = list_value(&arena, 2, slice, int_value(0));
-    struct api_case c = make_case(&arena, "Tensor", "__setitem__",
-                                  list_value(&arena, 3, x, index, v));
+    struct api_case c =
+        make_case(&arena, "Tensor", "__setitem__", list_value(&arena, 3, x, index, v));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
     struct device_result r = run(&c);
@@ -123,14 +121,15 @@ END_TEST
 /* [0, 2] is a tuple or a list: the recorded shape tells. */
 START_TEST(getitem_follows_the_recorded_shape)
 {
-    struct value x = f32(false, SHAPE(3, 4)), two = f32(false, SHAPE(2, 4)), one = f32(false, 0, NULL);
+    struct value x = f32(false, SHAPE(3, 4)), two = f32(false, SHAPE(2, 4)),
+                 one = f32(false, 0, NULL);
     struct value index = list_value(&arena, 2, int_value(0), int_value(2));
     const double *in = doubles_of(&arena, &x);
     struct api_case c = make_case(&arena, "Tensor", "__getitem__", list_value(&arena, 2, x, index));
     c.outputs = list_value(&arena, 1, two);
     struct device_result r = run(&c);
-    check(&r.outputs.list.items[0], (double[]){ in[0], in[1], in[2], in[3], in[8], in[9], in[10],
-                                                in[11] }, 8, 0);
+    check(&r.outputs.list.items[0],
+          (double[]){ in[0], in[1], in[2], in[3], in[8], in[9], in[10], in[11] }, 8, 0);
     c.outputs = list_value(&arena, 1, one);
     r = run(&c);
     check(&r.outputs.list.items[0], &in[2], 1, 0);
@@ -192,8 +191,7 @@ START_TEST(keyword_tensors_have_gradients)
     struct device_result r = run(&c);
     const double *d = doubles_of(&arena, &g);
     double db[4];
-    for (int j = 0; j < 4; j++)
-        db[j] = d[j] + d[4 + j];
+    for (int j = 0; j < 4; j++) db[j] = d[j] + d[4 + j];
     ck_assert_uint_eq(r.gradients.list.count, 3);
     check(&r.gradients.list.items[2], db, 4, 1e-6);
 }
@@ -250,7 +248,8 @@ START_TEST(refusals_are_skipped)
     c = make_case(&arena, "Torch", "matmul", list_value(&arena, 2, x, x));
     st = device->class->run(device, &r, &arena, &c, false);
     ck_assert_int_eq(st.code, STATUS_SKIP);
-    ck_assert_ptr_nonnull(strstr(st.text, "RuntimeError: mat1 and mat2 shapes cannot be multiplied"));
+    ck_assert_ptr_nonnull(
+        strstr(st.text, "RuntimeError: mat1 and mat2 shapes cannot be multiplied"));
     c = make_case(&arena, "Torch", "argmax", list_value(&arena, 1, x));
     st = device->class->run(device, &r, &arena, &c, true);
     ck_assert_int_eq(st.code, STATUS_OK);

@@ -18,6 +18,7 @@ static const char *const greetings[][2] = {
 };
 
 /* Replies that are the same for every call; %d is the number of the request. */
+/* clang-format off */
 static const char *const replies[][2] = {
     { "skip", "{\"run\":%d,\"skip\":\"not for me\"}" },
     { "error", "{\"run\":%d,\"error\":\"bad things\"}" },
@@ -43,6 +44,7 @@ static const char *const replies[][2] = {
                   "\"offset\":0}}]}" },
     { "two_keys", "{\"run\":%d,\"outputs\":[{\"a\":1,\"b\":2}]}" },
 };
+/* clang-format on */
 
 static void act(const char *deed)
 {
@@ -56,12 +58,10 @@ static void act(const char *deed)
         fprintf(stderr, "Traceback\nValueError: 3 is not a dtype\n");
         exit(5);
     }
-    while (!strcmp(deed, "hang"))
-        sleep(1);
+    while (!strcmp(deed, "hang")) sleep(1);
     if (!strcmp(deed, "close")) {
         close(1);
-        for (;;)
-            sleep(1);
+        for (;;) sleep(1);
     }
     if (!strcmp(deed, "killed")) raise(SIGKILL);
     if (!strcmp(deed, "dies_later")) {
@@ -70,22 +70,18 @@ static void act(const char *deed)
     }
     if (!strcmp(deed, "parricide")) {
         kill(getppid(), SIGKILL);
-        for (;;)
-            pause();
+        for (;;) pause();
     }
     if (!strcmp(deed, "hog")) {
         volatile char *block;
-        while ((block = malloc(1 << 20)))
-            *block = 1;
+        while ((block = malloc(1 << 20))) *block = 1;
         fprintf(stderr, "no memory left\n");
         exit(6);
     }
     if (!strcmp(deed, "endless"))
-        for (;;)
-            fputs("0123456789", stdout);
+        for (;;) fputs("0123456789", stdout);
     if (!strcmp(deed, "chatty"))
-        for (int i = 0; i < 100000; i++)
-            fprintf(stderr, "log line %d\n", i);
+        for (int i = 0; i < 100000; i++) fprintf(stderr, "log line %d\n", i);
     if (!strcmp(deed, "shrink") && (ftruncate(3, 0) == 0)) exit(77);
 }
 

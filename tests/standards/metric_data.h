@@ -57,14 +57,12 @@ static inline struct reference *reference_of(struct arena *arena, enum dtype dty
     struct reference *reference = arena_allocate_zeroed(arena, 1, sizeof *reference);
     reference->dtype = dtype;
     reference->rank = rank;
-    for (int i = 0; i < rank; i++)
-        reference->shape[i] = shape[i];
+    for (int i = 0; i < rank; i++) reference->shape[i] = shape[i];
     reference->n = n;
     reference->state = REFERENCE_EXACT;
     if (dtype_is_integral(dtype)) {
         reference->integer = arena_allocate_array(arena, n, sizeof(int64_t));
-        for (size_t i = 0; i < n; i++)
-            reference->integer[i] = (int64_t)values[i];
+        for (size_t i = 0; i < n; i++) reference->integer[i] = (int64_t)values[i];
     } else {
         reference->hi = arena_allocate_array(arena, n, sizeof(double));
         memcpy(reference->hi, values, n * sizeof(double));

@@ -2,8 +2,8 @@
 #include "standards/metric_data.h"
 #include "support/suite.h"
 
-static const char *const runs[] = { "m5a_dev_a", "m5a_dev_c", "m2_bf16_dev_a",
-                                    "m5a_accum_dev_a", "m2_bf16_accum_dev_a" };
+static const char *const runs[] = { "m5a_dev_a", "m5a_dev_c", "m2_bf16_dev_a", "m5a_accum_dev_a",
+                                    "m2_bf16_accum_dev_a" };
 
 struct golden {
     struct arena arena;
@@ -64,8 +64,7 @@ static void load_tensors(struct golden *golden, const cJSON *item, const char *b
 {
     const cJSON *bench = cJSON_GetObjectItem(item, "bench");
     const cJSON *device = cJSON_GetObjectItem(item, "device");
-    enum dtype bench_dtype =
-        dtype_from_name(cJSON_GetObjectItem(item, "bench_dtype")->valuestring);
+    enum dtype bench_dtype = dtype_from_name(cJSON_GetObjectItem(item, "bench_dtype")->valuestring);
     enum dtype device_dtype =
         dtype_from_name(cJSON_GetObjectItem(item, "device_dtype")->valuestring);
     int rank;
@@ -74,8 +73,7 @@ static void load_tensors(struct golden *golden, const cJSON *item, const char *b
     double *values = arena_allocate_array(&golden->arena, n, sizeof *values);
 
     read_side(values, bench, bytes, &rank, shape);
-    golden->want.reference =
-        reference_of(&golden->arena, bench_dtype, rank, shape, values, n);
+    golden->want.reference = reference_of(&golden->arena, bench_dtype, rank, shape, values, n);
     read_side(values, device, bytes, &rank, shape);
     golden->got.kind = VALUE_TENSOR;
     golden->got.tensor.tensor = tensor_of(&golden->arena, device_dtype, rank, shape, values);
@@ -120,7 +118,8 @@ static int compare_row(const struct golden *golden, const struct judged *judged,
     int bad = 0, column = COLUMN_BENCH_DTYPE;
     const cJSON *cell;
 
-    cJSON_ArrayForEach(cell, golden->row) {
+    cJSON_ArrayForEach(cell, golden->row)
+    {
         const char *want = cell->valuestring, *got = judged->cells[column];
         bool same = column == COLUMN_STATUS    ? same_status(want, got)
                     : column == COLUMN_MESSAGE ? !strcmp(want, got)
@@ -149,8 +148,7 @@ static const struct profile *load_profile(const cJSON *index, const char *path)
         fputs("] } ] }\n", file);
         fclose(file);
     }
-    struct status status =
-        profile_load(&profile, "v2", cJSON_GetArraySize(apis) ? path : NULL);
+    struct status status = profile_load(&profile, "v2", cJSON_GetArraySize(apis) ? path : NULL);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     remove(path);
     return profile;
@@ -172,14 +170,15 @@ START_TEST(rows_are_the_peers)
     struct golden golden = { 0 };
     int bad = 0, rows = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(index, "cases")) {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(index, "cases"))
+    {
         struct judged judged;
         golden_load(&golden, item, bytes, profile);
         struct status status =
             judge_output(&judged, &golden.arena, &golden.request, &golden.want, &golden.got);
         ck_assert_int_eq(status.code, STATUS_OK);
-        bad += compare_row(&golden, &judged, runs[_i],
-                           cJSON_GetObjectItem(item, "name")->valuestring);
+        bad +=
+            compare_row(&golden, &judged, runs[_i], cJSON_GetObjectItem(item, "name")->valuestring);
         rows++;
     }
     ck_assert_int_gt(rows, 50);

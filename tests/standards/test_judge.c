@@ -6,7 +6,9 @@
 static struct arena arena;
 static struct profile *doc, *v2, *v3, *strict;
 
-static struct api_case plain = { .full_name = "Torch.softmax.3", .type = "Torch", .api = "softmax" };
+static struct api_case plain = { .full_name = "Torch.softmax.3",
+                                 .type = "Torch",
+                                 .api = "softmax" };
 
 static struct judge_request request_for(const struct profile *profile, const char *api,
                                         enum dtype bench, enum dtype input)
@@ -14,8 +16,9 @@ static struct judge_request request_for(const struct profile *profile, const cha
     static struct api_case c;
     c = plain;
     c.api = api;
-    return (struct judge_request){ .profile = profile, .c = &c, .bench_dtype = bench,
-                                   .input_dtype = input, .precision = 14 };
+    return (struct judge_request){
+        .profile = profile, .c = &c, .bench_dtype = bench, .input_dtype = input, .precision = 14
+    };
 }
 
 static struct value tensor_value(struct tensor *tensor)
@@ -94,8 +97,10 @@ START_TEST(row_names)
     struct judged judged;
     request.backward = true;
     request.index = 12;
-    ck_assert_int_eq(judge_without_comparison(&judged, &arena, &request, VERDICT_SKIP,
-                                              "No \"way\",\nat all").code, STATUS_OK);
+    ck_assert_int_eq(
+        judge_without_comparison(&judged, &arena, &request, VERDICT_SKIP, "No \"way\",\nat all")
+            .code,
+        STATUS_OK);
     ck_assert_str_eq(judged.cells[COLUMN_NAME], "Torch.softmax.3.backward.output.12");
     ck_assert_str_eq(judged.cells[COLUMN_STATUS], "SKIP");
     ck_assert_str_eq(judged.cells[COLUMN_MESSAGE], "No \"way\",\nat all");
@@ -132,8 +137,9 @@ static struct judged judge_angle(double cosine, enum dtype device)
 START_TEST(cosine_limit)
 {
     struct judged judged = judge_angle(0.9899, DT_F32);
-    expect(&judged, VERDICT_ERROR, "\nCosine similarity is less than 0.99, consider as error, "
-                                   "skip other check and set to SPACE.\n");
+    expect(&judged, VERDICT_ERROR,
+           "\nCosine similarity is less than 0.99, consider as error, "
+           "skip other check and set to SPACE.\n");
     ck_assert_str_eq(judged.deciding_metric, "cosine");
     ck_assert_double_eq(judged.deciding_limit, 0.99);
     ck_assert_str_eq(judged.cells[COLUMN_MAX_ABS_ERROR], " ");
@@ -146,8 +152,9 @@ END_TEST
 START_TEST(max_abs_error_limit)
 {
     struct judged judged = judge_ones(doc, DT_F32, MANY, 0.000999);
-    expect(&judged, VERDICT_PASS, "Max abs error is less than 0.001, consider as pass, skip other "
-                                  "check and set to SPACE.\n");
+    expect(&judged, VERDICT_PASS,
+           "Max abs error is less than 0.001, consider as pass, skip other "
+           "check and set to SPACE.\n");
     ck_assert_str_eq(judged.cells[COLUMN_THOUSANDTH], " ");
     ck_assert_str_eq(judged.deciding_metric, "");
     judged = judge_ones(doc, DT_F32, MANY, 0.001001);
@@ -159,8 +166,9 @@ END_TEST
 START_TEST(half_precision_limits)
 {
     struct judged judged = judge_ones(doc, DT_F16, 19, 0.02); /* 99.05 % within 1 % */
-    expect(&judged, VERDICT_WARNING, "Relative error is greater than 0.001, consider as warning, "
-                                     "skip other check and set to SPACE.\n");
+    expect(&judged, VERDICT_WARNING,
+           "Relative error is greater than 0.001, consider as warning, "
+           "skip other check and set to SPACE.\n");
     ck_assert_str_eq(judged.cells[COLUMN_HUNDREDTH], "0.99050000000000");
     ck_assert_str_eq(judged.cells[COLUMN_TEN_THOUSANDTH], " ");
     ck_assert_str_eq(judged.deciding_metric, "thousandth");
@@ -168,8 +176,9 @@ START_TEST(half_precision_limits)
     expect(&judged, VERDICT_ERROR, "Relative error is greater than 0.01, consider as error");
     ck_assert_str_eq(judged.cells[COLUMN_THOUSANDTH], " ");
     judged = judge_ones(doc, DT_BF16, 1, 0.02); /* 99.95 % */
-    expect(&judged, VERDICT_PASS, "Relative error is less than 0.001, consider as pass, skip "
-                                  "other check and set to SPACE.\n");
+    expect(&judged, VERDICT_PASS,
+           "Relative error is less than 0.001, consider as pass, skip "
+           "other check and set to SPACE.\n");
     judged = judge_ones(doc, DT_BF16, 2, 0.02); /* 99.9 % exactly */
     expect(&judged, VERDICT_WARNING, NULL);
 }
@@ -178,8 +187,9 @@ END_TEST
 START_TEST(full_precision_limits)
 {
     struct judged judged = judge_ones(doc, DT_F32, 1, 0.002);
-    expect(&judged, VERDICT_WARNING, "Relative error is greater than 0.0001, consider as warning, "
-                                     "skip other check and set to SPACE.\n");
+    expect(&judged, VERDICT_WARNING,
+           "Relative error is greater than 0.0001, consider as warning, "
+           "skip other check and set to SPACE.\n");
     ck_assert_str_eq(judged.cells[COLUMN_HUNDREDTH], " ");
     judged = judge_ones(doc, DT_F32, 2, 0.002); /* 99.9 % within 0.1 % */
     expect(&judged, VERDICT_ERROR, "Relative error is greater than 0.001, consider as error");
@@ -208,8 +218,9 @@ START_TEST(cosine_messages)
 {
     double one[2] = { 1, 2 }, zero[2] = { 0, 0 }, nan[2] = { NAN, 1 }, inf[2] = { INFINITY, NAN };
     struct judged judged = judge_list(doc, "softmax", DT_F32, 1, one, one);
-    expect(&judged, VERDICT_PASS, "All the data in device dump data is scalar. Please refer to "
-                                  "other compare algorithms.\nMax abs");
+    expect(&judged, VERDICT_PASS,
+           "All the data in device dump data is scalar. Please refer to "
+           "other compare algorithms.\nMax abs");
     ck_assert_str_eq(judged.cells[COLUMN_COSINE], " ");
     judged = judge_list(doc, "softmax", DT_F32, 2, zero, zero);
     expect(&judged, VERDICT_PASS, "All the data in device and bench outputs are zero.\nMax abs");
@@ -250,14 +261,14 @@ static unsigned columns_of(const struct judged *judged)
 }
 
 #define BIT(column) (1u << (column))
-static const unsigned absolute_columns = BIT(COLUMN_INF_NAN_RATIO) |
-                                         BIT(COLUMN_RELATIVE_ERROR_RATIO) |
-                                         BIT(COLUMN_ABSOLUTE_ERROR_RATIO);
-static const unsigned benchmark_columns =
-    BIT(COLUMN_SMALL_VALUE_RATIO) | BIT(COLUMN_RMSE) | BIT(COLUMN_MAX_RELATIVE_ERROR) |
-    BIT(COLUMN_MEAN_RELATIVE_ERROR) | BIT(COLUMN_ERROR_BALANCE);
-static const unsigned ulp_columns =
-    BIT(COLUMN_MAX_ULP) | BIT(COLUMN_MEAN_ULP) | BIT(COLUMN_ULP_PROPORTION);
+static const unsigned absolute_columns =
+    BIT(COLUMN_INF_NAN_RATIO) | BIT(COLUMN_RELATIVE_ERROR_RATIO) | BIT(COLUMN_ABSOLUTE_ERROR_RATIO);
+static const unsigned benchmark_columns = BIT(COLUMN_SMALL_VALUE_RATIO) | BIT(COLUMN_RMSE) |
+                                          BIT(COLUMN_MAX_RELATIVE_ERROR) |
+                                          BIT(COLUMN_MEAN_RELATIVE_ERROR) |
+                                          BIT(COLUMN_ERROR_BALANCE);
+static const unsigned ulp_columns = BIT(COLUMN_MAX_ULP) | BIT(COLUMN_MEAN_ULP) |
+                                    BIT(COLUMN_ULP_PROPORTION);
 
 START_TEST(columns_by_standard)
 {
@@ -290,8 +301,9 @@ START_TEST(columns_by_standard)
     ck_assert_uint_eq(columns_of(&judged), benchmark_columns);
     judged = judge_list(doc, "softmax", DT_F64, 3, want, want);
     ck_assert_uint_eq(columns_of(&judged), 0);
-    expect(&judged, VERDICT_PASS, "The data type torch.float64 is not supported for new precision "
-                                  "standard.\n");
+    expect(&judged, VERDICT_PASS,
+           "The data type torch.float64 is not supported for new precision "
+           "standard.\n");
     double small[2] = { 1e-9, -1e-9 };
     judged = judge_list(doc, "softmax", DT_F32, 2, small, small);
     ck_assert_str_eq(judged.cells[COLUMN_MAX_RELATIVE_ERROR], "0");
@@ -353,8 +365,9 @@ START_TEST(integer_outputs)
     double want[4] = { 1, 0, 1, 1 }, got[4] = { 1, 0, 0, 1 };
     for (size_t d = 0; d < 6; d++) {
         char message[160];
-        snprintf(message, sizeof message, "Compare algorithm is not supported for %s data. Only "
-                                          "judged by Error Rate.\n",
+        snprintf(message, sizeof message,
+                 "Compare algorithm is not supported for %s data. Only "
+                 "judged by Error Rate.\n",
                  dtype_info(dtypes[d])->name + 6);
         struct judged judged = judge_list(doc, "sort", dtypes[d], 4, want, want);
         expect(&judged, VERDICT_PASS, message);
@@ -499,11 +512,14 @@ static struct judged judge_value_pair(const struct value *want, const struct val
 
 START_TEST(plain_values)
 {
-    struct value items[2] = { { .kind = VALUE_INT, .integer = 1 }, { .kind = VALUE_INT, .integer = 2 } };
-    struct value others[2] = { { .kind = VALUE_INT, .integer = 1 }, { .kind = VALUE_INT, .integer = 3 } };
+    struct value items[2] = { { .kind = VALUE_INT, .integer = 1 },
+                              { .kind = VALUE_INT, .integer = 2 } };
+    struct value others[2] = { { .kind = VALUE_INT, .integer = 1 },
+                               { .kind = VALUE_INT, .integer = 3 } };
     const struct {
         struct value a, b; /* equal to itself, different from each other */
         const char *name;
+        /* clang-format off */
     } pairs[] = {
         { { .kind = VALUE_BOOL, .boolean = true }, { .kind = VALUE_BOOL }, "<class 'bool'>" },
         { { .kind = VALUE_INT, .integer = 5 }, { .kind = VALUE_INT, .integer = 6 }, "<class 'int'>" },
@@ -519,6 +535,7 @@ START_TEST(plain_values)
         { { .kind = VALUE_LIST, .list = { items, NULL, 2 } },
           { .kind = VALUE_LIST, .list = { others, NULL, 2 } }, "<class 'list'>" },
     };
+    /* clang-format on */
     for (size_t k = 0; k < sizeof pairs / sizeof pairs[0]; k++) {
         struct judged judged = judge_value_pair(&pairs[k].a, &pairs[k].a);
         expect(&judged, VERDICT_PASS, NULL);
@@ -662,8 +679,9 @@ START_TEST(strict_without_a_model)
     ck_assert_str_ne(judged.cells[COLUMN_COSINE], " ");
     ck_assert_str_ne(judged.cells[COLUMN_TEN_THOUSANDTH], " ");
     judged = judge_list(strict, "softmax", DT_F32, 3, want, far);
-    expect(&judged, VERDICT_ERROR, "1 of 3 elements are further off than rounding explains; element 0 "
-                                   "should be 1 and is 1.0");
+    expect(&judged, VERDICT_ERROR,
+           "1 of 3 elements are further off than rounding explains; element 0 "
+           "should be 1 and is 1.0");
     ck_assert_str_eq(judged.deciding_metric, "model_largest");
     judged = judge_list(strict, "embedding", DT_F32, 3, want, near);
     expect(&judged, VERDICT_ERROR, NULL);
@@ -744,23 +762,27 @@ START_TEST(bounds_that_decide_are_refined)
 {
     struct judged judged;
     true_value = 1.002;
-    ck_assert_int_eq(judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, refine_all,
-                                   NULL).code, STATUS_OK);
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, refine_all, NULL).code,
+        STATUS_OK);
     ck_assert_uint_gt(refined_count, 0);
     expect(&judged, VERDICT_ERROR, "Relative error is greater than 0.001");
     ck_assert_double_eq_tol(judged.metrics.peer.max_abs_error, 0.0011, 1e-7);
-    ck_assert_int_eq(judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_CERTIFIED, refine_all,
-                                   NULL).code, STATUS_OK);
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_CERTIFIED, refine_all, NULL).code,
+        STATUS_OK);
     ck_assert_uint_eq(refined_count, 0);
     expect(&judged, VERDICT_PASS, NULL);
-    ck_assert_int_eq(judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, NULL,
-                                   NULL).code, STATUS_OK);
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, NULL, NULL).code,
+        STATUS_OK);
     expect(&judged, VERDICT_PASS, NULL);
-    ck_assert_int_eq(judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED,
-                                   refine_fails, NULL).code, STATUS_INTERNAL);
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, 1.0009, 0.001, REFERENCE_BOUNDED, refine_fails, NULL).code,
+        STATUS_INTERNAL);
     /* Equal everywhere and no bound: nothing to do. */
-    ck_assert_int_eq(judge_bounded(&judged, 3, 1, 1, 1, 0, REFERENCE_BOUNDED, refine_all,
-                                   NULL).code, STATUS_OK);
+    ck_assert_int_eq(
+        judge_bounded(&judged, 3, 1, 1, 1, 0, REFERENCE_BOUNDED, refine_all, NULL).code, STATUS_OK);
     ck_assert_uint_eq(refined_count, 0);
 }
 END_TEST
@@ -771,6 +793,7 @@ START_TEST(each_threshold_makes_an_element_decide)
 {
     static const struct {
         double want, got, slack; /* slack: how far the nearest threshold is */
+        /* clang-format off */
     } cases[] = {
         { 1, 1 + 0.0101, 0.0001 / 1.01 },       /* within a hundredth */
         { 1, 1 + 0.0011, 0.0001 / 1.001 },      /* a thousandth, and the largest error */
@@ -780,6 +803,7 @@ START_TEST(each_threshold_makes_an_element_decide)
         { 1e-6 + 1e-12, 1e-6 + 5e-10, 1e-12 },  /* the small value itself */
         { 1, 1 + 33 * 0x1p-23, 0x1p-23 },       /* 32 ulp */
     };
+    /* clang-format on */
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct judged judged;
         double slack = cases[k].slack ? cases[k].slack
@@ -793,7 +817,8 @@ START_TEST(each_threshold_makes_an_element_decide)
             wants[2] = cases[k].want, gots[2] = (float)cases[k].got;
             bounds[2] = slack * (past ? 0.9 : 1.1);
             struct judge_request request = request_for(doc, "softmax", DT_F64, DT_F32);
-            struct wanted wanted = { .reference = reference_of(&arena, DT_F32, 1, shape, wants, 3) };
+            struct wanted wanted = { .reference =
+                                         reference_of(&arena, DT_F32, 1, shape, wants, 3) };
             struct value value = tensor_value(tensor_of(&arena, DT_F32, 1, shape, gots));
             wanted.reference->error = bounds;
             wanted.reference->state = REFERENCE_BOUNDED;
@@ -886,8 +911,7 @@ START_TEST(memory_may_run_out)
             if (kind == 2) wanted.property_test = "x";
             if (kind == 3)
                 status = judge_without_comparison(&judged, &little, &request, VERDICT_SKIP, "x");
-            else
-                status = judge_output(&judged, &little, &request, &wanted, &value);
+            else status = judge_output(&judged, &little, &request, &wanted, &value);
             enough = status.code == STATUS_OK;
             ck_assert(enough || status.code == STATUS_NO_MEMORY);
             if (enough) check_same(&judged, kind, &request, &wanted, &value);

@@ -15,15 +15,14 @@ static uint64_t next_random(void)
     return state * 2685821657736338717u;
 }
 
-static double uniform(void)
-{
-    return (double)(next_random() >> 11) * 0x1p-53;
-}
+static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
-static const struct metrics_parameters parameters = {
-    .bench_epsilon = 0x1p-23, .small_value = 1e-3, .small_value_atol = 1e-5,
-    .relative_tolerance = 1e-3, .ulp_limit = 1, .within = { 0.01, 0.001, 0.0001 }
-};
+static const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
+                                                      .small_value = 1e-3,
+                                                      .small_value_atol = 1e-5,
+                                                      .relative_tolerance = 1e-3,
+                                                      .ulp_limit = 1,
+                                                      .within = { 0.01, 0.001, 0.0001 } };
 
 struct expected {
     mpfr_t want_square, got_square, product, error_square, relative, peer_ulp;
@@ -35,8 +34,7 @@ static void each(struct expected *e, void (*f)(mpfr_ptr))
 {
     mpfr_ptr all[] = { e->want_square, e->got_square, e->product,    e->error_square, e->relative,
                        e->peer_ulp,    e->ulp,        e->signed_ulp, e->ulp_square };
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        f(all[k]);
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) f(all[k]);
 }
 
 static void start(mpfr_ptr x)
@@ -57,7 +55,7 @@ static void add_product(mpfr_t sum, double a, double b)
 
 static enum value_class class_of(double x)
 {
-    return isnan(x) ? CLASS_NAN
+    return isnan(x)   ? CLASS_NAN
            : isinf(x) ? (x > 0 ? CLASS_POSITIVE_INFINITY : CLASS_NEGATIVE_INFINITY)
                       : CLASS_FINITE;
 }
@@ -80,8 +78,7 @@ static int bin_by_search(double ulp)
 {
     if (ulp == 0) return 0;
     int bin = 1;
-    for (double edge = 0.5; ulp > edge && bin < ULP_BINS - 1; edge *= 2)
-        bin++;
+    for (double edge = 0.5; ulp > edge && bin < ULP_BINS - 1; edge *= 2) bin++;
     return bin;
 }
 
@@ -153,8 +150,10 @@ enum { ELEMENTS = 10000 };
 
 static void make_sample(double *want, double *got, enum dtype dtype, bool with_specials)
 {
-    const double specials[] = { 0.0, -0.0, INFINITY, -INFINITY, NAN, dtype_ulp(dtype, 0),
-                                dtype_info(dtype)->largest, 1e-3, -1e-3 };
+    const double specials[] = {
+        0.0,  -0.0, INFINITY, -INFINITY, NAN, dtype_ulp(dtype, 0), dtype_info(dtype)->largest,
+        1e-3, -1e-3
+    };
     for (size_t i = 0; i < ELEMENTS; i++) {
         want[i] = ldexp(2 * uniform() - 1, (int)(next_random() % 16) - 12);
         double error = (2 * uniform() - 1) * dtype_ulp(dtype, want[i]);
@@ -166,8 +165,8 @@ static void make_sample(double *want, double *got, enum dtype dtype, bool with_s
 
 static void check_close(double got, double want, const char *what)
 {
-    ck_assert_msg(got == want || fabs(got - want) <= 1e-12 * fabs(want), "%s is %.17g, expected %.17g", what, got,
-                  want);
+    ck_assert_msg(got == want || fabs(got - want) <= 1e-12 * fabs(want),
+                  "%s is %.17g, expected %.17g", what, got, want);
 }
 
 static void check_sums(const struct metrics *m, struct expected *e)
@@ -266,8 +265,7 @@ START_TEST(metrics_follow_their_definitions)
         e.metrics.classes[class_of(rounded(dtype, want[i]))][class_of(x)]++;
         if (isfinite(x) && isfinite(rounded(dtype, want[i])))
             expect_compared(&e, dtype, want[i], x);
-        else
-            expect_special(&e, dtype, want[i], x);
+        else expect_special(&e, dtype, want[i], x);
     }
     metrics_compute(&m, tensor, reference, &parameters, METRICS_BEST);
     ck_assert_mem_eq(m.classes, e.metrics.classes, sizeof m.classes);
@@ -422,10 +420,12 @@ END_TEST
  * 1024 elements, so that the vector form takes them, and in 3. */
 START_TEST(thresholds_exactly_met)
 {
-    const struct metrics_parameters p = {
-        .bench_epsilon = 0, .small_value = 0.25, .small_value_atol = 0x1p-12,
-        .relative_tolerance = 0x1p-11, .ulp_limit = 1, .within = { 0x1p-9, 0x1p-10, 0x1p-11 }
-    };
+    const struct metrics_parameters p = { .bench_epsilon = 0,
+                                          .small_value = 0.25,
+                                          .small_value_atol = 0x1p-12,
+                                          .relative_tolerance = 0x1p-11,
+                                          .ulp_limit = 1,
+                                          .within = { 0x1p-9, 0x1p-10, 0x1p-11 } };
     static const size_t sizes[] = { 3, 1024 };
     for (size_t k = 0; k < 2; k++) {
         int64_t shape[1] = { (int64_t)sizes[k] };
@@ -434,11 +434,10 @@ START_TEST(thresholds_exactly_met)
             struct arena arena = { 0 };
             struct metrics m;
             struct peer_metrics numpy;
-            for (size_t i = 0; i < sizes[k]; i++)
-                want[i] = got[i] = 4;
+            for (size_t i = 0; i < sizes[k]; i++) want[i] = got[i] = 4;
             double nudge = past ? 0x1p-24 : 0;
-            want[0] = 0.25, got[0] = 0.25 + 0x1p-12 + nudge;       /* small, on its tolerance */
-            want[1] = 1, got[1] = 1 + 0x1p-11 + 2 * nudge;          /* on the relative tolerance */
+            want[0] = 0.25, got[0] = 0.25 + 0x1p-12 + nudge; /* small, on its tolerance */
+            want[1] = 1, got[1] = 1 + 0x1p-11 + 2 * nudge;   /* on the relative tolerance */
             struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
             struct reference *r = reference_of(&arena, DT_F32, 1, shape, want, sizes[k]);
             double n = (double)sizes[k];
@@ -457,8 +456,7 @@ START_TEST(thresholds_exactly_met)
         }
         struct arena arena = { 0 };
         struct metrics m;
-        for (size_t i = 0; i < sizes[k]; i++)
-            want[i] = got[i] = 4;
+        for (size_t i = 0; i < sizes[k]; i++) want[i] = got[i] = 4;
         got[0] = 4 + 0x1p-21; /* one unit */
         metrics_compute(&m, tensor_of(&arena, DT_F32, 1, shape, got),
                         reference_of(&arena, DT_F32, 1, shape, want, sizes[k]), &p, METRICS_BEST);
@@ -476,9 +474,9 @@ END_TEST
 START_TEST(sums_over_blocks_are_compensated)
 {
     enum { BLOCKS = 3, BLOCK = 65536 };
-    double *want = malloc(BLOCKS * BLOCK * sizeof *want), *got = malloc(BLOCKS * BLOCK * sizeof *got);
-    for (size_t i = 0; i < BLOCKS * BLOCK; i++)
-        want[i] = got[i] = 1;
+    double *want = malloc(BLOCKS * BLOCK * sizeof *want),
+           *got = malloc(BLOCKS * BLOCK * sizeof *got);
+    for (size_t i = 0; i < BLOCKS * BLOCK; i++) want[i] = got[i] = 1;
     got[5] = 1 + 0x1p60;
     got[BLOCK + 7] = 1 + 0x1p-23;
     got[2 * BLOCK + 5] = 1 - 0x1p60;
@@ -514,7 +512,8 @@ START_TEST(nearly_zero_results)
 {
     const double big = 0x1p-30;
     double want[4] = { big, big, INFINITY, big };
-    double zeros[4] = { 0x1p-52, 0x1p-52, INFINITY, -0x1p-52 }, one[4] = { 0x1.2p-52, 0, INFINITY, 0 };
+    double zeros[4] = { 0x1p-52, 0x1p-52, INFINITY, -0x1p-52 },
+           one[4] = { 0x1.2p-52, 0, INFINITY, 0 };
     ck_assert_int_eq(measure(DT_F32, 4, want, zeros).peer.cosine_kind, COSINE_GOT_ZERO);
     ck_assert_int_eq(measure(DT_F32, 4, want, one).peer.cosine_kind, COSINE_VALUE);
 }
@@ -538,11 +537,13 @@ START_TEST(peer_ulp_of_float8)
 {
     static const struct {
         double want, got, ulp;
+        /* clang-format off */
     } cases[] = {
         { 1, 1.25, 2 },           { 20, 24, 1 },         { -20, -16, 1 },
         { 300, 256, -0.34375 },   { 0, 0, 0 },           { 0.0009765625, 0.001953125, 2 },
         { 0x1p-16, 0x1p-15, 1 },  { -0x1p-16, 0x1p-16, -32 },
     };
+    /* clang-format on */
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         double want[1] = { cases[k].want }, got[1] = { cases[k].got };
         int64_t shape[1] = { 1 };
@@ -564,11 +565,13 @@ START_TEST(peer_ratio_of_non_finite_positions)
 {
     static const struct {
         double want, got, ratio;
+        /* clang-format off */
     } cases[] = {
         { NAN, NAN, 0 }, { NAN, 1, 1 }, { 1, NAN, 1 }, { INFINITY, INFINITY, 0 },
         { 65504, INFINITY, 0 }, { 100, INFINITY, 1 }, { INFINITY, -INFINITY, 0 },
         { 70000, 65504, 0 }, { 70000, 60000, 1 },
     };
+    /* clang-format on */
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         double want[2] = { cases[k].want, 1 }, got[2] = { cases[k].got, 1 };
         int64_t shape[1] = { 2 };
@@ -576,7 +579,9 @@ START_TEST(peer_ratio_of_non_finite_positions)
         struct peer_metrics m;
         ck_assert_int_eq(metrics_compute_numpy(&m, tensor_of(&arena, DT_F16, 1, shape, got),
                                                reference_of(&arena, DT_F16, 1, shape, want, 2),
-                                               DT_F32, &parameters).code, STATUS_OK);
+                                               DT_F32, &parameters)
+                             .code,
+                         STATUS_OK);
         ck_assert_uint_eq(m.non_finite_count, 1);
         ck_assert_msg(m.inf_nan_ratio == cases[k].ratio, "%g and %g: %g", cases[k].want,
                       cases[k].got, m.inf_nan_ratio);
@@ -591,7 +596,9 @@ START_TEST(means_in_pairwise_order)
     static const struct {
         size_t n;
         float mean;
-    } cases[] = { { 5, 0.300952733f }, { 8, 0.283296853f }, { 100, 0.30829379f }, { 128, 0.308288515f }, { 129, 0.308777273f }, { 300, 0.306895077f }, { 1000, 0.306901425f } };
+    } cases[] = { { 5, 0.300952733f },   { 8, 0.283296853f },   { 100, 0.30829379f },
+                  { 128, 0.308288515f }, { 129, 0.308777273f }, { 300, 0.306895077f },
+                  { 1000, 0.306901425f } };
     enum { MOST = 1000 };
     static double want[MOST], got[MOST];
     struct metrics_parameters p = parameters;
@@ -605,10 +612,11 @@ START_TEST(means_in_pairwise_order)
         int64_t shape[1] = { (int64_t)cases[k].n };
         struct arena arena = { 0 };
         struct peer_metrics m;
-        ck_assert_int_eq(metrics_compute_numpy(&m, tensor_of(&arena, DT_F16, 1, shape, got),
-                                               reference_of(&arena, DT_F16, 1, shape, want,
-                                                            cases[k].n),
-                                               DT_F32, &p).code, STATUS_OK);
+        ck_assert_int_eq(metrics_compute_numpy(
+                             &m, tensor_of(&arena, DT_F16, 1, shape, got),
+                             reference_of(&arena, DT_F16, 1, shape, want, cases[k].n), DT_F32, &p)
+                             .code,
+                         STATUS_OK);
         ck_assert_double_eq(m.mean_relative_error, cases[k].mean);
         arena_release(&arena);
     }

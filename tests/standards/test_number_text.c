@@ -10,6 +10,7 @@ static const struct {
     double x;
     int decimals;
     const char *text;
+    /* clang-format off */
 } fixed[] = {
     { 0, 14, "0.00000000000000" },  { 1, 14, "1.00000000000000" },
     { 0.1, 14, "0.10000000000000" }, { 1.0 / 3, 14, "0.33333333333333" },
@@ -19,6 +20,7 @@ static const struct {
     { 1e300, 0, "1000000000000000052504760255204420248704468581108159154915854115111802457988908195786"
                 "3713750804478540450671413610210210210210" },
 };
+/* clang-format on */
 
 START_TEST(fixed_decimals)
 {
@@ -26,8 +28,7 @@ START_TEST(fixed_decimals)
     number_text_fixed(text, fixed[_i].x, fixed[_i].decimals);
     if (fixed[_i].x < 1e299 || isinf(fixed[_i].x) || isnan(fixed[_i].x))
         ck_assert_str_eq(text, fixed[_i].text);
-    else
-        ck_assert_double_eq(strtod(text, NULL), fixed[_i].x);
+    else ck_assert_double_eq(strtod(text, NULL), fixed[_i].x);
 }
 END_TEST
 
@@ -35,6 +36,7 @@ static const struct {
     double x;
     enum dtype dtype;
     const char *text;
+    /* clang-format off */
 } shortest[] = {
     { 0, DT_F32, "0.0" }, { 1, DT_F32, "1.0" }, { 100, DT_F32, "100.0" },
     { 0.0009765625, DT_F32, "0.0009765625" }, { 0.0075752735f, DT_F32, "0.0075752735" },
@@ -47,6 +49,7 @@ static const struct {
     { 65504, DT_F16, "65500.0" }, { 1.0 / 3, DT_F16, "0.3333" }, { 6e-8, DT_F16, "6e-08" },
     { 1.0 / 3, DT_F32, "0.33333334" },
 };
+/* clang-format on */
 
 START_TEST(shortest_digits)
 {

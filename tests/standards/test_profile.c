@@ -143,8 +143,8 @@ static const struct {
 START_TEST(selection_of_the_standard)
 {
     struct profile *profile = load(selections[_i].profile, NULL);
-    struct profile_selection selection = profile_select(
-        profile, selections[_i].api, selections[_i].output, selections[_i].input);
+    struct profile_selection selection =
+        profile_select(profile, selections[_i].api, selections[_i].output, selections[_i].input);
     ck_assert_str_eq(standard_name(selection.standard), standard_name(selections[_i].standard));
     ck_assert_int_eq(selection.supported, selections[_i].standard != STANDARD_NONE);
     ck_assert_int_eq(selection.also_thousandth, !strcmp(selections[_i].api, "conv2d") &&
@@ -178,15 +178,15 @@ END_TEST
 /* The last rule that matches wins; APIs and dtypes that it does not name keep their limits. */
 START_TEST(overrides_by_api_and_dtype)
 {
-    struct profile *profile = load(
-        "doc", "{ \"$schema\": \"x\", \"about\": \"a\", \"overrides\": [\n"
-               "  { \"api\": [\"matmul\", \"mm\"], \"dtype\": \"torch.bfloat16\",\n"
-               "    \"limits\": { \"max_abs_error\": 0.25, \"cosine\": 0.9 } },\n"
-               "  { \"api\": \"mm\", \"limits\": { \"cosine\": 0.8,\n"
-               "    \"hundredth\": { \"torch.float16\": 0.5, \"default\": 0.125 } } },\n"
-               "  { \"about\": \"b\", \"limits\": { \"thousandth\": null } },\n"
-               "  { \"api\": \"relu\", \"dtype\": [\"torch.float16\", \"torch.float32\"],\n"
-               "    \"standard\": \"ulp\", \"three_way\": {} } ] }");
+    struct profile *profile =
+        load("doc", "{ \"$schema\": \"x\", \"about\": \"a\", \"overrides\": [\n"
+                    "  { \"api\": [\"matmul\", \"mm\"], \"dtype\": \"torch.bfloat16\",\n"
+                    "    \"limits\": { \"max_abs_error\": 0.25, \"cosine\": 0.9 } },\n"
+                    "  { \"api\": \"mm\", \"limits\": { \"cosine\": 0.8,\n"
+                    "    \"hundredth\": { \"torch.float16\": 0.5, \"default\": 0.125 } } },\n"
+                    "  { \"about\": \"b\", \"limits\": { \"thousandth\": null } },\n"
+                    "  { \"api\": \"relu\", \"dtype\": [\"torch.float16\", \"torch.float32\"],\n"
+                    "    \"standard\": \"ulp\", \"three_way\": {} } ] }");
     ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "mm", DT_BF16), 0.25);
     ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "mm", DT_F16), 0.001);
     ck_assert_double_eq(profile_limit(profile, LIMIT_MAX_ABS_ERROR, "bmm", DT_BF16), 0.001);
@@ -205,8 +205,7 @@ END_TEST
 
 START_TEST(a_standard_for_every_api)
 {
-    struct profile *profile =
-        load("v2", "{ \"overrides\": [ { \"standard\": \"benchmark\" } ] }");
+    struct profile *profile = load("v2", "{ \"overrides\": [ { \"standard\": \"benchmark\" } ] }");
     ck_assert_int_eq(profile_select(profile, "relu", DT_F16, DT_F16).standard, STANDARD_BENCHMARK);
     ck_assert(!profile_is_overridden(profile, "relu", DT_F16));
     profile_release(profile);
@@ -304,6 +303,7 @@ END_TEST
 
 static const struct {
     const char *typed, *meant;
+    /* clang-format off */
 } typing_errors[] = {
     { "hundreth", "hundredth" },       { "thousandths", "thousandth" },
     { "ulp_count", "ulp_counted" },    { "samll_value", "small_value" },
@@ -311,6 +311,7 @@ static const struct {
     { "max_abs_eror", "max_abs_error" }, { "modle_rms", "model_rms" },
     { "odel_bias", "model_bias" },     { "ten_thousanth", "ten_thousandth" },
 };
+/* clang-format on */
 
 START_TEST(the_nearest_key)
 {
@@ -345,8 +346,7 @@ START_TEST(long_keys)
     ck_assert_msg(strstr(status.text, "nearest is \"ab\""), "%s", status.text);
     cJSON_Delete(source.root);
     ck_assert_int_eq(json_source_parse(&source, "t", "{ \"kk\": 1 }", 11).code, STATUS_OK);
-    ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code,
-                     STATUS_BAD_INPUT);
+    ck_assert_int_eq(json_source_check_keys(&source, source.root, exact).code, STATUS_BAD_INPUT);
     cJSON_Delete(source.root);
 }
 END_TEST
@@ -357,8 +357,7 @@ END_TEST
 static char *doctored(const char *from, const char *to)
 {
     const struct embedded_file *file = config_files;
-    while (strcmp(file->name, "profile_doc.json"))
-        file++;
+    while (strcmp(file->name, "profile_doc.json")) file++;
     const char *place = strstr(file->text, from);
     ck_assert_msg(place, "%s", from);
     char *text = malloc(file->bytes + strlen(to) + 1);
@@ -372,8 +371,7 @@ static char *doctored(const char *from, const char *to)
 static struct status read_doctored(struct profile **out, const char *from, const char *to)
 {
     const struct embedded_file *lists = config_files;
-    while (strcmp(lists->name, "api_precision_standard.json"))
-        lists++;
+    while (strcmp(lists->name, "api_precision_standard.json")) lists++;
     char *text = doctored(from, to);
     struct embedded_file files[] = { { "profile_doc.json", text, strlen(text) }, *lists, { 0 } };
     struct status status = profile_read(out, "doc", files, NULL, false);
@@ -383,6 +381,7 @@ static struct status read_doctored(struct profile **out, const char *from, const
 
 static const struct {
     const char *from, *to, *fragment;
+    /* clang-format off */
 } table_faults[] = {
     { "\"arithmetic\": \"exact\"", "\"arithmetic\": \"vague\"", "\"vague\" is no arithmetic" },
     { "\"cosine_nan\": \"error\"", "\"cosine_nan\": 1", "expected a string" },
@@ -411,6 +410,7 @@ static const struct {
     { "\"limits\": {", "\"integers_by_distance\": [5], \"limits\": {", "expected a string" },
     { "{", "[", "not valid JSON" },
 };
+/* clang-format on */
 
 START_TEST(faults_in_a_table)
 {
@@ -430,8 +430,7 @@ START_TEST(tables_that_are_missing)
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
     ck_assert_ptr_nonnull(strstr(status.text, "profile_doc.json"));
     const struct embedded_file *file = config_files;
-    while (strcmp(file->name, "profile_doc.json"))
-        file++;
+    while (strcmp(file->name, "profile_doc.json")) file++;
     struct embedded_file no_lists[] = { *file, { 0 } };
     status = profile_read(&profile, "doc", no_lists, NULL, false);
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
@@ -444,8 +443,7 @@ START_TEST(a_table_without_selection)
 {
     struct profile *profile = NULL;
     const struct embedded_file *file = config_files;
-    while (strcmp(file->name, "profile_doc.json"))
-        file++;
+    while (strcmp(file->name, "profile_doc.json")) file++;
     const char *begin = strstr(file->text, " \"selection\""), *end = strstr(begin, " \"limits\"");
     char *selection = malloc((size_t)(end - begin) + 1);
     memcpy(selection, begin, (size_t)(end - begin));
@@ -464,11 +462,9 @@ END_TEST
 START_TEST(the_schema_knows_every_limit)
 {
     const struct embedded_file *file = config_files;
-    while (strcmp(file->name, "standards_override.schema.json"))
-        file++;
+    while (strcmp(file->name, "standards_override.schema.json")) file++;
     cJSON *root = cJSON_Parse(file->text);
-    const cJSON *override =
-        cJSON_GetObjectItem(cJSON_GetObjectItem(root, "$defs"), "override");
+    const cJSON *override = cJSON_GetObjectItem(cJSON_GetObjectItem(root, "$defs"), "override");
     const cJSON *limits = cJSON_GetObjectItem(
         cJSON_GetObjectItem(cJSON_GetObjectItem(override, "properties"), "limits"), "properties");
     ck_assert_int_eq(cJSON_GetArraySize(limits), LIMIT_COUNT);
@@ -503,9 +499,9 @@ static int fail_when_out(size_t bytes)
 START_TEST(memory_may_run_out_anywhere)
 {
     struct profile *profile = NULL;
-    const char *file = file_with(
-        "{ \"overrides\": [ { \"api\": [\"mm\", \"bmm\"], \"standard\": \"ulp\","
-        " \"limits\": { \"cosine\": { \"default\": 1, \"torch.float16\": 2 } } } ] }");
+    const char *file =
+        file_with("{ \"overrides\": [ { \"api\": [\"mm\", \"bmm\"], \"standard\": \"ulp\","
+                  " \"limits\": { \"cosine\": { \"default\": 1, \"torch.float16\": 2 } } } ] }");
     for (long n = 0;; n++) {
         ck_assert_int_lt(n, 5000);
         profile = NULL;

@@ -17,10 +17,7 @@ static uint64_t next_random(void)
     return state * 2685821657736338717u;
 }
 
-static double uniform(void)
-{
-    return (double)(next_random() >> 11) * 0x1p-53;
-}
+static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
 static double normal(void)
 {
@@ -77,10 +74,16 @@ static struct judged judge_values(const char *api, enum dtype dtype, size_t n, d
 {
     int64_t shape[1] = { (int64_t)n };
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = api };
-    struct judge_request request = { .profile = strict, .c = &c, .bench_dtype = DT_F64,
-                                     .input_dtype = dtype, .precision = 14 };
-    struct reference reference = { .dtype = dtype, .rank = 1, .shape = { (int64_t)n }, .n = n,
-                                   .hi = want, .honest = honest, .honest_rms = rms };
+    struct judge_request request = {
+        .profile = strict, .c = &c, .bench_dtype = DT_F64, .input_dtype = dtype, .precision = 14
+    };
+    struct reference reference = { .dtype = dtype,
+                                   .rank = 1,
+                                   .shape = { (int64_t)n },
+                                   .n = n,
+                                   .hi = want,
+                                   .honest = honest,
+                                   .honest_rms = rms };
     struct wanted wanted = { .reference = &reference };
     struct value got = { .kind = VALUE_TENSOR };
     struct tensor tensor;
@@ -121,32 +124,27 @@ typedef float dot_kernel(const float *a, const float *b, size_t n);
 static float dot_forward(const float *a, const float *b, size_t n)
 {
     float sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum += a[k] * b[k];
+    for (size_t k = 0; k < n; k++) sum += a[k] * b[k];
     return sum;
 }
 static float dot_backward(const float *a, const float *b, size_t n)
 {
     float sum = 0;
-    for (size_t k = n; k-- > 0;)
-        sum += a[k] * b[k];
+    for (size_t k = n; k-- > 0;) sum += a[k] * b[k];
     return sum;
 }
 static float dot_fused(const float *a, const float *b, size_t n)
 {
     float sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum = fmaf(a[k], b[k], sum);
+    for (size_t k = 0; k < n; k++) sum = fmaf(a[k], b[k], sum);
     return sum;
 }
 static float dot_lanes(const float *a, const float *b, size_t n)
 {
     float lane[16] = { 0 };
-    for (size_t k = 0; k < n; k++)
-        lane[k % 16] = fmaf(a[k], b[k], lane[k % 16]);
+    for (size_t k = 0; k < n; k++) lane[k % 16] = fmaf(a[k], b[k], lane[k % 16]);
     for (size_t width = 8; width; width /= 2)
-        for (size_t k = 0; k < width; k++)
-            lane[k] += lane[k + width];
+        for (size_t k = 0; k < width; k++) lane[k] += lane[k + width];
     return lane[0];
 }
 /* Blocks of 128 each summed alone, as tiles are. */
@@ -167,7 +165,7 @@ static float dot_split(const float *a, const float *b, size_t n)
 }
 
 static dot_kernel *const honest_dots[] = { dot_forward, dot_backward, dot_fused,
-                                           dot_lanes, dot_tiles, dot_split };
+                                           dot_lanes,   dot_tiles,    dot_split };
 
 static float cut_bits(float x, unsigned mask)
 {
@@ -189,8 +187,7 @@ static float dot_tf32(const float *a, const float *b, size_t n)
 static float dot_short_accumulator(const float *a, const float *b, size_t n)
 {
     float sum = 0;
-    for (size_t k = 0; k < n; k++)
-        sum = cut_bits(fmaf(a[k], b[k], sum) * 1.001953125f, 0xffff0000);
+    for (size_t k = 0; k < n; k++) sum = cut_bits(fmaf(a[k], b[k], sum) * 1.001953125f, 0xffff0000);
     return sum;
 }
 static float dot_last_term_missing(const float *a, const float *b, size_t n)
@@ -202,15 +199,12 @@ static float dot_term_twice(const float *a, const float *b, size_t n)
     return dot_lanes(a, b, n) + a[n / 2] * b[n / 2];
 }
 
-static dot_kernel *const faulty_dots[] = { dot_tf32, dot_short_accumulator,
-                                           dot_last_term_missing, dot_term_twice };
+static dot_kernel *const faulty_dots[] = { dot_tf32, dot_short_accumulator, dot_last_term_missing,
+                                           dot_term_twice };
 
 static const size_t lengths[] = { 3, 17, 64, 300, 1024, 2500 };
 
-static size_t length_of(int i)
-{
-    return lengths[(size_t)i % (sizeof lengths / sizeof lengths[0])];
-}
+static size_t length_of(int i) { return lengths[(size_t)i % (sizeof lengths / sizeof lengths[0])]; }
 
 static struct judged run_dot(dot_kernel *kernel, enum data kind, enum dtype dtype, size_t length)
 {
@@ -310,10 +304,8 @@ static void softmax_reference(struct rows *r, size_t row)
 {
     const float *x = r->a + row * r->length;
     double top = -INFINITY, sum = 0, n = (double)r->length;
-    for (size_t k = 0; k < r->length; k++)
-        top = fmax(top, x[k]);
-    for (size_t k = 0; k < r->length; k++)
-        sum += exp(x[k] - top);
+    for (size_t k = 0; k < r->length; k++) top = fmax(top, x[k]);
+    for (size_t k = 0; k < r->length; k++) sum += exp(x[k] - top);
     for (size_t k = 0; k < r->length; k++) {
         double y = exp(x[k] - top) / sum;
         size_t at = row * r->length + k;
@@ -327,12 +319,9 @@ static void softmax_reference(struct rows *r, size_t row)
 static void softmax_three_passes(float *y, const float *x, size_t n)
 {
     float top = -INFINITY, sum = 0;
-    for (size_t k = 0; k < n; k++)
-        top = fmaxf(top, x[k]);
-    for (size_t k = 0; k < n; k++)
-        sum += y[k] = expf(x[k] - top);
-    for (size_t k = 0; k < n; k++)
-        y[k] /= sum;
+    for (size_t k = 0; k < n; k++) top = fmaxf(top, x[k]);
+    for (size_t k = 0; k < n; k++) sum += y[k] = expf(x[k] - top);
+    for (size_t k = 0; k < n; k++) y[k] /= sum;
 }
 /* The running maximum and rescaled sum of online softmax. */
 static void softmax_online(float *y, const float *x, size_t n)
@@ -344,8 +333,7 @@ static void softmax_online(float *y, const float *x, size_t n)
         top = next;
     }
     float inverse = 1 / sum;
-    for (size_t k = 0; k < n; k++)
-        y[k] = expf(x[k] - top) * inverse;
+    for (size_t k = 0; k < n; k++) y[k] = expf(x[k] - top) * inverse;
 }
 static void softmax_flushed(float *y, const float *x, size_t n)
 {
@@ -356,14 +344,12 @@ static void softmax_flushed(float *y, const float *x, size_t n)
 static void softmax_coarse(float *y, const float *x, size_t n)
 {
     softmax_three_passes(y, x, n);
-    for (size_t k = 0; k < n; k++)
-        y[k] *= 1 + 3e-5f * (float)(k % 2 ? 1 : -1);
+    for (size_t k = 0; k < n; k++) y[k] *= 1 + 3e-5f * (float)(k % 2 ? 1 : -1);
 }
 static void softmax_unnormalized(float *y, const float *x, size_t n)
 {
     softmax_three_passes(y, x, n);
-    for (size_t k = 0; k < n; k++)
-        y[k] *= 0.9998f;
+    for (size_t k = 0; k < n; k++) y[k] *= 0.9998f;
 }
 static void softmax_one_sign(float *y, const float *x, size_t n)
 {
@@ -377,14 +363,12 @@ static enum verdict run_softmax(void (*kernel)(float *, const float *, size_t), 
     struct rows r;
     arena_reset(&arena);
     rows_create(&r, &arena, 20, length);
-    for (size_t i = 0; i < r.count * length; i++)
-        r.a[i] = (float)(3 * normal());
+    for (size_t i = 0; i < r.count * length; i++) r.a[i] = (float)(3 * normal());
     for (size_t i = 0; i < r.count; i++) {
         softmax_reference(&r, i);
         kernel(r.got + i * length, r.a + i * length, length);
     }
-    return judge_values("softmax", dtype, r.count * length, r.want, r.honest, r.rms, r.got)
-        .verdict;
+    return judge_values("softmax", dtype, r.count * length, r.want, r.honest, r.rms, r.got).verdict;
 }
 
 START_TEST(softmax_kernels)
@@ -427,14 +411,8 @@ static double intact(double value, double unit)
     (void)unit;
     return value;
 }
-static double unit_up(double value, double unit)
-{
-    return value + unit;
-}
-static double unit_down(double value, double unit)
-{
-    return value - unit;
-}
+static double unit_up(double value, double unit) { return value + unit; }
+static double unit_down(double value, double unit) { return value - unit; }
 static double zeroed(double value, double unit)
 {
     (void)value;
@@ -460,8 +438,10 @@ START_TEST(ties_go_to_even)
     double want[1] = { 1 + 0x1p-24 }, honest[1] = { 0 };
     float even[1] = { 1 }, odd[1] = { 1 + 0x1p-23f };
     arena_reset(&arena);
-    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, even).verdict, VERDICT_PASS);
-    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, odd).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, even).verdict,
+                     VERDICT_PASS);
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, odd).verdict,
+                     VERDICT_ERROR);
 }
 END_TEST
 
@@ -593,8 +573,14 @@ static struct status measure_bounded(struct model_findings *findings, double got
     static const struct model_fallback unused;
     int64_t shape[1] = { 1 };
     struct tensor tensor;
-    struct reference reference = { .dtype = DT_F32, .rank = 1, .shape = { 1 }, .n = 1, .hi = want,
-                                   .error = bound, .honest = honest, .state = certainty,
+    struct reference reference = { .dtype = DT_F32,
+                                   .rank = 1,
+                                   .shape = { 1 },
+                                   .n = 1,
+                                   .hi = want,
+                                   .error = bound,
+                                   .honest = honest,
+                                   .state = certainty,
                                    .refine = refine };
     want[0] = 1;
     bound[0] = 0x1p-10;
@@ -639,9 +625,15 @@ START_TEST(refinement_is_limited)
     static const struct model_fallback unused;
     int64_t shape[1] = { MANY };
     struct model_findings f;
-    struct reference reference = { .dtype = DT_F32, .rank = 1, .shape = { MANY }, .n = MANY,
-                                   .hi = want, .error = bound, .honest = honest,
-                                   .state = REFERENCE_BOUNDED, .refine = refine_to };
+    struct reference reference = { .dtype = DT_F32,
+                                   .rank = 1,
+                                   .shape = { MANY },
+                                   .n = MANY,
+                                   .hi = want,
+                                   .error = bound,
+                                   .honest = honest,
+                                   .state = REFERENCE_BOUNDED,
+                                   .refine = refine_to };
     for (size_t i = 0; i < MANY; i++) {
         want[i] = 1;
         bound[i] = i % 2 ? 0x1p-10 : 0;
@@ -664,8 +656,14 @@ START_TEST(explained_elements_are_not_refined)
     static const struct model_fallback unused;
     int64_t shape[1] = { 2 };
     struct model_findings f;
-    struct reference reference = { .dtype = DT_F32, .rank = 1, .shape = { 2 }, .n = 2, .hi = want,
-                                   .error = bound, .honest = honest, .state = REFERENCE_BOUNDED,
+    struct reference reference = { .dtype = DT_F32,
+                                   .rank = 1,
+                                   .shape = { 2 },
+                                   .n = 2,
+                                   .hi = want,
+                                   .error = bound,
+                                   .honest = honest,
+                                   .state = REFERENCE_BOUNDED,
                                    .refine = refine_badly };
     struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
@@ -681,8 +679,9 @@ START_TEST(pairs_of_doubles)
     double got[2] = { 1, 0x1p-1060 };
     int64_t shape[1] = { 2 };
     struct model_findings f;
-    struct reference reference = { .dtype = DT_F64, .rank = 1, .shape = { 2 }, .n = 2, .hi = want,
-                                   .lo = low, .honest = honest };
+    struct reference reference = {
+        .dtype = DT_F64, .rank = 1, .shape = { 2 }, .n = 2, .hi = want, .lo = low, .honest = honest
+    };
     struct tensor *tensor = tensor_of(&arena, DT_F64, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
     ck_assert_uint_eq(f.beyond, 0);
@@ -838,8 +837,7 @@ START_TEST(limit_of_flips)
             r.rms[i] = unit * 0x1p-6;
             r.got[i] = (float)(1.25 + (i < flips ? unit : 0));
         }
-        struct judged judged =
-            judge_values("x", DT_F16, 1000, r.want, r.honest, r.rms, r.got);
+        struct judged judged = judge_values("x", DT_F16, 1000, r.want, r.honest, r.rms, r.got);
         ck_assert_msg(judged.verdict == (past ? VERDICT_ERROR : VERDICT_PASS), "%s",
                       judged.cells[COLUMN_MESSAGE]);
         if (past) ck_assert_str_eq(judged.deciding_metric, "model_flips");
@@ -870,10 +868,7 @@ START_TEST(limits_may_be_raised)
 }
 END_TEST
 
-static void setup(void)
-{
-    ck_assert_int_eq(profile_load(&strict, "strict", NULL).code, STATUS_OK);
-}
+static void setup(void) { ck_assert_int_eq(profile_load(&strict, "strict", NULL).code, STATUS_OK); }
 
 static void teardown(void)
 {

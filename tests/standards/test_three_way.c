@@ -9,45 +9,58 @@
 #include "standards/three_way/three_way.h"
 #include "support/suite.h"
 
+/* clang-format off */
 #define ck_ok(expression)                                                                   \
     do {                                                                                    \
         struct status ck_status_ = (expression);                                            \
         ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
     } while (0)
+/* clang-format on */
 
+/* clang-format off */
 static struct three_way_rules *rules_of(const char *profile)
 {
     struct three_way_rules *rules = NULL;
     ck_ok(three_way_rules_load(&rules, profile, NULL, NULL));
     return rules;
 }
+/* clang-format on */
 
 /* A row under construction. */
+/* clang-format off */
 struct fixture {
     struct three_way_row row;
     struct three_way_side gpu;
 };
+/* clang-format on */
 
+/* clang-format off */
 static void set(struct three_way_side *side, enum three_way_metric metric, double value)
 {
     side->present |= 1u << metric;
     side->metric[metric] = value;
 }
+/* clang-format on */
 
+/* clang-format off */
 static void set_both(struct fixture *f, enum three_way_metric metric, double npu, double gpu)
 {
     set(&f->row.npu, metric, npu);
     set(&f->gpu, metric, gpu);
 }
+/* clang-format on */
 
+/* clang-format off */
 static struct fixture blank_row(const char *api, const char *dtype)
 {
     struct fixture f = { .row = { .api = api, .npu_message = "", .gpu_message = "" } };
     f.row.dtype = three_way_dtype(dtype, strlen(dtype));
     return f;
 }
+/* clang-format on */
 
 /* All five ratios equal to 1 / 1. */
+/* clang-format off */
 static struct fixture benchmark_row(const char *dtype)
 {
     struct fixture f = blank_row("softmax", dtype);
@@ -55,7 +68,9 @@ static struct fixture benchmark_row(const char *dtype)
         set_both(&f, m, 1, 1);
     return f;
 }
+/* clang-format on */
 
+/* clang-format off */
 static struct three_way_verdict judge(const struct three_way_rules *rules, struct fixture f)
 {
     struct three_way_verdict verdict;
@@ -63,7 +78,9 @@ static struct three_way_verdict judge(const struct three_way_rules *rules, struc
     three_way_judge(&verdict, rules, &f.row);
     return verdict;
 }
+/* clang-format on */
 
+/* clang-format off */
 static struct three_way_verdict judge_under(const char *profile, struct fixture f)
 {
     struct three_way_rules *rules = rules_of(profile);
@@ -71,37 +88,48 @@ static struct three_way_verdict judge_under(const char *profile, struct fixture 
     three_way_rules_release(rules);
     return verdict;
 }
+/* clang-format on */
 
 /* The smallest double above x. */
+/* clang-format off */
 static double above(double x)
 {
     return nextafter(x, INFINITY);
 }
+/* clang-format on */
 
+/* clang-format off */
 static double below(double x)
 {
     return nextafter(x, -INFINITY);
 }
+/* clang-format on */
 
+/* clang-format off */
 static enum verdict cell_verdict(const struct three_way_verdict *v, enum three_way_column column)
 {
     ck_assert_int_eq(v->cells[column].kind, CELL_VERDICT);
     return v->cells[column].verdict;
 }
+/* clang-format on */
 
+/* clang-format off */
 static double cell_number(const struct three_way_verdict *v, enum three_way_column column)
 {
     ck_assert_int_eq(v->cells[column].kind, CELL_NUMBER);
     return v->cells[column].number;
 }
+/* clang-format on */
 
 /* ---- ratios ----------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct ratio_case {
     const char *profile, *api;
     enum three_way_metric metric;
     double error, warning; /* 0: there is no warning */
 } ratio_cases[] = {
+    /* clang-format on */
     { "doc", "softmax", METRIC_SMALL_VALUE, 2, 1 },
     { "doc", "softmax", METRIC_RMSE, 2, 1 },
     { "doc", "softmax", METRIC_MAX_RELATIVE, 10, 1 },
@@ -127,12 +155,15 @@ static const struct ratio_case {
     { "doc", "layer_norm", METRIC_MAX_RELATIVE, 10, 1 },
 };
 
+/* clang-format off */
 static enum three_way_column ratio_column(enum three_way_metric metric)
 {
     return (enum three_way_column)(THREE_WAY_SMALL_VALUE + 2 * (int)metric);
 }
+/* clang-format on */
 
 /* One ratio off, everything else equal: its verdict is that of the row. */
+/* clang-format off */
 START_TEST(ratio_limits)
 {
     const struct ratio_case *c = &ratio_cases[_i];
@@ -157,6 +188,7 @@ START_TEST(ratio_limits)
     }
     three_way_rules_release(rules);
 }
+/* clang-format on */
 END_TEST
 
 /* The balance has a verdict of its own but no part in that of the row. */
@@ -166,11 +198,13 @@ START_TEST(balance_informs_only)
         const char *profile;
         double ratio;
         enum verdict expected;
+        /* clang-format off */
     } cases[] = {
         { "doc", 1, VERDICT_PASS },   { "doc", 2, VERDICT_WARNING }, { "doc", 2.5, VERDICT_ERROR },
         { "v2", 2, VERDICT_PASS },    { "v2", 2.5, VERDICT_ERROR },  { "v3", 2.5, VERDICT_ERROR },
         { "doc", NAN, VERDICT_ERROR },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = benchmark_row("torch.float16");
         set(&f.row.npu, METRIC_BALANCE, cases[i].ratio);
@@ -182,6 +216,7 @@ START_TEST(balance_informs_only)
 END_TEST
 
 /* Worst of four, warnings never hide errors, all messages in column order. */
+/* clang-format off */
 START_TEST(worst_ratio_decides)
 {
     struct fixture f = benchmark_row("torch.float32");
@@ -206,8 +241,10 @@ START_TEST(worst_ratio_decides)
                                 "ERROR: 相对误差最大值比值超过阈值\n"
                                 "ERROR: 相对误差平均值比值超过阈值\n");
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(messages_of_warnings)
 {
     static const char *const texts[] = { "WARNING: 小值域错误比值超过阈值\n",
@@ -221,10 +258,12 @@ START_TEST(messages_of_warnings)
         ck_assert_str_eq(v.message, texts[m]);
     }
 }
+/* clang-format on */
 END_TEST
 
 /* A GPU without error: doc has two fixed ratios, v2 and v3 raise the denominator to a floor of
  * the dtype, strict to the unit roundoff. */
+/* clang-format off */
 START_TEST(gpu_without_error)
 {
     static const struct {
@@ -259,9 +298,11 @@ START_TEST(gpu_without_error)
                       cell_number(&v, THREE_WAY_RMSE));
     }
 }
+/* clang-format on */
 END_TEST
 
 /* All pairs of NaN, infinities and a number. */
+/* clang-format off */
 START_TEST(non_finite_pairs)
 {
     static const double values[] = { NAN, INFINITY, -INFINITY, 1 };
@@ -280,10 +321,12 @@ START_TEST(non_finite_pairs)
         }
     }
 }
+/* clang-format on */
 END_TEST
 
 /* ---- standards that look at the NPU alone ----------------------------------------------- */
 
+/* clang-format off */
 START_TEST(binary_standard)
 {
     static const double rates[] = { 0, 5e-324, 0.5, 1, NAN };
@@ -300,8 +343,10 @@ START_TEST(binary_standard)
         ck_assert_str_eq(v.message, i ? "ERROR: 二进制一致错误率超过阈值\n" : "");
     }
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 static struct fixture absolute_row(const char *api, double inf_nan, double relative,
                                    double absolute)
 {
@@ -311,12 +356,14 @@ static struct fixture absolute_row(const char *api, double inf_nan, double relat
     set(&f.row.npu, METRIC_ABSOLUTE, absolute);
     return f;
 }
+/* clang-format on */
 
 START_TEST(absolute_standard)
 {
     static const struct {
         double values[3];
         const char *message;
+        /* clang-format off */
     } cases[] = {
         { { 0, 0, 0 }, "" },
         { { 5e-324, 0, 0 }, "ERROR: inf/nan错误率超过阈值" },
@@ -325,6 +372,7 @@ START_TEST(absolute_standard)
         { { 1, NAN, 1 }, "ERROR: inf/nan错误率超过阈值ERROR: 相对误差错误率超过阈值"
                          "ERROR: 绝对误差错误率超过阈值" },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const double *x = cases[i].values;
         struct three_way_verdict v =
@@ -335,13 +383,15 @@ START_TEST(absolute_standard)
         for (int k = 0; k < 3; k++) {
             enum three_way_column column = THREE_WAY_INF_NAN + 2 * k;
             ck_assert(cell_number(&v, column) == x[k] || isnan(x[k]));
-            ck_assert_int_eq(cell_verdict(&v, column + 1), x[k] == 0 ? VERDICT_PASS : VERDICT_ERROR);
+            ck_assert_int_eq(cell_verdict(&v, column + 1),
+                             x[k] == 0 ? VERDICT_PASS : VERDICT_ERROR);
         }
     }
 }
 END_TEST
 
 /* doc says "greater than 0.999", the code of v2 and v3 "at least". */
+/* clang-format off */
 START_TEST(thousandth_standard)
 {
     static const struct {
@@ -367,8 +417,10 @@ START_TEST(thousandth_standard)
         }
     }
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(accumulative_standard)
 {
     static const struct {
@@ -395,10 +447,12 @@ START_TEST(accumulative_standard)
     set(&f.row.npu, METRIC_BALANCE, 0);
     ck_assert_int_eq(judge_under("doc", f).verdict, VERDICT_ERROR);
 }
+/* clang-format on */
 END_TEST
 
 /* ---- ULP -------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static struct fixture ulp_row(const char *dtype, double mean, double share, double gpu_share)
 {
     struct fixture f = blank_row("matmul", dtype);
@@ -406,9 +460,11 @@ static struct fixture ulp_row(const char *dtype, double mean, double share, doub
     set_both(&f, METRIC_ULP_PROPORTION, share, gpu_share);
     return f;
 }
+/* clang-format on */
 
 /* float32 passes by mean, by proportion or by ratio; the half formats by proportion or ratio;
  * the 8-bit ones by proportion. */
+/* clang-format off */
 START_TEST(ulp_standard)
 {
     static const struct {
@@ -450,10 +506,12 @@ START_TEST(ulp_standard)
         }
     }
 }
+/* clang-format on */
 END_TEST
 
 /* Values that cannot be compared are an error, however small the proportion is, and the verdict
  * cell stays blank. */
+/* clang-format off */
 START_TEST(ulp_of_non_finite_values)
 {
     struct fixture f = ulp_row("torch.float32", 1, 0, 0);
@@ -475,19 +533,21 @@ START_TEST(ulp_of_non_finite_values)
     ck_assert_int_eq(v.verdict, VERDICT_PASS);
     ck_assert_str_eq(v.message, "ULP误差平均值同为同号inf或nan\n");
 }
+/* clang-format on */
 END_TEST
 
 /* ---- the choice of the standard --------------------------------------------------------- */
 
-#define BENCHMARK "标杆比对法"
-#define BINARY "二进制一致法"
-#define ABSOLUTE "绝对阈值法"
-#define ULP "ULP误差比对法"
-#define THOUSANDTH "双千指标法"
+#define BENCHMARK    "标杆比对法"
+#define BINARY       "二进制一致法"
+#define ABSOLUTE     "绝对阈值法"
+#define ULP          "ULP误差比对法"
+#define THOUSANDTH   "双千指标法"
 #define ACCUMULATIVE "累积误差比对法"
 
 /* A row that has every number, so that only lists and dtype decide; without the relative error
  * ratio, which v2 takes for a sign of 8-bit inputs, where `relative` is false. */
+/* clang-format off */
 static struct fixture full_row(const char *api, const char *dtype, bool relative)
 {
     struct fixture f = blank_row(api, dtype);
@@ -496,7 +556,9 @@ static struct fixture full_row(const char *api, const char *dtype, bool relative
     }
     return f;
 }
+/* clang-format on */
 
+/* clang-format off */
 START_TEST(lists_choose_the_standard)
 {
     static const struct {
@@ -541,10 +603,12 @@ START_TEST(lists_choose_the_standard)
     f = full_row("matmul", "torch.complex128", false);
     ck_assert_str_eq(judge_under("strict", f).algorithm, BENCHMARK);
 }
+/* clang-format on */
 END_TEST
 
 /* doc and strict judge a row by the numbers it has when the run that wrote it followed other
  * lists: files of several makers may be mixed. */
+/* clang-format off */
 START_TEST(numbers_choose_the_standard)
 {
     static const struct {
@@ -573,10 +637,12 @@ START_TEST(numbers_choose_the_standard)
         ck_assert_int_eq(v.verdict, VERDICT_PASS);
     }
 }
+/* clang-format on */
 END_TEST
 
 /* ---- rows that are skipped -------------------------------------------------------------- */
 
+/* clang-format off */
 static void check_skip(const struct three_way_verdict *v, const char *message)
 {
     ck_assert_int_eq(v->verdict, VERDICT_SKIP);
@@ -586,7 +652,9 @@ static void check_skip(const struct three_way_verdict *v, const char *message)
     for (int column = 0; column < THREE_WAY_STATUS; column++)
         ck_assert_int_eq(v->cells[column].kind, CELL_BLANK);
 }
+/* clang-format on */
 
+/* clang-format off */
 START_TEST(skipped_npu_row)
 {
     static const char *const profiles[] = { "doc", "v2", "v3", "strict" };
@@ -609,8 +677,10 @@ START_TEST(skipped_npu_row)
     v = judge_under("doc", f);
     check_skip(&v, "The NPU row was skipped without a message.");
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(unsupported_dtypes)
 {
     static const struct {
@@ -638,9 +708,11 @@ START_TEST(unsupported_dtypes)
         ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
     }
 }
+/* clang-format on */
 END_TEST
 
 /* The peer skips outputs of shape (0,), whatever they hold. */
+/* clang-format off */
 START_TEST(empty_vectors)
 {
     struct fixture f = benchmark_row("torch.float32");
@@ -651,8 +723,10 @@ START_TEST(empty_vectors)
     ck_assert(!v.unattributed);
     ck_assert_int_eq(judge_under("doc", f).verdict, VERDICT_PASS);
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(rows_without_the_numbers)
 {
     struct fixture f = blank_row("relu", "torch.float32");
@@ -694,10 +768,12 @@ START_TEST(rows_without_the_numbers)
     check_skip(&v, "The NPU row has no 相对误差平均值: cut");
     ck_assert(!v.exception && !v.assumed_zero);
 }
+/* clang-format on */
 END_TEST
 
 /* Rows judged by other means than numbers: random outputs by their properties, empty ones by
  * their shape. The NPU run's verdict stands, unless the reference is to blame. */
+/* clang-format off */
 START_TEST(verdict_of_the_first_stage)
 {
     static const struct {
@@ -739,11 +815,13 @@ START_TEST(verdict_of_the_first_stage)
     f.row.npu_message = NULL;
     ck_assert_int_eq(judge_under("doc", f).verdict, VERDICT_ERROR);
 }
+/* clang-format on */
 END_TEST
 
 /* ---- strict ----------------------------------------------------------------------------- */
 
 /* strict: the first stage decides, the second device explains. */
+/* clang-format off */
 START_TEST(strict_weighs_the_first_stage)
 {
     static const struct {
@@ -779,9 +857,11 @@ START_TEST(strict_weighs_the_first_stage)
         ck_assert_int_eq(judge_under("doc", f).verdict, doc);
     }
 }
+/* clang-format on */
 END_TEST
 
 /* A standard that ignores the second device cannot convict what the first stage accepted. */
+/* clang-format off */
 START_TEST(strict_trusts_accepted_rounding)
 {
     struct fixture f = blank_row("pad", "torch.float32");
@@ -828,11 +908,13 @@ START_TEST(strict_trusts_accepted_rounding)
     ck_assert_str_eq(v.message,
                      "Both runs fail the first stage, the NPU not clearly worse than the GPU.\n");
 }
+/* clang-format on */
 END_TEST
 
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* A message that does not fit is cut between characters. */
+/* clang-format off */
 START_TEST(strict_excuses_equal_failures)
 {
     static const struct {
@@ -872,8 +954,10 @@ START_TEST(strict_excuses_equal_failures)
     f.row.npu.status = f.gpu.status = VERDICT_ERROR;
     ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_WARNING);
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(long_messages_are_cut)
 {
     char text[2048];
@@ -887,9 +971,11 @@ START_TEST(long_messages_are_cut)
         ck_assert_uint_eq(strlen(v.message), v.message_length);
     }
 }
+/* clang-format on */
 END_TEST
 
 /* Bytes that are no UTF-8 at all are dropped, not searched backwards for ever. */
+/* clang-format off */
 START_TEST(long_message_of_stray_bytes)
 {
     char text[2048];
@@ -899,8 +985,10 @@ START_TEST(long_message_of_stray_bytes)
     three_way_skip(&v, text);
     ck_assert_uint_eq(v.message_length, 0);
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(skip_has_no_cells)
 {
     struct three_way_verdict v;
@@ -910,8 +998,10 @@ START_TEST(skip_has_no_cells)
     ck_assert(!v.npu_message && !v.unattributed && !v.unsupported && !v.exception &&
               !v.assumed_zero);
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 START_TEST(empty_cells)
 {
     static const struct {
@@ -924,8 +1014,10 @@ START_TEST(empty_cells)
         three_way_rules_release(rules);
     }
 }
+/* clang-format on */
 END_TEST
 
+/* clang-format off */
 int main(void)
 {
     Suite *suite = suite_create("three_way");
@@ -960,3 +1052,4 @@ int main(void)
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
+/* clang-format on */

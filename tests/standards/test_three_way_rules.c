@@ -10,10 +10,10 @@
 #include "standards/three_way/three_way_rules.h"
 #include "support/suite.h"
 
-#define ck_ok(expression)                                                                   \
-    do {                                                                                    \
-        struct status ck_status_ = (expression);                                            \
-        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text);                 \
+#define ck_ok(expression)                                                   \
+    do {                                                                    \
+        struct status ck_status_ = (expression);                            \
+        ck_assert_msg(ck_status_.code == STATUS_OK, "%s", ck_status_.text); \
     } while (0)
 
 static struct three_way_rules *load(const char *profile, const char *text)
@@ -70,11 +70,13 @@ START_TEST(api_lists)
         enum api_list list;
         size_t v2, doc;
         const char *member;
+        /* clang-format off */
     } lists[] = {
         { LIST_ABSOLUTE, 30, 30, "rsqrt_" }, { LIST_BINARY, 62, 61, "max_pool3d" },
         { LIST_ULP, 17, 17, "sspaddmm" },    { LIST_THOUSANDTH, 2, 2, "conv1d" },
         { LIST_ACCUMULATIVE, 1, 1, "test_api" },
     };
+    /* clang-format on */
     for (int doc = 0; doc < 2; doc++) {
         struct three_way_rules *rules = load(doc ? "doc" : "v2", NULL);
         for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
@@ -98,9 +100,9 @@ END_TEST
 
 START_TEST(override_for_an_api_and_a_dtype)
 {
-    struct three_way_rules *rules = load(
-        "v2", "{\"overrides\": [{\"api\": \"softmax\", \"dtype\": \"torch.float16\","
-              " \"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 3}}}}}]}");
+    struct three_way_rules *rules =
+        load("v2", "{\"overrides\": [{\"api\": \"softmax\", \"dtype\": \"torch.float16\","
+                   " \"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 3}}}}}]}");
     ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F16, 3), VERDICT_PASS);
     ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_F16, 3.5), VERDICT_ERROR);
     ck_assert_int_eq(rmse_verdict(rules, "softmax", THREE_WAY_BF16, 2.5), VERDICT_ERROR);
@@ -130,12 +132,12 @@ END_TEST
 
 START_TEST(overrides_of_every_threshold)
 {
-    struct three_way_rules *rules = load(
-        "v2", "{\"overrides\": [{\"three_way\": {"
-              "\"thousandth\": {\"limit\": 0.5, \"inclusive\": false},"
-              "\"ulp\": {\"torch.float32\": {\"mean\": 7, \"proportion\": 0.25, \"ratio\": 3},"
-              " \"float8\": {\"proportion\": 0.5}},"
-              "\"accumulative_eb\": {\"torch.bfloat16\": 0.75}}}]}");
+    struct three_way_rules *rules =
+        load("v2", "{\"overrides\": [{\"three_way\": {"
+                   "\"thousandth\": {\"limit\": 0.5, \"inclusive\": false},"
+                   "\"ulp\": {\"torch.float32\": {\"mean\": 7, \"proportion\": 0.25, \"ratio\": 3},"
+                   " \"float8\": {\"proportion\": 0.5}},"
+                   "\"accumulative_eb\": {\"torch.bfloat16\": 0.75}}}]}");
     const struct three_way_thresholds *t = &rules->overrides[0].thresholds;
     ck_assert_double_eq(t->thousandth, 0.5);
     ck_assert_double_eq(t->thousandth_inclusive, 0);
@@ -155,7 +157,8 @@ END_TEST
 START_TEST(a_limit_may_be_zero)
 {
     struct three_way_rules *rules = load(
-        "v2", "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 0}}}}}]}");
+        "v2",
+        "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": 0}}}}}]}");
     ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 0), VERDICT_PASS);
     ck_assert_int_eq(rmse_verdict(rules, "gelu", THREE_WAY_F32, 0x1p-1000), VERDICT_ERROR);
     three_way_rules_release(rules);
@@ -166,22 +169,26 @@ START_TEST(overrides_choose_the_standard)
 {
     static const struct {
         const char *word, *algorithm;
+        /* clang-format off */
     } cases[] = {
         { "benchmark", "标杆比对法" },  { "binary", "二进制一致法" },
         { "absolute", "绝对阈值法" },   { "ulp", "ULP误差比对法" },
         { "thousandth", "双千指标法" }, { "accumulative", "累积误差比对法" },
         { "error model", "标杆比对法" }, /* a standard of runs only */
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];
         snprintf(text, sizeof text,
                  "{\"overrides\": [{\"api\": \"gelu\", \"dtype\": \"torch.float32\","
-                 " \"standard\": \"%s\"}]}", cases[i].word);
+                 " \"standard\": \"%s\"}]}",
+                 cases[i].word);
         struct three_way_rules *rules = load("doc", text);
         struct three_way_side gpu = { 0 };
         for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) gpu.present |= 1u << m;
-        struct three_way_row row = { .api = "gelu", .dtype = THREE_WAY_F32, .npu = gpu,
-                                     .gpu = &gpu };
+        struct three_way_row row = {
+            .api = "gelu", .dtype = THREE_WAY_F32, .npu = gpu, .gpu = &gpu
+        };
         struct three_way_verdict verdict;
         three_way_judge(&verdict, rules, &row);
         ck_assert_str_eq(verdict.algorithm, cases[i].algorithm);
@@ -195,6 +202,7 @@ END_TEST
 
 static const struct {
     const char *text, *message;
+    /* clang-format off */
 } faults[] = {
     { "{", NULL },
     { "[]", NULL },
@@ -249,6 +257,7 @@ static const struct {
     { "{\"overrides\": [{\"three_way\": {\"accumulative_eb\": {\"x\": 1}}}]}",
       "mine.json, line 1: 'x' is not a key that is known" },
 };
+/* clang-format on */
 
 START_TEST(faults_name_line_and_key)
 {
@@ -263,11 +272,12 @@ END_TEST
 
 /* ---- the built-in files ----------------------------------------------------------------- */
 
-#define LISTS "{\"standards\": {\"ULPStandard\": [\"mm\"]}, \"operator_levels_2026_08\": {}}"
+#define LISTS         "{\"standards\": {\"ULPStandard\": [\"mm\"]}, \"operator_levels_2026_08\": {}}"
 #define PROFILE(text) "{\"about\": 1, \"profiles\": {\"doc\": {" text "}, \"v2\": {}}}"
 
 static const struct {
     const char *text, *message;
+    /* clang-format off */
 } rule_faults[] = {
     { PROFILE("\"origin\": \"x\", \"order\": [\"benchmark\"], \"lists_without\": "
               "{\"ULPStandard\": [\"mm\"]}, \"blank_metrics\": \"zero\""), NULL },
@@ -319,6 +329,7 @@ static const struct {
     { PROFILE("\"lists_without\": {\"ULPStandard\": [1]}"),
       "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
 };
+/* clang-format on */
 
 START_TEST(faults_of_built_in_files)
 {

@@ -13,10 +13,7 @@ static uint64_t next_random(void)
     return state * 2685821657736338717u;
 }
 
-static double uniform(void)
-{
-    return (double)(next_random() >> 11) * 0x1p-53;
-}
+static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
 static const enum dtype dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
 
@@ -33,9 +30,10 @@ static double unusual(enum dtype dtype)
 {
     double largest = dtype_info(dtype)->largest;
     double smallest = dtype_ulp(dtype, 0);
-    const double list[] = { 0.0, -0.0, INFINITY, -INFINITY, NAN, largest, -largest,
-                            smallest, -smallest, smallest / 2, smallest * 1.5,
-                            largest * (1 + 0x1p-12), 0x1p1023, 0x1.8p1023, 5e-324, 1e-6 };
+    const double list[] = { 0.0,       -0.0,         INFINITY,       -INFINITY,
+                            NAN,       largest,      -largest,       smallest,
+                            -smallest, smallest / 2, smallest * 1.5, largest * (1 + 0x1p-12),
+                            0x1p1023,  0x1.8p1023,   5e-324,         1e-6 };
     return list[next_random() % (sizeof list / sizeof list[0])];
 }
 
@@ -50,8 +48,9 @@ static void fill(struct sample *s, enum dtype dtype, int rarity, double noise, b
                               : low - 5 + (int)(next_random() % (uint64_t)(high - low + 4));
         double want = ldexp(1 + uniform(), exponent);
         if (next_random() & 1) want = -want;
-        if (noise < 0 || next_random() % 8 == 0) dtype_from_double(s->got, dtype, &want, 1),
-            dtype_to_double(&want, s->got, dtype, 1); /* representable: exact and tied cases */
+        if (noise < 0 || next_random() % 8 == 0)
+            dtype_from_double(s->got, dtype, &want, 1),
+                dtype_to_double(&want, s->got, dtype, 1); /* representable: exact and tied cases */
         double unit = dtype_ulp(dtype, want);
         double x = want + noise * (2 * uniform() - 1) * unit;
         if (noise > 0 && next_random() % 16 == 0) x = want + unit / 2;
@@ -66,17 +65,20 @@ static void fill(struct sample *s, enum dtype dtype, int rarity, double noise, b
     }
 }
 
-static void compare(const struct sample *s, enum dtype dtype, enum metrics_variant variant,
-                    bool lo, int bound)
+static void compare(const struct sample *s, enum dtype dtype, enum metrics_variant variant, bool lo,
+                    int bound)
 {
-    const struct metrics_parameters parameters = {
-        .bench_epsilon = 0x1p-23, .small_value = 1e-3, .small_value_atol = 1e-5,
-        .relative_tolerance = 1e-3, .ulp_limit = 1, .within = { 0.01, 0.001, 0.0001 }
-    };
+    const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
+                                                   .small_value = 1e-3,
+                                                   .small_value_atol = 1e-5,
+                                                   .relative_tolerance = 1e-3,
+                                                   .ulp_limit = 1,
+                                                   .within = { 0.01, 0.001, 0.0001 } };
     int64_t shape[1] = { (int64_t)s->n };
     struct tensor got;
-    struct reference want = { .dtype = dtype, .rank = 1, .shape = { (int64_t)s->n }, .n = s->n,
-                              .hi = s->hi };
+    struct reference want = {
+        .dtype = dtype, .rank = 1, .shape = { (int64_t)s->n }, .n = s->n, .hi = s->hi
+    };
     struct metrics scalar, vector;
 
     tensor_wrap(&got, s->got, dtype, 1, shape);
@@ -111,8 +113,7 @@ START_TEST(variants_give_the_same_bits)
             double noise = noises[next_random() % 7];
             int rarity = rarities[next_random() % 5];
             fill(&s, dtypes[d], rarity, noise, next_random() & 1);
-            compare(&s, dtypes[d], variant, dtypes[d] == DT_F64 && k % 2,
-                    (int)(next_random() % 4));
+            compare(&s, dtypes[d], variant, dtypes[d] == DT_F64 && k % 2, (int)(next_random() % 4));
         }
     free(s.hi);
     free(s.lo);

@@ -33,11 +33,13 @@ static struct judged judge_as(struct arena *arena, const struct vector *vector,
 {
     int64_t shape[1] = { (int64_t)vector->n };
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = api };
-    struct judge_request request = { .profile = profile, .c = &c,
+    struct judge_request request = { .profile = profile,
+                                     .c = &c,
                                      .bench_dtype = vector->bench,
-                                     .input_dtype = vector->device, .precision = 14 };
-    struct wanted want = { .reference = reference_of(arena, vector->bench, 1, shape,
-                                                     vector->want, vector->n) };
+                                     .input_dtype = vector->device,
+                                     .precision = 14 };
+    struct wanted want = { .reference = reference_of(arena, vector->bench, 1, shape, vector->want,
+                                                     vector->n) };
     struct value got = { .kind = VALUE_TENSOR };
     struct judged judged;
 
@@ -53,6 +55,7 @@ static const struct {
         const char *key;
         enum details_column column;
     } cells[6];
+    /* clang-format off */
 } standards[] = {
     { "softmax", "benchmark_v104", "benchmark_v2026",
       { { "small_value_err_ratio", COLUMN_SMALL_VALUE_RATIO }, { "rmse", COLUMN_RMSE },
@@ -67,6 +70,7 @@ static const struct {
         { "proportion", COLUMN_ULP_PROPORTION } } },
     { "relu", NULL, NULL, { { "error_rate", COLUMN_BINARY_MISMATCH } } },
 };
+/* clang-format on */
 
 /* What doc does better on purpose: equal non-finite values agree, and the unit of a bfloat16
  * subnormal does not overflow. */
@@ -81,8 +85,7 @@ static int compare_cell(const struct vector *vector, const char *key, const cJSO
 {
     double tolerance = vector->bench == DT_F64 ? 1e-12 : 1e-5;
     if (same_cell(want->valuestring, got, tolerance)) return 0;
-    fprintf(stderr, "%s %s: \"%s\", expected \"%s\"\n", vector->name, key, got,
-            want->valuestring);
+    fprintf(stderr, "%s %s: \"%s\", expected \"%s\"\n", vector->name, key, got, want->valuestring);
     return 1;
 }
 
@@ -151,7 +154,8 @@ static void check_all(const char *profile_name, bool v104)
     cJSON *root = cJSON_Parse(text);
     const cJSON *item;
     ck_assert_int_eq(profile_load(&profile, profile_name, NULL).code, STATUS_OK);
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "cases")) {
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "cases"))
+    {
         struct vector vector;
         arena_reset(&arena);
         read_vector(&vector, &arena, item);
@@ -168,16 +172,10 @@ static void check_all(const char *profile_name, bool v104)
     free(text);
 }
 
-START_TEST(vectors_under_doc)
-{
-    check_all("doc", true);
-}
+START_TEST(vectors_under_doc) { check_all("doc", true); }
 END_TEST
 
-START_TEST(vectors_under_v2)
-{
-    check_all("v2", false);
-}
+START_TEST(vectors_under_v2) { check_all("v2", false); }
 END_TEST
 
 int main(void)

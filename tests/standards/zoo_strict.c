@@ -207,9 +207,12 @@ static enum verdict judge_as(struct arena *arena, const struct api_case *c, bool
                              struct reference *want, struct tensor *got,
                              const struct profile *profile, struct judged *judged)
 {
-    struct judge_request request = { .profile = profile, .c = c, .backward = backward,
+    struct judge_request request = { .profile = profile,
+                                     .c = c,
+                                     .backward = backward,
                                      .bench_dtype = got->dtype == DT_F32 ? DT_F64 : DT_F32,
-                                     .input_dtype = got->dtype, .precision = 14 };
+                                     .input_dtype = got->dtype,
+                                     .precision = 14 };
     struct wanted wanted = { .reference = want };
     struct value value = { .kind = VALUE_TENSOR };
     value.tensor.tensor = got;
@@ -229,10 +232,11 @@ static void try_output(struct arena *arena, const struct api_case *c, bool backw
         enum verdict verdict = judge_as(arena, c, backward, want, got, profiles[p], &judged);
         if (verdict != VERDICT_ERROR) continue;
         accused[p]++;
-        if (p == 0) printf("accused: %s %s\n", judged.cells[COLUMN_NAME],
-                           judged.cells[COLUMN_MESSAGE]);
+        if (p == 0)
+            printf("accused: %s %s\n", judged.cells[COLUMN_NAME], judged.cells[COLUMN_MESSAGE]);
     }
-    struct output o = { .n = want->n, .dtype = part,
+    struct output o = { .n = want->n,
+                        .dtype = part,
                         .unit_roundoff = ldexp(1, -dtype_info(part)->significand_bits) };
     double *clean = arena_allocate_array(arena, want->n, sizeof(double));
     o.x = arena_allocate_array(arena, want->n, sizeof(double));
@@ -302,7 +306,8 @@ int main(int argc, char **argv)
         }
         dump_close(dump);
     }
-    printf("%zu honest outputs; called wrong: strict %zu, doc %zu\n", honest, accused[0], accused[1]);
+    printf("%zu honest outputs; called wrong: strict %zu, doc %zu\n", honest, accused[0],
+           accused[1]);
     for (size_t f = 0; f < FAULTS; f++)
         printf("%-7s %-32s %6zu  strict %6.2f %%  doc %6.2f %%\n", faults[f].class, faults[f].name,
                tried[f], 100. * (double)caught[f][0] / (double)(tried[f] ? tried[f] : 1),

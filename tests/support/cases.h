@@ -47,10 +47,7 @@ static inline struct value dtype_value(enum dtype dtype)
     return (struct value){ .kind = VALUE_DTYPE, .dtype = dtype };
 }
 
-static inline struct value none_value(void)
-{
-    return (struct value){ .kind = VALUE_NONE };
-}
+static inline struct value none_value(void) { return (struct value){ .kind = VALUE_NONE }; }
 
 /* A tensor with a record. Elements are the given doubles (repeated when there are fewer). */
 static inline struct value tensor_value(struct arena *arena, enum dtype dtype, bool requires_grad,
@@ -67,8 +64,7 @@ static inline struct value tensor_value(struct arena *arena, enum dtype dtype, b
     record->dtype = dtype;
     record->dtype_name = dtype_info(dtype)->name;
     record->rank = rank;
-    for (int i = 0; i < rank; i++)
-        record->shape[i] = shape[i];
+    for (int i = 0; i < rank; i++) record->shape[i] = shape[i];
     record->requires_grad = requires_grad;
     return (struct value){ .kind = VALUE_TENSOR, .tensor = { record, tensor } };
 }
@@ -78,8 +74,7 @@ static inline struct value ramp_value(struct arena *arena, enum dtype dtype, boo
                                       int rank, const int64_t *shape)
 {
     double ramp[37];
-    for (int i = 0; i < 37; i++)
-        ramp[i] = (i * 7 % 37) * 0.25 - 4;
+    for (int i = 0; i < 37; i++) ramp[i] = (i * 7 % 37) * 0.25 - 4;
     return tensor_value(arena, dtype, requires_grad, rank, shape, ramp, 37);
 }
 
@@ -90,8 +85,7 @@ static inline struct value list_value(struct arena *arena, size_t count, ...)
     list.list.items = arena_allocate_zeroed(arena, count ? count : 1, sizeof(struct value));
     list.list.count = count;
     va_start(items, count);
-    for (size_t i = 0; i < count; i++)
-        list.list.items[i] = va_arg(items, struct value);
+    for (size_t i = 0; i < count; i++) list.list.items[i] = va_arg(items, struct value);
     va_end(items);
     return list;
 }

@@ -24,7 +24,8 @@ static inline bool is_diagnosed(const char *got, const char *want)
     if (!emulated()) return false;
     if (strstr(got, ": qemu: uncaught target signal ")) {
         const char *signal = got + strlen(crashed);
-        return starts_with(got, crashed) && memmem(want, strlen(want), signal, strcspn(signal, " :"));
+        return starts_with(got, crashed) &&
+               memmem(want, strlen(want), signal, strcspn(signal, " :"));
     }
     return starts_with(want, wrote) && starts_with(got, went) &&
            starts_with(got + strlen(went), want + strlen(wrote));

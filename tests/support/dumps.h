@@ -33,13 +33,14 @@ __attribute__((unused)) static const char *tensor_text(size_t n, double lo, doub
     char *text = texts[next++ % 8];
     snprintf(text, sizeof texts[0],
              "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[%zu],\"Max\":%.6f,"
-             "\"Min\":%.6f,\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":true}", n, hi, lo);
+             "\"Min\":%.6f,\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":true}",
+             n, hi, lo);
     return text;
 }
 
 /* Torch.{api}.{index} of two tensors of n elements, with its backward. */
-__attribute__((unused)) static void dump_binary(struct dump_text *d, const char *api,
-                                                size_t index, size_t n)
+__attribute__((unused)) static void dump_binary(struct dump_text *d, const char *api, size_t index,
+                                                size_t n)
 {
     char name[128], body[1200];
     const char *a = tensor_text(n, -2, 2), *b = tensor_text(n, 1, 3);

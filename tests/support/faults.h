@@ -15,10 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/memory.h"
-#include "cli/commands.h"
 #include "support/workspace.h"
 
 enum fault_kind { FAULT_NONE, FAULT_MEMORY, FAULT_ARENA, FAULT_FILE };

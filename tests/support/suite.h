@@ -8,10 +8,7 @@
 
 /* Does the program run under qemu-user (tests/long/arm64)? There, limits on addresses, private memory
  * and stacks (RLIMIT_AS, RLIMIT_DATA, RLIMIT_STACK) are set and do not hold. */
-static inline bool emulated(void)
-{
-    return getenv("PROBE_TEST_EMULATED") != NULL;
-}
+static inline bool emulated(void) { return getenv("PROBE_TEST_EMULATED") != NULL; }
 
 /* Run the suite and print what failed; the exit status. The suite is gone afterwards. */
 static inline int suite_run(Suite *suite)

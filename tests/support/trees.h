@@ -95,7 +95,8 @@ static void tree_sort_lines(char *text)
         lines[count++] = line;
     }
     qsort(lines, count, sizeof *lines, tree_line_order);
-    for (size_t i = 0; i < count; i++) used += (size_t)sprintf(text + used, i ? "\n%s" : "%s", lines[i]);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)sprintf(text + used, i ? "\n%s" : "%s", lines[i]);
     free(copy);
 }
 

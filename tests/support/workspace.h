@@ -100,8 +100,7 @@ __attribute__((unused)) static const char *only_match(const struct workspace *w,
     return path;
 }
 
-__attribute__((unused)) static size_t count_matches(const struct workspace *w,
-                                                    const char *pattern)
+__attribute__((unused)) static size_t count_matches(const struct workspace *w, const char *pattern)
 {
     glob_t found;
     if (glob(in(w, pattern), 0, NULL, &found)) return 0;
@@ -118,8 +117,8 @@ __attribute__((unused)) static void assert_same_files(const char *a, const char 
     ck_assert_ptr_nonnull(y);
     size_t same = 0;
     while (same < la && same < lb && x[same] == y[same]) same++;
-    ck_assert_msg(la == lb && same == la, "%s (%zu bytes) and %s (%zu bytes) differ at byte %zu",
-                  a, la, b, lb, same);
+    ck_assert_msg(la == lb && same == la, "%s (%zu bytes) and %s (%zu bytes) differ at byte %zu", a,
+                  la, b, lb, same);
     free(x);
     free(y);
 }

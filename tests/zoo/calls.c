@@ -18,8 +18,7 @@ uint64_t dump_random(struct dump *dump, uint64_t limit)
 static int extent(struct dump *d, int least, int most)
 {
     int bits = 0, span = most - least + 1;
-    while (1 << bits < span)
-        bits++;
+    while (1 << bits < span) bits++;
     int limit = 1 << dump_random(d, (uint64_t)bits + 1);
     int n = least + (int)dump_random(d, (uint64_t)(limit < span ? limit : span));
     return n;
@@ -38,7 +37,8 @@ void dump_begin(struct dump *dump, const char *path, uint64_t seed)
     dump->first = 1;
     dump->index = 0;
     fputs("{\"task\":\"statistics\",\"level\":\"L1\",\"framework\":\"pytorch\","
-          "\"dump_data_dir\":null,\"data\":{", dump->out);
+          "\"dump_data_dir\":null,\"data\":{",
+          dump->out);
 }
 
 void dump_end(struct dump *dump)
@@ -83,7 +83,8 @@ static struct tensor make(const char *dtype, int rank, const int *shape, struct 
     return t;
 }
 
-#define SHAPE(...) (int)(sizeof(int[]){ __VA_ARGS__ } / sizeof(int)), (int[]){ __VA_ARGS__ }
+#define SHAPE(...) \
+    (int)(sizeof(int[]){ __VA_ARGS__ } / sizeof(int)), (int[]) { __VA_ARGS__ }
 
 /* Write one call. `args` is the text of its arguments; a cotangent makes a backward. */
 static void entry(struct dump *d, const char *api, const struct tensor *out,
@@ -105,14 +106,14 @@ static void entry(struct dump *d, const char *api, const struct tensor *out,
 /* Ranges in which activations and weights lie. */
 static struct range usual(struct dump *d)
 {
-    static const struct range ranges[] = { { -1, 1 }, { -2, 2 }, { 0, 1 }, { -0.1, 0.1 },
-                                           { -6, 6 }, { 0.5, 2 } };
+    static const struct range ranges[] = { { -1, 1 },     { -2, 2 }, { 0, 1 },
+                                           { -0.1, 0.1 }, { -6, 6 }, { 0.5, 2 } };
     return ranges[dump_random(d, sizeof ranges / sizeof *ranges)];
 }
 
 static const struct range unit = { -1, 1 };
 
-#define INT "{\"type\":\"int\",\"value\":%d}"
+#define INT  "{\"type\":\"int\",\"value\":%d}"
 #define PAIR "[{\"type\":\"int\",\"value\":%d},{\"type\":\"int\",\"value\":%d}]"
 
 /* --- matrix products ----------------------------------------------------------------------------------- */
@@ -134,7 +135,8 @@ static void write_bmm(struct dump *d, int dtype)
 {
     const char *t = dtype_name(dtype);
     int b = extent(d, 1, 6), m = extent(d, 1, 16), k = extent(d, 1, 64), n = extent(d, 1, 16);
-    struct tensor x = make(t, SHAPE(b, m, k), usual(d), 0), y = make(t, SHAPE(b, k, n), usual(d), 0);
+    struct tensor x = make(t, SHAPE(b, m, k), usual(d), 0),
+                  y = make(t, SHAPE(b, k, n), usual(d), 0);
     struct tensor z = make(t, SHAPE(b, m, n), unit, 0);
     entry(d, "Torch.bmm", &z, NULL, "", "%s,%s", x.text, y.text);
 }
@@ -157,9 +159,10 @@ static void write_addmm(struct dump *d, int dtype)
     int m = extent(d, 1, 24), k = extent(d, 1, 100), n = extent(d, 1, 24);
     struct tensor c = make(t, SHAPE(n), unit, 0), y = make(t, SHAPE(m, n), unit, 0);
     struct tensor a = make(t, SHAPE(m, k), usual(d), 0), b = make(t, SHAPE(k, n), usual(d), 0);
-    entry(d, "Torch.addmm", &y, NULL,
-          "\"beta\":{\"type\":\"float\",\"value\":0.5},\"alpha\":{\"type\":\"float\",\"value\":2.0}",
-          "%s,%s,%s", c.text, a.text, b.text);
+    entry(
+        d, "Torch.addmm", &y, NULL,
+        "\"beta\":{\"type\":\"float\",\"value\":0.5},\"alpha\":{\"type\":\"float\",\"value\":2.0}",
+        "%s,%s,%s", c.text, a.text, b.text);
 }
 
 /* --- convolution and pooling ------------------------------------------------------------------------------ */
@@ -192,14 +195,16 @@ static void pool(struct dump *d, const char *api, int dtype, struct range range)
     int n = extent(d, 1, 2), c = extent(d, 1, 4), h = extent(d, 5, 14), w = extent(d, 5, 14);
     int k = 2 + (int)dump_random(d, 2), stride = 1 + (int)dump_random(d, 2), padding = 1;
     struct tensor x = make(t, SHAPE(n, c, h, w), range, 0);
-    struct tensor y = make(t, SHAPE(n, c, (h + 2 * padding - k) / stride + 1,
-                                    (w + 2 * padding - k) / stride + 1), unit, 0);
+    struct tensor y =
+        make(t, SHAPE(n, c, (h + 2 * padding - k) / stride + 1, (w + 2 * padding - k) / stride + 1),
+             unit, 0);
     entry(d, api, &y, NULL, "", "%s," INT "," INT "," INT, x.text, k, stride, padding);
 }
 
 static void write_max_pool2d(struct dump *d, int dtype)
 {
-    pool(d, "Functional.max_pool2d", dtype, dump_random(d, 2) ? (struct range){ -3, -1 } : usual(d));
+    pool(d, "Functional.max_pool2d", dtype,
+         dump_random(d, 2) ? (struct range){ -3, -1 } : usual(d));
 }
 
 static void write_avg_pool2d(struct dump *d, int dtype)
@@ -244,7 +249,8 @@ static void layer_norm(struct dump *d, int dtype, struct range range, int backwa
     const char *t = dtype_name(dtype);
     int m = extent(d, 1, 16), n = extent(d, 4, 200);
     struct tensor x = make(t, SHAPE(m, n), range, 0), y = make(t, SHAPE(m, n), unit, 0);
-    struct tensor w = make(t, SHAPE(n), (struct range){ 0.5, 1.5 }, 0), b = make(t, SHAPE(n), unit, 0);
+    struct tensor w = make(t, SHAPE(n), (struct range){ 0.5, 1.5 }, 0),
+                  b = make(t, SHAPE(n), unit, 0);
     entry(d, "Functional.layer_norm", &y, backward ? &y : NULL, "", "%s,[" INT "],%s,%s", x.text, n,
           w.text, b.text);
 }
@@ -266,7 +272,8 @@ static void write_batch_norm(struct dump *d, int dtype)
 {
     const char *t = dtype_name(dtype);
     int n = extent(d, 1, 3), c = extent(d, 2, 8), h = extent(d, 1, 8), w = extent(d, 1, 8);
-    struct tensor x = make(t, SHAPE(n, c, h, w), usual(d), 0), y = make(t, SHAPE(n, c, h, w), unit, 0);
+    struct tensor x = make(t, SHAPE(n, c, h, w), usual(d), 0),
+                  y = make(t, SHAPE(n, c, h, w), unit, 0);
     struct tensor mean = make(t, SHAPE(c), unit, 0);
     struct tensor var = make(t, SHAPE(c), (struct range){ 1e-4, 0.01 }, 0);
     struct tensor weight = make(t, SHAPE(c), (struct range){ 0.5, 1.5 }, 0);
@@ -288,8 +295,14 @@ static void write_sum(struct dump *d, int dtype)
     reduction(d, "Torch.sum", dtype, (struct range){ -1, 2 }, 1, 0);
 }
 
-static void write_mean(struct dump *d, int dtype) { reduction(d, "Torch.mean", dtype, usual(d), 1, 0); }
-static void write_var(struct dump *d, int dtype) { reduction(d, "Torch.var", dtype, usual(d), 2, 0); }
+static void write_mean(struct dump *d, int dtype)
+{
+    reduction(d, "Torch.mean", dtype, usual(d), 1, 0);
+}
+static void write_var(struct dump *d, int dtype)
+{
+    reduction(d, "Torch.var", dtype, usual(d), 2, 0);
+}
 
 static void write_amax_negative(struct dump *d, int dtype)
 {
@@ -305,7 +318,8 @@ static void write_cumsum(struct dump *d, int dtype)
 {
     const char *t = dtype_name(dtype);
     int m = extent(d, 1, 6), n = extent(d, 1, 300);
-    struct tensor x = make(t, SHAPE(m, n), (struct range){ -1, 2 }, 0), y = make(t, SHAPE(m, n), unit, 0);
+    struct tensor x = make(t, SHAPE(m, n), (struct range){ -1, 2 }, 0),
+                  y = make(t, SHAPE(m, n), unit, 0);
     entry(d, "Torch.cumsum", &y, NULL, "", "%s," INT, x.text, -1);
 }
 
@@ -377,10 +391,10 @@ static void unary(struct dump *d, const char *api, int dtype, struct range range
     entry(d, api, &y, backward ? &y : NULL, "", "%s", x.text);
 }
 
-#define UNARY(NAME, API, LOW, HIGH, HAS_NAN, BACKWARD)                                             \
-    static void write_##NAME(struct dump *d, int dtype)                                            \
-    {                                                                                              \
-        unary(d, API, dtype, (struct range){ LOW, HIGH }, HAS_NAN, BACKWARD);                      \
+#define UNARY(NAME, API, LOW, HIGH, HAS_NAN, BACKWARD)                        \
+    static void write_##NAME(struct dump *d, int dtype)                       \
+    {                                                                         \
+        unary(d, API, dtype, (struct range){ LOW, HIGH }, HAS_NAN, BACKWARD); \
     }
 
 UNARY(neg, "Torch.neg", -3, 3, 0, 0)
@@ -419,8 +433,9 @@ static void write_cat(struct dump *d, int dtype)
 /* A mask, as a dump records one: Max is any, Min is all. */
 static void mask_text(char *text, size_t bytes, int rank, const int *shape)
 {
-    size_t used = (size_t)snprintf(text, bytes, "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.bool\","
-                                                "\"shape\":[");
+    size_t used = (size_t)snprintf(text, bytes,
+                                   "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.bool\","
+                                   "\"shape\":[");
     for (int i = 0; i < rank; i++)
         used += (size_t)snprintf(text + used, bytes - used, i ? ",%d" : "%d", shape[i]);
     snprintf(text + used, bytes - used,
@@ -444,8 +459,8 @@ static void write_masked_fill(struct dump *d, int dtype)
     int m = extent(d, 2, 20), n = extent(d, 3, 40);
     mask_text(mask, sizeof mask, SHAPE(n));
     struct tensor x = make(t, SHAPE(m, n), usual(d), 0);
-    entry(d, "Tensor.masked_fill", &x, NULL, "", "%s,%s,{\"type\":\"float\",\"value\":-1000.0}", x.text,
-          mask);
+    entry(d, "Tensor.masked_fill", &x, NULL, "", "%s,%s,{\"type\":\"float\",\"value\":-1000.0}",
+          x.text, mask);
 }
 
 static void embedding(struct dump *d, int dtype, int backward)
@@ -453,7 +468,8 @@ static void embedding(struct dump *d, int dtype, int backward)
     const char *t = dtype_name(dtype);
     int rows = extent(d, 2, 30), width = extent(d, 1, 24), n = extent(d, 2, 60);
     struct tensor indices = make("int64", SHAPE(n), (struct range){ 0, rows - 1 }, 0);
-    struct tensor w = make(t, SHAPE(rows, width), usual(d), 0), y = make(t, SHAPE(n, width), unit, 0);
+    struct tensor w = make(t, SHAPE(rows, width), usual(d), 0),
+                  y = make(t, SHAPE(n, width), unit, 0);
     entry(d, "Functional.embedding", &y, backward ? &y : NULL, "", "%s,%s", indices.text, w.text);
 }
 
@@ -469,8 +485,8 @@ static void write_cross_entropy(struct dump *d, int dtype)
     struct tensor x = make(dtype_name(dtype), SHAPE(rows, classes), (struct range){ -4, 4 }, 0);
     struct tensor target = make("int64", SHAPE(rows), (struct range){ 0, classes - 1 }, 0);
     struct tensor y = make(dtype_name(dtype), 0, NULL, unit, 0);
-    entry(d, "Functional.cross_entropy", &y, NULL, "\"ignore_index\":{\"type\":\"int\",\"value\":0}",
-          "%s,%s", x.text, target.text);
+    entry(d, "Functional.cross_entropy", &y, NULL,
+          "\"ignore_index\":{\"type\":\"int\",\"value\":0}", "%s,%s", x.text, target.text);
 }
 
 static void mse(struct dump *d, int dtype, int backward)
@@ -487,8 +503,12 @@ static void write_mse_loss_grad(struct dump *d, int dtype) { mse(d, dtype, 1); }
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
-#define KIND(NAME, DTYPES) { #NAME, DTYPES, write_##NAME }
+#define KIND(NAME, DTYPES)          \
+    {                               \
+#NAME, DTYPES, write_##NAME \
+    }
 
+/* clang-format off */
 const struct call_kind call_kinds[] = {
     KIND(matmul, ALL),         KIND(matmul_grad, ALL),       KIND(bmm, ALL),
     KIND(linear, ALL),         KIND(linear_grad, ALL),       KIND(addmm, ALL),
@@ -510,6 +530,7 @@ const struct call_kind call_kinds[] = {
     KIND(embedding_grad, ALL), KIND(cross_entropy, F32),     KIND(mse_loss, ALL),
     KIND(mse_loss_grad, ALL),  { NULL, 0, NULL },
 };
+/* clang-format on */
 
 const struct call_kind *call_find(const char *name)
 {

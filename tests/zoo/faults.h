@@ -25,7 +25,8 @@ enum { F32 = 1, F16 = 2, BF16 = 4, NARROW = F16 | BF16, ALL = F32 | F16 | BF16 }
     FAULT(MATMUL_TRUNCATES, "matmul", NARROW, "result truncated instead of rounded")               \
     FAULT(MATMUL_SPLIT_K_F16, "matmul", F16, "partial sums of split K stored in float16")          \
     FAULT(MATMUL_GRAD_SCALE, "matmul_grad", ALL, "gradient of the second operand scaled by 2")     \
-    FAULT(MATMUL_GRAD_NO_TRANSPOSE, "matmul_grad", ALL, "gradient of a square operand not transposed") \
+    FAULT(MATMUL_GRAD_NO_TRANSPOSE, "matmul_grad", ALL,                                            \
+          "gradient of a square operand not transposed")                                           \
     FAULT(BMM_SWAPPED_BATCH, "bmm", ALL, "last two batches swapped")                               \
     FAULT(BMM_FIRST_BATCH, "bmm", ALL, "second operand of every batch is the first one's")         \
     FAULT(LINEAR_DOUBLE_BIAS, "linear", ALL, "bias added twice")                                   \
@@ -57,7 +58,8 @@ enum { F32 = 1, F16 = 2, BF16 = 4, NARROW = F16 | BF16, ALL = F32 | F16 | BF16 }
     FAULT(LAYER_NORM_WEIGHT_TAIL, "layer_norm", ALL, "weight missing in the tail")                 \
     FAULT(LAYER_NORM_F16_MEAN, "layer_norm_offset", F16, "mean rounded to float16")                \
     FAULT(LAYER_NORM_GRAD_NO_MEAN, "layer_norm_grad", ALL, "gradient without its mean subtracted") \
-    FAULT(BATCH_NORM_EPS_OUTSIDE, "batch_norm", F32, "eps added to the root instead of the variance") \
+    FAULT(BATCH_NORM_EPS_OUTSIDE, "batch_norm", F32,                                               \
+          "eps added to the root instead of the variance")                                         \
     FAULT(BATCH_NORM_NEXT_CHANNEL, "batch_norm", F32, "weight of the next channel")                \
     /* reductions */                                                                               \
     FAULT(SUM_F16, "sum", F16, "accumulates in float16")                                           \
@@ -97,7 +99,8 @@ enum { F32 = 1, F16 = 2, BF16 = 4, NARROW = F16 | BF16, ALL = F32 | F16 | BF16 }
     FAULT(WHERE_TAIL, "where", ALL, "condition inverted in the tail")                              \
     FAULT(MASKED_FILL_STRIDE, "masked_fill", ALL, "mask read with the stride of the row")          \
     FAULT(EMBEDDING_NEXT_ROW, "embedding", ALL, "last index reads the next row")                   \
-    FAULT(EMBEDDING_GRAD_OVERWRITES, "embedding_grad", ALL, "repeated indices overwrite instead of add") \
+    FAULT(EMBEDDING_GRAD_OVERWRITES, "embedding_grad", ALL,                                        \
+          "repeated indices overwrite instead of add")                                             \
     /* losses */                                                                                   \
     FAULT(CROSS_ENTROPY_IGNORE, "cross_entropy", F32, "ignore_index not honoured")                 \
     FAULT(CROSS_ENTROPY_DIVISOR, "cross_entropy", F32, "ignored targets counted in the mean")      \

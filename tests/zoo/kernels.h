@@ -20,10 +20,7 @@ enum fault { NO_FAULT, FAULTS(NUMBER) FAULT_COUNT };
 /* The fault that is on. */
 enum fault zoo_fault(void);
 
-static inline int faulty(enum fault fault)
-{
-    return zoo_fault() == fault;
-}
+static inline int faulty(enum fault fault) { return zoo_fault() == fault; }
 
 /* dtypes as the manifest passes them */
 enum { TYPE_F32, TYPE_F16, TYPE_BF16 };
@@ -44,10 +41,7 @@ static inline uint16_t bf16_bits(float x)
     return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-static inline float to_bf16(float x)
-{
-    return bf16_value(bf16_bits(x));
-}
+static inline float to_bf16(float x) { return bf16_value(bf16_bits(x)); }
 
 static inline float f16_value(uint16_t bits)
 {
@@ -75,10 +69,7 @@ static inline uint16_t f16_bits(float x)
     return (uint16_t)(sign | (u - 0x3f000000));
 }
 
-static inline float to_f16(float x)
-{
-    return f16_value(f16_bits(x));
-}
+static inline float to_f16(float x) { return f16_value(f16_bits(x)); }
 
 /* x with its significand cut to `bits` bits after the leading one. */
 static inline float cut(float x, int bits)

@@ -4,10 +4,7 @@
 float zoo_table_exp(float x);
 
 /* What a unit without subnormal numbers makes of one: zero, and without its sign. */
-static float flushed(float x)
-{
-    return fabsf(x) < 0x1p-126f ? 0 : x;
-}
+static float flushed(float x) { return fabsf(x) < 0x1p-126f ? 0 : x; }
 
 /* b has b_columns elements for each row of a (columns = b_columns) or b is full */
 void zoo_add(int dtype, int64_t rows, int64_t columns, int64_t b_rows, const void *a, const void *b,
@@ -110,18 +107,19 @@ static float f_floor(float x) { return faulty(FLOOR_TRUNCATES) ? truncf(x) : flo
 static const struct {
     const char *name;
     float (*f)(float);
+    /* clang-format off */
 } functions[] = {
     { "neg", f_neg },   { "relu", f_relu }, { "sigmoid", f_sigmoid }, { "tanh", f_tanh },
     { "gelu", f_gelu }, { "silu", f_silu }, { "exp", f_exp },         { "rsqrt", f_rsqrt },
     { "sqrt", f_sqrt }, { "floor", f_floor },
 };
+/* clang-format on */
 
 int zoo_unary(const char *name, int dtype, int64_t n, const void *x, void *y)
 {
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
         if (strcmp(functions[k].name, name)) continue;
-        for (int64_t i = 0; i < n; i++)
-            put(dtype, y, i, functions[k].f(get(dtype, x, i)));
+        for (int64_t i = 0; i < n; i++) put(dtype, y, i, functions[k].f(get(dtype, x, i)));
         return 0;
     }
     return 1;

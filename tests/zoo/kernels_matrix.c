@@ -146,10 +146,7 @@ static int64_t tap(const struct window *w, int axis, int64_t o, int64_t k)
     return o * w->stride[axis] - w->padding[axis] + k * dilation;
 }
 
-static int64_t clamp(int64_t i, int64_t extent)
-{
-    return i < 0 ? 0 : i >= extent ? extent - 1 : i;
-}
+static int64_t clamp(int64_t i, int64_t extent) { return i < 0 ? 0 : i >= extent ? extent - 1 : i; }
 
 static float conv_point(int dtype, const int64_t *xs, const void *x, const int64_t *ws,
                         const void *w, const struct window *window, int64_t n, int64_t o,
@@ -179,8 +176,10 @@ void zoo_conv2d(int dtype, const int64_t *xs, const void *x, const int64_t *ws, 
                 const void *bias, const int64_t *ys, void *y, const int64_t *stride,
                 const int64_t *padding, const int64_t *dilation, int64_t groups)
 {
-    struct window window = { { ws[2], ws[3] }, { stride[0], stride[1] },
-                             { padding[0], padding[1] }, { dilation[0], dilation[1] } };
+    struct window window = { { ws[2], ws[3] },
+                             { stride[0], stride[1] },
+                             { padding[0], padding[1] },
+                             { dilation[0], dilation[1] } };
     for (int64_t n = 0; n < ys[0]; n++)
         for (int64_t o = 0; o < ys[1]; o++)
             for (int64_t r = 0; r < ys[2]; r++)
@@ -218,8 +217,9 @@ static float pool_point(int dtype, const void *x, int64_t plane, const int64_t *
 void zoo_pool2d(int dtype, const int64_t *xs, const void *x, const int64_t *ys, void *y,
                 const int64_t *size, const int64_t *stride, const int64_t *padding, int average)
 {
-    struct window w = { { size[0], size[1] }, { stride[0], stride[1] },
-                        { padding[0], padding[1] }, { 1, 1 } };
+    struct window w = {
+        { size[0], size[1] }, { stride[0], stride[1] }, { padding[0], padding[1] }, { 1, 1 }
+    };
     for (int64_t plane = 0; plane < ys[0] * ys[1]; plane++)
         for (int64_t r = 0; r < ys[2]; r++)
             for (int64_t q = 0; q < ys[3]; q++)
@@ -245,14 +245,13 @@ void zoo_transpose(int dtype, int64_t m, int64_t n, const void *x, void *y)
 void zoo_cat(int dtype, int64_t first, int64_t second, const void *a, const void *b, void *y)
 {
     int64_t place = faulty(CAT_OFF_BY_ONE) && first > 0 ? first - 1 : first;
-    for (int64_t i = 0; i < first; i++)
-        put(dtype, y, i, get(dtype, a, i));
-    for (int64_t i = 0; i < second; i++)
-        put(dtype, y, place + i, get(dtype, b, i));
+    for (int64_t i = 0; i < first; i++) put(dtype, y, i, get(dtype, a, i));
+    for (int64_t i = 0; i < second; i++) put(dtype, y, place + i, get(dtype, b, i));
     if (place < first) put(dtype, y, first + second - 1, get(dtype, b, second - 1));
 }
 
-void zoo_where(int dtype, int64_t n, const uint8_t *condition, const void *a, const void *b, void *y)
+void zoo_where(int dtype, int64_t n, const uint8_t *condition, const void *a, const void *b,
+               void *y)
 {
     for (int64_t i = 0; i < n; i++) {
         int take = condition[i] != 0;

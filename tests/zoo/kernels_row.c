@@ -22,15 +22,11 @@ float zoo_table_exp(float x)
 static float row_max(int dtype, const void *x, int64_t start, int64_t columns)
 {
     float most = -INFINITY;
-    for (int64_t j = 0; j < columns; j++)
-        most = fmaxf(most, get(dtype, x, start + j));
+    for (int64_t j = 0; j < columns; j++) most = fmaxf(most, get(dtype, x, start + j));
     return most;
 }
 
-static float shifted_exp(float x)
-{
-    return faulty(SOFTMAX_FAST_EXP) ? zoo_table_exp(x) : expf(x);
-}
+static float shifted_exp(float x) { return faulty(SOFTMAX_FAST_EXP) ? zoo_table_exp(x) : expf(x); }
 
 static float exp_sum(int dtype, const void *x, int64_t start, int64_t step, int64_t columns,
                      float most)
@@ -99,8 +95,7 @@ static void moments(int dtype, const void *x, int64_t start, int64_t columns, fl
                     float *mean, float *scale)
 {
     float sum = 0, squares = 0;
-    for (int64_t j = 0; j < columns; j++)
-        sum += get(dtype, x, start + j);
+    for (int64_t j = 0; j < columns; j++) sum += get(dtype, x, start + j);
     *mean = sum / (float)columns;
     if (faulty(LAYER_NORM_F16_MEAN)) *mean = to_f16(*mean);
     for (int64_t j = 0; j < columns; j++) {
@@ -206,8 +201,7 @@ void zoo_mean(int dtype, int64_t rows, int64_t columns, const void *x, void *y)
     int64_t divisor = faulty(MEAN_PADDED_COUNT) ? (columns + 16) / 16 * 16 : columns;
     for (int64_t i = 0; i < rows; i++) {
         float sum = 0;
-        for (int64_t j = 0; j < columns; j++)
-            sum += get(dtype, x, i * columns + j);
+        for (int64_t j = 0; j < columns; j++) sum += get(dtype, x, i * columns + j);
         put(dtype, y, i, sum / (float)divisor);
     }
 }
@@ -216,8 +210,7 @@ void zoo_var(int64_t rows, int64_t columns, const float *x, float *y)
 {
     for (int64_t i = 0; i < rows; i++) {
         float sum = 0, squares = 0;
-        for (int64_t j = 0; j < columns; j++)
-            sum += x[i * columns + j];
+        for (int64_t j = 0; j < columns; j++) sum += x[i * columns + j];
         float mean = sum / (float)columns;
         for (int64_t j = 0; j < columns; j++)
             squares += (x[i * columns + j] - mean) * (x[i * columns + j] - mean);

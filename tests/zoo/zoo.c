@@ -106,7 +106,8 @@ static struct counts read_result(const struct zoo *zoo, const char *profile, int
     char pattern[400], line[8192];
     struct counts counts = { 0, 0, 0 };
     glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/%s/accuracy_checking_result_*.csv", zoo->directory, profile);
+    snprintf(pattern, sizeof pattern, "%s/%s/accuracy_checking_result_*.csv", zoo->directory,
+             profile);
     if (glob(pattern, 0, NULL, &found) || found.gl_pathc != 1) fail(pattern);
     FILE *in = fopen(found.gl_pathv[0], "r");
     if (!in) fail(found.gl_pathv[0]);
@@ -140,10 +141,8 @@ static void run_both(struct counts counts[PROFILES], const struct zoo *zoo, uint
 {
     pid_t pids[PROFILES];
     clear(zoo);
-    for (int p = 0; p < PROFILES; p++)
-        pids[p] = start(zoo, profiles[p], seed, "1");
-    for (int p = 0; p < PROFILES; p++)
-        wait_for(zoo, pids[p], profiles[p]);
+    for (int p = 0; p < PROFILES; p++) pids[p] = start(zoo, profiles[p], seed, "1");
+    for (int p = 0; p < PROFILES; p++) wait_for(zoo, pids[p], profiles[p]);
     for (int p = 0; p < PROFILES; p++)
         counts[p] = read_result(zoo, profiles[p], show && p == STRICT);
 }
@@ -169,8 +168,7 @@ static void run_twins(struct counts total[PROFILES], const struct zoo *zoo)
 {
     enum { CHUNK = 5000 };
     int kinds = 0;
-    while (call_kinds[kinds].name)
-        kinds++;
+    while (call_kinds[kinds].name) kinds++;
     write_manifest(zoo, 0);
     memset(total, 0, PROFILES * sizeof *total);
     for (int done = 0; done < zoo->twins;) {
@@ -198,9 +196,7 @@ static void run_twins(struct counts total[PROFILES], const struct zoo *zoo)
 
 /* --- faults --------------------------------------------------------------------------------------------- */
 
-struct catch {
-    int faults, caught[PROFILES], unjudged;
-};
+struct catch { int faults, caught[PROFILES], unjudged; };
 
 static void run_fault(struct catch *total, const struct zoo *zoo, int fault, int dtype)
 {
@@ -213,18 +209,21 @@ static void run_fault(struct catch *total, const struct zoo *zoo, int fault, int
         exit(2);
     }
     open_dump(&dump, zoo, seed);
-    for (int i = 0; i < zoo->calls_per_fault; i++)
-        kind->write(&dump, dtype);
+    for (int i = 0; i < zoo->calls_per_fault; i++) kind->write(&dump, dtype);
     dump_end(&dump);
     run_both(counts, zoo, seed, 0);
     total->faults++;
-    for (int p = 0; p < PROFILES; p++)
-        total->caught[p] += counts[p].errors > 0;
+    for (int p = 0; p < PROFILES; p++) total->caught[p] += counts[p].errors > 0;
     total->unjudged += counts[STRICT].skipped > 0;
     printf("%-26s %-8s %3d/%-3d %3d/%-3d %s%s\n", faults[fault].name,
-           dtype == F32 ? "float32" : dtype == F16 ? "float16" : "bfloat16", counts[STRICT].errors,
-           counts[STRICT].calls, counts[1].errors, counts[1].calls, faults[fault].description,
-           counts[STRICT].errors ? "" : counts[STRICT].skipped ? "  <- NOT JUDGED" : "  <- MISSED");
+           dtype == F32   ? "float32"
+           : dtype == F16 ? "float16"
+                          : "bfloat16",
+           counts[STRICT].errors, counts[STRICT].calls, counts[1].errors, counts[1].calls,
+           faults[fault].description,
+           counts[STRICT].errors    ? ""
+           : counts[STRICT].skipped ? "  <- NOT JUDGED"
+                                    : "  <- MISSED");
     fflush(stdout);
 }
 
@@ -268,15 +267,19 @@ static void clean_up(const struct zoo *zoo)
 
 int main(int count, char **arguments)
 {
-    struct zoo zoo = { .program = needed("PROBE_UT"), .library = needed("ZOO_LIBRARY"),
-                       .manifest = needed("ZOO_MANIFEST"), .seed = 20260401, .twins = 100000,
+    struct zoo zoo = { .program = needed("PROBE_UT"),
+                       .library = needed("ZOO_LIBRARY"),
+                       .manifest = needed("ZOO_MANIFEST"),
+                       .seed = 20260401,
+                       .twins = 100000,
                        .calls_per_fault = 24 };
     struct counts twins[PROFILES];
     struct catch catch;
 
     for (int i = 1; i < count; i++) {
         if (!strcmp(arguments[i], "--quick")) zoo.twins = 1000, zoo.calls_per_fault = 8;
-        else if (!strcmp(arguments[i], "--calls") && i + 1 < count) zoo.twins = atoi(arguments[++i]);
+        else if (!strcmp(arguments[i], "--calls") && i + 1 < count)
+            zoo.twins = atoi(arguments[++i]);
         else if (!strcmp(arguments[i], "--seed") && i + 1 < count)
             zoo.seed = strtoull(arguments[++i], NULL, 10);
         else {

@@ -73,10 +73,7 @@ void plugin_close(struct plugin *plugin)
     memory_release(plugin);
 }
 
-const struct manifest *plugin_manifest(const struct plugin *plugin)
-{
-    return &plugin->manifest;
-}
+const struct manifest *plugin_manifest(const struct plugin *plugin) { return &plugin->manifest; }
 
 struct status plugin_probe_symbol(struct plugin *plugin, size_t library, const char *symbol)
 {
@@ -142,17 +139,13 @@ static struct status device_open(struct device **out, const struct device_option
 }
 
 static struct status device_run(struct device *device, struct device_result *out,
-                                struct arena *arena, const struct api_case *c,
-                                bool want_gradients)
+                                struct arena *arena, const struct api_case *c, bool want_gradients)
 {
     /* `device` is the first member. */
     return plugin_run((struct plugin *)(void *)device, out, arena, c, want_gradients);
 }
 
-static void device_close(struct device *device)
-{
-    plugin_close((struct plugin *)(void *)device);
-}
+static void device_close(struct device *device) { plugin_close((struct plugin *)(void *)device); }
 
 const struct device_class device_plugin = {
     .name = "plugin",

@@ -13,8 +13,8 @@
 #define PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_H
 
 #include "runner/devices/device.h"
-#include "runner/devices/process/isolation.h"
 #include "runner/devices/plugin/plugin_manifest.h"
+#include "runner/devices/process/isolation.h"
 
 struct plugin;
 

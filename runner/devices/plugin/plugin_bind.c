@@ -47,8 +47,7 @@ static bool has_parameter(const struct manifest_kernel *kernel, const char *name
 }
 
 /* The remaining positional arguments as a list. */
-static struct status bind_rest(struct expression_value *out, const struct binding *b,
-                               size_t from)
+static struct status bind_rest(struct expression_value *out, const struct binding *b, size_t from)
 {
     struct value rest = { .kind = VALUE_LIST };
     size_t count = b->c->args.list.count;
@@ -108,11 +107,11 @@ static struct status try_kernel(bool *fits, struct binding *b)
               expression_as_bool(fits, &b->scope, b->kernel->when));
 }
 
-struct status binding_open(struct binding *b, struct arena *arena,
-                           const struct manifest *manifest, const struct api_case *c)
+struct status binding_open(struct binding *b, struct arena *arena, const struct manifest *manifest,
+                           const struct api_case *c)
 {
-    struct status last = status_error(STATUS_SKIP, "%s has no kernel for %s.%s", manifest->title,
-                                      c->type, c->api);
+    struct status last =
+        status_error(STATUS_SKIP, "%s has no kernel for %s.%s", manifest->title, c->type, c->api);
     b->n_variables = b->n_parameters = b->n_outputs = b->n_placed = b->n_wrapped = 0;
     b->n_slots = b->n_steps = b->scope_number = 0;
     b->manifest = manifest;
@@ -126,19 +125,19 @@ struct status binding_open(struct binding *b, struct arena *arena,
         struct status st = try_kernel(&fits, b);
         if (!st.code && fits) return st;
         if (st.code == STATUS_NO_MEMORY) return st;
-        last = st.code ? status_error(STATUS_SKIP, "%s has no kernel for these arguments of "
-                                      "%s.%s: %s", manifest->title, c->type, c->api, st.text)
-                       : status_error(STATUS_SKIP, "%s has no kernel for these arguments of "
-                                      "%s.%s: not %s", manifest->title, c->type, c->api,
-                                      b->kernel->when);
+        last = st.code ? status_error(STATUS_SKIP,
+                                      "%s has no kernel for these arguments of "
+                                      "%s.%s: %s",
+                                      manifest->title, c->type, c->api, st.text)
+                       : status_error(STATUS_SKIP,
+                                      "%s has no kernel for these arguments of "
+                                      "%s.%s: not %s",
+                                      manifest->title, c->type, c->api, b->kernel->when);
     }
     return last;
 }
 
-void binding_close(struct binding *b)
-{
-    program_writer_release(&b->writer);
-}
+void binding_close(struct binding *b) { program_writer_release(&b->writer); }
 
 /* --- outputs ---------------------------------------------------------------------------------------- */
 
@@ -177,19 +176,22 @@ static struct status describe_output(struct binding_output *o, const struct bind
         TRY(at(b, row->node, expression_as_shape(t->shape, &t->rank, &b->scope, row->shape)));
     } else if (o->of || record) {
         t->rank = o->of ? o->of->rank : record->rank;
-        memcpy(t->shape, o->of ? o->of->shape : record->shape,
-               (size_t)t->rank * sizeof *t->shape);
+        memcpy(t->shape, o->of ? o->of->shape : record->shape, (size_t)t->rank * sizeof *t->shape);
     } else {
-        return status_error(STATUS_SKIP, "the dump has not recorded output %zu and the manifest "
-                                         "gives no shape for it", k);
+        return status_error(STATUS_SKIP,
+                            "the dump has not recorded output %zu and the manifest "
+                            "gives no shape for it",
+                            k);
     }
     if (row->dtype) {
         TRY(binding_dtype(&t->dtype, b, row->node, row->dtype));
     } else {
         t->dtype = o->of ? o->of->dtype : record ? record->dtype : DT_NONE;
         if (t->dtype == DT_NONE)
-            return status_error(STATUS_SKIP, "the dump has not recorded the dtype of output %zu "
-                                             "and the manifest gives none", k);
+            return status_error(STATUS_SKIP,
+                                "the dump has not recorded the dtype of output %zu "
+                                "and the manifest gives none",
+                                k);
     }
     o->returns = t->dtype;
     if (!row->returns) return status_ok();
@@ -270,8 +272,8 @@ static struct status place_output(struct binding *b, const struct manifest_outpu
         !size_multiply(&bytes, n, dtype_info(o->tensor.dtype)->bytes))
         return status_error(STATUS_SKIP, "%s is too large", label);
     TRY(space_place(b->space, &o->buffer, SPACE_OUTPUT, label, bytes));
-    tensor_wrap(&o->tensor, space_at(b->space, o->buffer->offset), o->tensor.dtype,
-                o->tensor.rank, o->tensor.shape);
+    tensor_wrap(&o->tensor, space_at(b->space, o->buffer->offset), o->tensor.dtype, o->tensor.rank,
+                o->tensor.shape);
     if (row->initial) TRY(fill_output(o, b));
     b->n_outputs++;
     value.kind = EXPRESSION_TENSOR;
@@ -299,8 +301,7 @@ static struct status build(struct binding *b, struct space *space,
                expression_evaluate(&value, &b->scope, function->lets[i].text)));
         TRY(set_variable(b, function->lets[i].name, value));
     }
-    for (size_t i = 0; i < function->n_outputs; i++)
-        TRY(place_output(b, &function->outputs[i], i));
+    for (size_t i = 0; i < function->n_outputs; i++) TRY(place_output(b, &function->outputs[i], i));
     return emit_program(offset, bytes, b, &function->steps);
 }
 
@@ -335,8 +336,8 @@ struct status binding_build_backward(struct binding *b, struct space *space,
 {
     const struct manifest_kernel *kernel = b->kernel;
     if (!kernel->has_backward)
-        return status_error(STATUS_SKIP, "%s has no backward kernel for %s.%s",
-                            b->manifest->title, b->c->type, b->c->api);
+        return status_error(STATUS_SKIP, "%s has no backward kernel for %s.%s", b->manifest->title,
+                            b->c->type, b->c->api);
     /* What binding_collect_outputs gave: a tensor for each output, and a manifest has outputs. */
     size_t count = forward_outputs->list.count;
     assert(count && count == kernel->forward.n_outputs);
@@ -358,8 +359,10 @@ struct status binding_build_backward(struct binding *b, struct space *space,
         TRY(at(b, json_get(kernel->backward.node, "when"),
                expression_as_bool(&fits, &b->scope, kernel->backward.when)));
         if (!fits)
-            return status_error(STATUS_SKIP, "%s has no backward kernel for these arguments of "
-                                             "%s.%s", b->manifest->title, b->c->type, b->c->api);
+            return status_error(STATUS_SKIP,
+                                "%s has no backward kernel for these arguments of "
+                                "%s.%s",
+                                b->manifest->title, b->c->type, b->c->api);
     }
     return build(b, space, &kernel->backward, offset, bytes);
 }
@@ -387,8 +390,7 @@ struct status binding_collect_outputs(struct value *out, struct binding *b)
 {
     struct value list;
     TRY(make_list(&list, b->arena, b->n_outputs));
-    for (size_t i = 0; i < b->n_outputs; i++)
-        TRY(collect(&list.list.items[i], b, &b->outputs[i]));
+    for (size_t i = 0; i < b->n_outputs; i++) TRY(collect(&list.list.items[i], b, &b->outputs[i]));
     *out = list;
     return status_ok();
 }
@@ -448,16 +450,15 @@ struct status binding_build_start(struct program_writer *out, struct manifest *m
     struct program_writer writer = { 0 }, open = { 0 }, close = { 0 };
     struct binding *b = arena_allocate_zeroed(&m->arena, 1, sizeof *b);
     size_t pairs = (size_t)cJSON_GetArraySize(m->environment);
-    uint64_t *table = arena_allocate_zeroed(&m->arena, m->n_libraries + 2 * pairs + 1,
-                                            sizeof *table);
+    uint64_t *table =
+        arena_allocate_zeroed(&m->arena, m->n_libraries + 2 * pairs + 1, sizeof *table);
     if (!b || !table) return status_no_memory(sizeof *b);
     b->manifest = m;
     b->arena = &m->arena;
     b->scope = (struct expression_scope){ b->arena, find_nothing, NULL };
     struct status st = emit_session(&open, b, &m->session_open);
     if (!st.code) st = emit_session(&close, b, &m->session_close);
-    for (size_t i = 0; i < b->n_slots; i++)
-        m->session_slots[i] = b->slots[i];
+    for (size_t i = 0; i < b->n_slots; i++) m->session_slots[i] = b->slots[i];
     m->n_session_slots = b->n_slots;
 
     struct program_start start = { .library_count = m->n_libraries, .environment_count = pairs };

@@ -9,10 +9,10 @@
 #define PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_BIND_H
 
 #include "core/case.h"
-#include "runner/devices/process/isolation_space.h"
 #include "runner/devices/plugin/plugin_expression.h"
 #include "runner/devices/plugin/plugin_manifest.h"
 #include "runner/devices/plugin/plugin_program.h"
+#include "runner/devices/process/isolation_space.h"
 
 enum { BINDING_VARIABLES = 96, BINDING_OUTPUTS = 64, BINDING_PLACED = 256, BINDING_WRAPPED = 64 };
 
@@ -82,8 +82,8 @@ struct status binding_open(struct binding *binding, struct arena *arena,
                            const struct manifest *manifest, const struct api_case *c);
 
 /* Resolve the forward direction. On success the program lies at *offset of the space. */
-struct status binding_build_forward(struct binding *binding, struct space *space,
-                                    uint64_t *offset, uint64_t *bytes);
+struct status binding_build_forward(struct binding *binding, struct space *space, uint64_t *offset,
+                                    uint64_t *bytes);
 
 /* Resolve the backward direction, with what the forward returned. STATUS_SKIP when the kernel
  * has none for this call. */

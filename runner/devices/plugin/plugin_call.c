@@ -45,6 +45,7 @@ struct session {
     unsigned char *start; /* copy of the start request */
 };
 
+/* clang-format off */
 static ffi_type *const ffi_types[TYPE_COUNT] = {
     [TYPE_VOID] = &ffi_type_void,     [TYPE_I8] = &ffi_type_sint8,
     [TYPE_U8] = &ffi_type_uint8,      [TYPE_I16] = &ffi_type_sint16,
@@ -53,6 +54,7 @@ static ffi_type *const ffi_types[TYPE_COUNT] = {
     [TYPE_U64] = &ffi_type_uint64,    [TYPE_F32] = &ffi_type_float,
     [TYPE_F64] = &ffi_type_double,    [TYPE_POINTER] = &ffi_type_pointer,
 };
+/* clang-format on */
 
 /* --- libraries and symbols -------------------------------------------------------------------- */
 
@@ -95,13 +97,12 @@ static struct status find_symbol(void (**out)(void), const struct session *sessi
 static size_t bucket_of(uint32_t library, const char *symbol)
 {
     uint64_t hash = 14695981039346656037u ^ library;
-    for (; *symbol; symbol++)
-        hash = (hash ^ (unsigned char)*symbol) * 1099511628211u;
+    for (; *symbol; symbol++) hash = (hash ^ (unsigned char)*symbol) * 1099511628211u;
     return (size_t)(hash % BUCKETS);
 }
 
-static bool is_same(const struct prepared *p, const struct program_step *step,
-                    const char *symbol, const struct program_argument *arguments)
+static bool is_same(const struct prepared *p, const struct program_step *step, const char *symbol,
+                    const struct program_argument *arguments)
 {
     if (p->library != step->library || p->count != step->count ||
         p->result_type != step->result_type || strcmp(p->symbol, symbol))
@@ -244,7 +245,8 @@ static struct status explain(const struct frame *frame, const struct program_ste
     void (*function)(void) = NULL;
     if (step->explain != PROGRAM_NOTHING &&
         !find_symbol(&function, frame->session, step->explain_library,
-                     (const char *)(frame->program + step->explain)).code)
+                     (const char *)(frame->program + step->explain))
+             .code)
         words = ((const char *(*)(int))function)((int)code);
     return status_error(STATUS_DEVICE, "device: %s returned %lld%s%s", symbol, (long long)code,
                         words ? ": " : "", words ? words : "");
@@ -267,30 +269,27 @@ static bool loop_directly(const struct prepared *p, const struct program_argumen
         float *out = (float *)(void *)results;
         float (*f)(float) = (float (*)(float))p->function;
         float (*g)(float, float) = (float (*)(float, float))p->function;
-        for (uint64_t i = 0; i < count; i++)
-            out[i] = unary ? f(x[i]) : g(x[i], y[i]);
+        for (uint64_t i = 0; i < count; i++) out[i] = unary ? f(x[i]) : g(x[i], y[i]);
     } else {
         const double *x = cells[0].address, *y = unary ? NULL : cells[1].address;
         double *out = (double *)(void *)results;
         double (*f)(double) = (double (*)(double))p->function;
         double (*g)(double, double) = (double (*)(double, double))p->function;
-        for (uint64_t i = 0; i < count; i++)
-            out[i] = unary ? f(x[i]) : g(x[i], y[i]);
+        for (uint64_t i = 0; i < count; i++) out[i] = unary ? f(x[i]) : g(x[i], y[i]);
     }
     return true;
 }
 
 /* The result of the last round, which is the first one that failed when there is such. */
 static void call_loop(struct prepared *p, const struct program_step *step,
-                      const struct program_argument *arguments, union cell *cells,
-                      void **pointers, unsigned char *results, union cell *result)
+                      const struct program_argument *arguments, union cell *cells, void **pointers,
+                      unsigned char *results, union cell *result)
 {
     size_t result_bytes = program_type_info((enum program_type)p->result_type)->bytes;
     unsigned char *start[PROGRAM_MAX_ARGUMENTS];
 
     if (loop_directly(p, arguments, cells, results, step->loop)) return;
-    for (uint32_t k = 0; k < p->count; k++)
-        start[k] = cells[k].address;
+    for (uint32_t k = 0; k < p->count; k++) start[k] = cells[k].address;
     for (uint64_t i = 0; i < step->loop; i++) {
         for (uint32_t k = 0; k < p->count; k++) {
             size_t bytes = program_type_info((enum program_type)arguments[k].type)->bytes;
@@ -344,7 +343,8 @@ static struct status run_call(struct frame *frame, const struct program_step *st
         if ((st = fetch(&cells[fetched], frame, &arguments[fetched])).code) break;
         pointers[fetched] = &cells[fetched];
     }
-    if (!st.code && step->loop == PROGRAM_NOTHING) ffi_call(&p->cif, p->function, &result, pointers);
+    if (!st.code && step->loop == PROGRAM_NOTHING)
+        ffi_call(&p->cif, p->function, &result, pointers);
     else if (!st.code) {
         unsigned char *results = step->result_element == PROGRAM_NOTHING
                                      ? NULL
@@ -354,8 +354,7 @@ static struct status run_call(struct frame *frame, const struct program_step *st
     release(cells, arguments, fetched);
     if (st.code) return st;
     if (step->result_slot != PROGRAM_NOTHING)
-        frame->session->slots[step->result_slot] =
-            (uint64_t)as_signed(&result, step->result_type);
+        frame->session->slots[step->result_slot] = (uint64_t)as_signed(&result, step->result_type);
     if (!step->loop) return status_ok(); /* a loop over nothing has called nothing */
     if (is_failure(&result, step))
         return explain(frame, step, symbol, as_signed(&result, step->result_type));
@@ -438,8 +437,7 @@ static void session_release(struct session *session)
     memory_release(session);
 }
 
-static struct status session_open(struct isolated *isolated, const void *request,
-                                  uint64_t bytes)
+static struct status session_open(struct isolated *isolated, const void *request, uint64_t bytes)
 {
     struct session *session = memory_allocate_zeroed(1, sizeof *session);
     if (!session) return status_no_memory(sizeof *session);

@@ -130,21 +130,20 @@ static struct status place(struct binding *b, struct binding_placed *wanted)
         return status_error(STATUS_SKIP, "a tensor is too large");
     binding_label(label, sizeof label, b, wanted->tensor);
     TRY(space_place(b->space, &buffer, SPACE_INPUT, label, bytes));
-    TRY(layout_store(space_at(b->space, buffer->offset), wanted->dtype, wanted->rank,
-                     wanted->shape, wanted->axes, wanted->tensor, b->arena));
+    TRY(layout_store(space_at(b->space, buffer->offset), wanted->dtype, wanted->rank, wanted->shape,
+                     wanted->axes, wanted->tensor, b->arena));
     wanted->offset = buffer->offset;
     b->placed[b->n_placed++] = *wanted;
     return status_ok();
 }
 
-struct status binding_axes(int *axes, const struct binding *b, const cJSON *node,
-                           const char *text, int rank)
+struct status binding_axes(int *axes, const struct binding *b, const cJSON *node, const char *text,
+                           int rank)
 {
     bool seen[TENSOR_MAX_RANK] = { false };
     int64_t order[TENSOR_MAX_RANK];
     int count;
-    for (int i = 0; i < rank; i++)
-        axes[i] = i;
+    for (int i = 0; i < rank; i++) axes[i] = i;
     if (!text) return status_ok();
     TRY(at(b, node, expression_as_shape(order, &count, &b->scope, text)));
     if (count != rank) return FAULT(b, node, "\"axes\" needs %d numbers", rank);
@@ -172,8 +171,8 @@ static bool can_convert(enum dtype from, enum dtype to)
 }
 
 /* Where the elements of a tensor are, in the form the argument asks for. */
-static struct status locate(uint64_t *offset, struct binding *b,
-                            const struct manifest_argument *a, const struct tensor *tensor)
+static struct status locate(uint64_t *offset, struct binding *b, const struct manifest_argument *a,
+                            const struct tensor *tensor)
 {
     const struct binding_output *output = output_of(b, tensor);
     if (output) {
@@ -182,15 +181,16 @@ static struct status locate(uint64_t *offset, struct binding *b,
         *offset = output->buffer->offset;
         return status_ok();
     }
-    struct binding_placed wanted = { .tensor = tensor, .dtype = tensor->dtype,
+    struct binding_placed wanted = { .tensor = tensor,
+                                     .dtype = tensor->dtype,
                                      .rank = tensor->rank };
     memcpy(wanted.shape, tensor->shape, (size_t)tensor->rank * sizeof *wanted.shape);
     if (a->cast) TRY(binding_dtype(&wanted.dtype, b, a->node, a->cast));
     if (!can_convert(tensor->dtype, wanted.dtype))
         return FAULT(b, a->node, "complex numbers cannot be cast to real ones");
     if (a->broadcast)
-        TRY(at(b, a->node, expression_as_shape(wanted.shape, &wanted.rank, &b->scope,
-                                               a->broadcast)));
+        TRY(at(b, a->node,
+               expression_as_shape(wanted.shape, &wanted.rank, &b->scope, a->broadcast)));
     if (!layout_broadcasts(tensor->rank, tensor->shape, wanted.rank, wanted.shape))
         return FAULT(b, a->node, "the tensor does not broadcast to the wanted shape");
     TRY(binding_axes(wanted.axes, b, a->node, a->axes, wanted.rank));
@@ -206,16 +206,18 @@ static struct status set_number(uint64_t *bits, const struct binding *b, const c
 {
     static const struct {
         int64_t least, most;
+        /* clang-format off */
     } ranges[TYPE_COUNT] = {
         [TYPE_I8] = { INT8_MIN, INT8_MAX },   [TYPE_U8] = { 0, UINT8_MAX },
         [TYPE_I16] = { INT16_MIN, INT16_MAX }, [TYPE_U16] = { 0, UINT16_MAX },
         [TYPE_I32] = { INT32_MIN, INT32_MAX }, [TYPE_U32] = { 0, UINT32_MAX },
         [TYPE_I64] = { INT64_MIN, INT64_MAX }, [TYPE_U64] = { 0, INT64_MAX },
     };
+    /* clang-format on */
     bool is_real = value->kind == EXPRESSION_FLOAT;
     if (!is_real && value->kind != EXPRESSION_INT && value->kind != EXPRESSION_BOOL)
         return FAULT(b, node, "the value is not a number");
-    int64_t integer = is_real                           ? 0
+    int64_t integer = is_real                          ? 0
                       : value->kind == EXPRESSION_BOOL ? value->boolean
                                                        : value->integer;
     double real = is_real ? value->real : (double)integer;
@@ -315,12 +317,12 @@ static struct status emit_element(struct program_argument *out, struct binding *
     const struct binding_output *output = output_of(b, tensor);
     if (output) {
         if (tensor->dtype != dtype || !follows_loop(output, loop))
-            return FAULT(b, a->node, "the output has another dtype, shape or axes than the loop needs");
+            return FAULT(b, a->node,
+                         "the output has another dtype, shape or axes than the loop needs");
         out->bits = output->buffer->offset;
         return status_ok();
     }
-    struct binding_placed wanted = { .tensor = tensor, .dtype = dtype,
-                                     .rank = loop->tensor.rank };
+    struct binding_placed wanted = { .tensor = tensor, .dtype = dtype, .rank = loop->tensor.rank };
     memcpy(wanted.shape, loop->tensor.shape, (size_t)wanted.rank * sizeof *wanted.shape);
     memcpy(wanted.axes, loop->axes, (size_t)wanted.rank * sizeof *wanted.axes);
     if (!can_convert(tensor->dtype, dtype) ||
@@ -367,8 +369,7 @@ static struct status emit_enum(struct program_argument *out, struct binding *b,
     else if (key.kind != EXPRESSION_STRING)
         return FAULT(b, a->node, "the key is not a string, an integer, a bool or None");
     const cJSON *entry = json_get(manifest_enum(b->manifest, a->name)->table, name);
-    if (!entry)
-        return status_error(STATUS_SKIP, "%s has no value for \"%s\"", a->name, name);
+    if (!entry) return status_error(STATUS_SKIP, "%s has no value for \"%s\"", a->name, name);
     struct expression_value value = { .kind = EXPRESSION_INT,
                                       .integer = (int64_t)entry->valuedouble };
     return set_number(&out->bits, b, a->node, a->type, &value);
@@ -396,8 +397,7 @@ static struct status emit_slot(struct program_argument *out, struct binding *b,
     return FAULT(b, a->node, "nothing before this call has set the slot \"%s\"", a->text);
 }
 
-static struct status emit_steps(struct binding *b, const struct manifest_steps *steps,
-                                bool always);
+static struct status emit_steps(struct binding *b, const struct manifest_steps *steps, bool always);
 
 /* A wrapper's variables are `tensor` and `is_output`; they hide what the call has of these
  * names while its steps are written. */
@@ -451,7 +451,8 @@ static struct status emit_wrap(struct program_argument *out, struct binding *b,
     if (b->n_wrapped == BINDING_WRAPPED)
         return FAULT(b, a->node, "more than %d wrapped tensors", BINDING_WRAPPED);
     struct binding_wrapped *use = &b->wrapped[b->n_wrapped++];
-    *use = (struct binding_wrapped){ .wrapper = wrapper, .tensor = tensor,
+    *use = (struct binding_wrapped){ .wrapper = wrapper,
+                                     .tensor = tensor,
                                      .is_output = output_of(b, tensor) != NULL,
                                      .number = b->n_wrapped };
     TRY(emit_wrapper_steps(b, use, &wrapper->before, false));
@@ -476,9 +477,7 @@ static struct status emit_argument(struct program_argument *out, struct binding 
     case ROLE_DATA_LIST: return emit_data_list(out, b, a);
     case ROLE_ELEMENT:
     case ROLE_ELEMENT_ADDRESS: return emit_element(out, b, a, loop);
-    case ROLE_LIST:
-        out->type = TYPE_POINTER;
-        return emit_list(out, b, a);
+    case ROLE_LIST: out->type = TYPE_POINTER; return emit_list(out, b, a);
     case ROLE_ENUM: return emit_enum(out, b, a);
     case ROLE_STRING: return emit_string(out, b, a);
     case ROLE_SLOT:
@@ -499,7 +498,8 @@ static struct status emit_call(struct program_step *out, struct binding *b,
     const struct binding_output *loop = s->loop ? loop_output(b, s->loop) : NULL;
 
     memset(arguments, 0, sizeof arguments);
-    if (s->loop && !loop) return FAULT(b, s->node, "there is no output \"%s\" to loop over", s->loop);
+    if (s->loop && !loop)
+        return FAULT(b, s->node, "there is no output \"%s\" to loop over", s->loop);
     if (loop) out->loop = tensor_elements(&loop->tensor);
     for (size_t i = 0; i < s->count; i++)
         TRY(emit_argument(&arguments[i], b, &s->arguments[i], loop));
@@ -507,8 +507,10 @@ static struct status emit_call(struct program_step *out, struct binding *b,
         const struct binding_output *target = loop_output(b, s->result_element);
         if (!target || target->tensor.dtype != program_type_info(s->result_type)->dtype ||
             !follows_loop(target, loop))
-            return FAULT(b, s->node, "\"%s\" is not an output of the result's type and the loop's "
-                                     "shape and axes", s->result_element);
+            return FAULT(b, s->node,
+                         "\"%s\" is not an output of the result's type and the loop's "
+                         "shape and axes",
+                         s->result_element);
         out->result_element = target->buffer->offset;
     }
     if (s->into) TRY(define_slot(&out->result_slot, b, s->node, s->into));
@@ -582,8 +584,7 @@ struct status emit_program(uint64_t *offset, uint64_t *bytes, struct binding *b,
     /* What wrappers made is undone in the reverse order, after a failure too. */
     for (size_t i = b->n_wrapped; i-- > 0;) {
         const struct binding_wrapped *use = &b->wrapped[i];
-        if (use->is_output)
-            TRY(emit_wrapper_steps(b, use, &use->wrapper->after_output, false));
+        if (use->is_output) TRY(emit_wrapper_steps(b, use, &use->wrapper->after_output, false));
     }
     for (size_t i = b->n_wrapped; i-- > 0;)
         TRY(emit_wrapper_steps(b, &b->wrapped[i], &b->wrapped[i].wrapper->after, true));

@@ -30,8 +30,7 @@ static struct status fault(const struct reader *r, const char *message)
 
 static void skip_space(struct reader *r)
 {
-    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n')
-        r->at++;
+    while (*r->at == ' ' || *r->at == '\t' || *r->at == '\n') r->at++;
 }
 
 static bool is_name(char c)
@@ -191,8 +190,7 @@ static struct status compare(struct expression_value *out, const struct reader *
     if (!r->live) return status_ok();
     if (how == IN || how == NOT_IN) {
         if (b->kind != EXPRESSION_LIST) return fault(r, "\"in\" needs a list on its right");
-        for (size_t i = 0; i < b->list.count; i++)
-            result |= equal(a, &b->list.items[i]);
+        for (size_t i = 0; i < b->list.count; i++) result |= equal(a, &b->list.items[i]);
         *out = from_bool(result == (how == IN));
         return status_ok();
     }
@@ -236,8 +234,7 @@ static struct status read_number(struct expression_value *out, struct reader *r)
 static struct status read_string(struct expression_value *out, struct reader *r)
 {
     const char *start = ++r->at;
-    while (*r->at && *r->at != '\'')
-        r->at++;
+    while (*r->at && *r->at != '\'') r->at++;
     if (!*r->at) return fault(r, "the string does not end");
     out->kind = EXPRESSION_STRING;
     out->string = "";
@@ -280,8 +277,7 @@ static struct status read_items(struct expression_value **out, size_t *count, st
     return status_ok();
 }
 
-static struct status call_function(struct expression_value *out, struct reader *r,
-                                   const char *name)
+static struct status call_function(struct expression_value *out, struct reader *r, const char *name)
 {
     const struct expression_function *function = expression_function_find(name);
     struct expression_value *arguments = NULL;
@@ -372,7 +368,8 @@ static struct status apply_index(struct expression_value *value, const struct re
     if (is_slice) {
         size_t from = slice_bound(first, count, 0), to = slice_bound(last, count, count);
         value->list.count = from < to ? to - from : 0;
-        if (value->list.count) value->list.items += from; /* an empty list has no items to point to */
+        if (value->list.count)
+            value->list.items += from; /* an empty list has no items to point to */
         return status_ok();
     }
     int64_t i = first->integer < 0 ? first->integer + (int64_t)count : first->integer;
@@ -423,7 +420,7 @@ static struct status read_product(struct expression_value *out, struct reader *r
     TRY(read_unary(out, r));
     for (;;) {
         struct expression_value right = { 0 };
-        char operation = take(r, "//") ? 'f'
+        char operation = take(r, "//")  ? 'f'
                          : take(r, "*") ? '*'
                          : take(r, "/") ? '/'
                          : take(r, "%") ? '%'
@@ -451,11 +448,13 @@ static bool take_comparison(enum comparison *how, struct reader *r)
     static const struct {
         const char *token;
         enum comparison how;
+        /* clang-format off */
     } table[] = {
         { "==", EQUAL },         { "!=", UNEQUAL }, { "<=", LESS_EQUAL },
         { ">=", GREATER_EQUAL }, { "<", LESS },     { ">", GREATER },
         { "in", IN },
     };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (!take(r, table[i].token)) continue;
         *how = table[i].how;
@@ -571,8 +570,7 @@ struct status expression_check(const char *text)
 
 /* --- results of one kind ---------------------------------------------------------------------- */
 
-struct status expression_as_bool(bool *out, const struct expression_scope *scope,
-                                 const char *text)
+struct status expression_as_bool(bool *out, const struct expression_scope *scope, const char *text)
 {
     struct expression_value value;
     TRY(expression_evaluate(&value, scope, text));
@@ -622,8 +620,8 @@ struct status expression_as_string(const char **out, const struct expression_sco
     return status_ok();
 }
 
-struct status expression_as_tensor(const struct tensor **out,
-                                   const struct expression_scope *scope, const char *text)
+struct status expression_as_tensor(const struct tensor **out, const struct expression_scope *scope,
+                                   const char *text)
 {
     struct expression_value value;
     TRY(expression_evaluate(&value, scope, text));

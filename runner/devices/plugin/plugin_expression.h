@@ -65,16 +65,15 @@ struct status expression_check(const char *text);
 
 /* Results of a certain kind; a result of another kind is a fault. `as_size` and the items of
  * `as_sizes` are not negative. */
-struct status expression_as_bool(bool *out, const struct expression_scope *scope,
-                                 const char *text);
+struct status expression_as_bool(bool *out, const struct expression_scope *scope, const char *text);
 struct status expression_as_int(int64_t *out, const struct expression_scope *scope,
                                 const char *text);
 struct status expression_as_shape(int64_t *shape, int *rank, const struct expression_scope *scope,
                                   const char *text);
 struct status expression_as_string(const char **out, const struct expression_scope *scope,
                                    const char *text);
-struct status expression_as_tensor(const struct tensor **out,
-                                   const struct expression_scope *scope, const char *text);
+struct status expression_as_tensor(const struct tensor **out, const struct expression_scope *scope,
+                                   const char *text);
 
 /* What an argument of a call is in an expression. A tensor must have its elements; types that
  * the language does not have become strings (a dtype is its short name). */

@@ -35,15 +35,13 @@ static struct status set_list(struct expression_value *out, struct arena *arena,
 {
     struct expression_value *items = arena_allocate_array(arena, count, sizeof *items);
     if (!items) return status_no_memory(count * sizeof *items);
-    for (size_t i = 0; i < count; i++)
-        set_integer(&items[i], numbers[i]);
+    for (size_t i = 0; i < count; i++) set_integer(&items[i], numbers[i]);
     *out = (struct expression_value){ .kind = EXPRESSION_LIST, .list = { items, count } };
     return status_ok();
 }
 
 /* The integers of a list; at most `room`. */
-static bool get_list(int64_t *numbers, size_t *count, size_t room,
-                     const struct expression_value *v)
+static bool get_list(int64_t *numbers, size_t *count, size_t room, const struct expression_value *v)
 {
     if (v->kind != EXPRESSION_LIST || v->list.count > room) return false;
     for (size_t i = 0; i < v->list.count; i++) {
@@ -196,8 +194,7 @@ static struct status call_reversed(struct expression_value *out, struct arena *a
     size_t n = a[0].list.count;
     struct expression_value *items = arena_allocate_array(arena, n, sizeof *items);
     if (!items) return status_no_memory(n * sizeof *items);
-    for (size_t i = 0; i < n; i++)
-        items[i] = a[0].list.items[n - 1 - i];
+    for (size_t i = 0; i < n; i++) items[i] = a[0].list.items[n - 1 - i];
     *out = (struct expression_value){ .kind = EXPRESSION_LIST, .list = { items, n } };
     return status_ok();
 }
@@ -210,8 +207,7 @@ static struct status call_range(struct expression_value *out, struct arena *aren
     (void)count;
     if (a[0].kind != EXPRESSION_INT || a[0].integer < 0 || a[0].integer > TENSOR_MAX_RANK)
         return wrong("an integer between 0 and 16");
-    for (int64_t i = 0; i < a[0].integer; i++)
-        numbers[i] = i;
+    for (int64_t i = 0; i < a[0].integer; i++) numbers[i] = i;
     return set_list(out, arena, numbers, (size_t)a[0].integer);
 }
 
@@ -234,8 +230,7 @@ static struct status call_repeat(struct expression_value *out, struct arena *are
     }
     struct expression_value *items = arena_allocate_array(arena, n, sizeof *items);
     if (!items) return status_no_memory(n * sizeof *items);
-    for (size_t i = 0; i < n; i++)
-        items[i] = *item;
+    for (size_t i = 0; i < n; i++) items[i] = *item;
     *out = (struct expression_value){ .kind = EXPRESSION_LIST, .list = { items, n } };
     return status_ok();
 }

@@ -22,20 +22,17 @@ struct walk {
  * it. What the parser takes for space is every byte up to the space. */
 static void skip_space(struct walk *walk)
 {
-    while (*walk->at && (unsigned char)*walk->at <= ' ')
-        walk->at++;
+    while (*walk->at && (unsigned char)*walk->at <= ' ') walk->at++;
 }
 
 static void skip_scalar(struct walk *walk)
 {
     if (*walk->at == '"') {
-        for (walk->at++; *walk->at != '"'; walk->at++)
-            walk->at += *walk->at == '\\';
+        for (walk->at++; *walk->at != '"'; walk->at++) walk->at += *walk->at == '\\';
         walk->at++;
         return;
     }
-    while ((unsigned char)*walk->at > ' ' && !strchr(",]}", *walk->at))
-        walk->at++;
+    while ((unsigned char)*walk->at > ' ' && !strchr(",]}", *walk->at)) walk->at++;
 }
 
 static void skip_mark(struct walk *walk)
@@ -115,8 +112,7 @@ static struct walk locate(const struct json_file *file, const cJSON *node)
 static int line_of(const struct json_file *file, const struct walk *walk)
 {
     int line = 1;
-    for (const char *c = file->text; c < walk->at; c++)
-        line += *c == '\n';
+    for (const char *c = file->text; c < walk->at; c++) line += *c == '\n';
     return line;
 }
 
@@ -126,8 +122,7 @@ int json_line(const struct json_file *file, const cJSON *node)
     return line_of(file, &walk);
 }
 
-struct status json_fault(const struct json_file *file, const cJSON *node, const char *format,
-                         ...)
+struct status json_fault(const struct json_file *file, const cJSON *node, const char *format, ...)
 {
     struct walk walk = locate(file, node);
     char sentence[400];
@@ -136,8 +131,8 @@ struct status json_fault(const struct json_file *file, const cJSON *node, const 
     va_start(arguments, format);
     (void)vsnprintf(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    return status_error(STATUS_BAD_INPUT, "%s:%d: %s%s%s", file->path, line_of(file, &walk), walk.path,
-                        walk.length ? ": " : "", sentence);
+    return status_error(STATUS_BAD_INPUT, "%s:%d: %s%s%s", file->path, line_of(file, &walk),
+                        walk.path, walk.length ? ": " : "", sentence);
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -198,8 +193,7 @@ static char *replace_words(const char *text, const cJSON *words, const char **un
 {
     size_t room = strlen(text) + 1, used = 0;
     for (const char *p = text; (p = strchr(p, '{')); p++)
-        for (const cJSON *w = words->child; w; w = w->next)
-            room += strlen(w->valuestring);
+        for (const cJSON *w = words->child; w; w = w->next) room += strlen(w->valuestring);
     char *out = cJSON_malloc(room);
     if (!out) return NULL;
     while (*text) {
@@ -301,8 +295,7 @@ struct status json_check_keys(const struct json_file *file, const cJSON *object,
     for (const cJSON *child = object->child; child; child = child->next) {
         const struct json_key *key = keys;
         if (child->string[0] == '$' || child->string[0] == '_') continue;
-        while (key->name && strcmp(key->name, child->string))
-            key++;
+        while (key->name && strcmp(key->name, child->string)) key++;
         if (!key->name) {
             char known[300] = "";
             size_t used = 0;

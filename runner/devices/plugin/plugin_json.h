@@ -39,8 +39,8 @@ void json_file_close(struct json_file *file);
 
 /* "kernels.json:41: kernels[3].call.arguments[2].data: <sentence>". `node` is a value of the
  * file. */
-struct status json_fault(const struct json_file *file, const cJSON *node, const char *format,
-                         ...) __attribute__((format(printf, 3, 4)));
+struct status json_fault(const struct json_file *file, const cJSON *node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* The line of a value, from 1. */
 int json_line(const struct json_file *file, const cJSON *node);

@@ -7,14 +7,19 @@
 
 #include "runner/devices/plugin/plugin_expression.h"
 
-enum { TEXT = cJSON_String, LIST = cJSON_Array, OBJECT = cJSON_Object, NUMBER = cJSON_Number,
-       FLAG = cJSON_True | cJSON_False };
+enum {
+    TEXT = cJSON_String,
+    LIST = cJSON_Array,
+    OBJECT = cJSON_Object,
+    NUMBER = cJSON_Number,
+    FLAG = cJSON_True | cJSON_False
+};
 
 /* Zeroed room in the manifest's arena, or a failure. */
-#define ROOM(pointer, count)                                                                 \
-    do {                                                                                     \
-        (pointer) = arena_allocate_zeroed(&m->arena, (count), sizeof *(pointer));            \
-        if (!(pointer)) return status_no_memory((count) * sizeof *(pointer));                \
+#define ROOM(pointer, count)                                                      \
+    do {                                                                          \
+        (pointer) = arena_allocate_zeroed(&m->arena, (count), sizeof *(pointer)); \
+        if (!(pointer)) return status_no_memory((count) * sizeof *(pointer));     \
     } while (0)
 
 /* The children of a list or object that is there. */
@@ -23,10 +28,7 @@ enum { TEXT = cJSON_String, LIST = cJSON_Array, OBJECT = cJSON_Object, NUMBER = 
 /* --- expressions ------------------------------------------------------------------------------ */
 
 /* Is it an integer that a double holds exactly, and all its neighbours? */
-static bool is_whole(double x)
-{
-    return fabs(x) < 0x1p53 && x == floor(x);
-}
+static bool is_whole(double x) { return fabs(x) < 0x1p53 && x == floor(x); }
 
 /* An expression may be written as a JSON string, number or bool. */
 static struct status read_expression(const char **out, struct manifest *m, const cJSON *node)
@@ -67,6 +69,7 @@ static struct status read_type(enum program_type *out, struct manifest *m, const
 static const struct {
     const char *key;
     enum manifest_role role;
+    /* clang-format off */
 } roles[] = {
     { "data", ROLE_DATA },
     { "data_list", ROLE_DATA_LIST },
@@ -80,9 +83,11 @@ static const struct {
     { "wrap", ROLE_WRAP },
     { "null", ROLE_NULL },
 };
+/* clang-format on */
 
 enum { ANY_SCALAR = TEXT | NUMBER | FLAG };
 
+/* clang-format off */
 static const struct json_key argument_keys[] = {
     { "data", TEXT, false },      { "data_list", TEXT, false }, { "element", TEXT, false },
     { "element_address", TEXT, false },
@@ -96,6 +101,7 @@ static const struct json_key argument_keys[] = {
     { "i64", ANY_SCALAR, false }, { "u64", ANY_SCALAR, false }, { "f32", ANY_SCALAR, false },
     { "f64", ANY_SCALAR, false }, { NULL, 0, false },
 };
+/* clang-format on */
 
 /* Keys that a role has beside its own, ended by NULL, and the type it has when none is given. */
 static const struct {
@@ -118,8 +124,8 @@ static const struct {
 };
 
 /* The one key that names the role; for a scalar also its type. */
-static struct status find_role(struct manifest_argument *a, const cJSON **value,
-                               struct manifest *m, const cJSON *node)
+static struct status find_role(struct manifest_argument *a, const cJSON **value, struct manifest *m,
+                               const cJSON *node)
 {
     *value = NULL;
     for (const cJSON *child = node->child; child; child = child->next) {
@@ -136,12 +142,13 @@ static struct status find_role(struct manifest_argument *a, const cJSON **value,
         a->role = role;
         a->type = role == ROLE_SCALAR ? type : role_rows[role].type;
     }
-    if (!*value) return json_fault(&m->file, node, "the argument has no role (\"data\", \"i32\", ...)");
+    if (!*value)
+        return json_fault(&m->file, node, "the argument has no role (\"data\", \"i32\", ...)");
     return status_ok();
 }
 
-static struct status check_argument_keys(struct manifest *m, const cJSON *node,
-                                         const cJSON *value, enum manifest_role role)
+static struct status check_argument_keys(struct manifest *m, const cJSON *node, const cJSON *value,
+                                         enum manifest_role role)
 {
     for (const cJSON *child = node->child; child; child = child->next) {
         bool allowed = child == value || child->string[0] == '$' || child->string[0] == '_';
@@ -189,21 +196,26 @@ static struct status read_argument(struct manifest_argument *a, struct manifest 
 
 /* --- steps ------------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct json_key step_keys[] = {
     { "call", TEXT, false },      { "library", TEXT, false }, { "arguments", LIST, false },
     { "returns", OBJECT, false }, { "loop", TEXT, false },    { "when", TEXT, false },
     { "allocate", TEXT, false },  { "bytes", TEXT | NUMBER, false }, { NULL, 0, false },
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct json_key returns_keys[] = {
     { "type", TEXT, true },     { "ok", TEXT, false },   { "into", TEXT, false },
     { "element", TEXT, false }, { "explain", TEXT, false }, { "library", TEXT, false },
     { NULL, 0, false },
 };
+/* clang-format on */
 
 static const struct {
     const char *name;
     enum program_check check;
+    /* clang-format off */
 } checks[] = {
     { "any", CHECK_NONE },
     { "zero", CHECK_ZERO },
@@ -211,6 +223,7 @@ static const struct {
     { "nonnegative", CHECK_NONNEGATIVE },
     { "nonnull", CHECK_NONNULL },
 };
+/* clang-format on */
 
 /* The library of a step: named, or the only one there is. */
 static struct status read_library(size_t *out, struct manifest *m, const cJSON *object)
@@ -221,8 +234,9 @@ static struct status read_library(size_t *out, struct manifest *m, const cJSON *
         return status_ok();
     }
     if (!node)
-        return json_fault(&m->file, object, "the key \"library\" is missing; there is more than "
-                                            "one to choose from");
+        return json_fault(&m->file, object,
+                          "the key \"library\" is missing; there is more than "
+                          "one to choose from");
     for (size_t i = 0; i < m->n_libraries; i++) {
         if (strcmp(m->libraries[i].name, node->valuestring)) continue;
         *out = i;
@@ -247,7 +261,8 @@ static struct status read_returns(struct manifest_step *s, struct manifest *m, c
         bool counts = s->result_type != TYPE_VOID && s->result_type != TYPE_F32 &&
                       s->result_type != TYPE_F64;
         if (s->check != CHECK_NONE && !counts)
-            return json_fault(&m->file, ok, "only an integer or a pointer says whether a call went well");
+            return json_fault(&m->file, ok,
+                              "only an integer or a pointer says whether a call went well");
         return status_ok();
     }
     return json_fault(&m->file, ok, "any, zero, nonzero, nonnegative or nonnull is expected");
@@ -294,8 +309,7 @@ static struct status read_step(struct manifest_step *s, struct manifest *m, cons
     if (call) return read_call(s, m, node);
     s->kind = STEP_ALLOCATE;
     s->into = json_get_string(node, "allocate", NULL);
-    if (!json_get(node, "bytes"))
-        return json_fault(&m->file, node, "the key \"bytes\" is missing");
+    if (!json_get(node, "bytes")) return json_fault(&m->file, node, "the key \"bytes\" is missing");
     return read_expression(&s->bytes, m, json_get(node, "bytes"));
 }
 
@@ -312,11 +326,13 @@ static struct status read_steps(struct manifest_steps *out, struct manifest *m, 
 
 /* --- functions --------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct json_key output_keys[] = {
     { "name", TEXT, true },     { "shape", TEXT, false },          { "dtype", TEXT, false },
     { "returns", TEXT, false }, { "initial", TEXT | NUMBER, false }, { "axes", TEXT, false },
     { "of", TEXT, false },      { NULL, 0, false },
 };
+/* clang-format on */
 
 static struct status read_output(struct manifest_output *o, struct manifest *m, const cJSON *node,
                                  bool is_gradient)
@@ -365,24 +381,27 @@ static struct status read_function(struct manifest_function *f, struct manifest 
     ROOM(f->outputs, f->n_outputs);
     size_t i = 0;
     EACH(child, list)
-        TRY(read_output(&f->outputs[i++], m, child, !strcmp(outputs, "gradients")));
+    TRY(read_output(&f->outputs[i++], m, child, !strcmp(outputs, "gradients")));
     TRY(read_steps(&f->steps, m, json_get(node, "steps")));
-    if (!f->steps.count) return json_fault(&m->file, node, "\"steps\" with at least one call is missing");
+    if (!f->steps.count)
+        return json_fault(&m->file, node, "\"steps\" with at least one call is missing");
     return status_ok();
 }
 
 /* --- kernels ------------------------------------------------------------------------------------ */
 
+/* clang-format off */
 static const struct json_key kernel_keys[] = {
     { "apis", LIST, true },       { "parameters", LIST, true }, { "when", TEXT, false },
     { "let", OBJECT, false },     { "outputs", LIST, true },    { "steps", LIST, true },
     { "backward", OBJECT, false }, { "smoke", OBJECT, false },  { "each", LIST, false },
     { NULL, 0, false },
 };
+/* clang-format on */
 
 static const struct json_key backward_keys[] = {
-    { "when", TEXT, false },     { "let", OBJECT, false }, { "gradients", LIST, true },
-    { "steps", LIST, true },     { NULL, 0, false },
+    { "when", TEXT, false }, { "let", OBJECT, false }, { "gradients", LIST, true },
+    { "steps", LIST, true }, { NULL, 0, false },
 };
 
 static bool is_identifier(const char *text)
@@ -410,7 +429,8 @@ static struct status read_parameter(struct manifest_parameter *p, struct manifes
     text[strcspn(text, " ")] = '\0';
     p->name = text;
     if (!is_identifier(text))
-        return json_fault(&m->file, node, "a parameter is \"name\", \"name = default\" or \"*name\"");
+        return json_fault(&m->file, node,
+                          "a parameter is \"name\", \"name = default\" or \"*name\"");
     return status_ok();
 }
 
@@ -427,7 +447,8 @@ static struct status read_kernel(struct manifest_kernel *k, struct manifest *m, 
     EACH(child, list)
     {
         if (!cJSON_IsString(child) || !strchr(child->valuestring, '.'))
-            return json_fault(&m->file, child, "an API is written \"Torch.matmul\" or \"*.matmul\"");
+            return json_fault(&m->file, child,
+                              "an API is written \"Torch.matmul\" or \"*.matmul\"");
         k->apis[i++] = child->valuestring;
     }
     i = 0;
@@ -468,7 +489,7 @@ static struct status read_each(struct manifest *m, const cJSON *node, const cJSO
     {
         if (!cJSON_IsObject(words)) return json_fault(&m->file, words, "an object is expected");
         EACH(word, words)
-            if (!cJSON_IsString(word)) return json_fault(&m->file, word, "a string is expected");
+        if (!cJSON_IsString(word)) return json_fault(&m->file, word, "a string is expected");
         TRY(json_copy_with(&copy, &m->file, node, words));
         TRY(read_kernel(&m->kernels[m->n_kernels++], m, copy));
     }
@@ -490,19 +511,23 @@ static struct status read_kernels(struct manifest *m, const cJSON *kernels)
 
 /* --- the whole ---------------------------------------------------------------------------------- */
 
+/* clang-format off */
 static const struct json_key manifest_keys[] = {
     { "plugin", NUMBER, true },       { "name", TEXT, false },     { "libraries", OBJECT, true },
     { "environment", OBJECT, false }, { "enums", OBJECT, false },  { "wrappers", OBJECT, false },
     { "session", OBJECT, false },     { "kernels", LIST, true },   { "memory_limit", NUMBER, false },
     { NULL, 0, false },
 };
+/* clang-format on */
 
 static const struct json_key session_keys[] = {
-    { "open", LIST, false }, { "close", LIST, false }, { NULL, 0, false },
+    { "open", LIST, false },
+    { "close", LIST, false },
+    { NULL, 0, false },
 };
 
 static const struct json_key wrapper_keys[] = {
-    { "value", TEXT, true },        { "before", LIST, true }, { "after", LIST, false },
+    { "value", TEXT, true },         { "before", LIST, true }, { "after", LIST, false },
     { "after_output", LIST, false }, { NULL, 0, false },
 };
 
@@ -542,8 +567,8 @@ static struct status read_enums(struct manifest *m, const cJSON *node)
         if (!cJSON_IsObject(child))
             return json_fault(&m->file, child, "an object from keys to numbers is expected");
         EACH(entry, child)
-            if (!cJSON_IsNumber(entry) || !is_whole(entry->valuedouble))
-                return json_fault(&m->file, entry, "a whole number is expected");
+        if (!cJSON_IsNumber(entry) || !is_whole(entry->valuedouble))
+            return json_fault(&m->file, entry, "a whole number is expected");
         m->enums[i++] = (struct manifest_enum){ child->string, child };
     }
     return status_ok();
@@ -555,7 +580,7 @@ static struct status read_environment(struct manifest *m, const cJSON *node)
     m->environment = node;
     if (!node) return status_ok();
     EACH(child, node)
-        if (!cJSON_IsString(child)) return json_fault(&m->file, child, "a string is expected");
+    if (!cJSON_IsString(child)) return json_fault(&m->file, child, "a string is expected");
     return status_ok();
 }
 
@@ -618,8 +643,7 @@ struct status manifest_open(struct manifest *out, const char *path, bool trust_f
     return finish(out);
 }
 
-struct status manifest_parse(struct manifest *out, const char *name, const char *text,
-                             size_t bytes)
+struct status manifest_parse(struct manifest *out, const char *name, const char *text, size_t bytes)
 {
     memset(out, 0, sizeof *out);
     TRY(json_file_parse(&out->file, name, text, bytes));

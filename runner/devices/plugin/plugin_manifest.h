@@ -51,10 +51,10 @@ struct manifest_step {
     size_t library;
     struct manifest_argument *arguments;
     size_t count;
-    const char *when;   /* expression: skip the step when false; or NULL */
-    const char *loop;   /* name of the output whose elements are looped over, or NULL */
-    const char *bytes;  /* ALLOCATE: a slot's name or an expression */
-    const char *into;   /* slot of the result, or NULL */
+    const char *when;           /* expression: skip the step when false; or NULL */
+    const char *loop;           /* name of the output whose elements are looped over, or NULL */
+    const char *bytes;          /* ALLOCATE: a slot's name or an expression */
+    const char *into;           /* slot of the result, or NULL */
     const char *result_element; /* output that gets the result in a loop, or NULL */
     enum program_type result_type;
     enum program_check check;
@@ -83,7 +83,7 @@ struct manifest_output {
     const char *initial; /* expression of a tensor (broadcast) or number to start from, or NULL:
                             unwritten */
     const char *axes;
-    const char *of;      /* expression of a tensor parameter; gradients only */
+    const char *of; /* expression of a tensor parameter; gradients only */
 };
 
 /* One direction of a kernel. */
@@ -163,8 +163,7 @@ struct status manifest_parse(struct manifest *out, const char *name, const char 
 void manifest_close(struct manifest *manifest);
 
 /* The wrapper or enum of a name, NULL when there is none. */
-const struct manifest_wrapper *manifest_wrapper(const struct manifest *manifest,
-                                                const char *name);
+const struct manifest_wrapper *manifest_wrapper(const struct manifest *manifest, const char *name);
 const struct manifest_enum *manifest_enum(const struct manifest *manifest, const char *name);
 
 /* Does the kernel serve this API ("Functional", "softmax")? */

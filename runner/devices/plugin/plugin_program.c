@@ -5,6 +5,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 
+/* clang-format off */
 static const struct program_type_info types[TYPE_COUNT] = {
     /*                 name       bytes  dtype   */
     [TYPE_VOID] = { "void", 0, DT_NONE },
@@ -20,11 +21,9 @@ static const struct program_type_info types[TYPE_COUNT] = {
     [TYPE_F64] = { "f64", 8, DT_F64 },
     [TYPE_POINTER] = { "pointer", sizeof(void *), DT_NONE },
 };
+/* clang-format on */
 
-const struct program_type_info *program_type_info(enum program_type type)
-{
-    return &types[type];
-}
+const struct program_type_info *program_type_info(enum program_type type) { return &types[type]; }
 
 enum program_type program_type_find(const char *name)
 {
@@ -43,8 +42,7 @@ uint64_t program_reserve(struct program_writer *writer, size_t bytes)
     }
     if (needed > writer->room) {
         size_t room = writer->room ? writer->room : 4096;
-        while (room < needed)
-            room *= 2;
+        while (room < needed) room *= 2;
         unsigned char *grown = memory_resize(writer->bytes, room);
         if (!grown) {
             writer->failed = 1;

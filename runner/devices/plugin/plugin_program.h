@@ -39,9 +39,9 @@ enum program_type {
 };
 
 struct program_type_info {
-    const char *name;  /* in manifests */
+    const char *name; /* in manifests */
     size_t bytes;
-    enum dtype dtype;  /* of a tensor with such elements; DT_NONE when there is none */
+    enum dtype dtype; /* of a tensor with such elements; DT_NONE when there is none */
 };
 
 const struct program_type_info *program_type_info(enum program_type type);
@@ -77,9 +77,9 @@ enum step_kind { STEP_CALL, STEP_ALLOCATE };
 
 struct program_step {
     uint32_t kind;
-    uint32_t library;        /* CALL: index of the library */
-    uint64_t symbol;         /* offset of the name */
-    uint32_t count;          /* of arguments */
+    uint32_t library; /* CALL: index of the library */
+    uint64_t symbol;  /* offset of the name */
+    uint32_t count;   /* of arguments */
     uint32_t result_type;
     uint64_t arguments;      /* offset of struct program_argument[count]; for ALLOCATE one: the
                                 bytes */

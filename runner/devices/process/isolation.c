@@ -65,15 +65,9 @@ struct status isolation_open(struct isolation **out, const struct isolation_opti
     return status_ok();
 }
 
-struct space *isolation_space(struct isolation *isolation)
-{
-    return &isolation->space;
-}
+struct space *isolation_space(struct isolation *isolation) { return &isolation->space; }
 
-unsigned isolation_starts(const struct isolation *isolation)
-{
-    return isolation->starts;
-}
+unsigned isolation_starts(const struct isolation *isolation) { return isolation->starts; }
 
 /* --- diagnosis ------------------------------------------------------------------------------ */
 
@@ -89,8 +83,7 @@ static void describe_place(char *text, size_t bytes, const struct space_header *
 }
 
 /* The process touched a page that it must not. Which one says what it tried. */
-static bool diagnose_fence(struct status *st, const struct isolation *isolation,
-                           const char *place)
+static bool diagnose_fence(struct status *st, const struct isolation *isolation, const char *place)
 {
     const struct space_header *header = space_header(&isolation->space);
     uint64_t offset = header->fault_address - header->fault_space;
@@ -127,8 +120,7 @@ static bool is_stack_overflow(const struct space_header *header)
 {
     uint64_t low = header->fault_stack_low, reach = (uint64_t)1 << 20;
     return header->fault_signal == SIGSEGV && low && header->fault_address < low + reach / 16 &&
-           header->fault_address + reach > low &&
-           header->fault_stack_pointer < low + reach / 16;
+           header->fault_address + reach > low && header->fault_stack_pointer < low + reach / 16;
 }
 
 static struct status diagnose_signal(const struct isolation *isolation, int signal,
@@ -143,8 +135,9 @@ static struct status diagnose_signal(const struct isolation *isolation, int sign
     if (*words) (void)snprintf(tail, sizeof tail, ": %s", words);
     bool spoke = header->fault_signal == signal;
     uint64_t used = header->private_bytes - header->private_start;
-    if (limit && ((spoke && header->private_bytes > header->private_start &&
-                   used >= limit - limit / 8) || strstr(words, "bad_alloc")))
+    if (limit &&
+        ((spoke && header->private_bytes > header->private_start && used >= limit - limit / 8) ||
+         strstr(words, "bad_alloc")))
         return status_error(STATUS_DEVICE, "device ran out of memory (limit %.2f GB)%s: %s",
                             (double)limit / 1e9, place, name);
     if (spoke && diagnose_fence(&st, isolation, place)) return st;
@@ -156,7 +149,8 @@ static struct status diagnose_signal(const struct isolation *isolation, int sign
     if (signal == SIGKILL)
         return status_error(STATUS_DEVICE,
                             "device was killed%s: by the system for want of memory, or it closed "
-                            "its connection%s", place, tail);
+                            "its connection%s",
+                            place, tail);
     return status_error(STATUS_DEVICE, "device crashed: %s%s%s", name, place, tail);
 }
 
@@ -208,8 +202,7 @@ static struct status wait_answer(struct isolation *isolation, double timeout_s)
         int wait_ms = deadline <= 0 ? -1 : left_ms > 1e9 ? 1000000000 : (int)left_ms + 1;
         int ready = poll(watched, 2, wait_ms);
         if (ready < 0 && errno != EINTR)
-            return status_error(STATUS_IO, "cannot wait for a kernel process: %s",
-                                strerror(errno));
+            return status_error(STATUS_IO, "cannot wait for a kernel process: %s", strerror(errno));
         if (ready <= 0) continue;
         if (watched[1].revents) {
             process_log_drain(&isolation->log);
@@ -229,8 +222,8 @@ static struct status wait_answer(struct isolation *isolation, double timeout_s)
 static struct status handler_status(const struct isolation *isolation)
 {
     const struct space_header *header = space_header(&isolation->space);
-    struct status st = status_error(STATUS_DEVICE, "%.*s", (int)sizeof header->text - 1,
-                                    header->text);
+    struct status st =
+        status_error(STATUS_DEVICE, "%.*s", (int)sizeof header->text - 1, header->text);
     switch (header->code) {
     case STATUS_OK: return status_ok();
     case STATUS_BAD_ARGUMENT:
@@ -308,9 +301,9 @@ static struct status spawn(struct isolation *isolation)
         (void)close(pair[1]);
         return st;
     }
-    int given[CHILD_DESCRIPTORS] = { [CHILD_SOCKET] = pair[1],
-                                     [CHILD_MEMORY] = isolation->space.descriptor,
-                                     [CHILD_LOG] = log[1] };
+    int given[CHILD_DESCRIPTORS] = {
+        [CHILD_SOCKET] = pair[1], [CHILD_MEMORY] = isolation->space.descriptor, [CHILD_LOG] = log[1]
+    };
     struct status st = zygote_spawn(isolation->options.zygote, &isolation->pid, isolation_child,
                                     given, CHILD_DESCRIPTORS);
     (void)close(pair[1]);

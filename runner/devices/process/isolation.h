@@ -38,10 +38,10 @@ typedef struct status isolation_handler(struct isolated *isolated, const void *r
                                         uint64_t bytes, bool starting);
 
 struct isolation_options {
-    struct zygote *zygote;     /* NULL with in_process */
+    struct zygote *zygote; /* NULL with in_process */
     bool in_process;
-    double timeout_s;          /* of a call; 0 = none */
-    uint64_t memory_limit;     /* private bytes beyond what the process starts with; 0 = none */
+    double timeout_s;      /* of a call; 0 = none */
+    uint64_t memory_limit; /* private bytes beyond what the process starts with; 0 = none */
     isolation_handler *handler;
     void (*finish)(void *state); /* undo what `state` holds when a process ends in peace */
 };

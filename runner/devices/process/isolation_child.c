@@ -28,8 +28,8 @@ static void note_status(struct isolated *isolated, struct status st)
     (void)snprintf(isolated->header->text, sizeof isolated->header->text, "%s", st.text);
 }
 
-void isolation_handle(struct isolated *isolated, isolation_handler *handler,
-                      const void *request, uint64_t bytes, bool starting)
+void isolation_handle(struct isolated *isolated, isolation_handler *handler, const void *request,
+                      uint64_t bytes, bool starting)
 {
     note_status(isolated, handler(isolated, request, bytes, starting));
 }
@@ -68,7 +68,13 @@ struct record {
 
 int isolation_fault_is_write(const unsigned char *records, size_t bytes)
 {
-    enum { SYNDROME_MAGIC = 0x45535201, HEAD = 8, DATA_ABORT = 0x24, CLASS_BIT = 26, WRITE_BIT = 6 };
+    enum {
+        SYNDROME_MAGIC = 0x45535201,
+        HEAD = 8,
+        DATA_ABORT = 0x24,
+        CLASS_BIT = 26,
+        WRITE_BIT = 6
+    };
     struct record record;
 
     for (size_t at = 0; bytes - at >= sizeof record; at += record.bytes) {
@@ -127,13 +133,12 @@ static void install_last_words(struct space_header *header)
 /* The program may have changed what signals do before the zygote was forked. */
 static void default_signals(void)
 {
-    static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGCHLD, SIGALRM,
-                                SIGUSR1, SIGUSR2 };
+    static const int ours[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
+                                SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2 };
     sigset_t none;
     (void)sigemptyset(&none);
     (void)pthread_sigmask(SIG_SETMASK, &none, NULL);
-    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
-        (void)signal(ours[i], SIG_DFL);
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++) (void)signal(ours[i], SIG_DFL);
 }
 
 /* A stack of known depth: with an unlimited one a runaway recursion would eat the machine. */
@@ -173,8 +178,7 @@ static void limit_memory(struct space_header *header, uint64_t limit)
 static ssize_t receive(int socket, struct isolation_message *message)
 {
     ssize_t got;
-    do
-        got = recv(socket, message, sizeof *message, 0);
+    do got = recv(socket, message, sizeof *message, 0);
     while (got < 0 && errno == EINTR);
     return got;
 }
@@ -211,11 +215,10 @@ void isolation_child(const int *descriptors, size_t count)
         /* The program brought us to its processor (isolation.c); a kernel may use all. */
         if (may_choose) (void)sched_setaffinity(0, sizeof processors, &processors);
         if (space_view_fence(&view))
-            isolation_handle(&isolated, message.handler, view.base + message.offset,
-                             message.bytes, message.starting);
+            isolation_handle(&isolated, message.handler, view.base + message.offset, message.bytes,
+                             message.starting);
         else
-            note_status(&isolated,
-                        status_error(STATUS_IO, "cannot protect the tensors of a call"));
+            note_status(&isolated, status_error(STATUS_IO, "cannot protect the tensors of a call"));
         (void)fflush(NULL);
         if (send(socket, &message, sizeof message, MSG_NOSIGNAL) < 0) return;
     }

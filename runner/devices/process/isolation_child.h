@@ -29,7 +29,7 @@ void isolation_child(const int *descriptors, size_t count);
 int isolation_fault_is_write(const unsigned char *records, size_t bytes);
 
 /* Run the handler and put its status into the header. */
-void isolation_handle(struct isolated *isolated, isolation_handler *handler,
-                      const void *request, uint64_t bytes, bool starting);
+void isolation_handle(struct isolated *isolated, isolation_handler *handler, const void *request,
+                      uint64_t bytes, bool starting);
 
 #endif

@@ -16,16 +16,16 @@
 #else
 #define PAGE ((uint64_t)65536)
 #endif
-#define SMALL_PAGES 3 /* of data; one guard page follows */
-#define SMALL_SLOTS 48
-#define SMALL_PITCH ((SMALL_PAGES + 1) * PAGE)
-#define SMALL_END (PAGE + SMALL_SLOTS * SMALL_PITCH) /* the first page is a guard as well */
+#define SMALL_PAGES    3 /* of data; one guard page follows */
+#define SMALL_SLOTS    48
+#define SMALL_PITCH    ((SMALL_PAGES + 1) * PAGE)
+#define SMALL_END      (PAGE + SMALL_SLOTS * SMALL_PITCH) /* the first page is a guard as well */
 #define REQUESTS_BYTES ((uint64_t)64 << 20)
-#define HEADER_BYTES ((sizeof(struct space_header) + PAGE - 1) / PAGE * PAGE)
-#define INPUTS (HEADER_BYTES + REQUESTS_BYTES)
+#define HEADER_BYTES   ((sizeof(struct space_header) + PAGE - 1) / PAGE * PAGE)
+#define INPUTS         (HEADER_BYTES + REQUESTS_BYTES)
 
 /* Bytes before a buffer that hold the pattern and are looked at. */
-#define MARGIN ((uint64_t)256)
+#define MARGIN    ((uint64_t)256)
 #define ALIGNMENT ((uint64_t)64)
 
 enum { PATTERN = 0xc5 };
@@ -70,8 +70,7 @@ struct status space_open(struct space *space)
         return status_error(STATUS_IO, "cannot make shared memory: %s", strerror(errno));
     unsigned char *base = map_with_room(&bytes, space->descriptor);
     if (base == MAP_FAILED || ftruncate(space->descriptor, (off_t)bytes)) {
-        struct status st = status_error(STATUS_IO, "cannot map shared memory: %s",
-                                        strerror(errno));
+        struct status st = status_error(STATUS_IO, "cannot map shared memory: %s", strerror(errno));
         if (base != MAP_FAILED) (void)munmap(base, bytes);
         (void)close(space->descriptor);
         return st;
@@ -155,8 +154,8 @@ struct status space_place(struct space *space, struct space_buffer **out, enum s
     buffer->bytes = bytes;
     (void)snprintf(buffer->label, sizeof buffer->label, "%s", label);
     if (!find_pages(space, buffer))
-        return status_error(STATUS_SKIP, "%s of %llu bytes does not fit into shared memory",
-                            label, (unsigned long long)bytes);
+        return status_error(STATUS_SKIP, "%s of %llu bytes does not fit into shared memory", label,
+                            (unsigned long long)bytes);
     space->count++;
     uint64_t end = buffer->fence + buffer->fence_bytes;
     buffer->offset = (end - bytes) & ~(ALIGNMENT - 1);
@@ -183,8 +182,7 @@ void space_publish_guards(struct space *space)
     header->guard_count = count;
 }
 
-bool space_damaged(const struct space *space, const struct space_buffer **buffer,
-                   int64_t *where)
+bool space_damaged(const struct space *space, const struct space_buffer **buffer, int64_t *where)
 {
     for (size_t i = 0; i < space->count; i++) {
         const struct space_buffer *b = &space->buffers[i];
@@ -240,8 +238,8 @@ struct status space_view_open(struct space_view *view, int descriptor)
     if (mprotect(base, HEADER_BYTES, PROT_READ | PROT_WRITE) ||
         mprotect(base + outputs, bytes - outputs, PROT_READ | PROT_WRITE) ||
         !fence_slots(base + INPUTS) || !fence_slots(base + outputs)) {
-        struct status st = status_error(STATUS_IO, "cannot protect shared memory: %s",
-                                        strerror(errno));
+        struct status st =
+            status_error(STATUS_IO, "cannot protect shared memory: %s", strerror(errno));
         (void)munmap(base, bytes);
         return st;
     }

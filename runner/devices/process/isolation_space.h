@@ -40,8 +40,8 @@ struct space_buffer {
 /* The program's side. */
 struct space {
     int descriptor;
-    unsigned char *base; /* plain view */
-    uint64_t bytes;      /* of the whole file */
+    unsigned char *base;      /* plain view */
+    uint64_t bytes;           /* of the whole file */
     uint64_t inputs, outputs; /* where the regions start; requests end where inputs start */
     uint64_t request_used;
     size_t small_used[2];
@@ -54,13 +54,13 @@ struct space {
 /* Notes that both sides write, at offset 0. What the program reads here may have been
  * overwritten by a wild kernel, so it is checked before use. */
 struct space_header {
-    char doing[120];         /* the function being called */
-    int32_t code;            /* the handler's result: an enum status_code */
+    char doing[120]; /* the function being called */
+    int32_t code;    /* the handler's result: an enum status_code */
     char text[508];
-    int32_t fault_signal;    /* set by the signal handler of a dying process */
-    int32_t fault_is_write;  /* 1 write, 0 read, -1 not known */
+    int32_t fault_signal;   /* set by the signal handler of a dying process */
+    int32_t fault_is_write; /* 1 write, 0 read, -1 not known */
     uint64_t fault_address, fault_stack_low, fault_stack_pointer;
-    uint64_t fault_space;    /* address of the kernel's view */
+    uint64_t fault_space;                  /* address of the kernel's view */
     uint64_t private_bytes, private_start; /* private memory in use: at the fault, at the start */
     uint32_t guard_count;
     uint64_t guards[SPACE_MAX_BUFFERS]; /* offsets of the guard pages of this call */
@@ -102,8 +102,7 @@ void space_publish_guards(struct space *space);
 
 /* Did something write into the fence of an output? Then *buffer is it and *where the distance:
  * >= 0 bytes past its end, < 0 bytes before its start. */
-bool space_damaged(const struct space *space, const struct space_buffer **buffer,
-                   int64_t *where);
+bool space_damaged(const struct space *space, const struct space_buffer **buffer, int64_t *where);
 
 /* The buffer whose data or fence holds `offset`, or NULL. */
 const struct space_buffer *space_find(const struct space *space, uint64_t offset);

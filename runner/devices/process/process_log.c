@@ -55,10 +55,8 @@ void process_log_last_line(const struct process_log *log, char *text, size_t byt
 {
     size_t end = log->used, start;
     text[0] = '\0';
-    while (end > 0 && (unsigned char)log->text[end - 1] <= ' ')
-        end--;
-    for (start = end; start > 0 && log->text[start - 1] != '\n';)
-        start--;
+    while (end > 0 && (unsigned char)log->text[end - 1] <= ' ') end--;
+    for (start = end; start > 0 && log->text[start - 1] != '\n';) start--;
     size_t length = end - start < bytes - 1 ? end - start : bytes - 1;
     /* A character of several bytes that would be cut in the middle is dropped whole. */
     while (length > 0 && start + length < end && (log->text[start + length] & 0xc0) == 0x80)

@@ -72,10 +72,8 @@ static void children_remove(struct children *children, pid_t pid)
 static void child_arrange(int *descriptors, size_t count)
 {
     int first = 3, above = 3 + ZYGOTE_MAX_DESCRIPTORS;
-    for (size_t i = 0; i < count; i++)
-        descriptors[i] = fcntl(descriptors[i], F_DUPFD, above);
-    for (size_t i = 0; i < count; i++)
-        descriptors[i] = dup2(descriptors[i], first + (int)i);
+    for (size_t i = 0; i < count; i++) descriptors[i] = fcntl(descriptors[i], F_DUPFD, above);
+    for (size_t i = 0; i < count; i++) descriptors[i] = dup2(descriptors[i], first + (int)i);
     (void)close_range((unsigned)first + (unsigned)count, ~0u, 0);
     int null = open("/dev/null", O_RDONLY);
     if (null >= 0 && null != 0) {
@@ -84,8 +82,8 @@ static void child_arrange(int *descriptors, size_t count)
     }
 }
 
-static void spawn(struct answer *answer, struct children *children,
-                  const struct request *request, int *descriptors, size_t count)
+static void spawn(struct answer *answer, struct children *children, const struct request *request,
+                  int *descriptors, size_t count)
 {
     pid_t zygote = getpid(), pid = fork();
     if (pid == 0) {
@@ -111,8 +109,7 @@ static void spawn(struct answer *answer, struct children *children,
 static void reap(struct answer *answer, struct children *children, pid_t pid)
 {
     pid_t ended;
-    do
-        ended = waitpid(pid, &answer->wait_status, 0);
+    do ended = waitpid(pid, &answer->wait_status, 0);
     while (ended < 0 && errno == EINTR);
     if (ended < 0) answer->error = errno;
     else children_remove(children, pid);
@@ -131,8 +128,7 @@ static bool receive(int socket, struct request *request, int *descriptors, size_
                               .msg_control = control.bytes,
                               .msg_controllen = sizeof control.bytes };
     ssize_t got;
-    do
-        got = recvmsg(socket, &message, 0);
+    do got = recvmsg(socket, &message, 0);
     while (got < 0 && errno == EINTR);
     *count = 0;
     if (got != (ssize_t)sizeof *request) return false;
@@ -159,16 +155,12 @@ static void serve(int inherited)
     (void)close_range(SOCKET + 1, ~0u, 0);
     while (receive(socket, &request, descriptors, &count)) {
         struct answer answer = { 0 };
-        if (request.kind == REQUEST_SPAWN)
-            spawn(&answer, &children, &request, descriptors, count);
-        else
-            reap(&answer, &children, request.pid);
-        for (size_t i = 0; i < count; i++)
-            (void)close(descriptors[i]);
+        if (request.kind == REQUEST_SPAWN) spawn(&answer, &children, &request, descriptors, count);
+        else reap(&answer, &children, request.pid);
+        for (size_t i = 0; i < count; i++) (void)close(descriptors[i]);
         if (send(socket, &answer, sizeof answer, MSG_NOSIGNAL) < 0) break;
     }
-    for (size_t i = 0; i < children.count; i++)
-        (void)kill(-children.pids[i], SIGKILL);
+    for (size_t i = 0; i < children.count; i++) (void)kill(-children.pids[i], SIGKILL);
     memory_release(children.pids);
 }
 
@@ -240,12 +232,10 @@ static int ask(struct zygote *zygote, struct answer *answer, struct request *req
     }
     (void)pthread_mutex_lock(&zygote->lock);
     ssize_t done;
-    do
-        done = sendmsg(zygote->socket, &message, MSG_NOSIGNAL);
+    do done = sendmsg(zygote->socket, &message, MSG_NOSIGNAL);
     while (done < 0 && errno == EINTR);
     if (done >= 0) {
-        do
-            done = recv(zygote->socket, answer, sizeof *answer, 0);
+        do done = recv(zygote->socket, answer, sizeof *answer, 0);
         while (done < 0 && errno == EINTR);
     }
     int error = done < 0 ? errno : done == (ssize_t)sizeof *answer ? answer->error : EPIPE;

@@ -106,11 +106,14 @@ static struct status make_ready(struct worker *worker)
 {
     if (worker->process.pid && worker->greeted) return status_ok();
     if (worker->starts_in_vain >= MOST_STARTS)
-        return status_error(STATUS_SKIP, "the worker %s cannot be kept running: %u starts in a row "
-                                         "came to nothing", worker->process.words[0], MOST_STARTS);
+        return status_error(STATUS_SKIP,
+                            "the worker %s cannot be kept running: %u starts in a row "
+                            "came to nothing",
+                            worker->process.words[0], MOST_STARTS);
     if (worker->starts_in_vain > 1) {
         double pause_s = 0.1 * (double)(1u << worker->starts_in_vain);
-        struct timespec pause = { (time_t)pause_s, (long)((pause_s - (double)(time_t)pause_s) * 1e9) };
+        struct timespec pause = { (time_t)pause_s,
+                                  (long)((pause_s - (double)(time_t)pause_s) * 1e9) };
         (void)nanosleep(&pause, NULL);
     }
     worker->starts_in_vain++;
@@ -131,8 +134,7 @@ static struct status worker_ready(struct device *device)
 /* --- calls ------------------------------------------------------------------------------------------ */
 
 static struct status worker_run(struct device *device, struct device_result *out,
-                                struct arena *arena, const struct api_case *c,
-                                bool want_gradients)
+                                struct arena *arena, const struct api_case *c, bool want_gradients)
 {
     struct worker *worker = (struct worker *)(void *)device;
     struct worker_reply reply;

@@ -31,8 +31,7 @@ static bool make_room(struct text *text, size_t bytes)
     if (text->failed || !size_add(&needed, text->used, bytes)) return !(text->failed = true);
     if (needed <= text->room) return true;
     size_t room = text->room ? text->room : 1024;
-    while (room < needed)
-        room *= 2;
+    while (room < needed) room *= 2;
     char *grown = memory_resize(text->bytes, room);
     if (!grown) return !(text->failed = true);
     text->bytes = grown;
@@ -46,8 +45,8 @@ void text_append(struct text *text, const char *format, ...)
         size_t room = text->room - text->used;
         va_list arguments;
         va_start(arguments, format);
-        int length = vsnprintf(text->bytes ? text->bytes + text->used : NULL, room, format,
-                               arguments);
+        int length =
+            vsnprintf(text->bytes ? text->bytes + text->used : NULL, room, format, arguments);
         va_end(arguments);
         assert(length >= 0); /* our formats, and strings of far less than 2 GB */
         if ((size_t)length < room) {
@@ -58,10 +57,7 @@ void text_append(struct text *text, const char *format, ...)
     }
 }
 
-void text_reserve(struct text *text, size_t bytes)
-{
-    (void)make_room(text, bytes);
-}
+void text_reserve(struct text *text, size_t bytes) { (void)make_room(text, bytes); }
 
 void text_release(struct text *text)
 {
@@ -115,8 +111,7 @@ static struct status append_tensor(struct text *text, struct worker_memory *memo
     TRY(layout_store(memory->base + offset, t->dtype, t->rank, t->shape, NULL, t, arena));
     memory->used = (offset + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     text_append(text, "{\"tensor\":{\"dtype\":\"%s\",\"shape\":[", dtype_info(t->dtype)->name);
-    for (int i = 0; i < t->rank; i++)
-        text_append(text, i ? ",%" PRId64 : "%" PRId64, t->shape[i]);
+    for (int i = 0; i < t->rank; i++) text_append(text, i ? ",%" PRId64 : "%" PRId64, t->shape[i]);
     text_append(text, "],\"offset\":%" PRIu64 ",\"requires_grad\":%s}}", offset,
                 record && record->requires_grad ? "true" : "false");
     return status_ok();
@@ -153,6 +148,7 @@ static void append_named(struct text *text, const char *key, const char *string)
 static struct status append_value(struct text *text, struct worker_memory *memory,
                                   const struct value *value, struct arena *arena, int depth)
 {
+    /* clang-format off */
     static const char *const wrappers[] = {
         [VALUE_DICT] = "dict", [VALUE_SLICE] = "slice", [VALUE_SIZE] = "size" };
     if (depth > DEPTH_MAX) return status_error(STATUS_SKIP, "arguments are nested too deeply");
@@ -427,6 +423,7 @@ static bool read_refusal(struct status *out, const cJSON *object)
         const char *key;
         enum status_code code;
     } table[] = { { "skip", STATUS_SKIP }, { "error", STATUS_DEVICE } };
+    /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const cJSON *node = cJSON_GetObjectItemCaseSensitive(object, table[i].key);
         if (!cJSON_IsString(node)) continue;
@@ -445,8 +442,7 @@ static struct status read_reply(struct device_result *out, struct worker_reply *
     const cJSON *gradients = cJSON_GetObjectItemCaseSensitive(root, "gradients");
 
     reply->restart = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "restart"));
-    if (!read_count(&answered, cJSON_GetObjectItemCaseSensitive(root, "run")) ||
-        answered != number)
+    if (!read_count(&answered, cJSON_GetObjectItemCaseSensitive(root, "run")) || answered != number)
         return INVALID("it does not answer request %llu", (unsigned long long)number);
     if (read_refusal(&refusal, root)) return refusal;
     TRY(read_list(&out->outputs, arena, memory, cJSON_GetObjectItemCaseSensitive(root, "outputs")));
@@ -470,10 +466,9 @@ struct status worker_read_reply(struct device_result *out, struct worker_reply *
     if (parsed.code == STATUS_NO_MEMORY) return parsed;
     if (!root && !bytes) return INVALID("an empty line");
     if (!root) return INVALID("not JSON: %.*s", bytes < 60 ? (int)bytes : 60, line);
-    struct status st =
-        cJSON_IsObject(root)
-            ? read_reply(out, reply, arena, memory, root, number, want_gradients)
-            : INVALID("not an object");
+    struct status st = cJSON_IsObject(root)
+                           ? read_reply(out, reply, arena, memory, root, number, want_gradients)
+                           : INVALID("not an object");
     cJSON_Delete(root);
     return st;
 }

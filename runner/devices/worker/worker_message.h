@@ -10,12 +10,15 @@
 enum { WORKER_PROTOCOL = 1 };
 
 /* A growing line of text. After a failed append `failed` is set and stays. */
+/* clang-format off */
 struct text {
     char *bytes;
     size_t used, room;
     bool failed;
 };
+/* clang-format on */
 
+/* clang-format off */
 void text_append(struct text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Room for `bytes` more behind `used`. */
@@ -31,6 +34,7 @@ struct worker_memory {
                                                                                that long */
     uint64_t bytes;                 /* of the file, as last seen */
 };
+/* clang-format on */
 
 /* Write the request for a call (without the newline) and copy its tensors into memory. */
 struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
@@ -44,9 +48,11 @@ struct status worker_request(struct text *out, struct worker_memory *memory, uin
 struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes);
 
 /* What a reply says beside its results. */
+/* clang-format off */
 struct worker_reply {
     bool restart; /* the worker asks to be replaced: its device is in a bad state */
 };
+/* clang-format on */
 
 /* Understand a reply. Tensors are copied out of the memory into `arena`.
  *

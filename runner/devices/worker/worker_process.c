@@ -44,12 +44,11 @@ static void become_command(const int *descriptors, size_t count)
     if (count != CHILD_COUNT ||
         pread(descriptors[CHILD_MEMORY], &head, sizeof head, 0) != (ssize_t)sizeof head)
         _exit(127);
-    struct command_block *block = mmap(NULL, sizeof head + head.bytes, PROT_READ, MAP_SHARED,
-                                       descriptors[CHILD_MEMORY], 0);
+    struct command_block *block =
+        mmap(NULL, sizeof head + head.bytes, PROT_READ, MAP_SHARED, descriptors[CHILD_MEMORY], 0);
     if (block == MAP_FAILED || head.count >= sizeof arguments / sizeof *arguments) _exit(127);
     const char *word = block->words;
-    for (uint32_t i = 0; i < head.count; i++, word += strlen(word) + 1)
-        arguments[i] = word;
+    for (uint32_t i = 0; i < head.count; i++, word += strlen(word) + 1) arguments[i] = word;
 
     limit_memory(head.memory_limit);
     sigset_t none;
@@ -75,8 +74,7 @@ static void become_command(const int *descriptors, size_t count)
 static struct status reserve(struct worker_memory *memory, uint64_t bytes)
 {
     struct worker_process *process =
-        (struct worker_process *)(void *)((char *)memory -
-                                          offsetof(struct worker_process, memory));
+        (struct worker_process *)(void *)((char *)memory - offsetof(struct worker_process, memory));
     struct stat stat;
     if (bytes <= memory->bytes) return status_ok();
     if (fstat(process->memory_descriptor, &stat))
@@ -95,8 +93,7 @@ struct status worker_process_open(struct worker_process *process)
     process->pid = 0;
     process->to = process->from = -1;
     process->log = PROCESS_LOG_NONE;
-    process->memory_descriptor =
-        memfd_create("probe-ut worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    process->memory_descriptor = memfd_create("probe-ut worker", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (process->memory_descriptor < 0)
         return status_error(STATUS_IO, "cannot make shared memory: %s", strerror(errno));
     (void)fcntl(process->memory_descriptor, F_ADD_SEALS, F_SEAL_SHRINK);
@@ -107,8 +104,7 @@ struct status worker_process_open(struct worker_process *process)
         if (base != MAP_FAILED) break;
     }
     if (base == MAP_FAILED) {
-        struct status st = status_error(STATUS_IO, "cannot map shared memory: %s",
-                                        strerror(errno));
+        struct status st = status_error(STATUS_IO, "cannot map shared memory: %s", strerror(errno));
         (void)close(process->memory_descriptor);
         return st;
     }
@@ -121,8 +117,7 @@ void worker_process_trim(struct worker_process *process, uint64_t keep_bytes)
 {
     struct worker_memory *memory = &process->memory;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), keep = keep_bytes / page * page;
-    if (memory->bytes > keep)
-        (void)madvise(memory->base + keep, memory->bytes - keep, MADV_REMOVE);
+    if (memory->bytes > keep) (void)madvise(memory->base + keep, memory->bytes - keep, MADV_REMOVE);
 }
 
 void worker_process_close(struct worker_process *process)
@@ -140,8 +135,7 @@ void worker_process_close(struct worker_process *process)
 static struct status write_command(struct worker_process *process)
 {
     size_t bytes = sizeof(struct command_block), used = 0;
-    for (size_t i = 0; i < process->n_words; i++)
-        bytes += strlen(process->words[i]) + 1;
+    for (size_t i = 0; i < process->n_words; i++) bytes += strlen(process->words[i]) + 1;
     TRY(process->memory.reserve(&process->memory, bytes));
     struct command_block *block = (struct command_block *)(void *)process->memory.base;
     block->memory_limit = process->memory_limit;
@@ -182,8 +176,8 @@ struct status worker_process_start(struct worker_process *process)
     }
     int given[CHILD_COUNT] = { ends[CHILD_IN][0], ends[CHILD_OUT][0], ends[CHILD_LOG][0],
                                process->memory_descriptor };
-    struct status st = zygote_spawn(process->zygote, &process->pid, become_command, given,
-                                    CHILD_COUNT);
+    struct status st =
+        zygote_spawn(process->zygote, &process->pid, become_command, given, CHILD_COUNT);
     if (st.code) {
         close_ends(ends, -1);
         process->pid = 0;
@@ -254,8 +248,8 @@ static struct status bury(struct worker_process *process, bool timed_out, double
         return status_error(STATUS_DEVICE, "device exited with status %d in %s%s%s",
                             WEXITSTATUS(wait_status), doing, colon, words);
     return status_error(STATUS_DEVICE, "device crashed: %s in %s%s%s",
-                        process_signal_name(WTERMSIG(wait_status), name, sizeof name), doing,
-                        colon, words);
+                        process_signal_name(WTERMSIG(wait_status), name, sizeof name), doing, colon,
+                        words);
 }
 
 void worker_process_stop(struct worker_process *process)
@@ -303,8 +297,7 @@ static enum reading read_some(struct worker_process *process)
 }
 
 /* Write what the pipe takes. False when the process is gone. */
-static bool write_some(struct worker_process *process, const char *line, size_t bytes,
-                       size_t *sent)
+static bool write_some(struct worker_process *process, const char *line, size_t bytes, size_t *sent)
 {
     while (*sent < bytes) {
         ssize_t done = send(process->to, line + *sent, bytes - *sent, MSG_NOSIGNAL);

@@ -14,8 +14,8 @@
 
 #include "core/status.h"
 #include "runner/devices/process/process_log.h"
-#include "runner/devices/worker/worker_message.h"
 #include "runner/devices/process/zygote.h"
+#include "runner/devices/worker/worker_message.h"
 
 enum { WORKER_MEMORY_DESCRIPTOR = 3 };
 

@@ -3,10 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n';
-}
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
 /* Copy one word without its quotes; *at ends behind it. False when a quote does not end. */
 static bool take_word(char *out, const char **at)
@@ -38,15 +35,15 @@ struct status worker_words(const char *const **out, size_t *count, struct arena 
     const char **words = arena_allocate_zeroed(arena, length / 2 + 2, sizeof *words);
     if (!words) return status_no_memory(length);
     for (const char *at = text;;) {
-        while (is_blank(*at))
-            at++;
+        while (is_blank(*at)) at++;
         if (!*at) break;
         char *word = arena_allocate(arena, strlen(at) + 1);
         if (!word) return status_no_memory(length);
         if (!take_word(word, &at))
             return status_error(STATUS_BAD_ARGUMENT,
                                 "the worker's command has a quote or backslash that does not "
-                                "end: %s", text);
+                                "end: %s",
+                                text);
         words[n++] = word;
     }
     if (!n) return status_error(STATUS_BAD_ARGUMENT, "the worker's command is empty");

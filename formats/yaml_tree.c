@@ -30,16 +30,14 @@ struct builder {
     size_t n_fresh;
     const struct yaml_node **stack; /* of finished children */
     size_t stacked, stack_room;
-    struct anchor
-        anchors[YAML_MAX_ANCHORS]; /* in the order of the text; a name may come again */
+    struct anchor anchors[YAML_MAX_ANCHORS]; /* in the order of the text; a name may come again */
     size_t n_anchors;
 };
 
-static struct status fault_at(const char *name, size_t line, size_t column,
-                              const char *problem)
+static struct status fault_at(const char *name, size_t line, size_t column, const char *problem)
 {
-    return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: %s",
-                        file_shown(name).text, line, column, problem);
+    return status_error(STATUS_BAD_INPUT, "%s, line %zu, column %zu: %s", file_shown(name).text,
+                        line, column, problem);
 }
 
 static struct status fault(const struct builder *builder, const yaml_event_t *event,
@@ -70,13 +68,12 @@ static struct status next_event(struct builder *builder, yaml_event_t *event)
     if (yaml_parser_parse(parser, event)) return status_ok();
     if (parser->error == YAML_MEMORY_ERROR) return status_no_memory(0);
     if (parser->error == YAML_READER_ERROR)
-        return status_error(STATUS_BAD_INPUT, "%s, byte %zu: %s",
-                            file_shown(builder->name).text, parser->problem_offset,
-                            parser->problem);
-    (void)snprintf(problem, sizeof problem, "%s%s%s", parser->problem,
-                   parser->context ? " " : "", parser->context ? parser->context : "");
-    return fault_at(builder->name, parser->problem_mark.line + 1,
-                    parser->problem_mark.column + 1, problem);
+        return status_error(STATUS_BAD_INPUT, "%s, byte %zu: %s", file_shown(builder->name).text,
+                            parser->problem_offset, parser->problem);
+    (void)snprintf(problem, sizeof problem, "%s%s%s", parser->problem, parser->context ? " " : "",
+                   parser->context ? parser->context : "");
+    return fault_at(builder->name, parser->problem_mark.line + 1, parser->problem_mark.column + 1,
+                    problem);
 }
 
 static struct yaml_node *node_new(struct builder *builder, enum yaml_kind kind,
@@ -133,8 +130,7 @@ static struct status note_anchor(struct builder *builder, const yaml_event_t *ev
                                  const yaml_char_t *anchor, const struct yaml_node *node)
 {
     if (!anchor) return status_ok();
-    if (builder->n_anchors == YAML_MAX_ANCHORS)
-        return fault(builder, event, "too many anchors");
+    if (builder->n_anchors == YAML_MAX_ANCHORS) return fault(builder, event, "too many anchors");
     const char *name =
         text_pool_copy(&builder->texts, (const char *)anchor, strlen((const char *)anchor));
     if (!name) return status_no_memory(0);
@@ -165,8 +161,7 @@ static struct status read_scalar(const struct yaml_node **out, struct builder *b
     bool is_text = false;
 
     TRY(check_tag(&is_text, builder, event, event->data.scalar.tag));
-    if (length && memchr(text, 0, length))
-        return fault(builder, event, "a text with a NUL in it");
+    if (length && memchr(text, 0, length)) return fault(builder, event, "a text with a NUL in it");
     struct yaml_node *node = node_new(builder, YAML_SCALAR, event);
     if (!node) return status_no_memory(0);
     node->text = text_pool_copy(&builder->texts, text, length);
@@ -196,23 +191,19 @@ static int by_key(const void *a, const void *b)
 static struct status check_key(const struct builder *builder, const struct yaml_node *key)
 {
     if (key->kind != YAML_SCALAR)
-        return fault_at(builder->name, key->line, key->column,
-                        "a key must be a plain name");
+        return fault_at(builder->name, key->line, key->column, "a key must be a plain name");
     if (!key->quoted && !strcmp(key->text, "<<"))
-        return fault_at(builder->name, key->line, key->column,
-                        "merge keys are not supported");
+        return fault_at(builder->name, key->line, key->column, "merge keys are not supported");
     return status_ok();
 }
 
 /* Turn the children on the stack, from `first` on, into the pairs of a mapping. */
-static struct status take_pairs(struct yaml_node *node, struct builder *builder,
-                                size_t first)
+static struct status take_pairs(struct yaml_node *node, struct builder *builder, size_t first)
 {
     size_t count = (builder->stacked - first) / 2;
     const struct yaml_node **child = builder->stack + first;
     struct yaml_pair *pairs = arena_allocate_array(builder->arena, count, sizeof *pairs);
-    const struct yaml_pair **order =
-        arena_allocate_array(builder->arena, count, sizeof *order);
+    const struct yaml_pair **order = arena_allocate_array(builder->arena, count, sizeof *order);
     char problem[200];
 
     if (!pairs || !order) return status_no_memory(count * sizeof *pairs);
@@ -225,9 +216,8 @@ static struct status take_pairs(struct yaml_node *node, struct builder *builder,
     for (size_t i = 1; i < count; i++) {
         const struct yaml_node *before = order[i - 1]->key, *key = order[i]->key;
         if (compare_keys(before, key) != 0) continue;
-        (void)snprintf(problem, sizeof problem,
-                       "the key '%.100s' has been there in line %u", key->text,
-                       before->line);
+        (void)snprintf(problem, sizeof problem, "the key '%.100s' has been there in line %u",
+                       key->text, before->line);
         return fault_at(builder->name, key->line, key->column, problem);
     }
     node->count = count;
@@ -236,12 +226,10 @@ static struct status take_pairs(struct yaml_node *node, struct builder *builder,
     return status_ok();
 }
 
-static struct status take_items(struct yaml_node *node, struct builder *builder,
-                                size_t first)
+static struct status take_items(struct yaml_node *node, struct builder *builder, size_t first)
 {
     size_t count = builder->stacked - first;
-    const struct yaml_node **items =
-        arena_allocate_array(builder->arena, count, sizeof *items);
+    const struct yaml_node **items = arena_allocate_array(builder->arena, count, sizeof *items);
     if (!items) return status_no_memory(count * sizeof *items);
     if (count) memcpy(items, builder->stack + first, count * sizeof *items);
     node->count = count;
@@ -254,22 +242,19 @@ static struct status read_node(const struct yaml_node **out, struct builder *bui
 
 /* The children up to the end of their container, onto the stack; the node learns how many
  * nodes a walk meets. */
-static struct status read_children(struct yaml_node *node, struct builder *builder,
-                                   int depth)
+static struct status read_children(struct yaml_node *node, struct builder *builder, int depth)
 {
     for (;;) {
         const struct yaml_node *child = NULL;
         yaml_event_t event;
         TRY(next_event(builder, &event));
-        bool is_end =
-            event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-        struct status status =
-            is_end ? status_ok() : read_node(&child, builder, &event, depth + 1);
+        bool is_end = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+        struct status status = is_end ? status_ok() : read_node(&child, builder, &event, depth + 1);
         if (!status.code && child) {
             node->nodes += child->nodes;
             if (node->nodes > YAML_MAX_NODES)
-                status = fault(builder, &event,
-                               "more than 4194304 values, those of aliases counted");
+                status =
+                    fault(builder, &event, "more than 4194304 values, those of aliases counted");
             else if ((uint32_t)depth + 1 + child->height > YAML_MAX_DEPTH)
                 status = fault(builder, &event, "more than 64 levels");
         }
@@ -292,16 +277,14 @@ static struct status read_container(const struct yaml_node **out, struct builder
                                     const yaml_event_t *event, int depth)
 {
     bool is_mapping = event->type == YAML_MAPPING_START_EVENT, is_text = false;
-    const yaml_char_t *anchor =
-        is_mapping ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
+    const yaml_char_t *anchor = is_mapping ? event->data.mapping_start.anchor
+                                           : event->data.sequence_start.anchor;
     size_t first = builder->stacked;
 
     if (depth >= YAML_MAX_DEPTH) return fault(builder, event, "more than 64 levels");
     TRY(check_tag(&is_text, builder, event,
-                  is_mapping ? event->data.mapping_start.tag
-                             : event->data.sequence_start.tag));
-    struct yaml_node *node =
-        node_new(builder, is_mapping ? YAML_MAPPING : YAML_SEQUENCE, event);
+                  is_mapping ? event->data.mapping_start.tag : event->data.sequence_start.tag));
+    struct yaml_node *node = node_new(builder, is_mapping ? YAML_MAPPING : YAML_SEQUENCE, event);
     if (!node) return status_no_memory(0);
     TRY(note_anchor(builder, event, anchor, node));
     TRY(read_children(node, builder, depth));
@@ -317,12 +300,9 @@ static struct status read_node(const struct yaml_node **out, struct builder *bui
                                const yaml_event_t *event, int depth)
 {
     switch (event->type) {
-    case YAML_SCALAR_EVENT:
-        return read_scalar(out, builder, event);
-    case YAML_ALIAS_EVENT:
-        return read_alias(out, builder, event);
-    default:
-        return read_container(out, builder, event, depth);
+    case YAML_SCALAR_EVENT: return read_scalar(out, builder, event);
+    case YAML_ALIAS_EVENT: return read_alias(out, builder, event);
+    default: return read_container(out, builder, event, depth);
     }
 }
 
@@ -360,8 +340,7 @@ struct status yaml_parse(struct yaml_document *out, struct arena *arena, const c
     const struct yaml_node *root = &nothing;
 
     if (bytes > YAML_MAX_BYTES)
-        return status_error(STATUS_BAD_INPUT, "'%s' is larger than 64 MiB",
-                            file_shown(name).text);
+        return status_error(STATUS_BAD_INPUT, "'%s' is larger than 64 MiB", file_shown(name).text);
     struct builder *builder = memory_allocate_zeroed(1, sizeof *builder);
     if (!builder) return status_no_memory(sizeof *builder);
     builder->name = name;
@@ -386,10 +365,8 @@ const struct yaml_node *yaml_member(const struct yaml_node *node, const char *ke
         size_t middle = low + (high - low) / 2;
         int order = strcmp(key, node->by_key[middle]->key->text);
         if (!order) return node->by_key[middle]->value;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+        if (order < 0) high = middle;
+        else low = middle + 1;
     }
     return NULL;
 }

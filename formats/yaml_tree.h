@@ -26,8 +26,7 @@
 
 enum {
     YAML_MAX_BYTES = 64 << 20, /* of a text: a mapping of 400 000 names has 40 MB */
-    YAML_MAX_NODES =
-        4 << 20, /* scalars, sequences and mappings, those behind aliases each time */
+    YAML_MAX_NODES = 4 << 20,  /* scalars, sequences and mappings, those behind aliases each time */
     YAML_MAX_DEPTH = 64,
     YAML_MAX_ANCHORS = 1024
 };

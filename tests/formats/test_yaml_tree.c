@@ -6,14 +6,11 @@
 
 #include "core/memory.h"
 #include "formats/yaml_tree.h"
-#include "suite.h"
+#include "support/suite.h"
 
 static struct arena arena;
 
-static void release(void)
-{
-    arena_release(&arena);
-}
+static void release(void) { arena_release(&arena); }
 
 static void show(FILE *out, const struct yaml_node *node)
 {
@@ -85,18 +82,15 @@ static const struct {
     { "a: 'b\n", "x.yaml, line 2, column 1: found unexpected end of stream" },
     { "a\tb: \x01", "x.yaml, byte 5: control characters are not allowed" },
     { "a: \xff\xfe", "x.yaml, byte 3: invalid leading UTF-8 octet" },
-    { "a: 1\nb: 2\na: 3\n",
-      "x.yaml, line 3, column 1: the key 'a' has been there in line 1" },
+    { "a: 1\nb: 2\na: 3\n", "x.yaml, line 3, column 1: the key 'a' has been there in line 1" },
     { "? [a]\n: b\n", "x.yaml, line 1, column 3: a key must be a plain name" },
-    { "a: &x {b: 1}\nc:\n  <<: *x\n",
-      "x.yaml, line 3, column 3: merge keys are not supported" },
+    { "a: &x {b: 1}\nc:\n  <<: *x\n", "x.yaml, line 3, column 3: merge keys are not supported" },
     { "a: !!python/object/apply:os.system [ls]\n",
       "x.yaml, line 1, column 4: tags are not supported" },
     { "a: !mine b\n", "x.yaml, line 1, column 4: tags are not supported" },
     { "a: !!binary aGk=\n", "x.yaml, line 1, column 4: tags are not supported" },
     { "&x\na: *x\n", "x.yaml, line 2, column 4: an alias inside of what it stands for" },
-    { "a: &x [b, *x]\n",
-      "x.yaml, line 1, column 11: an alias inside of what it stands for" },
+    { "a: &x [b, *x]\n", "x.yaml, line 1, column 11: an alias inside of what it stands for" },
     { "a: *x\n", "x.yaml, line 1, column 4: an alias without an anchor before it" },
     { "a: 1\n---\nb: 2\n", "x.yaml, line 2, column 1: a second document" },
     { "a: \"b\\0c\"\n", "x.yaml, line 1, column 4: a text with a NUL in it" },
@@ -122,8 +116,7 @@ START_TEST(aliases_cannot_make_a_tree_that_is_too_large_to_walk)
     at += sprintf(at, "l0: &l0 [x, x, x, x, x, x, x, x, x, x]\n");
     for (int i = 1; i < 10; i++) {
         at += sprintf(at, "l%d: &l%d [", i, i);
-        for (int k = 0; k < 10; k++)
-            at += sprintf(at, "*l%d%s", i - 1, k < 9 ? "," : "]\n");
+        for (int k = 0; k < 10; k++) at += sprintf(at, "*l%d%s", i - 1, k < 9 ? "," : "]\n");
     }
     struct status status = parse(&document, text);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
@@ -142,10 +135,8 @@ START_TEST(depth_is_bounded)
         text[2 * levels] = '\0';
         struct status status = parse(&document, text);
         ck_assert_int_eq(status.code, levels > 64 ? STATUS_BAD_INPUT : STATUS_OK);
-        if (!status.code)
-            ck_assert_uint_eq(document.root->height, 64);
-        else
-            ck_assert_ptr_nonnull(strstr(status.text, "more than 64 levels"));
+        if (!status.code) ck_assert_uint_eq(document.root->height, 64);
+        else ck_assert_ptr_nonnull(strstr(status.text, "more than 64 levels"));
     }
     for (int links = 62; links <= 63; links++) {
         char chain[4000], *at = chain + sprintf(chain, "- &a0 x\n");
@@ -176,8 +167,7 @@ START_TEST(nodes_know_their_place)
     const struct yaml_node *list = yaml_member(document.root, "a");
     ck_assert_uint_eq(list->line, 2);
     ck_assert_uint_eq(list->column, 3);
-    const struct yaml_node *d =
-        list->items[1]->pairs[0].value; /* a column is a character */
+    const struct yaml_node *d = list->items[1]->pairs[0].value; /* a column is a character */
     ck_assert_uint_eq(d->line, 3);
     ck_assert_uint_eq(d->column, 8);
     struct status status = yaml_fault(&document, d, "'%s' is no %s", d->text, "API");
@@ -277,10 +267,7 @@ static int refuse(size_t bytes)
     return left-- == 0;
 }
 
-static bool refuse_piece(size_t bytes)
-{
-    return refuse(bytes);
-}
+static bool refuse_piece(size_t bytes) { return refuse(bytes); }
 
 START_TEST(refused_memory_is_an_error)
 {

@@ -46,18 +46,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct arena arena = { .limit_bytes = 64 << 20 };
     struct yaml_document document;
 
-    struct status status =
-        yaml_parse(&document, &arena, "x.yaml", (const char *)data, size);
+    struct status status = yaml_parse(&document, &arena, "x.yaml", (const char *)data, size);
     if (!status.code) {
         struct walk walk = { .lines = count_lines(data, size) };
         /* Walks of more than some ten thousand nodes only take time. */
         if (document.root->nodes < 50000) {
             visit(&walk, document.root, 1);
-            assert(walk.nodes == document.root->nodes &&
-                   walk.depth == document.root->height);
+            assert(walk.nodes == document.root->nodes && walk.depth == document.root->height);
         }
-    } else
-        assert(status.text[0]);
+    } else assert(status.text[0]);
     arena_release(&arena);
     return 0;
 }

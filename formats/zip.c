@@ -6,6 +6,7 @@
 
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/memory.h"
 
 enum {
     LOCAL_BYTES = 30,
@@ -217,38 +218,96 @@ struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, 
     return status_ok();
 }
 
-/* Inflate into exactly `bytes` bytes; anything more or less is a lie of the directory. */
-static bool inflate_exactly(void *out, size_t bytes, const unsigned char *packed,
-                            size_t packed_bytes)
-{
-    z_stream stream = { 0 };
-    unsigned char past;
-    int result = Z_OK;
+/* ---- entries ---------------------------------------------------------------------------- */
 
-    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return false;
-    stream.next_in = (unsigned char *)(uintptr_t)packed;
-    stream.next_out = out;
-    size_t in_left = packed_bytes, out_left = bytes;
-    while (result == Z_OK) {
-        uInt in = in_left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)in_left;
-        uInt room = out_left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)out_left;
-        bool full = !out_left;
-        if (full) {
-            /* All is there; one byte of room lets inflate see the end of the stream. */
-            stream.next_out = &past;
-            room = 1;
-        }
-        stream.avail_in = in;
-        stream.avail_out = room;
-        result = inflate(&stream, Z_NO_FLUSH);
-        in_left -= in - stream.avail_in;
-        size_t made = room - stream.avail_out;
-        if (full && made) break; /* more than was declared */
-        if (!full) out_left -= made;
-        if (in == stream.avail_in && !made) break; /* no progress: cut short */
+struct status zip_stream_open(struct zip_stream *out, const struct zip *zip,
+                              const struct zip_entry *entry)
+{
+    *out = (struct zip_stream){ .zip = zip, .entry = entry, .crc = (uint32_t)crc32_z(0, NULL, 0) };
+    if (entry->method == METHOD_STORED) return status_ok();
+    /* Deflate cannot do better than 1032 to 1: a larger claim need not be tried. */
+    if (entry->bytes / 1032 > entry->packed_bytes) return bad(zip, "an entry lies about its size");
+    z_stream *inflater = memory_allocate_zeroed(1, sizeof *inflater);
+    if (!inflater) return status_no_memory(sizeof *inflater);
+    if (inflateInit2(inflater, -MAX_WBITS) != Z_OK) {
+        memory_release(inflater);
+        return status_no_memory(0);
     }
-    (void)inflateEnd(&stream);
-    return result == Z_STREAM_END && !out_left && !in_left;
+    inflater->next_in = (unsigned char *)(uintptr_t)(zip->bytes + entry->data);
+    out->inflater = inflater;
+    return status_ok();
+}
+
+/* Inflate into as many of the `room` bytes as one call of zlib fills, 0 at the end of the entry. */
+static bool inflate_some(size_t *got, struct zip_stream *stream, void *buffer, size_t room)
+{
+    z_stream *inflater = stream->inflater;
+    const unsigned char *end = stream->zip->bytes + stream->entry->data +
+                               stream->entry->packed_bytes;
+    size_t left = (size_t)(end - inflater->next_in);
+    uInt in = left > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)left;
+    uInt out = room > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uInt)room;
+
+    inflater->avail_in = in;
+    inflater->next_out = buffer;
+    inflater->avail_out = out;
+    int result = inflate(inflater, Z_NO_FLUSH);
+    *got = out - inflater->avail_out;
+    /* Output, or the end of stream at the end of the entry: anything else is a cut or a lie. */
+    if (result != Z_OK && result != Z_STREAM_END) return false;
+    return *got || (result == Z_STREAM_END && inflater->next_in == end);
+}
+
+struct status zip_stream_read(size_t *got, struct zip_stream *stream, void *buffer, size_t room)
+{
+    const struct zip_entry *entry = stream->entry;
+    size_t left = entry->bytes - stream->taken;
+    unsigned char past;
+
+    *got = 0;
+    if (!room) return status_ok();
+    if (!stream->inflater) {
+        *got = room < left ? room : left;
+        memcpy(buffer, stream->zip->bytes + entry->data + stream->taken, *got);
+    } else {
+        /* When all is there, one byte of room lets inflate see the end of the stream. */
+        bool full = !left;
+        if (!inflate_some(got, stream, full ? &past : buffer,
+                          full          ? 1
+                          : room < left ? room
+                                        : left) ||
+            (full && *got) || (!full && !*got))
+            return bad(stream->zip, "an entry cannot be inflated to the size it claims");
+    }
+    stream->crc = (uint32_t)crc32_z(stream->crc, buffer, *got);
+    stream->taken += *got;
+    if (!*got && stream->crc != entry->crc)
+        return bad(stream->zip, "the checksum of an entry is wrong; the file is damaged");
+    return status_ok();
+}
+
+void zip_stream_close(struct zip_stream *stream)
+{
+    if (stream->inflater) (void)inflateEnd(stream->inflater);
+    memory_release(stream->inflater);
+    *stream = (struct zip_stream){ 0 };
+}
+
+/* All bytes of a deflated entry, and the look behind them at which the stream is checked. */
+static struct status inflate_all(unsigned char *out, const struct zip *zip,
+                                 const struct zip_entry *entry)
+{
+    struct zip_stream stream;
+    unsigned char past;
+    size_t got = 1;
+
+    struct status status = zip_stream_open(&stream, zip, entry);
+    while (!status.code && got) {
+        size_t left = entry->bytes - stream.taken;
+        status = zip_stream_read(&got, &stream, left ? out + stream.taken : &past, left ? left : 1);
+    }
+    zip_stream_close(&stream);
+    return status;
 }
 
 struct status zip_read(const void **out, struct arena *arena, const struct zip *zip,
@@ -265,14 +324,11 @@ struct status zip_read(const void **out, struct arena *arena, const struct zip *
     }
     if (entry->bytes > ZIP_MAX_INFLATED)
         return bad(zip, "an entry inflates to more than 1 GiB; store tensors uncompressed");
-    /* Deflate cannot do better than 1032 to 1: a larger claim need not be tried. */
+    /* Deflate cannot do better than 1032 to 1: no memory for a larger claim. */
     if (entry->bytes / 1032 > entry->packed_bytes) return bad(zip, "an entry lies about its size");
     void *copy = arena_allocate(arena, entry->bytes);
     if (!copy) return status_no_memory(entry->bytes);
-    if (!inflate_exactly(copy, entry->bytes, data, entry->packed_bytes))
-        return bad(zip, "an entry cannot be inflated to the size it claims");
-    if (crc32_z(crc32_z(0, NULL, 0), copy, entry->bytes) != entry->crc)
-        return bad(zip, "the checksum of an entry is wrong; the file is damaged");
+    TRY(inflate_all(copy, zip, entry));
     *out = copy;
     return status_ok();
 }

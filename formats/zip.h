@@ -14,6 +14,8 @@
 #include "core/arena.h"
 #include "core/status.h"
 
+struct z_stream_s;
+
 struct zip_entry {
     const char *name; /* not terminated; may hold any byte */
     size_t name_bytes;
@@ -47,5 +49,23 @@ struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, 
  * There are exactly entry->bytes of them. */
 struct status zip_read(const void **out, struct arena *arena, const struct zip *zip,
                        const struct zip_entry *entry);
+
+/* The same entry piece by piece, for what is larger than should be in memory at once. */
+struct zip_stream {
+    const struct zip *zip;
+    const struct zip_entry *entry;
+    struct z_stream_s *inflater; /* NULL for a stored entry */
+    size_t taken;                /* bytes of the entry that have been given out */
+    uint32_t crc;                /* of them */
+};
+
+/* Ends with zip_stream_close, also when a read has failed. */
+struct status zip_stream_open(struct zip_stream *out, const struct zip *zip,
+                              const struct zip_entry *entry);
+
+/* At most `room` more bytes; *got is 0 only at the end, where size and checksum have been checked. */
+struct status zip_stream_read(size_t *got, struct zip_stream *stream, void *buffer, size_t room);
+
+void zip_stream_close(struct zip_stream *stream);
 
 #endif

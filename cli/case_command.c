@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
     { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
     { { "json" }, OPTION_FLAG, AT(json), .help = "Print the lines of the evidence file as they are." },
-    { { "trust-files" }, OPTION_FLAG, AT(run.trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
       .help = "Read files that are symbolic links, belong to somebody else, can be written by "
               "everybody or are larger than their kind should be." },
     { .names = { NULL } },

@@ -20,7 +20,8 @@ struct diff_options {
     struct operands files;
     const char *api, *profile, *thresholds, *dtype, *bench_dtype, *fail_on;
     int64_t precision;
-    bool json, trust_files;
+    bool json;
+    struct file_policy file_policy;
 };
 
 /* A file and its tensor. */
@@ -91,7 +92,7 @@ static struct status parse_dtype(enum dtype *out, const char *option, const char
 static struct status read_side(struct side *side, struct diff *d)
 {
     struct tensor strided;
-    TRY(tensor_file_read(&strided, &side->map, &d->arena, side->path, d->options->trust_files));
+    TRY(tensor_file_read(&strided, &side->map, &d->arena, side->path, d->options->file_policy));
     return tensor_densify(&side->tensor, &d->arena, &strided);
 }
 
@@ -177,8 +178,7 @@ static struct status judge(struct diff *d)
     TRY(parse_dtype(&dtype, "--dtype", options->dtype));
     TRY(parse_dtype(&bench, "--bench-dtype", options->bench_dtype));
     TRY(take_name(d));
-    TRY(profile_load_trusting(&d->profile, options->profile, options->thresholds,
-                              options->trust_files));
+    TRY(profile_load(&d->profile, options->profile, options->thresholds, options->file_policy));
     TRY(read_side(&d->want, d));
     TRY(read_side(&d->got, d));
     TRY(convert(&d->got.tensor, &d->arena, dtype, &changed));
@@ -343,7 +343,7 @@ static const struct option_row rows[] = {
               "cells, and the evidence." },
     { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 for this verdict or a worse one." },
-    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },
     { .names = { NULL } },

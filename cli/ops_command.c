@@ -253,7 +253,7 @@ static struct status ops_run(int *exit_status, const void *values)
     struct profile *profile = NULL;
     struct arena arena = { 0 };
 
-    struct status status = profile_load(&profile, profile_names()[0], NULL);
+    struct status status = profile_load(&profile, profile_names()[0], NULL, FILES_CHECKED);
     if (!status.code) status = collect(&listing, &arena);
     if (!status.code) {
         listing.profile = profile;

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "cli/plugin_smoke.h"
+#include "core/file.h"
 #include "runner/devices/plugin/plugin.h"
 #include "runner/devices/plugin/plugin_bind.h"
 
 struct plugin_options {
     double case_timeout_s;
-    bool in_process, trust_files;
+    bool in_process;
+    struct file_policy file_policy;
     struct operands words;
 };
 
@@ -174,7 +176,7 @@ static struct status check_manifest(int *exit_status, const char *path,
     struct tally tally = { 0 };
     const struct device_options device = { .case_timeout_s = options->case_timeout_s,
                                            .in_process = options->in_process,
-                                           .trust_files = options->trust_files };
+                                           .file_policy = options->file_policy };
     TRY(plugin_open(&plugin, path, &device));
     const struct manifest *m = plugin_manifest(plugin);
     printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
@@ -211,7 +213,7 @@ static const struct option_row rows[] = {
       .help = "Longest time a kernel may take, 60 by default; 0 for no limit." },
     { { "in_process" }, OPTION_FLAG, offsetof(struct plugin_options, in_process),
       .help = "Run kernels inside this process, for a debugger." },
-    { { "trust-files" }, OPTION_FLAG, offsetof(struct plugin_options, trust_files),
+    { { "trust-files" }, OPTION_FLAG, offsetof(struct plugin_options, file_policy.trusted),
       .help = "Read a manifest that is a symbolic link, belongs to somebody else or can be written "
               "by everybody." },
     { .names = { NULL } },

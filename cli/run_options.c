@@ -103,7 +103,7 @@ static const struct option_row rows[] = {
     { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
     { { "color" }, OPTION_CHOICE, AT(color), "WHEN", .choices = color_choices,
       .help = "Colors in the summary; auto: on a terminal." },
-    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are symbolic links, belong to somebody else, can be written by "
               "everybody or are larger than their kind should be." },
     { .names = { NULL } },

@@ -3,6 +3,7 @@
 #define PROBE_CLI_RUN_OPTIONS_H
 
 #include "cli/options.h"
+#include "core/file.h"
 
 struct run_options {
     const char *api_info;        /* dump.json */
@@ -28,7 +29,7 @@ struct run_options {
     bool retry_crashed;
     bool no_progress;
     const char *color; /* "auto", "always", "never" */
-    bool trust_files;
+    struct file_policy file_policy;
 };
 
 extern const struct command run_command;

@@ -13,7 +13,7 @@
 
 struct compare_options {
     const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline;
-    bool trust_files;
+    struct file_policy file_policy;
 };
 
 /* ---- output files ----------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static struct status load_rules(struct three_way_rules **rules,
     char *text = NULL;
     size_t bytes;
     if (options->thresholds)
-        TRY(file_read_text(&text, &bytes, options->thresholds, options->trust_files));
+        TRY(file_read_text(&text, &bytes, options->thresholds, options->file_policy));
     struct status status = three_way_rules_load(rules, options->profile, options->thresholds, text);
     memory_release(text);
     return status;
@@ -163,7 +163,7 @@ static struct status report(int *exit_status, const struct compare_options *opti
     struct ci_options ci = { .junit = options->junit,
                              .baseline = options->baseline,
                              .fail_on = options->fail_on,
-                             .trust_files = options->trust_files };
+                             .file_policy = options->file_policy };
     warn_about_rows(options, counts);
     print_counts(counts);
     return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare",
@@ -184,7 +184,7 @@ static struct status run(int *exit_status, const void *values)
         printf("Compare task detail will be saved in %s\n", files.details_path);
         struct compare_request request = { .npu_path = options->npu,
                                            .gpu_path = options->gpu,
-                                           .trust_files = options->trust_files,
+                                           .file_policy = options->file_policy,
                                            .rules = rules,
                                            .precision = PRECISION };
         status = compare_into(&files, &counts, &request);
@@ -233,7 +233,7 @@ static const struct option_row rows[] = {
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
               "there or fixed, and exit with status 1 only for new ones." },
-    { { "trust-files" }, OPTION_FLAG, AT(trust_files),
+    { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },
     { .names = { NULL } },

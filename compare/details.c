@@ -142,7 +142,7 @@ static const enum details_column required_columns[] = {
 static struct status open_details(struct details_file *out, const struct compare_table *t,
                                   const char *path)
 {
-    return details_file_open(out, path, t->request->trust_files, required_columns,
+    return details_file_open(out, path, t->request->file_policy, required_columns,
                              sizeof required_columns / sizeof *required_columns);
 }
 

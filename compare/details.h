@@ -31,7 +31,7 @@ struct compare_counts {
 
 struct compare_request {
     const char *npu_path, *gpu_path;
-    bool trust_files;
+    struct file_policy file_policy;
     const struct three_way_rules *rules;
     int precision; /* decimals of printed numbers */
 };

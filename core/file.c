@@ -198,7 +198,8 @@ static int open_retrying(int directory, const char *name, int flags, mode_t mode
  * what messages say. The type is checked before the open, because opening a device can have
  * effects, and the rest after it, on the very file that was opened. */
 static struct status open_checked(struct file *out, int directory, const char *name,
-                                  const char *path, int flags, bool follow, bool trust_files)
+                                  const char *path, int flags, bool follow,
+                                  struct file_policy policy)
 {
     struct stat before, info;
     struct status status;
@@ -225,9 +226,9 @@ static struct status open_checked(struct file *out, int directory, const char *n
         status = failed("examine", path);
     } else {
         status = check_type(&info, path);
-        if (!status.code && !trust_files) status = check_owner(&info, path);
-        if (!status.code && !trust_files) status = check_permissions(&info, path);
-        if (!status.code && !trust_files) status = check_size(&info, path);
+        if (!status.code && !policy.trusted) status = check_owner(&info, path);
+        if (!status.code && !policy.trusted) status = check_permissions(&info, path);
+        if (!status.code && !policy.trusted) status = check_size(&info, path);
     }
     if (status.code) {
         (void)close(fd);
@@ -236,23 +237,23 @@ static struct status open_checked(struct file *out, int directory, const char *n
     return file_take(out, fd, path);
 }
 
-struct status file_open_read(struct file *out, const char *path, bool trust_files)
+struct status file_open_read(struct file *out, const char *path, struct file_policy policy)
 {
     *out = FILE_NONE;
     TRY(file_check_name(path));
-    if (!trust_files && file_exists(path)) TRY(check_parent(path));
-    return open_checked(out, AT_FDCWD, path, path, O_RDONLY, trust_files, trust_files);
+    if (!policy.trusted && file_exists(path)) TRY(check_parent(path));
+    return open_checked(out, AT_FDCWD, path, path, O_RDONLY, policy.trusted, policy);
 }
 
-struct status file_open_append(struct file *out, const char *path, bool trust_files)
+struct status file_open_append(struct file *out, const char *path, struct file_policy policy)
 {
     *out = FILE_NONE;
     TRY(file_check_name(path));
-    if (!trust_files && file_exists(path)) TRY(check_parent(path));
-    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, trust_files, trust_files);
+    if (!policy.trusted && file_exists(path)) TRY(check_parent(path));
+    return open_checked(out, AT_FDCWD, path, path, O_RDWR | O_APPEND, policy.trusted, policy);
 }
 
-struct status file_open_directory(struct file *out, const char *path, bool trust_files)
+struct status file_open_directory(struct file *out, const char *path, struct file_policy policy)
 {
     struct stat info;
     struct status status = status_ok();
@@ -271,8 +272,8 @@ struct status file_open_directory(struct file *out, const char *path, bool trust
         return failed("open", path);
     }
     if (fault(FILE_STAT, path, NULL) || fstat(fd, &info)) status = failed("examine", path);
-    if (!status.code && !trust_files) status = check_owner(&info, path);
-    if (!status.code && !trust_files) status = check_permissions(&info, path);
+    if (!status.code && !policy.trusted) status = check_owner(&info, path);
+    if (!status.code && !policy.trusted) status = check_permissions(&info, path);
     if (status.code) {
         (void)close(fd);
         return status;
@@ -327,7 +328,7 @@ static bool climbs(const char *name)
 }
 
 struct status file_open_read_in(struct file *out, const struct file *directory, const char *name,
-                                bool trust_files)
+                                struct file_policy policy)
 {
     char path[2 * PATH_LIMIT + 2];
     const char *last = name;
@@ -340,8 +341,8 @@ struct status file_open_read_in(struct file *out, const struct file *directory, 
                             file_shown(name).text, file_shown(directory->path).text);
     (void)snprintf(path, sizeof path, "%s/%s", directory->path, name);
     TRY(descend(&place, &last, directory, name));
-    struct status status = open_checked(out, place >= 0 ? place : directory->fd, last, path,
-                                        O_RDONLY, false, trust_files);
+    struct status status =
+        open_checked(out, place >= 0 ? place : directory->fd, last, path, O_RDONLY, false, policy);
     if (place >= 0) (void)close(place);
     return status;
 }
@@ -404,10 +405,11 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
     return status_ok();
 }
 
-struct status file_read_path(char **text, size_t *bytes, const char *path, bool trust_files)
+struct status file_read_path(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy)
 {
     struct file file;
-    TRY(file_open_read(&file, path, trust_files));
+    TRY(file_open_read(&file, path, policy));
     struct status status = file_read_all(text, bytes, &file);
     struct status closed = file_close(&file);
     if (status.code) return status;
@@ -434,10 +436,11 @@ static struct status read_text(char **text, size_t *bytes, const struct file *fi
     return status;
 }
 
-struct status file_read_text(char **text, size_t *bytes, const char *path, bool trust_files)
+struct status file_read_text(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy)
 {
     struct file file;
-    TRY(file_open_read(&file, path, trust_files));
+    TRY(file_open_read(&file, path, policy));
     struct status status = read_text(text, bytes, &file);
     struct status closed = file_close(&file);
     if (status.code) return status;
@@ -604,7 +607,7 @@ static void parent_of(char *parent, size_t bytes, const char *path)
 struct status file_sync_directory(const char *path)
 {
     struct file directory;
-    TRY(file_open_directory(&directory, path, true));
+    TRY(file_open_directory(&directory, path, FILES_TRUSTED));
     struct status status = file_sync(&directory);
     struct status closed = file_close(&directory);
     return status.code ? status : closed;

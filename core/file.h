@@ -5,11 +5,10 @@
  * what the pre-check's rules ask: the name has no control characters and is not overlong, the
  * file is a regular one (a FIFO would hang, a device never ends), not a symbolic link, owned by
  * the caller or root, not writable by everybody, in a directory in which not everybody can
- * replace it, and below the size limit of its suffix. `trust_files` drops the checks of link,
- * owner, permissions and size; a FIFO, device or directory is refused always. (The peer allows
- * only names made of [a-zA-Z0-9_.:/-]. Spaces and Chinese characters in a path harm nothing
- * here, because no shell ever sees it; only control characters, which could forge lines of a
- * terminal or a log, are refused.)
+ * replace it, and below the size limit of its suffix. A `struct file_policy` says which of these
+ * checks the user has waived. (The peer allows only names made of [a-zA-Z0-9_.:/-]. Spaces and
+ * Chinese characters in a path harm nothing here, because no shell ever sees it; only control
+ * characters, which could forge lines of a terminal or a log, are refused.)
  *
  * What is written is created exclusively with mode 0640, in directories of mode 0750.
  *
@@ -35,18 +34,27 @@ struct file {
 
 /* ---- reading ---------------------------------------------------------------------------- */
 
+/* How far the files that are opened are trusted. Everything that reads a user's file takes one and
+ * hands it on, so that one option decides for all files of a run. A FIFO, device or directory in
+ * place of a file is refused whatever the policy says. */
+struct file_policy {
+    bool trusted; /* no checks of links, owner, permissions and size */
+};
+#define FILES_CHECKED ((struct file_policy){ .trusted = false })
+#define FILES_TRUSTED ((struct file_policy){ .trusted = true })
+
 /* Open a regular file for reading after the checks above. `out` is FILE_NONE on failure. */
-struct status file_open_read(struct file *out, const char *path, bool trust_files);
+struct status file_open_read(struct file *out, const char *path, struct file_policy policy);
 
 /* Open a directory, as the place for file_open_read_in. Symbolic links on the way to it are
  * followed; the directory itself gets the owner and permission checks. */
-struct status file_open_directory(struct file *out, const char *path, bool trust_files);
+struct status file_open_directory(struct file *out, const char *path, struct file_policy policy);
 
 /* Open `name` inside an open directory, for names that come from a file: the name is relative,
  * may have sub-directories, and cannot leave: no "..", no absolute name, no symbolic link on
- * the way or at the end, whatever `trust_files` says. Per-file checks as file_open_read. */
+ * the way or at the end, whatever the policy says. Per-file checks as file_open_read. */
 struct status file_open_read_in(struct file *out, const struct file *directory, const char *name,
-                                bool trust_files);
+                                struct file_policy policy);
 
 /* Bytes of an open file. */
 struct status file_size(uint64_t *bytes, const struct file *file);
@@ -56,17 +64,19 @@ struct status file_read_at(size_t *got, const struct file *file, void *buffer, s
                            uint64_t offset);
 
 /* The whole file, with a NUL behind it, in memory to be freed with memory_release. The size
- * limit of the suffix holds also when `trust_files` opened it. */
+ * limit of the suffix holds for trusted files too. */
 struct status file_read_all(char **text, size_t *bytes, const struct file *file);
 
 /* file_open_read, file_read_all, file_close. */
-struct status file_read_path(char **text, size_t *bytes, const char *path, bool trust_files);
+struct status file_read_path(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy);
 
 /* The same for the small texts that people write (configurations, thresholds, manifests) and for
- * run files: at most FILE_TEXT_BYTES, whatever the suffix and `trust_files` allow, because a parsed
+ * run files: at most FILE_TEXT_BYTES, whatever the suffix and the policy allow, because a parsed
  * text takes many times its size; and no NUL byte, behind which nothing would be read. */
 #define FILE_TEXT_BYTES ((uint64_t)16 << 20)
-struct status file_read_text(char **text, size_t *bytes, const char *path, bool trust_files);
+struct status file_read_text(char **text, size_t *bytes, const char *path,
+                             struct file_policy policy);
 
 /* A file in memory, read-only. Stays valid when the file is closed. An empty file maps as
  * bytes == 0 with a valid pointer. The rules of opening keep strangers from shrinking a mapped
@@ -91,7 +101,7 @@ bool file_already_exists(struct status status);
 
 /* Open an existing file for reading and writing, with the checks of file_open_read; writes go
  * to the end (O_APPEND). */
-struct status file_open_append(struct file *out, const char *path, bool trust_files);
+struct status file_open_append(struct file *out, const char *path, struct file_policy policy);
 
 /* Write all bytes at the file's position (at its end with file_open_append). On failure part of
  * them may have been written. */

@@ -427,7 +427,7 @@ static struct status index_build(struct indexing *ix, const char **data_director
 
 /* ---- the interface ---------------------------------------------------------------------- */
 
-struct status dump_open_trusting(struct dump **out, const char *path, bool trust_files)
+struct status dump_open(struct dump **out, const char *path, struct file_policy policy)
 {
     const char *data_directory = NULL;
     struct indexing ix = { 0 };
@@ -437,11 +437,11 @@ struct status dump_open_trusting(struct dump **out, const char *path, bool trust
     struct dump *dump = memory_allocate_zeroed(1, sizeof *dump);
     if (!dump) return status_no_memory(sizeof *dump);
     dump->file = dump->data_directory = FILE_NONE;
-    dump->trust_files = trust_files;
+    dump->file_policy = policy;
     (void)pthread_mutex_init(&dump->lock, NULL);
     ix.dump = dump;
     ix.name = shown.text;
-    status = file_open_read(&dump->file, path, trust_files);
+    status = file_open_read(&dump->file, path, policy);
     /* While it is indexed only: who records has not to wait for a run. */
     if (!status.code) status = file_lock_shared(&dump->file);
     if (!status.code) status = file_map(&ix.map, &dump->file);
@@ -458,11 +458,6 @@ struct status dump_open_trusting(struct dump **out, const char *path, bool trust
     if (status.code) dump_close(dump);
     else *out = dump;
     return status;
-}
-
-struct status dump_open(struct dump **out, const char *path)
-{
-    return dump_open_trusting(out, path, false);
 }
 
 void dump_close(struct dump *dump)

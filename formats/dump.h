@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "core/case.h"
+#include "core/file.h"
 #include "core/status.h"
 
 struct dump;
@@ -27,12 +28,9 @@ struct dump_header {
     bool gradients_of_arguments; /* "gradients": "arguments" */
 };
 
-/* Open and index. An L0 or empty dump is an error that says L1 or mix is needed. */
-struct status dump_open(struct dump **out, const char *path);
-
-/* The same; `trust_files` drops the checks of links, owner, permissions and size on the dump and
- * on its data files (core/file.h). */
-struct status dump_open_trusting(struct dump **out, const char *path, bool trust_files);
+/* Open and index. An L0 or empty dump is an error that says L1 or mix is needed. The policy holds
+ * for the dump and for its data files. */
+struct status dump_open(struct dump **out, const char *path, struct file_policy policy);
 
 void dump_close(struct dump *dump);
 

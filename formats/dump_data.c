@@ -30,9 +30,9 @@ void dump_find_data(struct dump *dump, const char *path, const char *recorded)
     }
     (void)snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path,
                    data_folder);
-    dump->data_status = file_open_directory(&dump->data_directory, beside, dump->trust_files);
+    dump->data_status = file_open_directory(&dump->data_directory, beside, dump->file_policy);
     if (!dump->data_status.code || dump->data_status.code == STATUS_NO_MEMORY) return;
-    struct status second = file_open_directory(&dump->data_directory, recorded, dump->trust_files);
+    struct status second = file_open_directory(&dump->data_directory, recorded, dump->file_policy);
     if (!second.code || second.code == STATUS_NO_MEMORY) dump->data_status = second;
     else dump->data_status.code = STATUS_SKIP;
 }
@@ -164,7 +164,7 @@ static struct status load(struct tensor *out, struct arena *arena, struct dump *
 
     if (dump->data_status.code) return dump->data_status;
     TRY(file_open_read_in(&file, &dump->data_directory, inside(record->data_name),
-                          dump->trust_files));
+                          dump->file_policy));
     struct status status = load_bytes(&bytes, &size, arena, dump, &file);
     if (!status.code) status = tensor_file_parse(&tensor, arena, bytes, size, file.path);
     if (!status.code) {

@@ -38,7 +38,7 @@ struct dump {
     struct dump_call *calls;
     size_t count;
     char *names;
-    bool trust_files;
+    struct file_policy file_policy;
 
     struct file data_directory;
     struct status data_status; /* why there is no data directory */

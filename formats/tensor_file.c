@@ -31,11 +31,11 @@ struct status tensor_file_parse(struct tensor *out, struct arena *arena, const v
 }
 
 struct status tensor_file_read(struct tensor *out, struct file_map *map, struct arena *arena,
-                               const char *path, bool trust_files)
+                               const char *path, struct file_policy policy)
 {
     struct file file;
 
-    TRY(file_open_read(&file, path, trust_files));
+    TRY(file_open_read(&file, path, policy));
     struct status status = file_map(map, &file);
     struct status closed = file_close(&file);
     if (status.code) return status;

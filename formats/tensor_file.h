@@ -15,6 +15,6 @@ struct status tensor_file_parse(struct tensor *out, struct arena *arena, const v
  * live in `map` or in `arena`; the caller unmaps with file_unmap when it is done. On failure
  * nothing is left mapped. */
 struct status tensor_file_read(struct tensor *out, struct file_map *map, struct arena *arena,
-                               const char *path, bool trust_files);
+                               const char *path, struct file_policy policy);
 
 #endif

@@ -66,15 +66,15 @@ static struct status sort_rows(struct baseline *out, const struct comparing *c, 
 }
 
 struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               bool warnings, bool trust_files)
+                               bool warnings, struct file_policy policy)
 {
     struct comparing c = { 0 };
     struct baseline baseline = { 0 };
 
     TRY(text_table_create(&c.names));
-    struct status status = verdict_file_read(new_path, true, note_row, &c);
+    struct status status = verdict_file_read(new_path, FILES_TRUSTED, note_row, &c);
     c.reading_old = true;
-    if (!status.code) status = verdict_file_read(old_path, trust_files, note_row, &c);
+    if (!status.code) status = verdict_file_read(old_path, policy, note_row, &c);
     if (!status.code) status = sort_rows(&baseline, &c, warnings);
     text_table_release(&c.names);
     memory_release(c.seen);

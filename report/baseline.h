@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/file.h"
 #include "core/status.h"
 
 enum baseline_change {
@@ -30,10 +31,10 @@ struct baseline {
  *   out          to be released with baseline_release; untouched on failure
  *   new_path     the file we have just written
  *   warnings     a warning fails too
- *   trust_files  of the old one
+ *   policy       how far the old one is trusted
  */
 struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               bool warnings, bool trust_files);
+                               bool warnings, struct file_policy policy);
 
 void baseline_print(FILE *out, const struct baseline *baseline);
 

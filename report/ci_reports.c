@@ -11,7 +11,7 @@ static struct status compare_with_baseline(int *exit_status, const struct ci_opt
 {
     struct baseline baseline;
     TRY(baseline_compare(&baseline, options->baseline, details_path, warnings,
-                         options->trust_files));
+                         options->file_policy));
     baseline_print(stdout, &baseline);
     *exit_status = baseline.counts[BASELINE_NEW] ? 1 : 0;
     baseline_release(&baseline);

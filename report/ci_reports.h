@@ -5,13 +5,14 @@
 
 #include <stdbool.h>
 
+#include "core/file.h"
 #include "core/status.h"
 
 struct ci_options {
     const char *junit;    /* XML file to write, or NULL */
     const char *baseline; /* earlier details file, or NULL */
     const char *fail_on;  /* "error", "warning" or NULL */
-    bool trust_files;
+    struct file_policy file_policy;
 };
 
 /* Write and print the reports.

@@ -70,11 +70,12 @@ static struct status read_header(struct details_file *details, const enum detail
     return check_columns(details, required, count);
 }
 
-struct status details_file_open(struct details_file *out, const char *path, bool trust_files,
-                                const enum details_column *required, size_t count)
+struct status details_file_open(struct details_file *out, const char *path,
+                                struct file_policy policy, const enum details_column *required,
+                                size_t count)
 {
     *out = DETAILS_FILE_NONE;
-    TRY(file_open_read(&out->file, path, trust_files));
+    TRY(file_open_read(&out->file, path, policy));
     struct status status = read_header(out, required, count);
     if (status.code) details_file_close(out);
     return status;

@@ -35,8 +35,9 @@ struct details_row {
  *   required, count   columns without which the file cannot be used
  *   errors            STATUS_BAD_INPUT, naming all missing columns; what file_open_read reports
  */
-struct status details_file_open(struct details_file *out, const char *path, bool trust_files,
-                                const enum details_column *required, size_t count);
+struct status details_file_open(struct details_file *out, const char *path,
+                                struct file_policy policy, const enum details_column *required,
+                                size_t count);
 
 struct status details_file_next(struct details_file *details, struct details_row *row, bool *more);
 

@@ -168,26 +168,26 @@ static struct status derive_names(struct result_files *files, const char *result
 }
 
 static struct status open_for_resume(struct result_files *files, struct resume_notes *notes,
-                                     const char *result_path, bool trust_files)
+                                     const char *result_path, struct file_policy policy)
 {
     TRY(derive_names(files, result_path));
-    TRY(file_open_append(&files->result, files->result_path, trust_files));
+    TRY(file_open_append(&files->result, files->result_path, policy));
     TRY(file_lock(&files->result));
     TRY(file_exists(files->evidence_path)
-            ? file_open_append(&files->evidence, files->evidence_path, trust_files)
+            ? file_open_append(&files->evidence, files->evidence_path, policy)
             : file_create(&files->evidence, files->evidence_path));
     notes->details_were_missing = !file_exists(files->details_path);
     if (notes->details_were_missing) return file_create(&files->details, files->details_path);
-    return file_open_append(&files->details, files->details_path, trust_files);
+    return file_open_append(&files->details, files->details_path, policy);
 }
 
 /* Is this our run? A process that died before it wrote its run file left two empty files, and
  * those are as good as new. */
 static struct status check_record(struct result_files *files, struct resume_notes *notes,
-                                  const struct run_record *record, bool trust_files)
+                                  const struct run_record *record, struct file_policy policy)
 {
     uint64_t result_bytes, details_bytes;
-    if (file_exists(files->run_path)) return run_record_check(record, files->run_path, trust_files);
+    if (file_exists(files->run_path)) return run_record_check(record, files->run_path, policy);
     TRY(file_size(&result_bytes, &files->result));
     TRY(file_size(&details_bytes, &files->details));
     if (!result_bytes && !details_bytes) return run_record_write(record, files->run_path);
@@ -317,8 +317,8 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
 {
     struct result_files files = RESULT_FILES_NONE;
     *notes = (struct resume_notes){ .no_run_file = false };
-    struct status status = open_for_resume(&files, notes, result_path, options->trust_files);
-    if (!status.code) status = check_record(&files, notes, record, options->trust_files);
+    struct status status = open_for_resume(&files, notes, result_path, options->file_policy);
+    if (!status.code) status = check_record(&files, notes, record, options->file_policy);
     if (!status.code) status = go_on(&files, notes, done, order, options);
     if (status.code) {
         (void)result_files_close(&files);

@@ -53,7 +53,7 @@ typedef void resume_visitor(void *context, size_t index, struct csv_text forward
                             struct csv_text backward);
 
 struct resume_options {
-    bool trust_files;
+    struct file_policy file_policy;
     bool retry_failed;     /* go on from the first call whose device crashed or hung */
     resume_visitor *visit; /* or NULL */
     void *context;

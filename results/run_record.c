@@ -128,11 +128,12 @@ static void find_differences(char *list, size_t bytes, const struct cJSON *then,
     }
 }
 
-struct status run_record_check(const struct run_record *record, const char *path, int trust_files)
+struct status run_record_check(const struct run_record *record, const char *path,
+                               struct file_policy policy)
 {
     char *text = NULL, list[400] = "";
     size_t bytes;
-    TRY(file_read_text(&text, &bytes, path, trust_files != 0));
+    TRY(file_read_text(&text, &bytes, path, policy));
     cJSON *then;
     struct status status = json_tree_parse(&then, NULL, text, bytes);
     memory_release(text);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/file.h"
 #include "core/status.h"
 
 struct cJSON;
@@ -32,6 +33,7 @@ struct status run_record_write(const struct run_record *record, const char *path
 
 /* Compare with the record in `path`. STATUS_BAD_INPUT names each member that differs, with both
  * values. */
-struct status run_record_check(const struct run_record *record, const char *path, int trust_files);
+struct status run_record_check(const struct run_record *record, const char *path,
+                               struct file_policy policy);
 
 #endif

@@ -51,13 +51,13 @@ static struct status read_rows(struct csv_reader *reader, verdict_visitor *visit
     }
 }
 
-struct status verdict_file_read(const char *path, bool trust_files, verdict_visitor *visit,
+struct status verdict_file_read(const char *path, struct file_policy policy, verdict_visitor *visit,
                                 void *context)
 {
     struct file file;
     struct csv_reader reader;
 
-    TRY(file_open_read(&file, path, trust_files));
+    TRY(file_open_read(&file, path, policy));
     struct status status = csv_open_file(&reader, &file, NULL);
     if (!status.code) {
         status = read_rows(&reader, visit, context);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/file.h"
 #include "core/status.h"
 #include "formats/csv.h"
 #include "standards/judge.h"
@@ -26,7 +27,7 @@ typedef struct status verdict_visitor(void *context, const struct verdict_row *r
  *   errors  STATUS_BAD_INPUT when it has no column of names or of verdicts; what reading reports;
  *           what `visit` returns
  */
-struct status verdict_file_read(const char *path, bool trust_files, verdict_visitor *visit,
+struct status verdict_file_read(const char *path, struct file_policy policy, verdict_visitor *visit,
                                 void *context);
 
 #endif

@@ -121,7 +121,7 @@ static struct status read_error_data_path(struct api_lists *lists, const struct 
     if (!item->valuestring[0]) return status_ok();
     lists->error_data_path = arena_copy_string(place->arena, item->valuestring);
     if (!lists->error_data_path) return status_no_memory(0);
-    struct status status = file_open_directory(&directory, lists->error_data_path, true);
+    struct status status = file_open_directory(&directory, lists->error_data_path, FILES_TRUSTED);
     (void)file_close(&directory);
     if (!status.code || status.code == STATUS_NO_MEMORY) return status;
     return status_error(STATUS_BAD_ARGUMENT, "%s: %s.error_data_path: %s", place->file,
@@ -227,14 +227,14 @@ static struct status read_section(struct api_lists *lists, struct config_place *
 }
 
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
-                             bool trust_files)
+                             struct file_policy policy)
 {
     char *text;
     size_t bytes;
     struct config_place place = { .file = path, .arena = arena };
     struct api_lists lists = api_lists_default();
 
-    TRY(file_read_text(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, policy));
     struct json_fault fault;
     cJSON *root;
     struct status status = json_tree_parse(&root, &fault, text, bytes);

@@ -9,6 +9,7 @@
 
 #include "core/arena.h"
 #include "core/case.h"
+#include "core/file.h"
 #include "core/status.h"
 
 enum { DEFAULT_PRECISION = 14, MAX_PRECISION = 20 };
@@ -32,7 +33,7 @@ struct api_lists api_lists_default(void);
  *           and column
  */
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
-                             bool trust_files);
+                             struct file_policy policy);
 
 /* STATUS_SKIP with the reason for a call that is not to be checked, by the lists or ever. */
 struct status api_lists_admit(const struct api_lists *lists, const struct api_case *c);

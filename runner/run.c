@@ -90,11 +90,11 @@ static struct status order_calls(struct run *run)
     return status;
 }
 
-static struct status digest_file(uint64_t *digest, const char *path, bool trust_files)
+static struct status digest_file(uint64_t *digest, const char *path, struct file_policy policy)
 {
     char *text;
     size_t bytes;
-    TRY(file_read_text(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, policy));
     uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     for (size_t i = 0; i < bytes; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
     memory_release(text);
@@ -115,7 +115,7 @@ static struct status describe_run(struct run *run)
     TRY(run_record_add_text(record, "profile", profile_name(run->profile)));
     if (o->thresholds) {
         uint64_t digest;
-        TRY(digest_file(&digest, o->thresholds, o->trust_files));
+        TRY(digest_file(&digest, o->thresholds, o->file_policy));
         TRY(run_record_add_digest(record, "thresholds_digest", digest));
     }
     TRY(run_record_add_number(record, "seed", (double)o->seed));
@@ -132,7 +132,7 @@ static struct status check_baseline(const struct run_options *o)
 {
     struct file file;
     if (!o->baseline) return status_ok();
-    TRY(file_open_read(&file, o->baseline, o->trust_files));
+    TRY(file_open_read(&file, o->baseline, o->file_policy));
     return file_close(&file);
 }
 
@@ -142,10 +142,10 @@ static struct status open_inputs(struct run *run)
     const char *profile = o->profile ? o->profile : profile_names()[0];
     run->lists = api_lists_default();
     if (o->config_path)
-        TRY(api_lists_read(&run->lists, &run->arena, o->config_path, o->trust_files));
+        TRY(api_lists_read(&run->lists, &run->arena, o->config_path, o->file_policy));
     TRY(check_baseline(o));
-    TRY(profile_load_trusting(&run->profile, profile, o->thresholds, o->trust_files));
-    TRY(dump_open_trusting(&run->dump, o->api_info, o->trust_files));
+    TRY(profile_load(&run->profile, profile, o->thresholds, o->file_policy));
+    TRY(dump_open(&run->dump, o->api_info, o->file_policy));
     TRY(order_calls(run));
     return describe_run(run);
 }
@@ -179,7 +179,7 @@ static struct status open_devices(struct run *run)
             .jit_compile = o->jit_compile,
             .case_timeout_s = o->case_timeout_s,
             .in_process = !strcmp(o->isolate, "none"),
-            .trust_files = o->trust_files,
+            .file_policy = o->file_policy,
             .dump = run->dump,
         };
         worker->setup = &run->setup;
@@ -256,7 +256,7 @@ static void count_earlier(void *context, size_t index, struct csv_text forward,
 static struct status resume_files(struct run *run)
 {
     const struct run_options *o = run->options;
-    const struct resume_options options = { .trust_files = o->trust_files,
+    const struct resume_options options = { .file_policy = o->file_policy,
                                             .retry_failed = o->retry_crashed,
                                             .visit = count_earlier,
                                             .context = run };
@@ -461,7 +461,7 @@ static struct status report_to_ci(int *exit_status, const struct run *run)
     struct ci_options ci = { .junit = options->junit,
                              .baseline = options->baseline,
                              .fail_on = options->fail_on,
-                             .trust_files = options->trust_files };
+                             .file_policy = options->file_policy };
     return ci_report(exit_status, &ci, run->files.details_path, "probe-ut run_ut",
                      summary_has_failures(&run->summary, warnings));
 }

@@ -539,13 +539,14 @@ static struct status read_overrides(struct profile *profile, const struct json_s
     return status_ok();
 }
 
-static struct status load_overrides(struct profile *profile, const char *path, bool trust_files)
+static struct status load_overrides(struct profile *profile, const char *path,
+                                    struct file_policy policy)
 {
     struct json_source source;
     char *text;
     size_t bytes;
 
-    TRY(file_read_text(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, policy));
     struct status status = json_source_parse(&source, path, text, bytes);
     if (status.code == STATUS_OK) {
         status = read_overrides(profile, &source);
@@ -555,20 +556,15 @@ static struct status load_overrides(struct profile *profile, const char *path, b
     return status;
 }
 
-struct status profile_load(struct profile **out, const char *name, const char *override_path)
+struct status profile_load(struct profile **out, const char *name, const char *override_path,
+                           struct file_policy policy)
 {
-    return profile_load_trusting(out, name, override_path, false);
-}
-
-struct status profile_load_trusting(struct profile **out, const char *name,
-                                    const char *override_path, bool trust_files)
-{
-    return profile_read(out, name, config_files, override_path, trust_files);
+    return profile_read(out, name, config_files, override_path, policy);
 }
 
 struct status profile_read(struct profile **out, const char *name,
                            const struct embedded_file *files, const char *override_path,
-                           bool trust_files)
+                           struct file_policy policy)
 {
     int known = 0;
 
@@ -582,7 +578,7 @@ struct status profile_read(struct profile **out, const char *name,
     profile->name = names[known];
     struct status status = load_built_in(profile, files);
     if (status.code == STATUS_OK && override_path)
-        status = load_overrides(profile, override_path, trust_files);
+        status = load_overrides(profile, override_path, policy);
     if (status.code == STATUS_OK) *out = profile;
     else profile_release(profile);
     return status;

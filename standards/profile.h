@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "core/dtype.h"
+#include "core/file.h"
 #include "core/status.h"
 
 struct profile;
@@ -83,15 +84,12 @@ struct profile_rules {
  *   out            the profile, to be released with profile_release; untouched on failure
  *   name           one of profile_names()
  *   override_path  a JSON file that changes limits per API and dtype, or NULL
+ *   policy         how far that file is trusted
  *   errors         STATUS_BAD_ARGUMENT for an unknown name; STATUS_BAD_INPUT for the user's
  *                  file, with its line and the key at fault
  */
-struct status profile_load(struct profile **out, const char *name, const char *override_path);
-
-/* The same; `trust_files` drops the checks of link, owner, permissions and size on the user's file
- * (core/file.h). */
-struct status profile_load_trusting(struct profile **out, const char *name,
-                                    const char *override_path, bool trust_files);
+struct status profile_load(struct profile **out, const char *name, const char *override_path,
+                           struct file_policy policy);
 
 void profile_release(struct profile *profile);
 

@@ -5,9 +5,9 @@
 #include "core/embedded.h"
 #include "standards/profile.h"
 
-/* As profile_load_trusting, with the built-in tables taken from `files` (ended by a NULL name). */
+/* As profile_load, with the built-in tables taken from `files` (ended by a NULL name). */
 struct status profile_read(struct profile **out, const char *name,
                            const struct embedded_file *files, const char *override_path,
-                           bool trust_files);
+                           struct file_policy policy);
 
 #endif

@@ -5,6 +5,7 @@
 #define PROBE_RUNNER_DEVICES_DEVICE_H
 
 #include "core/case.h"
+#include "core/file.h"
 #include "core/status.h"
 #include "formats/dump.h"
 
@@ -18,8 +19,8 @@ struct device_options {
     bool in_process;       /* --isolate none: kernels of a plugin run inside this process */
     size_t
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
-    bool trust_files;       /* of the plugin's manifest: core/file.h */
-    const struct dump *dump; /* for `recorded` */
+    struct file_policy file_policy; /* of the plugin's manifest */
+    const struct dump *dump;        /* for `recorded` */
 };
 
 /* What the device made of one case. Values live in the arena of the call. */

@@ -23,14 +23,14 @@ START_TEST(reads_what_was_written)
     char *text;
     size_t bytes;
 
-    ck_assert_int_eq(file_read_path(&text, &bytes, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_read_path(&text, &bytes, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_uint_eq(bytes, 5);
     ck_assert_str_eq(text, "hello");
     memory_release(text);
 
     struct file file;
     struct file_map map;
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     ck_assert_uint_eq(map.bytes, 5);
@@ -40,7 +40,7 @@ START_TEST(reads_what_was_written)
     file_unmap(&map);
 
     path = scratch_text(&dir, "empty", "");
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
     ck_assert_uint_eq(map.bytes, 0);
     ck_assert_ptr_nonnull(map.data);
@@ -56,20 +56,20 @@ START_TEST(refuses_other_than_regular_files)
 {
     struct scratch dir = scratch_make();
     struct file file;
-    bool trust = _i;
+    const struct file_policy policy = { .trusted = _i };
 
     const char *fifo = scratch_path(&dir, "fifo");
     ck_assert_int_eq(mkfifo(fifo, 0640), 0);
-    struct status status = file_open_read(&file, fifo, trust);
+    struct status status = file_open_read(&file, fifo, policy);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "is a FIFO; a regular file is needed");
     ck_assert_int_eq(file.fd, -1);
 
-    status = file_open_read(&file, dir.path, trust);
+    status = file_open_read(&file, dir.path, policy);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "is a directory");
 
-    status = file_open_read(&file, "/dev/zero", trust);
+    status = file_open_read(&file, "/dev/zero", policy);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "'/dev/zero' is a device");
 
@@ -77,7 +77,7 @@ START_TEST(refuses_other_than_regular_files)
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     snprintf(address.sun_path, sizeof address.sun_path, "%s", scratch_path(&dir, "socket"));
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    status = file_open_read(&file, address.sun_path, trust);
+    status = file_open_read(&file, address.sun_path, policy);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "is a socket");
     close(fd);
@@ -92,17 +92,17 @@ START_TEST(links_need_trust)
     struct file file;
 
     ck_assert_int_eq(symlink(path, link), 0);
-    struct status status = file_open_read(&file, link, false);
+    struct status status = file_open_read(&file, link, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "is a symbolic link");
     CONTAINS(status, "--trust-files");
-    ck_assert_int_eq(file_open_read(&file, link, true).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, link, FILES_TRUSTED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
 
     const char *dangling = scratch_path(&dir, "dangling");
     ck_assert_int_eq(symlink("nowhere", dangling), 0);
     ck_assert(file_exists(dangling));
-    ck_assert_int_eq(file_open_read(&file, dangling, true).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_read(&file, dangling, FILES_TRUSTED).code, STATUS_BAD_INPUT);
     scratch_remove(&dir);
 }
 END_TEST
@@ -110,12 +110,12 @@ END_TEST
 START_TEST(missing_files_are_named)
 {
     struct file file;
-    struct status status = file_open_read(&file, "/nonexistent/a.json", false);
+    struct status status = file_open_read(&file, "/nonexistent/a.json", FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_str_eq(status.text, "'/nonexistent/a.json' does not exist");
-    status = file_open_append(&file, "/nonexistent/a.json", false);
+    status = file_open_append(&file, "/nonexistent/a.json", FILES_CHECKED);
     ck_assert_str_eq(status.text, "'/nonexistent/a.json' does not exist");
-    status = file_open_read(&file, "/dev/null/a.json", true); /* in what is no directory */
+    status = file_open_read(&file, "/dev/null/a.json", FILES_TRUSTED); /* in what is no directory */
     ck_assert_str_eq(status.text, "'/dev/null/a.json' does not exist");
     ck_assert(!file_exists("/nonexistent/a.json"));
 }
@@ -130,17 +130,17 @@ START_TEST(permissions_are_checked)
     struct file file;
 
     ck_assert_int_eq(chmod(path, 0666), 0);
-    struct status status = file_open_read(&file, path, false);
+    struct status status = file_open_read(&file, path, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "can be written by every user");
-    ck_assert_int_eq(file_open_read(&file, path, true).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_TRUSTED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
 
     ck_assert_int_eq(chmod(path, 0640), 0);
     ck_assert_int_eq(chmod(dir.path, 0777), 0);
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_BAD_INPUT);
     ck_assert_int_eq(chmod(dir.path, 01777), 0);
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     scratch_remove(&dir);
 }
@@ -162,19 +162,19 @@ START_TEST(owners_are_checked)
     const char *closed = scratch_path(&dir, "closed");
     ck_assert_int_eq(mkdir(closed, 0700), 0);
     ck_assert_int_eq(seteuid(54321), 0);
-    struct status status = file_open_read(&file, foreign, false);
+    struct status status = file_open_read(&file, foreign, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "belongs to another user (uid 12345); use --trust-files to read it");
-    ck_assert_int_eq(file_open_read(&file, foreign, true).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, foreign, FILES_TRUSTED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
-    ck_assert_int_eq(file_open_read(&file, roots, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, roots, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     /* What may not be entered is no missing file. */
-    status = file_open_directory(&directory, closed, false);
+    status = file_open_directory(&directory, closed, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_IO);
     CONTAINS(status, "Permission denied");
-    ck_assert_int_eq(file_open_directory(&directory, dir.path, false).code, STATUS_OK);
-    status = file_open_read_in(&file, &directory, "closed/x", false);
+    ck_assert_int_eq(file_open_directory(&directory, dir.path, FILES_CHECKED).code, STATUS_OK);
+    status = file_open_read_in(&file, &directory, "closed/x", FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_IO);
     CONTAINS(status, "cannot open 'closed': Permission denied");
     ck_assert_int_eq(file_close(&directory).code, STATUS_OK);
@@ -182,7 +182,7 @@ START_TEST(owners_are_checked)
     ck_assert_int_eq(chown(closed, 12345, 12345), 0);
     ck_assert_int_eq(chmod(closed, 0755), 0);
     ck_assert_int_eq(seteuid(54321), 0);
-    status = file_open_directory(&directory, closed, false);
+    status = file_open_directory(&directory, closed, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "belongs to another user (uid 12345)");
     const char *own = scratch_path(&dir, "own");
@@ -190,11 +190,11 @@ START_TEST(owners_are_checked)
     scratch_text(&dir, "own", "x");
     ck_assert_int_eq(chown(own, 54321, 54321), 0);
     ck_assert_int_eq(seteuid(54321), 0);
-    ck_assert_int_eq(file_open_read(&file, own, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, own, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     ck_assert_int_eq(seteuid(0), 0);
     /* Root may read all. */
-    ck_assert_int_eq(file_open_read(&file, foreign, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, foreign, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     scratch_remove(&dir);
 }
@@ -216,13 +216,13 @@ START_TEST(sizes_are_limited_by_suffix)
 
     const char *path = scratch_text(&dir, "a.pem", "x");
     ck_assert_int_eq(truncate(path, 1048575), 0);
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     ck_assert_int_eq(truncate(path, 1048576), 0);
-    struct status status = file_open_read(&file, path, false);
+    struct status status = file_open_read(&file, path, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "has 1048576 bytes; files of this suffix have less than 1048576");
-    ck_assert_int_eq(file_open_read(&file, path, true).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_TRUSTED).code, STATUS_OK);
     char *text;
     size_t bytes;
     ck_assert_int_eq(file_read_all(&text, &bytes, &file).code, STATUS_BAD_INPUT);
@@ -239,21 +239,21 @@ START_TEST(small_texts_are_texts)
     size_t bytes;
 
     const char *path = scratch_text(&dir, "a.json", "{}\n");
-    ck_assert_int_eq(file_read_text(&text, &bytes, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_read_text(&text, &bytes, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_uint_eq(bytes, 3);
     ck_assert_str_eq(text, "{}\n");
     memory_release(text);
 
     ck_assert_int_eq(truncate(path, 4), 0);
-    struct status status = file_read_text(&text, &bytes, path, true);
+    struct status status = file_read_text(&text, &bytes, path, FILES_TRUSTED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "is no text: byte 3 is a NUL");
 
     ck_assert_int_eq(truncate(path, (off_t)FILE_TEXT_BYTES), 0);
-    status = file_read_text(&text, &bytes, path, true);
+    status = file_read_text(&text, &bytes, path, FILES_TRUSTED);
     CONTAINS(status, "byte 3 is a NUL"); /* its size is right */
     ck_assert_int_eq(truncate(path, (off_t)FILE_TEXT_BYTES + 1), 0);
-    status = file_read_text(&text, &bytes, path, true);
+    status = file_read_text(&text, &bytes, path, FILES_TRUSTED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     CONTAINS(status, "has 16777217 bytes; a file of this use may have 16777216");
     scratch_remove(&dir);
@@ -267,7 +267,7 @@ static struct status rename_from(const char *path) { return file_rename(path, "/
 static struct status open_read(const char *path)
 {
     struct file file;
-    struct status status = file_open_read(&file, path, true);
+    struct status status = file_open_read(&file, path, FILES_TRUSTED);
     ck_assert_int_eq(file.fd, -1);
     return status;
 }
@@ -275,7 +275,7 @@ static struct status open_read(const char *path)
 static struct status open_append(const char *path)
 {
     struct file file;
-    struct status status = file_open_append(&file, path, true);
+    struct status status = file_open_append(&file, path, FILES_TRUSTED);
     ck_assert_int_eq(file.fd, -1);
     return status;
 }
@@ -283,7 +283,7 @@ static struct status open_append(const char *path)
 static struct status open_directory(const char *path)
 {
     struct file file;
-    struct status status = file_open_directory(&file, path, true);
+    struct status status = file_open_directory(&file, path, FILES_TRUSTED);
     ck_assert_int_eq(file.fd, -1);
     return status;
 }
@@ -413,9 +413,9 @@ START_TEST(names_inside_directories)
     scratch_text(&dir, "g", "x");
     ck_assert_int_eq(symlink("b", scratch_path(&dir, "a/link")), 0);
     ck_assert_int_eq(symlink("f", scratch_path(&dir, "a/b/linked")), 0);
-    ck_assert_int_eq(file_open_directory(&directory, dir.path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_directory(&directory, dir.path, FILES_CHECKED).code, STATUS_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct status status = file_open_read_in(&file, &directory, rows[i].name, true);
+        struct status status = file_open_read_in(&file, &directory, rows[i].name, FILES_TRUSTED);
         ck_assert_int_eq(status.code, rows[i].text ? STATUS_BAD_INPUT : STATUS_OK);
         if (rows[i].text) CONTAINS(status, rows[i].text);
         ck_assert_int_eq(file_close(&file).code, STATUS_OK);
@@ -444,8 +444,9 @@ START_TEST(forgetting_changes_no_byte)
     struct file file;
     struct file_map map;
     for (size_t i = 0; i < BYTES; i++) text[i] = (char)(i * 31 % 251);
-    ck_assert_int_eq(file_open_read(&file, scratch_write(&dir, "a.npy", text, BYTES), false).code,
-                     STATUS_OK);
+    ck_assert_int_eq(
+        file_open_read(&file, scratch_write(&dir, "a.npy", text, BYTES), FILES_CHECKED).code,
+        STATUS_OK);
     ck_assert_int_eq(file_map(&map, &file).code, STATUS_OK);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
         file_map_forget(&map, ranges[i][0], ranges[i][1]);
@@ -506,7 +507,7 @@ START_TEST(names_stay_inside)
 {
     struct scratch dir = scratch_make();
     struct file inside, file;
-    bool trust = _i;
+    const struct file_policy policy = { .trusted = _i };
 
     scratch_text(&dir, "secret", "s");
     ck_assert_int_eq(mkdir(scratch_path(&dir, "data"), 0750), 0);
@@ -516,12 +517,12 @@ START_TEST(names_stay_inside)
     ck_assert_int_eq(symlink("../secret", scratch_path(&dir, "data/link")), 0);
     ck_assert_int_eq(symlink("..", scratch_path(&dir, "data/up")), 0);
     ck_assert_int_eq(symlink("a", scratch_path(&dir, "data/near")), 0);
-    ck_assert_int_eq(file_open_directory(&inside, scratch_path(&dir, "data"), trust).code,
+    ck_assert_int_eq(file_open_directory(&inside, scratch_path(&dir, "data"), policy).code,
                      STATUS_OK);
 
     static const char *const good[] = { "a", "sub/..b", "./a", "sub//..b" };
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        ck_assert_int_eq(file_open_read_in(&file, &inside, good[i], trust).code, STATUS_OK);
+        ck_assert_int_eq(file_open_read_in(&file, &inside, good[i], policy).code, STATUS_OK);
         ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     }
     /* clang-format off */
@@ -532,7 +533,7 @@ START_TEST(names_stay_inside)
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        struct status status = file_open_read_in(&file, &inside, bad[i], trust);
+        struct status status = file_open_read_in(&file, &inside, bad[i], policy);
         ck_assert_msg(status.code == STATUS_BAD_INPUT, "'%s': %d %s", bad[i], status.code,
                       status.text);
         ck_assert_int_eq(file.fd, -1);
@@ -546,13 +547,13 @@ START_TEST(directories_are_checked)
 {
     struct scratch dir = scratch_make();
     struct file file;
-    ck_assert_int_eq(file_open_directory(&file, scratch_path(&dir, "none"), false).code,
+    ck_assert_int_eq(file_open_directory(&file, scratch_path(&dir, "none"), FILES_CHECKED).code,
                      STATUS_BAD_INPUT);
-    ck_assert_int_eq(file_open_directory(&file, scratch_text(&dir, "a", ""), false).code,
+    ck_assert_int_eq(file_open_directory(&file, scratch_text(&dir, "a", ""), FILES_CHECKED).code,
                      STATUS_BAD_INPUT);
     ck_assert_int_eq(chmod(dir.path, 0777), 0);
-    ck_assert_int_eq(file_open_directory(&file, dir.path, false).code, STATUS_BAD_INPUT);
-    ck_assert_int_eq(file_open_directory(&file, dir.path, true).code, STATUS_OK);
+    ck_assert_int_eq(file_open_directory(&file, dir.path, FILES_CHECKED).code, STATUS_BAD_INPUT);
+    ck_assert_int_eq(file_open_directory(&file, dir.path, FILES_TRUSTED).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
     scratch_remove(&dir);
 }
@@ -606,7 +607,7 @@ START_TEST(writing_appending_and_cutting)
     ck_assert_int_eq(file_sync(&file).code, STATUS_OK);
     ck_assert_int_eq(file_close(&file).code, STATUS_OK);
 
-    ck_assert_int_eq(file_open_append(&file, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&file, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_read_at(&got, &file, buffer, 3, 1).code, STATUS_OK);
     ck_assert_uint_eq(got, 3);
     ck_assert_mem_eq(buffer, "ell", 3);
@@ -630,8 +631,8 @@ START_TEST(locks_exclude)
     const char *path = scratch_text(&dir, "lock", "");
     struct file first, second;
 
-    ck_assert_int_eq(file_open_append(&first, path, false).code, STATUS_OK);
-    ck_assert_int_eq(file_open_append(&second, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&first, path, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&second, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_lock(&first).code, STATUS_OK);
     struct status status = file_lock(&second);
     ck_assert(file_is_locked(status));
@@ -708,9 +709,9 @@ START_TEST(readers_share_a_lock)
     const char *path = scratch_text(&dir, "dump.json", "");
     struct file reader, other, writer;
 
-    ck_assert_int_eq(file_open_read(&reader, path, false).code, STATUS_OK);
-    ck_assert_int_eq(file_open_read(&other, path, false).code, STATUS_OK);
-    ck_assert_int_eq(file_open_append(&writer, path, false).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&reader, path, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(file_open_read(&other, path, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(file_open_append(&writer, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(file_lock_shared(&reader).code, STATUS_OK);
     ck_assert_int_eq(file_lock_shared(&other).code, STATUS_OK);
     ck_assert(file_is_locked(file_lock(&writer)));
@@ -762,21 +763,21 @@ static struct status use_everything(const struct scratch *dir)
     closed = file_close(&file);
     if (status.code || closed.code) return status.code ? status : closed;
     TRY(file_rename(path, other));
-    TRY(file_open_read(&file, other, false));
+    TRY(file_open_read(&file, other, FILES_CHECKED));
     status = file_map(&map, &file);
     closed = file_close(&file);
     if (!status.code) file_unmap(&map);
     if (status.code || closed.code) return status.code ? status : closed;
-    TRY(file_read_path(&text, &bytes, other, false));
+    TRY(file_read_path(&text, &bytes, other, FILES_CHECKED));
     memory_release(text);
-    TRY(file_read_text(&text, &bytes, other, false));
+    TRY(file_read_text(&text, &bytes, other, FILES_CHECKED));
     memory_release(text);
 
     struct file directory;
-    TRY(file_open_append(&file, other, false));
+    TRY(file_open_append(&file, other, FILES_CHECKED));
     TRY(file_close(&file));
-    TRY(file_open_directory(&directory, dir->path, false));
-    status = file_open_read_in(&file, &directory, "made/other", false);
+    TRY(file_open_directory(&directory, dir->path, FILES_CHECKED));
+    status = file_open_read_in(&file, &directory, "made/other", FILES_CHECKED);
     if (!status.code) status = file_close(&file);
     closed = file_close(&directory);
     if (status.code || closed.code) return status.code ? status : closed;
@@ -851,7 +852,7 @@ START_TEST(no_memory_for_a_name)
     struct scratch dir = scratch_make();
     const char *path = scratch_text(&dir, "a", "x");
     arm(FILE_OPEN, ENOMEM, 0);
-    ck_assert_int_eq(file_open_read(&file, path, false).code, STATUS_NO_MEMORY);
+    ck_assert_int_eq(file_open_read(&file, path, FILES_CHECKED).code, STATUS_NO_MEMORY);
     scratch_remove(&dir);
 }
 END_TEST

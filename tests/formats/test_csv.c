@@ -385,7 +385,7 @@ START_TEST(windows_do_not_show)
     struct file file;
     struct csv_reader reader;
     bool torn_text, torn_file;
-    ck_ok(file_open_read(&file, path, true));
+    ck_ok(file_open_read(&file, path, FILES_TRUSTED));
     ck_ok(csv_open_file(&reader, &file, NULL));
     struct flat from_file = drain(&reader, &torn_file);
     struct flat from_text = read_text(text.text, text.length, &torn_text);
@@ -421,7 +421,7 @@ START_TEST(a_window_ends_at_every_byte)
         if (length > sizeof text) length = sizeof text; /* torn, too */
         ck_assert_int_eq(ftruncate(fd, 0), 0);
         ck_assert_int_eq(pwrite(fd, text, length, 0), (ssize_t)length);
-        ck_ok(file_open_read(&file, path, true));
+        ck_ok(file_open_read(&file, path, FILES_TRUSTED));
         ck_ok(csv_open_file(&reader, &file, NULL));
         struct flat from_file = drain(&reader, &torn_file);
         struct flat from_text = read_text(text, length, &torn_text);

@@ -33,7 +33,7 @@ static struct status open_text(const char *text)
     dump_close(dump);
     dump = NULL;
     remove(scratch_path(&scratch, "dump.json"));
-    return dump_open(&dump, scratch_text(&scratch, "dump.json", text));
+    return dump_open(&dump, scratch_text(&scratch, "dump.json", text), FILES_CHECKED);
 }
 
 /* Open a dump of the given entries. */

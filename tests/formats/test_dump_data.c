@@ -103,7 +103,7 @@ START_TEST(real_data_have_the_recorded_statistics)
     struct progress progress = { .arena = &tensors };
 
     snprintf(path, sizeof path, "%s/dumps/%s/dump.json", PROBE_TEST_DATA, real_dumps[_i].name);
-    ck_assert_int_eq(dump_open_trusting(&dump, path, true).code, STATUS_OK);
+    ck_assert_int_eq(dump_open(&dump, path, FILES_TRUSTED).code, STATUS_OK);
     for (size_t i = 0; i < dump_count(dump); i++) {
         struct api_case c;
         ck_assert_int_eq(dump_read_case(&c, &arena, dump, i).code, STATUS_OK);
@@ -131,7 +131,8 @@ static void make_dump(const char *data_dir, const char *dtype, const char *shape
              data_dir, dtype, shape, fields ? ", " : "", fields ? fields : "");
     dump_close(dump);
     remove(scratch_path(&scratch, "dump.json"));
-    struct status status = dump_open(&dump, scratch_text(&scratch, "dump.json", text));
+    struct status status =
+        dump_open(&dump, scratch_text(&scratch, "dump.json", text), FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
 }
 

@@ -20,7 +20,8 @@ static void finish(void) { scratch_remove(&scratch); }
 static struct status open_bad(const char *text, size_t bytes)
 {
     struct dump *dump = NULL;
-    struct status status = dump_open(&dump, scratch_write(&scratch, "dump.json", text, bytes));
+    struct status status =
+        dump_open(&dump, scratch_write(&scratch, "dump.json", text, bytes), FILES_CHECKED);
     ck_assert_ptr_null(dump);
     size_t prefix = strlen(scratch.path) + 1;
     ck_assert_int_ne(status.code, STATUS_OK);
@@ -139,7 +140,8 @@ START_TEST(names_are_harmless)
         snprintf(text, sizeof text, "{\"data\": {\"%s.f.0.forward\": {}}}", rows[i].name);
         if (!rows[i].problem) {
             struct dump *dump;
-            struct status status = dump_open(&dump, scratch_text(&scratch, "good.json", text));
+            struct status status =
+                dump_open(&dump, scratch_text(&scratch, "good.json", text), FILES_CHECKED);
             ck_assert_msg(!status.code, "%s", status.text);
             ck_assert_uint_eq(dump_count(dump), 1);
             dump_close(dump);
@@ -222,7 +224,7 @@ START_TEST(huge_strings)
     ck_assert_ptr_nonnull(strstr(status.text, "expected the closing quote of a string"));
     strcpy(text + used + HUGE_BYTES, "\"}}}");
     struct dump *dump;
-    status = dump_open(&dump, scratch_text(&scratch, "dump.json", text));
+    status = dump_open(&dump, scratch_text(&scratch, "dump.json", text), FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     struct arena arena = { 0 };
     struct api_case c;
@@ -233,7 +235,7 @@ START_TEST(huge_strings)
     ck_assert_uint_lt(arena.held_bytes, 1 << 20);
     dump_close(dump);
     strcpy(text + used + HUGE_BYTES / 4, "\"}}}");
-    status = dump_open(&dump, scratch_text(&scratch, "dump.json", text));
+    status = dump_open(&dump, scratch_text(&scratch, "dump.json", text), FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     ck_assert_int_eq(dump_read_case(&c, &arena, dump, 0).code, STATUS_OK);
     /* A case with an arena too small for its text is an error of memory, not a crash. */
@@ -250,21 +252,21 @@ END_TEST
 START_TEST(strange_files)
 {
     struct dump *dump;
-    struct status status = dump_open(&dump, scratch_path(&scratch, "none.json"));
+    struct status status = dump_open(&dump, scratch_path(&scratch, "none.json"), FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "does not exist"));
-    status = dump_open(&dump, scratch.path);
+    status = dump_open(&dump, scratch.path, FILES_CHECKED);
     ck_assert_ptr_nonnull(strstr(status.text, "is a directory"));
     ck_assert_int_eq(mkfifo(scratch_path(&scratch, "fifo.json"), 0640), 0);
-    status = dump_open(&dump, scratch_path(&scratch, "fifo.json"));
+    status = dump_open(&dump, scratch_path(&scratch, "fifo.json"), FILES_CHECKED);
     ck_assert_ptr_nonnull(strstr(status.text, "is a FIFO"));
-    status = dump_open_trusting(&dump, "/dev/zero", true);
+    status = dump_open(&dump, "/dev/zero", FILES_TRUSTED);
     ck_assert_ptr_nonnull(strstr(status.text, "is a device"));
     const char *target = scratch_text(&scratch, "dump.json", "{\"data\": {" ENTRY "}}");
     ck_assert_int_eq(symlink(target, scratch_path(&scratch, "link.json")), 0);
-    status = dump_open(&dump, scratch_path(&scratch, "link.json"));
+    status = dump_open(&dump, scratch_path(&scratch, "link.json"), FILES_CHECKED);
     ck_assert_ptr_nonnull(strstr(status.text, "is a symbolic link"));
-    ck_assert_int_eq(dump_open_trusting(&dump, scratch_path(&scratch, "link.json"), true).code,
+    ck_assert_int_eq(dump_open(&dump, scratch_path(&scratch, "link.json"), FILES_TRUSTED).code,
                      STATUS_OK);
     dump_close(dump);
 }
@@ -278,11 +280,11 @@ START_TEST(dumps_being_written)
     int writer = open(path, O_RDWR);
     ck_assert_int_ge(writer, 0);
     ck_assert_int_eq(flock(writer, LOCK_EX), 0);
-    struct status status = dump_open(&dump, path);
+    struct status status = dump_open(&dump, path, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "is being written by another process"));
     ck_assert_int_eq(flock(writer, LOCK_UN), 0);
-    ck_assert_int_eq(dump_open(&dump, path).code, STATUS_OK);
+    ck_assert_int_eq(dump_open(&dump, path, FILES_CHECKED).code, STATUS_OK);
     ck_assert_int_eq(flock(writer, LOCK_EX | LOCK_NB), 0);
     dump_close(dump);
     close(writer);
@@ -308,7 +310,7 @@ static struct status use_dump(const char *path)
     bool keep[200];
     struct status status;
 
-    TRY(dump_open(&dump, path));
+    TRY(dump_open(&dump, path, FILES_CHECKED));
     for (size_t i = 0; i < dump_count(dump); i++) {
         status = dump_read_case(&c, &arena, dump, i);
         if (status.code) break;
@@ -363,7 +365,9 @@ START_TEST(every_size_of_arena)
         "\"c\": 3, \"d\": 4, \"e\": {\"type\": \"str\", \"value\": \"v\"}}, \"output\": {}}}}";
     struct dump *dump;
     struct api_case c;
-    ck_assert_int_eq(dump_open(&dump, scratch_text(&scratch, "dump.json", entry)).code, STATUS_OK);
+    ck_assert_int_eq(
+        dump_open(&dump, scratch_text(&scratch, "dump.json", entry), FILES_CHECKED).code,
+        STATUS_OK);
     struct status status = { .code = STATUS_NO_MEMORY };
     for (size_t limit = 64; status.code; limit += 64) {
         struct arena arena = { .limit_bytes = limit };

@@ -17,7 +17,7 @@ static const char *data_path(const char *name)
 static struct dump *open_dump(const char *path)
 {
     struct dump *dump = NULL;
-    struct status status = dump_open(&dump, path);
+    struct status status = dump_open(&dump, path, FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     return dump;
 }

@@ -54,7 +54,7 @@ START_TEST(colliding_calls)
     fclose(out);
 
     struct dump *dump;
-    struct status status = dump_open(&dump, path);
+    struct status status = dump_open(&dump, path, FILES_CHECKED);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_uint_eq(dump_count(dump), CALLS + 1);
     bool *keep = malloc(CALLS + 1);

@@ -29,7 +29,7 @@ static void read_file(struct tensor *out, struct file_map *map, const char *name
 {
     char path[512];
     snprintf(path, sizeof path, "%s/npy/%s", PROBE_TEST_DATA, name);
-    struct status status = tensor_file_read(out, map, &arena, path, true);
+    struct status status = tensor_file_read(out, map, &arena, path, FILES_TRUSTED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
 }
 
@@ -106,7 +106,7 @@ START_TEST(refuses_what_is_no_tensor)
     struct file_map map;
     char path[512];
     snprintf(path, sizeof path, "%s/npy/%s", PROBE_TEST_DATA, files[_i].name);
-    struct status status = tensor_file_read(&t, &map, &arena, path, true);
+    struct status status = tensor_file_read(&t, &map, &arena, path, FILES_TRUSTED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, files[_i].text));
     ck_assert_ptr_nonnull(strstr(status.text, files[_i].name));
@@ -352,7 +352,8 @@ START_TEST(written_files_are_read_back)
         t.stride[0] = t.stride[1], t.stride[1] = swap;
         ck_assert_int_eq(npy_write(scratch_path(&dir, name), &t, &arena).code, STATUS_OK);
         ck_assert_int_eq(
-            tensor_file_read(&back, &map, &arena, scratch_path(&dir, name), false).code, STATUS_OK);
+            tensor_file_read(&back, &map, &arena, scratch_path(&dir, name), FILES_CHECKED).code,
+            STATUS_OK);
         ck_assert_int_eq(back.dtype, DT_F32);
         ck_assert(tensor_same_shape(&back, &t));
         for (int k = 0; k < 6; k++) {
@@ -364,8 +365,9 @@ START_TEST(written_files_are_read_back)
     }
     fill_tensor(&t, &arena, DT_F32, 0, NULL);
     ck_assert_int_eq(npy_write(scratch_path(&dir, "s.npy"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.npy"), false).code,
-                     STATUS_OK);
+    ck_assert_int_eq(
+        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.npy"), FILES_CHECKED).code,
+        STATUS_OK);
     ck_assert_int_eq(back.rank, 0);
     file_unmap(&map);
     scratch_remove(&dir);
@@ -378,12 +380,12 @@ START_TEST(suffixes_decide)
     struct tensor t;
     struct file_map map;
     struct status status =
-        tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a.bin", "x"), false);
+        tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a.bin", "x"), FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "its name ends with neither .pt nor .npy"));
-    status = tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a", "x"), false);
+    status = tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a", "x"), FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
-    status = tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a.pt", ""), false);
+    status = tensor_file_read(&t, &map, &arena, scratch_text(&dir, "a.pt", ""), FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "it is not a file of torch.save"));
     scratch_remove(&dir);

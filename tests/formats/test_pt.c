@@ -34,7 +34,7 @@ static struct status read_file(struct tensor *out, struct file_map *map, const c
 {
     char path[512];
     snprintf(path, sizeof path, "%s/pt/%s.%s.pt", PROBE_TEST_DATA, name, container);
-    return tensor_file_read(out, map, &arena, path, true);
+    return tensor_file_read(out, map, &arena, path, FILES_TRUSTED);
 }
 
 static void read_good(struct tensor *out, struct file_map *map, const char *name,
@@ -245,7 +245,7 @@ START_TEST(written_files_are_read_back)
     const char *path = scratch_path(&dir, "a.pt");
     fill_tensor(&t, &arena, dtype, 3, shape);
     ck_assert_int_eq(pt_write(path, &t, &arena).code, STATUS_OK);
-    struct status status = tensor_file_read(&back, &map, &arena, path, false);
+    struct status status = tensor_file_read(&back, &map, &arena, path, FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     ck_assert_int_eq(back.dtype, dtype);
     check_shape(&back, 3, shape);
@@ -266,15 +266,17 @@ START_TEST(writes_scalars_empties_and_views)
 
     fill_tensor(&t, &arena, DT_F32, 0, NULL);
     ck_assert_int_eq(pt_write(scratch_path(&dir, "s.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.pt"), false).code,
-                     STATUS_OK);
+    ck_assert_int_eq(
+        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "s.pt"), FILES_CHECKED).code,
+        STATUS_OK);
     check_shape(&back, 0, NULL);
     check_elements(&back);
     file_unmap(&map);
     fill_tensor(&t, &arena, DT_F32, 2, empty);
     ck_assert_int_eq(pt_write(scratch_path(&dir, "e.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "e.pt"), false).code,
-                     STATUS_OK);
+    ck_assert_int_eq(
+        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "e.pt"), FILES_CHECKED).code,
+        STATUS_OK);
     check_shape(&back, 2, empty);
     file_unmap(&map);
     /* A transposed view is written in its own order. */
@@ -282,8 +284,9 @@ START_TEST(writes_scalars_empties_and_views)
     t.shape[0] = 3, t.shape[1] = 2;
     t.stride[0] = 1, t.stride[1] = 3;
     ck_assert_int_eq(pt_write(scratch_path(&dir, "v.pt"), &t, &arena).code, STATUS_OK);
-    ck_assert_int_eq(tensor_file_read(&back, &map, &arena, scratch_path(&dir, "v.pt"), false).code,
-                     STATUS_OK);
+    ck_assert_int_eq(
+        tensor_file_read(&back, &map, &arena, scratch_path(&dir, "v.pt"), FILES_CHECKED).code,
+        STATUS_OK);
     ck_assert_int_eq(back.shape[0], 3);
     ck_assert_int_eq(((int32_t *)back.data)[1], ((int32_t *)t.data)[3]);
     file_unmap(&map);
@@ -310,7 +313,7 @@ START_TEST(zip64_fields_from_any_size)
         const char *path = scratch_path(&dir, name);
         fill_tensor(&t, &arena, DT_F32, 2, shape);
         ck_assert_int_eq(pt_write_zip64(path, &t, &arena, limits[i]).code, STATUS_OK);
-        struct status status = tensor_file_read(&back, &map, &arena, path, false);
+        struct status status = tensor_file_read(&back, &map, &arena, path, FILES_CHECKED);
         ck_assert_msg(status.code == STATUS_OK, "%llu: %s", (unsigned long long)limits[i],
                       status.text);
         check_shape(&back, 2, shape);
@@ -351,7 +354,7 @@ START_TEST(tensors_beyond_two_gibibytes)
         tensor_wrap(&t, zeros, DT_I8, 1, shape);
         const char *path = scratch_path(&dir, "big.pt");
         ck_assert_int_eq(pt_write(path, &t, &arena).code, STATUS_OK);
-        struct status status = tensor_file_read(&back, &map, &arena, path, false);
+        struct status status = tensor_file_read(&back, &map, &arena, path, FILES_CHECKED);
         ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
         check_shape(&back, 1, shape);
         ck_assert_int_eq(((char *)back.data)[bytes - 1], 7);

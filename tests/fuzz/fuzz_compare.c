@@ -49,7 +49,7 @@ static void compare(const struct memory_file *npu, const struct memory_file *gpu
     struct file result_file = { .fd = result.fd, .path = result.path };
     const struct compare_request request = { .npu_path = npu->path,
                                              .gpu_path = gpu->path,
-                                             .trust_files = true,
+                                             .file_policy = FILES_TRUSTED,
                                              .rules = rules,
                                              .precision = 14 };
     struct compare_table *table = NULL;
@@ -72,7 +72,7 @@ static void compare(const struct memory_file *npu, const struct memory_file *gpu
 static void check_baseline(const struct memory_file *file)
 {
     struct baseline baseline;
-    if (baseline_compare(&baseline, file->path, file->path, true, true).code) return;
+    if (baseline_compare(&baseline, file->path, file->path, true, FILES_TRUSTED).code) return;
     assert(!baseline.counts[BASELINE_NEW]);
     baseline_release(&baseline);
 }

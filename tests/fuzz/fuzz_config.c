@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct memory_file file = memory_file_make(data, size);
     struct arena arena = { .limit_bytes = 64 << 20 };
     struct api_lists lists = api_lists_default();
-    struct status status = api_lists_read(&lists, &arena, file.path, true);
+    struct status status = api_lists_read(&lists, &arena, file.path, FILES_TRUSTED);
 
     if (status.code) {
         assert(status.code == STATUS_BAD_INPUT || status.code == STATUS_BAD_ARGUMENT);

@@ -25,7 +25,7 @@ static const struct run_record *record(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct memory_file file = memory_file_make(data, size);
-    struct status status = run_record_check(record(), file.path, 1);
+    struct status status = run_record_check(record(), file.path, FILES_TRUSTED);
 
     if (status.code) {
         assert(status.code == STATUS_BAD_INPUT && status.text[0]);

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct memory_file file = memory_file_make(data, size);
     for (const char *const *name = profile_names(); *name; name++) {
         struct profile *profile = NULL;
-        struct status status = profile_load_trusting(&profile, *name, file.path, true);
+        struct status status = profile_load(&profile, *name, file.path, FILES_TRUSTED);
         if (status.code) {
             assert(status.code == STATUS_BAD_INPUT && status.text[0] && !profile);
             break; /* the file is at fault, not the profile */

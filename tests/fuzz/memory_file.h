@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* A file in memory; `path` leads to it as long as `fd` is open. The path is a link: it takes
- * `trust_files` to read it. */
+ * FILES_TRUSTED to read it. */
 struct memory_file {
     int fd;
     char path[64];

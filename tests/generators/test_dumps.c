@@ -25,7 +25,7 @@ static struct dump *open_dump(const char *name)
     struct dump *dump;
     char path[500];
     snprintf(path, sizeof path, "%s/%s", PROBE_TEST_DATA, name);
-    struct status status = dump_open(&dump, path);
+    struct status status = dump_open(&dump, path, FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     return dump;
 }
@@ -328,7 +328,7 @@ static struct small_dump make_small_dump(const char *text)
     fputs(text, file);
     fclose(file);
     chmod(path, 0640);
-    struct status status = dump_open(&small.dump, path);
+    struct status status = dump_open(&small.dump, path, FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     return small;
 }

@@ -293,7 +293,7 @@ START_TEST(stored_tensors_are_loaded)
     for (int i = 0; i < 3; i++) ((int32_t *)t.data)[i] = 3 - i;
     ck_assert_int_eq(pt_write(scratch_path(&dir, "dump_tensor_data/x.pt"), &x, &arena).code, STATUS_OK);
     ck_assert_int_eq(pt_write(scratch_path(&dir, "dump_tensor_data/t.pt"), &t, &arena).code, STATUS_OK);
-    struct status status = dump_open(&dump, scratch_text(&dir, "dump.json", stored_dump));
+    struct status status = dump_open(&dump, scratch_text(&dir, "dump.json", stored_dump), FILES_CHECKED);
     ck_assert_msg(!status.code, "%s", status.text);
 
     for (int keep = 0; keep < 2; keep++)

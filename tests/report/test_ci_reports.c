@@ -159,7 +159,7 @@ static struct baseline baseline_of(const struct workspace *w, bool warnings)
     struct baseline baseline;
     write_text(in(w, "old.csv"), before);
     write_text(in(w, "new.csv"), now);
-    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), warnings, true));
+    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), warnings, FILES_TRUSTED));
     return baseline;
 }
 
@@ -198,7 +198,7 @@ START_TEST(long_baselines_are_cut)
         snprintf(text + strlen(text), sizeof text - strlen(text), "row%d,error\n", i);
     write_text(in(&w, "new.csv"), text);
     struct baseline b;
-    ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), false, true));
+    ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), false, FILES_TRUSTED));
     ck_assert_uint_eq(b.counts[BASELINE_NEW], 50);
     FILE *out = fopen(in(&w, "out.txt"), "w");
     baseline_print(out, &b);
@@ -312,7 +312,7 @@ static struct status report_here(const struct workspace *w)
 {
     struct ci_options options = { .junit = in(w, "report.xml"),
                                   .baseline = in(w, "old.csv"),
-                                  .trust_files = true };
+                                  .file_policy = FILES_TRUSTED };
     int exit_status;
     return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", true);
 }

@@ -34,7 +34,7 @@ static struct fixture setup(void)
 {
     struct fixture f = { .w = workspace_make() };
     write_text(in(&f.w, "dump.json"), dump_text);
-    struct status status = dump_open(&f.dump, in(&f.w, "dump.json"));
+    struct status status = dump_open(&f.dump, in(&f.w, "dump.json"), FILES_CHECKED);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_uint_eq(dump_count(f.dump), N_CALLS);
     f.order.dump = f.dump;

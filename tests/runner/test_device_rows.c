@@ -255,7 +255,8 @@ static size_t saved(const struct workspace *w, const char *name, enum dtype dtyp
     struct file_map map;
     struct tensor tensor;
     snprintf(pattern, sizeof pattern, "ut_error_data*/%s.pt", name);
-    struct status status = tensor_file_read(&tensor, &map, &arena, only_match(w, pattern), true);
+    struct status status =
+        tensor_file_read(&tensor, &map, &arena, only_match(w, pattern), FILES_TRUSTED);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_int_eq(tensor.dtype, dtype);
     size_t n = tensor_elements(&tensor);

@@ -89,7 +89,7 @@ static struct dump *write_call(const struct call *call, const char *cotangents)
     }
     fputs("}}", out);
     fclose(out);
-    struct status st = dump_open(&dump, in(&w, "dump.json"));
+    struct status st = dump_open(&dump, in(&w, "dump.json"), FILES_CHECKED);
     ck_assert_msg(!st.code, "%s", st.text);
     return dump;
 }
@@ -326,7 +326,7 @@ START_TEST(a_dump_with_tensors_is_needed)
     write_text(in(&w, "dump.json"),
                "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
                "\"Torch.rand.0.forward\":{\"input_args\":[2],\"input_kwargs\":{},\"output\":[]}}}");
-    ck_assert(!dump_open(&dump, in(&w, "dump.json")).code);
+    ck_assert(!dump_open(&dump, in(&w, "dump.json"), FILES_CHECKED).code);
     for (int with = 0; with < 2; with++) {
         struct device_options options = { .backend = "recorded", .dump = with ? dump : NULL };
         struct status st = device_find("recorded")->open(&device, &options);

@@ -148,7 +148,8 @@ static const struct profile *load_profile(const cJSON *index, const char *path)
         fputs("] } ] }\n", file);
         fclose(file);
     }
-    struct status status = profile_load(&profile, "v2", cJSON_GetArraySize(apis) ? path : NULL);
+    struct status status =
+        profile_load(&profile, "v2", cJSON_GetArraySize(apis) ? path : NULL, FILES_CHECKED);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     remove(path);
     return profile;

@@ -948,10 +948,10 @@ END_TEST
 
 static void setup(void)
 {
-    ck_assert_int_eq(profile_load(&doc, "doc", NULL).code, STATUS_OK);
-    ck_assert_int_eq(profile_load(&v2, "v2", NULL).code, STATUS_OK);
-    ck_assert_int_eq(profile_load(&v3, "v3", NULL).code, STATUS_OK);
-    ck_assert_int_eq(profile_load(&strict, "strict", NULL).code, STATUS_OK);
+    ck_assert_int_eq(profile_load(&doc, "doc", NULL, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(profile_load(&v2, "v2", NULL, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(profile_load(&v3, "v3", NULL, FILES_CHECKED).code, STATUS_OK);
+    ck_assert_int_eq(profile_load(&strict, "strict", NULL, FILES_CHECKED).code, STATUS_OK);
 }
 
 static void teardown(void)

@@ -30,7 +30,8 @@ static const char *file_with(const char *text)
 static struct profile *load(const char *name, const char *override)
 {
     struct profile *profile = NULL;
-    struct status status = profile_load(&profile, name, override ? file_with(override) : NULL);
+    struct status status =
+        profile_load(&profile, name, override ? file_with(override) : NULL, FILES_CHECKED);
     if (override) remove(path);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     return profile;
@@ -53,7 +54,7 @@ END_TEST
 START_TEST(unknown_profile)
 {
     struct profile *profile = NULL;
-    struct status status = profile_load(&profile, "dox", NULL);
+    struct status status = profile_load(&profile, "dox", NULL, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_BAD_ARGUMENT);
     ck_assert_ptr_nonnull(strstr(status.text, "\"dox\""));
     ck_assert_ptr_null(profile);
@@ -259,7 +260,7 @@ START_TEST(faults_name_line_and_key)
 {
     struct profile *profile = NULL;
     char place[32];
-    struct status status = profile_load(&profile, "doc", file_with(faults[_i].text));
+    struct status status = profile_load(&profile, "doc", file_with(faults[_i].text), FILES_CHECKED);
     remove(path);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     snprintf(place, sizeof place, ", line %d", faults[_i].line);
@@ -272,7 +273,7 @@ END_TEST
 START_TEST(a_file_that_is_not_there)
 {
     struct profile *profile = NULL;
-    struct status status = profile_load(&profile, "doc", "no/such/file.json");
+    struct status status = profile_load(&profile, "doc", "no/such/file.json", FILES_CHECKED);
     ck_assert_int_ne(status.code, STATUS_OK);
     ck_assert_ptr_nonnull(strstr(status.text, "no/such/file.json"));
 }
@@ -319,7 +320,7 @@ START_TEST(the_nearest_key)
     struct profile *profile = NULL;
     snprintf(text, sizeof text, "{ \"overrides\": [ { \"limits\": { \"%s\": 1 } } ] }",
              typing_errors[_i].typed);
-    struct status status = profile_load(&profile, "doc", file_with(text));
+    struct status status = profile_load(&profile, "doc", file_with(text), FILES_CHECKED);
     remove(path);
     snprintf(expected, sizeof expected, "the nearest is \"%s\"", typing_errors[_i].meant);
     ck_assert_msg(strstr(status.text, expected), "%s", status.text);
@@ -374,7 +375,7 @@ static struct status read_doctored(struct profile **out, const char *from, const
     while (strcmp(lists->name, "api_precision_standard.json")) lists++;
     char *text = doctored(from, to);
     struct embedded_file files[] = { { "profile_doc.json", text, strlen(text) }, *lists, { 0 } };
-    struct status status = profile_read(out, "doc", files, NULL, false);
+    struct status status = profile_read(out, "doc", files, NULL, FILES_CHECKED);
     free(text);
     return status;
 }
@@ -426,13 +427,13 @@ START_TEST(tables_that_are_missing)
 {
     struct embedded_file none[] = { { 0 } };
     struct profile *profile = NULL;
-    struct status status = profile_read(&profile, "doc", none, NULL, false);
+    struct status status = profile_read(&profile, "doc", none, NULL, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
     ck_assert_ptr_nonnull(strstr(status.text, "profile_doc.json"));
     const struct embedded_file *file = config_files;
     while (strcmp(file->name, "profile_doc.json")) file++;
     struct embedded_file no_lists[] = { *file, { 0 } };
-    status = profile_read(&profile, "doc", no_lists, NULL, false);
+    status = profile_read(&profile, "doc", no_lists, NULL, FILES_CHECKED);
     ck_assert_int_eq(status.code, STATUS_INTERNAL);
     ck_assert_ptr_nonnull(strstr(status.text, "api_precision_standard.json"));
 }
@@ -507,7 +508,7 @@ START_TEST(memory_may_run_out_anywhere)
         profile = NULL;
         allocations_left = n;
         memory_fault = fail_when_out;
-        struct status status = profile_load(&profile, _i ? "v3" : "strict", file);
+        struct status status = profile_load(&profile, _i ? "v3" : "strict", file, FILES_CHECKED);
         memory_fault = NULL;
         if (status.code == STATUS_OK) break;
         ck_assert_msg(status.code == STATUS_NO_MEMORY || status.code == STATUS_IO, "%s",

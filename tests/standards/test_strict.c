@@ -854,7 +854,7 @@ START_TEST(limits_may_be_raised)
     fputs("{ \"overrides\": [ { \"limits\": { \"model_worst\": 3 } } ] }", file);
     fclose(file);
     struct profile *before = strict;
-    struct status status = profile_load(&strict, "strict", path);
+    struct status status = profile_load(&strict, "strict", path, FILES_CHECKED);
     remove(path);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
     double want[1] = { 1 }, honest[1] = { 10 * 0x1p-23 };
@@ -868,7 +868,10 @@ START_TEST(limits_may_be_raised)
 }
 END_TEST
 
-static void setup(void) { ck_assert_int_eq(profile_load(&strict, "strict", NULL).code, STATUS_OK); }
+static void setup(void)
+{
+    ck_assert_int_eq(profile_load(&strict, "strict", NULL, FILES_CHECKED).code, STATUS_OK);
+}
 
 static void teardown(void)
 {

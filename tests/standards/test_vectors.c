@@ -153,7 +153,7 @@ static void check_all(const char *profile_name, bool v104)
     char *text = read_gzip(path, NULL);
     cJSON *root = cJSON_Parse(text);
     const cJSON *item;
-    ck_assert_int_eq(profile_load(&profile, profile_name, NULL).code, STATUS_OK);
+    ck_assert_int_eq(profile_load(&profile, profile_name, NULL, FILES_CHECKED).code, STATUS_OK);
     cJSON_ArrayForEach(item, cJSON_GetObjectItem(root, "cases"))
     {
         struct vector vector;

@@ -295,11 +295,11 @@ int main(int argc, char **argv)
     struct dump *dump;
     struct arena arena = { 0 };
 
-    if (argc < 2 || profile_load(&profiles[0], "strict", NULL).code ||
-        profile_load(&profiles[1], "doc", NULL).code)
+    if (argc < 2 || profile_load(&profiles[0], "strict", NULL, FILES_CHECKED).code ||
+        profile_load(&profiles[1], "doc", NULL, FILES_CHECKED).code)
         return 2;
     for (int a = 1; a < argc; a++) {
-        if (dump_open_trusting(&dump, argv[a], true).code) return 2;
+        if (dump_open(&dump, argv[a], FILES_TRUSTED).code) return 2;
         for (size_t i = 0; i < dump_count(dump); i++) {
             arena_reset(&arena);
             try_case(&arena, dump, i);

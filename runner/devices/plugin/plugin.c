@@ -54,7 +54,7 @@ struct status plugin_open(struct plugin **out, const char *path,
 {
     struct plugin *plugin = memory_allocate_zeroed(1, sizeof *plugin);
     if (!plugin) return status_no_memory(sizeof *plugin);
-    struct status st = manifest_open(&plugin->manifest, path, options->trust_files);
+    struct status st = manifest_open(&plugin->manifest, path, options->file_policy);
     if (!st.code) st = start(plugin, options);
     if (st.code) {
         plugin_close(plugin);

@@ -162,11 +162,11 @@ struct status json_file_parse(struct json_file *out, const char *name, const cha
     return status_ok();
 }
 
-struct status json_file_open(struct json_file *out, const char *path, bool trust_files)
+struct status json_file_open(struct json_file *out, const char *path, struct file_policy policy)
 {
     char *text;
     size_t bytes;
-    TRY(file_read_text(&text, &bytes, path, trust_files));
+    TRY(file_read_text(&text, &bytes, path, policy));
     struct status st = json_file_parse(out, path, text, bytes);
     memory_release(text);
     return st;

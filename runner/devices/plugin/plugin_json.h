@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/file.h"
 #include "core/status.h"
 
 /* A changed copy of a part of the tree. Faults in the copy are located in the original. */
@@ -29,7 +30,7 @@ struct json_file {
 };
 
 /* Read (by the rules of core/file.h) and parse. STATUS_BAD_INPUT with file and line when it is not JSON. */
-struct status json_file_open(struct json_file *out, const char *path, bool trust_files);
+struct status json_file_open(struct json_file *out, const char *path, struct file_policy policy);
 
 /* The same from text in memory, for tests; `name` stands for the file in messages. */
 struct status json_file_parse(struct json_file *out, const char *name, const char *text,

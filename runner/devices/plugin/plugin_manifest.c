@@ -636,10 +636,10 @@ static struct status finish(struct manifest *out)
     return st;
 }
 
-struct status manifest_open(struct manifest *out, const char *path, bool trust_files)
+struct status manifest_open(struct manifest *out, const char *path, struct file_policy policy)
 {
     memset(out, 0, sizeof *out);
-    TRY(json_file_open(&out->file, path, trust_files));
+    TRY(json_file_open(&out->file, path, policy));
     return finish(out);
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "core/arena.h"
+#include "core/file.h"
 #include "core/status.h"
 #include "runner/devices/plugin/plugin_json.h"
 #include "runner/devices/plugin/plugin_program.h"
@@ -153,8 +154,9 @@ struct manifest {
 };
 
 /* Read a manifest. Errors are STATUS_BAD_INPUT and name file, line and key. What it names is loaded
- * and run, so only a file that nobody else can have written is read, unless `trust_files`. */
-struct status manifest_open(struct manifest *out, const char *path, bool trust_files);
+ * and run, so the policy should let only a file be read that nobody else can have
+ * written. */
+struct status manifest_open(struct manifest *out, const char *path, struct file_policy policy);
 
 /* The same from text in memory; relative library paths are taken from the directory of `name`. */
 struct status manifest_parse(struct manifest *out, const char *name, const char *text,

@@ -253,14 +253,14 @@ static struct status read_parts(struct sheet_book *book)
     return status;
 }
 
-static struct status open_book(struct sheet_book *book, const char *path, bool trust_files)
+static struct status open_book(struct sheet_book *book, const char *path, struct file_policy policy)
 {
     const char *suffix = strrchr(path, '.');
     bool is_csv = suffix && !strcmp(suffix, ".csv");
 
     book->sheets = arena_allocate_zeroed(&book->arena, MAX_SHEETS, sizeof *book->sheets);
     if (!book->sheets) return status_no_memory(MAX_SHEETS * sizeof *book->sheets);
-    TRY(file_open_read(&book->file, path, trust_files));
+    TRY(file_open_read(&book->file, path, policy));
     if (is_csv) {
         *book->sheets = (struct sheet_place){ .name = "" };
         book->n_sheets = 1;
@@ -271,12 +271,12 @@ static struct status open_book(struct sheet_book *book, const char *path, bool t
     return read_parts(book);
 }
 
-struct status sheet_book_open(struct sheet_book **out, const char *path, bool trust_files)
+struct status sheet_book_open(struct sheet_book **out, const char *path, struct file_policy policy)
 {
     struct sheet_book *book = memory_allocate_zeroed(1, sizeof *book);
     if (!book) return status_no_memory(sizeof *book);
     book->file = FILE_NONE;
-    struct status status = open_book(book, path, trust_files);
+    struct status status = open_book(book, path, policy);
     if (status.code) sheet_book_close(book);
     else *out = book;
     return status;

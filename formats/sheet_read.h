@@ -54,7 +54,7 @@ struct sheet_book;
 /* Open by path with the checks of core/file.h; .csv by suffix, anything else is read as .xlsx. The
  * book ends with sheet_book_close. STATUS_BAD_INPUT naming the file (and the part of it), when it
  * is no workbook or has no sheet. */
-struct status sheet_book_open(struct sheet_book **out, const char *path, bool trust_files);
+struct status sheet_book_open(struct sheet_book **out, const char *path, struct file_policy policy);
 void sheet_book_close(struct sheet_book *book);
 
 /* Sheets in their order; a .csv is one sheet without a name. A name is UTF-8, at most 255 bytes. */

@@ -86,7 +86,7 @@ static char *read_rows(struct status *status, const char *path, size_t index)
     struct sheet_row row;
     bool more = true;
 
-    *status = sheet_book_open(&book, path, true);
+    *status = sheet_book_open(&book, path, FILES_TRUSTED);
     if (!status->code) *status = sheet_open(&reader, book, index);
     while (!status->code && more) {
         *status = sheet_next(reader, &row, &more);
@@ -206,7 +206,7 @@ START_TEST(sheets_have_names_and_places)
     };
     const char *path = write_book(entries, 5);
     struct sheet_book *book;
-    struct status status = sheet_book_open(&book, path, true);
+    struct status status = sheet_book_open(&book, path, FILES_TRUSTED);
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert_uint_eq(sheet_count(book), 2);
     ck_assert_str_eq(sheet_name(book, 0), "second & file");
@@ -298,7 +298,7 @@ START_TEST(cells_that_are_not_there_are_counted)
     struct sheet_reader *reader;
     struct sheet_row row;
     bool more = true;
-    ck_assert(!sheet_book_open(&book, path, true).code);
+    ck_assert(!sheet_book_open(&book, path, FILES_TRUSTED).code);
     ck_assert(!sheet_open(&reader, book, 0).code);
     int rows = 0;
     while (!(status = sheet_next(reader, &row, &more)).code && more) rows++;

@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct archive archive = make_archive(parts);
     struct memory_file file = memory_file_make(archive.bytes, archive.count);
     struct sheet_book *book;
-    struct status status = sheet_book_open(&book, file.path, true);
+    struct status status = sheet_book_open(&book, file.path, FILES_TRUSTED);
     if (!status.code) {
         for (size_t i = 0; i < sheet_count(book) && i < 4; i++) {
             assert(strlen(sheet_name(book, i)) <= 255);

@@ -8,145 +8,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "standards/judge_refine.h"
 #include "standards/judge_row.h"
-#include "standards/number_text.h"
-
-const char *const details_headers[COLUMN_COUNT] = {
-    [COLUMN_NAME] = "API Name",
-    [COLUMN_BENCH_DTYPE] = "Bench Dtype",
-    [COLUMN_DEVICE_DTYPE] = "DEVICE Dtype",
-    [COLUMN_SHAPE] = "Shape",
-    [COLUMN_COSINE] = "余弦相似度",
-    [COLUMN_MAX_ABS_ERROR] = "最大绝对误差",
-    [COLUMN_HUNDREDTH] = "双百指标",
-    [COLUMN_THOUSANDTH] = "双千指标",
-    [COLUMN_TEN_THOUSANDTH] = "双万指标",
-    [COLUMN_BINARY_MISMATCH] = "二进制一致错误率",
-    [COLUMN_ERROR_BALANCE] = "误差均衡性",
-    [COLUMN_RMSE] = "均方根误差",
-    [COLUMN_SMALL_VALUE_RATIO] = "小值域错误占比",
-    [COLUMN_MAX_RELATIVE_ERROR] = "相对误差最大值",
-    [COLUMN_MEAN_RELATIVE_ERROR] = "相对误差平均值",
-    [COLUMN_INF_NAN_RATIO] = "inf/nan错误率",
-    [COLUMN_RELATIVE_ERROR_RATIO] = "相对误差错误率",
-    [COLUMN_ABSOLUTE_ERROR_RATIO] = "绝对误差错误率",
-    [COLUMN_MAX_ULP] = "ULP误差最大值",
-    [COLUMN_MEAN_ULP] = "ULP误差平均值",
-    [COLUMN_ULP_PROPORTION] = "ULP误差大于阈值占比",
-    [COLUMN_STATUS] = "Status",
-    [COLUMN_MESSAGE] = "Message",
-};
-
-static const char *const verdict_names[] = {
-    [VERDICT_BLANK] = " ",     [VERDICT_PASS] = "pass", [VERDICT_WARNING] = "warning",
-    [VERDICT_ERROR] = "error", [VERDICT_SKIP] = "SKIP",
-};
-
-const char *verdict_name(enum verdict verdict) { return verdict_names[verdict]; }
-
-enum verdict verdict_combine(const enum verdict *rows, size_t count)
-{
-    size_t seen[VERDICT_SKIP + 1] = { 0 };
-
-    for (size_t i = 0; i < count; i++) seen[rows[i]]++;
-    if (seen[VERDICT_ERROR]) return VERDICT_ERROR;
-    if (seen[VERDICT_WARNING]) return VERDICT_WARNING;
-    if (seen[VERDICT_PASS]) return VERDICT_PASS;
-    return seen[VERDICT_SKIP] ? VERDICT_SKIP : VERDICT_BLANK;
-}
-
-/* ---- cells -------------------------------------------------------------------------------- */
-
-void row_note(struct row *row, const char *metric, double value, double limit, bool holds)
-{
-    struct judged *out = row->out;
-    /* The longest list, that of the error model, has five. */
-    out->limits[out->limit_count++] = (struct judged_limit){ metric, value, limit, holds };
-    if (holds) return;
-    out->deciding_metric = metric;
-    out->deciding_value = value;
-    out->deciding_limit = limit;
-}
-
-static void row_put(struct row *row, enum details_column column, const char *text)
-{
-    char *copy = arena_copy_string(row->arena, text);
-    if (copy) row->out->cells[column] = copy;
-    else row->no_memory = true;
-}
-
-static void row_put_fixed(struct row *row, enum details_column column, double x)
-{
-    char text[NUMBER_TEXT_BYTES];
-    number_text_fixed(text, x, row->request->precision);
-    row_put(row, column, text);
-}
-
-/* A result of the working type, which sets how it prints. */
-static void row_put_typed(struct row *row, enum details_column column, double x, enum dtype work)
-{
-    char text[NUMBER_TEXT_BYTES];
-    if (work == DT_F64) {
-        row_put_fixed(row, column, x);
-        return;
-    }
-    number_text_shortest(text, x, work);
-    row_put(row, column, text);
-}
-
-/* A ratio over a mask: the integer 0 when the mask is empty. */
-static void row_put_ratio(struct row *row, enum details_column column, double x, uint64_t count)
-{
-    if (count) row_put_fixed(row, column, x);
-    else row_put(row, column, "0");
-}
-
-void row_say(struct row *row, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    const char *before = row->message ? row->message : "";
-    char *message = arena_format(row->arena, "%s%s", before, text);
-    if (message) row->message = message;
-    else row->no_memory = true;
-}
+#include "standards/judge_strict.h"
 
 static const char *short_name(enum dtype dtype)
 {
     return dtype_info(dtype)->name + strlen("torch.");
 }
 
-/* ---- what every row has ------------------------------------------------------------------- */
-
-static void row_open(struct row *row, struct judged *out, struct arena *arena,
-                     const struct judge_request *request)
-{
-    *row = (struct row){ .out = out, .arena = arena, .request = request };
-    *out = (struct judged){ .standard = "", .deciding_metric = "" };
-    for (int column = 0; column < COLUMN_COUNT; column++) out->cells[column] = " ";
-    char *name = arena_format(arena, "%s.%s.output.%zu", request->c->full_name,
-                              request->backward ? "backward" : "forward", request->index);
-    if (name) out->cells[COLUMN_NAME] = name;
-    else row->no_memory = true;
-}
-
-static struct status row_close(struct row *row, enum verdict verdict)
-{
-    row->out->verdict = verdict;
-    row->out->cells[COLUMN_STATUS] = verdict_name(verdict);
-    row->out->cells[COLUMN_MESSAGE] = row->message ? row->message : "";
-    return row->no_memory ? status_no_memory(0) : status_ok();
-}
-
-static struct status row_close_with(struct row *row, enum verdict verdict, const char *message)
-{
-    row_say(row, "%s", message);
-    return row_close(row, verdict);
-}
+/* ---- rows without a comparison ------------------------------------------------------------ */
 
 struct status judge_without_comparison(struct judged *out, struct arena *arena,
                                        const struct judge_request *request, enum verdict verdict,
@@ -235,11 +106,6 @@ static void (*const put_columns[STANDARD_COUNT])(struct row *, const struct peer
 };
 
 /* ---- the chain of a floating output ------------------------------------------------------- */
-
-double row_limit(const struct row *row, enum limit limit)
-{
-    return profile_limit(row->request->profile, limit, row->request->c->api, row->device);
-}
 
 static bool cosine_holds(struct row *row, const struct peer_metrics *m)
 {

@@ -4,46 +4,11 @@
 #ifndef PROBE_STANDARDS_JUDGE_H
 #define PROBE_STANDARDS_JUDGE_H
 
-#include "core/case.h"
+#include "core/arena.h"
 #include "core/reference.h"
-#include "standards/metrics/metrics.h"
-#include "standards/profile.h"
-
-enum verdict { VERDICT_BLANK, VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICT_SKIP };
-
-/* "pass", "warning", "error", "SKIP", " ". */
-const char *verdict_name(enum verdict verdict);
-
-/* Columns of accuracy_checking_details, in order. */
-enum details_column {
-    COLUMN_NAME,
-    COLUMN_BENCH_DTYPE,
-    COLUMN_DEVICE_DTYPE,
-    COLUMN_SHAPE,
-    COLUMN_COSINE,
-    COLUMN_MAX_ABS_ERROR,
-    COLUMN_HUNDREDTH,
-    COLUMN_THOUSANDTH,
-    COLUMN_TEN_THOUSANDTH,
-    COLUMN_BINARY_MISMATCH,
-    COLUMN_ERROR_BALANCE,
-    COLUMN_RMSE,
-    COLUMN_SMALL_VALUE_RATIO,
-    COLUMN_MAX_RELATIVE_ERROR,
-    COLUMN_MEAN_RELATIVE_ERROR,
-    COLUMN_INF_NAN_RATIO,
-    COLUMN_RELATIVE_ERROR_RATIO,
-    COLUMN_ABSOLUTE_ERROR_RATIO,
-    COLUMN_MAX_ULP,
-    COLUMN_MEAN_ULP,
-    COLUMN_ULP_PROPORTION,
-    COLUMN_STATUS,
-    COLUMN_MESSAGE,
-    COLUMN_COUNT
-};
-
-/* Header texts of the details file, by column. */
-extern const char *const details_headers[COLUMN_COUNT];
+#include "core/status.h"
+#include "core/value.h"
+#include "standards/judged.h"
 
 /* The reference side of an output, without the bench's own machinery. Exactly one of the
  * pointers is set; none for an output that is None. */
@@ -56,42 +21,6 @@ struct wanted {
     const char *property_reason;
 };
 
-struct judge_request {
-    const struct profile *profile;
-    const struct api_case *c;
-    bool backward;
-    size_t index;           /* of the output in its direction */
-    enum dtype bench_dtype; /* nominal, of this output (precheck.md 3.2): sets eps_b and the
-                               format of cells */
-    enum dtype input_dtype; /* of the first floating tensor argument */
-    int precision;          /* decimals of printed doubles, 14 by default */
-};
-
-/* One comparison of a metric with its limit. */
-struct judged_limit {
-    const char *metric;
-    double value, limit;
-    bool holds;
-};
-enum { JUDGED_LIMITS = 12 };
-
-struct judged {
-    enum verdict verdict;
-    const char *cells[COLUMN_COUNT]; /* never NULL; " " when blank */
-    const char *standard;            /* name of the standard applied, "" when none */
-    struct metrics metrics;          /* valid when has_metrics */
-    bool has_metrics;
-    enum reference_state reference_state; /* with has_metrics */
-    size_t recomputed;                    /* components of the reference that took a higher tier */
-    /* The rule that decided, for the summary and the evidence: what was measured against which
-     * limit; empty name when nothing was out of line. */
-    const char *deciding_metric;
-    double deciding_value, deciding_limit;
-    /* All comparisons that were made, in order, for the evidence. */
-    struct judged_limit limits[JUDGED_LIMITS];
-    size_t limit_count;
-};
-
 /* Judge one output. `got` is a tensor or plain value. Texts live in `arena`. */
 struct status judge_output(struct judged *out, struct arena *arena,
                            const struct judge_request *request, const struct wanted *want,
@@ -101,9 +30,5 @@ struct status judge_output(struct judged *out, struct arena *arena,
 struct status judge_without_comparison(struct judged *out, struct arena *arena,
                                        const struct judge_request *request, enum verdict verdict,
                                        const char *message);
-
-/* Verdict of one API and direction from its rows: any error -> error, else any warning ->
- * warning, else any pass -> pass, else all SKIP -> SKIP; no rows -> blank. */
-enum verdict verdict_combine(const enum verdict *rows, size_t count);
 
 #endif

@@ -5,9 +5,9 @@
  * the worst ones, are recomputed to 2^-10 ulp before anything is printed. Elements that cannot
  * change a verdict keep the bound they have; the evidence says how wide it is.
  */
-#include <math.h>
+#include "standards/judge_refine.h"
 
-#include "standards/judge_row.h"
+#include <math.h>
 
 /* Most elements that one output may have recomputed. */
 enum { MOST_REFINED = 4096 };

@@ -2,10 +2,12 @@
 #ifndef PROBE_STANDARDS_JUDGE_ROW_H
 #define PROBE_STANDARDS_JUDGE_ROW_H
 
-#include <stdarg.h>
-#include <stdio.h>
+#include <stdbool.h>
+#include <stdint.h>
 
-#include "standards/judge.h"
+#include "core/arena.h"
+#include "core/status.h"
+#include "standards/judged.h"
 
 struct row {
     struct judged *out;
@@ -26,13 +28,18 @@ void row_say(struct row *row, const char *format, ...) __attribute__((format(pri
 /* A limit for the row's API and output dtype. */
 double row_limit(const struct row *row, enum limit limit);
 
-/* Recompute the elements of a `bounded` reference whose bounds could change a verdict; `refined`
- * says whether there were any, so that the metrics of the row must be taken again. */
-struct status row_refine(struct row *row, struct reference *want, const struct tensor *got,
-                         const struct metrics_parameters *parameters, bool *refined);
+/* Cells: a text, a double in the digits that the request asks for, a result of the working type
+ * (which sets how it prints), a ratio over a mask of `count` elements (0 when it is empty). */
+void row_put(struct row *row, enum details_column column, const char *text);
+void row_put_fixed(struct row *row, enum details_column column, double x);
+void row_put_typed(struct row *row, enum details_column column, double x, enum dtype work);
+void row_put_ratio(struct row *row, enum details_column column, double x, uint64_t count);
 
-/* The verdict of a floating output by the error model, with its notes and sentences. */
-struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
-                             const struct tensor *got);
+/* Begin with blank cells and the row's name; end with a verdict, or with a verdict and a last
+ * sentence. STATUS_NO_MEMORY when any step of the row lacked memory. */
+void row_open(struct row *row, struct judged *out, struct arena *arena,
+              const struct judge_request *request);
+struct status row_close(struct row *row, enum verdict verdict);
+struct status row_close_with(struct row *row, enum verdict verdict, const char *message);
 
 #endif

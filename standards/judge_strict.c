@@ -1,10 +1,11 @@
 /* The verdict of `strict`: what the error model does not explain is an error, everything else
  * passes. There is no warning: a limit that an honest kernel could meet by bad luck would be of
  * no use, and one that it cannot meet needs no second class. */
+#include "standards/judge_strict.h"
+
 #include <math.h>
 
 #include "standards/error_model.h"
-#include "standards/judge_row.h"
 
 static struct model_fallback fallback_of(const struct row *row)
 {

@@ -27,20 +27,7 @@
 #include "core/reference.h"
 #include "core/status.h"
 #include "core/tensor.h"
-
-/* Kinds of a value in the agreement matrix. The reference is classed after rounding to the
- * device's dtype: a value that overflows it is an infinity there. */
-enum value_class {
-    CLASS_FINITE,
-    CLASS_POSITIVE_INFINITY,
-    CLASS_NEGATIVE_INFINITY,
-    CLASS_NAN,
-    CLASS_COUNT
-};
-
-/* Bins of the ULP histogram: 0 holds exact elements, 1 those within half an ulp, k >= 2 those in
- * (2^(k-3), 2^(k-2)] ulp; the last bin has no upper end. */
-enum { ULP_BINS = 64 };
+#include "standards/metrics/metrics_terms.h"
 
 /* The element that is worst by some measure. */
 struct worst_element {
@@ -99,16 +86,6 @@ struct metrics {
     struct worst_element worst_abs, worst_relative, worst_ulp;
 
     double bound_ulp; /* widest bound on the reference's own error, in ulp */
-};
-
-/* Constants of the formulas, from the profile. */
-struct metrics_parameters {
-    double bench_epsilon;      /* added to |want| in relative errors */
-    double small_value;        /* at or below: judged by absolute error */
-    double small_value_atol;   /* more is a small-value failure */
-    double relative_tolerance; /* more is a failure of a normal value */
-    double ulp_limit;          /* more counts in ulp_proportion */
-    double within[3];          /* thresholds of the double ratios, descending */
 };
 
 /* Instruction sets of the pass. All give bitwise equal results. */

@@ -12,7 +12,12 @@
 #ifndef PROBE_STANDARDS_METRICS_METRICS_PASS_H
 #define PROBE_STANDARDS_METRICS_METRICS_PASS_H
 
-#include "standards/metrics/metrics.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/dtype.h"
+#include "standards/metrics/metrics_terms.h"
 
 enum { PASS_LANES = 64, PASS_BLOCK = 65536, PASS_CHUNK = 512, PASS_ROWS = PASS_CHUNK / PASS_LANES };
 

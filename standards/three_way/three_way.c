@@ -1,26 +1,10 @@
+/* Which standard a row is judged by, and what that standard says of its numbers. */
 #include "standards/three_way/three_way.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "standards/three_way/three_way_rules.h"
-
-const char *const three_way_metric_headers[THREE_WAY_METRICS] = {
-    [METRIC_SMALL_VALUE] = "小值域错误占比",
-    [METRIC_RMSE] = "均方根误差",
-    [METRIC_MAX_RELATIVE] = "相对误差最大值",
-    [METRIC_MEAN_RELATIVE] = "相对误差平均值",
-    [METRIC_BALANCE] = "误差均衡性",
-    [METRIC_BINARY] = "二进制一致错误率",
-    [METRIC_INF_NAN] = "inf/nan错误率",
-    [METRIC_RELATIVE] = "相对误差错误率",
-    [METRIC_ABSOLUTE] = "绝对误差错误率",
-    [METRIC_MEAN_ULP] = "ULP误差平均值",
-    [METRIC_ULP_PROPORTION] = "ULP误差大于阈值占比",
-    [METRIC_THOUSANDTH] = "双千指标",
-};
 
 const char *const three_way_headers[THREE_WAY_COLUMNS] = {
     [THREE_WAY_NAME] = "API Name",
@@ -59,36 +43,6 @@ const char *const three_way_unsupported = "This data type does not support bench
 static const char empty_input[] = "ERROR: Input data is an empty string";
 
 /* ---- dtypes ----------------------------------------------------------------------------- */
-
-static const struct {
-    const char *name;
-    enum three_way_dtype dtype;
-} dtype_names[] = {
-    { "", THREE_WAY_BLANK },
-    { "torch.float16", THREE_WAY_F16 },
-    { "torch.half", THREE_WAY_F16 },
-    { "torch.bfloat16", THREE_WAY_BF16 },
-    { "torch.float32", THREE_WAY_F32 },
-    { "torch.float", THREE_WAY_F32 },
-    { "torch.float8_e4m3fn", THREE_WAY_F8 },
-    { "torch.float8_e5m2", THREE_WAY_F8 },
-    { "torch_npu.HiFloat8Tensor", THREE_WAY_F8 },
-    { "torch.float64", THREE_WAY_F64 },
-    { "torch.double", THREE_WAY_F64 },
-    { "torch.complex64", THREE_WAY_C64 },
-    { "torch.complex128", THREE_WAY_C128 },
-};
-
-enum three_way_dtype three_way_dtype(const char *text, size_t length)
-{
-    while (length && text[length - 1] == ' ') length--;
-    while (length && *text == ' ') text++, length--;
-    for (size_t i = 0; i < sizeof dtype_names / sizeof *dtype_names; i++) {
-        if (strlen(dtype_names[i].name) == length && memcmp(dtype_names[i].name, text, length) == 0)
-            return dtype_names[i].dtype;
-    }
-    return THREE_WAY_OTHER;
-}
 
 static bool is_float(enum three_way_dtype dtype)
 {
@@ -339,7 +293,7 @@ static enum verdict judge_ulp(struct three_way_verdict *out, const struct judgin
 #define BIT(metric) (1u << (metric))
 #define RATIO_BITS  ((1u << RATIO_METRICS) - 1)
 
-static const struct comparison_info {
+static const struct standard_info {
     const char *name;
     enum verdict (*judge)(struct three_way_verdict *, const struct judging *);
     unsigned npu, gpu; /* the numbers it cannot do without, on each side */
@@ -406,7 +360,7 @@ static bool step_always(const struct choice *c)
 
 static const struct {
     bool (*holds)(const struct choice *);
-    enum comparison comparison;
+    enum three_way_standard comparison;
 } steps[STEP_COUNT] = {
     [STEP_F8_ULP] = { step_f8, COMPARE_ULP },
     [STEP_RELATIVE_PRESENT] = { step_relative_present, COMPARE_ABSOLUTE },
@@ -423,8 +377,9 @@ static const struct {
 /* Standards in the order in which a row's numbers tell that they were measured: the accumulative
  * one has those of the absolute one and the balance. The thousandth ratio tells nothing: rows of
  * other standards have it too. */
-static const enum comparison by_metrics[] = { COMPARE_BENCHMARK, COMPARE_ACCUMULATIVE,
-                                              COMPARE_ABSOLUTE, COMPARE_ULP, COMPARE_BINARY };
+static const enum three_way_standard by_metrics[] = { COMPARE_BENCHMARK, COMPARE_ACCUMULATIVE,
+                                                      COMPARE_ABSOLUTE, COMPARE_ULP,
+                                                      COMPARE_BINARY };
 
 static bool override_fits(const struct three_way_override *o, const struct three_way_row *row)
 {
@@ -438,8 +393,8 @@ static bool override_fits(const struct three_way_override *o, const struct three
 
 static bool has_all(unsigned present, unsigned needed) { return (present & needed) == needed; }
 
-static enum comparison choose(const struct three_way_rules *rules, const struct three_way_row *row,
-                              unsigned lists)
+static enum three_way_standard choose(const struct three_way_rules *rules,
+                                      const struct three_way_row *row, unsigned lists)
 {
     struct choice choice = { row, lists };
     size_t step = 0;
@@ -449,7 +404,7 @@ static enum comparison choose(const struct three_way_rules *rules, const struct 
         if (o->has_standard && override_fits(o, row)) return o->standard;
     }
     while (!steps[rules->order[step]].holds(&choice)) step++; /* the last one holds */
-    enum comparison chosen = steps[rules->order[step]].comparison;
+    enum three_way_standard chosen = steps[rules->order[step]].comparison;
     if (!rules->by_metrics || has_all(row->npu.present, comparisons[chosen].npu)) return chosen;
     /* The run that wrote the row followed other lists. */
     for (size_t i = 0; i < sizeof by_metrics / sizeof *by_metrics; i++) {
@@ -481,7 +436,7 @@ static void explain_missing(struct three_way_verdict *out, const char *side, uns
  * properties, an empty one by its shape. Its own run's verdict stands, except that two errors
  * may well be the reference's. */
 static void judge_by_first_stage(struct three_way_verdict *out, const struct three_way_row *row,
-                                 const struct comparison_info *standard)
+                                 const struct standard_info *standard)
 {
     enum verdict npu = row->npu.status, gpu = row->gpu->status;
     if (npu == VERDICT_PASS || npu == VERDICT_WARNING ||
@@ -496,7 +451,7 @@ static void judge_by_first_stage(struct three_way_verdict *out, const struct thr
 
 /* True when the row is settled without the standard's own judgement. */
 static bool settle_missing(struct three_way_verdict *out, const struct three_way_rules *rules,
-                           const struct three_way_row *row, const struct comparison_info *standard)
+                           const struct three_way_row *row, const struct standard_info *standard)
 {
     bool npu_lacks = !has_all(row->npu.present, standard->npu);
     bool gpu_lacks = !has_all(row->gpu->present, standard->gpu);
@@ -564,7 +519,7 @@ static void set_thresholds(struct three_way_thresholds *out, const struct three_
 
 /* Is the NPU clearly worse than the GPU in one of the standard's numbers? Twice as bad is no
  * matter of rounding; without the GPU's number the NPU has no excuse. */
-static bool clearly_worse(const struct three_way_row *row, const struct comparison_info *standard)
+static bool clearly_worse(const struct three_way_row *row, const struct standard_info *standard)
 {
     for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) {
         double npu = row->npu.metric[m], gpu = row->gpu->metric[m];
@@ -579,7 +534,7 @@ static bool clearly_worse(const struct three_way_row *row, const struct comparis
 
 static enum verdict weigh_first_stage(struct three_way_verdict *out,
                                       const struct three_way_row *row,
-                                      const struct comparison_info *standard, enum verdict compared)
+                                      const struct standard_info *standard, enum verdict compared)
 {
     enum verdict npu = row->npu.status;
 
@@ -608,7 +563,7 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
     if (settle_unsupported(out, rules, row)) return;
 
     const struct api_rules *api = three_way_find_api(rules, row->api);
-    const struct comparison_info *standard = &comparisons[choose(rules, row, api ? api->lists : 0)];
+    const struct standard_info *standard = &comparisons[choose(rules, row, api ? api->lists : 0)];
     if (settle_missing(out, rules, row, standard)) return;
 
     struct judging judging = { rules, &rules->thresholds, row,

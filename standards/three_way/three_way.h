@@ -5,8 +5,8 @@
  * NPU whose error is at most twice the GPU's does what can be expected. Where a standard needs no
  * second device (exact operations, thresholds), only the NPU's numbers count.
  *
- * three_way_judge is a pure function of a row and of the rules, which are read from
- * config/three_way.json and api_precision_standard.json once and are immutable then.
+ * three_way_judge is a pure function of a row (three_way_row.h) and of the rules
+ * (three_way_rules.h), which are immutable once they are read.
  */
 #ifndef PROBE_STANDARDS_THREE_WAY_THREE_WAY_H
 #define PROBE_STANDARDS_THREE_WAY_THREE_WAY_H
@@ -14,62 +14,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/status.h"
-#include "standards/judge.h"
-
-/* The measured columns of a details file that the comparison reads. */
-enum three_way_metric {
-    METRIC_SMALL_VALUE, /* the first five are compared as ratios NPU / GPU */
-    METRIC_RMSE,
-    METRIC_MAX_RELATIVE,
-    METRIC_MEAN_RELATIVE,
-    METRIC_BALANCE,
-    METRIC_BINARY,
-    METRIC_INF_NAN,
-    METRIC_RELATIVE,
-    METRIC_ABSOLUTE,
-    METRIC_MEAN_ULP,
-    METRIC_ULP_PROPORTION,
-    METRIC_THOUSANDTH,
-    THREE_WAY_METRICS
-};
-enum { RATIO_METRICS = METRIC_BALANCE + 1 };
-
-/* Header of each, as in the details file. */
-extern const char *const three_way_metric_headers[THREE_WAY_METRICS];
-
-/* What the DEVICE Dtype cell of a row means here. */
-enum three_way_dtype {
-    THREE_WAY_BLANK, /* the row was skipped */
-    THREE_WAY_F16,
-    THREE_WAY_BF16,
-    THREE_WAY_F32, /* complex64 too, where a profile supports it */
-    THREE_WAY_F8,
-    THREE_WAY_F64,
-    THREE_WAY_C64,
-    THREE_WAY_C128,
-    THREE_WAY_OTHER, /* integers, bool, built-in values */
-    THREE_WAY_DTYPES
-};
-
-/* The dtype of a cell's text, e.g. "torch.float16" or " ". */
-enum three_way_dtype three_way_dtype(const char *text, size_t length);
-
-/* What one run's details file says of an output. */
-struct three_way_side {
-    enum verdict status; /* of the first stage; VERDICT_BLANK when unknown */
-    unsigned present;    /* bit per metric: the cell holds a number, NaN or infinity included */
-    double metric[THREE_WAY_METRICS]; /* 0 where not present */
-};
-
-struct three_way_row {
-    const char *api;            /* bare: "softmax", "linalg.inv" */
-    enum three_way_dtype dtype; /* of the NPU row */
-    bool empty_vector;          /* its Shape is (0,) */
-    struct three_way_side npu;
-    const struct three_way_side *gpu;
-    const char *npu_message, *gpu_message; /* of the rows, for rows without metrics */
-};
+#include "standards/judged.h"
+#include "standards/three_way/three_way_row.h"
+#include "standards/three_way/three_way_rules.h"
 
 /* Columns of api_precision_compare_details, in order. Every measured column is followed by its
  * verdict. */
@@ -139,24 +86,6 @@ struct three_way_verdict {
     bool exception;    /* the peer failed on this row: it is a result row of its own */
     bool assumed_zero; /* numbers that a row lacks were taken as 0 */
 };
-
-struct three_way_rules;
-
-/* The rules of a profile.
- *
- *   out            to be released with three_way_rules_release; untouched on failure
- *   profile        one of three_way_profiles()
- *   override_text  a user's JSON of the form config/standards_override.schema.json, or NULL;
- *                  override_name names it in messages
- *   errors         STATUS_BAD_ARGUMENT for an unknown profile; STATUS_BAD_INPUT for the user's
- *                  text, with the line and the key at fault
- */
-struct status three_way_rules_load(struct three_way_rules **out, const char *profile,
-                                   const char *override_name, const char *override_text);
-void three_way_rules_release(struct three_way_rules *rules);
-
-/* Names of the profiles, default first, ended by NULL. */
-const char *const *three_way_profiles(void);
 
 /* Judge a row that both sides have. */
 void three_way_judge(struct three_way_verdict *out, const struct three_way_rules *rules,

@@ -455,7 +455,7 @@ static void read_override_standard(struct reading *r, const cJSON *item, void *p
     }
     size_t standard = find_word(word, words, COMPARE_COUNT);
     o->has_standard = standard < COMPARE_COUNT;
-    if (o->has_standard) o->standard = (enum comparison)standard;
+    if (o->has_standard) o->standard = (enum three_way_standard)standard;
 }
 
 static void read_overrides(struct reading *r, const cJSON *array, void *place)

@@ -1,11 +1,13 @@
-/* What config/three_way.json says, ready for use; three_way.h has the functions. */
+/* The rules of the comparison: what config/three_way.json, api_precision_standard.json and a user's
+ * overrides say, read once and immutable then. */
 #ifndef PROBE_STANDARDS_THREE_WAY_THREE_WAY_RULES_H
 #define PROBE_STANDARDS_THREE_WAY_THREE_WAY_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "standards/three_way/three_way.h"
+#include "core/status.h"
+#include "standards/three_way/three_way_row.h"
 
 /* How a standard is chosen: the first step that holds for a row decides. */
 enum three_way_step {
@@ -23,7 +25,7 @@ enum three_way_step {
 };
 
 /* The standards of the comparison. */
-enum comparison {
+enum three_way_standard {
     COMPARE_BENCHMARK,
     COMPARE_BINARY,
     COMPARE_ABSOLUTE,
@@ -77,7 +79,7 @@ struct three_way_override {
     size_t n_apis;
     unsigned dtypes; /* bits by three_way_dtype; 0: every dtype */
     bool has_standard;
-    enum comparison standard;
+    enum three_way_standard standard;
     struct three_way_thresholds thresholds; /* NaN where nothing is set */
 };
 
@@ -110,6 +112,22 @@ struct three_way_rules {
     size_t n_apis;
     struct cJSON *lists, *user; /* the files, which hold the names */
 };
+
+/* The rules of a profile.
+ *
+ *   out            to be released with three_way_rules_release; untouched on failure
+ *   profile        one of three_way_profiles()
+ *   override_text  a user's JSON of the form config/standards_override.schema.json, or NULL;
+ *                  override_name names it in messages
+ *   errors         STATUS_BAD_ARGUMENT for an unknown profile; STATUS_BAD_INPUT for the user's
+ *                  text, with the line and the key at fault
+ */
+struct status three_way_rules_load(struct three_way_rules **out, const char *profile,
+                                   const char *override_name, const char *override_text);
+void three_way_rules_release(struct three_way_rules *rules);
+
+/* Names of the profiles, default first, ended by NULL. */
+const char *const *three_way_profiles(void);
 
 /* The JSON texts that make up the rules. */
 struct three_way_texts {

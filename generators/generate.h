@@ -10,18 +10,12 @@
 
 #include "core/case.h"
 #include "formats/dump.h"
+#include "generators/generate_notes.h"
 
 struct generate_options {
     uint64_t seed;
     bool keep_recorded; /* leave inputs as recorded: no HF32 rounding, no dtype conversion
                            (the `recorded` backend, whose outputs belong to those bits) */
-};
-
-/* What was done to the inputs beyond the plain rules, for the evidence; one line each, in
- * the arena of the case. When there are more than fit, the last line says so. */
-struct generate_notes {
-    const char *lines[16];
-    size_t count;
 };
 
 /* Set `tensor` of every tensor value in args, kwargs and cotangents of `c`.

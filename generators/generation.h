@@ -3,8 +3,13 @@
 #ifndef PROBE_GENERATORS_GENERATION_H
 #define PROBE_GENERATORS_GENERATION_H
 
-#include "generators/generate.h"
+#include "core/arena.h"
+#include "core/case.h"
+#include "core/status.h"
+#include "generators/generate_notes.h"
 #include "generators/range.h"
+
+struct generate_options;
 
 /* One tensor of the case. */
 struct input {
@@ -54,16 +59,5 @@ void generation_set_integers(struct input *input, const int64_t *values);
 /* Room for `count` integers / doubles in the case's arena. */
 struct status generation_integers(int64_t **out, struct generation *generation, size_t count);
 struct status generation_doubles(double **out, struct generation *generation, size_t count);
-
-/* Make the arguments of the case legal for its API (rules.c). */
-struct status rules_apply(struct generation *generation);
-
-/* API `i` that has rules, and the names of its positional parameters, for tests; NULL after
- * the last. */
-const char *rules_api(size_t i, const char **parameters);
-
-/* Bytes that rules may allocate beside the recorded tensors; SIZE_MAX when a shape
- * overflows. */
-size_t rules_extra_bytes(const struct api_case *c);
 
 #endif

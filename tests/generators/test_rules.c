@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "case_builder.h"
-#include "generators/generation.h"
 #include "generators/philox.h"
+#include "generators/rules.h"
 
 enum { CALLS = 20 };
 

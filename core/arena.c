@@ -1,3 +1,5 @@
+/* Blocks from the system, kept as spares that fit the next requests best, and a reserved range of
+ * addresses that pieces fill from its start. */
 #include "core/arena.h"
 
 #include <stdarg.h>

@@ -1,3 +1,6 @@
+/* The table of element types and the conversions. Between 16- and 8-bit formats and double they work
+ * on bits, rounding to nearest even in one step; loops over arrays are written so that compilers
+ * vectorize them. */
 #include "core/dtype.h"
 
 #include <assert.h>
@@ -43,6 +46,12 @@ const struct dtype_info *dtype_info(enum dtype dtype)
 {
     assert((unsigned)dtype < DT_COUNT);
     return &dtypes[dtype];
+}
+
+const char *dtype_short_name(enum dtype dtype)
+{
+    const char *name = dtype_info(dtype)->name;
+    return strncmp(name, "torch.", 6) ? name : name + 6;
 }
 
 enum dtype dtype_from_name(const char *name)

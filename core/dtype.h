@@ -46,6 +46,9 @@ struct dtype_info {
 /* The row of a dtype. `dtype` must be one of the enumeration. */
 const struct dtype_info *dtype_info(enum dtype dtype);
 
+/* Its name without "torch.": "float16". */
+const char *dtype_short_name(enum dtype dtype);
+
 /* The dtype of a torch spelling ("torch.float16", "torch.half", "float32", ...) or DT_NONE. */
 enum dtype dtype_from_name(const char *name);
 

@@ -1,3 +1,4 @@
+/* Every system call on files, behind the checks of file.h and the hook of tests. */
 #include "core/file.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* malloc and its kin, behind the hook of tests. */
 #include "core/memory.h"
 
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* Texts of errors: formatted, cut at a character boundary, kept to one line without control
+ * characters, because names in them come from files of other people. */
 #include "core/status.h"
 
 #include <stdarg.h>

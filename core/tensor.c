@@ -1,3 +1,4 @@
+/* Shapes, strides and dense copies. */
 #include "core/tensor.h"
 
 #include <inttypes.h>

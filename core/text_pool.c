@@ -1,3 +1,4 @@
+/* Texts one after the other in pieces of the arena, each ended by its NUL. */
 #include "core/text_pool.h"
 
 #include <stdint.h>

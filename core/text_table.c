@@ -1,3 +1,5 @@
+/* Open addressing over numbers of entries, with half of the hash beside each; texts are copied into
+ * large chunks of an arena. */
 #include "core/text_table.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Walks over values and their parts. */
 #include "core/value.h"
 
 #include <string.h>

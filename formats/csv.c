@@ -1,3 +1,4 @@
+/* Cells out with the quotes that they need, and in with one pass over a window of the file. */
 #include "formats/csv.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* cJSON, with what it does not say of a text that it refuses and what it should not accept. */
 #include "formats/json_tree.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* The header of .npy files, read as the one form of dict literal that it has, and written. */
 #include "formats/npy.h"
 
 #include <inttypes.h>

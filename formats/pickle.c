@@ -1,3 +1,4 @@
+/* The stack machine: one function per instruction, in a table by opcode. */
 #include "formats/pickle.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Alignment, byte order and truth values of elements that were stored by others. */
 #include "formats/tensor_bytes.h"
 
 #include <stdint.h>

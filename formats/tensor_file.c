@@ -1,3 +1,4 @@
+/* The two tensor formats, told apart by suffix. */
 #include "formats/tensor_file.h"
 
 #include <string.h>

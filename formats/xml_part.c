@@ -1,3 +1,4 @@
+/* From inflated pieces to expat, and from its events to the elements of the table. */
 #include "formats/xml_part.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The directory of an archive, checked as a whole, and its entries, stored or inflated by zlib. */
 #include "formats/zip.h"
 
 #include <stdlib.h>

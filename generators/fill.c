@@ -1,3 +1,4 @@
+/* Keys of tensors, draws of each kind of dtype, and values that are put in place by hand. */
 #include "generators/fill.h"
 
 #include <assert.h>

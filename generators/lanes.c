@@ -1,3 +1,5 @@
+/* The loops themselves: plain C that is compiled once for each instruction set, and Philox on
+ * vectors where the compiler does not find it. */
 #include "generators/lanes.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* Ten rounds on one block; blocks of a stream side by side are in lanes.c. */
 #include "generators/philox.h"
 
 #include <assert.h>

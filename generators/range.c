@@ -1,3 +1,4 @@
+/* Bounds that a dtype can hold, from whatever a record says. */
 #include "generators/range.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* One pass over the elements for the outliers and the sums behind the statistics. */
 #include "standards/error_model.h"
 
 #include <math.h>

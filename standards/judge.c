@@ -12,11 +12,6 @@
 #include "standards/judge_row.h"
 #include "standards/judge_strict.h"
 
-static const char *short_name(enum dtype dtype)
-{
-    return dtype_info(dtype)->name + strlen("torch.");
-}
-
 /* ---- rows without a comparison ------------------------------------------------------------ */
 
 struct status judge_without_comparison(struct judged *out, struct arena *arena,
@@ -348,7 +343,7 @@ static struct status judge_integers(struct row *row, const struct reference *wan
     /* The profile's sentence has one %s, checked when it was loaded. */
     const char *sentence = profile_rules(request->profile)->integer_message;
     const char *place = strstr(sentence, "%s");
-    row_say(row, "%.*s%s%s\n", (int)(place - sentence), sentence, short_name(got->dtype),
+    row_say(row, "%.*s%s%s\n", (int)(place - sentence), sentence, dtype_short_name(got->dtype),
             place + 2);
     return row_close(row, mismatch == 0 ? VERDICT_PASS : VERDICT_ERROR);
 }
@@ -415,7 +410,7 @@ static struct status judge_tensor(struct row *row, struct reference *want,
     if (!class || class != comparable_class(rules, got.dtype)) {
         row_note(row, "dtype", 1, 0, false);
         row_say(row, "Bench out dtype is %s but npu output dtype is %s, cannot compare.",
-                short_name(bench), short_name(got.dtype));
+                dtype_short_name(bench), dtype_short_name(got.dtype));
         return row_close(row, VERDICT_ERROR);
     }
     if (want->n == 0) return judge_empty(row);

@@ -1,3 +1,4 @@
+/* Fixed decimals by printf; the shortest digits by trying precisions until the value reads back. */
 #include "standards/number_text.h"
 
 #include <math.h>

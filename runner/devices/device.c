@@ -1,3 +1,4 @@
+/* The table of devices by the word before the colon of --backend. */
 #include "runner/devices/device.h"
 
 #include <string.h>

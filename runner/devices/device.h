@@ -1,5 +1,5 @@
 /* A device: whatever is tested. It gets a case with inputs and gives outputs, gradients or an
- * error; it never sees the reference. Each worker thread has its own struct device.
+ * error; it never sees the reference. Each thread of a run has its own struct device.
  */
 #ifndef PROBE_RUNNER_DEVICES_DEVICE_H
 #define PROBE_RUNNER_DEVICES_DEVICE_H

@@ -1,3 +1,4 @@
+/* One call on a plugin: bind it, run its program in the kernel process, collect what it wrote. */
 #include "runner/devices/plugin/plugin.h"
 
 #include <string.h>

@@ -2,9 +2,10 @@
  * process of their own. The parts:
  *
  *     plugin_manifest   the manifest file            (plugin_json: files with line numbers)
- *     plugin_expression the language of its values   (plugin_functions: its functions)
+ *     plugin_expression the language of its values   (plugin_value: values and arithmetic,
+ *                                                     plugin_functions: its functions)
  *     plugin_bind       call + manifest -> program   (plugin_emit: steps and arguments,
- *                                                     plugin_layout: dtype and order of tensors)
+ *                                                     tensor_layout: dtype and order of tensors)
  *     plugin_program    the program's bytes
  *     plugin_call       carries it out, by libffi
  *     isolation         in another process, on fenced memory

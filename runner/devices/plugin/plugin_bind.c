@@ -1,3 +1,4 @@
+/* Which kernel takes a call, what its parameters are, and where its outputs go. */
 #include "runner/devices/plugin/plugin_bind.h"
 
 #include <assert.h>
@@ -6,14 +7,7 @@
 
 #include "core/checked.h"
 #include "runner/devices/plugin/plugin_emit.h"
-#include "runner/devices/plugin/plugin_layout.h"
-
-#define FAULT(b, node, ...) json_fault(&(b)->manifest->file, (node), __VA_ARGS__)
-
-static struct status at(const struct binding *b, const cJSON *node, struct status st)
-{
-    return st.code == STATUS_BAD_INPUT ? FAULT(b, node, "%s", st.text) : st;
-}
+#include "runner/devices/tensor_layout.h"
 
 /* --- names --------------------------------------------------------------------------------------- */
 
@@ -32,7 +26,7 @@ static struct status set_variable(struct binding *b, const char *name,
                                   struct expression_value value)
 {
     if (b->n_variables == BINDING_VARIABLES)
-        return FAULT(b, b->kernel->node, "more than %d names", BINDING_VARIABLES);
+        return BINDING_FAULT(b, b->kernel->node, "more than %d names", BINDING_VARIABLES);
     b->variables[b->n_variables++] = (struct binding_variable){ name, value };
     return status_ok();
 }
@@ -80,7 +74,8 @@ static struct status bind_parameters(struct binding *b)
         } else if (named) {
             TRY(expression_from_value(&value, b->arena, named));
         } else if (p->fallback) {
-            TRY(at(b, kernel->node, expression_evaluate(&value, &b->scope, p->fallback)));
+            TRY(binding_located(b, kernel->node,
+                                expression_evaluate(&value, &b->scope, p->fallback)));
         } else {
             return status_error(STATUS_SKIP, "the argument %s is missing", p->name);
         }
@@ -103,8 +98,8 @@ static struct status try_kernel(bool *fits, struct binding *b)
     TRY(bind_parameters(b));
     *fits = true;
     if (!b->kernel->when) return status_ok();
-    return at(b, json_get(b->kernel->node, "when"),
-              expression_as_bool(fits, &b->scope, b->kernel->when));
+    return binding_located(b, json_get(b->kernel->node, "when"),
+                           expression_as_bool(fits, &b->scope, b->kernel->when));
 }
 
 struct status binding_open(struct binding *b, struct arena *arena, const struct manifest *manifest,
@@ -173,7 +168,8 @@ static struct status describe_output(struct binding_output *o, const struct bind
     struct tensor *t = &o->tensor;
 
     if (row->shape) {
-        TRY(at(b, row->node, expression_as_shape(t->shape, &t->rank, &b->scope, row->shape)));
+        TRY(binding_located(b, row->node,
+                            expression_as_shape(t->shape, &t->rank, &b->scope, row->shape)));
     } else if (o->of || record) {
         t->rank = o->of ? o->of->rank : record->rank;
         memcpy(t->shape, o->of ? o->of->shape : record->shape, (size_t)t->rank * sizeof *t->shape);
@@ -197,7 +193,7 @@ static struct status describe_output(struct binding_output *o, const struct bind
     if (!row->returns) return status_ok();
     TRY(binding_dtype(&o->returns, b, row->node, row->returns));
     if (dtype_is_complex(t->dtype) && !dtype_is_complex(o->returns))
-        return FAULT(b, row->node, "complex numbers cannot be returned as real ones");
+        return BINDING_FAULT(b, row->node, "complex numbers cannot be returned as real ones");
     return status_ok();
 }
 
@@ -206,17 +202,18 @@ static struct status fill_output(struct binding_output *o, const struct binding 
     struct expression_value initial;
     struct tensor number;
     double real = 0;
-    TRY(at(b, o->row->node, expression_evaluate(&initial, &b->scope, o->row->initial)));
+    TRY(binding_located(b, o->row->node,
+                        expression_evaluate(&initial, &b->scope, o->row->initial)));
     if (initial.kind == EXPRESSION_NONE) return status_ok();
     const struct tensor *from = initial.kind == EXPRESSION_TENSOR ? initial.tensor : &number;
     if (initial.kind == EXPRESSION_INT) real = (double)initial.integer;
     else if (initial.kind == EXPRESSION_FLOAT) real = initial.real;
     else if (initial.kind != EXPRESSION_TENSOR)
-        return FAULT(b, o->row->node, "\"initial\" is a tensor or a number");
+        return BINDING_FAULT(b, o->row->node, "\"initial\" is a tensor or a number");
     tensor_wrap(&number, &real, DT_F64, 0, NULL);
     if (!layout_broadcasts(from->rank, from->shape, o->tensor.rank, o->tensor.shape) ||
         (dtype_is_complex(from->dtype) && !dtype_is_complex(o->tensor.dtype)))
-        return FAULT(b, o->row->node, "\"initial\" does not broadcast to the output");
+        return BINDING_FAULT(b, o->row->node, "\"initial\" does not broadcast to the output");
     return layout_store(o->tensor.data, o->tensor.dtype, o->tensor.rank, o->tensor.shape, o->axes,
                         from, b->arena);
 }
@@ -252,18 +249,18 @@ static struct status place_output(struct binding *b, const struct manifest_outpu
     size_t n, bytes;
 
     if (b->n_outputs == BINDING_OUTPUTS)
-        return FAULT(b, row->node, "more than %d outputs", BINDING_OUTPUTS);
+        return BINDING_FAULT(b, row->node, "more than %d outputs", BINDING_OUTPUTS);
     struct binding_output *o = &b->outputs[b->n_outputs];
     memset(o, 0, sizeof *o);
     o->row = row;
     (void)snprintf(label, sizeof label, "output %zu", k);
     if (row->of) {
         size_t position;
-        TRY(at(b, row->node, expression_as_tensor(&o->of, &b->scope, row->of)));
+        TRY(binding_located(b, row->node, expression_as_tensor(&o->of, &b->scope, row->of)));
         /* No such argument in this call: the kernel gets a null pointer. */
         if (!o->of) return set_variable(b, row->name, value);
         if (!argument_position(&position, b->c, o->of))
-            return FAULT(b, row->node, "\"of\" is not a tensor argument of the call");
+            return BINDING_FAULT(b, row->node, "\"of\" is not a tensor argument of the call");
         (void)snprintf(label, sizeof label, "gradient %zu", position);
     }
     TRY(describe_output(o, b, k));
@@ -297,8 +294,8 @@ static struct status build(struct binding *b, struct space *space,
         b->slots[i] = i < b->manifest->n_session_slots ? b->manifest->session_slots[i] : NULL;
     for (size_t i = 0; i < function->n_lets; i++) {
         struct expression_value value;
-        TRY(at(b, function->lets[i].node,
-               expression_evaluate(&value, &b->scope, function->lets[i].text)));
+        TRY(binding_located(b, function->lets[i].node,
+                            expression_evaluate(&value, &b->scope, function->lets[i].text)));
         TRY(set_variable(b, function->lets[i].name, value));
     }
     for (size_t i = 0; i < function->n_outputs; i++) TRY(place_output(b, &function->outputs[i], i));
@@ -356,8 +353,8 @@ struct status binding_build_backward(struct binding *b, struct space *space,
     TRY(set_variable(b, "cotangent", cotangents.list.items[0]));
     if (kernel->backward.when) {
         bool fits;
-        TRY(at(b, json_get(kernel->backward.node, "when"),
-               expression_as_bool(&fits, &b->scope, kernel->backward.when)));
+        TRY(binding_located(b, json_get(kernel->backward.node, "when"),
+                            expression_as_bool(&fits, &b->scope, kernel->backward.when)));
         if (!fits)
             return status_error(STATUS_SKIP,
                                 "%s has no backward kernel for these arguments of "

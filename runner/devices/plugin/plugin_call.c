@@ -1,3 +1,4 @@
+/* A walk over the program: load, look up, prepare by libffi, call, look at what came back. */
 #include "runner/devices/plugin/plugin_call.h"
 
 #include <assert.h>

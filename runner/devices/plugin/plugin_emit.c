@@ -1,3 +1,4 @@
+/* Steps of a manifest, argument by argument, as records of the program. */
 #include "runner/devices/plugin/plugin_emit.h"
 
 #include <assert.h>
@@ -6,16 +7,7 @@
 #include <string.h>
 
 #include "core/checked.h"
-#include "runner/devices/plugin/plugin_layout.h"
-
-/* A fault of the manifest that shows only with a certain call: file, line, key, reason. */
-#define FAULT(b, node, ...) json_fault(&(b)->manifest->file, (node), __VA_ARGS__)
-
-/* Put "file:line: key" before the fault of an expression. */
-static struct status at(const struct binding *b, const cJSON *node, struct status st)
-{
-    return st.code == STATUS_BAD_INPUT ? FAULT(b, node, "%s", st.text) : st;
-}
+#include "runner/devices/tensor_layout.h"
 
 /* --- slots -------------------------------------------------------------------------------------- */
 
@@ -58,41 +50,13 @@ static struct status define_slot(uint64_t *out, struct binding *b, const cJSON *
     const char *own = slot_name(b, name, b->scope_number);
     if (!own) return status_no_memory(0);
     size_t limit = b->function ? PROGRAM_SLOTS : SESSION_SLOTS;
-    if (b->n_slots >= limit) return FAULT(b, node, "more than %zu slots", limit);
+    if (b->n_slots >= limit) return BINDING_FAULT(b, node, "more than %zu slots", limit);
     b->slots[b->n_slots] = own;
     *out = b->n_slots++;
     return status_ok();
 }
 
 /* --- tensors as addresses -------------------------------------------------------------------------- */
-
-struct label_search {
-    const struct tensor *wanted;
-    size_t index;
-};
-
-static bool count_to(struct value *value, void *context)
-{
-    struct label_search *search = context;
-    if (value->tensor.tensor == search->wanted) return false;
-    search->index++;
-    return true;
-}
-
-void binding_label(char *text, size_t bytes, const struct binding *b, const struct tensor *tensor)
-{
-    struct label_search search = { tensor, 0 };
-    struct value args = b->c->args, kwargs = b->c->kwargs, cotangents = b->c->cotangents;
-    if (!value_each_tensor(&args, count_to, &search) ||
-        !value_each_tensor(&kwargs, count_to, &search)) {
-        (void)snprintf(text, bytes, "input %zu", search.index);
-        return;
-    }
-    search.index = 0;
-    if (!value_each_tensor(&cotangents, count_to, &search))
-        (void)snprintf(text, bytes, "cotangent %zu", search.index);
-    else (void)snprintf(text, bytes, "forward output");
-}
 
 static const struct binding_output *output_of(const struct binding *b, const struct tensor *tensor)
 {
@@ -137,34 +101,6 @@ static struct status place(struct binding *b, struct binding_placed *wanted)
     return status_ok();
 }
 
-struct status binding_axes(int *axes, const struct binding *b, const cJSON *node, const char *text,
-                           int rank)
-{
-    bool seen[TENSOR_MAX_RANK] = { false };
-    int64_t order[TENSOR_MAX_RANK];
-    int count;
-    for (int i = 0; i < rank; i++) axes[i] = i;
-    if (!text) return status_ok();
-    TRY(at(b, node, expression_as_shape(order, &count, &b->scope, text)));
-    if (count != rank) return FAULT(b, node, "\"axes\" needs %d numbers", rank);
-    for (int i = 0; i < rank; i++) {
-        if (order[i] >= rank || seen[order[i]])
-            return FAULT(b, node, "\"axes\" is not an order of %d dimensions", rank);
-        seen[order[i]] = true;
-        axes[i] = (int)order[i];
-    }
-    return status_ok();
-}
-
-struct status binding_dtype(enum dtype *out, const struct binding *b, const cJSON *node,
-                            const char *text)
-{
-    const char *name;
-    TRY(at(b, node, expression_as_string(&name, &b->scope, text)));
-    *out = dtype_from_name(name);
-    return *out == DT_NONE ? FAULT(b, node, "\"%s\" is not a dtype", name) : status_ok();
-}
-
 static bool can_convert(enum dtype from, enum dtype to)
 {
     return from == to || !dtype_is_complex(from) || dtype_is_complex(to);
@@ -177,7 +113,7 @@ static struct status locate(uint64_t *offset, struct binding *b, const struct ma
     const struct binding_output *output = output_of(b, tensor);
     if (output) {
         if (a->cast || a->axes || a->broadcast)
-            return FAULT(b, a->node, "an output says its dtype and axes itself");
+            return BINDING_FAULT(b, a->node, "an output says its dtype and axes itself");
         *offset = output->buffer->offset;
         return status_ok();
     }
@@ -187,12 +123,12 @@ static struct status locate(uint64_t *offset, struct binding *b, const struct ma
     memcpy(wanted.shape, tensor->shape, (size_t)tensor->rank * sizeof *wanted.shape);
     if (a->cast) TRY(binding_dtype(&wanted.dtype, b, a->node, a->cast));
     if (!can_convert(tensor->dtype, wanted.dtype))
-        return FAULT(b, a->node, "complex numbers cannot be cast to real ones");
+        return BINDING_FAULT(b, a->node, "complex numbers cannot be cast to real ones");
     if (a->broadcast)
-        TRY(at(b, a->node,
-               expression_as_shape(wanted.shape, &wanted.rank, &b->scope, a->broadcast)));
+        TRY(binding_located(
+            b, a->node, expression_as_shape(wanted.shape, &wanted.rank, &b->scope, a->broadcast)));
     if (!layout_broadcasts(tensor->rank, tensor->shape, wanted.rank, wanted.shape))
-        return FAULT(b, a->node, "the tensor does not broadcast to the wanted shape");
+        return BINDING_FAULT(b, a->node, "the tensor does not broadcast to the wanted shape");
     TRY(binding_axes(wanted.axes, b, a->node, a->axes, wanted.rank));
     TRY(place(b, &wanted));
     *offset = wanted.offset;
@@ -216,7 +152,7 @@ static struct status set_number(uint64_t *bits, const struct binding *b, const c
     /* clang-format on */
     bool is_real = value->kind == EXPRESSION_FLOAT;
     if (!is_real && value->kind != EXPRESSION_INT && value->kind != EXPRESSION_BOOL)
-        return FAULT(b, node, "the value is not a number");
+        return BINDING_FAULT(b, node, "the value is not a number");
     int64_t integer = is_real                          ? 0
                       : value->kind == EXPRESSION_BOOL ? value->boolean
                                                        : value->integer;
@@ -231,12 +167,13 @@ static struct status set_number(uint64_t *bits, const struct binding *b, const c
         memcpy(bits, &narrow, sizeof narrow);
         return status_ok();
     }
-    if (is_real) return FAULT(b, node, "an integer is expected, not %g; int(...) cuts", real);
+    if (is_real)
+        return BINDING_FAULT(b, node, "an integer is expected, not %g; int(...) cuts", real);
     if (type == TYPE_POINTER || type == TYPE_VOID)
-        return FAULT(b, node, "a number cannot have this type");
+        return BINDING_FAULT(b, node, "a number cannot have this type");
     if (integer < ranges[type].least || integer > ranges[type].most)
-        return FAULT(b, node, "%lld does not fit %s", (long long)integer,
-                     program_type_info(type)->name);
+        return BINDING_FAULT(b, node, "%lld does not fit %s", (long long)integer,
+                             program_type_info(type)->name);
     memcpy(bits, &integer, sizeof integer);
     return status_ok();
 }
@@ -245,7 +182,7 @@ static struct status emit_scalar(struct program_argument *out, struct binding *b
                                  const struct manifest_argument *a)
 {
     struct expression_value value;
-    TRY(at(b, a->node, expression_evaluate(&value, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_evaluate(&value, &b->scope, a->text)));
     return set_number(&out->bits, b, a->node, a->type, &value);
 }
 
@@ -253,7 +190,7 @@ static struct status emit_data(struct program_argument *out, struct binding *b,
                                const struct manifest_argument *a)
 {
     const struct tensor *tensor;
-    TRY(at(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
     if (!tensor) return status_ok(); /* None is a null pointer */
     out->kind = ARGUMENT_SPACE;
     return locate(&out->bits, b, a, tensor);
@@ -263,15 +200,16 @@ static struct status emit_data_list(struct program_argument *out, struct binding
                                     const struct manifest_argument *a)
 {
     struct expression_value list;
-    TRY(at(b, a->node, expression_evaluate(&list, &b->scope, a->text)));
-    if (list.kind != EXPRESSION_LIST) return FAULT(b, a->node, "a list of tensors is expected");
+    TRY(binding_located(b, a->node, expression_evaluate(&list, &b->scope, a->text)));
+    if (list.kind != EXPRESSION_LIST)
+        return BINDING_FAULT(b, a->node, "a list of tensors is expected");
     uint64_t *offsets = arena_allocate_array(b->arena, list.list.count, sizeof *offsets);
     if (!offsets) return status_no_memory(list.list.count * sizeof *offsets);
     for (size_t i = 0; i < list.list.count; i++) {
         offsets[i] = PROGRAM_NOTHING;
         if (list.list.items[i].kind == EXPRESSION_NONE) continue;
         if (list.list.items[i].kind != EXPRESSION_TENSOR)
-            return FAULT(b, a->node, "a list of tensors is expected");
+            return BINDING_FAULT(b, a->node, "a list of tensors is expected");
         TRY(locate(&offsets[i], b, a, list.list.items[i].tensor));
     }
     out->kind = ARGUMENT_ADDRESSES;
@@ -303,11 +241,11 @@ static struct status emit_element(struct program_argument *out, struct binding *
 {
     const struct tensor *tensor;
     enum dtype dtype = program_type_info(a->type)->dtype;
-    TRY(at(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
-    if (!tensor) return FAULT(b, a->node, "there is no tensor to take elements of");
+    TRY(binding_located(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
+    if (!tensor) return BINDING_FAULT(b, a->node, "there is no tensor to take elements of");
     if (dtype == DT_NONE && a->role == ROLE_ELEMENT)
-        return FAULT(b, a->node, "no tensor has elements of type %s",
-                     program_type_info(a->type)->name);
+        return BINDING_FAULT(b, a->node, "no tensor has elements of type %s",
+                             program_type_info(a->type)->name);
     if (a->role == ROLE_ELEMENT_ADDRESS) {
         dtype = tensor->dtype;
         if (a->cast) TRY(binding_dtype(&dtype, b, a->node, a->cast));
@@ -317,8 +255,8 @@ static struct status emit_element(struct program_argument *out, struct binding *
     const struct binding_output *output = output_of(b, tensor);
     if (output) {
         if (tensor->dtype != dtype || !follows_loop(output, loop))
-            return FAULT(b, a->node,
-                         "the output has another dtype, shape or axes than the loop needs");
+            return BINDING_FAULT(b, a->node,
+                                 "the output has another dtype, shape or axes than the loop needs");
         out->bits = output->buffer->offset;
         return status_ok();
     }
@@ -327,7 +265,7 @@ static struct status emit_element(struct program_argument *out, struct binding *
     memcpy(wanted.axes, loop->axes, (size_t)wanted.rank * sizeof *wanted.axes);
     if (!can_convert(tensor->dtype, dtype) ||
         !layout_broadcasts(tensor->rank, tensor->shape, wanted.rank, wanted.shape))
-        return FAULT(b, a->node, "the tensor does not broadcast to the loop's shape");
+        return BINDING_FAULT(b, a->node, "the tensor does not broadcast to the loop's shape");
     TRY(place(b, &wanted));
     out->bits = wanted.offset;
     return status_ok();
@@ -338,9 +276,9 @@ static struct status emit_list(struct program_argument *out, struct binding *b,
 {
     struct expression_value list;
     size_t width = program_type_info(a->type)->bytes;
-    TRY(at(b, a->node, expression_evaluate(&list, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_evaluate(&list, &b->scope, a->text)));
     if (list.kind == EXPRESSION_NONE) return status_ok();
-    if (list.kind != EXPRESSION_LIST) return FAULT(b, a->node, "a list is expected");
+    if (list.kind != EXPRESSION_LIST) return BINDING_FAULT(b, a->node, "a list is expected");
     unsigned char *numbers = arena_allocate_zeroed(b->arena, list.list.count + 1, width);
     if (!numbers) return status_no_memory(list.list.count * width);
     for (size_t i = 0; i < list.list.count; i++) {
@@ -359,7 +297,7 @@ static struct status emit_enum(struct program_argument *out, struct binding *b,
 {
     struct expression_value key;
     char number[32];
-    TRY(at(b, a->node, expression_evaluate(&key, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_evaluate(&key, &b->scope, a->text)));
     const char *name = key.kind == EXPRESSION_STRING ? key.string : number;
     if (key.kind == EXPRESSION_INT)
         (void)snprintf(number, sizeof number, "%lld", (long long)key.integer);
@@ -367,7 +305,7 @@ static struct status emit_enum(struct program_argument *out, struct binding *b,
         (void)snprintf(number, sizeof number, "%s", key.boolean ? "True" : "False");
     else if (key.kind == EXPRESSION_NONE) name = "None";
     else if (key.kind != EXPRESSION_STRING)
-        return FAULT(b, a->node, "the key is not a string, an integer, a bool or None");
+        return BINDING_FAULT(b, a->node, "the key is not a string, an integer, a bool or None");
     const cJSON *entry = json_get(manifest_enum(b->manifest, a->name)->table, name);
     if (!entry) return status_error(STATUS_SKIP, "%s has no value for \"%s\"", a->name, name);
     struct expression_value value = { .kind = EXPRESSION_INT,
@@ -379,7 +317,7 @@ static struct status emit_string(struct program_argument *out, struct binding *b
                                  const struct manifest_argument *a)
 {
     const char *text;
-    TRY(at(b, a->node, expression_as_string(&text, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_as_string(&text, &b->scope, a->text)));
     out->kind = ARGUMENT_CONSTANT;
     out->bits = program_append_string(&b->writer, text);
     return status_ok();
@@ -394,7 +332,7 @@ static struct status emit_slot(struct program_argument *out, struct binding *b,
     }
     out->kind = ARGUMENT_SLOT;
     if (find_slot(&out->bits, b, a->text)) return status_ok();
-    return FAULT(b, a->node, "nothing before this call has set the slot \"%s\"", a->text);
+    return BINDING_FAULT(b, a->node, "nothing before this call has set the slot \"%s\"", a->text);
 }
 
 static struct status emit_steps(struct binding *b, const struct manifest_steps *steps, bool always);
@@ -440,7 +378,7 @@ static struct status emit_wrap(struct program_argument *out, struct binding *b,
 {
     const struct manifest_wrapper *wrapper = manifest_wrapper(b->manifest, a->name);
     const struct tensor *tensor;
-    TRY(at(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
+    TRY(binding_located(b, a->node, expression_as_tensor(&tensor, &b->scope, a->text)));
     if (!tensor) return status_ok();
     out->kind = ARGUMENT_SLOT;
     for (size_t i = 0; i < b->n_wrapped; i++) {
@@ -449,7 +387,7 @@ static struct status emit_wrap(struct program_argument *out, struct binding *b,
         return status_ok();
     }
     if (b->n_wrapped == BINDING_WRAPPED)
-        return FAULT(b, a->node, "more than %d wrapped tensors", BINDING_WRAPPED);
+        return BINDING_FAULT(b, a->node, "more than %d wrapped tensors", BINDING_WRAPPED);
     struct binding_wrapped *use = &b->wrapped[b->n_wrapped++];
     *use = (struct binding_wrapped){ .wrapper = wrapper,
                                      .tensor = tensor,
@@ -460,7 +398,7 @@ static struct status emit_wrap(struct program_argument *out, struct binding *b,
     b->scope_number = use->number;
     bool found = find_slot(&use->slot, b, wrapper->slot);
     b->scope_number = number;
-    if (!found) return FAULT(b, a->node, "the wrapper does not set its \"value\"");
+    if (!found) return BINDING_FAULT(b, a->node, "the wrapper does not set its \"value\"");
     out->bits = use->slot;
     return status_ok();
 }
@@ -499,7 +437,7 @@ static struct status emit_call(struct program_step *out, struct binding *b,
 
     memset(arguments, 0, sizeof arguments);
     if (s->loop && !loop)
-        return FAULT(b, s->node, "there is no output \"%s\" to loop over", s->loop);
+        return BINDING_FAULT(b, s->node, "there is no output \"%s\" to loop over", s->loop);
     if (loop) out->loop = tensor_elements(&loop->tensor);
     for (size_t i = 0; i < s->count; i++)
         TRY(emit_argument(&arguments[i], b, &s->arguments[i], loop));
@@ -507,10 +445,10 @@ static struct status emit_call(struct program_step *out, struct binding *b,
         const struct binding_output *target = loop_output(b, s->result_element);
         if (!target || target->tensor.dtype != program_type_info(s->result_type)->dtype ||
             !follows_loop(target, loop))
-            return FAULT(b, s->node,
-                         "\"%s\" is not an output of the result's type and the loop's "
-                         "shape and axes",
-                         s->result_element);
+            return BINDING_FAULT(b, s->node,
+                                 "\"%s\" is not an output of the result's type and the loop's "
+                                 "shape and axes",
+                                 s->result_element);
         out->result_element = target->buffer->offset;
     }
     if (s->into) TRY(define_slot(&out->result_slot, b, s->node, s->into));
@@ -533,8 +471,8 @@ static struct status emit_allocate(struct program_step *out, struct binding *b,
     struct program_argument bytes = { .type = TYPE_U64, .kind = ARGUMENT_SLOT };
     if (!find_slot(&bytes.bits, b, s->bytes)) {
         int64_t number;
-        TRY(at(b, s->node, expression_as_int(&number, &b->scope, s->bytes)));
-        if (number < 0) return FAULT(b, s->node, "a negative number of bytes");
+        TRY(binding_located(b, s->node, expression_as_int(&number, &b->scope, s->bytes)));
+        if (number < 0) return BINDING_FAULT(b, s->node, "a negative number of bytes");
         bytes.kind = ARGUMENT_BITS;
         bytes.bits = (uint64_t)number;
     }
@@ -554,13 +492,14 @@ static struct status emit_steps(struct binding *b, const struct manifest_steps *
                                      .explain = PROGRAM_NOTHING,
                                      .always = always };
         bool wanted = true;
-        if (s->when) TRY(at(b, s->node, expression_as_bool(&wanted, &b->scope, s->when)));
+        if (s->when)
+            TRY(binding_located(b, s->node, expression_as_bool(&wanted, &b->scope, s->when)));
         if (!wanted) continue;
         TRY(s->kind == STEP_CALL ? emit_call(&step, b, s) : emit_allocate(&step, b, s));
         /* Wrappers that the arguments needed have put their steps in front by now. */
         if (b->n_steps == sizeof b->steps / sizeof *b->steps)
-            return FAULT(b, s->node, "the call needs more than %zu steps",
-                         sizeof b->steps / sizeof *b->steps);
+            return BINDING_FAULT(b, s->node, "the call needs more than %zu steps",
+                                 sizeof b->steps / sizeof *b->steps);
         b->steps[b->n_steps++] = step;
     }
     return status_ok();

@@ -12,7 +12,7 @@
 #include "core/checked.h"
 #include "runner/devices/plugin/plugin_functions.h"
 
-enum { DEPTH_MAX = 60, NAME_MAX_BYTES = 64, LIST_MAX = 4096 };
+enum { DEPTH_MAX = 60, NAME_MAX_BYTES = 64 };
 
 struct reader {
     const char *text, *at;
@@ -51,166 +51,24 @@ static bool take(struct reader *r, const char *token)
     return true;
 }
 
-/* --- arithmetic ------------------------------------------------------------------------------ */
-
-static bool is_number(const struct expression_value *v)
+/* The fault of an operation, with its place. */
+static struct status located(const struct reader *r, struct status st)
 {
-    return v->kind == EXPRESSION_INT || v->kind == EXPRESSION_FLOAT || v->kind == EXPRESSION_BOOL;
+    return st.code == STATUS_BAD_INPUT ? fault(r, st.text) : st;
 }
 
-static double as_real(const struct expression_value *v)
-{
-    return v->kind == EXPRESSION_FLOAT  ? v->real
-           : v->kind == EXPRESSION_BOOL ? (double)v->boolean
-                                        : (double)v->integer;
-}
-
-static int64_t as_integer(const struct expression_value *v)
-{
-    return v->kind == EXPRESSION_BOOL ? v->boolean : v->integer;
-}
-
-static bool truth(const struct expression_value *v)
-{
-    switch (v->kind) {
-    case EXPRESSION_NONE: return false;
-    case EXPRESSION_BOOL: return v->boolean;
-    case EXPRESSION_INT: return v->integer != 0;
-    case EXPRESSION_FLOAT: return v->real != 0;
-    case EXPRESSION_STRING: return v->string[0] != '\0';
-    case EXPRESSION_LIST: return v->list.count != 0;
-    case EXPRESSION_TENSOR: return true;
-    }
-    return false;
-}
-
-static bool equal(const struct expression_value *a, const struct expression_value *b)
-{
-    if (is_number(a) && is_number(b)) {
-        if (a->kind == EXPRESSION_FLOAT || b->kind == EXPRESSION_FLOAT)
-            return as_real(a) == as_real(b);
-        return as_integer(a) == as_integer(b);
-    }
-    if (a->kind != b->kind) return false;
-    switch (a->kind) {
-    case EXPRESSION_STRING: return !strcmp(a->string, b->string);
-    case EXPRESSION_TENSOR: return a->tensor == b->tensor;
-    case EXPRESSION_LIST:
-        if (a->list.count != b->list.count) return false;
-        for (size_t i = 0; i < a->list.count; i++)
-            if (!equal(&a->list.items[i], &b->list.items[i])) return false;
-        return true;
-    default: return true;
-    }
-}
-
-static struct expression_value from_bool(bool b)
-{
-    return (struct expression_value){ .kind = EXPRESSION_BOOL, .boolean = b };
-}
-
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b != 0 && (a < 0) != (b < 0));
-}
-
-/* With the sign of b, as Python's. */
-static int64_t floor_remainder(int64_t a, int64_t b)
-{
-    int64_t rest = b == -1 ? 0 : a % b; /* the smallest number has no quotient by -1 */
-    return rest && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-static struct status integer_operation(struct expression_value *out, const struct reader *r,
-                                       char operation, int64_t a, int64_t b)
-{
-    int64_t result = 0;
-    bool overflow = false;
-    if ((operation == 'f' || operation == '%') && b == 0) return fault(r, "division by zero");
-    switch (operation) {
-    case '+': overflow = __builtin_add_overflow(a, b, &result); break;
-    case '-': overflow = __builtin_sub_overflow(a, b, &result); break;
-    case '*': overflow = __builtin_mul_overflow(a, b, &result); break;
-    case 'f':
-        overflow = b == -1 && a == INT64_MIN;
-        if (!overflow) result = floor_divide(a, b);
-        break;
-    default: result = floor_remainder(a, b); break;
-    }
-    if (overflow) return fault(r, "the number does not fit 64 bits");
-    *out = (struct expression_value){ .kind = EXPRESSION_INT, .integer = result };
-    return status_ok();
-}
-
-static struct status join(struct expression_value *out, const struct reader *r,
-                          const struct expression_value *a, const struct expression_value *b)
-{
-    size_t count = a->list.count + b->list.count;
-    if (count > LIST_MAX) return fault(r, "the list is too long");
-    struct expression_value *items = arena_allocate_array(r->scope->arena, count, sizeof *items);
-    if (!items) return status_no_memory(count * sizeof *items);
-    for (size_t i = 0; i < count; i++)
-        items[i] = i < a->list.count ? a->list.items[i] : b->list.items[i - a->list.count];
-    *out = (struct expression_value){ .kind = EXPRESSION_LIST, .list = { items, count } };
-    return status_ok();
-}
-
-/* `operation` is one of + - * / % and f for floor division. */
 static struct status operate(struct expression_value *out, const struct reader *r, char operation,
                              const struct expression_value *a, const struct expression_value *b)
 {
     if (!r->live) return status_ok();
-    if (operation == '+' && a->kind == EXPRESSION_LIST && b->kind == EXPRESSION_LIST)
-        return join(out, r, a, b);
-    if (!is_number(a) || !is_number(b)) return fault(r, "arithmetic needs numbers");
-    if (a->kind != EXPRESSION_FLOAT && b->kind != EXPRESSION_FLOAT && operation != '/')
-        return integer_operation(out, r, operation, as_integer(a), as_integer(b));
-    double x = as_real(a), y = as_real(b), result;
-    if (y == 0 && strchr("/f%", operation)) return fault(r, "division by zero");
-    switch (operation) {
-    case '+': result = x + y; break;
-    case '-': result = x - y; break;
-    case '*': result = x * y; break;
-    case '/': result = x / y; break;
-    case 'f': result = floor(x / y); break;
-    default: result = x - floor(x / y) * y; break;
-    }
-    *out = (struct expression_value){ .kind = EXPRESSION_FLOAT, .real = result };
-    return status_ok();
+    return located(r, expression_operate(out, r->scope->arena, operation, a, b));
 }
 
-enum comparison { EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, IN, NOT_IN };
-
 static struct status compare(struct expression_value *out, const struct reader *r,
-                             enum comparison how, const struct expression_value *a,
+                             enum expression_relation how, const struct expression_value *a,
                              const struct expression_value *b)
 {
-    bool result = false;
-    if (!r->live) return status_ok();
-    if (how == IN || how == NOT_IN) {
-        if (b->kind != EXPRESSION_LIST) return fault(r, "\"in\" needs a list on its right");
-        for (size_t i = 0; i < b->list.count; i++) result |= equal(a, &b->list.items[i]);
-        *out = from_bool(result == (how == IN));
-        return status_ok();
-    }
-    if (how == EQUAL || how == UNEQUAL) {
-        *out = from_bool(equal(a, b) == (how == EQUAL));
-        return status_ok();
-    }
-    if (!is_number(a) || !is_number(b)) return fault(r, "an order comparison needs numbers");
-    /* A double does not tell all integers of 64 bits apart. */
-    bool real = a->kind == EXPRESSION_FLOAT || b->kind == EXPRESSION_FLOAT;
-    bool less = real ? as_real(a) < as_real(b) : as_integer(a) < as_integer(b);
-    bool more = real ? as_real(a) > as_real(b) : as_integer(a) > as_integer(b);
-    switch (how) {
-    case LESS: result = less; break;
-    case LESS_EQUAL: result = less || equal(a, b); break;
-    case GREATER: result = more; break;
-    default: result = more || equal(a, b); break;
-    }
-    *out = from_bool(result);
-    return status_ok();
+    return r->live ? located(r, expression_compare(out, how, a, b)) : status_ok();
 }
 
 /* --- the grammar, from the tightest binding outward ------------------------------------------ */
@@ -257,7 +115,7 @@ static struct status read_items(struct expression_value **out, size_t *count, st
     do {
         struct expression_value item = { 0 };
         TRY(read_expression(&item, r));
-        if (*count == LIST_MAX) return fault(r, "the list is too long");
+        if (*count == EXPRESSION_LIST_MAX) return fault(r, "the list is too long");
         if (r->live) {
             if (*count == room) {
                 size_t grown = room ? 2 * room : 4;
@@ -350,7 +208,7 @@ static struct status read_atom(struct expression_value *out, struct reader *r)
 static size_t slice_bound(const struct expression_value *bound, size_t count, size_t otherwise)
 {
     if (bound->kind == EXPRESSION_NONE) return otherwise;
-    int64_t i = as_integer(bound), n = (int64_t)count;
+    int64_t i = expression_integer(bound), n = (int64_t)count;
     if (i < 0) i += n;
     return i < 0 ? 0 : i > n ? count : (size_t)i;
 }
@@ -443,16 +301,16 @@ static struct status read_sum(struct expression_value *out, struct reader *r)
     }
 }
 
-static bool take_comparison(enum comparison *how, struct reader *r)
+static bool take_comparison(enum expression_relation *how, struct reader *r)
 {
     static const struct {
         const char *token;
-        enum comparison how;
+        enum expression_relation how;
         /* clang-format off */
     } table[] = {
-        { "==", EQUAL },         { "!=", UNEQUAL }, { "<=", LESS_EQUAL },
-        { ">=", GREATER_EQUAL }, { "<", LESS },     { ">", GREATER },
-        { "in", IN },
+        { "==", RELATION_EQUAL },         { "!=", RELATION_UNEQUAL }, { "<=", RELATION_LESS_EQUAL },
+        { ">=", RELATION_GREATER_EQUAL }, { "<", RELATION_LESS },     { ">", RELATION_GREATER },
+        { "in", RELATION_IN },
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -461,7 +319,7 @@ static bool take_comparison(enum comparison *how, struct reader *r)
         return true;
     }
     const char *start = r->at;
-    *how = NOT_IN;
+    *how = RELATION_NOT_IN;
     if (take(r, "not") && take(r, "in")) return true;
     r->at = start;
     return false;
@@ -471,13 +329,13 @@ static bool take_comparison(enum comparison *how, struct reader *r)
 static struct status read_comparison(struct expression_value *out, struct reader *r)
 {
     struct expression_value left, right = { 0 }, one = { 0 };
-    enum comparison how;
+    enum expression_relation how;
     TRY(read_sum(out, r));
     left = *out;
     for (bool first = true; take_comparison(&how, r); first = false) {
         TRY(read_sum(&right, r));
         TRY(compare(&one, r, how, &left, &right));
-        if (r->live) *out = from_bool(one.boolean && (first || truth(out)));
+        if (r->live) *out = expression_bool(one.boolean && (first || expression_truth(out)));
         left = right;
     }
     return status_ok();
@@ -489,7 +347,7 @@ static struct status read_not(struct expression_value *out, struct reader *r)
     if (++r->depth > DEPTH_MAX) return fault(r, "nested too deeply");
     TRY(read_not(out, r));
     r->depth--;
-    if (r->live) *out = from_bool(!truth(out));
+    if (r->live) *out = expression_bool(!expression_truth(out));
     return status_ok();
 }
 
@@ -500,7 +358,7 @@ static struct status read_logic(struct expression_value *out, struct reader *r, 
     while (take(r, is_and ? "and" : "or")) {
         struct expression_value right = { 0 };
         bool was_live = r->live;
-        r->live = was_live && truth(out) == is_and;
+        r->live = was_live && expression_truth(out) == is_and;
         TRY(is_and ? read_not(&right, r) : read_logic(&right, r, true));
         if (r->live) *out = right;
         r->live = was_live;
@@ -531,7 +389,7 @@ static struct status read_expression(struct expression_value *out, struct reader
     }
     TRY(read_logic(&condition, r, false));
     if (!take(r, "else")) return fault(r, "\"else\" is expected");
-    if (was_live && truth(&condition)) {
+    if (was_live && expression_truth(&condition)) {
         const char *otherwise = r->at;
         r->at = start;
         TRY(read_logic(out, r, false));
@@ -574,7 +432,7 @@ struct status expression_as_bool(bool *out, const struct expression_scope *scope
 {
     struct expression_value value;
     TRY(expression_evaluate(&value, scope, text));
-    *out = truth(&value);
+    *out = expression_truth(&value);
     return status_ok();
 }
 
@@ -585,7 +443,7 @@ struct status expression_as_int(int64_t *out, const struct expression_scope *sco
     TRY(expression_evaluate(&value, scope, text));
     if (value.kind != EXPRESSION_INT && value.kind != EXPRESSION_BOOL)
         return status_error(STATUS_BAD_INPUT, "\"%s\" is not an integer", text);
-    *out = as_integer(&value);
+    *out = expression_integer(&value);
     return status_ok();
 }
 
@@ -628,62 +486,5 @@ struct status expression_as_tensor(const struct tensor **out, const struct expre
     if (value.kind != EXPRESSION_TENSOR && value.kind != EXPRESSION_NONE)
         return status_error(STATUS_BAD_INPUT, "\"%s\" is not a tensor", text);
     *out = value.kind == EXPRESSION_TENSOR ? value.tensor : NULL;
-    return status_ok();
-}
-
-/* --- values of a call -------------------------------------------------------------------------- */
-
-const char *dtype_short_name(enum dtype dtype)
-{
-    const char *name = dtype_info(dtype)->name;
-    return strncmp(name, "torch.", 6) ? name : name + 6;
-}
-
-struct status expression_from_value(struct expression_value *out, struct arena *arena,
-                                    const struct value *value)
-{
-    *out = (struct expression_value){ 0 };
-    switch (value->kind) {
-    case VALUE_NONE: return status_ok();
-    case VALUE_BOOL: *out = from_bool(value->boolean); return status_ok();
-    case VALUE_INT:
-        out->kind = EXPRESSION_INT;
-        out->integer = value->integer;
-        return status_ok();
-    case VALUE_FLOAT:
-        out->kind = EXPRESSION_FLOAT;
-        out->real = value->real;
-        return status_ok();
-    case VALUE_STRING:
-    case VALUE_DEVICE:
-    case VALUE_MEMORY_FORMAT:
-    case VALUE_UNSUPPORTED:
-        out->kind = EXPRESSION_STRING;
-        out->string = value->string ? value->string : "";
-        return status_ok();
-    case VALUE_ELLIPSIS:
-        out->kind = EXPRESSION_STRING;
-        out->string = "...";
-        return status_ok();
-    case VALUE_DTYPE:
-        out->kind = EXPRESSION_STRING;
-        out->string = dtype_short_name(value->dtype);
-        return status_ok();
-    case VALUE_TENSOR:
-        if (!value->tensor.tensor) return status_ok();
-        out->kind = EXPRESSION_TENSOR;
-        out->tensor = value->tensor.tensor;
-        return status_ok();
-    case VALUE_LIST:
-    case VALUE_DICT:
-    case VALUE_SLICE:
-    case VALUE_SIZE: break;
-    }
-    out->kind = EXPRESSION_LIST;
-    out->list.count = value->list.count;
-    out->list.items = arena_allocate_zeroed(arena, value->list.count, sizeof *out);
-    if (!out->list.items) return status_no_memory(value->list.count * sizeof *out);
-    for (size_t i = 0; i < value->list.count; i++)
-        TRY(expression_from_value(&out->list.items[i], arena, &value->list.items[i]));
     return status_ok();
 }

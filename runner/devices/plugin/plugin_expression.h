@@ -7,7 +7,7 @@
  *
  * The grammar is that of Python's expressions as far as it goes: numbers, 'strings', None, True,
  * False, lists, indexing and slicing, + - * / // %, comparisons, in, and, or, not, the
- * conditional, and calls of the functions listed in plugin_expression.c. Values are none, bool,
+ * conditional, and calls of the functions listed in plugin_functions.c. Values are none, bool,
  * integer (64 bits, overflow is an error), float, string, list and tensor. Nothing can be
  * assigned and nothing loops, so an expression always ends.
  */
@@ -21,32 +21,7 @@
 #include "core/arena.h"
 #include "core/status.h"
 #include "core/tensor.h"
-#include "core/value.h"
-
-enum expression_kind {
-    EXPRESSION_NONE,
-    EXPRESSION_BOOL,
-    EXPRESSION_INT,
-    EXPRESSION_FLOAT,
-    EXPRESSION_STRING,
-    EXPRESSION_LIST,
-    EXPRESSION_TENSOR
-};
-
-struct expression_value {
-    enum expression_kind kind;
-    union {
-        bool boolean;
-        int64_t integer;
-        double real;
-        const char *string;
-        struct {
-            struct expression_value *items;
-            size_t count;
-        } list;
-        const struct tensor *tensor;
-    };
-};
+#include "runner/devices/plugin/plugin_value.h"
 
 /* Where names get their values. */
 struct expression_scope {
@@ -74,13 +49,5 @@ struct status expression_as_string(const char **out, const struct expression_sco
                                    const char *text);
 struct status expression_as_tensor(const struct tensor **out, const struct expression_scope *scope,
                                    const char *text);
-
-/* What an argument of a call is in an expression. A tensor must have its elements; types that
- * the language does not have become strings (a dtype is its short name). */
-struct status expression_from_value(struct expression_value *out, struct arena *arena,
-                                    const struct value *value);
-
-/* "float32" for torch.float32: dtype names in expressions have no prefix. */
-const char *dtype_short_name(enum dtype dtype);
 
 #endif

@@ -1,3 +1,4 @@
+/* One C function per function of the language, and the table of their names. */
 #include "runner/devices/plugin/plugin_functions.h"
 
 #include <math.h>

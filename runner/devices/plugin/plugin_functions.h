@@ -2,7 +2,7 @@
 #ifndef PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_FUNCTIONS_H
 #define PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_FUNCTIONS_H
 
-#include "runner/devices/plugin/plugin_expression.h"
+#include "runner/devices/plugin/plugin_value.h"
 
 struct expression_function {
     const char *name;

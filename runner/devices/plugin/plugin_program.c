@@ -1,3 +1,4 @@
+/* A program grows in one buffer; everything in it is named by its offset. */
 #include "runner/devices/plugin/plugin_program.h"
 
 #include <string.h>

@@ -267,8 +267,8 @@ static struct status exchange(struct isolation *isolation, uint64_t offset, uint
     if (options->in_process) {
         if (!space_view_fence(&isolation->view))
             return status_error(STATUS_IO, "cannot protect the tensors of a call");
-        isolation_handle(&isolation->isolated, options->handler, isolation->view.base + offset,
-                         bytes, starting);
+        isolated_handle(&isolation->isolated, options->handler, isolation->view.base + offset,
+                        bytes, starting);
         return handler_status(isolation);
     }
     struct isolation_message message;

@@ -19,23 +19,11 @@
 #define PROBE_RUNNER_DEVICES_PROCESS_ISOLATION_H
 
 #include "core/status.h"
+#include "runner/devices/process/isolated.h"
 #include "runner/devices/process/isolation_space.h"
 #include "runner/devices/process/zygote.h"
 
 struct isolation;
-
-/* What a handler sees of a call. */
-struct isolated {
-    unsigned char *base; /* of the shared memory, the kernel's view: inputs are read-only */
-    struct space_header *header;
-    void *state; /* the handler's own, kept from call to call of one process; starts as NULL */
-};
-
-/* Code on the far side. `request` was placed by the program with space_request. A failure is
- * returned to the program's caller as it is. The first call in each process has `starting` set
- * and the request given to isolation_open. */
-typedef struct status isolation_handler(struct isolated *isolated, const void *request,
-                                        uint64_t bytes, bool starting);
 
 struct isolation_options {
     struct zygote *zygote; /* NULL with in_process */
@@ -66,8 +54,5 @@ struct status isolation_call(struct isolation *isolation, uint64_t offset, uint6
 
 /* How many processes have been started: 1 + those that had to be replaced. */
 unsigned isolation_starts(const struct isolation *isolation);
-
-/* For handlers: name the function that is called next, for the diagnosis. */
-void isolated_doing(struct isolated *isolated, const char *function);
 
 #endif

@@ -1,3 +1,4 @@
+/* The loop of a kernel process, and what it notes of its own death. */
 #include "runner/devices/process/isolation_child.h"
 
 #include <errno.h>
@@ -13,26 +14,6 @@
 #include <sys/socket.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-void isolated_doing(struct isolated *isolated, const char *function)
-{
-    char *doing = isolated->header->doing;
-    size_t room = sizeof isolated->header->doing, length = strnlen(function, room - 1);
-    memcpy(doing, function, length);
-    doing[length] = '\0';
-}
-
-static void note_status(struct isolated *isolated, struct status st)
-{
-    isolated->header->code = (int32_t)st.code;
-    (void)snprintf(isolated->header->text, sizeof isolated->header->text, "%s", st.text);
-}
-
-void isolation_handle(struct isolated *isolated, isolation_handler *handler, const void *request,
-                      uint64_t bytes, bool starting)
-{
-    note_status(isolated, handler(isolated, request, bytes, starting));
-}
 
 /* --- the last words of a dying process ----------------------------------------------------- */
 
@@ -215,10 +196,11 @@ void isolation_child(const int *descriptors, size_t count)
         /* The program brought us to its processor (isolation.c); a kernel may use all. */
         if (may_choose) (void)sched_setaffinity(0, sizeof processors, &processors);
         if (space_view_fence(&view))
-            isolation_handle(&isolated, message.handler, view.base + message.offset, message.bytes,
-                             message.starting);
+            isolated_handle(&isolated, message.handler, view.base + message.offset, message.bytes,
+                            message.starting);
         else
-            note_status(&isolated, status_error(STATUS_IO, "cannot protect the tensors of a call"));
+            isolated_answer(&isolated,
+                            status_error(STATUS_IO, "cannot protect the tensors of a call"));
         (void)fflush(NULL);
         if (send(socket, &message, sizeof message, MSG_NOSIGNAL) < 0) return;
     }

@@ -2,9 +2,10 @@
 #ifndef PROBE_RUNNER_DEVICES_PROCESS_ISOLATION_CHILD_H
 #define PROBE_RUNNER_DEVICES_PROCESS_ISOLATION_CHILD_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "runner/devices/process/isolation.h"
+#include "runner/devices/process/isolated.h"
 
 /* One message in each direction. */
 struct isolation_message {
@@ -27,9 +28,5 @@ void isolation_child(const int *descriptors, size_t count);
  * puts beside the registers for a signal handler; one of them is the exception syndrome (Arm ARM,
  * ESR_EL1): a data abort from user space tells in bit 6 whether it was a write. */
 int isolation_fault_is_write(const unsigned char *records, size_t bytes);
-
-/* Run the handler and put its status into the header. */
-void isolation_handle(struct isolated *isolated, isolation_handler *handler, const void *request,
-                      uint64_t bytes, bool starting);
 
 #endif

@@ -1,3 +1,4 @@
+/* Regions, slots and guards of the shared memory, on both sides. */
 #include "runner/devices/process/isolation_space.h"
 
 #include <errno.h>

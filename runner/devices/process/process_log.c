@@ -1,3 +1,4 @@
+/* A pipe that is read without waiting; only its end is kept. */
 #include "runner/devices/process/process_log.h"
 
 #include <fcntl.h>

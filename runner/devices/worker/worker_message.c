@@ -1,3 +1,5 @@
+/* Requests written piece by piece (a line has at most a few kilobytes), replies read by cJSON and
+ * checked member by member. */
 #include "runner/devices/worker/worker_message.h"
 
 #include <assert.h>
@@ -12,7 +14,7 @@
 #include "core/checked.h"
 #include "core/memory.h"
 #include "formats/json_tree.h"
-#include "runner/devices/plugin/plugin_layout.h"
+#include "runner/devices/tensor_layout.h"
 
 /* Tensors start on multiples of this. */
 #define ALIGNMENT ((uint64_t)64)

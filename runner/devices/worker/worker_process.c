@@ -1,3 +1,4 @@
+/* Starting a worker, exchanging lines with it under a time limit, and saying what became of it. */
 #include "runner/devices/worker/worker_process.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* A small state machine over the characters of the command. */
 #include "runner/devices/worker/worker_words.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 /* Copying tensors between dense row-major order and what a kernel wants: another dtype, another
  * order of the dimensions, broadcast to a larger shape.
  */
-#ifndef PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_LAYOUT_H
-#define PROBE_RUNNER_DEVICES_PLUGIN_PLUGIN_LAYOUT_H
+#ifndef PROBE_RUNNER_DEVICES_TENSOR_LAYOUT_H
+#define PROBE_RUNNER_DEVICES_TENSOR_LAYOUT_H
 
 #include "core/arena.h"
 #include "core/tensor.h"

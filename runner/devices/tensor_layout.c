@@ -1,4 +1,5 @@
-#include "runner/devices/plugin/plugin_layout.h"
+/* An odometer over the kernel's order of dimensions, and conversion of what it collects. */
+#include "runner/devices/tensor_layout.h"
 
 #include <assert.h>
 #include <string.h>

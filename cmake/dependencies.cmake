@@ -6,6 +6,8 @@ pkg_check_modules(MPFR REQUIRED IMPORTED_TARGET mpfr)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
+# Optional: without it results are .csv only.
+pkg_check_modules(XLSXWRITER IMPORTED_TARGET xlsxwriter)
 find_library(SLEEF_LIBRARY sleef REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 find_library(ARB_LIBRARY NAMES flint-arb arb REQUIRED)

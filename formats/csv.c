@@ -105,6 +105,11 @@ bool csv_is_number(const char *text, size_t length)
     return at == length;
 }
 
+bool csv_is_formula(const char *text, size_t length)
+{
+    return holds_formula(text, length) && !csv_is_number(text, length);
+}
+
 enum cell_kind { CELL_PLAIN, CELL_QUOTED, CELL_FORMULA };
 
 /* How a cell is written. Cells are mostly blanks and numbers, so the usual answer is found in
@@ -117,8 +122,7 @@ static enum cell_kind cell_kind(const char *text, size_t length)
     };
     unsigned found = starts_formula(text, length) ? SUSPICIOUS : 0;
     for (size_t i = 0; i < length; i++) found |= meaning[(unsigned char)text[i]];
-    if ((found & SUSPICIOUS) && holds_formula(text, length) && !csv_is_number(text, length))
-        return CELL_FORMULA;
+    if ((found & SUSPICIOUS) && csv_is_formula(text, length)) return CELL_FORMULA;
     return (found & QUOTE) ? CELL_QUOTED : CELL_PLAIN;
 }
 

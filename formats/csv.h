@@ -61,6 +61,9 @@ void csv_buffer_release(struct csv_buffer *buffer);
  * and exponent, "nan", "inf" or "infinity" in any case; blanks around it are allowed. */
 bool csv_is_number(const char *text, size_t length);
 
+/* Would a spreadsheet run the text, or a part behind a semicolon, as a formula? A number is none. */
+bool csv_is_formula(const char *text, size_t length);
+
 /* ---- reading ---------------------------------------------------------------------------- */
 
 /* Bytes of a cell, not NUL-terminated. Valid until the next row is read. */

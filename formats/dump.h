@@ -51,6 +51,10 @@ struct status dump_read_case(struct api_case *out, struct arena *arena, const st
 /* Bytes of JSON text of call i (both directions): a cheap measure for scheduling. */
 size_t dump_case_bytes(const struct dump *dump, size_t i);
 
+/* A recorded data_name as a name inside the data directory: old dumps hold whole paths, of which the
+ * part behind dump_tensor_data/ counts. Part of `name`. */
+const char *dump_data_name(const char *name);
+
 /* The stored elements of a recorded tensor (its data_name inside the dump's data directory).
  * `.npy` or `.pt`, mapped and not copied where the file allows; the mapping is closed by
  * dump_close. STATUS_SKIP with the reason when the file is missing, unreadable, leaves the

@@ -39,7 +39,7 @@ void dump_find_data(struct dump *dump, const char *path, const char *recorded)
 
 /* Old dumps hold whole paths. What counts is the part behind the data directory's name, so that
  * moved dumps work; a path that has no such part leaves the directory. */
-static const char *inside(const char *name)
+const char *dump_data_name(const char *name)
 {
     const char *found = NULL;
 
@@ -163,7 +163,7 @@ static struct status load(struct tensor *out, struct arena *arena, struct dump *
     struct tensor tensor;
 
     if (dump->data_status.code) return dump->data_status;
-    TRY(file_open_read_in(&file, &dump->data_directory, inside(record->data_name),
+    TRY(file_open_read_in(&file, &dump->data_directory, dump_data_name(record->data_name),
                           dump->file_policy));
     struct status status = load_bytes(&bytes, &size, arena, dump, &file);
     if (!status.code) status = tensor_file_parse(&tensor, arena, bytes, size, file.path);

@@ -1,0 +1,149 @@
+#include "compare/dumps/comparison.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compare/dumps/judge.h"
+#include "compare/dumps/stacks.h"
+#include "core/file.h"
+#include "core/memory.h"
+
+static const char *const kinds[] = {
+    [DUMP_TENSOR] = "tensor",
+    [DUMP_STATISTICS] = "statistics",
+    [DUMP_MD5] = "md5",
+    [DUMP_STRUCTURE] = "structure",
+};
+
+const char *dump_kind_name(enum dump_kind kind) { return kinds[kind]; }
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+struct reader {
+    struct dump_rows *out;
+    const char *path;
+    struct file_policy file_policy;
+    struct status status;
+};
+
+static void *read_dump(void *argument)
+{
+    struct reader *reader = argument;
+    reader->status = dump_rows_open(reader->out, reader->path, reader->file_policy);
+    return NULL;
+}
+
+/* Both dumps, at the same time. */
+static struct status read_dumps(struct comparison *c, const struct comparison_request *request)
+{
+    struct reader npu = { &c->npu, request->npu_path, request->file_policy, { .code = STATUS_OK } };
+    struct reader bench = {
+        &c->bench, request->bench_path, request->file_policy, { .code = STATUS_OK }
+    };
+    pthread_t thread;
+    bool threaded = pthread_create(&thread, NULL, read_dump, &bench) == 0;
+
+    (void)read_dump(&npu);
+    if (threaded) (void)pthread_join(thread, NULL);
+    else (void)read_dump(&bench);
+    return npu.status.code ? npu.status : bench.status;
+}
+
+static struct status check_dumps(const struct comparison *c,
+                                 const struct comparison_request *request)
+{
+    if (c->npu.is_debug != c->bench.is_debug)
+        return status_error(STATUS_BAD_INPUT, "'%s' and '%s' are not the same kind of file",
+                            file_shown(request->npu_path).text,
+                            file_shown(request->bench_path).text);
+    if (c->npu.kind != c->bench.kind)
+        return status_error(
+            STATUS_BAD_INPUT,
+            "the dump of the NPU holds %s, that of Bench %s; they cannot be compared",
+            dump_kind_name(c->npu.kind), dump_kind_name(c->bench.kind));
+    if (c->npu.kind == DUMP_STRUCTURE)
+        return status_error(STATUS_BAD_INPUT,
+                            "dumps of task structure hold no values to compare; the command graph "
+                            "shows them");
+    return status_ok();
+}
+
+/* The stacks that are asked for, or those that lie beside the dump. */
+static struct status read_stacks(struct comparison *c, const struct comparison_request *request)
+{
+    char beside[4096 + sizeof "stack.json"];
+    const char *slash = strrchr(request->npu_path, '/');
+
+    if (request->stack_path)
+        return request->show_stacks
+                   ? stacks_open(&c->stacks, request->stack_path, request->file_policy)
+                   : status_ok();
+    (void)snprintf(beside, sizeof beside, "%.*sstack.json",
+                   slash ? (int)(slash - request->npu_path + 1) : 0, request->npu_path);
+    return file_exists(beside) ? stacks_open(&c->stacks, beside, request->file_policy)
+                               : status_ok();
+}
+
+/* ---- comparing -------------------------------------------------------------------------- */
+
+static struct status pair_rows(struct comparison *c, const struct comparison_request *request)
+{
+    struct pairing_rule rule = { 0 };
+    c->dumps = (struct dump_pair){ .npu = &c->npu,
+                                   .bench = &c->bench,
+                                   .cross_framework = request->framework == FRAMEWORK_MINDSPORE &&
+                                                      c->bench.framework == FRAMEWORK_PYTORCH };
+    if (request->make_rule) TRY(request->make_rule(&rule, &c->dumps, request->rule_context));
+    return (request->fuzzy ? pairing_fuzzy : pairing_by_key)(&c->pairing, &c->dumps, &rule);
+}
+
+static struct status measure_rows(struct comparison *c, const struct comparison_request *request)
+{
+    const struct tensor_rows_request tensors = {
+        .npu_path = request->npu_path,
+        .bench_path = request->bench_path,
+        .file_policy = request->file_policy,
+        .threads = request->threads,
+        .profile = request->profile,
+        .fix = request->fix,
+        .watch = request->watch,
+    };
+    c->rows = memory_allocate_zeroed((size_t)c->npu.n_rows + 1, sizeof *c->rows);
+    if (!c->rows) return status_no_memory(c->npu.n_rows * sizeof *c->rows);
+    return c->kind == DUMP_TENSOR ? tensor_rows_compute(c, &tensors) : status_ok();
+}
+
+static struct status compare(struct comparison *c, const struct comparison_request *request)
+{
+    TRY(read_dumps(c, request));
+    TRY(check_dumps(c, request));
+    c->kind = c->npu.kind;
+    TRY(read_stacks(c, request));
+    TRY(pair_rows(c, request));
+    TRY(measure_rows(c, request));
+    judge_rows(c);
+    if (c->highlighted) judge_backgrounds(c);
+    if (c->generation == GENERATION_3) judge_by_rules(c);
+    return status_ok();
+}
+
+struct status comparison_run(struct comparison *out, const struct comparison_request *request)
+{
+    *out =
+        (struct comparison){ .generation = request->generation, .highlighted = request->highlight };
+    struct status status = compare(out, request);
+    if (status.code) comparison_release(out);
+    return status;
+}
+
+void comparison_release(struct comparison *c)
+{
+    tensor_rows_release(c);
+    memory_release(c->rows);
+    pairing_release(&c->pairing);
+    stacks_close(c->stacks);
+    dump_rows_close(&c->npu);
+    dump_rows_close(&c->bench);
+    *c = (struct comparison){ .kind = c->kind };
+}

@@ -1,0 +1,346 @@
+#include "compare/dumps/pairing.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+/* ---- dtypes ----------------------------------------------------------------------------- */
+
+/* Spellings of dtypes. `lenient`: float types of one family that may meet each other; `kind`: what
+ * counts when the sides are of different frameworks. */
+enum { FAMILY_NONE, FAMILY_MINDSPORE, FAMILY_TORCH };
+static const struct dtype_row {
+    const char *name;
+    int lenient;
+    char kind; /* i, f, b, c */
+} dtypes[] = {
+    { "Float16", FAMILY_MINDSPORE, 'f' },
+    { "Float32", FAMILY_MINDSPORE, 'f' },
+    { "BFloat16", FAMILY_MINDSPORE, 'f' },
+    { "Float64", FAMILY_NONE, 'f' },
+    { "Int8", FAMILY_NONE, 'i' },
+    { "Int16", FAMILY_NONE, 'i' },
+    { "Int32", FAMILY_NONE, 'i' },
+    { "Int64", FAMILY_NONE, 'i' },
+    { "UInt8", FAMILY_NONE, 'i' },
+    { "UInt16", FAMILY_NONE, 'i' },
+    { "UInt32", FAMILY_NONE, 'i' },
+    { "UInt64", FAMILY_NONE, 'i' },
+    { "Bool", FAMILY_NONE, 'b' },
+    { "Complex64", FAMILY_NONE, 'c' },
+    { "Complex128", FAMILY_NONE, 'c' },
+    { "torch.float16", FAMILY_TORCH, 'f' },
+    { "torch.float32", FAMILY_TORCH, 'f' },
+    { "torch.bfloat16", FAMILY_TORCH, 'f' },
+    { "torch.float64", FAMILY_NONE, 'f' },
+    { "torch.int8", FAMILY_NONE, 'i' },
+    { "torch.int16", FAMILY_NONE, 'i' },
+    { "torch.int32", FAMILY_NONE, 'i' },
+    { "torch.int64", FAMILY_NONE, 'i' },
+    { "torch.uint8", FAMILY_NONE, 'i' },
+    { "torch.uint16", FAMILY_NONE, 'i' },
+    { "torch.uint32", FAMILY_NONE, 'i' },
+    { "torch.uint64", FAMILY_NONE, 'i' },
+    { "torch.bool", FAMILY_NONE, 'b' },
+    { "torch.complex64", FAMILY_NONE, 'c' },
+    { "torch.complex128", FAMILY_NONE, 'c' },
+};
+
+static const struct dtype_row *find_dtype(const char *name)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
+        if (!strcmp(dtypes[i].name, name)) return &dtypes[i];
+    return NULL;
+}
+
+bool dtypes_are_compatible(const char *npu, const char *bench, bool cross_framework)
+{
+    if (!strcmp(npu, bench)) return true;
+    const struct dtype_row *a = find_dtype(npu), *b = find_dtype(bench);
+    if (!a || !b) return false;
+    if (cross_framework) return a->kind == b->kind;
+    return a->lenient != FAMILY_NONE && a->lenient == b->lenient;
+}
+
+/* ---- names without counters ------------------------------------------------------------- */
+
+/* Remove the part of a name that starts at `start` and the dot before it. */
+static size_t remove_part(char *name, size_t length, size_t start, size_t end)
+{
+    memmove(name + start - 1, name + end, length - end);
+    return length - (end - start) - 1;
+}
+
+static bool is_module(const char *name, size_t length)
+{
+    return (length > 7 && !memcmp(name, "Module.", 7)) || (length > 5 && !memcmp(name, "Cell.", 5));
+}
+
+/* Where the part `word` of a dotted name begins; `length` when it has none. */
+static size_t find_part(const char *name, size_t length, const char *word)
+{
+    size_t bytes = strlen(word);
+    for (size_t start = 0, end; start < length; start = end + 1) {
+        const char *dot = memchr(name + start, '.', length - start);
+        end = dot ? (size_t)(dot - name) : length;
+        if (end - start == bytes && !memcmp(name + start, word, bytes)) return start;
+    }
+    return length;
+}
+
+size_t name_drop_counter(char *name, size_t length)
+{
+    size_t word = strlen("forward"), at = find_part(name, length, "forward");
+    if (at == length) {
+        word = strlen("backward");
+        at = find_part(name, length, "backward");
+    }
+    if (at == length || at < 2) return length;
+    if (is_module(name, length)) {
+        /* .forward.2.input: the counter stands behind the direction. */
+        size_t start = at + word + 1, end = start;
+        while (end < length && isdigit((unsigned char)name[end])) end++;
+        bool whole = end > start && (end == length || name[end] == '.');
+        return whole ? remove_part(name, length, start, end) : length;
+    }
+    char *dot = memrchr(name, '.', at - 1);
+    return dot ? remove_part(name, length, (size_t)(dot - name) + 1, at - 1) : length;
+}
+
+/* ---- keys ------------------------------------------------------------------------------- */
+
+/* Rows by the number of their key, and the rows of a key in order: first[key], next[row]. */
+struct keyed_rows {
+    uint32_t *key;   /* by row; ROW_NONE for one that takes no part */
+    uint32_t *next;  /* by row */
+    uint32_t *first; /* by key */
+};
+
+struct matching {
+    const struct dump_pair *dumps;
+    const struct pairing_rule *rule;
+    bool fuzzy;
+    struct text_table keys;
+    struct keyed_rows npu, bench;
+    struct csv_buffer text;
+};
+
+static void *allocate_numbers(uint32_t count)
+{
+    return memory_allocate(((size_t)count + 1) * sizeof(uint32_t));
+}
+
+/* The key of a row and its shape, as one text. */
+static struct status append_key(bool *abandoned, struct matching *m, const struct dump_rows *dump,
+                                uint32_t row, row_key *key)
+{
+    csv_buffer_clear(&m->text);
+    *abandoned = dump->rows[row].fault != FAULT_NONE;
+    if (*abandoned) return status_ok();
+    if (key) TRY(key(&m->text, abandoned, dump, row, m->rule->context));
+    else TRY(dump_row_append_name(&m->text, dump, &dump->rows[row]));
+    if (*abandoned) return status_ok();
+    if (m->fuzzy) m->text.length = name_drop_counter(m->text.data, m->text.length);
+    if (m->rule->any_shape) return status_ok();
+    const char *shape = dump_text(dump, dump->rows[row].shape);
+    TRY(csv_append_bytes(&m->text, "\n", 1)); /* in no name */
+    return csv_append_bytes(&m->text, shape, strlen(shape));
+}
+
+static struct status number_rows(struct keyed_rows *out, struct matching *m,
+                                 const struct dump_rows *dump, row_key *key)
+{
+    bool abandoned;
+
+    out->key = allocate_numbers(dump->n_rows);
+    out->next = allocate_numbers(dump->n_rows);
+    if (!out->key || !out->next) return status_no_memory(dump->n_rows * sizeof(uint32_t));
+    for (uint32_t row = 0; row < dump->n_rows; row++) {
+        TRY(append_key(&abandoned, m, dump, row, key));
+        out->key[row] = ROW_NONE;
+        if (!abandoned)
+            TRY(text_table_add(&out->key[row], NULL, &m->keys, m->text.data, m->text.length));
+    }
+    return status_ok();
+}
+
+static struct status chain_rows(struct keyed_rows *rows, uint32_t n_rows, uint32_t n_keys)
+{
+    rows->first = allocate_numbers(n_keys);
+    if (!rows->first) return status_no_memory(n_keys * sizeof(uint32_t));
+    memset(rows->first, 0xff, n_keys * sizeof(uint32_t));
+    for (uint32_t row = n_rows; row-- > 0;) {
+        if (rows->key[row] == ROW_NONE) continue;
+        rows->next[row] = rows->first[rows->key[row]];
+        rows->first[rows->key[row]] = row;
+    }
+    return status_ok();
+}
+
+static void release_keyed(struct keyed_rows *rows)
+{
+    memory_release(rows->key);
+    memory_release(rows->next);
+    memory_release(rows->first);
+}
+
+/* ---- the result ------------------------------------------------------------------------- */
+
+static struct status start_pairing(struct pairing *out, const struct dump_pair *dumps)
+{
+    *out = (struct pairing){ 0 };
+    out->bench_of = allocate_numbers(dumps->npu->n_rows);
+    out->renamed = memory_allocate_zeroed((size_t)dumps->npu->n_rows + 1, sizeof *out->renamed);
+    out->bench_taken =
+        memory_allocate_zeroed((size_t)dumps->bench->n_rows + 1, sizeof *out->bench_taken);
+    if (!out->bench_of || !out->renamed || !out->bench_taken)
+        return status_no_memory(dumps->npu->n_rows * sizeof *out->bench_of);
+    memset(out->bench_of, 0xff, dumps->npu->n_rows * sizeof *out->bench_of);
+    out->n_bench_only = dumps->bench->n_rows;
+    return status_ok();
+}
+
+void pairing_release(struct pairing *pairing)
+{
+    memory_release(pairing->bench_of);
+    memory_release(pairing->renamed);
+    memory_release(pairing->bench_taken);
+    *pairing = (struct pairing){ 0 };
+}
+
+/* Rows with equal keys are partners unless their dtypes do not go together. */
+static void join(struct pairing *out, const struct matching *m, uint32_t npu, uint32_t bench)
+{
+    const struct dump_pair *dumps = m->dumps;
+    out->n_bench_only -= !out->bench_taken[bench];
+    out->bench_taken[bench] = true;
+    if (!m->rule->any_shape &&
+        !dtypes_are_compatible(dump_text(dumps->npu, dumps->npu->rows[npu].dtype),
+                               dump_text(dumps->bench, dumps->bench->rows[bench].dtype),
+                               dumps->cross_framework))
+        return;
+    out->bench_of[npu] = bench;
+    out->n_matched++;
+}
+
+static void join_equal_keys(struct pairing *out, struct matching *m)
+{
+    for (uint32_t row = 0; row < m->dumps->npu->n_rows; row++) {
+        uint32_t key = m->npu.key[row];
+        if (key == ROW_NONE || m->bench.first[key] == ROW_NONE) continue;
+        uint32_t bench = m->bench.first[key];
+        if (!m->rule->shared_bench) m->bench.first[key] = m->bench.next[bench];
+        join(out, m, row, bench);
+    }
+}
+
+/* ---- fuzzy ------------------------------------------------------------------------------ */
+
+/* One queue: rows from..to of a side are waiting. `first` of its keys moves past rows that are not. */
+struct queue {
+    struct keyed_rows *rows;
+    uint32_t from, to, n_rows;
+};
+
+static bool queue_take(struct queue *queue)
+{
+    if (queue->to == queue->n_rows) return false;
+    queue->to++;
+    return true;
+}
+
+/* The oldest waiting row of a key. */
+static uint32_t queue_find(struct queue *queue, uint32_t key)
+{
+    if (key == ROW_NONE) return ROW_NONE;
+    uint32_t *first = &queue->rows->first[key];
+    while (*first != ROW_NONE && *first < queue->from) *first = queue->rows->next[*first];
+    return *first < queue->to ? *first : ROW_NONE;
+}
+
+/* One step's hit: the newest NPU row against the Bench queue, then the waiting NPU rows against the
+ * newest Bench row. All other pairs of waiting rows have been tried before. */
+static bool find_hit(uint32_t *npu, uint32_t *bench, struct queue *n, struct queue *b)
+{
+    *npu = n->to - 1;
+    *bench = queue_find(b, n->rows->key[*npu]);
+    if (*bench != ROW_NONE) return true;
+    *bench = b->to - 1;
+    *npu = queue_find(n, b->rows->key[*bench]);
+    return *npu != ROW_NONE;
+}
+
+static struct status note_renamed(struct pairing *out, struct matching *m, uint32_t npu,
+                                  uint32_t bench)
+{
+    csv_buffer_clear(&m->text);
+    TRY(dump_row_append_name(&m->text, m->dumps->npu, &m->dumps->npu->rows[npu]));
+    size_t length = m->text.length;
+    TRY(dump_row_append_name(&m->text, m->dumps->bench, &m->dumps->bench->rows[bench]));
+    out->renamed[npu] = m->text.length != 2 * length ||
+                        memcmp(m->text.data, m->text.data + length, length) != 0;
+    return status_ok();
+}
+
+static struct status join_in_order(struct pairing *out, struct matching *m)
+{
+    struct queue n = { .rows = &m->npu, .n_rows = m->dumps->npu->n_rows };
+    struct queue b = { .rows = &m->bench, .n_rows = m->dumps->bench->n_rows };
+    uint32_t npu, bench;
+
+    for (;;) {
+        bool took_npu = queue_take(&n), took_bench = queue_take(&b);
+        if (!took_npu && !took_bench) return status_ok();
+        if (n.from == n.to || b.from == b.to) return status_ok(); /* one side has nothing left */
+        if (!find_hit(&npu, &bench, &n, &b)) continue;
+        join(out, m, npu, bench);
+        if (out->bench_of[npu] != ROW_NONE) TRY(note_renamed(out, m, npu, bench));
+        n.from = npu + 1;
+        b.from = bench + 1;
+    }
+}
+
+/* ---- both ------------------------------------------------------------------------------- */
+
+static struct status match(struct pairing *out, struct matching *m)
+{
+    const struct dump_pair *dumps = m->dumps;
+
+    TRY(start_pairing(out, dumps));
+    TRY(text_table_create(&m->keys));
+    TRY(number_rows(&m->bench, m, dumps->bench, m->rule->bench_key));
+    TRY(number_rows(&m->npu, m, dumps->npu, m->rule->npu_key));
+    TRY(chain_rows(&m->bench, dumps->bench->n_rows, m->keys.count));
+    if (!m->fuzzy) {
+        join_equal_keys(out, m);
+        return status_ok();
+    }
+    TRY(chain_rows(&m->npu, dumps->npu->n_rows, m->keys.count));
+    return join_in_order(out, m);
+}
+
+static struct status match_all(struct pairing *out, const struct dump_pair *dumps,
+                               const struct pairing_rule *rule, bool fuzzy)
+{
+    struct matching m = { .dumps = dumps, .rule = rule, .fuzzy = fuzzy };
+    struct status status = match(out, &m);
+    if (m.keys.slots) text_table_release(&m.keys);
+    release_keyed(&m.npu);
+    release_keyed(&m.bench);
+    csv_buffer_release(&m.text);
+    if (status.code) pairing_release(out);
+    return status;
+}
+
+struct status pairing_by_key(struct pairing *out, const struct dump_pair *dumps,
+                             const struct pairing_rule *rule)
+{
+    return match_all(out, dumps, rule, false);
+}
+
+struct status pairing_fuzzy(struct pairing *out, const struct dump_pair *dumps,
+                            const struct pairing_rule *rule)
+{
+    return match_all(out, dumps, rule, true);
+}

@@ -1,0 +1,58 @@
+/* Runs of plain bytes are copied as a whole: of names and values hardly a byte needs an escape. */
+#include "formats/json_write.h"
+
+#include <stdio.h>
+
+/* Length of the character that begins at `at`, 0 when it is no UTF-8 (RFC 3629). */
+static size_t character_bytes(const unsigned char *at, size_t left)
+{
+    /* By the first byte: length, and the range of the second byte. */
+    static const struct {
+        unsigned char first, last, bytes, low, high;
+    } rows[] = {
+        { 0x00, 0x7f, 1, 0, 0 },       { 0xc2, 0xdf, 2, 0x80, 0xbf }, { 0xe0, 0xe0, 3, 0xa0, 0xbf },
+        { 0xe1, 0xec, 3, 0x80, 0xbf }, { 0xed, 0xed, 3, 0x80, 0x9f }, { 0xee, 0xef, 3, 0x80, 0xbf },
+        { 0xf0, 0xf0, 4, 0x90, 0xbf }, { 0xf1, 0xf3, 4, 0x80, 0xbf }, { 0xf4, 0xf4, 4, 0x80, 0x8f },
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        if (*at < rows[r].first || *at > rows[r].last) continue;
+        if (rows[r].bytes > left) return 0;
+        if (rows[r].bytes > 1 && (at[1] < rows[r].low || at[1] > rows[r].high)) return 0;
+        for (size_t i = 2; i < rows[r].bytes; i++)
+            if ((at[i] & 0xc0) != 0x80) return 0;
+        return rows[r].bytes;
+    }
+    return 0;
+}
+
+/* How the byte that needs an escape is written, in `escape`; its length. */
+static size_t escape_of(char escape[8], unsigned char c)
+{
+    static const char short_forms[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* pairs: byte, letter */
+    for (const char *pair = short_forms; *pair; pair += 2)
+        if ((unsigned char)*pair == c) return (size_t)snprintf(escape, 8, "\\%c", pair[1]);
+    if (c >= 0x80) return (size_t)snprintf(escape, 8, "\xef\xbf\xbd");
+    return (size_t)snprintf(escape, 8, "\\u%04x", c);
+}
+
+struct status json_append_string(struct csv_buffer *out, const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t plain = 0; /* where the run of plain bytes begins */
+    char escape[8];
+
+    TRY(csv_append_bytes(out, "\"", 1));
+    for (size_t i = 0; i < length;) {
+        size_t width = character_bytes(bytes + i, length - i);
+        bool is_plain = width && bytes[i] >= ' ' && bytes[i] != '"' && bytes[i] != '\\';
+        if (is_plain) {
+            i += width;
+            continue;
+        }
+        TRY(csv_append_bytes(out, text + plain, i - plain));
+        TRY(csv_append_bytes(out, escape, escape_of(escape, bytes[i])));
+        plain = ++i;
+    }
+    TRY(csv_append_bytes(out, text + plain, length - plain));
+    return csv_append_bytes(out, "\"", 1);
+}

@@ -124,6 +124,12 @@ static int64_t integer_of(struct call *call, const struct value *value)
 {
     if (value->kind == VALUE_INT) return value->integer;
     if (value->kind == VALUE_BOOL) return value->boolean;
+    const struct tensor *tensor = value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
+    if (tensor && tensor_elements(tensor) == 1 && dtype_is_integral(tensor->dtype)) {
+        int64_t integer;
+        dtype_to_int64(&integer, tensor->data, tensor->dtype, 1);
+        return integer;
+    }
     double x = number_of(call, value);
     return x >= -0x1p62 && x <= 0x1p62 ? (int64_t)x : 0;
 }
@@ -355,19 +361,26 @@ const struct tensor *call_device_output(struct call *call, size_t k)
     return value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
+struct node *call_device_integers(struct call *call, size_t k, const struct node *like)
+{
+    const struct tensor *got = call_device_output(call, k);
+    struct tensor dense;
+    if (!got || tape_failed(call->tape) || tensor_elements(got) != like->n ||
+        dtype_info(got->dtype)->kind != KIND_INTEGER ||
+        tensor_densify(&dense, call->tape->arena, got).code)
+        return NULL;
+    struct node *node = node_new_integer(call->tape, like->dtype, like->rank, like->shape);
+    if (tape_failed(call->tape)) return NULL;
+    dtype_to_int64(node->integer, dense.data, dense.dtype, node->n);
+    return node;
+}
+
 struct node *call_settled_indices(struct call *call, size_t k, struct node *own,
                                   bool (*accept)(void *context, size_t i, int64_t index),
                                   void *context)
 {
-    const struct tensor *got = call_device_output(call, k);
-    struct tensor dense;
-    if (!got || tape_failed(call->tape) || tensor_elements(got) != own->n ||
-        dtype_info(got->dtype)->kind != KIND_INTEGER)
-        return own;
-    if (tensor_densify(&dense, call->tape->arena, got).code) return own;
-    struct node *node = node_new_integer(call->tape, own->dtype, own->rank, own->shape);
-    if (tape_failed(call->tape)) return own;
-    dtype_to_int64(node->integer, dense.data, dense.dtype, node->n);
+    struct node *node = call_device_integers(call, k, own);
+    if (!node) return own;
     for (size_t i = 0; i < node->n; i++)
         if (node->integer[i] != own->integer[i] && !accept(context, i, node->integer[i]))
             return own;

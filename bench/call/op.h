@@ -150,6 +150,10 @@ void call_return_random(struct call *call, struct node *native, enum dtype dtype
 /* What the device returned as flat output k: its tensor, or NULL (not settled, not a tensor). */
 const struct tensor *call_device_output(struct call *call, size_t k);
 
+/* The device's flat output k as an int64 node of the shape of `like`; NULL when it is no integer
+ * tensor of as many elements. */
+struct node *call_device_integers(struct call *call, size_t k, const struct node *like);
+
 /* Indices chosen by the device: when output k of the device is an integer tensor of this shape
  * and `accept` finds each of its entries as right as ours, they are taken; otherwise `own`. */
 struct node *call_settled_indices(struct call *call, size_t k, struct node *own,
@@ -158,6 +162,14 @@ struct node *call_settled_indices(struct call *call, size_t k, struct node *own,
 
 /* Fail this call with STATUS_SKIP and a sentence. */
 void call_fail(struct call *call, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Does the call meet the condition? If not, it fails with the sentence that follows. After an
+ * earlier failure the answer is no, and neither condition nor sentence is evaluated: what they
+ * read of arguments that could not be had means nothing.
+ *
+ *     if (!call_require(call, x->rank >= 2, "scores have at least two dimensions")) return; */
+#define call_require(call, condition, ...) \
+    (!tape_failed((call)->tape) && ((condition) || (call_fail(call, __VA_ARGS__), false)))
 
 /* ---- registry -------------------------------------------------------------------------------- */
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
 #include "bench/primitives/complex_functions.h"
@@ -55,12 +56,14 @@ static struct node *hard_limited(struct tape *tape, struct node *x, double low, 
 
 static void hardtanh(struct call *call)
 {
-    struct node *x = input_of(call);
-    double low = call_real(call, "min_val"), high = call_real(call, "max_val");
-    if (dtype_is_integral(x->dtype)) { /* limits in the input's dtype */
-        low = trunc(low);
-        high = trunc(high);
+    struct node *x = call_tensor(call, "input");
+    if (x->integer) {
+        struct node *low = call_node(call, call_value(call, "min_val")),
+                    *high = call_node(call, call_value(call, "max_val"));
+        call_return(call, clamp_integers(call->tape, x->dtype, x, low, high));
+        return;
     }
+    double low = call_real(call, "min_val"), high = call_real(call, "max_val");
     call_return(call, hard_limited(call->tape, x, low, high));
 }
 
@@ -136,8 +139,12 @@ static void threshold(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"),
                 *value = call_node(call, call_value(call, "value"));
-    struct node *below = node_compare(tape, COMPARE_LE, x, threshold_of(call, "threshold", x));
-    if (x->integer) value = node_to_integer(tape, value, x->dtype);
+    struct node *limit = threshold_of(call, "threshold", x);
+    if (x->integer) { /* both numbers are cut to its dtype */
+        value = node_to_integer(tape, value, x->dtype);
+        limit = node_to_integer(tape, call_node(call, call_value(call, "threshold")), x->dtype);
+    }
+    struct node *below = node_compare(tape, COMPARE_LE, x, limit);
     call_return_typed(call, node_select(tape, below, value, x), x->dtype);
 }
 

@@ -4,18 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/stated_gradient.h"
 
 /* ---- integers ------------------------------------------------------------------------------- */
-
-/* clang-format off */
-static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t wrapping_subtract(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
-static int64_t wrapping_multiply(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
-static int64_t wrapping_negate(int64_t a) { return (int64_t)(0 - (uint64_t)a); }
-/* clang-format on */
 
 /* Divisors are checked to be non-zero; the one quotient that overflows wraps. */
 static int64_t quotient_trunc(int64_t a, int64_t b)
@@ -67,8 +61,6 @@ static int64_t least_common_multiple(int64_t a, int64_t b)
     return product < 0 ? wrapping_negate(product) : product;
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t step(int64_t a, int64_t b) { return a == 0 ? b : a > 0; }
 
 /* PyTorch raises on integer division by zero. */
@@ -117,11 +109,8 @@ static void add_relu(struct call *call)
 
 static void multiply(struct call *call)
 {
-    struct tape *tape = call->tape;
     struct operands o = two_operands(call, "input", "other");
-    if (o.integral)
-        call_return(call, node_integer_binary(tape, o.dtype, wrapping_multiply, o.a, o.b));
-    else call_return_typed(call, node_multiply(tape, o.a, o.b), o.dtype);
+    call_return_typed(call, node_multiply_as(call->tape, o.dtype, o.a, o.b), o.dtype);
 }
 
 /* ---- quotients ---------------------------------------------------------------------------------- */
@@ -235,7 +224,8 @@ void call_return_larger(struct call *call, struct operands *o, bool most, bool i
 {
     struct tape *tape = call->tape;
     if (o->integral) {
-        call_return(call, node_integer_binary(tape, o->dtype, most ? larger : smaller, o->a, o->b));
+        call_return(call, node_integer_binary(tape, o->dtype,
+                                              most ? larger_integer : smaller_integer, o->a, o->b));
         return;
     }
     struct choice *choice = tape_allocate(tape, 1, sizeof *choice);

@@ -92,21 +92,26 @@ static void equal(struct call *call)
 }
 
 /* Are a and b equal, or both NaN where that counts, or within atol + rtol |b|? Infinities are
- * close to themselves only. */
-static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
+ * close to themselves only. In extended precision: it holds every integer, and a double difference
+ * could round across the limit. */
+static bool is_close(long double a, long double b, double rtol, double atol, bool equal_nan)
 {
     if (a == b) return true;
     if (isnan(a) && isnan(b)) return equal_nan;
     if (!isfinite(a) || !isfinite(b)) return false;
-    /* In extended precision: a double difference could round across the limit. */
-    return fabsl((long double)a - b) <= (long double)atol + rtol * fabsl((long double)b);
+    return fabsl(a - b) <= (long double)atol + rtol * fabsl(b);
+}
+
+static bool is_close_complex(const double *a, const double *b, double rtol, double atol)
+{
+    return (a[0] == b[0] && a[1] == b[1]) ||
+           hypot(a[0] - b[0], a[1] - b[1]) <= atol + rtol * hypot(b[0], b[1]);
 }
 
 static struct node *close_elements(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *a = node_to_real(tape, call_tensor(call, "input"));
-    struct node *b = node_to_real(tape, call_tensor(call, "other"));
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     double rtol = call_real(call, "rtol"), atol = call_real(call, "atol");
     bool equal_nan = call_bool(call, "equal_nan");
     int64_t shape[TENSOR_MAX_RANK];
@@ -115,18 +120,21 @@ static struct node *close_elements(struct call *call)
         call_fail(call, "the shapes do not broadcast");
     a = node_broadcast(tape, a, rank, shape);
     b = node_broadcast(tape, b, rank, shape);
-    struct node *re_a = node_real_part(tape, a), *re_b = node_real_part(tape, b);
-    struct node *im_a = node_imaginary_part(tape, a), *im_b = node_imaginary_part(tape, b);
-    bool complex_valued = a->imaginary || b->imaginary;
     struct node *out = node_new_integer(tape, DT_BOOL, rank, shape);
-    const double *x = node_values(tape, re_a), *y = node_values(tape, re_b);
-    const double *u = node_values(tape, im_a), *v = node_values(tape, im_b);
-    if (tape_failed(tape)) return out;
-    for (size_t i = 0; i < out->n; i++)
-        out->integer[i] = complex_valued ? (x[i] == y[i] && u[i] == v[i]) ||
-                                               hypot(x[i] - y[i], u[i] - v[i]) <=
-                                                   atol + rtol * hypot(y[i], v[i])
-                                         : is_close(x[i], y[i], rtol, atol, equal_nan);
+    if (a->imaginary || b->imaginary) {
+        const double *re_a = node_values(tape, node_real_part(tape, a)),
+                     *re_b = node_values(tape, node_real_part(tape, b)),
+                     *im_a = node_values(tape, node_imaginary_part(tape, a)),
+                     *im_b = node_values(tape, node_imaginary_part(tape, b));
+        for (size_t i = 0; !tape_failed(tape) && i < out->n; i++)
+            out->integer[i] = is_close_complex((double[]){ re_a[i], im_a[i] },
+                                               (double[]){ re_b[i], im_b[i] }, rtol, atol);
+        return out;
+    }
+    if (!a->integer) (void)node_values(tape, a);
+    if (!b->integer) (void)node_values(tape, b);
+    for (size_t i = 0; !tape_failed(tape) && i < out->n; i++)
+        out->integer[i] = is_close(node_element(a, i), node_element(b, i), rtol, atol, equal_nan);
     return out;
 }
 
@@ -219,16 +227,6 @@ static void bitwise_not(struct call *call)
                                          x->dtype == DT_BOOL ? opposite : complement, x));
 }
 
-/* The truth of a one-element tensor. */
-static void truth(struct call *call)
-{
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input");
-    if (x->n != 1) call_fail(call, "a tensor of %zu elements has no truth value", x->n);
-    struct node *flag = node_to_integer(tape, x, DT_BOOL);
-    if (!tape_failed(tape)) return_bool(call, flag->integer[0] != 0);
-}
-
 /* clang-format off */
 #define TWO "(Tensor input, Tensor other)"
 #define COMPARISON(name, which) { name, TENSOR | TORCH, TWO, compare, OP_NO_GRADIENT | OP_GRADIENT_IN_PLACE, which, NULL }
@@ -248,7 +246,6 @@ const struct op ops_compare[] = {
     { "bitwise_left_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_LEFT, NULL },
     { "bitwise_right_shift", TENSOR | TORCH, TWO, shift, OP_NO_GRADIENT, SHIFT_RIGHT, NULL },
     { "bitwise_not", TENSOR | TORCH, "(Tensor input)", bitwise_not, OP_NO_GRADIENT, 0, NULL },
-    { "__bool__|__nonzero__|is_nonzero", TENSOR | TORCH, "(Tensor input)", truth, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(compare);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/tape/enclosure.h"
 
 /* ---- constants ---------------------------------------------------------------------- */
@@ -191,18 +191,19 @@ static void tensor(struct call *call)
     call_return_typed(call, out, dtype);
 }
 
-/* ---- ranges
-
- * *
- ------------------------------------------------------------------------------------------
- */
+/* ---- ranges ---------------------------------------------------------------------------- */
 
 enum { MOST_STEPS = 1 << 28, MOST_OF_WINDOW = 1 << 20, MOST_OF_KAISER = 1 << 14, MOST_BETA = 1024 };
+
+static bool is_countable(struct call *call, int64_t n)
+{
+    return call_require(call, n >= 0 && n <= MOST_STEPS, "a range of %lld elements", (long long)n);
+}
 
 /* 0, 1, ..., n - 1 as reals. */
 static struct node *counting(struct call *call, int64_t n)
 {
-    if (n < 0 || n > MOST_STEPS) call_fail(call, "a range of %lld elements", (long long)n);
+    if (!is_countable(call, n)) return node_scalar(call->tape, 0);
     struct node *i = node_new_real(call->tape, DT_NONE, 1, &n);
     for (size_t k = 0; !tape_failed(call->tape) && k < i->n; k++) i->value[k] = (double)k;
     return i;
@@ -214,54 +215,69 @@ static bool is_whole(struct call *call, const char *name)
     return kind == VALUE_INT || kind == VALUE_BOOL;
 }
 
-static void integer_range(struct call *call, enum dtype dtype, int64_t start, int64_t step,
-                          int64_t n)
+/* How many steps lead from start to before end (inclusive: up to it). */
+static uint64_t steps_between(int64_t start, int64_t end, int64_t step, bool inclusive)
 {
-    if (n < 0 || n > MOST_STEPS) call_fail(call, "a range of %lld elements", (long long)n);
+    bool up = step > 0;
+    uint64_t distance = up ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
+    uint64_t width = up ? (uint64_t)step : 0 - (uint64_t)step;
+    return distance / width + (inclusive || distance % width);
+}
+
+/* Bounds and step of a range; only `end` is an argument of every row. */
+struct range {
+    bool from_zero, inclusive;
+    double start, end, step;
+};
+
+/* PyTorch cuts the bounds to integers, but counts the steps of the narrow dtypes before. */
+static void integer_range(struct call *call, const struct range *range, enum dtype dtype)
+{
+    int64_t start = range->from_zero ? 0 : call_int(call, "start"), end = call_int(call, "end");
+    int64_t step = range->from_zero ? 1 : call_int(call, "step"), n = MOST_STEPS + 1;
+    if (!call_require(call, step && (step > 0 ? start <= end : start >= end),
+                      "from %lld to %lld by %lld is no range", (long long)start, (long long)end,
+                      (long long)step))
+        return;
+    uint64_t whole = steps_between(start, end, step, range->inclusive);
+    double exact = ceil((range->end - range->start) / range->step);
+    if (dtype == DT_I64 || range->inclusive) n = whole < MOST_STEPS ? (int64_t)whole : n;
+    else n = exact < MOST_STEPS ? (int64_t)exact : n;
+    if (!is_countable(call, n)) return;
     struct node *out = node_new_integer(call->tape, DT_I64, 1, &n);
     for (size_t i = 0; !tape_failed(call->tape) && i < out->n; i++)
-        out->integer[i] = (int64_t)((uint64_t)start + i * (uint64_t)step);
+        out->integer[i] = wrapping_add(start, wrapping_multiply((int64_t)i, step));
     call_return_typed(call, out, dtype);
 }
 
-/* arange; range (detail 1) includes its end and is float32 by default. text "end": one
- * bound. */
-/* clang-format off */
+/* arange; range (detail 1) includes its end and is float32 by default. text "end": one bound. */
 static void arange(struct call *call)
 {
     struct tape *tape = call->tape;
-    bool from_zero = call->op->text != NULL;
-    double start = from_zero ? 0 : call_real(call, "start"), end = call_real(call, "end");
-    double step = from_zero ? 1 : call_real(call, "step");
-    bool whole = is_whole(call, "end") &&
-                 (from_zero || (is_whole(call, "start") && is_whole(call, "step")));
+    struct range range = { call->op->text != NULL, call->op->detail != 0, 0, 0, 1 };
+    range.end = call_real(call, "end");
+    bool whole = is_whole(call, "end");
+    if (!range.from_zero) {
+        range.start = call_real(call, "start");
+        range.step = call_real(call, "step");
+        whole = whole && is_whole(call, "start") && is_whole(call, "step");
+    }
     enum dtype dtype = call_dtype(call, "dtype");
-
-    if (dtype == DT_NONE) dtype = whole && !call->op->detail ? DT_I64 : DT_F32;
-    /* PyTorch cuts the bounds to integers, but counts the steps of the narrow dtypes before. */
-    double exact_count = ceil((end - start) / step);
+    if (dtype == DT_NONE) dtype = whole && !range.inclusive ? DT_I64 : DT_F32;
+    double start = range.start, end = range.end, step = range.step;
+    if (!call_require(call,
+                      step != 0 && isfinite(start) && isfinite(end) && !isnan(step) &&
+                          (step > 0 ? start <= end : start >= end),
+                      "from %g to %g by %g is no range", start, end, step))
+        return;
     if (dtype_is_integral(dtype)) {
-        start = trunc(start);
-        end = trunc(end);
-        step = trunc(step);
-    }
-    if (step == 0 || !isfinite(start) || !isfinite(end) || isnan(step) ||
-        (step > 0 ? start > end : start < end)) {
-        call_fail(call, "from %g to %g by %g is no range", start, end, step);
+        integer_range(call, &range, dtype);
         return;
     }
-    double count =
-        call->op->detail ? floor((end - start) / step) + 1
-        : dtype_is_integral(dtype) && dtype != DT_I64 ? exact_count : ceil((end - start) / step);
-    if (count > MOST_STEPS) count = MOST_STEPS + 1.0;
-    if (dtype_is_integral(dtype)) {
-        integer_range(call, dtype, (int64_t)start, (int64_t)step, (int64_t)count);
-        return;
-    }
-    struct node *i = counting(call, (int64_t)count);
+    double steps = (end - start) / step, count = range.inclusive ? floor(steps) + 1 : ceil(steps);
+    struct node *i = counting(call, count > MOST_STEPS ? MOST_STEPS + 1 : (int64_t)count);
     call_return_typed(call, node_offset(tape, node_scale(tape, i, step), start), dtype);
 }
-/* clang-format on */
 
 /* start + i (end - start) / (steps - 1) */
 static struct node *between(struct call *call, double start, double end, int64_t steps)
@@ -342,23 +358,12 @@ static void vander(struct call *call)
     for (int64_t k = 0; k < columns && !tape_failed(tape); k++) {
         powers[rising ? k : columns - 1 - k] = power;
         if (k + 1 == columns) break;
-        if (x->integer) {
-            struct node *next = node_new_integer(tape, dtype, x->rank, x->shape);
-            for (size_t i = 0; !tape_failed(tape) && i < x->n; i++)
-                next->integer[i] = (int64_t)((uint64_t)power->integer[i] * (uint64_t)x->integer[i]);
-            power = next;
-        } else {
-            power = k == 0 ? x : node_multiply(tape, power, x);
-        }
+        power = k == 0 ? x : node_multiply_as(tape, dtype, power, x);
     }
     call_return_typed(call, node_concatenate(tape, powers, (int)columns, x->rank - 1), dtype);
 }
 
-/* ---- windows
-
- * *
- -----------------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------- */
 
 /* A generalised cosine window a0 - a1 cos(2 pi i / m) + a2 cos(4 pi i / m), the triangle
  * 1 - |2 i / m - 1|, or Kaiser's I0(beta sqrt(1 - (2 i / m - 1)^2)) / I0(beta). */

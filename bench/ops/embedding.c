@@ -38,7 +38,7 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
 static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
 {
     if (tape_failed(call->tape)) return false;
-    if (!indices->integer || weight->rank != 2 || weight->integer) {
+    if (!indices->integer || weight->rank != 2) {
         call_fail(call, "integer indices and a 2-D weight are needed");
         return false;
     }

@@ -3,38 +3,9 @@
 #include <string.h>
 
 #include "bench/ops/reductions.h"
+#include "bench/ops/settling.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/vector_norm.h"
-
-/* ---- positions that ties leave open --------------------------------------------------------------- */
-
-struct tie {
-    const struct node *x, *own;
-    size_t extent, inner;
-};
-
-/* Is the element at the device's index as large as ours? */
-static bool equal_value(void *context, size_t i, int64_t index)
-{
-    const struct tie *t = context;
-    if (index < 0 || (size_t)index >= t->extent) return false;
-    size_t line = i / t->inner * t->extent;
-    size_t ours = (line + (size_t)t->own->integer[i]) * t->inner + i % t->inner;
-    size_t theirs = (line + (size_t)index) * t->inner + i % t->inner;
-    if (t->x->integer) return t->x->integer[ours] == t->x->integer[theirs];
-    double a = t->x->value[ours], b = t->x->value[theirs];
-    return a == b || (isnan(a) && isnan(b));
-}
-
-struct node *settled_positions(struct call *call, size_t output, struct node *x, int dim,
-                               struct node *index)
-{
-    struct tie tie = { x, index, x->rank ? (size_t)x->shape[dim] : 1, 1 };
-    if (!x->integer) (void)node_values(call->tape, x);
-    if (tape_failed(call->tape)) return index;
-    for (int d = dim + 1; d < x->rank; d++) tie.inner *= (size_t)x->shape[d];
-    return call_settled_indices(call, output, index, equal_value, &tie);
-}
 
 struct node *extremum_along(struct call *call, struct node *x, int dim, int sign, size_t output,
                             struct node **index)

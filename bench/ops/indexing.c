@@ -503,29 +503,28 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
 
 /* ---- overwriting with a choice ------------------------------------------------------ */
 
-static double row_distance(const struct node *v, size_t i, const double *got, size_t to, size_t row)
+/* The largest gap between row i of v and row `to` of what the device returned. */
+static long double row_distance(const struct node *v, size_t i, const struct node *got, size_t to,
+                                size_t row)
 {
-    double most = 0;
+    long double most = 0;
     for (size_t k = 0; k < row; k++) {
-        double have = v->integer ? (double)v->integer[i * row + k] : v->value[i * row + k];
-        double want = got[to * row + k], gap = fabs(have - want);
+        long double have = node_element(v, i * row + k), want = node_element(got, to * row + k);
+        long double gap = fabsl(have - want);
         if (have == want || (isnan(have) && isnan(want))) gap = 0;
         if (!(gap <= most)) most = isnan(gap) ? INFINITY : gap;
     }
     return most;
 }
 
-/* The device's elements of output 0 as doubles, or NULL. */
-static double *device_values(struct call *call, size_t n)
+/* The device's output 0, when it is of n real numbers or integers; otherwise NULL. */
+static struct node *device_elements(struct call *call, size_t n)
 {
     const struct tensor *got = call_device_output(call, 0);
-    struct tensor dense;
-    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n ||
-        tensor_densify(&dense, call->tape->arena, got).code)
-        return NULL;
-    double *out = tape_allocate(call->tape, n, sizeof *out);
-    if (out) dtype_to_double(out, dense.data, dense.dtype, n);
-    return out;
+    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n) return NULL;
+    struct node *node = node_leaf(call->tape, got, false);
+    if (!node->integer) (void)node_values(call->tape, node);
+    return tape_failed(call->tape) ? NULL : node;
 }
 
 struct node *overwritten(struct call *call, struct node *x, struct node *v, size_t row,
@@ -540,15 +539,15 @@ struct node *overwritten(struct call *call, struct node *x, struct node *v, size
     if (!writer) return x;
     for (size_t i = 0; i < entries && !several; i++)
         several = map[i] >= 0 && writer[map[i]] != (int64_t)i;
-    double *got = several && !x->imaginary ? device_values(call, x->n) : NULL;
+    struct node *got = several && !x->imaginary ? device_elements(call, x->n) : NULL;
     if (got) {
-        double *best = tape_allocate(tape, rows, sizeof *best);
+        long double *best = tape_allocate(tape, rows, sizeof *best);
         if (!best) return x;
         if (!v->integer) (void)node_values(tape, v);
         for (size_t j = 0; j < rows; j++) best[j] = INFINITY;
         for (size_t i = 0; i < entries; i++) {
             if (map[i] < 0) continue;
-            double distance = row_distance(v, i, got, (size_t)map[i], row);
+            long double distance = row_distance(v, i, got, (size_t)map[i], row);
             if (distance > best[map[i]]) continue;
             best[map[i]] = distance;
             writer[map[i]] = (int64_t)i;

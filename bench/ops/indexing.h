@@ -3,7 +3,7 @@
 #ifndef PROBE_BENCH_OPS_INDEXING_H
 #define PROBE_BENCH_OPS_INDEXING_H
 
-#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 
 enum { INDEXING_MOST = 2 * TENSOR_MAX_RANK };
 

@@ -3,6 +3,7 @@
  * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/primitives/complex_functions.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/matrix.h"
@@ -392,16 +393,17 @@ static void cross(struct call *call)
         return;
     }
     struct node *turned[2][2]; /* [a, b] by one place, by two */
-    struct node *operands[2] = { node_to_real(tape, a), node_to_real(tape, b) };
+    struct node *operands[2] = { a, b };
     for (int k = 0; k < 2; k++)
         for (int by = 1; by <= 2; by++) {
             struct node *parts[2] = { node_slice(tape, operands[k], dim, by, 3 - by, 1),
                                       node_slice(tape, operands[k], dim, 0, by, 1) };
             turned[k][by - 1] = node_concatenate(tape, parts, 2, dim);
         }
-    struct node *y = node_subtract(tape, node_multiply(tape, turned[0][0], turned[1][1]),
-                                   node_multiply(tape, turned[0][1], turned[1][0]));
-    call_return_typed(call, dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype) : y, dtype);
+    struct node *y = node_subtract_as(tape, dtype,
+                                      node_multiply_as(tape, dtype, turned[0][0], turned[1][1]),
+                                      node_multiply_as(tape, dtype, turned[0][1], turned[1][0]));
+    call_return_typed(call, y, dtype);
 }
 
 /* The solution of a tensor equation: A as a square matrix over the trailing dimensions. */

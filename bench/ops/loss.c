@@ -3,6 +3,7 @@
  * Each is written so that nothing cancels that need not: the cross entropy of a logit is
  * (1 - t) softplus(x) + w t softplus(-x), whose terms are not negative.
  */
+#include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 
 #include <math.h>
@@ -58,8 +59,24 @@ static void mse_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, node_apply(call->tape, "square", d)), p.dtype);
 }
 
+static int64_t distance(int64_t a, int64_t b)
+{
+    int64_t difference = wrapping_subtract(a, b);
+    return difference < 0 ? wrapping_negate(difference) : difference;
+}
+
+/* |input - target|; of integers, which have no mean, an integer. */
 static void l1_loss(struct call *call)
 {
+    struct operands o = two_operands(call, "input", "target");
+    if (o.integral) {
+        struct node *d = node_integer_binary(call->tape, o.dtype, distance, o.a, o.b);
+        if (call_require(call, loss_reduction(call) != LOSS_MEAN,
+                         "the mean of integers needs a dtype"))
+            call_return_typed(call, loss_reduced(call, d),
+                              loss_reduction(call) == LOSS_SUM ? DT_I64 : o.dtype);
+        return;
+    }
     struct pair p = pair_of(call, "input", "target");
     struct node *d = node_magnitude(call->tape, node_subtract(call->tape, p.x, p.t));
     call_return_typed(call, loss_reduced(call, d), dtype_component(p.dtype));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/call/schema.h"
+#include "bench/ops/integers.h"
 #include "bench/primitives/compose.h"
 
 static void matmul(struct call *call)
@@ -39,8 +40,7 @@ static void vecdot(struct call *call)
     if (a->imaginary)
         a = node_complex(tape, node_real_part(tape, a),
                          node_negate(tape, node_imaginary_part(tape, a)));
-    struct node *p = node_multiply(tape, a, b);
-    if (tape_failed(tape)) return;
+    struct node *p = node_multiply_as(tape, dtype, a, b);
     call_return_typed(call, node_sum(tape, p, 1u << call_dim(call, "dim", p->rank), false), dtype);
 }
 
@@ -50,8 +50,8 @@ static void inner(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     if (tape_failed(tape)) return;
     if (!a->rank || !b->rank) {
-        call_return_typed(call, node_multiply(tape, a, b),
-                          call_result_type(call, (struct node *[]){ a, b }, 2));
+        enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
+        call_return_typed(call, node_multiply_as(tape, dtype, a, b), dtype);
         return;
     }
     int64_t fa[2] = { -1, a->shape[a->rank - 1] }, fb[2] = { -1, b->shape[b->rank - 1] };
@@ -71,7 +71,8 @@ static void outer(struct call *call)
     int64_t column[2] = { -1, 1 };
     if (a->rank != 1 || b->rank != 1) call_fail(call, "outer takes two vectors");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    call_return_typed(call, node_multiply(tape, node_reshape(tape, a, 2, column), b), dtype);
+    call_return_typed(call, node_multiply_as(tape, dtype, node_reshape(tape, a, 2, column), b),
+                      dtype);
 }
 
 /* beta * input + alpha * product; a beta of 0 ignores the input, NaN or not. */
@@ -79,11 +80,14 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
 {
     struct tape *tape = call->tape;
     struct node *input = call_tensor(call, "input");
-    double beta = call_real(call, "beta"), alpha = call_real(call, "alpha");
-    if (dtype_is_integral(dtype)) { /* the factors are numbers of the result's dtype */
-        beta = trunc(beta);
-        alpha = trunc(alpha);
+    if (dtype_is_integral(dtype)) { /* the factors are cut to the result's dtype */
+        struct node *factors[2] = { call_node(call, call_value(call, "beta")),
+                                    call_node(call, call_value(call, "alpha")) };
+        for (int k = 0; k < 2; k++) factors[k] = node_to_integer(tape, factors[k], dtype);
+        return node_add_as(tape, dtype, node_multiply_as(tape, dtype, input, factors[0]),
+                           node_multiply_as(tape, dtype, product, factors[1]));
     }
+    double beta = call_real(call, "beta"), alpha = call_real(call, "alpha");
     product = node_scale(tape, product, alpha);
     if (tape_failed(tape)) return product;
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
@@ -98,19 +102,17 @@ static void addmm(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, call->schema->parameters[1].name);
     struct node *b = call_tensor(call, call->schema->parameters[2].name);
-    struct node *product;
+    struct node *input = call_tensor(call, "input"), *product;
+    enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
     if (call->op->text) { /* addr: outer product */
         int64_t column[2] = { -1, 1 };
-        if (a->rank != 1 || b->rank != 1) call_fail(call, "addr takes two vectors");
-        product = node_multiply(tape, node_reshape(tape, a, 2, column), b);
+        if (!call_require(call, a->rank == 1 && b->rank == 1, "addr takes two vectors")) return;
+        product = node_multiply_as(tape, dtype, node_reshape(tape, a, 2, column), b);
     } else {
         product = compose_matmul(tape, a, b);
     }
     if (call->op->detail) product = node_sum(tape, product, 1, false); /* addbmm sums the batch */
-    struct node *input = call_tensor(call, "input");
-    enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
-    struct node *y = add_scaled(call, product, dtype);
-    call_return_typed(call, dtype_is_integral(dtype) ? node_to_integer(tape, y, dtype) : y, dtype);
+    call_return_typed(call, add_scaled(call, product, dtype), dtype);
 }
 
 static void linear(struct call *call)
@@ -169,8 +171,8 @@ static void kron(struct call *call)
         out[d] = ea * eb;
     }
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    struct node *y = node_multiply(tape, node_reshape(tape, a, 2 * rank, sa),
-                                   node_reshape(tape, b, 2 * rank, sb));
+    struct node *y = node_multiply_as(tape, dtype, node_reshape(tape, a, 2 * rank, sa),
+                                      node_reshape(tape, b, 2 * rank, sb));
     call_return_typed(call, node_reshape(tape, y, rank, out), dtype);
 }
 

@@ -2,14 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/primitives/stated_gradient.h"
-
-static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t wrapping_multiply(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
 
 /* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
 static void add_combined(struct call *call)
@@ -86,19 +81,6 @@ static void clamp_backward(struct tape *tape, struct node *node, struct node *co
     }
 }
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
-
-static void clamp_integers(struct call *call, struct node *x, struct node *low, struct node *high,
-                           enum dtype dtype)
-{
-    struct tape *tape = call->tape;
-    if (x->dtype != dtype) x = node_to_integer(tape, x, dtype);
-    if (low) x = node_integer_binary(tape, dtype, larger, x, node_to_integer(tape, low, dtype));
-    if (high) x = node_integer_binary(tape, dtype, smaller, x, node_to_integer(tape, high, dtype));
-    call_return(call, x);
-}
-
 /* NaN in x stays; NaN in a tensor limit is the result. */
 static void clamp(struct call *call)
 {
@@ -117,7 +99,8 @@ static void clamp(struct call *call)
     }
     enum dtype dtype = call_result_type(call, all, count);
     if (dtype_is_integral(dtype)) {
-        clamp_integers(call, x, low, high, dtype);
+        x = node_cast(tape, x, dtype);
+        call_return(call, clamp_integers(tape, dtype, x, low, high));
         return;
     }
     for (int k = 0; k < count; k++) inputs[k] = node_to_real(tape, all[k]);

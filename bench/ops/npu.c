@@ -7,8 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/settling.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/sorting.h"
 
 /* ---- optimizers --------------------------------------------------------------------------- */
 
@@ -263,89 +265,62 @@ static void linear(struct call *call)
     call_return(call, compose_linear(call->tape, x, w, call_optional_tensor(call, "bias")));
 }
 
-/* Order of one line of `count` values, `step` apart; stable, NaN last when ascending. */
-static void sorted_order(int64_t *order, int64_t *scratch, const double *x, size_t count,
-                         size_t step, bool descending)
-{
-    for (size_t i = 0; i < count; i++) order[i] = (int64_t)i;
-    for (size_t width = 1; width < count; width *= 2) { /* merge sort */
-        for (size_t low = 0; low < count; low += 2 * width) {
-            size_t middle = low + width < count ? low + width : count;
-            size_t high = low + 2 * width < count ? low + 2 * width : count;
-            size_t i = low, j = middle, k = low;
-            while (i < middle || j < high) {
-                bool left = j >= high;
-                if (i < middle && j < high) {
-                    double a = x[(size_t)order[i] * step], b = x[(size_t)order[j] * step];
-                    left = descending ? !(b > a || (isnan(b) && !isnan(a)))
-                                      : !(b < a || (isnan(a) && !isnan(b)));
-                }
-                scratch[k++] = order[left ? i++ : j++];
-            }
-        }
-        memcpy(order, scratch, count * sizeof *order);
-    }
-}
-
 static void sort_v2(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "self");
-    if (x->imaginary) call_fail(call, "complex numbers have no order");
-    if (tape_failed(tape)) return;
+    if (!call_require(call, !x->imaginary, "complex numbers have no order")) return;
     int dim = call_dim(call, "dim", x->rank);
-    const double *value = node_values(tape, x);
-    struct node *index = node_new_integer(tape, DT_I64, x->rank, x->shape);
-    size_t count = x->rank ? (size_t)x->shape[dim] : 1, step = 1;
-    for (int d = dim + 1; d < x->rank; d++) step *= (size_t)x->shape[d];
-    int64_t *order = tape_allocate(tape, 2 * count, sizeof *order);
-    for (size_t line = 0; !tape_failed(tape) && x->n && line < x->n / count; line++) {
-        size_t first = line / step * step * count + line % step;
-        sorted_order(order, order + count, value + first, count, step,
-                     call_bool(call, "descending"));
-        for (size_t i = 0; i < count; i++) index->integer[first + i * step] = order[i];
-    }
-    if (!tape_failed(tape)) call_return(call, x->rank ? node_take_along(tape, x, dim, index) : x);
+    struct node *positions = sort_positions(tape, x, dim, call_bool(call, "descending"));
+    call_return(call, x->rank ? node_take_along(tape, x, dim, positions) : x);
 }
 
-/* Top k of a softmax over experts; finished rows get the expert number E. */
+/* Positions of the k largest experts of each row. Of equal ones the device's choice counts, which
+ * its second output tells, but for finished rows: they report the expert number E. */
+static struct node *chosen_experts(struct call *call, struct node *x, const struct node *finished,
+                                   int64_t k)
+{
+    struct tape *tape = call->tape;
+    int last = x->rank - 1;
+    size_t experts = (size_t)x->shape[last];
+    struct node *own = node_slice(tape, sort_positions(tape, x, last, true), last, 0, k, 1);
+    struct node *theirs = call_device_integers(call, 1, own);
+    if (!theirs) return own;
+    for (size_t i = 0; finished && i < own->n; i++) {
+        if (!finished->integer[i / (size_t)k]) continue;
+        if (theirs->integer[i] != (int64_t)experts) return own;
+        theirs->integer[i] = own->integer[i];
+    }
+    bool right = positions_tie(x, last, own, theirs) &&
+                 positions_are_distinct(tape, theirs, last, experts);
+    return right ? theirs : own;
+}
+
+/* Top k of a softmax, which keeps the order, over experts; the experts, and the number of each
+ * choice counted column by column. */
 static void moe_gating(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x"), *finished = call_optional_tensor(call, "finished");
-    int64_t k = call_int(call, "k");
-    if (tape_failed(tape)) return;
-    int64_t experts = x->rank ? x->shape[x->rank - 1] : 0,
-            rows = experts ? (int64_t)x->n / experts : 0;
-    if (k < 1 || k > experts) {
-        call_fail(call, "k is %lld for %lld experts", (long long)k, (long long)experts);
+    int64_t k = call_int(call, "k"), experts = x->rank ? x->shape[x->rank - 1] : 0;
+    int64_t rows = experts ? (int64_t)x->n / experts : 0;
+    if (!call_require(call, k >= 1 && k <= experts, "k is %lld for %lld experts", (long long)k,
+                      (long long)experts) ||
+        !call_require(call, !finished || (finished->integer && finished->n == (size_t)rows),
+                      "finished must tell true or false of each of the %lld rows", (long long)rows))
         return;
+    struct node *index = chosen_experts(call, x, finished, k);
+    struct node *reported = node_new_integer(tape, DT_I32, x->rank, index->shape),
+                *choice = node_new_integer(tape, DT_I32, x->rank, index->shape);
+    for (int64_t i = 0; !tape_failed(tape) && i < rows * k; i++) {
+        bool is_finished = finished && finished->integer[i / k];
+        reported->integer[i] = is_finished ? experts : index->integer[i];
+        choice->integer[i] = i % k * rows + i / k;
     }
-    if (finished && (!finished->integer || finished->n != (size_t)rows)) {
-        call_fail(call, "finished must tell true or false of each of the %lld rows",
-                  (long long)rows);
-        return;
-    }
-    int64_t shape[TENSOR_MAX_RANK];
-    memcpy(shape, x->shape, sizeof shape);
-    shape[x->rank - 1] = k;
     struct node *p = node_softmax(tape, x, x->rank - 1);
-    struct node *index = node_new_integer(tape, DT_I64, x->rank, shape);
-    struct node *reported = node_new_integer(tape, DT_I32, x->rank, shape),
-                *row = node_new_integer(tape, DT_I32, x->rank, shape);
-    int64_t *order = tape_allocate(tape, 2 * (size_t)experts, sizeof *order);
-    const double *value = node_values(tape, x); /* softmax keeps the order */
-    for (int64_t r = 0; r < rows && !tape_failed(tape); r++) {
-        sorted_order(order, order + experts, value + r * experts, (size_t)experts, 1, true);
-        for (int64_t i = 0; i < k; i++) {
-            index->integer[r * k + i] = order[i];
-            reported->integer[r * k + i] = finished && finished->integer[r] ? experts : order[i];
-            row->integer[r * k + i] = i * rows + r;
-        }
-    }
     call_return_typed(call, node_take_along(tape, p, x->rank - 1, index), x->dtype);
     call_return(call, reported);
-    call_return(call, row);
+    call_return(call, choice);
 }
 
 /* ---- attention ---------------------------------------------------------------------------------------- */

@@ -33,10 +33,15 @@ double number_as_compared(double x, enum dtype dtype)
 struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtype)
 {
     if (x->imaginary || !dtype_is_float(dtype) || (!x->integer && x->dtype != DT_NONE)) return x;
-    const double *value = node_values(tape, x);
+    const double *value = x->integer ? NULL : node_values(tape, x);
     struct node *node = node_new_real(tape, dtype, x->rank, x->shape);
     if (tape_failed(tape)) return x;
-    for (size_t i = 0; i < x->n; i++) node->value[i] = number_as_compared(value[i], dtype);
+    for (size_t i = 0; i < x->n; i++) {
+        double exact = value ? value[i] : (double)x->integer[i];
+        /* Integers become float32 in one rounding, float16 and bfloat16 by way of it. */
+        if (!value && dtype != DT_F64) exact = (float)x->integer[i];
+        node->value[i] = number_as_compared(exact, dtype);
+    }
     return node;
 }
 

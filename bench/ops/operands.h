@@ -27,6 +27,13 @@ void call_return_larger(struct call *call, struct operands *o, bool most, bool i
 struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtype);
 double number_as_compared(double x, enum dtype dtype);
 
+/* Element i of a node whose values have been read: a long double holds every double and every
+ * int64. */
+static inline long double node_element(const struct node *x, size_t i)
+{
+    return x->integer ? (long double)x->integer[i] : (long double)x->value[i];
+}
+
 /* pi as an exact constant of rank 0. */
 struct node *node_pi(struct tape *tape);
 

@@ -1,80 +1,44 @@
 /* Order statistics along a dimension: median, mode, quantiles. Lines are sorted with NaN last. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/ops/reductions.h"
+#include "bench/ops/settling.h"
+#include "bench/primitives/sorting.h"
 #include "bench/primitives/stated_gradient.h"
 
-/* An element and where it was. */
-struct item {
-    double value;
-    int64_t integer, position;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct item *x = a, *y = b;
-    if (isnan(x->value) || isnan(y->value)) {
-        int order = isnan(x->value) - isnan(y->value);
-        return order ? order : (x->position > y->position) - (x->position < y->position);
-    }
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    if (x->integer != y->integer) return x->integer < y->integer ? -1 : 1;
-    return (x->position > y->position) - (x->position < y->position);
-}
-
-struct line_shape {
-    size_t lines, extent, inner;
-};
-
-static struct line_shape line_shape_of(const struct node *x, int dim)
-{
-    struct line_shape s = { 1, x->rank ? (size_t)x->shape[dim] : 1, 1 };
-    for (int d = dim + 1; d < x->rank; d++) s.inner *= (size_t)x->shape[d];
-    s.lines = s.extent ? x->n / s.extent : 0;
-    return s;
-}
-
-/* Line number `line` of x, sorted; returns how many of its elements are not NaN. */
-static size_t sorted_line(struct item *items, const struct node *x, const struct line_shape *s,
+/* Sort one line; returns how many of its elements are not NaN. */
+static size_t sorted_line(struct sort_item *items, const struct node *x, const struct lines *lines,
                           size_t line)
 {
-    size_t sane = 0;
-    for (size_t k = 0; k < s->extent; k++) {
-        size_t at = (line / s->inner * s->extent + k) * s->inner + line % s->inner;
-        items[k] = (struct item){ x->integer ? (double)x->integer[at] : x->value[at],
-                                  x->integer ? x->integer[at] : 0, (int64_t)k };
-        if (!isnan(items[k].value)) sane++;
-    }
-    qsort(items, s->extent, sizeof *items, by_value);
+    size_t sane = lines->extent;
+    sort_line(items, x, lines, line, false);
+    while (!x->integer && sane && items[sane - 1].key == SORT_KEY_NAN) sane--;
     return sane;
 }
 
 /* Which sorted position of a line counts; `sane` of `extent` are not NaN. */
-typedef size_t choice(const struct item *items, size_t extent, size_t sane);
+typedef size_t choice(const struct sort_item *items, size_t extent, size_t sane);
 
 /* The lower median; a NaN in the line comes first. */
-static size_t choose_median(const struct item *items, size_t extent, size_t sane)
+static size_t choose_median(const struct sort_item *items, size_t extent, size_t sane)
 {
     (void)items;
     return sane < extent ? sane : (extent - 1) / 2;
 }
 
-static size_t choose_nanmedian(const struct item *items, size_t extent, size_t sane)
+static size_t choose_nanmedian(const struct sort_item *items, size_t extent, size_t sane)
 {
     (void)items, (void)extent;
     return sane ? (sane - 1) / 2 : 0;
 }
 
 /* The last of the longest run of equal values, of equal runs the smallest value. */
-static size_t choose_mode(const struct item *items, size_t extent, size_t sane)
+static size_t choose_mode(const struct sort_item *items, size_t extent, size_t sane)
 {
     size_t best = 0, most = 0, run = 0;
-    (void)sane;
     for (size_t k = 0; k < extent; k++) {
-        bool same = k > 0 && items[k].value == items[k - 1].value &&
-                    items[k].integer == items[k - 1].integer;
+        bool same = k > 0 && k < sane && items[k].key == items[k - 1].key;
         run = same ? run + 1 : 1;
         if (run > most) {
             most = run;
@@ -89,16 +53,16 @@ static struct node *chosen_positions(struct call *call, struct node *x, int dim,
 {
     struct tape *tape = call->tape;
     int64_t shape[TENSOR_MAX_RANK];
-    struct line_shape s = line_shape_of(x, dim);
+    struct lines lines = lines_along(x, dim);
     memcpy(shape, x->shape, sizeof shape);
     if (x->rank) shape[dim] = 1;
-    if (!s.extent) call_fail(call, "an order statistic of no elements");
+    if (!call_require(call, lines.extent, "an order statistic of no elements")) return x;
     struct node *index = node_new_integer(tape, DT_I64, x->rank, shape);
-    struct item *items = tape_allocate(tape, s.extent, sizeof *items);
+    struct sort_item *items = tape_allocate(tape, 2 * lines.extent, sizeof *items);
     if (!x->integer) (void)node_values(tape, x);
-    for (size_t line = 0; line < s.lines && !tape_failed(tape); line++) {
-        size_t sane = sorted_line(items, x, &s, line);
-        index->integer[line] = items[choose(items, s.extent, sane)].position;
+    for (size_t line = 0; line < lines.count && !tape_failed(tape); line++) {
+        size_t sane = sorted_line(items, x, &lines, line);
+        index->integer[line] = items[choose(items, lines.extent, sane)].position;
     }
     return index;
 }
@@ -171,7 +135,7 @@ struct place {
     double weight;
 };
 
-static struct place place_of(const struct item *items, size_t count, double q,
+static struct place place_of(const struct sort_item *items, size_t count, double q,
                              enum interpolation interpolation)
 {
     double rank = q * (double)(count - 1), low = floor(rank), weight = rank - low;
@@ -187,7 +151,7 @@ static struct place place_of(const struct item *items, size_t count, double q,
 }
 
 struct quantiles {
-    struct line_shape s;
+    struct lines lines;
     const double *q;
     size_t q_count;
     enum interpolation interpolation;
@@ -199,23 +163,22 @@ struct quantiles {
 static void place_quantiles(struct tape *tape, const struct node *x, const struct quantiles *a,
                             int64_t *below, int64_t *above, double *weight, double *rate)
 {
-    struct item *items = tape_allocate(tape, a->s.extent, sizeof *items);
-    for (size_t line = 0; line < a->s.lines && !tape_failed(tape); line++) {
-        size_t sane = sorted_line(items, x, &a->s, line);
-        size_t first = line / a->s.inner * a->s.extent * a->s.inner + line % a->s.inner;
+    size_t extent = a->lines.extent;
+    struct sort_item *items = tape_allocate(tape, 2 * extent, sizeof *items);
+    for (size_t line = 0; line < a->lines.count && !tape_failed(tape); line++) {
+        size_t sane = sorted_line(items, x, &a->lines, line);
+        size_t count = a->ignore_nan ? sane : extent, first = line_start(&a->lines, line);
+        bool defined = a->ignore_nan ? sane > 0 : sane == extent;
         for (size_t k = 0; k < a->q_count; k++) {
-            size_t at = k * a->s.lines + line;
-            struct place p = { items[a->s.extent - 1].position, items[a->s.extent - 1].position,
-                               0 };
-            bool defined = a->ignore_nan ? sane > 0 : sane == a->s.extent;
-            if (defined)
-                p = place_of(items, a->ignore_nan ? sane : a->s.extent, a->q[k], a->interpolation);
-            below[at] = (int64_t)first + p.below * (int64_t)a->s.inner;
-            above[at] = (int64_t)first + p.above * (int64_t)a->s.inner;
+            size_t at = k * a->lines.count + line;
+            int64_t last = items[extent - 1].position;
+            struct place p = { last, last, 0 };
+            if (defined) p = place_of(items, count, a->q[k], a->interpolation);
+            below[at] = (int64_t)(first + (size_t)p.below * a->lines.step);
+            above[at] = (int64_t)(first + (size_t)p.above * a->lines.step);
             weight[at] = p.weight;
-            rate[at] = p.weight > 0 ? /* at a rank that is whole PyTorch's two neighbours are one */
-                           (double)((a->ignore_nan ? sane : a->s.extent) - 1)
-                                    : 0;
+            /* At a rank that is whole PyTorch's two neighbours are one. */
+            rate[at] = p.weight > 0 ? (double)(count - 1) : 0;
         }
     }
 }
@@ -235,10 +198,10 @@ static void quantile(struct call *call)
                            .ignore_nan = call->op->detail != 0 };
     (void)node_values(tape, lines);
     if (tape_failed(tape)) return;
-    a.s = line_shape_of(lines, dim);
+    a.lines = lines_along(lines, dim);
     for (size_t k = 0; k < q->n; k++)
         if (!(a.q[k] >= 0 && a.q[k] <= 1)) call_fail(call, "a quantile outside [0, 1]");
-    if (x->integer || !a.s.extent || q->rank > 1 || x->rank + 1 > TENSOR_MAX_RANK) {
+    if (x->integer || !a.lines.extent || q->rank > 1 || x->rank + 1 > TENSOR_MAX_RANK) {
         call_fail(call, "quantiles of floats, at least one element, q of one dimension");
         return;
     }

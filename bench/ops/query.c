@@ -63,9 +63,8 @@ static void length(struct call *call)
 
 static bool one_element(struct call *call, const struct node *x)
 {
-    if (x->n != 1 || x->imaginary)
-        call_fail(call, "one real element is needed, the tensor has %zu", x->n);
-    return !tape_failed(call->tape);
+    return call_require(call, x->n == 1 && !x->imaginary,
+                        "one real element is needed, the tensor has %zu", x->n);
 }
 
 static void item(struct call *call)
@@ -74,21 +73,32 @@ static void item(struct call *call)
     if (one_element(call, x)) return_element(call, x, 0);
 }
 
-/* bool(x), int(x), float(x): detail 0, 1, 2. */
-static void number(struct call *call)
+/* bool(x) */
+static void truth(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (!call_require(call, x->n == 1, "a tensor of %zu elements has no truth value", x->n)) return;
+    struct node *flag = node_to_integer(call->tape, x, DT_BOOL);
+    if (!tape_failed(call->tape)) return_bool(call, flag->integer[0] != 0);
+}
+
+/* int(x) */
+static void whole_number(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     if (!one_element(call, x)) return;
-    double value = x->integer ? (double)x->integer[0] : *node_values(call->tape, x);
-    if (call->op->detail == 0) return_bool(call, value != 0);
-    else if (call->op->detail == 1) {
-        int64_t whole = 0;
-        if (x->integer) whole = x->integer[0];
-        else dtype_to_int64(&whole, &value, DT_F64, 1);
-        return_int(call, whole);
-    } else {
-        call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = value });
-    }
+    struct node *whole = node_cast(call->tape, x, DT_I64);
+    if (!tape_failed(call->tape)) return_int(call, whole->integer[0]);
+}
+
+/* float(x) */
+static void real_number(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    if (!one_element(call, x)) return;
+    const double *value = node_values(call->tape, x);
+    if (!tape_failed(call->tape))
+        call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = *value });
 }
 
 static void tolist(struct call *call)
@@ -151,9 +161,9 @@ const struct op ops_query[] = {
     QUERY("element_size|itemsize", TENSOR, element_size, 0),
     QUERY("__len__", TENSOR, length, 0),
     QUERY("item|_local_scalar_dense", TENSOR | ATEN, item, 0),
-    QUERY("__bool__|__nonzero__|is_nonzero", TENSOR | TORCH, number, 0),
-    QUERY("__int__|__index__|__long__", TENSOR, number, 1),
-    QUERY("__float__", TENSOR, number, 2),
+    QUERY("__bool__|__nonzero__|is_nonzero", TENSOR | TORCH, truth, 0),
+    QUERY("__int__|__index__|__long__", TENSOR, whole_number, 0),
+    QUERY("__float__", TENSOR, real_number, 0),
     QUERY("tolist", TENSOR, tolist, 0),
     QUERY("is_contiguous", TENSOR, same_answer, true),
     QUERY("is_conj|is_neg|is_inference", TENSOR | TORCH, same_answer, false),

@@ -27,9 +27,4 @@ static inline uint32_t one_dim(const struct node *x, int dim) { return x->rank ?
 struct node *extremum_along(struct call *call, struct node *x, int dim, int sign, size_t output,
                             struct node **index);
 
-/* The positions `index` (keepdim shape) along dim of values equal to those at them: ours, or the
- * device's flat output `output` where its values are equal. */
-struct node *settled_positions(struct call *call, size_t output, struct node *x, int dim,
-                               struct node *index);
-
 #endif

@@ -2,7 +2,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/ops/integers.h"
 #include "bench/ops/reductions.h"
+#include "bench/ops/settling.h"
 #include "bench/primitives/scan.h"
 #include "bench/primitives/stated_gradient.h"
 
@@ -40,24 +42,6 @@ static void logcumsumexp(struct call *call)
 
 /* ---- cummax, cummin ---------------------------------------------------------------------------- */
 
-struct prefix {
-    const struct node *x, *own;
-    size_t extent, inner;
-};
-
-/* The device's index is right when it does not lie ahead and its element equals ours. */
-static bool equal_in_prefix(void *context, size_t i, int64_t index)
-{
-    const struct prefix *p = context;
-    size_t at = i / p->inner % p->extent, first = i - at * p->inner;
-    if (index < 0 || (size_t)index > at) return false;
-    size_t ours = first + (size_t)p->own->integer[i] * p->inner,
-           theirs = first + (size_t)index * p->inner;
-    if (p->x->integer) return p->x->integer[ours] == p->x->integer[theirs];
-    double a = p->x->value[ours], b = p->x->value[theirs];
-    return a == b || (isnan(a) && isnan(b));
-}
-
 /* detail: the sign. Values and indices; the gradient goes to the index. */
 static void cumulative_extremum(struct call *call)
 {
@@ -65,17 +49,13 @@ static void cumulative_extremum(struct call *call)
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
     struct node *own = node_cumulative_arg_extremum(tape, x, dim, (int)call->op->detail);
-    if (tape_failed(tape)) return;
-    struct prefix prefix = { x, own, x->rank ? (size_t)x->shape[dim] : 1, 1 };
-    for (int d = dim + 1; d < x->rank; d++) prefix.inner *= (size_t)x->shape[d];
-    struct node *index = call_settled_indices(call, 1, own, equal_in_prefix, &prefix);
+    struct node *index = settled_prefix_positions(call, 1, x, dim, own);
     call_return_typed(call, node_take_along(tape, x, dim, index), x->dtype);
     call_return(call, index);
 }
 
 /* ---- differences -------------------------------------------------------------------------------- */
 
-static int64_t difference(int64_t a, int64_t b) { return (int64_t)((uint64_t)a - (uint64_t)b); }
 static int64_t unlike(int64_t a, int64_t b) { return a != b; }
 
 /* Elements start, start + 1, ... up to `drop` fewer than all. */
@@ -88,8 +68,8 @@ static struct node *differences(struct tape *tape, struct node *x, int dim)
 {
     struct node *high = part(tape, x, dim, 1), *low = part(tape, x, dim, 0);
     if (x->integer)
-        return node_integer_binary(tape, x->dtype, x->dtype == DT_BOOL ? unlike : difference, high,
-                                   low);
+        return node_integer_binary(tape, x->dtype, x->dtype == DT_BOOL ? unlike : wrapping_subtract,
+                                   high, low);
     return node_subtract(tape, high, low);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/ops/indexing.h"
+#include "bench/ops/settling.h"
 #include "bench/primitives/sorting.h"
 
 /* ---- positions along a dimension ---------------------------------------------------- */
@@ -16,49 +17,6 @@ static struct node *at_positions(struct call *call, struct node *x, int dim, str
 {
     int64_t *map = scatter_map(call, positions, x->rank, x->shape, dim);
     return map ? node_gather(call->tape, x, positions->rank, positions->shape, map, 0) : x;
-}
-
-struct tie {
-    const struct node *x, *own;
-    int dim;
-};
-
-/* Does the device's position hold the same value as ours? */
-static bool same_value(void *context, size_t i, int64_t position)
-{
-    const struct tie *t = context;
-    struct lines from = lines_along(t->x, t->dim), at = lines_along(t->own, t->dim);
-    if (position < 0 || position >= (int64_t)from.extent) return false;
-    size_t line = i / (at.step * at.extent) * at.step + i % at.step,
-           start = line_start(&from, line);
-    return sort_key(t->x, start + (size_t)position * from.step) ==
-           sort_key(t->x, start + (size_t)t->own->integer[i] * from.step);
-}
-
-/* Does no line name a position twice? */
-static bool are_distinct(struct tape *tape, const struct node *positions, int dim, size_t extent)
-{
-    struct lines lines = lines_along(positions, dim);
-    size_t *seen = tape_allocate(tape, extent, sizeof *seen);
-    if (!seen) return false;
-    memset(seen, 0, extent * sizeof *seen);
-    for (size_t l = 0; l < lines.count; l++)
-        for (size_t k = 0; k < lines.extent; k++) {
-            int64_t at = positions->integer[line_start(&lines, l) + k * lines.step];
-            if (at < 0 || (size_t)at >= extent || seen[at] == l + 1) return false;
-            seen[at] = l + 1;
-        }
-    return true;
-}
-
-/* Positions settled with the device's output k. */
-static struct node *settled(struct call *call, size_t k, struct node *x, struct node *own, int dim)
-{
-    struct tie tie = { x, own, dim };
-    if (tape_failed(call->tape)) return own;
-    struct node *taken = call_settled_indices(call, k, own, same_value, &tie);
-    size_t extent = x->rank ? (size_t)x->shape[dim] : 1;
-    return taken == own || are_distinct(call->tape, taken, dim, extent) ? taken : own;
 }
 
 /* sort; argsort (text "argsort") returns the positions alone, msort (text "msort") the
@@ -78,7 +36,7 @@ static void sort(struct call *call)
     bool descending = !msort && call_bool(call, "descending");
     struct node *positions = sort_positions(call->tape, x, dim, descending);
     if (!msort && !call_bool(call, "stable"))
-        positions = settled(call, kind ? 0 : 1, x, positions, dim);
+        positions = settled_order(call, kind ? 0 : 1, x, dim, positions);
     if (!kind || msort) call_return(call, at_positions(call, x, dim, positions));
     if (!msort) call_return(call, positions);
 }
@@ -97,17 +55,11 @@ static struct node *first_positions(struct call *call, struct node *x, int dim, 
 static struct node *any_order(struct call *call, struct node *x, struct node *own, int dim)
 {
     struct tape *tape = call->tape;
-    const struct tensor *got = call_device_output(call, 1);
-    struct tensor dense;
-    if (!got || tensor_elements(got) != own->n || dtype_info(got->dtype)->kind != KIND_INTEGER ||
-        tensor_densify(&dense, tape->arena, got).code)
-        return own;
-    struct node *theirs = node_new_integer(tape, DT_I64, own->rank, own->shape);
-    if (tape_failed(tape)) return own;
-    dtype_to_int64(theirs->integer, dense.data, dense.dtype, theirs->n);
+    struct node *theirs = call_device_integers(call, 1, own);
+    if (!theirs) return own;
     struct lines from = lines_along(x, dim), at = lines_along(own, dim);
     struct sort_item *items = tape_allocate(tape, 3 * at.extent, sizeof *items);
-    if (!items || !are_distinct(tape, theirs, dim, from.extent)) return own;
+    if (!items || !positions_are_distinct(tape, theirs, dim, from.extent)) return own;
     for (size_t l = 0; l < at.count; l++) {
         const struct node *sides[2] = { own, theirs };
         for (int side = 0; side < 2; side++) {
@@ -135,7 +87,7 @@ static void topk(struct call *call)
     }
     if (tape_failed(call->tape)) return;
     struct node *positions = first_positions(call, x, dim, k, call_bool(call, "largest"));
-    positions = call_bool(call, "sorted") ? settled(call, 1, x, positions, dim)
+    positions = call_bool(call, "sorted") ? settled_order(call, 1, x, dim, positions)
                                           : any_order(call, x, positions, dim);
     if (tape_failed(call->tape)) return;
     call_return(call, at_positions(call, x, dim, positions));
@@ -155,7 +107,7 @@ static void kthvalue(struct call *call)
     }
     struct node *positions = sort_positions(tape, x, dim, false);
     if (x->rank) positions = node_slice(tape, positions, dim, k - 1, 1, 1);
-    positions = settled(call, 1, x, positions, dim);
+    positions = settled_order(call, 1, x, dim, positions);
     if (tape_failed(tape)) return;
     struct node *values = at_positions(call, x, dim, positions);
     if (!call_bool(call, "keepdim")) {

@@ -11,15 +11,6 @@ struct slices {
     size_t count, width;
 };
 
-static int compare_slices(const struct slices *s, size_t a, size_t b)
-{
-    for (size_t k = 0; k < s->width; k++) {
-        uint64_t x = sort_key(s->x, a * s->width + k), y = sort_key(s->x, b * s->width + k);
-        if (x != y) return x < y ? -1 : 1;
-    }
-    return 0;
-}
-
 /* Equal as ==: NaN differs from itself. */
 static bool equal_slices(const struct slices *s, size_t a, size_t b)
 {
@@ -32,40 +23,26 @@ static bool equal_slices(const struct slices *s, size_t a, size_t b)
     return true;
 }
 
-/* Positions of slices in order: a merge sort with compare_slices. */
-static void sort_slices(const struct slices *s, size_t *order, size_t *scratch)
+/* Positions of slices in order: sorted by their first elements, then every run of equal ones by the
+ * next, until the slices differ or end. items has room for twice the count. */
+static void sort_slices(const struct slices *s, struct sort_item *items, bool *starts_run)
 {
-    size_t n = s->count, *from = order, *to = scratch;
-    for (size_t i = 0; i < n; i++) order[i] = i;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t i = 0; i < n; i += 2 * width) {
-            size_t a = i, b = i + width < n ? i + width : n, at = i;
-            size_t middle = b, end = i + 2 * width < n ? i + 2 * width : n;
-            while (a < middle && b < end)
-                to[at++] = compare_slices(s, from[b], from[a]) < 0 ? from[b++] : from[a++];
-            while (a < middle) to[at++] = from[a++];
-            while (b < end) to[at++] = from[b++];
+    bool open = s->count > 1;
+    for (size_t i = 0; i < s->count; i++) starts_run[i] = i == 0;
+    for (size_t k = 0; k < s->width && open; k++) {
+        open = false;
+        for (size_t first = 0, end; first < s->count; first = end) {
+            for (end = first + 1; end < s->count && !starts_run[end];) end++;
+            if (end - first == 1) continue;
+            for (size_t i = first; i < end; i++)
+                items[i].key = sort_key(s->x, (size_t)items[i].position * s->width + k);
+            sort_items(items + first, items + s->count, end - first);
+            for (size_t i = first + 1; i < end; i++) {
+                starts_run[i] = items[i].key != items[i - 1].key;
+                open = open || !starts_run[i];
+            }
         }
-        size_t *swap = from;
-        from = to;
-        to = swap;
     }
-    if (from != order) memcpy(order, from, n * sizeof *order);
-}
-
-static void order_elements(const struct slices *s, struct tape *tape, size_t *order,
-                           size_t *scratch)
-{
-    if (s->width != 1) {
-        sort_slices(s, order, scratch);
-        return;
-    }
-    struct sort_item *items = tape_allocate(tape, 2 * s->count, sizeof *items);
-    if (!items) return;
-    for (size_t i = 0; i < s->count; i++)
-        items[i] = (struct sort_item){ sort_key(s->x, i), (int64_t)i };
-    sort_items(items, items + s->count, s->count);
-    for (size_t i = 0; i < s->count; i++) order[i] = (size_t)items[i].position;
 }
 
 /* unique; detail 1: only neighbours are compared (unique_consecutive). */
@@ -85,23 +62,23 @@ static void unique(struct call *call)
     if (tape_failed(tape)) return;
     struct slices s = { flat, (size_t)flat->shape[0], 0 };
     s.width = s.count ? flat->n / s.count : 1;
-    size_t *order = tape_allocate(tape, 2 * s.count, sizeof *order);
+    struct sort_item *order = tape_allocate(tape, 2 * s.count, sizeof *order);
+    bool *starts_run = tape_allocate(tape, s.count, sizeof *starts_run);
     struct node *inverse = whole ? node_new_integer(tape, DT_I64, x->rank, x->shape)
                                  : node_new_integer(tape, DT_I64, 1, flat->shape);
     int64_t *kept = tape_allocate(tape, s.count, sizeof *kept), found = 0;
     int64_t *counts = tape_allocate(tape, s.count, sizeof *counts);
     if (tape_failed(tape)) return;
-    if (consecutive)
-        for (size_t i = 0; i < s.count; i++) order[i] = i;
-    else order_elements(&s, tape, order, order + s.count);
-    if (tape_failed(tape)) return;
+    for (size_t i = 0; i < s.count; i++) order[i].position = (int64_t)i;
+    if (!consecutive) sort_slices(&s, order, starts_run);
     for (size_t i = 0; i < s.count; i++) {
-        if (!i || !equal_slices(&s, order[i - 1], order[i])) {
-            kept[found] = (int64_t)order[i];
+        int64_t at = order[i].position;
+        if (!i || !equal_slices(&s, (size_t)order[i - 1].position, (size_t)at)) {
+            kept[found] = at;
             counts[found++] = 0;
         }
         counts[found - 1]++;
-        inverse->integer[order[i]] = found - 1;
+        inverse->integer[at] = found - 1;
     }
     memcpy(shape, flat->shape, sizeof shape);
     shape[0] = found;

@@ -10,7 +10,7 @@ enum { RUN = 16 };
 uint64_t sort_key_real(double x)
 {
     uint64_t bits;
-    if (isnan(x)) return UINT64_MAX;
+    if (isnan(x)) return SORT_KEY_NAN;
     x += 0.0; /* -0 becomes +0 */
     memcpy(&bits, &x, sizeof bits);
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
@@ -73,6 +73,17 @@ size_t line_start(const struct lines *lines, size_t line)
     return line / lines->step * lines->step * lines->extent + line % lines->step;
 }
 
+void sort_line(struct sort_item *items, const struct node *x, const struct lines *lines,
+               size_t line, bool descending)
+{
+    size_t start = line_start(lines, line);
+    for (size_t k = 0; k < lines->extent; k++) {
+        uint64_t key = sort_key(x, start + k * lines->step);
+        items[k] = (struct sort_item){ descending ? ~key : key, (int64_t)k };
+    }
+    sort_items(items, items + lines->extent, lines->extent);
+}
+
 struct node *sort_positions(struct tape *tape, struct node *x, int dim, bool descending)
 {
     struct node *out = node_new_integer(tape, DT_I64, x->rank, x->shape);
@@ -81,13 +92,9 @@ struct node *sort_positions(struct tape *tape, struct node *x, int dim, bool des
 
     if (!x->integer) (void)node_values(tape, x);
     if (tape_failed(tape)) return out;
-    for (size_t l = 0; out->n && l < lines.count; l++) {
-        size_t start = line_start(&lines, l);
-        for (size_t k = 0; k < lines.extent; k++) {
-            uint64_t key = sort_key(x, start + k * lines.step);
-            items[k] = (struct sort_item){ descending ? ~key : key, (int64_t)k };
-        }
-        sort_items(items, items + lines.extent, lines.extent);
+    for (size_t line = 0; out->n && line < lines.count; line++) {
+        size_t start = line_start(&lines, line);
+        sort_line(items, x, &lines, line, descending);
         for (size_t k = 0; k < lines.extent; k++)
             out->integer[start + k * lines.step] = items[k].position;
     }

@@ -16,6 +16,9 @@ struct sort_item {
 uint64_t sort_key_real(double x);
 uint64_t sort_key_integer(int64_t x);
 
+/* The key of every NaN, and of no other real number. */
+#define SORT_KEY_NAN UINT64_MAX
+
 /* The key of element i of a real (values read) or integral node. */
 static inline uint64_t sort_key(const struct node *x, size_t i)
 {
@@ -31,6 +34,11 @@ struct lines {
 };
 struct lines lines_along(const struct node *x, int dim);
 size_t line_start(const struct lines *lines, size_t line);
+
+/* The positions 0 ..< lines->extent of one line of x (a real node's values read), sorted, with the
+ * keys they were sorted by: ~key when descending. `items` has room for twice the extent. */
+void sort_line(struct sort_item *items, const struct node *x, const struct lines *lines,
+               size_t line, bool descending);
 
 /* int64 node of x's shape: the positions along dim that sort each line. */
 struct node *sort_positions(struct tape *tape, struct node *x, int dim, bool descending);

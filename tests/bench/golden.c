@@ -123,7 +123,8 @@ static struct value to_value(struct golden_file *file, const cJSON *json, struct
         v.boolean = cJSON_IsTrue(value);
     } else if (!strcmp(name, "int")) {
         v.kind = VALUE_INT;
-        v.integer = (int64_t)value->valuedouble;
+        v.integer = cJSON_IsString(value) ? strtoll(value->valuestring, NULL, 10)
+                                          : (int64_t)value->valuedouble;
     } else if (!strcmp(name, "float")) {
         v.kind = VALUE_FLOAT;
         v.real = cJSON_IsString(value) ? strtod(value->valuestring, NULL) : value->valuedouble;

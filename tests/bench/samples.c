@@ -76,8 +76,16 @@ static const struct {
 };
 /* clang-format on */
 
-/* Elements as written, within the written range, or by default. */
-static void fill(struct reader *r, double *x, size_t count, enum dtype dtype)
+/* The integer that stands at `at`; `number` is what strtod reads there, up to `end`. */
+static int64_t written_integer(const char *at, const char *end, double number)
+{
+    char *last;
+    long long integer = strtoll(at, &last, 10);
+    return last == end ? integer : (int64_t)number; /* 1e5, say */
+}
+
+/* Elements as written, within the written range, or by default; `integers` too, unless NULL. */
+static void fill(struct reader *r, double *x, int64_t *integers, size_t count, enum dtype dtype)
 {
     bool integral = dtype_is_integral(dtype);
     double low = dtype == DT_BOOL || dtype == DT_U8 ? 0 : -5, high = dtype == DT_BOOL ? 1 : 5;
@@ -98,6 +106,7 @@ static void fill(struct reader *r, double *x, size_t count, enum dtype dtype)
             for (size_t i = 0; i < count; i++, first = strtod(r->at, &end)) {
                 if (end == r->at) return fail(r, "too few elements");
                 x[i] = first;
+                if (integers) integers[i] = written_integer(r->at, end, first);
                 r->at = end;
                 while (*r->at == ' ') r->at++;
             }
@@ -110,6 +119,7 @@ static void fill(struct reader *r, double *x, size_t count, enum dtype dtype)
         x[i] = normal     ? numbers_normal(&r->numbers)
                : integral ? low + floor(u * (high - low + 1))
                           : low + u * (high - low);
+        if (integers) integers[i] = (int64_t)x[i];
     }
 }
 
@@ -138,8 +148,11 @@ static struct value tensor(struct reader *r, enum dtype dtype)
     if (r->problem) return v;
     size_t n = tensor_elements(v.tensor.tensor) * (dtype_is_complex(dtype) ? 2 : 1);
     double *x = arena_allocate_array(r->arena, n, sizeof *x);
-    fill(r, x, n, dtype);
-    dtype_from_double(v.tensor.tensor->data, dtype, x, tensor_elements(v.tensor.tensor));
+    int64_t *integers =
+        dtype_is_integral(dtype) ? arena_allocate_array(r->arena, n, sizeof *integers) : NULL;
+    fill(r, x, integers, n, dtype);
+    if (integers) dtype_from_int64(v.tensor.tensor->data, dtype, integers, n);
+    else dtype_from_double(v.tensor.tensor->data, dtype, x, tensor_elements(v.tensor.tensor));
     record->requires_grad = !dtype_is_integral(dtype) && !take(r, "'");
     return v;
 }

@@ -43,6 +43,20 @@ static double largest_magnitude(const double *x, size_t n)
     return most;
 }
 
+/* Integers are compared as such: beyond 2^53 neighbours are one double. */
+static size_t different_integers(char *text, size_t bytes, const struct reference *r,
+                                 const struct tensor *dense, struct arena *arena)
+{
+    int64_t *want = arena_allocate(arena, r->n * sizeof *want);
+    size_t bad = 0;
+    dtype_to_int64(want, dense->data, dense->dtype, r->n);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->integer[i] != want[i] && !bad++)
+            snprintf(text, bytes, "element %zu: %lld, PyTorch %lld", i, (long long)r->integer[i],
+                     (long long)want[i]);
+    return bad;
+}
+
 /* The number of elements that disagree; the first is described. */
 static size_t disagreements(char *text, size_t bytes, const struct reference *r,
                             const struct golden_tensor *golden, struct arena *arena)
@@ -66,6 +80,8 @@ static size_t disagreements(char *text, size_t bytes, const struct reference *r,
         return 1;
     }
     dtype_to_double(want, dense.data, dense.dtype, tensor_elements(&dense));
+    if (r->integer && dtype_is_integral(dense.dtype))
+        return different_integers(text, bytes, r, &dense, arena);
     double scale = largest_magnitude(want, n);
     enum dtype rounded = golden->dtype != DT_NONE ? golden->dtype : dense.dtype;
     double unit = golden->is_float64 ? 1e-12
@@ -97,6 +113,8 @@ static bool native_is_close(const struct tensor *got, const struct golden_tensor
     size_t n = tensor_elements(&want);
     if (!tensor_same_shape(&want, &have)) return false;
     if (dtype_is_complex(have.dtype) != dtype_is_complex(want.dtype)) return false;
+    if (have.dtype == want.dtype && dtype_is_integral(have.dtype))
+        return !memcmp(have.data, want.data, n * dtype_info(have.dtype)->bytes);
     double *a = arena_allocate(arena, 2 * n * sizeof *a),
            *b = arena_allocate(arena, 2 * n * sizeof *b);
     dtype_to_double(a, want.data, want.dtype, n);

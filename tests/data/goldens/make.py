@@ -178,6 +178,8 @@ class Goldens:
             return {"type": "slice", "value": [v.start, v.stop, v.step]}
         if v is Ellipsis:
             return {"type": "ellipsis", "value": "..."}
+        if type(v) is int and abs(v) > 2**53:  # beyond what a reader of doubles keeps
+            return {"type": "int", "value": str(v)}
         return {"type": type(v).__name__, "value": v}
 
     def describe_output(self, v, native, i):

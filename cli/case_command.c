@@ -1,14 +1,15 @@
+/* One call again, with everything that was measured about it. */
 #include "cli/case_command.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/run_options.h"
 #include "results/evidence.h"
-#include "runner/check.h"
+#include "results/outcome.h"
 #include "runner/devices/device_classes.h"
 #include "runner/run.h"
+#include "runner/run_options.h"
 #include "standards/profile.h"
 
 struct case_options {
@@ -50,15 +51,7 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static const struct case_options defaults = {
-    .run = { .out_path = "./",
-             .backend = "cpu",
-             .seed = 1234,
-             .threads = 1,
-             .case_timeout_s = 60,
-             .isolate = "process",
-             .color = "auto" },
-};
+static const struct case_options defaults = { .run = RUN_OPTIONS_DEFAULTS };
 
 static struct status print_outcome(const struct case_outcome *outcome, bool json)
 {

@@ -9,7 +9,7 @@
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
 #include "cli/plugin_command.h"
-#include "cli/run_options.h"
+#include "cli/run_command.h"
 #include "cli/three_way_command.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"

@@ -13,15 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/integer_list.h"
 #include "core/status.h"
 
-enum { INTEGER_LIST_MAX = 64, OPERANDS_MAX = 8, OPTION_NAMES = 3 };
-
-/* Distinct whole numbers, in the order given: -d 0 1 2, -d 0,1,2 or -d 0 -d 1. */
-struct integer_list {
-    int64_t items[INTEGER_LIST_MAX];
-    size_t count;
-};
+enum { OPERANDS_MAX = 8, OPTION_NAMES = 3 };
 
 /* Arguments that belong to no option, in order. */
 struct operands {
@@ -39,7 +34,7 @@ enum option_kind {
     OPTION_INTEGER,   /* int64_t in minimum..maximum */
     OPTION_SECONDS,   /* double in minimum..maximum */
     OPTION_BYTES,     /* uint64_t: 1073741824, 4G, 512M, 64K (powers of 1024) */
-    OPTION_INTEGERS   /* struct integer_list, each in minimum..maximum */
+    OPTION_INTEGERS /* struct integer_list, each in minimum..maximum: -d 0 1 2, -d 0,1,2, -d 0 -d 1 */
 };
 
 struct option_row {

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 
 #include "core/checked.h"
+#include "core/hash.h"
 #include "core/memory.h"
 #include "formats/dump_internal.h"
 #include "formats/json.h"
@@ -121,7 +122,7 @@ static uint64_t finish_digest(struct indexing *ix)
     pass_over(ix, ix->map.bytes);
     memcpy(rest, (const char *)ix->map.data + ix->digested, ix->map.bytes - ix->digested);
     digest_block(ix->lanes, rest);
-    digest = digest_word(UINT64_C(0xcbf29ce484222325), ix->map.bytes);
+    digest = digest_word(HASH_START, ix->map.bytes);
     for (int i = 0; i < 4; i++) digest = digest_word(digest, ix->lanes[i]);
     return digest;
 }
@@ -415,7 +416,7 @@ static struct status index_build(struct indexing *ix, const char **data_director
     if (getrandom(&ix->key, sizeof ix->key, GRND_NONBLOCK) != sizeof ix->key)
         ix->key = (uintptr_t)ix->map.data;
     ix->key |= 1;
-    for (int i = 0; i < 4; i++) ix->lanes[i] = UINT64_C(0xcbf29ce484222325) + (uint64_t)i;
+    for (int i = 0; i < 4; i++) ix->lanes[i] = HASH_START + (uint64_t)i;
     json_open(&ix->json, ix->map.data, ix->map.bytes);
     if (ix->map.bytes >= 3 && !memcmp(ix->map.data, "\xef\xbb\xbf", 3)) ix->json.at += 3;
     TRY(index_top(ix, data_directory));

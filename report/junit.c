@@ -11,8 +11,8 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/text_table.h"
+#include "formats/text_out.h"
 #include "results/details_file.h"
-#include "results/text_out.h"
 #include "results/verdict_file.h"
 
 /* One call and direction. */

@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "results/result_files.h"
-#include "runner/check.h"
+#include "results/outcome.h"
 
 enum { SUMMARY_WORST = 10, SUMMARY_REASONS = 256, SUMMARY_REASONS_SHOWN = 12 };
 

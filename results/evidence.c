@@ -1,48 +1,32 @@
+/* Lines of JSON, written whole and read only as far as resuming has to. */
 #include "results/evidence.h"
 
 #include <string.h>
 
-#include "cli/run_options.h"
 #include "core/memory.h"
 #include "formats/json_tree.h"
+#include "formats/text_out.h"
 #include "results/judged_json.h"
-#include "results/text_out.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-static struct status add_notes(cJSON *line, const struct generate_notes *notes)
+static struct status add_inputs(cJSON *line, const struct evidence_row *row)
 {
     cJSON *list = cJSON_AddArrayToObject(line, "inputs");
     if (!list) return status_no_memory(0);
-    for (size_t i = 0; i < notes->count; i++) {
-        cJSON *text = cJSON_CreateString(notes->lines[i]);
+    for (size_t i = 0; i < row->n_inputs; i++) {
+        cJSON *text = cJSON_CreateString(row->inputs[i]);
         if (!text || !cJSON_AddItemToArray(list, text)) return status_no_memory(0);
     }
     return status_ok();
 }
 
-/* A word as a POSIX shell takes it: as it is, or between single quotes. */
-static void append_word(struct text_out *out, const char *word)
-{
-    static const char plain[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-    if (*word && strspn(word, plain) == strlen(word)) {
-        text_out_string(out, word);
-        return;
-    }
-    text_out_string(out, "'");
-    for (; *word; word++)
-        if (*word == '\'') text_out_string(out, "'\\''");
-        else text_out_bytes(out, word, 1);
-    text_out_string(out, "'");
-}
-
 /* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
-static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
+static struct status add_repeat(cJSON *line, const struct evidence_row *row)
 {
     struct text_out command = { .status.code = STATUS_OK };
-    text_out_string(&command, repeat);
-    append_word(&command, call);
+    text_out_string(&command, row->repeat);
+    text_out_shell_word(&command, row->call);
     text_out_bytes(&command, "", 1);
     struct status status = command.status;
     if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.text.data))
@@ -51,30 +35,29 @@ static struct status add_repeat(cJSON *line, const char *repeat, const char *cal
     return status;
 }
 
-static struct status build_line(cJSON *line, const struct judged *judged, const char *repeat,
-                                const char *call, const struct generate_notes *notes,
-                                double rounding)
+/* The cause stands in front, where whoever resumes finds it without reading the line. */
+static struct status build_line(cJSON *line, const struct evidence_row *row)
 {
-    bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) &&
-              cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict));
+    const struct judged *judged = row->judged;
+    bool ok = cJSON_AddStringToObject(line, "name", judged->cells[COLUMN_NAME]) != NULL;
+    if (ok && row->cause)
+        ok = cJSON_AddStringToObject(line, "cause", row_cause_name(row->cause)) != NULL;
+    if (ok) ok = cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict)) != NULL;
     if (ok && judged->verdict != VERDICT_PASS)
         ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
     if (!ok) return status_no_memory(0);
-    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, repeat, call));
+    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, row));
     TRY(judged_json_add_evidence(line, judged));
-    if (rounding >= 0 &&
-        !cJSON_AddNumberToObject(line, "error over what rounding explains", rounding))
+    if (judged->has_over_rounding &&
+        !cJSON_AddNumberToObject(line, "error over what rounding explains", judged->over_rounding))
         return status_no_memory(0);
-    return notes && notes->count ? add_notes(line, notes) : status_ok();
+    return row->n_inputs ? add_inputs(line, row) : status_ok();
 }
 
-struct status evidence_append(struct csv_buffer *out, const struct judged *judged,
-                              const char *repeat, const char *call,
-                              const struct generate_notes *notes, double rounding)
+struct status evidence_append(struct csv_buffer *out, const struct evidence_row *row)
 {
     cJSON *line = cJSON_CreateObject();
-    struct status status = line ? build_line(line, judged, repeat, call, notes, rounding)
-                                : status_no_memory(0);
+    struct status status = line ? build_line(line, row) : status_no_memory(0);
     char *text = status.code ? NULL : cJSON_PrintUnformatted(line);
     if (!status.code && !text) status = status_no_memory(0);
     if (!status.code) status = csv_append_bytes(out, text, strlen(text));
@@ -84,7 +67,7 @@ struct status evidence_append(struct csv_buffer *out, const struct judged *judge
     return status;
 }
 
-/* ---- going on with a run ---------------------------------------------------------------------- */
+/* ---- resuming --------------------------------------------------------------------------- */
 
 /* The next whole line: *end is the offset behind it. False at the end or for a torn line. */
 static struct status next_line(bool *whole, uint64_t *end, struct evidence_reader *reader)
@@ -109,53 +92,29 @@ static struct status next_line(bool *whole, uint64_t *end, struct evidence_reade
     return status_ok();
 }
 
-/* The row name in {"name":"...", as this program writes it. */
-static bool line_name(struct csv_text *name, const char *start)
+/* The text of a member in front of a line, as this program writes it: its bytes up to the closing
+ * quote. Returns what is behind it, NULL when `at` has no such member. */
+static const char *take_member(struct csv_text *text, const char *at, const char *prefix)
 {
-    static const char prefix[] = "{\"name\":\"";
-    if (strncmp(start, prefix, sizeof prefix - 1) != 0) return false;
-    name->bytes = start + sizeof prefix - 1;
-    const char *quote = strchr(name->bytes, '"');
-    if (!quote) return false;
-    name->length = (size_t)(quote - name->bytes);
-    return true;
+    if (strncmp(at, prefix, strlen(prefix)) != 0) return NULL;
+    text->bytes = at + strlen(prefix);
+    for (at = text->bytes; *at && *at != '"'; at++)
+        if (*at == '\\' && at[1]) at++;
+    if (!*at) return NULL;
+    text->length = (size_t)(at - text->bytes);
+    return at + 1;
 }
 
-struct status evidence_next(struct evidence_reader *reader, bool *whole, struct csv_text *name,
-                            uint64_t *end)
+struct status evidence_next(struct evidence_reader *reader, bool *whole, struct evidence_line *line)
 {
-    TRY(next_line(whole, end, reader));
-    if (*whole) *whole = line_name(name, reader->start);
+    struct csv_text cause;
+    TRY(next_line(whole, &line->end, reader));
+    if (!*whole) return status_ok();
+    const char *rest = take_member(&line->name, reader->start, "{\"name\":\"");
+    *whole = rest != NULL;
+    bool has_cause = rest && take_member(&cause, rest, ",\"cause\":\"");
+    line->cause = has_cause ? row_cause_from_name(cause.bytes, cause.length) : CAUSE_NONE;
     return status_ok();
-}
-
-/* ---- the command ---------------------------------------------------------------------------------- */
-
-static void append_option(struct text_out *out, const char *name, const char *value)
-{
-    if (!value) return;
-    text_out_string(out, " ");
-    text_out_string(out, name);
-    text_out_string(out, " ");
-    append_word(out, value);
-}
-
-struct status evidence_repeat_command(char **out, const struct run_options *options)
-{
-    struct text_out text = { .status.code = STATUS_OK };
-    char seed[32];
-    (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    text_out_string(&text, "probe-ut case");
-    append_option(&text, "-api_info", options->api_info);
-    append_option(&text, "--backend", strcmp(options->backend, "cpu") ? options->backend : NULL);
-    append_option(&text, "--profile", options->profile);
-    append_option(&text, "--thresholds", options->thresholds);
-    append_option(&text, "--config_path", options->config_path);
-    append_option(&text, "--seed", options->seed != 1234 ? seed : NULL);
-    text_out_bytes(&text, " --name ", sizeof " --name ");
-    if (text.status.code) csv_buffer_release(&text.text);
-    else *out = text.text.data;
-    return text.status;
 }
 
 /* ---- for a reader ------------------------------------------------------------------------------------ */

@@ -1,24 +1,17 @@
+/* The files under their names, and which of them is written, locked or cut at which moment. */
 #include "results/result_files.h"
 
-#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "core/memory.h"
+#include "results/result_columns.h"
 #include "results/resume.h"
 #include "standards/judge.h"
 
-const char *const result_headers[RESULT_COLUMNS] = { "API name", "Forward Test Success",
-                                                     "Backward Test Success", "Message" };
-
 enum { TIMESTAMPS_TRIED = 3600 };
-
-const char *call_order_name(const struct call_order *order, size_t i)
-{
-    return dump_name(order->dump, order->positions[i]);
-}
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -195,75 +188,6 @@ static struct status check_record(struct result_files *files, struct resume_note
     return status_ok();
 }
 
-static struct status copy_range(const struct file *to, const struct file *from,
-                                struct byte_range range)
-{
-    enum { CHUNK = 1 << 20 };
-    char *buffer = memory_allocate(CHUNK);
-    struct status status = buffer ? status_ok() : status_no_memory(CHUNK);
-    while (!status.code && range.begin < range.end) {
-        uint64_t left = range.end - range.begin;
-        size_t got = 0;
-        status = file_read_at(&got, from, buffer, left < CHUNK ? (size_t)left : CHUNK, range.begin);
-        if (!status.code && !got)
-            status = status_error(STATUS_IO, "%s became shorter while it was read", from->path);
-        if (!status.code) status = file_write_all(to, buffer, got);
-        range.begin += got;
-    }
-    memory_release(buffer);
-    return status;
-}
-
-/* A copy with the kept bytes only, put in the place of the file by one rename. */
-static struct status write_kept(struct file *copy, const struct file *file, const char *part,
-                                const struct kept_bytes *kept)
-{
-    if (file_exists(part)) TRY(file_remove(part));
-    TRY(file_create(copy, part));
-    TRY(file_lock(copy));
-    for (size_t i = 0; i < kept->count; i++) TRY(copy_range(copy, file, kept->items[i]));
-    TRY(file_sync(copy));
-    return file_rename(part, file->path);
-}
-
-static struct status rewrite(struct file *file, struct file *replaced,
-                             const struct kept_bytes *kept)
-{
-    size_t bytes = strlen(file->path) + sizeof ".part";
-    char *part = memory_allocate(bytes), *path = memory_copy_string(file->path);
-    struct file copy = FILE_NONE;
-    struct status status = part && path ? status_ok() : status_no_memory(bytes);
-    if (!status.code) {
-        (void)snprintf(part, bytes, "%s.part", file->path);
-        status = write_kept(&copy, file, part, kept);
-    }
-    if (status.code) {
-        (void)file_close(&copy);
-        if (part && file_exists(part)) (void)file_remove(part);
-        memory_release(path);
-    } else {
-        *replaced = *file;
-        *file = copy;
-        memory_release(file->path);
-        file->path = path;
-    }
-    memory_release(part);
-    return status;
-}
-
-static struct status cut_file(struct file *file, struct file *replaced, size_t *cut_bytes,
-                              const struct kept_bytes *kept)
-{
-    uint64_t size, stays = 0;
-    TRY(file_size(&size, file));
-    for (size_t i = 0; i < kept->count; i++) stays += kept->items[i].end - kept->items[i].begin;
-    *cut_bytes += (size_t)(size - stays);
-    if (size == stays) return status_ok();
-    assert(!kept->count || !kept->items[0].begin); /* the header comes first */
-    if (kept->count > 1) return rewrite(file, replaced, kept);
-    return file_truncate(file, stays);
-}
-
 /* The result file first: its rows are the commit marks, so at no moment may one stand there
  * whose details rows are gone. */
 static struct status cut_files(struct result_files *files, struct resume_notes *notes,
@@ -271,9 +195,10 @@ static struct status cut_files(struct result_files *files, struct resume_notes *
 {
     struct file replaced_details = FILE_NONE;
     struct status status =
-        cut_file(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
+        kept_bytes_cut(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
     if (!status.code)
-        status = cut_file(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
+        status =
+            kept_bytes_cut(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
     if (!status.code && !scan->result.count) status = write_headers(files);
     (void)file_close(&replaced_details);
     return status;
@@ -286,7 +211,7 @@ static struct status cut_evidence(struct result_files *files, struct resume_note
     uint64_t size;
     TRY(file_size(&size, &files->evidence));
     if (size == scan->evidence_end) return status_ok();
-    notes->cut_bytes += (size_t)(size - scan->evidence_end);
+    notes->cut_bytes += size - scan->evidence_end;
     return file_truncate(&files->evidence, scan->evidence_end);
 }
 
@@ -305,8 +230,8 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
     if (!status.code) status = cut_files(files, notes, &scan);
     if (!status.code) status = cut_evidence(files, notes, &scan);
     notes->kept = scan.kept;
-    memory_release(scan.result.items);
-    memory_release(scan.details.items);
+    kept_bytes_release(&scan.result);
+    kept_bytes_release(&scan.details);
     return status;
 }
 

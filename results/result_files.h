@@ -16,19 +16,11 @@
 #include "core/file.h"
 #include "core/status.h"
 #include "formats/csv.h"
-#include "formats/dump.h"
+#include "results/call_order.h"
+#include "results/resume.h"
 #include "results/run_record.h"
 
 enum { TIMESTAMP_DIGITS = 14 };
-
-/* The calls of a run in the order of their rows: indices into the dump, ascending. */
-struct call_order {
-    const struct dump *dump;
-    size_t *positions; /* freed by the owner with memory_release */
-    size_t count;
-};
-
-const char *call_order_name(const struct call_order *order, size_t i);
 
 struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];
@@ -42,15 +34,11 @@ struct result_files {
 
 /* What a resumed run found done. Texts of cells are lower-case verdicts as in the file. */
 struct resume_notes {
-    bool no_run_file; /* a file of another tool: only the names of its rows are known */
-    size_t kept;      /* calls that stay as they are */
-    size_t cut_bytes; /* of both files together */
+    bool no_run_file;   /* a file of another tool: only the names of its rows are known */
+    size_t kept;        /* calls that stay as they are */
+    uint64_t cut_bytes; /* of all files together */
     bool details_were_missing;
 };
-
-/* Told of each call that is kept: its index in the order and its two verdict cells. */
-typedef void resume_visitor(void *context, size_t index, struct csv_text forward,
-                            struct csv_text backward);
 
 struct resume_options {
     struct file_policy file_policy;
@@ -85,9 +73,5 @@ struct status result_files_append(struct result_files *files, const struct csv_b
 struct status result_files_sync(struct result_files *files);
 
 struct status result_files_close(struct result_files *files);
-
-/* Header rows. */
-enum { RESULT_COLUMNS = 4 };
-extern const char *const result_headers[RESULT_COLUMNS];
 
 #endif

@@ -1,3 +1,4 @@
+/* Reading a run's files after it died, to say how much of each is whole. */
 #include "results/resume.h"
 
 #include <stdlib.h>
@@ -6,26 +7,8 @@
 
 #include "core/memory.h"
 #include "results/evidence.h"
+#include "results/result_columns.h"
 #include "standards/judge.h"
-
-/* ---- kept bytes ------------------------------------------------------------------------- */
-
-static struct status keep(struct kept_bytes *kept, uint64_t begin, uint64_t end)
-{
-    if (kept->count && kept->items[kept->count - 1].end == begin) {
-        kept->items[kept->count - 1].end = end;
-        return status_ok();
-    }
-    if (kept->count == kept->capacity) {
-        size_t capacity = kept->capacity ? 2 * kept->capacity : 16;
-        struct byte_range *items = memory_resize(kept->items, capacity * sizeof *items);
-        if (!items) return status_no_memory(capacity * sizeof *items);
-        kept->items = items;
-        kept->capacity = capacity;
-    }
-    kept->items[kept->count++] = (struct byte_range){ begin, end };
-    return status_ok();
-}
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
@@ -92,33 +75,17 @@ static bool is_result_row(const struct csv_row *row)
 
 /* ---- our own files ---------------------------------------------------------------------- */
 
-static bool starts_with(struct csv_text text, const char *start)
-{
-    return text.length >= strlen(start) && !memcmp(text.bytes, start, strlen(start));
-}
-
-/* A row of a call on which the device failed: an error without anything compared. The other such
- * rows tell of missing outputs, which come again. */
-static bool is_device_failure(const struct csv_row *row)
-{
-    return csv_text_equal(row->cells[COLUMN_STATUS], "error") &&
-           csv_text_equal(row->cells[COLUMN_BENCH_DTYPE], " ") &&
-           csv_text_equal(row->cells[COLUMN_SHAPE], " ") &&
-           !starts_with(row->cells[COLUMN_MESSAGE], "The device returned ");
-}
-
 static bool same_text(struct csv_text a, struct csv_text b)
 {
     return a.length == b.length && !memcmp(a.bytes, b.bytes, a.length);
 }
 
 /* The next line of evidence must be that of the details row. */
-static struct status pass_evidence(bool *agrees, uint64_t *end, struct evidence_reader *evidence,
-                                   struct csv_text row_name)
+static struct status pass_evidence(bool *agrees, struct evidence_line *line,
+                                   struct evidence_reader *evidence, struct csv_text row_name)
 {
-    struct csv_text name;
-    TRY(evidence_next(evidence, agrees, &name, end));
-    if (*agrees) *agrees = same_text(name, row_name);
+    TRY(evidence_next(evidence, agrees, line));
+    if (*agrees) *agrees = same_text(line->name, row_name);
     return status_ok();
 }
 
@@ -135,12 +102,14 @@ static struct status pass_group(bool *whole, struct group_end *end, struct row_s
 {
     size_t rows = 0, failed = 0;
     bool agrees = true;
+    struct evidence_line line;
     while (details->more && !details->row.torn && details->row.count == COLUMN_COUNT &&
            resume_row_belongs(details->row.cells[0], name)) {
         end->details = details->row.end;
         rows++;
-        failed += retry_failed && is_device_failure(&details->row);
-        if (agrees) TRY(pass_evidence(&agrees, &end->evidence, evidence, details->row.cells[0]));
+        if (agrees) TRY(pass_evidence(&agrees, &line, evidence, details->row.cells[0]));
+        if (agrees) end->evidence = line.end;
+        failed += agrees && retry_failed && line.cause == CAUSE_DEVICE_FAILED;
         TRY(source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
@@ -155,8 +124,8 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
     TRY(take_header(&has_result, result, RESULT_COLUMNS - 1, name_spellings));
     TRY(take_header(&has_details, details, COLUMN_COUNT, name_spellings));
     if (!has_result || !has_details) return status_ok();
-    TRY(keep(&scan->result, 0, result->row.end));
-    TRY(keep(&scan->details, 0, details->row.end));
+    TRY(kept_bytes_add(&scan->result, 0, result->row.end));
+    TRY(kept_bytes_add(&scan->details, 0, details->row.end));
     TRY(source_next(result));
     TRY(source_next(details));
 
@@ -170,8 +139,8 @@ static struct status scan_ordered(struct resume_scan *scan, struct row_source *r
         TRY(pass_group(&whole, &end, details, evidence, name, scan->retry_failed));
         if (!whole) break;
         scan->evidence_end = end.evidence;
-        TRY(keep(&scan->details, scan->details.items[0].end, end.details));
-        TRY(keep(&scan->result, scan->result.items[0].end, result->row.end));
+        TRY(kept_bytes_add(&scan->details, scan->details.items[0].end, end.details));
+        TRY(kept_bytes_add(&scan->result, scan->result.items[0].end, result->row.end));
         scan->done[i] = true;
         scan->kept++;
         if (scan->visit) scan->visit(scan->context, i, result->row.cells[1], result->row.cells[2]);
@@ -290,7 +259,7 @@ static struct status keep_result_rows(struct resume_scan *scan, const unsigned c
                                       const struct name_index *index, struct row_source *result)
 {
     size_t call;
-    TRY(keep(&scan->result, 0, result->row.end));
+    TRY(kept_bytes_add(&scan->result, 0, result->row.end));
     for (;;) {
         TRY(source_next(result));
         if (!result->more || !is_result_row(&result->row)) return status_ok();
@@ -301,7 +270,7 @@ static struct status keep_result_rows(struct resume_scan *scan, const unsigned c
         scan->done[call] = true;
         scan->kept++;
         if (scan->visit) scan->visit(scan->context, call, cells[1], cells[2]);
-        TRY(keep(&scan->result, result->row.begin, result->row.end));
+        TRY(kept_bytes_add(&scan->result, result->row.begin, result->row.end));
     }
 }
 
@@ -309,13 +278,13 @@ static struct status keep_details_rows(struct resume_scan *scan, const struct na
                                        struct row_source *details)
 {
     size_t call;
-    TRY(keep(&scan->details, 0, details->row.end));
+    TRY(kept_bytes_add(&scan->details, 0, details->row.end));
     for (;;) {
         TRY(source_next(details));
         if (!details->more) return status_ok();
         if (!details->row.torn && find_owner(&call, index, details->row.cells[0]) &&
             scan->done[call])
-            TRY(keep(&scan->details, details->row.begin, details->row.end));
+            TRY(kept_bytes_add(&scan->details, details->row.begin, details->row.end));
     }
 }
 

@@ -10,18 +10,18 @@
 #ifndef PROBE_RESULTS_RESUME_H
 #define PROBE_RESULTS_RESUME_H
 
-#include "results/result_files.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-/* A part of a file. */
-struct byte_range {
-    uint64_t begin, end;
-};
+#include "core/file.h"
+#include "formats/csv.h"
+#include "results/call_order.h"
+#include "results/kept_bytes.h"
 
-/* The bytes of a file that stay, ascending and without gaps between neighbours that touch. */
-struct kept_bytes {
-    struct byte_range *items; /* freed with memory_release */
-    size_t count, capacity;
-};
+/* Told of each call that is kept: its index in the order and its two verdict cells. */
+typedef void resume_visitor(void *context, size_t index, struct csv_text forward,
+                            struct csv_text backward);
 
 struct resume_scan {
     const struct call_order *order;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "cli/options.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
@@ -38,12 +37,15 @@ static bool in_list(const char *api, const char *const *names, size_t count)
     return false;
 }
 
-struct status api_lists_admit(const struct api_lists *lists, const struct api_case *c)
+struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
+                              const struct api_case *c)
 {
+    *cause = CAUSE_LISTS;
     if (in_list(c->api, lists->black, lists->n_black) ||
         (lists->n_white && !in_list(c->api, lists->white, lists->n_white)))
         return status_error(STATUS_SKIP, "API %s in black list or not in white list. SKIP.",
                             c->api);
+    *cause = CAUSE_NEVER_CHECKED;
     for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
         bool type = !unsupported[i].type || !strcmp(unsupported[i].type, c->type);
         bool api = !unsupported[i].api || !strcmp(unsupported[i].api, c->api);

@@ -11,6 +11,7 @@
 #include "core/case.h"
 #include "core/file.h"
 #include "core/status.h"
+#include "results/outcome.h"
 
 enum { DEFAULT_PRECISION = 14, MAX_PRECISION = 20 };
 
@@ -35,7 +36,9 @@ struct api_lists api_lists_default(void);
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
                              struct file_policy policy);
 
-/* STATUS_SKIP with the reason for a call that is not to be checked, by the lists or ever. */
-struct status api_lists_admit(const struct api_lists *lists, const struct api_case *c);
+/* STATUS_SKIP with the reason for a call that is not to be checked; *cause says whether it is the
+ * lists, or an API that never is. */
+struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
+                              const struct api_case *c);
 
 #endif

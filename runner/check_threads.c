@@ -1,3 +1,4 @@
+/* A window of outcomes under one lock: threads fill it, the committer empties it from its start. */
 #include "runner/check_threads.h"
 
 #include <errno.h>
@@ -9,136 +10,161 @@
 
 #include "runner/environment.h"
 
-static void announce(struct workers *workers)
+static void announce(struct check_threads *threads)
 {
     const uint64_t one = 1;
     /* The counter cannot overflow: it is reset by every read and grows by one per call. */
-    ssize_t written = write(workers->ready_fd, &one, sizeof one);
+    ssize_t written = write(threads->ready_fd, &one, sizeof one);
     (void)written;
 }
 
 /* The next call, when there is one and the window has room for it. */
-static bool take_call(size_t *index, struct workers *workers)
+static bool take_call(size_t *index, struct check_threads *threads)
 {
-    pthread_mutex_lock(&workers->mutex);
-    while (!workers->stopping && workers->taken < workers->n_positions &&
-           workers->taken >= workers->committed + WORKERS_WINDOW)
-        pthread_cond_wait(&workers->window_moved, &workers->mutex);
-    bool taken = !workers->stopping && workers->taken < workers->n_positions;
-    if (taken) *index = workers->taken++;
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_mutex_lock(&threads->mutex);
+    while (!threads->stopping && threads->taken < threads->n_positions &&
+           threads->taken >= threads->committed + CHECK_WINDOW)
+        pthread_cond_wait(&threads->window_moved, &threads->mutex);
+    bool taken = !threads->stopping && threads->taken < threads->n_positions;
+    if (taken) *index = threads->taken++;
+    pthread_mutex_unlock(&threads->mutex);
     return taken;
 }
 
-static void hand_over(struct workers *workers, size_t index)
+static void hand_over(struct check_threads *threads, size_t index)
 {
-    pthread_mutex_lock(&workers->mutex);
-    workers->ready[index % WORKERS_WINDOW] = true;
-    bool next = index == workers->committed;
-    pthread_mutex_unlock(&workers->mutex);
-    if (next) announce(workers);
+    pthread_mutex_lock(&threads->mutex);
+    threads->ready[index % CHECK_WINDOW] = true;
+    bool next = index == threads->committed;
+    pthread_mutex_unlock(&threads->mutex);
+    if (next) announce(threads);
 }
 
 static void *work(void *context)
 {
-    struct check_worker *worker = context;
-    struct workers *workers = worker->workers;
+    struct check_thread *self = context;
+    struct check_threads *threads = self->all;
     size_t index;
 
     (void)environment_restore_arithmetic();
-    while (take_call(&index, workers)) {
-        struct case_outcome *out = &workers->outcomes[index % WORKERS_WINDOW];
-        if (!case_check(out, worker, workers->positions[index])) break;
-        hand_over(workers, index);
+    while (take_call(&index, threads)) {
+        struct case_outcome *out = &threads->outcomes[index % CHECK_WINDOW];
+        if (!case_check(out, self->checker, threads->positions[index])) break;
+        hand_over(threads, index);
     }
     environment_leave_thread();
 
-    pthread_mutex_lock(&workers->mutex);
-    workers->running--;
-    pthread_mutex_unlock(&workers->mutex);
-    announce(workers);
+    pthread_mutex_lock(&threads->mutex);
+    threads->running--;
+    pthread_cond_signal(&threads->thread_ended);
+    pthread_mutex_unlock(&threads->mutex);
+    announce(threads);
     return NULL;
 }
 
-struct status workers_start(struct workers *out, struct check_worker *workers, size_t n_workers,
-                            const size_t *positions, size_t n_positions)
+/* Durations of waiting are measured by the clock that nobody sets. */
+static void open_locks(struct check_threads *threads)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&threads->mutex, NULL);
+    pthread_cond_init(&threads->window_moved, NULL);
+    pthread_cond_init(&threads->thread_ended, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static int start_thread(struct check_threads *threads, struct checker *checker)
+{
+    struct check_thread *thread = &threads->items[threads->count];
+    *thread = (struct check_thread){ .all = threads, .checker = checker };
+    pthread_mutex_lock(&threads->mutex);
+    threads->running++;
+    pthread_mutex_unlock(&threads->mutex);
+    int error = pthread_create(&thread->id, NULL, work, thread);
+    if (!error) return 0;
+    pthread_mutex_lock(&threads->mutex);
+    threads->running--;
+    pthread_mutex_unlock(&threads->mutex);
+    return error;
+}
+
+struct status check_threads_start(struct check_threads *out, struct checker *checkers,
+                                  size_t n_checkers, const size_t *positions, size_t n_positions)
 {
     memset(out, 0, sizeof *out);
     out->positions = positions;
     out->n_positions = n_positions;
-    out->workers = workers;
     out->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (out->ready_fd < 0)
         return status_error(STATUS_IO, "cannot make an event descriptor: %s", strerror(errno));
-    pthread_mutex_init(&out->mutex, NULL);
-    pthread_cond_init(&out->window_moved, NULL);
-
-    for (size_t i = 0; i < n_workers; i++) workers[i].workers = out;
-    for (; out->n_threads < n_workers; out->n_threads++) {
-        pthread_mutex_lock(&out->mutex);
-        out->running++;
-        pthread_mutex_unlock(&out->mutex);
-        int error =
-            pthread_create(&out->threads[out->n_threads], NULL, work, &workers[out->n_threads]);
+    open_locks(out);
+    for (; out->count < n_checkers; out->count++) {
+        int error = start_thread(out, &checkers[out->count]);
         if (!error) continue;
-        pthread_mutex_lock(&out->mutex);
-        out->running--;
-        pthread_mutex_unlock(&out->mutex);
         /* Fewer threads give the same files. */
-        if (out->n_threads) break;
-        workers_end(out);
+        if (out->count) break;
+        check_threads_end(out);
         return status_error(STATUS_IO, "cannot start a thread: %s", strerror(error));
     }
     return status_ok();
 }
 
-struct case_outcome *workers_next(struct workers *workers)
+struct case_outcome *check_threads_next(struct check_threads *threads)
 {
     uint64_t count;
-    ssize_t got = read(workers->ready_fd, &count, sizeof count);
+    ssize_t got = read(threads->ready_fd, &count, sizeof count);
     (void)got;
-    pthread_mutex_lock(&workers->mutex);
-    size_t slot = workers->committed % WORKERS_WINDOW;
-    bool ready = workers->ready[slot];
-    pthread_mutex_unlock(&workers->mutex);
-    return ready ? &workers->outcomes[slot] : NULL;
+    pthread_mutex_lock(&threads->mutex);
+    size_t slot = threads->committed % CHECK_WINDOW;
+    bool ready = threads->ready[slot];
+    pthread_mutex_unlock(&threads->mutex);
+    return ready ? &threads->outcomes[slot] : NULL;
 }
 
-void workers_commit(struct workers *workers)
+void check_threads_commit(struct check_threads *threads)
 {
-    pthread_mutex_lock(&workers->mutex);
-    workers->ready[workers->committed % WORKERS_WINDOW] = false;
-    workers->committed++;
-    pthread_cond_broadcast(&workers->window_moved);
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_mutex_lock(&threads->mutex);
+    threads->ready[threads->committed % CHECK_WINDOW] = false;
+    threads->committed++;
+    pthread_cond_broadcast(&threads->window_moved);
+    pthread_mutex_unlock(&threads->mutex);
 }
 
-void workers_stop(struct workers *workers)
+void check_threads_stop(struct check_threads *threads)
 {
-    pthread_mutex_lock(&workers->mutex);
-    workers->stopping = true;
-    pthread_cond_broadcast(&workers->window_moved);
-    pthread_mutex_unlock(&workers->mutex);
+    pthread_mutex_lock(&threads->mutex);
+    threads->stopping = true;
+    pthread_cond_broadcast(&threads->window_moved);
+    pthread_mutex_unlock(&threads->mutex);
 }
 
-bool workers_ended(struct workers *workers, int wait_ms)
+bool check_threads_ended(struct check_threads *threads, int wait_ms)
 {
-    const struct timespec pause = { .tv_nsec = 5 * 1000 * 1000 };
-    for (int waited = 0;; waited += 5) {
-        pthread_mutex_lock(&workers->mutex);
-        bool ended = !workers->running;
-        pthread_mutex_unlock(&workers->mutex);
-        if (ended || waited >= wait_ms) return ended;
-        (void)nanosleep(&pause, NULL);
+    struct timespec until;
+    int error = 0;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += wait_ms / 1000;
+    until.tv_nsec += wait_ms % 1000 * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
     }
+    pthread_mutex_lock(&threads->mutex);
+    while (threads->running && !error)
+        error = pthread_cond_timedwait(&threads->thread_ended, &threads->mutex, &until);
+    bool ended = !threads->running;
+    pthread_mutex_unlock(&threads->mutex);
+    return ended;
 }
 
-void workers_end(struct workers *workers)
+void check_threads_end(struct check_threads *threads)
 {
-    workers_stop(workers);
-    for (size_t i = 0; i < workers->n_threads; i++) (void)pthread_join(workers->threads[i], NULL);
-    for (size_t i = 0; i < WORKERS_WINDOW; i++) case_outcome_release(&workers->outcomes[i]);
-    pthread_cond_destroy(&workers->window_moved);
-    pthread_mutex_destroy(&workers->mutex);
-    (void)close(workers->ready_fd);
+    check_threads_stop(threads);
+    for (size_t i = 0; i < threads->count; i++) (void)pthread_join(threads->items[i].id, NULL);
+    for (size_t i = 0; i < CHECK_WINDOW; i++) case_outcome_release(&threads->outcomes[i]);
+    pthread_cond_destroy(&threads->window_moved);
+    pthread_cond_destroy(&threads->thread_ended);
+    pthread_mutex_destroy(&threads->mutex);
+    (void)close(threads->ready_fd);
 }

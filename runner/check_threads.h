@@ -13,46 +13,53 @@
 #include <stddef.h>
 
 #include "core/status.h"
+#include "results/outcome.h"
 #include "runner/check.h"
 
-enum { WORKERS_WINDOW = 256, WORKERS_MAX = 64 };
+enum { CHECK_WINDOW = 256, CHECK_THREADS_MAX = 64 };
 
-struct workers {
+/* One of them. */
+struct check_thread {
+    struct check_threads *all;
+    struct checker *checker;
+    pthread_t id;
+};
+
+struct check_threads {
     const size_t *positions; /* of the calls in the dump, in the order of their rows */
     size_t n_positions;
 
     pthread_mutex_t mutex;
-    pthread_cond_t window_moved;
+    pthread_cond_t window_moved, thread_ended;
     size_t taken;     /* calls given to threads */
     size_t committed; /* outcomes that the committer is done with */
     size_t running;   /* threads that have not ended */
     bool stopping;
-    struct case_outcome outcomes[WORKERS_WINDOW]; /* of call i at i % WORKERS_WINDOW */
-    bool ready[WORKERS_WINDOW];
+    struct case_outcome outcomes[CHECK_WINDOW]; /* of call i at i % CHECK_WINDOW */
+    bool ready[CHECK_WINDOW];
 
     int ready_fd; /* readable when the outcome of call `committed` may be ready */
-    struct check_worker *workers;
-    pthread_t threads[WORKERS_MAX];
-    size_t n_threads;
+    struct check_thread items[CHECK_THREADS_MAX];
+    size_t count;
 };
 
-/* Start a thread for each worker (their devices are open). `workers` of this struct must stay
- * where they are until workers_end. */
-struct status workers_start(struct workers *out, struct check_worker *workers, size_t n_workers,
-                            const size_t *positions, size_t n_positions);
+/* Start a thread for each checker (their devices are open). All must stay where they are until
+ * check_threads_end. */
+struct status check_threads_start(struct check_threads *out, struct checker *checkers,
+                                  size_t n_checkers, const size_t *positions, size_t n_positions);
 
 /* The outcome of the next call in order, NULL when it is not ready. Hand it back with
- * workers_commit before asking for the next one. */
-struct case_outcome *workers_next(struct workers *workers);
-void workers_commit(struct workers *workers);
+ * check_threads_commit before asking for the next one. */
+struct case_outcome *check_threads_next(struct check_threads *threads);
+void check_threads_commit(struct check_threads *threads);
 
-/* Take no new call. Those in work go on. */
-void workers_stop(struct workers *workers);
+/* Take no new call. Those in flight go on. */
+void check_threads_stop(struct check_threads *threads);
 
 /* Have all threads ended? Waits for at most `wait_ms`. */
-bool workers_ended(struct workers *workers, int wait_ms);
+bool check_threads_ended(struct check_threads *threads, int wait_ms);
 
-/* Wait for the threads and free what workers_start made. */
-void workers_end(struct workers *workers);
+/* Wait for the threads and free what check_threads_start made. */
+void check_threads_end(struct check_threads *threads);
 
 #endif

@@ -13,8 +13,8 @@
 #include <flint/flint.h>
 #include <mpfr.h>
 
+#include "bench/number_memory.h"
 #include "core/memory.h"
-#include "runner/number_memory.h"
 
 /* From OpenBLAS; its header would bring the whole of CBLAS and LAPACK along. */
 void openblas_set_num_threads(int threads);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "formats/pt.h"
 
 /* Most bytes of a call's name that go into the name of a file, which has 255. */
@@ -17,15 +18,14 @@ static const char *file_stem(struct arena *arena, const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     size_t length = strlen(name), most = length < STEM_BYTES ? length : STEM_BYTES;
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
 
     if (length <= STEM_BYTES && strspn(name, plain) == length && name[0] != '.') return name;
     char *stem = arena_copy_bytes(arena, name, most);
     if (!stem) return NULL;
-    for (size_t i = 0; i < length; i++) hash = (hash ^ (unsigned char)name[i]) * 0x100000001b3u;
     for (size_t i = 0; i < most; i++)
         if (!strchr(plain, stem[i]) || (!i && stem[i] == '.')) stem[i] = '_';
-    return arena_format(arena, "%s~%016llx", stem, (unsigned long long)hash);
+    return arena_format(arena, "%s~%016llx", stem,
+                        (unsigned long long)hash_bytes(HASH_START, name, length));
 }
 
 /* Where the files of one argument list go, and how many leaves it has had. */

@@ -3,16 +3,15 @@
 #define PROBE_RUNNER_RUN_H
 
 #include "core/status.h"
-#include "runner/check.h"
+#include "results/outcome.h"
+#include "runner/run_options.h"
 
-/* Run with a struct run_options. *exit_status is 0, or 1 when --fail-on says so.
+/* Run. *exit_status is 0, or 1 when --fail-on says so.
  *
  *   errors  STATUS_INTERRUPTED after SIGINT, SIGTERM or SIGHUP: threads may still be at work, so
- *           the process has to end at once
+ *           the process has to end at once, and `options` must stay
  */
-struct status run_checks(int *exit_status, const void *options);
-
-struct run_options;
+struct status run_checks(int *exit_status, const struct run_options *options);
 
 /* Check the one call of this name (or of which this is a row) as a run with these options would,
  * and write no files. */

@@ -243,3 +243,21 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     }
     return status_ok();
 }
+
+struct status error_model_over_rounding(double *out, struct arena *arena, const struct tensor *got,
+                                        const struct reference *want)
+{
+    struct tensor dense;
+    double *values = arena_allocate_array(arena, want->n, sizeof *values);
+    if (!values) return status_no_memory(want->n * sizeof *values);
+    TRY(tensor_densify(&dense, arena, got));
+    dtype_to_double(values, dense.data, dense.dtype, tensor_elements(&dense));
+    *out = 0;
+    for (size_t i = 0; i < want->n; i++) {
+        double allowed = want->honest[i] + 0.5 * dtype_ulp(want->dtype, want->hi[i]) +
+                         reference_bound(want, i);
+        double quotient = fabs(values[i] - want->hi[i]) / allowed;
+        if (quotient > *out && quotient < INFINITY) *out = quotient;
+    }
+    return status_ok();
+}

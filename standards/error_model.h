@@ -62,4 +62,13 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
                                   const struct tensor *got, struct reference *want,
                                   const struct model_fallback *fallback);
 
+/* The largest error of an element over what an honest kernel, the last rounding and the bound of the
+ * reference explain. Elements whose error is not finite do not count.
+ *
+ *   got      of the dtype and shape that `want` has
+ *   want     with `honest` and `hi`
+ */
+struct status error_model_over_rounding(double *out, struct arena *arena, const struct tensor *got,
+                                        const struct reference *want);
+
 #endif

@@ -79,6 +79,10 @@ struct judged {
      * limit; empty name when nothing was out of line. */
     const char *deciding_metric;
     double deciding_value, deciding_limit;
+    /* How far the worst element lies beyond what the rounding of an honest kernel explains
+     * (error_model_over_rounding); set by who has the model of the output. */
+    double over_rounding;
+    bool has_over_rounding;
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];
     size_t limit_count;

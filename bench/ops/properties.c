@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
+
 /* What a property needs to know when it is tested. */
 struct random_context {
     const struct distribution *distribution;
@@ -108,10 +110,8 @@ double random_hash(size_t i) { return mixed(UINT64_C(0x2545f4914f6cdd1d), i); }
 double random_uniform(const struct call *call, size_t i)
 {
     /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (const char *p = call->c->full_name; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-    return mixed(h, i);
+    const char *name = call->c->full_name;
+    return mixed(hash_bytes(HASH_START, name, strlen(name)), i);
 }
 
 void random_return(struct call *call, const struct distribution *distribution,

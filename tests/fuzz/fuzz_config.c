@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(lists.precision >= 0 && lists.precision <= MAX_PRECISION);
         for (size_t i = 0; i < lists.n_white; i++) assert(lists.white[i][0]);
         for (size_t i = 0; i < lists.n_black; i++) assert(lists.black[i][0]);
-        status = api_lists_admit(&lists, &c);
+        enum row_cause cause;
+        status = api_lists_admit(&cause, &lists, &c);
         assert(!status.code || status.code == STATUS_SKIP);
     }
     arena_release(&arena);

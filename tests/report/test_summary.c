@@ -103,18 +103,18 @@ START_TEST(worst_rows_come_first)
 {
     /* clang-format off */
     struct row_note notes[] = {
-        { VERDICT_WARNING, (char *)"warning without numbers", NULL, "", 0, 0 },
-        { VERDICT_ERROR, (char *)"at its limit", NULL, "ulp", 4, 4 },
-        { VERDICT_ERROR, (char *)"ten times over", NULL, "ulp", 40, 4 },
-        { VERDICT_ERROR, (char *)"ten times over, later", NULL, "ulp", -40, 4 },
-        { VERDICT_ERROR, (char *)"a hundredth of what is asked for", NULL, "cosine", 0.01, 1 },
-        { VERDICT_ERROR, (char *)"over a limit of 0", NULL, "mismatched", 1, 0 },
-        { VERDICT_ERROR, (char *)"no\nnum\x1b" "bers\x7f", NULL, "", 0, 0 },
-        { VERDICT_ERROR, (char *)"not a number", NULL, "ulp", NAN, 4 },
-        { VERDICT_ERROR, (char *)"infinite", NULL, "ulp", -INFINITY, 4 },
-        { VERDICT_ERROR, (char *)"no limit", NULL, "ulp", 0, NAN },
-        { VERDICT_ERROR, (char *)"twice over", NULL, "ulp", 8, 4 },
-        { VERDICT_WARNING, (char *)"one row too many", NULL, "ulp", 1e9, 1 },
+        { VERDICT_WARNING, CAUSE_NONE, (char *)"warning without numbers", NULL, "", 0, 0 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"at its limit", NULL, "ulp", 4, 4 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"ten times over", NULL, "ulp", 40, 4 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"ten times over, later", NULL, "ulp", -40, 4 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"a hundredth of what is asked for", NULL, "cosine", 0.01, 1 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"over a limit of 0", NULL, "mismatched", 1, 0 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"no\nnum\x1b" "bers\x7f", NULL, "", 0, 0 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"not a number", NULL, "ulp", NAN, 4 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"infinite", NULL, "ulp", -INFINITY, 4 },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"no limit", NULL, "ulp", 0, NAN },
+        { VERDICT_ERROR, CAUSE_NONE, (char *)"twice over", NULL, "ulp", 8, 4 },
+        { VERDICT_WARNING, CAUSE_NONE, (char *)"one row too many", NULL, "ulp", 1e9, 1 },
     };
     /* clang-format on */
     struct summary summary = { 0 };

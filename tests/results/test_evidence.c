@@ -2,7 +2,6 @@
  * command in it that repeats its call. */
 #include <cjson/cJSON.h>
 
-#include "cli/run_options.h"
 #include "core/memory.h"
 #include "results/evidence.h"
 #include "support/dumps.h"
@@ -148,71 +147,49 @@ START_TEST(lines_are_printed_for_a_reader)
 }
 END_TEST
 
-/* Options that are the default ones are left out; a shell takes every word as it was. */
-START_TEST(the_command_that_repeats)
-{
-    static const struct {
-        struct run_options options;
-        const char *command;
-        /* clang-format off */
-    } rows[] = {
-        { { .api_info = "dump.json", .backend = "cpu", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
-        { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json",
-            .config_path = "", .seed = -7 },
-          "probe-ut case -api_info 'my dump.json' --backend 'worker:python3 w.py' --profile v2 --thresholds "
-          "'it'\\''s.json' --config_path '' --seed -7 --name " },
-        { { .api_info = "$(x)/a;b`c`\\d", .backend = "plugin:/k+1/@%=,.json", .seed = 0 },
-          "probe-ut case -api_info '$(x)/a;b`c`\\d' --backend plugin:/k+1/@%=,.json --seed 0 --name " },
-    };
-    /* clang-format on */
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char *command = NULL;
-        ck_assert_int_eq(evidence_repeat_command(&command, &rows[i].options).code, 0);
-        ck_assert_str_eq(command, rows[i].command);
-        memory_release(command);
-    }
-}
-END_TEST
-
-/* A pass needs neither message nor command; the notes stand where they are given. */
+/* A pass needs neither message nor command; the notes stand where they are given, the cause in front
+ * of everything but the name. */
 START_TEST(lines_of_verdicts)
 {
     static const char *const texts[] = { "first", "second" };
-    const struct generate_notes notes = { .lines = { texts[0], texts[1] }, .count = 2 },
-                                none = { .count = 0 };
     static const struct {
         enum verdict verdict;
+        enum row_cause cause;
         double rounding;
         const char *line;
         /* clang-format off */
     } rows[] = {
-        { VERDICT_PASS, -1, "{\"name\":\"row\",\"verdict\":\"pass\",\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
-        { VERDICT_SKIP, -1,
-          "{\"name\":\"row\",\"verdict\":\"SKIP\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+        { VERDICT_PASS, CAUSE_NONE, -1, "{\"name\":\"row\",\"verdict\":\"pass\",\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
+        { VERDICT_SKIP, CAUSE_LISTS, -1,
+          "{\"name\":\"row\",\"cause\":\"not listed\",\"verdict\":\"SKIP\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
-        { VERDICT_ERROR, 0,
+        { VERDICT_ERROR, CAUSE_NONE, 0,
           "{\"name\":\"row\",\"verdict\":\"error\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":0%s}\n" },
-        { VERDICT_WARNING, 2.5,
+        { VERDICT_WARNING, CAUSE_NONE, 2.5,
           "{\"name\":\"row\",\"verdict\":\"warning\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":2.5%s}\n" },
     };
     /* clang-format on */
-    const struct generate_notes *const given[] = { NULL, &none, &notes };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t notes = 0; notes <= 2; notes += 2) {
             struct csv_buffer out = { 0 };
             char expected[512];
             const struct judged judged = { .verdict = rows[i].verdict,
                                            .standard = "s",
+                                           .has_over_rounding = rows[i].rounding >= 0,
+                                           .over_rounding = rows[i].rounding,
                                            .cells = {
                                                [COLUMN_NAME] = "row", [COLUMN_MESSAGE] = "m" } };
-            ck_assert_int_eq(
-                evidence_append(&out, &judged, "again ", "Torch.add.0", given[k], rows[i].rounding)
-                    .code,
-                0);
+            const struct evidence_row row = { .judged = &judged,
+                                              .cause = rows[i].cause,
+                                              .repeat = "again ",
+                                              .call = "Torch.add.0",
+                                              .inputs = texts,
+                                              .n_inputs = notes };
+            ck_assert_int_eq(evidence_append(&out, &row).code, 0);
             snprintf(expected, sizeof expected, rows[i].line,
-                     k == 2 ? ",\"inputs\":[\"first\",\"second\"]" : "");
+                     notes ? ",\"inputs\":[\"first\",\"second\"]" : "");
             ck_assert_uint_eq(out.length, strlen(expected));
             ck_assert_mem_eq(out.data, expected, out.length);
             csv_buffer_release(&out);
@@ -229,7 +206,6 @@ int main(void)
     tcase_add_test(tests, a_call_can_be_repeated);
     tcase_add_test(tests, a_call_that_is_not_there);
     tcase_add_loop_test(tests, lines_are_printed_for_a_reader, 0, sizeof lines / sizeof *lines);
-    tcase_add_test(tests, the_command_that_repeats);
     tcase_add_test(tests, lines_of_verdicts);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

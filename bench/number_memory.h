@@ -1,6 +1,6 @@
 /* Memory of the number libraries. */
-#ifndef PROBE_RUNNER_NUMBER_MEMORY_H
-#define PROBE_RUNNER_NUMBER_MEMORY_H
+#ifndef PROBE_BENCH_NUMBER_MEMORY_H
+#define PROBE_BENCH_NUMBER_MEMORY_H
 
 /* GMP, MPFR and FLINT cannot say that memory is short: what they get memory from returns a block
  * or does not return, and by default aborts. From here on a refused block is asked for again after

@@ -1,9 +1,11 @@
-#include "cli/run_options.h"
+/* The options of a run and where they go. */
+#include "cli/run_command.h"
 
 #include <stddef.h>
 
 #include "runner/devices/device_classes.h"
 #include "runner/run.h"
+#include "runner/run_options.h"
 #include "standards/profile.h"
 
 static const char *const *verdict_choices(void)
@@ -110,14 +112,12 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static const struct run_options defaults = {
-    .out_path = "./",
-    .backend = "cpu",
-    .seed = 1234,
-    .case_timeout_s = 60,
-    .isolate = "process",
-    .color = "auto",
-};
+static const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
+
+static struct status run(int *exit_status, const void *options)
+{
+    return run_checks(exit_status, options);
+}
 
 static const char *const aliases[] = { "multi_run_ut", "acc_check", "multi_acc_check", NULL };
 
@@ -134,5 +134,5 @@ const struct command run_command = {
     .options = rows,
     .bytes = sizeof(struct run_options),
     .defaults = &defaults,
-    .run = run_checks,
+    .run = run,
 };

@@ -1,4 +1,4 @@
-#include "runner/number_memory.h"
+#include "bench/number_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

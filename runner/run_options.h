@@ -1,9 +1,13 @@
-/* Options of the main job, under all of its names. */
-#ifndef PROBE_CLI_RUN_OPTIONS_H
-#define PROBE_CLI_RUN_OPTIONS_H
+/* What a run is asked to do, as values: the command line (cli/run_command) and whoever else starts a
+ * run fills this in. Texts must outlive the run. */
+#ifndef PROBE_RUNNER_RUN_OPTIONS_H
+#define PROBE_RUNNER_RUN_OPTIONS_H
 
-#include "cli/options.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "core/file.h"
+#include "core/integer_list.h"
 
 struct run_options {
     const char *api_info;        /* dump.json */
@@ -32,6 +36,11 @@ struct run_options {
     struct file_policy file_policy;
 };
 
-extern const struct command run_command;
+/* What holds where nothing is said. */
+#define RUN_OPTIONS_DEFAULTS                                                    \
+    {                                                                           \
+        .out_path = "./", .backend = "cpu", .seed = 1234, .case_timeout_s = 60, \
+        .isolate = "process", .color = "auto",                                  \
+    }
 
 #endif

@@ -1,0 +1,94 @@
+/* One outcome per call in flight: cleared and filled again, so that a run of a million calls
+ * allocates as often as one of a hundred. */
+#include "results/outcome.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+/* ---- causes ----------------------------------------------------------------------------- */
+
+static const char *const cause_names[CAUSES] = {
+    [CAUSE_NONE] = "",
+    [CAUSE_LISTS] = "not listed",
+    [CAUSE_NEVER_CHECKED] = "never checked",
+    [CAUSE_NO_INPUTS] = "no inputs",
+    [CAUSE_NO_REFERENCE] = "no reference",
+    [CAUSE_NOTHING_TO_JUDGE] = "nothing to judge",
+    [CAUSE_NO_GRADIENT] = "no gradient",
+    [CAUSE_MEMORY] = "memory",
+    [CAUSE_DEVICE_DECLINED] = "device declined",
+    [CAUSE_DEVICE_FAILED] = "device failed",
+    [CAUSE_OUTPUT_MISSING] = "output missing",
+    [CAUSE_INTERNAL] = "internal error",
+};
+
+const char *row_cause_name(enum row_cause cause) { return cause_names[cause]; }
+
+enum row_cause row_cause_from_name(const char *name, size_t length)
+{
+    for (enum row_cause cause = CAUSE_NONE; cause < CAUSES; cause++)
+        if (strlen(cause_names[cause]) == length && !memcmp(cause_names[cause], name, length))
+            return cause;
+    return CAUSE_NONE;
+}
+
+/* ---- outcomes --------------------------------------------------------------------------- */
+
+struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,
+                                enum row_cause cause)
+{
+    if (judged->verdict == VERDICT_PASS || judged->verdict == VERDICT_BLANK) return status_ok();
+    if (outcome->n_notes == outcome->notes_capacity) {
+        size_t capacity = outcome->notes_capacity ? 2 * outcome->notes_capacity : 4;
+        struct row_note *notes = memory_resize(outcome->notes, capacity * sizeof *notes);
+        if (!notes) return status_no_memory(capacity * sizeof *notes);
+        outcome->notes = notes;
+        outcome->notes_capacity = capacity;
+    }
+    bool skip = judged->verdict == VERDICT_SKIP;
+    char *text = memory_copy_string(judged->cells[skip ? COLUMN_MESSAGE : COLUMN_NAME]);
+    if (!text) return status_no_memory(0);
+    outcome->notes[outcome->n_notes++] = (struct row_note){
+        .verdict = judged->verdict,
+        .cause = cause,
+        .name = skip ? NULL : text,
+        .message = skip ? text : NULL,
+        .metric = judged->deciding_metric ? judged->deciding_metric : "",
+        .value = judged->deciding_value,
+        .limit = judged->deciding_limit,
+    };
+    return status_ok();
+}
+
+static void release_notes(struct case_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->n_notes; i++) {
+        memory_release(outcome->notes[i].name);
+        memory_release(outcome->notes[i].message);
+    }
+    outcome->n_notes = 0;
+}
+
+void case_outcome_clear(struct case_outcome *outcome)
+{
+    release_notes(outcome);
+    csv_buffer_clear(&outcome->details);
+    csv_buffer_clear(&outcome->result);
+    csv_buffer_clear(&outcome->evidence);
+    outcome->fatal = status_ok();
+    outcome->internal_error = false;
+    outcome->forward = outcome->backward = VERDICT_BLANK;
+    outcome->references = (struct reference_use){ .components = 0 };
+    outcome->times = (struct stage_times){ .inputs_s = 0 };
+}
+
+void case_outcome_release(struct case_outcome *outcome)
+{
+    release_notes(outcome);
+    memory_release(outcome->notes);
+    csv_buffer_release(&outcome->details);
+    csv_buffer_release(&outcome->result);
+    csv_buffer_release(&outcome->evidence);
+    *outcome = (struct case_outcome){ .n_notes = 0 };
+}

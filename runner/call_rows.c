@@ -1,0 +1,99 @@
+/* Where a verdict becomes text: every row of a call passes through add_row, so that its four
+ * places (details, evidence, notes, the verdict of the call) agree. */
+#include "runner/call_rows.h"
+
+#include "results/evidence.h"
+#include "results/result_columns.h"
+
+void call_rows_clear(struct call_rows *rows)
+{
+    case_outcome_clear(rows->out);
+    rows->counts[0] = rows->counts[1] = 0;
+    rows->first_message[0] = rows->first_message[1] = NULL;
+}
+
+/* The worst of both; SKIP only when there is nothing else. */
+static enum verdict worse_verdict(enum verdict a, enum verdict b)
+{
+    const enum verdict both[2] = { a, b };
+    if (a == VERDICT_BLANK) return b;
+    return verdict_combine(both, 2);
+}
+
+static void add_reference_use(struct reference_use *use, const struct judged *judged)
+{
+    if (!judged->has_metrics) return;
+    size_t n = judged->metrics.n;
+    use->components += n;
+    if (judged->reference_state != REFERENCE_BOUNDED) use->certified += n;
+    use->recomputed += judged->recomputed < n ? judged->recomputed : n;
+    use->costly_outputs += judged->recomputed > n / 1000;
+}
+
+static struct status add_row(struct call_rows *rows, const struct row_subject *subject,
+                             bool backward, const struct judged *judged, enum row_cause cause)
+{
+    struct case_outcome *out = rows->out;
+    enum verdict *verdict = backward ? &out->backward : &out->forward;
+    bool first = !rows->counts[0] && !rows->counts[1];
+    const struct evidence_row line = {
+        .judged = judged,
+        .cause = cause,
+        .repeat = rows->style->repeat,
+        .call = subject->c->full_name,
+        .inputs = subject->inputs->lines,
+        .n_inputs = first ? subject->inputs->count : 0,
+    };
+    TRY(csv_append_row(&out->details, judged->cells, COLUMN_COUNT));
+    TRY(evidence_append(&out->evidence, &line));
+    TRY(case_outcome_note(out, judged, cause));
+    add_reference_use(&out->references, judged);
+    *verdict = worse_verdict(*verdict, judged->verdict);
+    if (rows->counts[backward]++) return status_ok();
+    rows->first_message[backward] = arena_copy_string(rows->arena, judged->cells[COLUMN_MESSAGE]);
+    return rows->first_message[backward] ? status_ok() : status_no_memory(0);
+}
+
+struct judge_request call_rows_request(const struct call_rows *rows,
+                                       const struct row_subject *subject, bool backward,
+                                       enum dtype returned)
+{
+    const struct bench_precision *precision = subject->precision;
+    return (struct judge_request){
+        .profile = rows->style->profile,
+        .c = subject->c,
+        .backward = backward,
+        .index = rows->counts[backward],
+        .bench_dtype = backward ? precision_backward(precision, returned)
+                                : precision_forward(precision, returned),
+        .input_dtype = precision->first_float,
+        .precision = rows->style->precision,
+    };
+}
+
+struct status call_rows_add(struct call_rows *rows, const struct row_subject *subject,
+                            bool backward, const struct judged *judged)
+{
+    return add_row(rows, subject, backward, judged, CAUSE_NONE);
+}
+
+struct status call_rows_add_plain(struct call_rows *rows, const struct row_subject *subject,
+                                  bool backward, enum verdict verdict, enum row_cause cause,
+                                  const char *message)
+{
+    struct judged judged;
+    struct judge_request request = call_rows_request(rows, subject, backward, DT_NONE);
+    TRY(judge_without_comparison(&judged, rows->arena, &request, verdict, message));
+    return add_row(rows, subject, backward, &judged, cause);
+}
+
+struct status call_rows_end(struct call_rows *rows, const char *full_name)
+{
+    struct case_outcome *out = rows->out;
+    const char *cells[RESULT_COLUMNS] = { full_name, verdict_name(out->forward),
+                                          verdict_name(out->backward), NULL };
+    if (out->forward == VERDICT_SKIP) cells[RESULT_MESSAGE] = rows->first_message[0];
+    else if (out->backward == VERDICT_SKIP) cells[RESULT_MESSAGE] = rows->first_message[1];
+    return csv_append_row(&out->result, cells,
+                          cells[RESULT_MESSAGE] ? RESULT_COLUMNS : RESULT_COLUMNS - 1);
+}

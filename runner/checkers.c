@@ -1,0 +1,139 @@
+/* How many checkers a run has, and how the memory that the user grants is divided between them and
+ * the calls they work on. */
+#include "runner/checkers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+#include "runner/check_threads.h"
+#include "runner/environment.h"
+#include "runner/repeat_command.h"
+
+enum {
+    BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
+    SMALLEST_ARENA_KEEP = 1 << 20,
+    LARGEST_ARENA_KEEP_GB = 4,
+};
+
+/* ---- devices ---------------------------------------------------------------------------- */
+
+/* No more than there are calls, nor than the device serves at a time. */
+static size_t checker_count(const struct run_options *o, const struct device_class *class,
+                            size_t calls)
+{
+    size_t wanted = o->threads ? (size_t)o->threads : (size_t)environment_cores();
+    size_t ids = o->devices.count ? o->devices.count : 1;
+    if (wanted > CHECK_THREADS_MAX) wanted = CHECK_THREADS_MAX;
+    if (class->most_per_id && wanted > class->most_per_id * ids) wanted = class->most_per_id * ids;
+    return wanted < calls ? wanted : calls ? calls : 1;
+}
+
+static struct status open_device(struct device **out, const struct device_class *class,
+                                 const struct run_options *o, const struct dump *dump,
+                                 size_t number)
+{
+    size_t n_ids = o->devices.count;
+    const struct device_options options = {
+        .backend = o->backend,
+        .device_id = n_ids ? (int)o->devices.items[number % n_ids] : 0,
+        .jit_compile = o->jit_compile,
+        .case_timeout_s = o->case_timeout_s,
+        .in_process = !strcmp(o->isolate, "none"),
+        .file_policy = o->file_policy,
+        .dump = dump,
+    };
+    return class->open(out, &options);
+}
+
+static struct status open_devices(struct checkers *all, const struct run_options *o,
+                                  const struct run_inputs *inputs)
+{
+    const struct device_class *class = device_find(o->backend);
+    if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", o->backend);
+    size_t wanted = checker_count(o, class, inputs->order.count);
+    all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
+    if (!all->items) return status_no_memory(wanted * sizeof *all->items);
+    for (; all->count < wanted; all->count++) {
+        struct checker *checker = &all->items[all->count];
+        checker->setup = &all->setup;
+        TRY(open_device(&checker->device, class, o, inputs->dump, all->count));
+    }
+    for (size_t i = 0; class->ready && i < all->count; i++) TRY(class->ready(all->items[i].device));
+    all->setup.generate.keep_recorded = !class->alter_inputs;
+    return status_ok();
+}
+
+/* ---- memory ----------------------------------------------------------------------------- */
+
+/* Bytes of memory that the process has now. */
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return 0;
+    /* NOLINTNEXTLINE(cert-err34-c): the kernel's own digits */
+    if (fscanf(file, "%*u %llu", &pages) != 1) pages = 0;
+    fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* The budget of the calls is what is left of the memory that the user grants when the process
+ * itself, the spare blocks of the arenas and the buffers of BLAS are paid for. */
+static struct status open_gates(struct checkers *all, uint64_t granted)
+{
+    if (!granted) granted = memory_available_bytes() / 10 * 6;
+    size_t cores = (size_t)environment_cores();
+    size_t slots = all->count < cores ? all->count : cores;
+    uint64_t keep = granted / 4 / all->count;
+    if (keep < SMALLEST_ARENA_KEEP) keep = SMALLEST_ARENA_KEEP;
+    if (keep > (uint64_t)LARGEST_ARENA_KEEP_GB << 30) keep = (uint64_t)LARGEST_ARENA_KEEP_GB << 30;
+    uint64_t fixed = resident_bytes() + all->count * (keep + BLAS_BUFFER_BYTES);
+    uint64_t limit = granted > 2 * fixed ? granted - fixed : granted / 2;
+
+    for (size_t i = 0; i < all->count; i++) {
+        all->items[i].arena.keep_bytes = (size_t)keep;
+        arena_reserve(&all->items[i].arena, (size_t)limit);
+    }
+    memory_budget_init(&all->budget, limit);
+    if (sem_init(&all->compute_slots, 0, (unsigned)slots)) {
+        memory_budget_destroy(&all->budget);
+        return status_error(STATUS_IO, "cannot make a semaphore: %s", strerror(errno));
+    }
+    all->has_gates = true;
+    return status_ok();
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+struct status checkers_open(struct checkers *out, const struct run_options *options,
+                            const struct run_inputs *inputs)
+{
+    *out = (struct checkers){ .count = 0 };
+    TRY(repeat_command_make(&out->repeat, options));
+    out->setup.dump = inputs->dump;
+    out->setup.lists = &inputs->lists;
+    out->setup.style = (struct row_style){ .profile = inputs->profile,
+                                           .precision = inputs->lists.precision,
+                                           .repeat = out->repeat };
+    out->setup.generate.seed = (uint64_t)options->seed;
+    out->setup.budget = &out->budget;
+    out->setup.compute_slots = &out->compute_slots;
+    TRY(open_devices(out, options, inputs));
+    return open_gates(out, options->memory_bytes);
+}
+
+void checkers_close(struct checkers *checkers)
+{
+    for (size_t i = 0; i < checkers->count; i++) {
+        checkers->items[i].device->class->close(checkers->items[i].device);
+        arena_release(&checkers->items[i].arena);
+    }
+    memory_release(checkers->items);
+    memory_release(checkers->repeat);
+    if (!checkers->has_gates) return;
+    memory_budget_destroy(&checkers->budget);
+    (void)sem_destroy(&checkers->compute_slots);
+}

@@ -1,0 +1,37 @@
+/* Only what differs from the defaults is said: the command is there to be read, too. */
+#include "runner/repeat_command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/text_out.h"
+
+static const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
+
+static void append_option(struct text_out *out, const char *name, const char *value)
+{
+    if (!value) return;
+    text_out_string(out, " ");
+    text_out_string(out, name);
+    text_out_string(out, " ");
+    text_out_shell_word(out, value);
+}
+
+struct status repeat_command_make(char **out, const struct run_options *options)
+{
+    struct text_out text = { .status.code = STATUS_OK };
+    char seed[32];
+    bool other_backend = strcmp(options->backend, defaults.backend) != 0;
+    (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
+    text_out_string(&text, "probe-ut case");
+    append_option(&text, "-api_info", options->api_info);
+    append_option(&text, "--backend", other_backend ? options->backend : NULL);
+    append_option(&text, "--profile", options->profile);
+    append_option(&text, "--thresholds", options->thresholds);
+    append_option(&text, "--config_path", options->config_path);
+    append_option(&text, "--seed", options->seed != defaults.seed ? seed : NULL);
+    text_out_bytes(&text, " --name ", sizeof " --name ");
+    if (text.status.code) csv_buffer_release(&text.text);
+    else *out = text.text.data;
+    return text.status;
+}

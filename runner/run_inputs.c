@@ -1,0 +1,104 @@
+/* Everything is read before anything is started, so that a wrong name costs no time. */
+#include "runner/run_inputs.h"
+
+#include <string.h>
+
+#include "core/hash.h"
+#include "core/memory.h"
+#include "results/resume.h"
+#include "runner/environment.h"
+
+static struct status order_calls(struct run_inputs *inputs, bool filter)
+{
+    size_t count = dump_count(inputs->dump);
+    bool *keep = memory_allocate_zeroed(count, sizeof *keep);
+    struct call_order *order = &inputs->order;
+    order->dump = inputs->dump;
+    order->positions = memory_allocate(count * sizeof *order->positions);
+    struct status status = keep && order->positions ? status_ok()
+                                                    : status_no_memory(count * sizeof(size_t));
+    if (!status.code && filter) status = dump_filter(keep, inputs->dump);
+    for (size_t i = 0; !status.code && i < count; i++)
+        if (!filter || keep[i]) order->positions[order->count++] = i;
+    memory_release(keep);
+    return status;
+}
+
+static struct status digest_file(uint64_t *digest, const char *path, struct file_policy policy)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_text(&text, &bytes, path, policy));
+    *digest = hash_bytes(HASH_START, text, bytes);
+    memory_release(text);
+    return status_ok();
+}
+
+/* Everything that decides the bytes of the result files. */
+static struct status describe_run(struct run_inputs *inputs, const struct run_options *o)
+{
+    struct run_record *record = &inputs->record;
+    const struct api_lists *lists = &inputs->lists;
+    TRY(run_record_create(record));
+    TRY(run_record_add_text(record, "version", PROBE_VERSION));
+    TRY(run_record_add_digest(record, "dump_digest", dump_digest(inputs->dump)));
+    TRY(run_record_add_number(record, "calls", (double)inputs->order.count));
+    TRY(run_record_add_text(record, "backend", o->backend));
+    TRY(run_record_add_text(record, "profile", profile_name(inputs->profile)));
+    if (o->thresholds) {
+        uint64_t digest;
+        TRY(digest_file(&digest, o->thresholds, o->file_policy));
+        TRY(run_record_add_digest(record, "thresholds_digest", digest));
+    }
+    TRY(run_record_add_number(record, "seed", (double)o->seed));
+    TRY(run_record_add_flag(record, "filter_api", o->filter_api));
+    TRY(run_record_add_flag(record, "jit_compile", o->jit_compile));
+    TRY(run_record_add_texts(record, "white_list", lists->white, lists->n_white));
+    TRY(run_record_add_texts(record, "black_list", lists->black, lists->n_black));
+    TRY(run_record_add_number(record, "precision", lists->precision));
+    return run_record_add_text(record, "blas_core", environment_blas_core());
+}
+
+/* What is read only when the run is over is refused before it starts. */
+static struct status check_baseline(const struct run_options *o)
+{
+    struct file file;
+    if (!o->baseline) return status_ok();
+    TRY(file_open_read(&file, o->baseline, o->file_policy));
+    return file_close(&file);
+}
+
+struct status run_inputs_open(struct run_inputs *out, const struct run_options *o)
+{
+    const char *profile = o->profile ? o->profile : profile_names()[0];
+    *out = (struct run_inputs){ .lists = api_lists_default(), .path = o->api_info };
+    if (o->config_path)
+        TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
+    TRY(check_baseline(o));
+    TRY(profile_load(&out->profile, profile, o->thresholds, o->file_policy));
+    TRY(dump_open(&out->dump, o->api_info, o->file_policy));
+    TRY(order_calls(out, o->filter_api));
+    return describe_run(out, o);
+}
+
+void run_inputs_close(struct run_inputs *inputs)
+{
+    memory_release(inputs->order.positions);
+    run_record_release(&inputs->record);
+    if (inputs->dump) dump_close(inputs->dump);
+    if (inputs->profile) profile_release(inputs->profile);
+    arena_release(&inputs->arena);
+}
+
+struct status run_inputs_find(size_t *position, const struct run_inputs *inputs, const char *name)
+{
+    const struct call_order *order = &inputs->order;
+    struct csv_text cell = { name, strlen(name) };
+    for (size_t i = 0; i < order->count; i++) {
+        const char *call = call_order_name(order, i);
+        if (strcmp(call, name) != 0 && !resume_row_belongs(cell, call)) continue;
+        *position = order->positions[i];
+        return status_ok();
+    }
+    return status_error(STATUS_BAD_ARGUMENT, "%s has no call '%s'", inputs->path, name);
+}

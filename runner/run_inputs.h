@@ -1,0 +1,31 @@
+/* What a run works on: the dump and which of its calls, the lists, the profile, and the record that
+ * says all of it. */
+#ifndef PROBE_RUNNER_RUN_INPUTS_H
+#define PROBE_RUNNER_RUN_INPUTS_H
+
+#include "core/arena.h"
+#include "formats/dump.h"
+#include "results/call_order.h"
+#include "results/run_record.h"
+#include "runner/api_lists.h"
+#include "runner/run_options.h"
+#include "standards/profile.h"
+
+struct run_inputs {
+    struct arena arena; /* texts of the lists */
+    struct api_lists lists;
+    struct profile *profile;
+    struct dump *dump;
+    const char *path; /* of the dump, as the user gave it */
+    struct call_order order;
+    struct run_record record;
+};
+
+/* Open everything that `options` name. To be closed also when this fails; all zeros is closed. */
+struct status run_inputs_open(struct run_inputs *out, const struct run_options *options);
+void run_inputs_close(struct run_inputs *inputs);
+
+/* Position in the dump of the call of this name, or of which this is a row. */
+struct status run_inputs_find(size_t *position, const struct run_inputs *inputs, const char *name);
+
+#endif

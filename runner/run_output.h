@@ -1,0 +1,34 @@
+/* What a run writes: the result files, new or those of an earlier part, the timings, the tensors of
+ * failing calls; and which calls it still has to check. */
+#ifndef PROBE_RUNNER_RUN_OUTPUT_H
+#define PROBE_RUNNER_RUN_OUTPUT_H
+
+#include "report/summary.h"
+#include "results/outcome.h"
+#include "results/result_files.h"
+#include "runner/error_data.h"
+#include "runner/run_inputs.h"
+#include "runner/run_options.h"
+
+struct run_output {
+    struct result_files files;
+    struct resume_notes resumed; /* with -csv_path */
+    struct file timings;         /* FILE_NONE when nobody asked */
+    struct error_data error_data;
+    char *error_directory; /* owned; NULL when failing tensors are not saved */
+    size_t *pending;       /* positions in the dump of the calls to check */
+    size_t n_pending;
+};
+#define RUN_OUTPUT_NONE ((struct run_output){ .files = RESULT_FILES_NONE, .timings = FILE_NONE })
+
+/* Open all of it. `summary` is told of the calls that earlier parts of the run did. To be closed
+ * also when this fails. */
+struct status run_output_open(struct run_output *out, struct summary *summary,
+                              const struct run_options *options, const struct run_inputs *inputs);
+void run_output_close(struct run_output *output);
+
+/* Append the rows of call `name`. */
+struct status run_output_add(struct run_output *output, const struct case_outcome *outcome,
+                             const char *name);
+
+#endif

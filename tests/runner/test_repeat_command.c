@@ -1,0 +1,45 @@
+/* The command that repeats a call, which goes through a shell. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "runner/repeat_command.h"
+
+/* Options that are the default ones are left out; a shell takes every word as it was. */
+START_TEST(the_command_that_repeats)
+{
+    static const struct {
+        struct run_options options;
+        const char *command;
+        /* clang-format off */
+    } rows[] = {
+        { { .api_info = "dump.json", .backend = "cpu", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
+        { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json",
+            .config_path = "", .seed = -7 },
+          "probe-ut case -api_info 'my dump.json' --backend 'worker:python3 w.py' --profile v2 --thresholds "
+          "'it'\\''s.json' --config_path '' --seed -7 --name " },
+        { { .api_info = "$(x)/a;b`c`\\d", .backend = "plugin:/k+1/@%=,.json", .seed = 0 },
+          "probe-ut case -api_info '$(x)/a;b`c`\\d' --backend plugin:/k+1/@%=,.json --seed 0 --name " },
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *command = NULL;
+        ck_assert_int_eq(repeat_command_make(&command, &rows[i].options).code, 0);
+        ck_assert_str_eq(command, rows[i].command);
+        memory_release(command);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("repeat command");
+    TCase *tests = tcase_create("command");
+    tcase_add_test(tests, the_command_that_repeats);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -205,7 +205,7 @@ VECTORIZED static void read_block(struct operand_block *block, const struct node
     block->error = block->errors;
 }
 
-/* The four operations inline (the formulas of functions_binary.c), others through their row. */
+/* The four operations inline (the formulas of binary_functions.c), others through their row. */
 #define BOUND_LOOP(EXPRESSION)                                                 \
     for (size_t i = 0; i < count; i++) {                                       \
         double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);     \

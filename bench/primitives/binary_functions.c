@@ -70,7 +70,7 @@ static double value_xlogy(double a, double b)
     return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
-/* Values from balls, as in functions_unary.c. */
+/* Values from balls, as in unary_functions.c. */
 typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
 
 static double from_balls(ball_function2 *ball, double a, double b, slong most_precision)

@@ -3,9 +3,9 @@
  * PyTorch spells one function in many ways: x.add(y), torch.add, x + y (__add__), y + x
  * (__radd__), x += y (__iadd__), x.add_(y). The row has the plain name; this file maps the rest.
  */
-#include "bench/registry.h"
-
 #include <string.h>
+
+#include "bench/call/call.h"
 
 #define TABLE(name)                      \
     extern const struct op ops_##name[]; \

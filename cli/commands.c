@@ -9,6 +9,7 @@
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
 #include "cli/plugin_command.h"
+#include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/three_way_command.h"
 #include "core/memory.h"
@@ -17,7 +18,8 @@
 
 /* The first one is meant when no word is given. */
 static const struct command *const commands[] = {
-    &run_command, &compare_command, &diff_command, &case_command, &ops_command, &plugin_command,
+    &run_command,  &compare_command, &report_command, &diff_command,
+    &case_command, &ops_command,     &plugin_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 

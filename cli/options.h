@@ -16,7 +16,7 @@
 #include "core/integer_list.h"
 #include "core/status.h"
 
-enum { OPERANDS_MAX = 8, OPTION_NAMES = 3 };
+enum { OPERANDS_MAX = 64, OPTION_NAMES = 3 };
 
 /* Arguments that belong to no option, in order. */
 struct operands {

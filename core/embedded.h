@@ -1,4 +1,4 @@
-/* Files of config/ compiled into the program. */
+/* Files of config/ and the pages of web/, compiled into the program. */
 #ifndef PROBE_CORE_EMBEDDED_H
 #define PROBE_CORE_EMBEDDED_H
 
@@ -8,6 +8,7 @@ struct embedded_file {
     unsigned long bytes;
 };
 
-extern const struct embedded_file config_files[]; /* ended by a NULL name */
+/* Each ended by a NULL name. */
+extern const struct embedded_file config_files[], pages_files[];
 
 #endif

@@ -95,7 +95,8 @@ uint64_t file_size_limit(const char *path)
         const char *suffix;
         uint64_t bytes;
     } limits[] = {
-        { ".json", UINT64_C(10) << 30 }, { ".npy", UINT64_C(10) << 30 },
+        { ".json", UINT64_C(10) << 30 }, { ".jsonl", UINT64_C(10) << 30 },
+        { ".npy", UINT64_C(10) << 30 },
         { ".pt", UINT64_C(10) << 30 },   { ".zip", UINT64_C(10) << 30 },
         { ".log", UINT64_C(10) << 30 },  { ".db", UINT64_C(10) << 30 },
         { ".csv", UINT64_C(1) << 30 },   { ".xlsx", UINT64_C(1) << 30 },

@@ -149,7 +149,7 @@ struct file_shown_name file_shown(const char *path);
 /* Is there anything of that name (a dangling link counts)? */
 bool file_exists(const char *path);
 
-/* What the bytes of a file must be less than, by its suffix: 10 GiB for .json .npy .pt .zip .log .db, 1 GiB for .csv
+/* What the bytes of a file must be less than, by its suffix: 10 GiB for .json .jsonl .npy .pt .zip .log .db, 1 GiB for .csv
  * .xlsx .yaml .ir .pkl, 1 MiB for any other. */
 uint64_t file_size_limit(const char *path);
 

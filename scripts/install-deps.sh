@@ -9,11 +9,12 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config
        libffi-dev libopenblas-dev libmpfr-dev libflint-dev libflint-arb-dev libsleef-dev
-       libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev"
+       libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev libjs-chart.js"
 # Oracles and tools of the tests: known-answer generator, other implementations of the same
 # operators, memory checker.
 tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy python3-openpyxl valgrind
-       clang libclang-rt-dev clang-tidy cppcheck"
+       clang libclang-rt-dev clang-tidy cppcheck nodejs chromium chromium-driver python3-selenium
+       fonts-noto-cjk"
 
 packages=$build
 [ "${1:-}" = "--tests" ] && packages="$build $tests"

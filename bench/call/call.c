@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/primitives/casts.h"
-#include "bench/tape/promotion.h"
 #include "core/checked.h"
 
 static int parameter_index(struct call *call, const char *name)

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "bench/primitives/lines.h"
 #include "bench/primitives/sorting.h"
 
 struct tie {

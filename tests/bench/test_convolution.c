@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
-#include "bench/primitives/convolution.h"
 #include "support/suite.h"
 
 enum { PRECISION = 500 };

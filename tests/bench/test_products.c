@@ -16,7 +16,6 @@
 
 #include "bench/oracle.h"
 #include "bench/primitive.h"
-#include "bench/primitives/matmul.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 

@@ -1,0 +1,584 @@
+/* Functions of two variables: value, error propagation, ball, partial derivatives. */
+#include <math.h>
+#include <string.h>
+
+#include <acb.h>
+#include <arb_hypgeom.h>
+#include <sleef.h>
+
+#include "bench/arithmetic/vector_functions.h"
+#include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/functions.h"
+
+#define U    UNIT_ROUNDOFF
+#define TINY 0x1p-1074
+
+/* clang-format off */
+static double value_add(double a, double b) { return a + b; }
+static double value_subtract(double a, double b) { return a - b; }
+static double value_multiply(double a, double b) { return a * b; }
+static double value_divide(double a, double b) { return a / b; }
+/* clang-format on */
+static double value_pow(double a, double b)
+{
+    if (b == 2) return a * a;
+    if (b == 1) return a;
+    if (b == 0.5 && a >= 0) return sqrt(a);
+    return scalar_pow(a, b);
+}
+static double value_atan2(double a, double b) { return Sleef_atan2_u10(a, b); }
+static double value_hypot(double a, double b) { return Sleef_hypot_u05(a, b); }
+static double value_fmod(double a, double b) { return fmod(a, b); }
+static double value_remainder(double a, double b)
+{
+    double r = fmod(a, b);
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+static double value_copysign(double a, double b) { return copysign(a, b); }
+
+/* floor(a / b) of the exact quotient, as Python's // has it: from the exact remainder. */
+static double value_floor_divide(double a, double b)
+{
+    if (b == 0) return a / b;
+    double rest = fmod(a, b), quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return copysign(0, a / b);
+    double whole = floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+static double value_logaddexp(double a, double b)
+{
+    if (isinf(a) && a == b) return a;
+    return fmax(a, b) + scalar_log1p(scalar_exp(-fabs(a - b))) + (isnan(a) ? a : 0);
+}
+
+static double value_logaddexp2(double a, double b)
+{
+    if (isinf(a) && a == b) return a;
+    return fmax(a, b) + scalar_log1p(scalar_exp2(-fabs(a - b))) * 0x1.71547652b82fep+0 +
+           (isnan(a) ? a : 0);
+}
+
+static double value_xlogy(double a, double b)
+{
+    return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
+}
+
+/* Values from balls, as in functions_unary.c. */
+typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
+
+static double from_balls(ball_function2 *ball, double a, double b, slong most_precision)
+{
+    arb_t u, v, out;
+    double y = NAN;
+    arb_init(u);
+    arb_init(v);
+    arb_init(out);
+    arb_set_d(u, a);
+    arb_set_d(v, b);
+    for (slong precision = 80; precision <= most_precision && isnan(y); precision *= 2) {
+        ball(out, u, v, precision);
+        if (arb_rel_accuracy_bits(out) >= 60) y = arf_get_d(arb_midref(out), ARF_RND_NEAR);
+    }
+    arb_clear(u);
+    arb_clear(v);
+    arb_clear(out);
+    return y;
+}
+
+static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p);
+static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p);
+static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p);
+
+/* P(s, x) and Q(s, x), the regularised incomplete gamma functions, with their limits at the
+ * ends of the domain; inside, certified by Arb. */
+static double gamma_limit(double s, double x, bool upper)
+{
+    if (isnan(s) || isnan(x) || s < 0 || x < 0 || (s == 0 && x == 0) || (isinf(s) && isinf(x)))
+        return NAN;
+    double lower = s == 0 || isinf(x) ? 1 : 0; /* else s is infinite or x is 0 */
+    return upper ? 1 - lower : lower;
+}
+
+/* P below s and Q above it are at most exp(s log(x / s) + s - x) (Chernoff). Where that is less
+ * than half the least subnormal the value is 0, the other one 1, and balls would need the digits
+ * of the tail. Near s = x they take long for large arguments: few digits are tried there. */
+static double regularised(ball_function2 *ball, double s, double x, bool upper)
+{
+    if (!(s > 0) || !(x > 0) || isinf(s) || isinf(x)) return gamma_limit(s, x, upper);
+    double tail = s * (log(x) - log(s)) + s - x;
+    if (tail < -800 - 1e-14 * (s * (fabs(log(x)) + fabs(log(s))) + s + x))
+        return (x > s) == upper ? 0 : 1;
+    return from_balls(ball, s, x, fmax(s, x) > 0x1p16 ? 320 : 10240);
+}
+static double value_igamma(double s, double x) { return regularised(ball_igamma, s, x, false); }
+static double value_igammac(double s, double x) { return regularised(ball_igammac, s, x, true); }
+
+/* The derivative of digamma for x > 0: shifted up to 20, then the asymptotic series, whose next
+ * term is below 1e-21 of the value. All terms but one of the series are positive: 20 roundings. */
+static double trigamma_series(double x)
+{
+    static const double b[] = { 1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                5.0 / 66, -691.0 / 2730, 7.0 / 6 };
+    double sum = 0, series = 0;
+    for (; x < 20; x += 1) sum += 1 / (x * x);
+    double y = 1 / (x * x);
+    for (int i = 6; i >= 0; i--) series = (series + b[i]) * y;
+    return sum + (1 / x + (0.5 * y + series / x));
+}
+
+/* The n-th derivative of digamma at x; n = 0 is digamma itself. */
+static double value_polygamma(double n, double x)
+{
+    if (n == 0) return unary_find("digamma")->scalar(x);
+    if (isnan(x) || x == -INFINITY) return NAN;
+    if (x == INFINITY) return 0;
+    if (x <= 0 && x == floor(x)) return fmod(n, 2) == 1 ? INFINITY : NAN;
+    if (n == 1 && x > 0x1p-500) return trigamma_series(x);
+    return from_balls(ball_polygamma, n, x, 10240);
+}
+
+static double error_sum(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea + eb + U * fabs(y);
+}
+
+static double error_product(double a, double ea, double b, double eb, double y)
+{
+    return fabs(a) * eb + fabs(b) * ea + ea * eb + U * fabs(y) + TINY;
+}
+
+/* |a/b - a'/b'| <= (ea + |a/b| eb) / (|b| - eb); numerics section 3.3. */
+static double error_quotient(double a, double ea, double b, double eb, double y)
+{
+    (void)a;
+    if (ea == 0 && eb == 0) return U * fabs(y) + TINY;
+    return eb < fabs(b) ? (ea + fabs(y) * (1 + 2 * U) * eb) / (fabs(b) - eb) + U * fabs(y) + TINY
+                        : INFINITY;
+}
+
+/* Relative sensitivities |b| ea/(a - ea) and |ln a| eb, the latter widened by ea. First order is
+ * enough below 2^-10 with the factor 2; beyond that nothing is claimed. */
+static double error_pow(double a, double ea, double b, double eb, double y)
+{
+    double own = 2 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return own;
+    if (a == 0 && ea == 0) return eb < b ? own : INFINITY;
+    if (eb == 0 && a <= ea) { /* around or below zero: only small whole powers */
+        if (b == 2 || b == 3) return b * pow(fabs(a) + ea, b - 1) * ea * (1 + 0x1p-30) + own;
+        if (a >= 0 || b != floor(b) || -a <= ea) return INFINITY;
+        a = -a;
+    }
+    if (a <= ea) return INFINITY;
+    double relative = fabs(b) * ea / (a - ea) + (fabs(log(a)) + ea / (a - ea)) * eb;
+    return relative < 0x1p-10 ? 2 * relative * fabs(y) + own : INFINITY;
+}
+
+static double error_atan2(double a, double ea, double b, double eb, double y)
+{
+    double own = 2 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return own;
+    double r = hypot(a, b) - ea - eb;
+    /* The branch cut along the negative axis. */
+    if (r <= 0 || (b - eb < 0 && fabs(a) <= ea)) return INFINITY;
+    return (ea + eb) / r * (1 + 0x1p-40) + own;
+}
+
+static double error_hypot(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea + eb + 2 * U * fabs(y) + TINY;
+}
+
+/* fmod is exact for exact arguments; otherwise the quotient must not straddle an integer, which
+ * the balls decide. */
+static double error_exact_only(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b, (void)y;
+    return ea == 0 && eb == 0 ? 0 : INFINITY;
+}
+
+static double error_remainder(double a, double ea, double b, double eb, double y)
+{
+    return error_exact_only(a, ea, b, eb, y) + U * fabs(y);
+}
+
+/* a - rest and the division by b round, 2 u |y| in all: less than the half that the last step
+ * mends up to 2^50. */
+static double error_floor_divide(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea == 0 && eb == 0 && fabs(y) < 0x1p50 ? 0 : INFINITY;
+}
+
+/* max + log1p(exp(-d)), d = |a - b|: the rounding u d of exp's argument, exp's own 2 u and log1p's
+ * enter relative to exp(-d) <= 1.45 log1p(exp(-d)). */
+static double error_of_small(double small, double d)
+{
+    return small > 0 ? (16 + 2 * d) * U * small : 0;
+}
+static double error_logaddexp(double a, double ea, double b, double eb, double y)
+{
+    double d = fabs(a - b);
+    return fmax(ea, eb) + U * fabs(y) + error_of_small(log1p(exp(-d)), d) + TINY;
+}
+static double error_logaddexp2(double a, double ea, double b, double eb, double y)
+{
+    double d = fabs(a - b);
+    return fmax(ea, eb) + U * fabs(y) + error_of_small(1.4427 * log1p(exp2(-d)), d) + TINY;
+}
+
+static double error_xlogy(double a, double ea, double b, double eb, double y)
+{
+    double own = 4 * U * fabs(y) + TINY;
+    if (ea == 0 && eb == 0) return a == 0 ? 0 : own;
+    if (eb >= b) return INFINITY;
+    double log_error = eb > 0 ? eb / (b - eb) : 0;
+    return (fabs(a) + ea) * log_error + ea * fabs(log(b)) * (1 + 8 * U) + own;
+}
+
+/* One ulp for exact arguments; otherwise the balls decide. */
+static double error_wrapped(double a, double ea, double b, double eb, double y)
+{
+    (void)a, (void)b;
+    return ea == 0 && eb == 0 ? 2 * U * fabs(y) + TINY : INFINITY;
+}
+
+static double error_polygamma(double n, double en, double x, double ex, double y)
+{
+    if (ex > 0 && n == 1 && en == 0 && x > ex) { /* its slope: 2 sum 1/(x+k)^3 <= 2/x^3 + 1/x^2 */
+        double low = (x - ex) * (1 - 0x1p-50);
+        return ex * (2 / low + 1) / (low * low) + 32 * U * fabs(y) + TINY;
+    }
+    double units = n == 0 ? 2 * unary_find("digamma")->ulps : n == 1 ? 32 : 2;
+    return ex == 0 && en == 0 ? units * U * fabs(y) + TINY : INFINITY;
+}
+
+static void ball_floor_divide(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    if (!arb_is_finite(b)) { /* the quotient is 0 from one side */
+        arb_set_si(y, arb_is_zero(a) || arb_is_negative(a) == arb_is_negative(b) ? 0 : -1);
+        return;
+    }
+    arb_div(y, a, b, p + 1100);
+    arb_floor(y, y, p);
+}
+
+static void ball_logaddexp(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    bool a_larger = arf_cmp(arb_midref(a), arb_midref(b)) >= 0;
+    const arb_struct *high = a_larger ? a : b, *low = a_larger ? b : a;
+    arb_t t;
+    arb_init(t);
+    arb_sub(t, low, high, p);
+    arb_exp(t, t, p);
+    arb_log1p(t, t, p);
+    arb_add(y, high, t, p);
+    arb_clear(t);
+}
+
+static void ball_logaddexp2(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    bool a_larger = arf_cmp(arb_midref(a), arb_midref(b)) >= 0;
+    const arb_struct *high = a_larger ? a : b, *low = a_larger ? b : a;
+    arb_t t, ln2;
+    arb_init(t);
+    arb_init(ln2);
+    arb_const_log2(ln2, p);
+    arb_sub(t, low, high, p);
+    arb_mul(t, t, ln2, p);
+    arb_exp(t, t, p);
+    arb_log1p(t, t, p);
+    arb_div(t, t, ln2, p);
+    arb_add(y, high, t, p);
+    arb_clear(t);
+    arb_clear(ln2);
+}
+
+static void ball_xlogy(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t t;
+    if (arb_is_zero(a)) {
+        arb_zero(y);
+        return;
+    }
+    arb_init(t);
+    arb_log(t, b, p);
+    arb_mul(y, a, t, p);
+    arb_clear(t);
+}
+
+static void ball_igamma(arb_t y, const arb_t s, const arb_t x, slong p)
+{
+    arb_hypgeom_gamma_lower(y, s, x, 1, p);
+}
+
+static void ball_igammac(arb_t y, const arb_t s, const arb_t x, slong p)
+{
+    arb_hypgeom_gamma_upper(y, s, x, 1, p);
+}
+
+static void ball_polygamma(arb_t y, const arb_t n, const arb_t x, slong p)
+{
+    acb_t order, z;
+    acb_init(order);
+    acb_init(z);
+    acb_set_arb(order, n);
+    acb_set_arb(z, x);
+    acb_polygamma(z, order, z, p);
+    arb_set(y, acb_realref(z));
+    acb_clear(order);
+    acb_clear(z);
+}
+
+static void ball_fmod(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t q;
+    arb_init(q);
+    arb_div(q, a, b, p + 1100);
+    if (arb_is_nonnegative(q)) arb_floor(q, q, p + 1100);
+    else if (arb_is_nonpositive(q)) arb_ceil(q, q, p + 1100);
+    else arb_indeterminate(q);
+    arb_mul(q, q, b, p + 1100);
+    arb_sub(y, a, q, p);
+    arb_clear(q);
+}
+
+static void ball_remainder(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    arb_t q;
+    arb_init(q);
+    arb_div(q, a, b, p + 1100);
+    arb_floor(q, q, p + 1100);
+    arb_mul(q, q, b, p + 1100);
+    arb_sub(y, a, q, p);
+    arb_clear(q);
+}
+
+static void ball_pow(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    if (arb_is_exact(b) && arb_is_int(b) && arf_cmpabs_2exp_si(arb_midref(b), 30) < 0) {
+        slong n = arf_get_si(arb_midref(b), ARF_RND_NEAR);
+        arb_pow_ui(y, a, (ulong)(n < 0 ? -n : n), p);
+        if (n < 0) arb_inv(y, y, p);
+        return;
+    }
+    arb_pow(y, a, b, p);
+}
+
+static void ball_hypot(arb_t y, const arb_t a, const arb_t b, slong p) { arb_hypot(y, a, b, p); }
+
+static void ball_copysign(arb_t y, const arb_t a, const arb_t b, slong p)
+{
+    (void)p;
+    arb_abs(y, a);
+    if (arb_is_negative(b)) arb_neg(y, y);
+    else if (arb_contains_zero(b)) arb_indeterminate(y); /* -0 is not a real number */
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------- */
+
+#define PARTIALS(NAME)                                                                  \
+    static void NAME(struct tape *tape, struct node *a, struct node *b, struct node *y, \
+                     struct node **da, struct node **db)
+
+/* A partial derivative of constant value, of y's shape. */
+static struct node *constant_like(struct tape *tape, const struct node *y, double value)
+{
+    return node_constant(tape, DT_NONE, value, y->rank, y->shape);
+}
+
+PARTIALS(d_multiply)
+{
+    (void)tape, (void)y;
+    if (da) *da = b;
+    if (db) *db = a;
+}
+
+PARTIALS(d_divide)
+{
+    if (da) *da = node_apply(tape, "reciprocal", b);
+    if (db) *db = node_negate(tape, node_divide(tape, y, b));
+    (void)a;
+}
+
+/* b - 1, without the bound of a rounding where there is none: a power of a negative number exists
+ * only for exact whole exponents. */
+static struct node *one_less(struct tape *tape, struct node *b)
+{
+    struct node *less = node_offset(tape, node_detach(tape, b), -1);
+    const double *value = node_values(tape, b);
+    bool exact = node_is_exact(b) && !tape_failed(tape);
+    for (size_t i = 0; exact && i < b->n; i++)
+        exact = less->value[i] + 1 == value[i] && fabs(value[i]) < 0x1p52;
+    return exact ? node_detach(tape, less) : less;
+}
+
+/* b a^(b-1), zero where b is zero; a^b ln a, zero where a is 0 and b >= 0. */
+PARTIALS(d_pow)
+{
+    struct node *zero = node_scalar(tape, 0);
+    if (da) {
+        struct node *power = node_apply2(tape, "pow", a, one_less(tape, b));
+        *da = node_select(tape, node_compare(tape, COMPARE_EQ, b, zero), zero,
+                          node_multiply(tape, b, power));
+    }
+    if (db) {
+        struct node *vanishes = node_compare(
+            tape, COMPARE_GT,
+            node_multiply(tape, node_to_real(tape, node_compare(tape, COMPARE_EQ, a, zero)),
+                          node_to_real(tape, node_compare(tape, COMPARE_GE, b, zero))),
+            zero);
+        *db = node_select(tape, vanishes, zero, node_multiply(tape, y, node_apply(tape, "log", a)));
+    }
+}
+
+PARTIALS(d_atan2)
+{
+    struct node *norm = node_add(tape, node_multiply(tape, a, a), node_multiply(tape, b, b));
+    (void)y;
+    if (da) *da = node_divide(tape, b, norm);
+    if (db) *db = node_negate(tape, node_divide(tape, a, norm));
+}
+
+PARTIALS(d_hypot)
+{
+    if (da) *da = node_divide(tape, a, y);
+    if (db) *db = node_divide(tape, b, y);
+}
+
+PARTIALS(d_fmod)
+{
+    if (da) *da = constant_like(tape, y, 1);
+    if (db) *db = node_negate(tape, node_apply(tape, "trunc", node_divide(tape, a, b)));
+}
+
+PARTIALS(d_remainder)
+{
+    if (da) *da = constant_like(tape, y, 1);
+    if (db) *db = node_negate(tape, node_apply2(tape, "floor_divide", a, b));
+}
+
+/* d/da copysign(a, b) is +-1 by whether the signs agree, 0 at a = 0; flat in b. */
+PARTIALS(d_copysign)
+{
+    struct node *ratio = node_divide(tape, y, a), *zero = node_scalar(tape, 0);
+    (void)b;
+    if (da) *da = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), zero, ratio);
+    if (db) *db = constant_like(tape, y, 0);
+}
+
+/* Whole-number quotients are flat. */
+PARTIALS(d_flat)
+{
+    (void)a, (void)b;
+    if (da) *da = constant_like(tape, y, 0);
+    if (db) *db = constant_like(tape, y, 0);
+}
+
+PARTIALS(d_logaddexp)
+{
+    (void)y;
+    if (da) *da = node_apply(tape, "sigmoid", node_subtract(tape, a, b));
+    if (db) *db = node_apply(tape, "sigmoid", node_subtract(tape, b, a));
+}
+
+PARTIALS(d_logaddexp2)
+{
+    struct node *ln2 = node_apply(tape, "log", node_scalar(tape, 2));
+    (void)y;
+    if (da) *da = node_apply(tape, "sigmoid", node_multiply(tape, node_subtract(tape, a, b), ln2));
+    if (db) *db = node_apply(tape, "sigmoid", node_multiply(tape, node_subtract(tape, b, a), ln2));
+}
+
+/* log b, but 0 where a = 0 and b <= 0; a / b. */
+PARTIALS(d_xlogy)
+{
+    struct node *zero = node_scalar(tape, 0);
+    (void)y;
+    if (da) {
+        struct node *log = node_apply(tape, "log", b);
+        struct node *at_zero =
+            node_select(tape, node_compare(tape, COMPARE_LE, b, zero), zero, log);
+        *da = node_select(tape, node_compare(tape, COMPARE_EQ, a, zero), at_zero, log);
+    }
+    if (db) *db = node_divide(tape, a, b);
+}
+
+/* d/dx P(s, x) = exp((s - 1) log x - x - lgamma(s)); PyTorch has none with respect to s. */
+static struct node *gamma_density(struct tape *tape, struct node *s, struct node *x)
+{
+    struct node *exponent =
+        node_multiply(tape, node_offset(tape, s, -1), node_apply(tape, "log", x));
+    exponent = node_subtract(tape, node_subtract(tape, exponent, x), node_apply(tape, "lgamma", s));
+    return node_apply(tape, "exp", exponent);
+}
+
+PARTIALS(d_igamma)
+{
+    (void)y;
+    if (da) tape_fail(tape, STATUS_SKIP, "igamma has no gradient for its first argument");
+    if (db) *db = gamma_density(tape, a, b);
+}
+
+PARTIALS(d_igammac)
+{
+    (void)y;
+    if (da) tape_fail(tape, STATUS_SKIP, "igammac has no gradient for its first argument");
+    if (db) *db = node_negate(tape, gamma_density(tape, a, b));
+}
+
+PARTIALS(d_polygamma)
+{
+    (void)y, (void)da;
+    if (!db) return;
+    struct node *order = node_new_real(tape, a->dtype, a->rank, a->shape); /* whole: exact plus 1 */
+    const double *n = node_values(tape, a);
+    for (size_t i = 0; !tape_failed(tape) && i < a->n; i++) order->value[i] = n[i] + 1;
+    *db = node_apply2(tape, "polygamma", order, b);
+}
+
+/* clang-format off */
+static const struct binary_function functions[] = {
+    { "add",       value_add,       error_sum,        arb_add,        NULL,        1, NULL },
+    { "subtract",  value_subtract,  error_sum,        arb_sub,        NULL,        -1, NULL },
+    { "multiply",  value_multiply,  error_product,    arb_mul,        d_multiply, 0, NULL },
+    { "divide",    value_divide,    error_quotient,   arb_div,        d_divide, 0, NULL },
+    { "pow",       value_pow,       error_pow,        ball_pow,       d_pow, 0, array_pow },
+    { "atan2",     value_atan2,     error_atan2,      arb_atan2,      d_atan2, 0, NULL },
+    { "hypot",     value_hypot,     error_hypot,      ball_hypot,     d_hypot, 0, NULL },
+    { "fmod",      value_fmod,      error_exact_only, ball_fmod,      d_fmod, 0, NULL },
+    { "remainder", value_remainder, error_remainder,  ball_remainder, d_remainder, 0, NULL },
+    { "floor_divide", value_floor_divide, error_floor_divide, ball_floor_divide, d_flat, 0, NULL },
+    { "logaddexp", value_logaddexp, error_logaddexp,  ball_logaddexp, d_logaddexp, 0, NULL },
+    { "logaddexp2", value_logaddexp2, error_logaddexp2, ball_logaddexp2, d_logaddexp2, 0, NULL },
+    { "xlogy",     value_xlogy,     error_xlogy,      ball_xlogy,     d_xlogy, 0, NULL },
+    { "igamma",    value_igamma,    error_wrapped,    ball_igamma,    d_igamma, 0, NULL },
+    { "igammac",   value_igammac,   error_wrapped,    ball_igammac,   d_igammac, 0, NULL },
+    { "polygamma", value_polygamma, error_polygamma,    ball_polygamma, d_polygamma, 0, NULL },
+    { "copysign",  value_copysign,  error_exact_only, ball_copysign,  d_copysign, 0, NULL },
+};
+/* clang-format on */
+
+const struct binary_function *binary_functions(size_t *count)
+{
+    *count = sizeof functions / sizeof *functions;
+    return functions;
+}
+
+const struct binary_function *binary_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name)) return &functions[i];
+    return NULL;
+}
+
+struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)
+{
+    const struct binary_function *f = binary_find(name);
+    if (f) return node_binary(tape, f, a, b);
+    tape_fail(tape, STATUS_INTERNAL, "there is no function %s of two variables", name);
+    return a;
+}

@@ -1,0 +1,25 @@
+/* The names in a directory, sorted, for commands that take a directory of results.
+ */
+#ifndef PROBE_CORE_DIRECTORY_H
+#define PROBE_CORE_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/status.h"
+
+struct directory_names {
+    char **items; /* rank2 before rank10; released with directory_release */
+    size_t count;
+};
+
+/* Names of files and directories in `path`, without those that begin with a dot. More than `most`
+ * of them are refused. `out` is empty on failure. */
+struct status directory_list(struct directory_names *out, const char *path, size_t most);
+
+void directory_release(struct directory_names *names);
+
+/* Is it a directory, or a link to one? */
+bool directory_exists(const char *path);
+
+#endif

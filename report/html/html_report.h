@@ -1,0 +1,35 @@
+/* The page of one or several results: `probe-ut report`.
+ */
+#ifndef PROBE_REPORT_HTML_HTML_REPORT_H
+#define PROBE_REPORT_HTML_HTML_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/file.h"
+#include "core/status.h"
+
+struct html_report_request {
+    const char *const *paths; /* directories and files; see report/html/inputs.h */
+    size_t count;
+    const char *out_path; /* of the page */
+    struct file_policy policy;
+};
+
+/* What was written. */
+struct html_report_summary {
+    size_t inputs;
+    uint64_t rows, bytes;
+    size_t notes;    /* things about the files that the page points out */
+    bool has_charts; /* Chart.js was there when the program was built */
+};
+
+/* Read the results and write the page, which replaces an older one.
+ *
+ *   errors  what inputs_find reports; what reading and writing report. No page is left then
+ */
+struct status html_report_write(struct html_report_summary *out,
+                                const struct html_report_request *request);
+
+#endif

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { count_text, number_of_text, number_text, seconds_text, share_text } from "../../../web/common/numbers.js";
+import { report_words } from "../../../web/report/words.js";
+
+globalThis.document = { documentElement: {} };
+if (!globalThis.navigator) globalThis.navigator = { language: "en" };
+const { language_start, words } = await import("../../../web/common/language.js");
+const { why_sentence } = await import("../../../web/report/why.js");
+const { histogram_bins } = await import("../../../web/report/detail_view.js");
+const { metric_ids } = await import("../../../web/report/metrics.js");
+language_start(report_words);
+
+test("numbers as people read them", () => {
+    assert.equal(number_text(0), "0");
+    assert.equal(number_text(0.001), "0.001");
+    assert.equal(number_text(1.23456789), "1.235");
+    assert.equal(number_text(1.5e-9), "1.5e-9");
+    assert.equal(number_text(1e20), "1e20");
+    assert.equal(number_text(1234567), "1\u202f234\u202f567");
+    assert.equal(number_text("inf"), "∞");
+    assert.equal(number_text("nan"), "NaN");
+    assert.equal(number_text({}), "NaN");
+    assert.equal(count_text(1000000), "1\u202f000\u202f000");
+    assert.equal(seconds_text(0.0005), "500 µs");
+    assert.equal(share_text(1, 3000), "< 0.1 %");
+    assert.equal(share_text(29999, 30000), "99.9 %");
+    assert.equal(number_of_text(" 1e-3 "), 0.001);
+    assert.equal(number_of_text("inf"), Infinity);
+    assert.ok(Number.isNaN(number_of_text("x")) && Number.isNaN(number_of_text(" ")));
+});
+
+test("every word is there in both languages, with the same places", () => {
+    const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort().join();
+    for (const [key, entry] of Object.entries(report_words)) {
+        assert.equal(entry.length, 2, key);
+        assert.equal(places(entry[0]), places(entry[1]), key);
+    }
+    for (const id of metric_ids) assert.ok(`metric.${id}` in report_words, id);
+});
+
+test("words of the data that look like members of objects are only words", () => {
+    for (const text of ["constructor", "__proto__", "toString", "{x}"]) assert.equal(words(text), text);
+});
+
+test("why, in one sentence", () => {
+    const limit = (metric, value, bound, used) => ({ "decided by": metric, limits: [{ metric, value, limit: bound, holds: false, used }] });
+    assert.equal(why_sentence(limit("rmse", 8, 2, 4), "", null), "Root mean square error is 8; at most 2 is allowed (4 × the limit).");
+    assert.equal(why_sentence(limit("cosine", 0.5, 0.99, 50), "", null), "Cosine similarity is 0.5; at least 0.99 is asked for.");
+    assert.equal(why_sentence(limit("binary_mismatch", 0.25, 0, "inf"), "", null), "Share of unequal elements is 0.25; none is allowed.");
+    assert.equal(why_sentence(limit("shape", 1, 0, "inf"), "", null), "The shape is not that of the reference.");
+    assert.match(why_sentence({ ...limit("rmse", "nan", 2, "inf"), kinds: { "want finite, got nan": 3 } }, "", null), /is NaN\. 3 elements are nan where finite is right\.$/);
+    assert.equal(why_sentence({ limits: [] }, "the kernel\n crashed ", null), "the kernel crashed");
+    assert.equal(why_sentence(null, "", { metric: "rmse_quotient", value: 3 }), "Rms error, NPU/GPU is beyond its limit (3).");
+    assert.equal(why_sentence(null, "", null), "The files do not say why.");
+    // Evidence of another form is no reason to fail.
+    assert.equal(why_sentence({ limits: 7, kinds: 3, "worst relative": 9 }, "m", null), "m");
+    assert.equal(why_sentence({ limits: [null, { holds: false, metric: {} }] }, "", null).length > 0, true);
+});
+
+test("histograms of evidence", () => {
+    const bins = histogram_bins({ "0": 2, "<= 0.5": 3, "<= 4": 1, more: 1, "<= x": 5, other: 1, "<= 1e99": 3 });
+    assert.deepEqual(bins.map((bin) => bin.count), [2, 3, 0, 0, 1, 1]);
+    assert.deepEqual(bins.map((bin) => bin.title), ["0", "≤ 0.5", "≤ 1", "≤ 2", "≤ 4", "more"]);
+});

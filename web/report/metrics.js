@@ -1,0 +1,34 @@
+// Metrics: what they are called, and which of them are good when they are high.
+
+import { has_words, words } from "../common/language.js";
+
+// Columns of numbers in the order in which they are offered.
+export const metric_ids = [
+    "allowance", "worst_ulp", "bound_ulp", "rounding", "elements", "max_abs_error", "max_relative_error",
+    "mean_relative_error", "cosine", "hundredth", "thousandth", "five_thousandths", "ten_thousandth", "rmse", "binary_mismatch",
+    "error_balance", "small_value_ratio", "inf_nan_ratio", "relative_error_ratio", "absolute_error_ratio", "max_ulp",
+    "mean_ulp", "ulp_proportion", "small_value_quotient", "rmse_quotient", "max_relative_quotient",
+    "mean_relative_quotient", "error_balance_quotient", "ulp_proportion_quotient", "euclidean_distance",
+    "max_difference", "min_difference", "mean_difference", "norm_difference", "min_relative_error",
+    "norm_relative_error", "npu_max", "npu_min", "npu_mean", "npu_norm", "bench_max", "bench_min", "bench_mean",
+    "bench_norm", "call_seconds",
+];
+
+const reached = new Set(["cosine", "hundredth", "thousandth", "five_thousandths", "ten_thousandth"]);
+const yes_or_no = new Set(["shape", "dtype", "type", "structure", "equal"]);
+
+export function metric_is_reached(metric) {
+    return reached.has(metric);
+}
+
+export function metric_is_yes_or_no(metric) {
+    return yes_or_no.has(metric);
+}
+
+export function metric_words(metric) {
+    return has_words(`metric.${metric}`) ? words(`metric.${metric}`) : String(metric);
+}
+
+export function standard_words(standard) {
+    return has_words(`standard.${standard}`) ? words(`standard.${standard}`) : standard;
+}

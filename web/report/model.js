@@ -1,0 +1,110 @@
+// The results in the page: inputs one behind the other, their rows in columns.
+
+import { block_bytes, block_meta } from "../common/blocks.js";
+import { Columns } from "../common/columns.js";
+import { verdict_failed } from "./verdicts.js";
+
+export class Results {
+    constructor(meta, load) {
+        this.meta = meta;
+        this.inputs = meta.inputs;
+        this.rows = meta.rows;
+        this.columns = new Columns(meta.columns, meta.rows, load);
+    }
+
+    static async open() {
+        return new Results(await block_meta(), block_bytes);
+    }
+
+    // Index of the input that has the row.
+    input_of(row) {
+        let low = 0, high = this.inputs.length - 1;
+        while (low < high) {
+            const middle = (low + high + 1) >> 1;
+            if (this.inputs[middle].first <= row) low = middle;
+            else high = middle - 1;
+        }
+        return low;
+    }
+
+    async code_text(id, row) {
+        return this.columns.text_of_code(id, (await this.columns.codes(id))[row]);
+    }
+
+    async verdict(row) {
+        return this.code_text("verdict", row);
+    }
+
+    // A flag per code of the verdict column: is it a failure?
+    failed_codes() {
+        return this.columns.dictionary("verdict").map(verdict_failed);
+    }
+
+    // The evidence of a row: an object, null where there is none, or { unreadable: true }.
+    async evidence(row) {
+        const text = await this.columns.text("evidence", row);
+        if (!text) return null;
+        try {
+            const evidence = JSON.parse(text);
+            return evidence && typeof evidence === "object" ? evidence : { unreadable: true };
+        } catch {
+            return { unreadable: true };
+        }
+    }
+
+    // Numbers of a row by column, without the empty ones; NaN stays.
+    async numbers(row, ids) {
+        const found = new Map();
+        for (const id of ids) {
+            if (!this.columns.has(id)) continue;
+            const numbers = await this.columns.numbers(id);
+            if (!this.columns.is_blank(numbers, row)) found.set(id, numbers.values[row]);
+        }
+        return found;
+    }
+
+    // Everything that "why" is told from.
+    async reason(row) {
+        const [evidence, message, metric] = await Promise.all([
+            this.evidence(row), this.columns.text("message", row), this.code_text("decided_by", row)]);
+        const decided = metric && this.columns.has(metric) ? { metric, value: (await this.numbers(row, [metric])).get(metric) ?? NaN } : null;
+        return { evidence, message, decided };
+    }
+
+    // Rows of the other inputs with the same name, by input; the k-th of equal names goes with the k-th.
+    async namesakes(row) {
+        const found = new Map(), mine = this.input_of(row);
+        if (this.inputs.length < 2) return found;
+        const { bits } = await this.columns.numbers("name_hash");
+        const name = await this.columns.text("name", row);
+        const first = this.inputs[mine].first;
+        let turn = 0;
+        for (let at = bits.indexOf(bits[row], first); at >= 0 && at < row; at = bits.indexOf(bits[row], at + 1)) turn++;
+        for (let input = 0; input < this.inputs.length; input++) {
+            if (input === mine) continue;
+            const end = this.inputs[input].first + this.inputs[input].rows;
+            let left = turn;
+            for (let at = bits.indexOf(bits[row], this.inputs[input].first); at >= 0 && at < end; at = bits.indexOf(bits[row], at + 1))
+                if (await this.columns.text("name", at) === name && left-- === 0) {
+                    found.set(input, at);
+                    break;
+                }
+        }
+        return found;
+    }
+
+    // A flag per row: does a row of its name have another verdict in the first input? Rows that only
+    // one side has do not count.
+    async changed() {
+        const { bits } = await this.columns.numbers("name_hash");
+        const verdicts = await this.columns.codes("verdict");
+        const flags = new Uint8Array(this.rows);
+        const place = new Map();
+        for (let row = 0; row < this.inputs[0].rows; row++) if (!place.has(bits[row])) place.set(bits[row], row);
+        for (let row = this.inputs[0].rows; row < this.rows; row++) {
+            const other = place.get(bits[row]);
+            if (other !== undefined && verdicts[other] !== verdicts[row]) flags[row] = flags[other] = 1;
+        }
+        return flags;
+    }
+}

@@ -1,0 +1,79 @@
+// Errors along the order of execution: of each row the share of the limit that it used, or, where the
+// files do not have it, the largest relative error. More rows than pixels are drawn by the largest of
+// each stretch, failures before others.
+
+import { chart_box } from "../common/charts.js";
+import { element } from "../common/elements.js";
+import { words } from "../common/language.js";
+import { number_text } from "../common/numbers.js";
+import { theme_color } from "../common/theme.js";
+import { panel } from "./pieces.js";
+import { verdict_class, verdict_shown } from "./verdicts.js";
+
+const stretches = 900, least = 1e-6, most = 1e6;
+
+// Points { x: row, y } by verdict, at most one per stretch and verdict. `values` may have NaN and
+// infinities, which are drawn at the upper edge; what is next to nothing is drawn at the lower one.
+export function order_points(values, codes, verdicts, first, rows) {
+    const length = Math.max(1, Math.ceil(rows / stretches));
+    const points = new Map(verdicts.map((verdict) => [verdict, []]));
+    for (let from = first; from < first + rows; from += length) {
+        const best = new Map();
+        for (let row = from; row < Math.min(from + length, first + rows); row++) {
+            if (Number.isNaN(values[row])) continue;
+            const held = best.get(codes[row]);
+            if (held === undefined || values[row] > values[held]) best.set(codes[row], row);
+        }
+        for (const [code, row] of best)
+            points.get(verdicts[code]).push({ x: row, y: Math.min(most, Math.max(least, Math.abs(values[row]))) });
+    }
+    return points;
+}
+
+function order_configuration(points, line, open_row, axis) {
+    const datasets = verdict_shown.filter((verdict) => points.get(verdict)?.length).map((verdict, at) => ({
+        label: words(`verdict.${verdict}`), data: points.get(verdict), order: at,
+        pointRadius: verdict === "error" || verdict === "warning" ? 4 : 2.5, pointHoverRadius: 6, pointHitRadius: 6,
+        pointStyle: verdict === "error" ? "crossRot" : verdict === "warning" ? "triangle" : "circle",
+        borderWidth: verdict === "error" ? 2 : 1,
+        borderColor: theme_color(verdict_class(verdict)), backgroundColor: theme_color(verdict_class(verdict)),
+    }));
+    const drawn = datasets.flatMap((set) => set.data.map((point) => point.x));
+    const ends = [Math.min(...drawn), Math.max(...drawn)];
+    if (line) datasets.push({ type: "line", label: "limit", data: [{ x: ends[0], y: 1 }, { x: ends[1], y: 1 }], borderColor: theme_color("text"),
+        borderDash: [4, 4], borderWidth: 1, pointRadius: 0, pointHitRadius: 0, order: 99 });
+    return {
+        type: "scatter", data: { datasets },
+        options: {
+            onClick: (event, hit) => { if (hit.length) open_row(datasets[hit[0].datasetIndex].data[hit[0].index].x); },
+            scales: {
+                x: { type: "linear", min: ends[0], max: Math.max(ends[1], ends[0] + 1), title: { display: true, text: words("order axis") }, grid: { display: false }, ticks: { precision: 0, maxTicksLimit: 12 } },
+                y: { type: "logarithmic", title: { display: true, text: axis }, ticks: { maxTicksLimit: 7, callback: (value) => Number.isInteger(Math.log10(value)) ? number_text(value, 2) : "" } },
+            },
+            plugins: {
+                legend: { position: "bottom", labels: { usePointStyle: true, boxWidth: 8, boxHeight: 8, filter: (item) => item.text !== "limit" } },
+                tooltip: { callbacks: { label: (item) => `${item.dataset.label} · ${item.raw.x + 1} · ${number_text(item.raw.y)}` } },
+            },
+        },
+    };
+}
+
+export function order_chart(results, actions) {
+    const by_allowance = results.columns.has("allowance");
+    const id = by_allowance ? "allowance" : "max_relative_error";
+    const holder = element("div", {});
+    const hint = by_allowance ? words("order hint") : words("order by error");
+    const node = panel(words("order"), hint, holder);
+    Promise.all([results.columns.numbers(id), results.columns.codes("verdict")]).then(([{ values }, codes]) => {
+        const verdicts = results.columns.dictionary("verdict");
+        for (const input of results.inputs.slice(0, 6)) {
+            const points = order_points(values, codes, verdicts, input.first, input.rows);
+            if (results.inputs.length > 1 && [...points.values()].some((list) => list.length)) holder.append(element("h3", {}, input.label));
+            if ([...points.values()].some((list) => list.length))
+                holder.append(chart_box(() => order_configuration(points, by_allowance, actions.open_row, by_allowance ? words("metric.allowance") : words("metric.max_relative_error")),
+                    { height: results.inputs.length > 1 ? 180 : 260, label: words("order") }));
+        }
+        if (!holder.childNodes.length) holder.append(element("p", { class: "quiet" }, words("order empty")));
+    });
+    return node;
+}

@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")"
 
 scripts/install-deps.sh
-cmake --preset release -DPROBE_TESTS=OFF -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
-cmake --build --preset release --target probe-ut
+cmake -S . -B build/release -G Ninja -DCMAKE_MESSAGE_LOG_LEVEL=WARNING >/dev/null
+cmake --build build/release --target probe-ut
 
 dump=tests/data/dumps/m2/L1_statistics/dump.json
 echo

@@ -201,7 +201,7 @@ static void add_coverage(struct coverage *rows, size_t *count, size_t most, cons
 /* Of the surface: by group, and by family in the groups of PyTorch itself. */
 static void print_coverages(const struct listing *listing)
 {
-    struct coverage groups[8], families[64];
+    struct coverage groups[8] = { 0 }, families[64] = { 0 };
     size_t n_groups = 0, n_families = 0;
     for (size_t i = 0; i < listing->count; i++) {
         const struct line *line = &listing->lines[i];

@@ -1,18 +1,21 @@
-# `cmake --install`: the program, its default tables, manual page and bash completion. The last
-# two are printed by the program itself, from its option tables.
-if(TARGET probe-ut)
+# `cmake --install`: the program, its manual page and completions, which it prints itself from its
+# option tables, its default tables, and the worker for PyTorch.
+if(TARGET probe-ut AND (NOT CMAKE_CROSSCOMPILING OR PROBE_EMULATE))
   set(manual ${CMAKE_BINARY_DIR}/probe-ut.1)
-  set(completion ${CMAKE_BINARY_DIR}/probe-ut.bash)
-  add_custom_command(
-    OUTPUT ${manual} ${completion}
-    COMMAND $<TARGET_FILE:probe-ut> --man > ${manual}
-    COMMAND $<TARGET_FILE:probe-ut> --completion bash > ${completion}
-    DEPENDS probe-ut
-    VERBATIM)
-  add_custom_target(probe-manual ALL DEPENDS ${manual} ${completion})
+  add_custom_command(TARGET probe-ut POST_BUILD COMMAND probe-ut --man > ${manual} VERBATIM)
   install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  install(FILES ${completion}
-          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME probe-ut)
+  # Where each shell looks, below the share directory.
+  foreach(place bash:bash-completion/completions/probe-ut zsh:zsh/site-functions/_probe-ut
+                fish:fish/vendor_completions.d/probe-ut.fish)
+    string(REGEX MATCH "^([a-z]+):(.*)/([^/]+)$" matched ${place})
+    set(shell ${CMAKE_MATCH_1})
+    set(directory ${CMAKE_MATCH_2})
+    set(name ${CMAKE_MATCH_3})
+    set(completion ${CMAKE_BINARY_DIR}/completion.${shell})
+    add_custom_command(TARGET probe-ut POST_BUILD
+                       COMMAND probe-ut --completion ${shell} > ${completion} VERBATIM)
+    install(FILES ${completion} DESTINATION ${CMAKE_INSTALL_DATADIR}/${directory} RENAME ${name})
+  endforeach()
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut
         FILES_MATCHING PATTERN "*.json")

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/case_command.h"
+#include "cli/completion.h"
 #include "cli/diff_command.h"
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
@@ -51,7 +52,9 @@ static const struct {
     { "help", NULL, NULL, help_print_commands },
     { "h", NULL, NULL, help_print_commands },
     { "man", NULL, NULL, help_print_manual },
-    { "completion", "bash", NULL, help_print_completion },
+    { "completion", "bash", NULL, completion_print_bash },
+    { "completion", "zsh", NULL, completion_print_zsh },
+    { "completion", "fish", NULL, completion_print_fish },
 };
 
 /* Was the first argument an option of the program itself? */
@@ -68,15 +71,18 @@ static bool run_program_option(struct status *status, int count, char *const *ar
                             : count > 2         ? arguments[2]
                                                 : "";
         if (!value) continue;
-        if (program_options[i].value && strcmp(value, program_options[i].value))
+        if (program_options[i].value && strcmp(value, program_options[i].value)) {
             *status = status_error(STATUS_BAD_ARGUMENT,
-                                   "option '--%s' does not know '%s', the nearest is '%s'",
-                                   program_options[i].name, value, program_options[i].value);
-        else if (program_options[i].print) program_options[i].print(stdout);
+                                   "option '--%s' does not know '%s'; it takes bash, zsh or fish",
+                                   program_options[i].name, value);
+            continue;
+        }
+        *status = status_ok();
+        if (program_options[i].print) program_options[i].print(stdout);
         else program_options[i].print_program(stdout, &program);
         return true;
     }
-    return false;
+    return status->code != STATUS_OK;
 }
 
 /* ---- words ------------------------------------------------------------------------------ */

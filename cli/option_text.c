@@ -31,12 +31,10 @@ static void print_wrapped(FILE *out, const char *text, size_t indent)
     fputc('\n', out);
 }
 
-static const char *dashes(const char *name) { return name[1] ? "--" : "-"; }
-
 static void print_names(FILE *out, const struct option_row *row)
 {
     for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++)
-        fprintf(out, "%s%s%s", i ? ", " : "", dashes(row->names[i]), row->names[i]);
+        fprintf(out, "%s%s%s", i ? ", " : "", option_dashes(row->names[i]), row->names[i]);
     if (row->argument) fprintf(out, " %s", row->argument);
     if (row->kind == OPTION_INTEGERS) fputs(" ...", out);
 }
@@ -119,7 +117,7 @@ static void print_manual_option(FILE *out, const struct option_row *row)
     fputs(".TP\n", out);
     for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++) {
         fputs(i ? ", \\fB" : "\\fB", out);
-        print_roff(out, dashes(row->names[i]));
+        print_roff(out, option_dashes(row->names[i]));
         print_roff(out, row->names[i]);
         fputs("\\fR", out);
     }
@@ -185,86 +183,4 @@ void help_print_manual(FILE *out, const struct program *program)
         print_roff(out, exit_statuses[i].meaning);
         fputc('\n', out);
     }
-}
-
-/* ---- completion ------------------------------------------------------------------------- */
-
-/* `case` patterns that name the option with one and with two dashes. */
-static void print_patterns(FILE *out, const struct option_row *row)
-{
-    for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++)
-        fprintf(out, "%s-%s|--%s", i ? "|" : "", row->names[i], row->names[i]);
-}
-
-static void print_value_completion(FILE *out, const struct option_row *row)
-{
-    const char *action = NULL;
-    switch (row->kind) {
-    case OPTION_FILE: action = "compgen -f"; break;
-    case OPTION_DIRECTORY: action = "compgen -d"; break;
-    case OPTION_CHOICE: {
-        fputs("        ", out);
-        print_patterns(out, row);
-        fputs(")\n            COMPREPLY=( $(compgen -W \"", out);
-        const char *const *choices = row->choices();
-        for (size_t i = 0; choices[i]; i++) fprintf(out, "%s%s", i ? " " : "", choices[i]);
-        fputs("\" -- \"$word\") ); return ;;\n", out);
-        return;
-    }
-    case OPTION_FLAG: return;
-    default: action = "true"; break;
-    }
-    fputs("        ", out);
-    print_patterns(out, row);
-    fprintf(out, ")\n            COMPREPLY=( $(%s -- \"$word\") ); return ;;\n", action);
-}
-
-static void print_command_completion(FILE *out, const struct command *command)
-{
-    fprintf(out, "    %s", command->word);
-    for (size_t i = 0; command->aliases && command->aliases[i]; i++)
-        fprintf(out, "|%s", command->aliases[i]);
-    fputs(")\n        case \"$previous\" in\n", out);
-    for (const struct option_row *row = command->options; row && row->names[0]; row++)
-        print_value_completion(out, row);
-    fputs("        esac\n        options=\"", out);
-    for (const struct option_row *row = command->options; row && row->names[0]; row++)
-        for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++)
-            fprintf(out, "%s%s ", dashes(row->names[i]), row->names[i]);
-    fputs("--help\" ;;\n", out);
-}
-
-void help_print_completion(FILE *out, const struct program *program)
-{
-    fprintf(out,
-            "# bash completion of %s, made by '%s --completion bash'.\n"
-            "_probe_ut()\n{\n"
-            "    local word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
-            "    local previous=\"${COMP_WORDS[COMP_CWORD-1]}\"\n"
-            "    local command=\"${COMP_WORDS[1]}\" words=\"",
-            program->name, program->name);
-    for (size_t i = 0; i < program->n_commands; i++) {
-        const struct command *command = program->commands[i];
-        fprintf(out, "%s ", command->word);
-        for (size_t k = 0; command->aliases && command->aliases[k]; k++)
-            fprintf(out, "%s ", command->aliases[k]);
-    }
-    fprintf(out,
-            "\"\n    local options=\"\"\n"
-            "    [[ \" $words \" == *\" $command \"* ]] || command=%s\n"
-            "    case \"$command\" in\n",
-            program->commands[0]->word);
-    for (size_t i = 0; i < program->n_commands; i++)
-        print_command_completion(out, program->commands[i]);
-    fprintf(out,
-            "    esac\n"
-            "    if [[ \"$word\" == -* ]]; then\n"
-            "        COMPREPLY=( $(compgen -W \"$options\" -- \"$word\") )\n"
-            "    elif [[ $COMP_CWORD -eq 1 ]]; then\n"
-            "        COMPREPLY=( $(compgen -W \"$words --help --version\" -- \"$word\") )\n"
-            "    else\n"
-            "        COMPREPLY=( $(compgen -f -- \"$word\") )\n"
-            "    fi\n}\n"
-            "complete -o filenames -F _probe_ut %s\n",
-            program->name);
 }

@@ -1,5 +1,5 @@
-/* What users read about the commands, rendered from their option tables: --help, the manual
- * page, the bash completion. */
+/* What users read about the commands, rendered from their option tables: --help and the
+ * manual page. */
 #ifndef PROBE_CLI_OPTION_TEXT_H
 #define PROBE_CLI_OPTION_TEXT_H
 
@@ -25,7 +25,7 @@ void help_print_commands(FILE *out, const struct program *program);
 /* A manual page in man(7) macros, section 1. */
 void help_print_manual(FILE *out, const struct program *program);
 
-/* A bash completion script. */
-void help_print_completion(FILE *out, const struct program *program);
+/* How a name is shown: "--" before a word, "-" before a letter. */
+static inline const char *option_dashes(const char *name) { return name[1] ? "--" : "-"; }
 
 #endif

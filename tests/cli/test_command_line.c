@@ -24,11 +24,16 @@ static void refused(const struct workspace *w, struct outcome o, int status, con
 START_TEST(help_and_version)
 {
     struct workspace w = workspace_make();
-    static const char *const arguments[] = { "--help", "-h", "--version", "--man",
-                                             "--completion=bash" };
-    static const char *const expected[] = { "api_precision_compare", "run_ut", "BLAS core",
-                                            ".TH PROBE-UT", "complete -o" };
-    for (size_t i = 0; i < 5; i++) {
+    static const char *const arguments[] = {
+        "--help",           "-h", "--version", "--man", "--completion=bash", "--completion=zsh",
+        "--completion=fish"
+    };
+    static const char *const expected[] = {
+        "api_precision_compare", "run_ut",      "BLAS core",
+        ".TH PROBE-UT",          "complete -o", "#compdef probe-ut",
+        "complete -c probe-ut"
+    };
+    for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
         struct outcome o = run_program(&w, arguments[i], NULL);
         ck_assert_int_eq(o.status, 0);
         ck_assert_msg(strstr(o.out, expected[i]) != NULL, "%s lacks %s", arguments[i], expected[i]);
@@ -65,8 +70,8 @@ START_TEST(wrong_arguments_exit_2)
     REFUSED("does not know 'dox', the nearest is 'doc'", "-api_info", "dump.json", "--profile",
             "dox");
     REFUSED("the nearest is '-api_info dump.json'", "run_ut", "dump.json");
-    REFUSED("does not know 'zsh', the nearest is 'bash'", "--completion", "zsh");
-    REFUSED("does not know '', the nearest is 'bash'", "--completion");
+    REFUSED("does not know 'tcsh'; it takes bash, zsh or fish", "--completion", "tcsh");
+    REFUSED("does not know ''; it takes bash, zsh or fish", "--completion");
     REFUSED("unknown option '--versions'", "--versions");
     REFUSED("unexpected argument 'x'", "-f", "-api_info", "dump.json", "x");
     REFUSED("the nearest is 'pytorch'", "--framework", "msadapter", "run_ut", "--help");

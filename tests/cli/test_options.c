@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/completion.h"
 #include "cli/option_text.h"
 #include "cli/options.h"
 #include "support/suite.h"
@@ -334,16 +335,18 @@ static char *render(void (*print)(FILE *, const struct program *))
     return text;
 }
 
-/* Every name and every explanation of the table is in the help, the manual and the completion. */
+/* Every name and every explanation of the table is in the help, the manual and the
+ * completions. */
 START_TEST(texts_hold_the_whole_table)
 {
     char *help = render(NULL), *manual = render(help_print_manual);
-    char *completion = render(help_print_completion);
+    char *scripts[] = { render(completion_print_bash), render(completion_print_zsh),
+                        render(completion_print_fish) };
     for (const struct option_row *row = rows; row->names[0]; row++) {
         for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++) {
             ck_assert_ptr_nonnull(strstr(help, row->names[i]));
             ck_assert_ptr_nonnull(strstr(manual, row->names[i]));
-            ck_assert_ptr_nonnull(strstr(completion, row->names[i]));
+            for (size_t k = 0; k < 3; k++) ck_assert_ptr_nonnull(strstr(scripts[k], row->names[i]));
         }
         char first[16];
         snprintf(first, sizeof first, "%.8s", row->help);
@@ -357,7 +360,7 @@ START_TEST(texts_hold_the_whole_table)
         ck_assert_uint_le(strlen(line), 80);
     free(help);
     free(manual);
-    free(completion);
+    for (size_t k = 0; k < 3; k++) free(scripts[k]);
 }
 END_TEST
 
@@ -386,7 +389,7 @@ START_TEST(texts_of_a_bare_command)
     free(text);
 
     out = open_memstream(&text, &length);
-    help_print_completion(out, &bare_program);
+    completion_print_bash(out, &bare_program);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, " words=\"bare \"\n"));
     ck_assert_ptr_nonnull(strstr(text, "    bare)\n        case \"$previous\" in\n        esac\n"

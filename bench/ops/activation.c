@@ -119,11 +119,9 @@ static void prelu(struct call *call)
     int64_t shape[TENSOR_MAX_RANK];
     for (int d = 0; d < x->rank; d++) shape[d] = 1;
     if (weight->n != 1) {
-        if (x->rank < 2 || shape[1] != 1 || (size_t)x->shape[1] != weight->n) {
-            call_fail(call, "prelu has %zu weights for an input without as many channels",
-                      weight->n);
+        if (!call_require(call, x->rank >= 2 && shape[1] == 1 && (size_t)x->shape[1] == weight->n,
+                          "prelu has %zu weights for an input without as many channels", weight->n))
             return;
-        }
         shape[1] = x->shape[1];
     }
     weight = node_reshape(tape, weight, x->rank, shape);
@@ -262,10 +260,9 @@ static void gelu(struct call *call)
         call_return(call, node_model_error(tape, node_apply(tape, "gelu", x), x, 6));
         return;
     }
-    if (strcmp(approximate, "tanh") != 0) {
-        call_fail(call, "approximate is '%s'; it can be 'none' or 'tanh'", approximate);
+    if (!call_require(call, strcmp(approximate, "tanh") == 0,
+                      "approximate is '%s'; it can be 'none' or 'tanh'", approximate))
         return;
-    }
     struct node *factor =
         node_apply(tape, "sqrt", node_divide(tape, node_scalar(tape, 8), node_pi(tape)));
     struct node *square = node_multiply(tape, x, x);
@@ -283,11 +280,9 @@ static void glu(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = input_of(call);
     int dim = call_dim(call, "dim", x->rank);
-    if (tape_failed(tape)) return;
-    if (x->rank == 0 || x->shape[dim] % 2) {
-        call_fail(call, "glu needs an even size along its dimension");
+    if (!call_require(call, x->rank != 0 && x->shape[dim] % 2 == 0,
+                      "glu needs an even size along its dimension"))
         return;
-    }
     int64_t half = x->shape[dim] / 2;
     struct node *a = node_slice(tape, x, dim, 0, half, 1),
                 *b = node_slice(tape, x, dim, half, half, 1);

@@ -67,7 +67,7 @@ static int64_t step(int64_t a, int64_t b) { return a == 0 ? b : a > 0; }
 static void refuse_zero_divisors(struct call *call, const struct node *b)
 {
     for (size_t i = 0; i < b->n && !tape_failed(call->tape); i++)
-        if (b->integer[i] == 0) call_fail(call, "an integer divisor is 0");
+        if (!call_require(call, b->integer[i] != 0, "an integer divisor is 0")) return;
 }
 
 /* ---- sums and products ------------------------------------------------------------------------ */
@@ -284,8 +284,10 @@ static void next_after(struct call *call)
     struct operands o = two_operands(call, "input", "other");
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
-    if (!shape_broadcast(&rank, shape, o.a->rank, o.a->shape, o.b->rank, o.b->shape))
-        call_fail(call, "the shapes do not broadcast");
+    if (!call_require(call,
+                      shape_broadcast(&rank, shape, o.a->rank, o.a->shape, o.b->rank, o.b->shape),
+                      "the shapes do not broadcast"))
+        return;
     struct node *a = node_broadcast(tape, node_to_real(tape, o.a), rank, shape);
     struct node *b = node_broadcast(tape, node_to_real(tape, o.b), rank, shape);
     struct node *y = node_new_real(tape, o.dtype, rank, shape);
@@ -308,10 +310,7 @@ static void binary(struct call *call)
 static void divisors(struct call *call)
 {
     struct operands o = two_operands(call, "input", "other");
-    if (!o.integral) {
-        call_fail(call, "gcd and lcm take integers");
-        return;
-    }
+    if (!call_require(call, o.integral, "gcd and lcm take integers")) return;
     call_return(call, node_integer_binary(call->tape, o.dtype,
                                           call->op->detail ? least_common_multiple
                                                            : greatest_common_divisor,

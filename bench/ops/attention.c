@@ -34,16 +34,12 @@ static void scaled_dot_product_attention(struct call *call)
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value");
-    if (tape_failed(tape)) return;
-    if (call_real(call, "dropout_p") != 0) {
-        call_fail(call,
-                  "attention with dropout draws random numbers: there is no value to compare");
+    if (!call_require(call, call_real(call, "dropout_p") == 0,
+                      "attention with dropout draws random numbers: there is no value to compare"))
         return;
-    }
-    if (q->rank < 2 || k->rank < 2 || v->rank < 2) {
-        call_fail(call, "attention needs at least two dimensions");
+    if (!call_require(call, q->rank >= 2 && k->rank >= 2 && v->rank >= 2,
+                      "attention needs at least two dimensions"))
         return;
-    }
     if (call_bool(call, "enable_gqa") && q->rank > 2 && k->rank > 2 && v->rank > 2 &&
         k->shape[k->rank - 3]) {
         /* Each key and value head serves a group of query heads. */
@@ -53,10 +49,8 @@ static void scaled_dot_product_attention(struct call *call)
             struct node *x = *heads[i];
             int64_t wide[TENSOR_MAX_RANK], joined[TENSOR_MAX_RANK], lone[TENSOR_MAX_RANK];
             int at = x->rank - 2; /* a new dimension after the heads */
-            if (x->rank == TENSOR_MAX_RANK) {
-                call_fail(call, "heads in %d dimensions", x->rank);
+            if (!call_require(call, x->rank != TENSOR_MAX_RANK, "heads in %d dimensions", x->rank))
                 return;
-            }
             for (int d = 0, e = 0; d <= x->rank; d++) {
                 lone[d] = d == at ? 1 : x->shape[e];
                 wide[d] = d == at ? repeat : x->shape[e++];
@@ -66,21 +60,18 @@ static void scaled_dot_product_attention(struct call *call)
             x = node_broadcast(tape, node_reshape(tape, x, x->rank + 1, lone), x->rank + 1, wide);
             *heads[i] = node_reshape(tape, x, (*heads[i])->rank, joined);
         }
-        if (tape_failed(tape)) return;
     }
     double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
                                                : call_real(call, "scale");
     struct node *scores = node_scale(
         tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
     struct node *mask = call_optional_tensor(call, "attn_mask");
-    if (tape_failed(tape)) return;
     if (call_bool(call, "is_causal"))
         scores = apply_mask(
             tape, scores,
             causal_mask(tape, scores->shape[scores->rank - 2], scores->shape[scores->rank - 1]),
             false);
     if (mask) scores = apply_mask(tape, scores, mask, false);
-    if (tape_failed(tape)) return;
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
     call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
 }
@@ -154,10 +145,9 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
     struct tape *tape = call->tape;
     struct node *mask = call_optional_tensor(call, "attn_mask");
     struct node *padding = call_optional_tensor(call, "key_padding_mask");
-    if ((mask && mask->rank < 2) || (padding && padding->rank < 1)) {
-        call_fail(call, "a mask of attention has a dimension of source positions");
+    if (!call_require(call, (!mask || mask->rank >= 2) && (!padding || padding->rank >= 1),
+                      "a mask of attention has a dimension of source positions"))
         return scores;
-    }
     if (mask) scores = apply_mask(tape, scores, widened(tape, mask, extra), true);
     if (!padding || tape_failed(tape)) return scores;
     padding = widened(tape, padding, extra);
@@ -192,16 +182,12 @@ static void multi_head_attention_forward(struct call *call)
     struct tape *tape = call->tape;
     struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
                 *v = call_tensor(call, "value");
-    if (tape_failed(tape)) return;
-    if (call_real(call, "dropout_p") != 0 && call_bool(call, "training")) {
-        call_fail(call,
-                  "attention with dropout draws random numbers: there is no value to compare");
+    if (!call_require(call, call_real(call, "dropout_p") == 0 || !call_bool(call, "training"),
+                      "attention with dropout draws random numbers: there is no value to compare"))
         return;
-    }
-    if (!call_is_none(call, "static_k") || !call_is_none(call, "static_v")) {
-        call_fail(call, "static keys and values are not in the catalogue");
+    if (!call_require(call, call_is_none(call, "static_k") && call_is_none(call, "static_v"),
+                      "static keys and values are not in the catalogue"))
         return;
-    }
     enum dtype dtype = q->dtype;
     bool batched = q->rank == 3;
     struct node **inputs[3] = { &q, &k, &v };
@@ -209,14 +195,12 @@ static void multi_head_attention_forward(struct call *call)
         int64_t shape[3] = { (*inputs[i])->shape[0], 1, (*inputs[i])->shape[1] };
         *inputs[i] = node_reshape(tape, *inputs[i], 3, shape);
     }
-    if (tape_failed(tape)) return;
     int64_t e = q->shape[2];
     struct heads h = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
-    if (h.count < 1 || e % h.count) {
-        call_fail(call, "%lld features do not divide into %lld heads", (long long)e,
-                  (long long)h.count);
+    if (!call_require(call, h.count >= 1 && e % h.count == 0,
+                      "%lld features do not divide into %lld heads", (long long)e,
+                      (long long)h.count))
         return;
-    }
     h.width = e / h.count;
     bool zero = call_bool(call, "add_zero_attn"), bias = !call_is_none(call, "bias_k");
     q = split_heads(tape, projected(call, q, 0, e), h.target, &h);
@@ -227,7 +211,6 @@ static void multi_head_attention_forward(struct call *call)
     q = node_scale(tape, q, 1 / sqrt((double)h.width));
     struct node *scores = node_matmul(tape, q, false, k, true);
     scores = masked_scores(call, scores, &h, (int64_t)bias + (int64_t)zero);
-    if (tape_failed(tape)) return;
     struct node *weights = node_softmax(tape, scores, 2);
     struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
     int64_t joined[3] = { h.target, h.batch, e };

@@ -43,7 +43,7 @@ static void to_type(struct call *call)
         for (size_t i = 0; i < sizeof tensor_types / sizeof *tensor_types; i++)
             if (!strcmp(value->string, tensor_types[i].name)) dtype = tensor_types[i].dtype;
         if (dtype == DT_NONE) dtype = dtype_from_name(value->string);
-        if (dtype == DT_NONE) call_fail(call, "type '%s' is not known", value->string);
+        if (!call_require(call, dtype != DT_NONE, "type '%s' is not known", value->string)) return;
     }
     to_dtype(call, dtype);
 }

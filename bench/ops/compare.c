@@ -46,8 +46,9 @@ static void compare(struct call *call)
     if (o.a->imaginary || o.b->imaginary) {
         struct node *a = node_cast(tape, o.a, o.dtype), *b = node_cast(tape, o.b, o.dtype);
         struct node *unequal = differ(tape, a, b);
-        if (comparison != COMPARE_EQ && comparison != COMPARE_NE)
-            call_fail(call, "complex numbers have no order");
+        if (!call_require(call, comparison == COMPARE_EQ || comparison == COMPARE_NE,
+                          "complex numbers have no order"))
+            return;
         return_truth(call, comparison == COMPARE_NE ? unequal : node_not(tape, unequal), true);
         return;
     }
@@ -194,10 +195,7 @@ static void bits(struct call *call)
 {
     struct tape *tape = call->tape;
     struct operands o = two_operands(call, "input", "other");
-    if (!o.integral) {
-        call_fail(call, "bits of numbers that are not integers");
-        return;
-    }
+    if (!call_require(call, o.integral, "bits of numbers that are not integers")) return;
     call_return(call, node_integer_binary(tape, o.dtype, bitwise[call->op->detail], o.a, o.b));
 }
 
@@ -219,10 +217,7 @@ static void shift(struct call *call)
 static void bitwise_not(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!x->integer) {
-        call_fail(call, "bits of numbers that are not integers");
-        return;
-    }
+    if (!call_require(call, x->integer, "bits of numbers that are not integers")) return;
     call_return(call, node_integer_unary(call->tape, x->dtype,
                                          x->dtype == DT_BOOL ? opposite : complement, x));
 }

@@ -27,7 +27,6 @@ static void spatial_argument(struct call *call, const char *name, int spatial, i
 static struct node *to_rank5(struct tape *tape, struct node *x, int spatial, bool batched)
 {
     int64_t shape[5] = { 1, 1, 1, 1, 1 };
-    if (tape_failed(tape)) return x;
     int first = batched ? 0 : 1, at = 0;
     for (int d = first; d < 2; d++) shape[d] = x->shape[at++];
     for (int d = 5 - spatial; d < 5; d++) shape[d] = x->shape[at++];
@@ -73,7 +72,6 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
     enum dtype dtype = dtype_promote(x->dtype, w->dtype);
     x = to_rank5(tape, x, a->spatial, a->batched);
     w = to_rank5(tape, w, a->spatial, true);
-    if (tape_failed(tape)) return x;
     memcpy(geometry.x, x->shape, sizeof geometry.x);
     memcpy(geometry.w, w->shape, sizeof geometry.w);
     geometry.y[0] = x->shape[0];
@@ -84,17 +82,15 @@ static struct node *convolve(struct call *call, struct node *x, struct node *w, 
         geometry.dilation[d] = a->dilation[d];
         int64_t reach = x->shape[2 + d] + 2 * a->padding[d] -
                         a->dilation[d] * (w->shape[2 + d] - 1) - 1;
-        if (a->stride[d] < 1 || a->dilation[d] < 1 || reach < 0) {
-            call_fail(call, "the kernel does not fit the input");
+        if (!call_require(call, a->stride[d] >= 1 && a->dilation[d] >= 1 && reach >= 0,
+                          "the kernel does not fit the input"))
             return x;
-        }
         geometry.y[2 + d] = reach / a->stride[d] + 1;
     }
-    if (a->groups < 1 || x->shape[1] != w->shape[1] * a->groups) {
-        call_fail(call, "%lld input channels for a weight of %lld and %lld groups",
-                  (long long)x->shape[1], (long long)w->shape[1], (long long)a->groups);
+    if (!call_require(call, a->groups >= 1 && x->shape[1] == w->shape[1] * a->groups,
+                      "%lld input channels for a weight of %lld and %lld groups",
+                      (long long)x->shape[1], (long long)w->shape[1], (long long)a->groups))
         return x;
-    }
     struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias);
     return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
 }
@@ -107,7 +103,6 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
     enum dtype dtype = dtype_promote(x->dtype, w->dtype);
     x = to_rank5(tape, x, a->spatial, a->batched); /* plays the part of y */
     w = to_rank5(tape, w, a->spatial, true);
-    if (tape_failed(tape)) return x;
     memcpy(geometry.y, x->shape, sizeof geometry.y);
     memcpy(geometry.w, w->shape, sizeof geometry.w);
     geometry.x[0] = x->shape[0];
@@ -134,11 +129,10 @@ static bool read_arguments(struct call *call, struct convolution_arguments *a, c
     *a = (struct convolution_arguments){ .spatial = spatial,
                                          .stride = { 1, 1, 1 },
                                          .dilation = { 1, 1, 1 } };
-    if (x->rank != spatial + 1 && x->rank != spatial + 2) {
-        call_fail(call, "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api,
-                  spatial + 1, spatial + 2);
+    if (!call_require(call, x->rank == spatial + 1 || x->rank == spatial + 2,
+                      "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api,
+                      spatial + 1, spatial + 2))
         return false;
-    }
     a->batched = x->rank == spatial + 2;
     a->groups = call_int(call, "groups");
     if (a->groups < 1 || a->groups > INT32_MAX)
@@ -162,12 +156,14 @@ static void convolution(struct call *call)
     if (padding->kind == VALUE_STRING) {
         int64_t extra[3] = { 0 };
         bool same = !strcmp(padding->string, "same");
-        if (!same && strcmp(padding->string, "valid") != 0)
-            call_fail(call, "padding is '%s'; it can be 'valid' or 'same'", padding->string);
+        if (!call_require(call, same || strcmp(padding->string, "valid") == 0,
+                          "padding is '%s'; it can be 'valid' or 'same'", padding->string))
+            return;
         for (int d = 0; same && d < 3; d++)
-            if (a.stride[d] != 1) call_fail(call, "padding 'same' needs a stride of 1");
-        if (same && w->rank != spatial + 2) call_fail(call, "a weight of %d dimensions", w->rank);
-        if (tape_failed(tape)) return;
+            if (!call_require(call, a.stride[d] == 1, "padding 'same' needs a stride of 1")) return;
+        if (!call_require(call, !same || w->rank == spatial + 2, "a weight of %d dimensions",
+                          w->rank))
+            return;
         for (int d = 0; same && d < spatial; d++) {
             int64_t total = a.dilation[3 - spatial + d] * (w->shape[2 + d] - 1);
             a.padding[3 - spatial + d] = total / 2;
@@ -194,7 +190,6 @@ static void convolution_transposed(struct call *call)
     if (tape_failed(call->tape) || !read_arguments(call, &a, x, spatial)) return;
     spatial_argument(call, "padding", spatial, 0, a.padding);
     spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
-    if (tape_failed(call->tape)) return;
     call_return(call, convolve_transposed(call, x, w, bias, &a));
 }
 
@@ -204,16 +199,13 @@ static void convolution_general(struct call *call)
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
     struct node *bias = call_optional_tensor(call, "bias");
     struct convolution_arguments a;
-    if (tape_failed(call->tape)) return;
     int spatial = w->rank - 2;
-    if (spatial < 1 || spatial > 3) {
-        call_fail(call, "a convolution over %d dimensions", spatial);
+    if (!call_require(call, spatial >= 1 && spatial <= 3, "a convolution over %d dimensions",
+                      spatial))
         return;
-    }
     if (!read_arguments(call, &a, x, spatial)) return;
     spatial_argument(call, "padding", spatial, 0, a.padding);
     spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
-    if (tape_failed(call->tape)) return;
     call_return(call, call_bool(call, "transposed") ? convolve_transposed(call, x, w, bias, &a)
                                                     : convolve(call, x, w, bias, &a));
 }
@@ -224,16 +216,13 @@ static void convolution_tbc(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight"),
                 *bias = call_tensor(call, "bias");
-    if (tape_failed(tape)) return;
-    if (x->rank != 3 || w->rank != 3) {
-        call_fail(call, "conv_tbc takes tensors of three dimensions");
+    if (!call_require(call, x->rank == 3 && w->rank == 3,
+                      "conv_tbc takes tensors of three dimensions"))
         return;
-    }
     struct convolution_arguments a = {
         .spatial = 1, .batched = true, .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .groups = 1
     };
     spatial_argument(call, "pad", 1, 0, a.padding);
-    if (tape_failed(tape)) return;
     int to_bct[3] = { 1, 2, 0 }, to_oik[3] = { 2, 1, 0 }, back[3] = { 2, 0, 1 };
     struct node *y =
         convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik), bias, &a);

@@ -94,10 +94,9 @@ static void fill(struct call *call)
     struct node *x = call_tensor(call, "input"), *value;
     if (call->op->text) value = node_integer_constant(tape, x->dtype, 0, 0, NULL);
     else value = node_cast(tape, call_tensor(call, "value"), x->dtype);
-    if (value->n != 1 || value->rank) {
-        call_fail(call, "the value to fill with must be one number");
+    if (!call_require(call, value->n == 1 && !value->rank,
+                      "the value to fill with must be one number"))
         return;
-    }
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
     call_return_typed(call, node_select(tape, never, x, value), x->dtype);
 }
@@ -171,11 +170,7 @@ static void tensor(struct call *call)
     struct node *out =
         integral ? node_new_integer(tape, l.dtype, l.rank, l.shape)
                  : node_new_real(tape, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank, l.shape);
-    if (tape_failed(tape)) return;
-    if (out->n != l.n) {
-        call_fail(call, "the nested lists are ragged");
-        return;
-    }
+    if (!call_require(call, out->n == l.n, "the nested lists are ragged")) return;
     l.n = 0;
     l.real = out->integer ? NULL : out->value;
     l.integer = out->integer;
@@ -334,15 +329,14 @@ static void vander(struct call *call)
     bool rising = call->op->detail || call_bool(call, "increasing");
     int64_t shape[TENSOR_MAX_RANK + 1], columns;
 
-    if (!x->rank || x->rank >= TENSOR_MAX_RANK || (!call->op->detail && x->rank != 1)) {
-        call_fail(call, "a vector is needed, not %d dimensions", x->rank);
+    if (!call_require(call,
+                      x->rank && x->rank < TENSOR_MAX_RANK && (call->op->detail || x->rank == 1),
+                      "a vector is needed, not %d dimensions", x->rank))
         return;
-    }
     columns = call_is_none(call, "N") ? x->shape[x->rank - 1] : call_int(call, "N");
-    if (columns < 0 || columns > CALL_MAX_OUTPUTS) {
-        call_fail(call, "%lld columns", (long long)columns);
+    if (!call_require(call, columns >= 0 && columns <= CALL_MAX_OUTPUTS, "%lld columns",
+                      (long long)columns))
         return;
-    }
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = 1;
     enum dtype dtype = dtype_is_integral(x->dtype) ? DT_I64 : x->dtype;
@@ -450,10 +444,9 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
     arb_t y;
 
     if (dtype == DT_NONE) dtype = DT_F32;
-    if (!w || length < 0 || length > MOST_OF_WINDOW) {
-        call_fail(call, "a window of %lld elements", (long long)length);
+    if (!call_require(call, w && length >= 0 && length <= MOST_OF_WINDOW,
+                      "a window of %lld elements", (long long)length))
         return;
-    }
     if (length <= 1) {
         call_return_typed(call, node_constant(tape, dtype, 1, 1, &length), dtype);
         return;
@@ -497,11 +490,12 @@ static void window(struct call *call)
         kind.terms[1] = call_real(call, "beta");
     }
     if (kind.kind == WINDOW_KAISER) kind.beta = call_real(call, "beta");
-    if (!(fabs(kind.beta) <= MOST_BETA) ||
-        (kind.kind == WINDOW_KAISER && call_int(call, "window_length") > MOST_OF_KAISER)) {
-        call_fail(call, "a Kaiser window of beta %g or of this length takes too long", kind.beta);
+    if (!call_require(
+            call,
+            fabs(kind.beta) <= MOST_BETA &&
+                (kind.kind != WINDOW_KAISER || call_int(call, "window_length") <= MOST_OF_KAISER),
+            "a Kaiser window of beta %g or of this length takes too long", kind.beta))
         return;
-    }
     return_window(call, &kind, call_int(call, "window_length"), call_bool(call, "periodic"));
 }
 

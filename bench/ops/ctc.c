@@ -39,10 +39,8 @@ static void find_targets(struct call *call, struct ctc_samples *s, const struct 
         fits = fits && s->input_length[n] >= 0 && s->input_length[n] <= s->steps;
         for (int64_t k = 0; k < length && fits; k++)
             fits = targets->integer[first + k] >= 0 && targets->integer[first + k] < s->classes;
-        if (!fits) {
-            call_fail(call, "lengths or classes of sample %lld do not fit", (long long)n);
+        if (!call_require(call, fits, "lengths or classes of sample %lld do not fit", (long long)n))
             return;
-        }
         s->target[n] = targets->integer + first;
         at += length;
     }
@@ -54,18 +52,16 @@ static void ctc_loss(struct call *call)
     struct node *x = node_to_real(tape, call_tensor(call, "log_probs"));
     struct node *targets = node_cast(tape, call_tensor(call, "targets"), DT_I64);
     struct ctc_samples *s = tape_allocate(tape, 1, sizeof *s);
-    if (tape_failed(tape)) return;
     bool single = x->rank == 2;
-    if (x->rank != 3 && !single) {
-        call_fail(call, "log_probs must have two or three dimensions");
+    if (!call_require(call, x->rank == 3 || single, "log_probs must have two or three dimensions"))
         return;
-    }
     *s = (struct ctc_samples){ .steps = x->shape[0],
                                .batch = single ? 1 : x->shape[1],
                                .classes = x->shape[x->rank - 1],
                                .blank = call_int(call, "blank"),
                                .zero_infinity = call_bool(call, "zero_infinity") };
-    if (s->blank < 0 || s->blank >= s->classes) call_fail(call, "the blank is no class");
+    if (!call_require(call, s->blank >= 0 && s->blank < s->classes, "the blank is no class"))
+        return;
     s->input_length = integers(call, "input_lengths", s->batch);
     s->target_length = integers(call, "target_lengths", s->batch);
     if (tape_failed(tape)) return;

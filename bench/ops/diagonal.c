@@ -32,10 +32,9 @@ static bool diagonal_view(struct diagonal *out, struct call *call, const struct 
     int64_t stride[TENSOR_MAX_RANK];
     int first = wrap_dim(call, dim1, x->rank), second = wrap_dim(call, dim2, x->rank);
 
-    if (x->rank < 2 || first == second) {
-        call_fail(call, "a diagonal needs two different dimensions");
+    if (!call_require(call, x->rank >= 2 && first != second,
+                      "a diagonal needs two different dimensions"))
         return false;
-    }
     shape_strides(stride, x->rank, x->shape);
     *out = (struct diagonal){ .rank = 0 };
     for (int d = 0; d < x->rank; d++) {
@@ -71,18 +70,16 @@ static struct node *embedded(struct call *call, struct node *x, int64_t offset, 
     int64_t shape[TENSOR_MAX_RANK + 1], stride[TENSOR_MAX_RANK + 1], own[TENSOR_MAX_RANK];
     int first = wrap_dim(call, dim1, x->rank + 1), second = wrap_dim(call, dim2, x->rank + 1);
 
-    if (!x->rank || x->rank >= TENSOR_MAX_RANK || first == second) {
-        call_fail(call, "no diagonal can be made of %d dimensions", x->rank);
+    if (!call_require(call, x->rank && x->rank < TENSOR_MAX_RANK && first != second,
+                      "no diagonal can be made of %d dimensions", x->rank))
         return x;
-    }
     int64_t length = x->shape[x->rank - 1], side = length + (offset < 0 ? -offset : offset);
     for (int d = 0, from = 0; d <= x->rank; d++)
         shape[d] = d == first || d == second ? side : x->shape[from++];
     size_t n;
-    if (!shape_elements(&n, x->rank + 1, shape)) {
-        call_fail(call, "diagonal %lld makes the result too large", (long long)offset);
+    if (!call_require(call, shape_elements(&n, x->rank + 1, shape),
+                      "diagonal %lld makes the result too large", (long long)offset))
         return x;
-    }
     shape_strides(stride, x->rank + 1, shape);
     for (int d = 0, from = 0; d <= x->rank; d++)
         if (d != first && d != second) own[from++] = stride[d];
@@ -104,10 +101,9 @@ static void diag(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t offset = diagonal_number(call, call->op->text);
     if (call->op->detail) x = node_reshape(call->tape, x, 1, (int64_t[]){ (int64_t)x->n });
-    if (x->rank != 1 && x->rank != 2) {
-        call_fail(call, "a vector or a matrix is needed, not %d dimensions", x->rank);
+    if (!call_require(call, x->rank == 1 || x->rank == 2,
+                      "a vector or a matrix is needed, not %d dimensions", x->rank))
         return;
-    }
     call_return(call, x->rank == 2 ? diagonal_of(call, x, offset, 0, 1)
                                    : embedded(call, x, offset, 0, 1));
 }
@@ -149,15 +145,13 @@ static void fill_diagonal(struct call *call)
     bool wrap = call_bool(call, "wrap");
     int64_t least = x->rank ? x->shape[0] : 0, stride[TENSOR_MAX_RANK], step = 0;
 
-    if (x->rank < 2) {
-        call_fail(call, "a diagonal needs at least 2 dimensions");
-        return;
-    }
+    if (!call_require(call, x->rank >= 2, "a diagonal needs at least 2 dimensions")) return;
     shape_strides(stride, x->rank, x->shape);
     for (int d = 0; d < x->rank; d++) {
         least = x->shape[d] < least ? x->shape[d] : least;
-        if (x->rank > 2 && x->shape[d] != x->shape[0])
-            call_fail(call, "all dimensions must have one extent");
+        if (!call_require(call, x->rank <= 2 || x->shape[d] == x->shape[0],
+                          "all dimensions must have one extent"))
+            return;
         step += stride[d];
     }
     int64_t count = least;
@@ -178,10 +172,7 @@ static void triangle(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t diagonal_at = diagonal_number(call, "diagonal");
 
-    if (x->rank < 2) {
-        call_fail(call, "a matrix or a batch of matrices is needed");
-        return;
-    }
+    if (!call_require(call, x->rank >= 2, "a matrix or a batch of matrices is needed")) return;
     struct node *keep = node_new_integer(tape, DT_BOOL, 2, x->shape + x->rank - 2);
     if (tape_failed(tape)) return;
     int64_t columns = keep->shape[1];
@@ -202,10 +193,9 @@ static void triangle_indices(struct call *call)
     int64_t offset = diagonal_number(call, "offset");
     enum dtype dtype = call_dtype(call, "dtype");
 
-    if (rows < 0 || columns < 0 || rows > INT32_MAX || columns > INT32_MAX) {
-        call_fail(call, "a triangle of %lld by %lld", (long long)rows, (long long)columns);
+    if (!call_require(call, rows >= 0 && columns >= 0 && rows <= INT32_MAX && columns <= INT32_MAX,
+                      "a triangle of %lld by %lld", (long long)rows, (long long)columns))
         return;
-    }
     bool lower = call->op->detail > 0;
     for (int pass = 0; pass < 2; pass++) {
         struct node *out = pass ? node_new_integer(call->tape, dtype == DT_NONE ? DT_I64 : dtype, 2,

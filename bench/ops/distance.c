@@ -25,7 +25,6 @@ static struct node *pairwise(struct call *call, struct node *a, struct node *b, 
 {
     struct tape *tape = call->tape;
     struct node *d = node_offset(tape, node_subtract(tape, a, b), eps);
-    if (tape_failed(tape)) return d;
     return node_vector_norm(tape, d, p, d->rank ? 1u << (d->rank - 1) : 0, keepdim);
 }
 
@@ -72,12 +71,12 @@ static void cdist(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
     int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return;
-    if (a->rank < 2 || b->rank < 2 || a->rank >= TENSOR_MAX_RANK || b->rank >= TENSOR_MAX_RANK ||
-        a->shape[a->rank - 1] != b->shape[b->rank - 1]) {
-        call_fail(call, "cdist takes two lists of points of one dimension");
+    if (!call_require(call,
+                      a->rank >= 2 && b->rank >= 2 && a->rank < TENSOR_MAX_RANK &&
+                          b->rank < TENSOR_MAX_RANK &&
+                          a->shape[a->rank - 1] == b->shape[b->rank - 1],
+                      "cdist takes two lists of points of one dimension"))
         return;
-    }
     memcpy(shape, a->shape, sizeof shape);
     shape[a->rank] = a->shape[a->rank - 1];
     shape[a->rank - 1] = 1;
@@ -88,7 +87,6 @@ static void cdist(struct call *call)
     shape[b->rank - 2] = 1;
     struct node *columns = node_reshape(tape, b, b->rank + 1, shape);
     struct node *d = node_subtract(tape, rows, columns);
-    if (tape_failed(tape)) return;
     call_return_typed(call, distance_norm(tape, d, call_real(call, "p")),
                       pair_dtype(call, "x1", "x2"));
 }
@@ -98,11 +96,7 @@ static void pdist(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = real_argument(call, "input");
-    if (tape_failed(tape)) return;
-    if (x->rank != 2) {
-        call_fail(call, "pdist takes a matrix");
-        return;
-    }
+    if (!call_require(call, x->rank == 2, "pdist takes a matrix")) return;
     int64_t n = x->shape[0], m = x->shape[1], pairs = n > 1 ? n * (n - 1) / 2 : 0;
     int64_t shape[2] = { pairs, m };
     int64_t *first = tape_allocate(tape, (size_t)pairs, sizeof *first);
@@ -116,7 +110,6 @@ static void pdist(struct call *call)
     struct node *a = node_gather_rows(tape, x, 2, shape, (size_t)m, first, 0);
     struct node *d =
         node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
-    if (tape_failed(tape)) return;
     call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
 }
 
@@ -137,7 +130,6 @@ static void normalize(struct call *call)
     uint32_t mask = 0;
     int count = call_ints(call, "dim", dims, TENSOR_MAX_RANK);
     for (int i = 0; i < count; i++) mask |= 1u << wrap_dim(call, dims[i], x->rank);
-    if (tape_failed(tape)) return;
     if (x->n == 0) {
         call_return(call, x);
         return;
@@ -154,7 +146,6 @@ static void renorm(struct call *call)
     struct node *x = real_argument(call, "input");
     int dim = call_dim(call, "dim", x->rank);
     double most = call_real(call, "maxnorm");
-    if (tape_failed(tape)) return;
     uint32_t others = all_dims(x) & ~(1u << dim);
     struct node *norm = node_vector_norm(tape, x, call_real(call, "p"), others, true);
     struct node *scale = node_divide(tape, node_scalar(tape, most), node_offset(tape, norm, 1e-7));
@@ -187,15 +178,12 @@ static void cosine_similarity(struct call *call)
     struct node *a = real_argument(call, "x1"), *b = real_argument(call, "x2");
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (tape_failed(tape)) return;
-    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
-        call_fail(call, "the shapes do not broadcast");
+    if (!call_require(call, shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape),
+                      "the shapes do not broadcast"))
         return;
-    }
     a = node_broadcast(tape, a, rank, shape);
     b = node_broadcast(tape, b, rank, shape);
     int dim = call_dim(call, "dim", rank);
-    if (tape_failed(tape)) return;
     struct node *eps = node_scalar(tape, call_real(call, "eps"));
     struct node *product =
         node_multiply(tape, direction(tape, a, dim, eps), direction(tape, b, dim, eps));
@@ -218,11 +206,9 @@ static void cosine_embedding_loss(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = real_argument(call, "input1"), *b = real_argument(call, "input2");
     struct node *t = call_tensor(call, "target"), *zero = node_scalar(tape, 0);
-    if (tape_failed(tape)) return;
-    if (a->rank != t->rank + 1) {
-        call_fail(call, "the target must have one dimension less than the inputs");
+    if (!call_require(call, a->rank == t->rank + 1,
+                      "the target must have one dimension less than the inputs"))
         return;
-    }
     uint32_t dims = 1u << t->rank;
     struct node *product = node_sum(tape, node_multiply(tape, a, b), dims, false);
     struct node *size1 =
@@ -263,10 +249,9 @@ static void triplet_margin_loss(struct call *call)
     struct node *anchor = real_argument(call, "anchor"),
                 *positive = real_argument(call, "positive");
     struct node *negative = real_argument(call, "negative");
-    if (with_distance && !call_is_none(call, "distance_function")) {
-        call_fail(call, "a distance function given by the program cannot be recomputed");
+    if (!call_require(call, !with_distance || call_is_none(call, "distance_function"),
+                      "a distance function given by the program cannot be recomputed"))
         return;
-    }
     double p = with_distance ? 2 : call_real(call, "p"),
            eps = with_distance ? 1e-6 : call_real(call, "eps");
     struct node *near = pairwise(call, anchor, positive, p, eps, false);

@@ -80,7 +80,7 @@ static void part(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     if (call->op->detail) {
-        if (!x->imaginary) call_fail(call, "imag takes complex tensors only");
+        if (!call_require(call, x->imaginary, "imag takes complex tensors only")) return;
         call_return(call, node_imaginary_part(call->tape, x));
     } else {
         call_return(call, node_real_part(call->tape, x));
@@ -196,10 +196,8 @@ static void mvlgamma(struct call *call)
     struct node *x = call_tensor(call, "input");
     enum dtype dtype = call_float_type(call, &x, 1);
     int64_t p = call_int(call, "p");
-    if (p < 1 || p > 1000) {
-        call_fail(call, "p is %lld; it can be 1 to 1000", (long long)p);
+    if (!call_require(call, p >= 1 && p <= 1000, "p is %lld; it can be 1 to 1000", (long long)p))
         return;
-    }
     struct node *y =
         node_scale(tape, node_apply(tape, "log", node_pi(tape)), (double)(p * (p - 1)) / 4);
     for (int64_t j = 1; j <= p; j++)
@@ -213,7 +211,9 @@ static void polygamma(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int64_t n = call_int(call, "n");
-    if (n < 0 || n > 1000) call_fail(call, "n is %lld; it must not be negative", (long long)n);
+    if (!call_require(call, n >= 0 && n <= 1000, "n is %lld; it must not be negative",
+                      (long long)n))
+        return;
     struct node *y = n ? node_apply2(tape, "polygamma", node_scalar(tape, (double)n), x)
                        : node_apply(tape, "digamma", x);
     call_return_typed(call, y, call_float_type(call, &x, 1));

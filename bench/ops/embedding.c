@@ -37,11 +37,9 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
 /* The lookup's arguments checked: integer indices within a 2-D weight. */
 static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
 {
-    if (tape_failed(call->tape)) return false;
-    if (!indices->integer || weight->rank != 2) {
-        call_fail(call, "integer indices and a 2-D weight are needed");
+    if (!call_require(call, indices->integer && weight->rank == 2,
+                      "integer indices and a 2-D weight are needed"))
         return false;
-    }
     for (size_t i = 0; i < indices->n; i++) {
         if (indices->integer[i] >= 0 && indices->integer[i] < weight->shape[0]) continue;
         call_fail(call, "index %lld is out of range for %lld embeddings",
@@ -140,21 +138,21 @@ static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *
         for (size_t i = 0; i < indices->n; i++) bag[i] = (int64_t)i / indices->shape[1];
         return bag;
     }
-    if (indices->rank != 1 || !offsets || !offsets->integer || offsets->rank != 1 || !offsets->n) {
-        call_fail(call, "a vector of indices needs offsets");
+    if (!call_require(call,
+                      indices->rank == 1 && offsets && offsets->integer && offsets->rank == 1 &&
+                          offsets->n,
+                      "a vector of indices needs offsets"))
         return NULL;
-    }
     *bags = (int64_t)offsets->n - call_bool(call, "include_last_offset");
-    if (!*bags && indices->n) {
-        call_fail(call, "no bag for %zu indices", indices->n);
+    if (!call_require(call, *bags || !indices->n, "no bag for %zu indices", indices->n))
         return NULL;
-    }
     for (size_t i = 0; i < offsets->n; i++)
-        if (offsets->integer[i] < (i ? offsets->integer[i - 1] : 0) ||
-            offsets->integer[i] > (int64_t)indices->n || (i == 0 && offsets->integer[0] != 0)) {
-            call_fail(call, "the offsets must rise from 0 and stay within the indices");
+        if (!call_require(call,
+                          offsets->integer[i] >= (i ? offsets->integer[i - 1] : 0) &&
+                              offsets->integer[i] <= (int64_t)indices->n &&
+                              (i != 0 || offsets->integer[0] == 0),
+                          "the offsets must rise from 0 and stay within the indices"))
             return NULL;
-        }
     size_t next = 1;
     for (size_t i = 0; i < indices->n; i++) {
         while (next < (size_t)*bags && offsets->integer[next] <= (int64_t)i) next++;
@@ -236,8 +234,9 @@ static void embedding_bag(struct call *call)
     if (!check_lookup(call, indices, weight)) return;
     int64_t padding = padding_row(call, weight);
     enum bag_mode mode = read_mode(call);
-    if (samples && (mode != BAG_SUM || samples->n != indices->n))
-        call_fail(call, "per_sample_weights go with mode 'sum' and have the shape of the indices");
+    if (!call_require(call, !samples || (mode == BAG_SUM && samples->n == indices->n),
+                      "per_sample_weights go with mode 'sum' and have the shape of the indices"))
+        return;
     if (!call->op->text && !call_is_none(call, "max_norm"))
         table = renormalized(call, weight, indices, call_real(call, "max_norm"),
                              call_real(call, "norm_type"));
@@ -280,13 +279,12 @@ static void embedding_dense_backward(struct call *call)
     struct node *gradient = call_tensor(call, "grad_output"),
                 *indices = call_tensor(call, "indices");
     int64_t rows = call_int(call, "num_weights"), padding = call_int(call, "padding_idx");
-    if (!indices->integer || !gradient->rank) call_fail(call, "integer indices are needed");
-    if (tape_failed(tape)) return;
-    int64_t shape[2] = { rows, gradient->shape[gradient->rank - 1] };
-    if (gradient->n != indices->n * (size_t)shape[1]) {
-        call_fail(call, "%zu indices for a gradient of %zu elements", indices->n, gradient->n);
+    if (!call_require(call, indices->integer && gradient->rank, "integer indices are needed"))
         return;
-    }
+    int64_t shape[2] = { rows, gradient->shape[gradient->rank - 1] };
+    if (!call_require(call, gradient->n == indices->n * (size_t)shape[1],
+                      "%zu indices for a gradient of %zu elements", indices->n, gradient->n))
+        return;
     int64_t *map = tape_allocate(tape, indices->n, sizeof *map);
     if (!map) return;
     for (size_t i = 0; i < indices->n; i++)
@@ -303,17 +301,16 @@ static void one_hot(struct call *call)
     struct node *x = call_tensor(call, call->op->text);
     int64_t classes = call_int(call, "num_classes"), shape[TENSOR_MAX_RANK + 1], most = -1;
 
-    if (!x->integer || x->rank >= TENSOR_MAX_RANK) {
-        call_fail(call, "integer classes are needed");
+    if (!call_require(call, x->integer && x->rank < TENSOR_MAX_RANK, "integer classes are needed"))
         return;
-    }
     for (size_t i = 0; i < x->n; i++) {
         if (x->integer[i] > most) most = x->integer[i];
-        if (x->integer[i] < 0) call_fail(call, "a class must not be negative");
+        if (!call_require(call, x->integer[i] >= 0, "a class must not be negative")) return;
     }
     if (classes == -1 && most < INT64_MAX) classes = most + 1;
-    if (most >= classes || classes < 1)
-        call_fail(call, "%lld classes are too few", (long long)classes);
+    if (!call_require(call, most < classes && classes >= 1, "%lld classes are too few",
+                      (long long)classes))
+        return;
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = classes;
     struct node *y = node_new_integer(call->tape, DT_I64, x->rank + 1, shape);

@@ -11,11 +11,8 @@ struct node *extremum_along(struct call *call, struct node *x, int dim, int sign
                             struct node **index)
 {
     struct tape *tape = call->tape;
-    if (tape_failed(tape)) return x;
-    if (x->rank && x->shape[dim] == 0) {
-        call_fail(call, "an extremum over no elements");
+    if (!call_require(call, !x->rank || x->shape[dim] != 0, "an extremum over no elements"))
         return x;
-    }
     *index = settled_positions(call, output, x, dim, node_arg_extremum(tape, x, dim, sign));
     return node_take_along(tape, x, dim, *index);
 }
@@ -84,7 +81,6 @@ static void position(struct call *call)
     int dim = all ? 0 : call_dim(call, "dim", x->rank);
     struct node *lines = all ? node_reshape(tape, x, 1, flat) : x;
     (void)extremum_along(call, lines, dim, (int)call->op->detail, 0, &index);
-    if (tape_failed(tape)) return;
     if (all) {
         for (int d = 0; d < x->rank; d++) ones[d] = 1;
         index = node_reshape(tape, index, r.keepdim ? x->rank : 0, ones);

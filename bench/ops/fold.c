@@ -12,18 +12,18 @@ struct blocks {
 
 static bool read_blocks(struct blocks *b, struct call *call)
 {
-    if (tape_failed(call->tape)) return false;
     call_ints_repeated(call, "kernel_size", b->kernel, 2);
     call_ints_repeated(call, "dilation", b->dilation, 2);
     call_ints_repeated(call, "padding", b->padding, 2);
     call_ints_repeated(call, "stride", b->stride, 2);
     for (int k = 0; k < 2; k++) {
-        if (b->kernel[k] < 1 || b->dilation[k] < 1 || b->stride[k] < 1 || b->padding[k] < 0 ||
-            b->kernel[k] > INT32_MAX || b->dilation[k] > INT32_MAX || b->padding[k] > INT32_MAX ||
-            b->in[k] < 0 || b->in[k] > INT32_MAX) {
-            call_fail(call, "kernel, dilation, padding or stride is out of range");
+        if (!call_require(call,
+                          b->kernel[k] >= 1 && b->dilation[k] >= 1 && b->stride[k] >= 1 &&
+                              b->padding[k] >= 0 && b->kernel[k] <= INT32_MAX &&
+                              b->dilation[k] <= INT32_MAX && b->padding[k] <= INT32_MAX &&
+                              b->in[k] >= 0 && b->in[k] <= INT32_MAX,
+                          "kernel, dilation, padding or stride is out of range"))
             return false;
-        }
         int64_t span = b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
         b->out[k] = span < 0 ? 0 : span / b->stride[k] + 1;
         if (b->out[k] < 1) call_fail(call, "the blocks are larger than the input");
@@ -64,10 +64,9 @@ static void unfold(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct blocks b;
 
-    if (x->rank != 3 && x->rank != 4) {
-        call_fail(call, "unfold takes 3 or 4 dimensions, the argument has %d", x->rank);
+    if (!call_require(call, x->rank == 3 || x->rank == 4,
+                      "unfold takes 3 or 4 dimensions, the argument has %d", x->rank))
         return;
-    }
     const int64_t *shape = x->shape + x->rank - 3;
     b = (struct blocks){ .batch = x->rank == 4 ? x->shape[0] : 1,
                          .channels = shape[0],
@@ -86,18 +85,16 @@ static void fold(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct blocks b;
 
-    if (x->rank != 2 && x->rank != 3) {
-        call_fail(call, "fold takes 2 or 3 dimensions, the argument has %d", x->rank);
+    if (!call_require(call, x->rank == 2 || x->rank == 3,
+                      "fold takes 2 or 3 dimensions, the argument has %d", x->rank))
         return;
-    }
     b = (struct blocks){ .batch = x->rank == 3 ? x->shape[0] : 1 };
     call_ints_repeated(call, "output_size", b.in, 2);
     if (!read_blocks(&b, call)) return;
     int64_t rows = x->shape[x->rank - 2], area = b.kernel[0] * b.kernel[1];
-    if (rows % area || x->shape[x->rank - 1] != b.out[0] * b.out[1]) {
-        call_fail(call, "the argument does not hold the blocks of this output");
+    if (!call_require(call, rows % area == 0 && x->shape[x->rank - 1] == b.out[0] * b.out[1],
+                      "the argument does not hold the blocks of this output"))
         return;
-    }
     b.channels = rows / area;
     int64_t *map = block_map(tape, &b);
     if (!map) return;
@@ -130,16 +127,15 @@ static void pixel_shuffle(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int64_t r = call_int(call, call->op->text);
-    if (x->rank < 3 || x->rank > 12 || r < 1 || r > INT32_MAX) {
-        call_fail(call, "a factor of %lld for %d dimensions", (long long)r, x->rank);
+    if (!call_require(call, x->rank >= 3 && x->rank <= 12 && r >= 1 && r <= INT32_MAX,
+                      "a factor of %lld for %d dimensions", (long long)r, x->rank))
         return;
-    }
     int lead = x->rank - 3;
     int64_t c = x->shape[lead], h = x->shape[lead + 1], w = x->shape[lead + 2];
-    if (call->op->detail ? h % r || w % r : c % (r * r)) {
-        call_fail(call, "the extents are no multiples of the factor %lld", (long long)r);
+    bool divides = call->op->detail ? h % r == 0 && w % r == 0 : c % (r * r) == 0;
+    if (!call_require(call, divides, "the extents are no multiples of the factor %lld",
+                      (long long)r))
         return;
-    }
     if (call->op->detail)
         x = shuffled(tape, x, lead, 5, (int64_t[]){ c, h / r, r, w / r, r },
                      (int[]){ 0, 2, 4, 1, 3 }, 3, (int64_t[]){ c * r * r, h / r, w / r });
@@ -153,10 +149,9 @@ static void channel_shuffle(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     int64_t groups = call_int(call, "groups");
-    if (x->rank < 3 || groups < 1 || x->shape[1] % groups) {
-        call_fail(call, "%lld groups do not divide the channels", (long long)groups);
+    if (!call_require(call, x->rank >= 3 && groups >= 1 && x->shape[1] % groups == 0,
+                      "%lld groups do not divide the channels", (long long)groups))
         return;
-    }
     int64_t inner = 1, channels = x->shape[1];
     for (int d = 2; d < x->rank; d++) inner *= x->shape[d];
     struct node *y = shuffled(call->tape, x, 1, 3, (int64_t[]){ groups, channels / groups, inner },

@@ -148,10 +148,9 @@ static bool open_fractional(struct fractional *f, struct call *call, const struc
     int64_t kernel[MOST_DIMS], out[MOST_DIMS] = { 0 };
 
     *f = (struct fractional){ .dims = (int)call->op->detail, .planes = 1, .rank = x->rank };
-    if (x->rank != f->dims + 1 && x->rank != f->dims + 2) {
-        call_fail(call, "%d spatial dimensions are needed", f->dims);
+    if (!call_require(call, x->rank == f->dims + 1 || x->rank == f->dims + 2,
+                      "%d spatial dimensions are needed", f->dims))
         return false;
-    }
     call_ints_repeated(call, "kernel_size", kernel, f->dims);
     if (size->kind != VALUE_NONE) call_ints_repeated(call, "output_size", out, f->dims);
     else if (by->kind == VALUE_NONE) call_fail(call, "output_size or output_ratio is needed");
@@ -227,9 +226,9 @@ static void fractional_max_pool(struct call *call)
     int64_t *scratch[MOST_DIMS];
     for (int d = 0; d < MOST_DIMS; d++)
         scratch[d] = tape_allocate(tape, (size_t)f.out[d], sizeof(int64_t));
-    if (samples && samples->n < f.planes * (size_t)f.dims)
-        call_fail(call, "there are too few random samples");
-    if (tape_failed(tape)) return;
+    if (!call_require(call, !samples || samples->n >= f.planes * (size_t)f.dims,
+                      "there are too few random samples"))
+        return;
     const double *sample = samples ? node_values(tape, samples) : NULL;
     const double *got = samples ? NULL : device_values(call, index->n);
     if (tape_failed(tape)) return;

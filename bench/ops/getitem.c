@@ -39,8 +39,7 @@ static bool resolve(struct indexing *out, struct call *call, const struct node *
     struct indexing other;
     const struct tensor_record *record = assigned ? NULL : recorded_output(call);
 
-    if (x->dtype == DT_NONE) call_fail(call, "a number cannot be indexed");
-    if (tape_failed(call->tape)) return false;
+    if (!call_require(call, x->dtype != DT_NONE, "a number cannot be indexed")) return false;
     if (index->kind != VALUE_LIST) {
         if (indexing_open(out, call, x, index, 1, false, why, sizeof why)) return true;
         call_fail(call, "%s", *why ? why : "the index cannot be resolved");
@@ -129,8 +128,7 @@ static bool resolve_list(struct indexing *out, struct call *call, const struct n
 {
     const struct value *indices = call_value(call, "indices");
     char why[160];
-    if (x->dtype == DT_NONE) call_fail(call, "a number cannot be indexed");
-    if (tape_failed(call->tape)) return false;
+    if (!call_require(call, x->dtype != DT_NONE, "a number cannot be indexed")) return false;
     bool listed = indices->kind == VALUE_LIST;
     if (indexing_open(out, call, x, listed ? indices->list.items : indices,
                       listed ? indices->list.count : 1, true, why, sizeof why))
@@ -160,11 +158,11 @@ static void index_put(struct call *call)
 static void return_replaced(struct call *call, struct node *x, struct indexing *view)
 {
     struct node *src = call_tensor(call, "src");
-    if (src->rank != view->rank ||
-        memcmp(src->shape, view->shape, (size_t)view->rank * sizeof *view->shape)) {
-        call_fail(call, "src has not the shape of what it replaces");
+    if (!call_require(call,
+                      src->rank == view->rank && !memcmp(src->shape, view->shape,
+                                                         (size_t)view->rank * sizeof *view->shape),
+                      "src has not the shape of what it replaces"))
         return;
-    }
     view->is_view = true;
     if (!tape_failed(call->tape) && indexing_need_map(view, call, x))
         call_return(call, node_overwrite(call->tape, x, node_cast(call->tape, src, x->dtype),
@@ -178,10 +176,9 @@ static void select_scatter(struct call *call)
     int dim = call_dim(call, "dim", x->rank);
     int64_t stride[TENSOR_MAX_RANK], index = call_int(call, "index");
 
-    if (!x->rank || index < -x->shape[dim] || index >= x->shape[dim]) {
-        call_fail(call, "index %lld is out of range", (long long)index);
+    if (!call_require(call, x->rank && index >= -x->shape[dim] && index < x->shape[dim],
+                      "index %lld is out of range", (long long)index))
         return;
-    }
     shape_strides(stride, x->rank, x->shape);
     view.offset = (index < 0 ? index + x->shape[dim] : index) * stride[dim];
     for (int d = 0; d < x->rank; d++) {
@@ -201,10 +198,8 @@ static void slice_scatter(struct call *call)
     int64_t start = call_is_none(call, "start") ? 0 : call_int(call, "start");
     int64_t end = call_is_none(call, "end") ? extent : call_int(call, "end");
 
-    if (step < 1 || !x->rank) {
-        call_fail(call, "a slice needs a dimension and a positive step");
+    if (!call_require(call, step >= 1 && x->rank, "a slice needs a dimension and a positive step"))
         return;
-    }
     if (start < 0) start += extent;
     if (end < 0) end += extent;
     start = start < 0 ? 0 : start > extent ? extent : start;
@@ -235,8 +230,9 @@ static void as_strided_scatter(struct call *call)
     struct node *x = call_tensor(call, "input"), *src = call_tensor(call, "src");
     struct indexing view = { .rank = 0 };
     view.rank = call_ints(call, "size", view.shape, TENSOR_MAX_RANK);
-    if (call_ints(call, "stride", view.stride, TENSOR_MAX_RANK) != view.rank)
-        call_fail(call, "size and stride differ in length");
+    if (!call_require(call, call_ints(call, "stride", view.stride, TENSOR_MAX_RANK) == view.rank,
+                      "size and stride differ in length"))
+        return;
     view.offset = call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
     int64_t reach = view.offset;
     for (int d = 0; d < view.rank; d++) {
@@ -247,16 +243,18 @@ static void as_strided_scatter(struct call *call)
                   __builtin_add_overflow(reach, step, &reach)))
             reach = INT64_MAX;
     }
-    if (view.offset < 0 || reach >= (int64_t)x->n)
-        call_fail(call, "the view reaches outside its tensor");
-    if (src->rank != view.rank ||
-        memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape))
-        call_fail(call, "src has not the shape of what it replaces");
-    if (tape_failed(call->tape) || !indexing_need_map(&view, call, x)) return;
-    if (!map_is_injective(call, view.map, src->n / view.row, x->n / view.row)) {
-        call_fail(call, "the view writes outside its tensor or one element twice");
+    if (!call_require(call, view.offset >= 0 && reach < (int64_t)x->n,
+                      "the view reaches outside its tensor"))
         return;
-    }
+    if (!call_require(call,
+                      src->rank == view.rank &&
+                          !memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape),
+                      "src has not the shape of what it replaces"))
+        return;
+    if (tape_failed(call->tape) || !indexing_need_map(&view, call, x)) return;
+    if (!call_require(call, map_is_injective(call, view.map, src->n / view.row, x->n / view.row),
+                      "the view writes outside its tensor or one element twice"))
+        return;
     return_replaced(call, x, &view);
 }
 

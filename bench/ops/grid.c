@@ -323,12 +323,12 @@ static bool open_sampler(struct sampler *s, struct call *call)
     if (tape_failed(call->tape)) return false;
     s->dims = x->rank - 2;
     s->align = call_bool(call, "align_corners");
-    if (s->dims < 2 || s->dims > MOST_DIMS || grid->rank != x->rank ||
-        grid->shape[0] != x->shape[0] || grid->shape[grid->rank - 1] != s->dims || x->integer ||
-        grid->integer) {
-        call_fail(call, "input and grid do not fit each other");
+    if (!call_require(call,
+                      s->dims >= 2 && s->dims <= MOST_DIMS && grid->rank == x->rank &&
+                          grid->shape[0] == x->shape[0] && grid->shape[grid->rank - 1] == s->dims &&
+                          !x->integer && !grid->integer,
+                      "input and grid do not fit each other"))
         return false;
-    }
     s->rank = x->rank;
     s->batch = (size_t)x->shape[0];
     s->channels = (size_t)x->shape[1];
@@ -365,9 +365,9 @@ static void grid_sample(struct call *call)
     if (!open_sampler(&s, call)) return;
     s.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
     s.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
-    if (s.mode == GRID_BICUBIC && s.dims != 2)
-        call_fail(call, "bicubic sampling is for 2 spatial dimensions");
-    if (tape_failed(call->tape)) return;
+    if (!call_require(call, s.mode != GRID_BICUBIC || s.dims == 2,
+                      "bicubic sampling is for 2 spatial dimensions"))
+        return;
     struct node *y = s.mode == GRID_BILINEAR  ? bilinear(&s)
                      : s.mode == GRID_NEAREST ? nearest(&s)
                                               : bicubic(&s);
@@ -398,19 +398,19 @@ static void affine_grid(struct call *call)
     int dims = call_ints(call, "size", size, MOST_DIMS + 2) - 2;
     bool align = call_bool(call, "align_corners");
 
-    if (dims < 2 || theta->rank != 3 || theta->shape[0] != size[0] || theta->shape[1] != dims ||
-        theta->shape[2] != dims + 1) {
-        call_fail(call, "theta and size do not fit each other");
+    if (!call_require(call,
+                      dims >= 2 && theta->rank == 3 && theta->shape[0] == size[0] &&
+                          theta->shape[1] == dims && theta->shape[2] == dims + 1,
+                      "theta and size do not fit each other"))
         return;
-    }
     int64_t points = 1;
     for (int d = 0; d < dims; d++) {
         spatial[d] = size[d + 2];
-        if (spatial[d] < 1 || spatial[d] > INT32_MAX ||
-            __builtin_mul_overflow(points, spatial[d], &points)) {
-            call_fail(call, "a grid extent of %lld", (long long)spatial[d]);
+        if (!call_require(call,
+                          spatial[d] >= 1 && spatial[d] <= INT32_MAX &&
+                              !__builtin_mul_overflow(points, spatial[d], &points),
+                          "a grid extent of %lld", (long long)spatial[d]))
             return;
-        }
     }
     spatial[dims] = 1;
     struct node *columns[MOST_DIMS + 1];

@@ -14,14 +14,14 @@ static void bincount(struct call *call)
     struct node *x = call_tensor(call, "input"), *weights = call_optional_tensor(call, "weights");
     int64_t bins = call_int(call, "minlength");
 
-    if (!x->integer || x->rank != 1 || (weights && weights->n != x->n)) {
-        call_fail(call, "a vector of integers is needed, and weights of its length");
+    if (!call_require(call, x->integer && x->rank == 1 && (!weights || weights->n == x->n),
+                      "a vector of integers is needed, and weights of its length"))
         return;
-    }
     for (size_t i = 0; i < x->n; i++) {
-        if (x->integer[i] < 0) call_fail(call, "negative numbers are not counted");
-        if (x->integer[i] == INT64_MAX) call_fail(call, "a result shape is negative or too large");
-        if (tape_failed(tape)) return;
+        if (!call_require(call, x->integer[i] >= 0, "negative numbers are not counted")) return;
+        if (!call_require(call, x->integer[i] != INT64_MAX,
+                          "a result shape is negative or too large"))
+            return;
         if (x->integer[i] >= bins) bins = x->integer[i] + 1;
     }
     if (weights) {
@@ -150,10 +150,9 @@ static void histc(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     struct bins bins = { call_real(call, "min"), call_real(call, "max"), call_int(call, "bins") };
-    if (bins.count < 1 || bins.count > INT32_MAX) {
-        call_fail(call, "%lld bins", (long long)bins.count);
+    if (!call_require(call, bins.count >= 1 && bins.count <= INT32_MAX, "%lld bins",
+                      (long long)bins.count))
         return;
-    }
     const double *value = node_values(call->tape, x);
     if (tape_failed(call->tape) || !find_range(call, value, x->n, 1, &bins.low, &bins.high)) return;
     call_return_typed(call, equal_bins(call, x, &bins, NULL), x->dtype);
@@ -167,8 +166,8 @@ static struct node *edged_bins(struct call *call, struct node *x, struct node *e
     int64_t count = (int64_t)edges->n - 1;
     const double *edge = node_values(tape, edges), *value = node_values(tape, x);
     int64_t *map = tape_allocate(tape, x->n, sizeof *map);
-    if (count < 0 || edges->rank != 1) call_fail(call, "the bins must be a vector of edges");
-    if (tape_failed(tape)) return x;
+    if (!call_require(call, count >= 0 && edges->rank == 1, "the bins must be a vector of edges"))
+        return x;
     for (size_t i = 0; i < x->n; i++) {
         size_t low = 0, high = edges->n;
         while (low < high) { /* first edge above x */
@@ -233,10 +232,9 @@ static bool read_axis(struct axis *axis, struct call *call, const struct value *
     if (value_is_sequence(range) && range->list.count >= 2 * dim + 2) {
         struct node *low = call_node(call, &range->list.items[2 * dim]);
         struct node *high = call_node(call, &range->list.items[2 * dim + 1]);
-        if (low->n != 1 || high->n != 1) {
-            call_fail(call, "a range is two numbers per dimension");
+        if (!call_require(call, low->n == 1 && high->n == 1,
+                          "a range is two numbers per dimension"))
             return false;
-        }
         axis->bins.low = *node_values(call->tape, low);
         axis->bins.high = *node_values(call->tape, high);
     }
@@ -260,7 +258,6 @@ static void histogram(struct call *call)
     struct node *edges = axis.edges ? axis.edges : equal_edges(call, &axis.bins);
     struct node *counts = axis.edges ? edged_bins(call, x, edges, weights)
                                      : equal_bins(call, x, &axis.bins, weights);
-    if (tape_failed(tape)) return;
     if (call_bool(call, "density")) counts = as_density(tape, counts, edges);
     call_return_typed(call, counts, x->dtype);
     call_return_typed(call, edges, x->dtype);
@@ -337,12 +334,11 @@ static void histogramdd(struct call *call)
     int dims = x->rank ? (int)x->shape[x->rank - 1] : 0;
     const double *value = node_values(tape, x);
 
-    if (tape_failed(tape)) return;
-    if (x->rank < 2 || dims < 1 || dims > MOST_AXES ||
-        (value_is_sequence(bins) && bins->list.count != (size_t)dims)) {
-        call_fail(call, "points and bins do not fit each other");
+    if (!call_require(call,
+                      x->rank >= 2 && dims >= 1 && dims <= MOST_AXES &&
+                          (!value_is_sequence(bins) || bins->list.count == (size_t)dims),
+                      "points and bins do not fit each other"))
         return;
-    }
     size_t points = x->n / (size_t)dims;
     double *column = tape_allocate(tape, points, sizeof *column);
     if (!column) return;
@@ -354,7 +350,6 @@ static void histogramdd(struct call *call)
         edges[d] = axes[d].edges ? axes[d].edges : equal_edges(call, &axes[d].bins);
     }
     struct node *counts = cells(call, x, axes, dims, weights);
-    if (tape_failed(tape)) return;
     if (call_bool(call, "density")) {
         counts = node_divide(tape, counts, node_sum(tape, counts, UINT32_MAX, false));
         for (int d = 0; d < dims && !tape_failed(tape); d++) {

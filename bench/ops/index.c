@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/ops/indexing.h"
+#include "bench/ops/integers.h"
 
 static void gather(struct call *call)
 {
@@ -16,10 +17,9 @@ static void index_select(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     int dim = call_dim(call, "dim", x->rank);
-    if (!index->integer || index->rank > 1) {
-        call_fail(call, "the index must be a vector of integers");
+    if (!call_require(call, index->integer && index->rank <= 1,
+                      "the index must be a vector of integers"))
         return;
-    }
     call_return(call, node_index_select(call->tape, x, dim, index));
 }
 
@@ -52,10 +52,9 @@ static void put(struct call *call)
     struct node *source = node_cast(tape, call_tensor(call, "source"), x->dtype);
     int64_t *map = flat_map(call, index, x->n);
     if (!map) return;
-    if (source->n != index->n || x->dtype == DT_NONE) {
-        call_fail(call, "%zu indices for %zu elements", index->n, source->n);
+    if (!call_require(call, source->n == index->n && x->dtype != DT_NONE,
+                      "%zu indices for %zu elements", index->n, source->n))
         return;
-    }
     if (!call_bool(call, "accumulate")) {
         call_return(call, overwritten(call, x, source, 1, map));
         return;
@@ -83,18 +82,15 @@ static void take_along_dim(struct call *call)
         index = node_reshape(tape, index, 1, (int64_t[]){ (int64_t)index->n });
     }
     int dim = call_is_none(call, "dim") ? 0 : call_dim(call, "dim", x->rank), rank;
-    if (tape_failed(tape)) return;
-    if (!index->integer || index->rank != x->rank) {
-        call_fail(call, "the indices must be integers of as many dimensions as the tensor");
+    if (!call_require(call, index->integer && index->rank == x->rank,
+                      "the indices must be integers of as many dimensions as the tensor"))
         return;
-    }
     memcpy(own, x->shape, sizeof own);
     memcpy(shape, index->shape, sizeof shape);
     if (x->rank) own[dim] = shape[dim] = 1;
-    if (!shape_broadcast(&rank, shape, x->rank, own, x->rank, shape)) {
-        call_fail(call, "the indices do not broadcast with the tensor");
+    if (!call_require(call, shape_broadcast(&rank, shape, x->rank, own, x->rank, shape),
+                      "the indices do not broadcast with the tensor"))
         return;
-    }
     memcpy(own, shape, sizeof own);
     if (x->rank) {
         own[dim] = x->shape[dim];
@@ -121,12 +117,6 @@ static bool check_source(struct call *call, const struct node *x, const struct n
     return fits;
 }
 
-static int64_t wrapping_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
-static int64_t wrapping_multiply(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
-
 static void index_add(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -138,10 +128,7 @@ static void index_add(struct call *call)
     int64_t *map = dimension_map(call, x, dim, index, &row);
 
     if (!map || !check_source(call, x, source, dim, index)) return;
-    if (alpha->n != 1) {
-        call_fail(call, "alpha must be one number");
-        return;
-    }
+    if (!call_require(call, alpha->n == 1, "alpha must be one number")) return;
     if (x->integer) {
         source = node_integer_binary(tape, x->dtype, wrapping_multiply, source, alpha);
         struct node *sum = node_scatter_add_rows(tape, source, x->rank, x->shape, row, map);
@@ -177,10 +164,7 @@ static void index_fill(struct call *call)
     int64_t *map = dimension_map(call, x, dim, index, &row);
 
     if (!map) return;
-    if (value->rank) {
-        call_fail(call, "the value to fill with must be one number");
-        return;
-    }
+    if (!call_require(call, !value->rank, "the value to fill with must be one number")) return;
     memcpy(shape, x->shape, sizeof shape);
     if (x->rank) shape[dim] = (int64_t)index->n;
     value = node_broadcast(tape, value, x->rank, shape);

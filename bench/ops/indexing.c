@@ -438,28 +438,24 @@ int64_t *scatter_map(struct call *call, const struct node *index, int rank, cons
 {
     int64_t stride[TENSOR_MAX_RANK], at[TENSOR_MAX_RANK] = { 0 };
 
-    if (tape_failed(call->tape)) return NULL;
-    if (!index->integer || (index->rank != rank && index->n && index->rank + rank > 1)) {
-        call_fail(call, "the index must hold integers and have the %d dimensions of the tensor",
-                  rank);
+    if (!call_require(
+            call, index->integer && (index->rank == rank || !index->n || index->rank + rank <= 1),
+            "the index must hold integers and have the %d dimensions of the tensor", rank))
         return NULL;
-    }
     for (int d = 0; d < index->rank && d < rank; d++)
-        if (d != dim && index->shape[d] > shape[d] && index->n) {
-            call_fail(call, "the index is larger than the tensor in dimension %d", d);
+        if (!call_require(call, d == dim || index->shape[d] <= shape[d] || !index->n,
+                          "the index is larger than the tensor in dimension %d", d))
             return NULL;
-        }
     int64_t *map = tape_allocate(call->tape, index->n, sizeof *map), base = 0;
     int64_t extent = rank ? shape[dim] : 1;
     if (!map) return NULL;
     shape_strides(stride, rank, shape);
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
-        if (k < 0 || k >= extent) {
-            call_fail(call, "index %lld is out of range for dimension %d of size %lld",
-                      (long long)k, dim, (long long)extent);
+        if (!call_require(call, k >= 0 && k < extent,
+                          "index %lld is out of range for dimension %d of size %lld", (long long)k,
+                          dim, (long long)extent))
             return NULL;
-        }
         map[i] = rank ? base + k * stride[dim] : 0;
         for (int d = index->rank - 1; d >= 0 && rank; d--) { /* base skips dim */
             if (d != dim) base += stride[d];
@@ -478,11 +474,11 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
     *row = 1;
-    if (tape_failed(call->tape)) return NULL;
-    if (!index->integer || index->rank > 1 || x->dtype == DT_NONE || (!x->rank && index->n != 1)) {
-        call_fail(call, "a tensor and a vector of integers are needed");
+    if (!call_require(call,
+                      index->integer && index->rank <= 1 && x->dtype != DT_NONE &&
+                          (x->rank || index->n == 1),
+                      "a tensor and a vector of integers are needed"))
         return NULL;
-    }
     for (int d = 0; d < x->rank; d++)
         if (d < dim) outer *= (size_t)x->shape[d];
         else if (d > dim) *row *= (size_t)x->shape[d];
@@ -490,11 +486,10 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
     if (!map) return NULL;
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
-        if (k < 0 || k >= extent) {
-            call_fail(call, "index %lld is out of range for dimension %d of size %lld",
-                      (long long)k, dim, (long long)extent);
+        if (!call_require(call, k >= 0 && k < extent,
+                          "index %lld is out of range for dimension %d of size %lld", (long long)k,
+                          dim, (long long)extent))
             return NULL;
-        }
         for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + k;
     }
     if (!*row) *row = 1;

@@ -34,11 +34,9 @@ static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
     const struct value *size = call_value(call, "size"), *factor = call_value(call, "scale_factor");
     memset(s, 0, sizeof *s);
     s->dims = x->rank - 2;
-    if (tape_failed(call->tape)) return false;
-    if (s->dims < 1 || s->dims > SPATIAL) {
-        call_fail(call, "interpolation takes 3 to 5 dimensions, the argument has %d", x->rank);
+    if (!call_require(call, s->dims >= 1 && s->dims <= SPATIAL,
+                      "interpolation takes 3 to 5 dimensions, the argument has %d", x->rank))
         return false;
-    }
     bool sized = size->kind != VALUE_NONE;
     if (sized == (factor->kind != VALUE_NONE))
         call_fail(call, "either size or scale_factor is needed");
@@ -51,10 +49,9 @@ static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
                         : item->kind == VALUE_FLOAT ? item->real
                                                     : NAN;
         double out = sized ? number : floor((double)x->shape[k + 2] * number);
-        if (!(out >= 1 && out < 0x1p31) || x->shape[k + 2] < 1) {
-            call_fail(call, "a result extent of %g", out);
+        if (!call_require(call, out >= 1 && out < 0x1p31 && x->shape[k + 2] >= 1,
+                          "a result extent of %g", out))
             return false;
-        }
         s->out[k] = (int64_t)out;
         s->scale[k] = sized || recompute ? 0 : number;
     }
@@ -188,16 +185,14 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
     struct sizes s;
 
     while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
-    if (m == sizeof modes / sizeof *modes) {
-        call_fail(call, "an unknown interpolation mode '%s'", mode);
+    if (!call_require(call, m != sizeof modes / sizeof *modes, "an unknown interpolation mode '%s'",
+                      mode))
         return;
-    }
     if (!read_sizes(&s, call, x, recompute || modes[m].mode == MODE_AREA)) return;
-    if (modes[m].dims && modes[m].dims != s.dims) {
-        call_fail(call, "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
-                  modes[m].dims, s.dims);
+    if (!call_require(call, !modes[m].dims || modes[m].dims == s.dims,
+                      "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
+                      modes[m].dims, s.dims))
         return;
-    }
     struct node *y;
     switch (modes[m].mode) {
     case MODE_NEAREST: y = nearest(call, x, &s, false); break;

@@ -37,7 +37,7 @@ static void cat(struct call *call)
     enum dtype dtype = call_result_type(call, parts, count);
     while (first < count - 1 && parts[first]->rank == 1 && !parts[first]->n) first++;
     struct node *model = parts[first];
-    if (!model->rank) call_fail(call, "scalars cannot be concatenated");
+    if (!call_require(call, model->rank, "scalars cannot be concatenated")) return;
     int dim = call_dim(call, "dim", model->rank);
     int64_t nothing[TENSOR_MAX_RANK];
     memcpy(nothing, model->shape, sizeof nothing);
@@ -64,13 +64,12 @@ static void stack(struct call *call)
 {
     int count;
     struct node **parts = call_tensors(call, "tensors", &count);
-    if (!count) {
-        call_fail(call, "there is nothing to stack");
-        return;
-    }
+    if (!call_require(call, count, "there is nothing to stack")) return;
     int dim = call_dim(call, "dim", parts[0]->rank + 1);
     for (int k = 1; k < count; k++)
-        if (parts[k]->rank != parts[0]->rank) call_fail(call, "stacked tensors differ in shape");
+        if (!call_require(call, parts[k]->rank == parts[0]->rank,
+                          "stacked tensors differ in shape"))
+            return;
     insert_dimension(call->tape, parts, count, dim);
     call_return(call, joined(call, parts, count, dim));
 }
@@ -112,10 +111,7 @@ static void block_diag(struct call *call)
     struct node **parts = call_tensors(call, "tensors", &count);
     int64_t width = 0, start = 0;
 
-    if (!count) {
-        call_fail(call, "there is nothing to join");
-        return;
-    }
+    if (!call_require(call, count, "there is nothing to join")) return;
     parts = same_dtype(call, parts, count);
     for (int k = 0; k < count && !tape_failed(tape); k++) {
         const struct node *x = parts[k];
@@ -137,12 +133,9 @@ static void block_diag(struct call *call)
 static void grids(struct call *call, struct node **parts, int count)
 {
     int64_t shape[TENSOR_MAX_RANK];
-    if (count > TENSOR_MAX_RANK) {
-        call_fail(call, "a grid of %d dimensions", count);
-        return;
-    }
+    if (!call_require(call, count <= TENSOR_MAX_RANK, "a grid of %d dimensions", count)) return;
     for (int k = 0; k < count; k++) {
-        if (parts[k]->rank > 1) call_fail(call, "grids are made of vectors");
+        if (!call_require(call, parts[k]->rank <= 1, "grids are made of vectors")) return;
         shape[k] = (int64_t)parts[k]->n;
     }
     for (int k = 0; k < count && !tape_failed(call->tape); k++) {
@@ -158,10 +151,7 @@ static void meshgrid(struct call *call)
     int count;
     struct node **parts = call_tensors(call, "tensors", &count);
     bool swap = !strcmp(call_string(call, "indexing"), "xy") && count >= 2;
-    if (!count) {
-        call_fail(call, "a grid of no vectors");
-        return;
-    }
+    if (!call_require(call, count, "a grid of no vectors")) return;
     if (swap) {
         struct node *first = parts[0];
         parts[0] = parts[1];
@@ -195,10 +185,9 @@ static void combinations(struct call *call)
     int64_t n = (int64_t)x->n, r = call_int(call, "r"), total = 0;
     bool again = call_bool(call, "with_replacement");
 
-    if (x->rank != 1 || r < 0 || r > 64) {
-        call_fail(call, "combinations of %lld of a tensor of %d dimensions", (long long)r, x->rank);
+    if (!call_require(call, x->rank == 1 && r >= 0 && r <= 64,
+                      "combinations of %lld of a tensor of %d dimensions", (long long)r, x->rank))
         return;
-    }
     if (r == 0) { /* an empty vector, as PyTorch gives */
         call_return(call, node_slice(tape, x, 0, 0, 0, 1));
         return;
@@ -207,10 +196,7 @@ static void combinations(struct call *call)
     __int128 choose = again || n >= r ? 1 : 0;
     for (int64_t k = 1; k <= r && choose; k++) {
         choose = choose * ((again ? n - 1 : n - r) + k) / k;
-        if (choose > MOST_COMBINATIONS / r) {
-            call_fail(call, "too many combinations");
-            return;
-        }
+        if (!call_require(call, choose <= MOST_COMBINATIONS / r, "too many combinations")) return;
     }
     total = (int64_t)choose;
     int64_t *map = tape_allocate(tape, (size_t)(total * r), sizeof *map), at[64];

@@ -12,11 +12,8 @@
 /* x as (batch, rows, columns) of its last two dimensions. */
 static struct node *as_batch(struct call *call, struct node *x)
 {
-    if (tape_failed(call->tape)) return x;
-    if (x->rank < 2) {
-        call_fail(call, "%s needs at least two dimensions", call->c->api);
+    if (!call_require(call, x->rank >= 2, "%s needs at least two dimensions", call->c->api))
         return x;
-    }
     int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
     for (int d = 0; d < x->rank - 2; d++) shape[0] *= x->shape[d];
     return node_reshape(call->tape, x, 3, shape);
@@ -43,7 +40,6 @@ static struct node *by_blocks(struct tape *tape, struct node *a,
     struct node *top = node_concatenate(tape, (struct node *[]){ re, node_negate(tape, im) }, 2, 2);
     struct node *bottom = node_concatenate(tape, (struct node *[]){ im, re }, 2, 2);
     struct node *y = f(tape, node_concatenate(tape, (struct node *[]){ top, bottom }, 2, 1));
-    if (tape_failed(tape)) return a;
     struct node *left = node_slice(tape, y, 2, 0, rows, 1);
     return node_complex(tape, node_slice(tape, left, 1, 0, columns, 1),
                         node_slice(tape, left, 1, columns, columns, 1));
@@ -57,13 +53,13 @@ static struct node *inverse_of(struct tape *tape, struct node *a)
 /* Factors, determinants and singular values of complex matrices are not computed. */
 static void refuse_complex(struct call *call, const struct node *x)
 {
-    if (!tape_failed(call->tape) && x->imaginary)
-        call_fail(call, "%s of complex matrices is not in the catalogue", call->c->api);
+    if (!call_require(call, !x->imaginary, "%s of complex matrices is not in the catalogue",
+                      call->c->api))
+        return;
 }
 
 static void return_info(struct call *call, const struct node *like)
 {
-    if (tape_failed(call->tape)) return;
     call_return(call, node_integer_constant(call->tape, DT_I32, 0, like->rank - 2, like->shape));
 }
 
@@ -91,7 +87,6 @@ static void cholesky(struct call *call)
 static struct node *solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
-    if (tape_failed(tape)) return b;
     struct node *x = with_leading(tape, inverse_of(tape, as_batch(call, a)), a);
     bool vector = b->rank == 1 || (b->rank == a->rank - 1 &&
                                    !memcmp(b->shape, a->shape, (size_t)b->rank * sizeof *b->shape));
@@ -180,7 +175,6 @@ static void determinant(struct call *call)
     struct node *x = call_tensor(call, "input");
     refuse_complex(call, x);
     struct node *det = node_determinant(tape, as_batch(call, x));
-    if (tape_failed(tape)) return;
     det = node_reshape(tape, det, x->rank - 2, x->shape);
     switch (call->op->detail) {
     case 0: call_return_typed(call, det, x->dtype); break;
@@ -205,11 +199,7 @@ static void matrix_power(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *base = as_batch(call, x);
     int64_t n = call_int(call, "n");
-    if (tape_failed(tape)) return;
-    if (base->shape[1] != base->shape[2]) {
-        call_fail(call, "a square matrix is needed");
-        return;
-    }
+    if (!call_require(call, base->shape[1] == base->shape[2], "a square matrix is needed")) return;
     if (n < 0) base = inverse_of(tape, base);
     struct node *result = NULL;
     for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k && !tape_failed(tape); k >>= 1) {
@@ -236,7 +226,6 @@ static void lu_factor(struct call *call)
     refuse_complex(call, x);
     struct node *lu = node_lu(tape, as_batch(call, x), &pivots);
     call_return_typed(call, with_leading(tape, lu, x), x->dtype);
-    if (tape_failed(tape)) return;
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, x->shape, sizeof shape);
     call_return(call, node_reshape(tape, pivots, x->rank - 1, shape));
@@ -255,10 +244,12 @@ static void refuse_truncation(struct call *call, const struct node *x, struct no
             node_singular_values(call->tape, node_detach(call->tape, node_to_real(call->tape, a)));
         if (tape_failed(call->tape) || !s->n) return;
         size_t count = (size_t)s->shape[1];
-        for (size_t b = 0; b < s->n; b += count)
-            if (s->value[b + count - 1] <=
-                (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1)))
-                call_fail(call, "%s drops singular values: not in the catalogue", names[k]);
+        for (size_t b = 0; b < s->n; b += count) {
+            double least = (k < 2 ? limit * s->value[b] : limit) * (1 + dtype_ulp(x->dtype, 1));
+            if (!call_require(call, !(s->value[b + count - 1] <= least),
+                              "%s drops singular values: not in the catalogue", names[k]))
+                return;
+        }
     }
 }
 
@@ -284,7 +275,6 @@ static void pseudo_inverse(struct call *call)
     }
     refuse_truncation(call, x, a);
     if (!tape_failed(tape) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
-    if (tape_failed(tape)) return;
     if (a->shape[1] == a->shape[2]) {
         y = inverse_of(tape, a);
     } else if (a->shape[1] > a->shape[2]) {
@@ -312,7 +302,6 @@ static void svdvals(struct call *call)
 static void nuclear_norm(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
-    if (tape_failed(call->tape)) return;
     struct node *y = node_sum(call->tape, s, 1u << (s->rank - 1), false);
     if (call_bool(call, "keepdim")) {
         int64_t shape[TENSOR_MAX_RANK];
@@ -354,20 +343,16 @@ static void condition(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
-    if (tape_failed(tape)) return;
     double p = call_is_none(call, "p")                       ? 2
                : call_value(call, "p")->kind == VALUE_STRING ? 0
                                                              : call_real(call, "p");
-    if (p != 2 && p != -2) {
-        call_fail(call, "cond is in the catalogue for p = 2 and p = -2");
+    if (!call_require(call, p == 2 || p == -2, "cond is in the catalogue for p = 2 and p = -2"))
         return;
-    }
     int64_t k = s->shape[s->rank - 1];
     struct node *first = node_slice(tape, s, s->rank - 1, 0, 1, 1),
                 *last = node_slice(tape, s, s->rank - 1, k - 1, 1, 1);
     struct node *ratio = p == 2 ? node_divide(tape, first, last) : node_divide(tape, last, first);
-    if (!tape_failed(tape))
-        call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
+    call_return_typed(call, node_reshape(tape, ratio, s->rank - 1, s->shape), x->dtype);
 }
 
 /* a x b along dim, or the first dimension of extent 3: the cyclic products of shifted copies. */
@@ -377,21 +362,17 @@ static void cross(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     int64_t shape[TENSOR_MAX_RANK];
     int rank, dim = -1;
-    if (tape_failed(tape)) return;
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    if (!shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape)) {
-        call_fail(call, "the shapes do not broadcast");
+    if (!call_require(call, shape_broadcast(&rank, shape, a->rank, a->shape, b->rank, b->shape),
+                      "the shapes do not broadcast"))
         return;
-    }
     a = node_broadcast(tape, a, rank, shape);
     b = node_broadcast(tape, b, rank, shape);
     if (!call_is_none(call, "dim")) dim = call_dim(call, "dim", rank);
     for (int d = 0; d < rank && dim < 0; d++)
         if (shape[d] == 3) dim = d;
-    if (dim < 0 || shape[dim] != 3) {
-        call_fail(call, "cross needs a dimension of extent 3");
+    if (!call_require(call, dim >= 0 && shape[dim] == 3, "cross needs a dimension of extent 3"))
         return;
-    }
     struct node *turned[2][2]; /* [a, b] by one place, by two */
     struct node *operands[2] = { a, b };
     for (int k = 0; k < 2; k++)
@@ -417,12 +398,12 @@ static void tensor_solve(struct call *call)
     int64_t dims[TENSOR_MAX_RANK];
     int order[TENSOR_MAX_RANK], moved = call_ints(call, "dims", dims, TENSOR_MAX_RANK), at = 0;
     uint32_t behind = 0; /* the dimensions that go to the end */
-    if (moved > a->rank || lead > a->rank)
-        call_fail(call, "more dimensions than the tensor of coefficients has");
-    if (tape_failed(tape)) return;
+    if (!call_require(call, moved <= a->rank && lead <= a->rank,
+                      "more dimensions than the tensor of coefficients has"))
+        return;
     for (int i = 0; i < moved; i++) {
         int d = wrap_dim(call, dims[i], a->rank);
-        if (behind >> d & 1) call_fail(call, "a dimension is moved twice");
+        if (!call_require(call, !(behind >> d & 1), "a dimension is moved twice")) return;
         behind |= 1u << d;
         order[a->rank - moved + i] = d;
     }
@@ -432,8 +413,7 @@ static void tensor_solve(struct call *call)
     if (moved) a = node_permute(tape, a, order);
     struct node *x = node_matmul(tape, inverse_of(tape, node_reshape(tape, a, 3, square)), false,
                                  node_reshape(tape, b, 3, column), false);
-    if (!tape_failed(tape))
-        call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
+    call_return_typed(call, node_reshape(tape, x, a->rank - lead, a->shape + lead), a->dtype);
 }
 
 /* Covariance of variables in rows (detail 1: correlation coefficients). */
@@ -441,12 +421,8 @@ static void covariance(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    if (tape_failed(tape)) return;
     enum dtype dtype = call_float_type(call, &x, 1);
-    if (x->rank > 2) {
-        call_fail(call, "covariance takes at most two dimensions");
-        return;
-    }
+    if (!call_require(call, x->rank <= 2, "covariance takes at most two dimensions")) return;
     int rank = x->rank;
     int64_t rows[2] = { rank == 2 ? x->shape[0] : 1, rank ? x->shape[rank - 1] : 1 };
     struct node *m = node_reshape(tape, node_to_real(tape, x), 2, rows);

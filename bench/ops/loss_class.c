@@ -24,11 +24,9 @@ static bool read_targets(struct call *call, struct classes *c, const struct node
     shape[c->dim] = 1;
     c->target = node_new_integer(tape, DT_I64, c->x->rank, shape);
     c->weights = node_new_real(tape, DT_NONE, c->x->rank, shape);
-    if (tape_failed(tape)) return false;
-    if (c->target->n != target->n) {
-        call_fail(call, "%zu targets for %zu predictions", target->n, c->target->n);
+    if (!call_require(call, c->target->n == target->n, "%zu targets for %zu predictions", target->n,
+                      c->target->n))
         return false;
-    }
     if (!extent && target->n) { /* an ignored target stands at class 0 */
         call_fail(call, "no classes for %zu targets", target->n);
         return false;
@@ -36,11 +34,10 @@ static bool read_targets(struct call *call, struct classes *c, const struct node
     for (size_t i = 0; i < target->n; i++) {
         int64_t k = target->integer[i];
         bool skip = k == ignored;
-        if (!skip && (k < 0 || k >= extent)) {
-            call_fail(call, "target %lld is not one of %lld classes", (long long)k,
-                      (long long)extent);
+        if (!call_require(call, skip || (k >= 0 && k < extent),
+                          "target %lld is not one of %lld classes", (long long)k,
+                          (long long)extent))
             return false;
-        }
         c->target->integer[i] = skip ? 0 : k;
         c->weights->value[i] = skip ? 0 : weight ? weight[k] : 1;
     }
@@ -54,15 +51,12 @@ static bool open_classes(struct call *call, struct classes *c)
     c->dim = c->x->rank > 1;
     struct node *target = call_tensor(call, "target");
     struct node *weight = call_optional_tensor(call, "weight");
-    if (tape_failed(tape)) return false;
-    if (c->x->rank == 0 || !target->integer) {
-        call_fail(call, "the input needs a class dimension and the target class numbers");
+    if (!call_require(call, c->x->rank != 0 && target->integer,
+                      "the input needs a class dimension and the target class numbers"))
         return false;
-    }
-    if (weight && weight->n != (size_t)c->x->shape[c->dim]) {
-        call_fail(call, "%zu weights for %lld classes", weight->n, (long long)c->x->shape[c->dim]);
+    if (!call_require(call, !weight || weight->n == (size_t)c->x->shape[c->dim],
+                      "%zu weights for %lld classes", weight->n, (long long)c->x->shape[c->dim]))
         return false;
-    }
     c->uniform = weight == NULL;
     return read_targets(call, c, target, weight ? node_values(tape, weight) : NULL,
                         call_int(call, "ignore_index"));
@@ -124,10 +118,9 @@ static void cross_entropy_of_probabilities(struct call *call, struct node *targe
     struct classes c = { .x = node_to_real(tape, call_tensor(call, "input")) };
     c.dim = c.x->rank > 1;
     double smoothing = call_real(call, "label_smoothing"), extent = (double)c.x->shape[c.dim];
-    if (c.x->rank != target->rank || c.x->n != target->n) {
-        call_fail(call, "probabilities must have the shape of the input");
+    if (!call_require(call, c.x->rank == target->rank && c.x->n == target->n,
+                      "probabilities must have the shape of the input"))
         return;
-    }
     if (smoothing > 0)
         target = node_offset(tape, node_scale(tape, target, 1 - smoothing), smoothing / extent);
     struct node *log = node_log_softmax(tape, c.x, c.dim);
@@ -167,7 +160,6 @@ static void cross_entropy(struct call *call)
     struct node *target = call_tensor(call, "target");
     double smoothing = call_real(call, "label_smoothing");
     struct classes c;
-    if (tape_failed(tape)) return;
     if (!target->integer) {
         cross_entropy_of_probabilities(call, target);
         return;
@@ -188,11 +180,8 @@ static void cross_entropy(struct call *call)
 static bool matrix_input(struct call *call, struct node **x, int64_t *rows, int64_t *columns)
 {
     *x = node_to_real(call->tape, call_tensor(call, "input"));
-    if (tape_failed(call->tape)) return false;
-    if ((*x)->rank > 2) {
-        call_fail(call, "the input must be a vector or a matrix of scores");
+    if (!call_require(call, (*x)->rank <= 2, "the input must be a vector or a matrix of scores"))
         return false;
-    }
     *rows = (*x)->rank == 2 ? (*x)->shape[0] : 1;
     *columns = (*x)->rank ? (*x)->shape[(*x)->rank - 1] : 1;
     return true;
@@ -264,16 +253,13 @@ static void multilabel_margin_loss(struct call *call)
     size_t pairs = 0;
     if (!matrix_input(call, &x, &rows, &columns)) return;
     char *is_target = tape_allocate(tape, (size_t)columns + 1, 1);
-    if (tape_failed(tape)) return;
-    if (!target->integer || target->n != x->n) {
-        call_fail(call, "the target must have the shape of the input");
+    if (!call_require(call, target->integer && target->n == x->n,
+                      "the target must have the shape of the input"))
         return;
-    }
     for (size_t i = 0; i < target->n; i++)
-        if (target->integer[i] < -1 || target->integer[i] >= columns) {
-            call_fail(call, "target %lld is no class", (long long)target->integer[i]);
+        if (!call_require(call, target->integer[i] >= -1 && target->integer[i] < columns,
+                          "target %lld is no class", (long long)target->integer[i]))
             return;
-        }
     for (int64_t r = 0; r < rows; r++)
         pairs +=
             margin_pairs(NULL, NULL, NULL, target->integer + r * columns, r, columns, is_target);

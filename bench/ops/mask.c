@@ -15,7 +15,7 @@ static void masked_fill(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mask = mask_of(call);
     struct node *value = call_node(call, call_value(call, "value"));
-    if (value->rank) call_fail(call, "the value to fill with must be one number");
+    if (!call_require(call, !value->rank, "the value to fill with must be one number")) return;
     call_return_typed(call, node_select(tape, mask, node_cast(tape, value, x->dtype), x), x->dtype);
 }
 
@@ -24,11 +24,11 @@ static bool broadcast_pair(struct call *call, struct node **x, struct node **mas
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
-    if (tape_failed(call->tape)) return false;
-    if (!shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank, (*mask)->shape)) {
-        call_fail(call, "the mask does not broadcast with the tensor");
+    if (!call_require(
+            call,
+            shape_broadcast(&rank, shape, (*x)->rank, (*x)->shape, (*mask)->rank, (*mask)->shape),
+            "the mask does not broadcast with the tensor"))
         return false;
-    }
     *x = node_broadcast(call->tape, *x, rank, shape);
     *mask = node_broadcast(call->tape, *mask, rank, shape);
     return !tape_failed(call->tape);
@@ -64,11 +64,10 @@ static void masked_scatter(struct call *call)
     if (!broadcast_pair(call, &x, &mask)) return;
     int64_t *map = positions(tape, mask, &count);
     if (!map) return;
-    if ((int64_t)source->n < count) {
-        call_fail(call, "source has %zu elements, the mask asks for %lld", source->n,
-                  (long long)count);
+    if (!call_require(call, (int64_t)source->n >= count,
+                      "source has %zu elements, the mask asks for %lld", source->n,
+                      (long long)count))
         return;
-    }
     source = node_reshape(tape, source, 1, (int64_t[]){ (int64_t)source->n });
     source = node_cast(tape, node_slice(tape, source, 0, 0, count, 1), x->dtype);
     call_return(call, node_overwrite(tape, x, source, 1, map, NULL));

@@ -13,8 +13,9 @@ static void matmul(struct call *call)
                 *b = call_tensor(call, call->schema->parameters[1].name);
     if (call->op->detail && !tape_failed(call->tape)) { /* a stated rank for each factor */
         int ra = (int)(call->op->detail / 10), rb = (int)(call->op->detail % 10);
-        if (a->rank != ra || b->rank != rb)
-            call_fail(call, "%s takes tensors of %d and %d dimensions", call->c->api, ra, rb);
+        if (!call_require(call, a->rank == ra && b->rank == rb,
+                          "%s takes tensors of %d and %d dimensions", call->c->api, ra, rb))
+            return;
     }
     call_return(call, compose_matmul(call->tape, a, b));
 }
@@ -24,7 +25,7 @@ static void vdot(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
-    if (a->rank != 1 || b->rank != 1) call_fail(call, "vdot takes two vectors");
+    if (!call_require(call, a->rank == 1 && b->rank == 1, "vdot takes two vectors")) return;
     if (a->imaginary)
         a = node_complex(tape, node_real_part(tape, a),
                          node_negate(tape, node_imaginary_part(tape, a)));
@@ -69,7 +70,7 @@ static void outer(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "vec2");
     int64_t column[2] = { -1, 1 };
-    if (a->rank != 1 || b->rank != 1) call_fail(call, "outer takes two vectors");
+    if (!call_require(call, a->rank == 1 && b->rank == 1, "outer takes two vectors")) return;
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
     call_return_typed(call, node_multiply_as(tape, dtype, node_reshape(tape, a, 2, column), b),
                       dtype);
@@ -89,7 +90,6 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
     }
     double beta = call_real(call, "beta"), alpha = call_real(call, "alpha");
     product = node_scale(tape, product, alpha);
-    if (tape_failed(tape)) return product;
     struct node *never = node_integer_constant(tape, DT_BOOL, 0, 0, NULL);
     struct node *term =
         beta == 0 ? node_select(tape, never, node_to_real(tape, input), node_scalar(tape, 0))
@@ -128,11 +128,9 @@ static void bilinear(struct call *call)
     struct tape *tape = call->tape;
     struct node *x1 = call_tensor(call, "input1"), *x2 = call_tensor(call, "input2");
     struct node *w = call_tensor(call, "weight"), *b = call_optional_tensor(call, "bias");
-    if (tape_failed(tape)) return;
-    if (!x1->rank || w->rank != 3) {
-        call_fail(call, "bilinear takes vectors and a weight of three dimensions");
+    if (!call_require(call, x1->rank && w->rank == 3,
+                      "bilinear takes vectors and a weight of three dimensions"))
         return;
-    }
     int64_t k = w->shape[0], i = w->shape[1], j = w->shape[2], shape[TENSOR_MAX_RANK];
     int64_t rows[2] = { -1, i }, rows2[2] = { -1, j };
     struct node *left = node_reshape(tape, x1, 2, rows), *right = node_reshape(tape, x2, 2, rows2);
@@ -140,7 +138,6 @@ static void bilinear(struct call *call)
     int64_t flat[2] = { i, k * j };
     struct node *t =
         compose_matmul(tape, left, node_reshape(tape, node_permute(tape, w, order), 2, flat));
-    if (tape_failed(tape)) return;
     int64_t split[3] = { t->shape[0], k, j }, lone[3] = { t->shape[0], 1, j };
     struct node *y =
         node_multiply(tape, node_reshape(tape, t, 3, split), node_reshape(tape, right, 3, lone));
@@ -157,10 +154,7 @@ static void kron(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "other");
     int rank = a->rank > b->rank ? a->rank : b->rank;
     int64_t sa[TENSOR_MAX_RANK], sb[TENSOR_MAX_RANK], out[TENSOR_MAX_RANK];
-    if (2 * rank > TENSOR_MAX_RANK) {
-        call_fail(call, "kron of %d dimensions", rank);
-        return;
-    }
+    if (!call_require(call, 2 * rank <= TENSOR_MAX_RANK, "kron of %d dimensions", rank)) return;
     for (int d = 0; d < rank; d++) {
         int da = d - (rank - a->rank), db = d - (rank - b->rank);
         int64_t ea = da >= 0 ? a->shape[da] : 1, eb = db >= 0 ? b->shape[db] : 1;
@@ -346,11 +340,7 @@ static int einsum_operands(struct call *call, struct operand *operands, int most
 {
     int count;
     struct node **nodes = call_tensors(call, "operands", &count);
-    if (tape_failed(call->tape)) return 0;
-    if (count < 1 || count > most) {
-        call_fail(call, "einsum of %d operands", count);
-        return 0;
-    }
+    if (!call_require(call, count >= 1 && count <= most, "einsum of %d operands", count)) return 0;
     for (int i = 0; i < count; i++) operands[i].node = nodes[i];
     return count;
 }
@@ -408,11 +398,13 @@ static void return_contraction(struct call *call, struct operand *operands, int 
     int order[TENSOR_MAX_RANK];
     for (int i = 0; i < letter_count && !tape_failed(tape); i++) {
         order[i] = position_of(&total, letters[i]);
-        if (order[i] < 0) call_fail(call, "einsum: the result has an index that no operand has");
+        if (!call_require(call, order[i] >= 0,
+                          "einsum: the result has an index that no operand has"))
+            return;
     }
-    if (!tape_failed(tape) && letter_count != total.node->rank)
-        call_fail(call, "einsum cannot read its equation");
-    if (!tape_failed(tape)) call_return_typed(call, node_permute(tape, total.node, order), dtype);
+    if (!call_require(call, letter_count == total.node->rank, "einsum cannot read its equation"))
+        return;
+    call_return_typed(call, node_permute(tape, total.node, order), dtype);
 }
 
 static void einsum(struct call *call)
@@ -441,7 +433,7 @@ static void einsum(struct call *call)
         for (int d = 0; d < operands[k].node->rank; d++) seen[operands[k].letters[d]]++;
         take_diagonals(call->tape, &operands[k]);
     }
-    if (*at && *at != '-') call_fail(call, "einsum cannot read its equation");
+    if (!call_require(call, !*at || *at == '-', "einsum cannot read its equation")) return;
     if (tape_failed(call->tape) || !count) return;
     int letter_count = result_letters(call, arrow, seen, ellipsis_rank, letters);
     return_contraction(call, operands, count, letters, letter_count);
@@ -466,20 +458,21 @@ static void tensordot(struct call *call)
         }
     } else {
         int64_t n = v->kind == VALUE_INT ? v->integer : 2;
-        if (n < 0 || n > o[0].node->rank || n > o[1].node->rank) {
-            call_fail(call, "tensordot cannot contract %lld dimensions of %d and %d", (long long)n,
-                      o[0].node->rank, o[1].node->rank);
+        if (!call_require(call, n >= 0 && n <= o[0].node->rank && n <= o[1].node->rank,
+                          "tensordot cannot contract %lld dimensions of %d and %d", (long long)n,
+                          o[0].node->rank, o[1].node->rank))
             return;
-        }
         for (int64_t i = 0; i < n; i++) {
             dims[0][count[0]++] = o[0].node->rank - n + i;
             dims[1][count[1]++] = i;
         }
     }
-    if (count[0] != count[1]) call_fail(call, "tensordot contracts unequal numbers of dimensions");
-    if (o[0].node->rank + o[1].node->rank - 2 * count[0] > TENSOR_MAX_RANK)
-        call_fail(call, "a contraction of more than %d dimensions", TENSOR_MAX_RANK);
-    if (tape_failed(call->tape)) return;
+    if (!call_require(call, count[0] == count[1],
+                      "tensordot contracts unequal numbers of dimensions"))
+        return;
+    if (!call_require(call, o[0].node->rank + o[1].node->rank - 2 * count[0] <= TENSOR_MAX_RANK,
+                      "a contraction of more than %d dimensions", TENSOR_MAX_RANK))
+        return;
     int next = count[0];
     for (int k = 0; k < 2; k++)
         for (int d = 0; d < o[k].node->rank; d++) {

@@ -16,10 +16,7 @@ static void add_combined(struct call *call)
     enum dtype dtype = call_result_type(call, (struct node *[]){ x, a, b }, 3);
     bool divides = call->op->detail != 0;
     if (x->integer && a->integer && b->integer) {
-        if (divides) {
-            call_fail(call, "addcdiv of integers");
-            return;
-        }
+        if (!call_require(call, !divides, "addcdiv of integers")) return;
         value = node_to_integer(tape, value, DT_I64);
         struct node *y = node_integer_binary(tape, dtype, wrapping_multiply, a, b);
         y = node_integer_binary(tape, dtype, wrapping_multiply, y, value);
@@ -92,11 +89,7 @@ static void clamp(struct call *call)
     bool *has = tape_allocate(tape, 2, sizeof *has);
     if (low) all[count++] = low;
     if (high) all[count++] = high;
-    if (tape_failed(tape)) return;
-    if (count == 1) {
-        call_fail(call, "clamp needs a limit");
-        return;
-    }
+    if (!call_require(call, count != 1, "clamp needs a limit")) return;
     enum dtype dtype = call_result_type(call, all, count);
     if (dtype_is_integral(dtype)) {
         x = node_cast(tape, x, dtype);

@@ -38,11 +38,7 @@ static struct node *batch_normalize(struct call *call, struct node *x, bool trai
     struct tape *tape = call->tape;
     struct node *m, *r, *y;
     *mean = *rstd = x;
-    if (tape_failed(tape)) return x;
-    if (x->rank < 2) {
-        call_fail(call, "batch_norm needs at least two dimensions");
-        return x;
-    }
+    if (!call_require(call, x->rank >= 2, "batch_norm needs at least two dimensions")) return x;
     if (training) {
         y = compose_normalize(tape, x, all_but_channel(x), eps, &m, &r);
     } else {
@@ -82,7 +78,6 @@ static void instance_norm(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *y;
     const char *own = call->op->text; /* name of the flag */
-    if (tape_failed(tape)) return;
     if (call_bool(call, own)) {
         uint32_t dims = ((1u << x->rank) - 1) & ~3u;
         y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
@@ -114,7 +109,6 @@ static void layer_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    if (tape_failed(tape)) return;
     uint32_t dims = trailing_dims(call, x);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), &mean, &rstd);
     y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"),
@@ -130,7 +124,6 @@ static void rms_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    if (tape_failed(tape)) return;
     /* eps None: the machine epsilon of the input's dtype. */
     double eps = call_is_none(call, "eps")
                      ? dtype_ulp(dtype_is_float(x->dtype) ? x->dtype : DT_F32, 1)
@@ -149,11 +142,10 @@ static struct node *normalize_groups(struct call *call, struct node *x, int64_t 
                                      struct node **mean, struct node **rstd)
 {
     struct tape *tape = call->tape;
-    if (groups < 1 || x->rank < 2 || x->shape[1] % groups) {
-        call_fail(call, "%lld channels do not divide into %lld groups",
-                  x->rank > 1 ? (long long)x->shape[1] : 0LL, (long long)groups);
+    if (!call_require(call, groups >= 1 && x->rank >= 2 && x->shape[1] % groups == 0,
+                      "%lld channels do not divide into %lld groups",
+                      x->rank > 1 ? (long long)x->shape[1] : 0LL, (long long)groups))
         return x;
-    }
     int64_t rest = x->shape[1] / groups, shape[3] = { x->shape[0], groups, 1 };
     for (int d = 2; d < x->rank; d++) rest *= x->shape[d];
     shape[2] = rest;
@@ -169,7 +161,6 @@ static void group_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    if (tape_failed(tape)) return;
     int64_t groups = call_int(call, call->op->detail ? "group" : "num_groups");
     struct node *y = normalize_groups(call, x, groups, call_real(call, "eps"), &mean, &rstd);
     call_return_typed(call, y, x->dtype);
@@ -186,11 +177,9 @@ static void local_response_norm(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int64_t size = call_int(call, "size");
-    if (tape_failed(tape)) return;
-    if (x->rank < 3 || size < 1) {
-        call_fail(call, "local_response_norm needs three dimensions and a positive size");
+    if (!call_require(call, x->rank >= 3 && size >= 1,
+                      "local_response_norm needs three dimensions and a positive size"))
         return;
-    }
     int64_t channels = x->shape[1], below = size / 2, above = (size - 1) / 2;
     int64_t *start = tape_allocate(tape, 2 * (size_t)channels, sizeof *start);
     if (!start) return;
@@ -213,7 +202,6 @@ static void batch_norm_stats(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    if (tape_failed(tape)) return;
     (void)compose_normalize(tape, x, all_but_channel(x), call_real(call, "eps"), &mean, &rstd);
     enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
     call_return_typed(call, flattened(tape, mean), saved);
@@ -239,7 +227,6 @@ static void batch_norm_update_stats(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    if (tape_failed(tape)) return;
     uint32_t dims = all_but_channel(x);
     struct node *mean = node_mean(tape, x, dims, true), *d = node_subtract(tape, x, mean);
     struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
@@ -255,7 +242,6 @@ static void batch_norm_gather_stats(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *means = call_tensor(call, "mean");
     struct node *invstds = call_tensor(call, "invstd"), *counts;
-    if (tape_failed(tape)) return;
     int64_t column[2] = { -1, 1 };
     if (call->op->detail)
         counts = node_reshape(tape, node_to_real(tape, call_tensor(call, "counts")), 2, column);
@@ -283,7 +269,6 @@ static void batch_norm_backward_reduce(struct call *call)
     struct tape *tape = call->tape;
     struct node *dy = call_tensor(call, "grad_out"), *x = call_tensor(call, "input");
     struct node *mean = call_tensor(call, "mean"), *invstd = call_tensor(call, "invstd");
-    if (tape_failed(tape)) return;
     uint32_t dims = all_but_channel(x);
     struct node *d = node_subtract(tape, x, per_channel(tape, mean, x));
     struct node *sum = flattened(tape, node_sum(tape, dy, dims, true));

@@ -18,10 +18,9 @@
 static bool optimizer_state(struct call *call, struct node **state)
 {
     const struct value *out = value_find(&call->c->kwargs, "out");
-    if (!out || out->kind != VALUE_LIST || out->list.count != 3) {
-        call_fail(call, "%s needs out=(var, m, v)", call->c->api);
+    if (!call_require(call, out && out->kind == VALUE_LIST && out->list.count == 3,
+                      "%s needs out=(var, m, v)", call->c->api))
         return false;
-    }
     for (int k = 0; k < 3; k++) state[k] = call_node(call, &out->list.items[k]);
     return !tape_failed(call->tape);
 }
@@ -113,12 +112,11 @@ static void layer_norm_eval(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK];
     int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
-    if (tape_failed(tape)) return;
-    if (count > x->rank ||
-        memcmp(shape, x->shape + x->rank - count, (size_t)count * sizeof *shape) != 0) {
-        call_fail(call, "normalized_shape does not match the input");
+    if (!call_require(call,
+                      count <= x->rank && memcmp(shape, x->shape + x->rank - count,
+                                                 (size_t)count * sizeof *shape) == 0,
+                      "normalized_shape does not match the input"))
         return;
-    }
     uint32_t dims = ((1u << count) - 1) << (x->rank - count);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
     call_return_typed(
@@ -132,11 +130,9 @@ static void rms_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "self"), *gamma = call_tensor(call, "gamma");
-    if (tape_failed(tape)) return;
-    if (!x->rank || gamma->rank > x->rank) {
-        call_fail(call, "gamma has more dimensions than the input");
+    if (!call_require(call, x->rank && gamma->rank <= x->rank,
+                      "gamma has more dimensions than the input"))
         return;
-    }
     uint32_t dims = ((1u << gamma->rank) - 1) << (x->rank - gamma->rank);
     struct node *square = node_mean(tape, node_multiply(tape, x, x), dims, true);
     struct node *r =
@@ -152,11 +148,9 @@ static void group_norm_silu(struct call *call)
     struct node *gamma = call_optional_tensor(call, "weight"),
                 *beta = call_optional_tensor(call, "bias");
     int64_t groups = call_int(call, "group");
-    if (tape_failed(tape)) return;
-    if (x->rank < 2 || groups < 1 || x->shape[1] % groups) {
-        call_fail(call, "the channels do not divide into %lld groups", (long long)groups);
+    if (!call_require(call, x->rank >= 2 && groups >= 1 && x->shape[1] % groups == 0,
+                      "the channels do not divide into %lld groups", (long long)groups))
         return;
-    }
     int64_t flat[3] = { x->shape[0], groups, -1 }, channel[TENSOR_MAX_RANK],
             stats[2] = { x->shape[0], groups };
     flat[2] = x->n ? (int64_t)x->n / (flat[0] * groups) : 0;
@@ -176,12 +170,10 @@ static void group_norm_silu(struct call *call)
 static bool halves(struct call *call, struct node *x, int dim, struct node **first,
                    struct node **second)
 {
-    if (tape_failed(call->tape)) return false;
     int64_t extent = x->rank ? x->shape[dim] : 1;
-    if (extent % 2) {
-        call_fail(call, "dimension %d has odd extent %lld", dim, (long long)extent);
+    if (!call_require(call, extent % 2 == 0, "dimension %d has odd extent %lld", dim,
+                      (long long)extent))
         return false;
-    }
     *first = node_slice(call->tape, x, dim, 0, extent / 2, 1);
     *second = node_slice(call->tape, x, dim, extent / 2, extent / 2, 1);
     return true;
@@ -194,13 +186,11 @@ static void rotary_mul(struct call *call)
     struct node *x = call_tensor(call, "self"), *r1 = call_tensor(call, "r1"),
                 *r2 = call_tensor(call, "r2");
     struct node *a, *b, *turned;
-    if (tape_failed(tape)) return;
     if (!strcmp(call_string(call, "rotary_mode"), "interleave")) {
         int64_t pairs[TENSOR_MAX_RANK];
-        if (x->rank < 1 || x->rank == TENSOR_MAX_RANK) {
-            call_fail(call, "the input has %d dimensions", x->rank);
+        if (!call_require(call, x->rank >= 1 && x->rank != TENSOR_MAX_RANK,
+                          "the input has %d dimensions", x->rank))
             return;
-        }
         memcpy(pairs, x->shape, sizeof pairs);
         pairs[x->rank - 1] = x->shape[x->rank - 1] / 2;
         pairs[x->rank] = 2;
@@ -237,18 +227,15 @@ static struct node *confusion(struct call *call, struct node *x, bool transpose_
     int dims = call_ints(call, "perm", perm, TENSOR_MAX_RANK),
         rank = call_ints(call, "shape", shape, TENSOR_MAX_RANK);
     if (!transpose_first) x = node_reshape(tape, x, rank, shape);
-    if (tape_failed(tape)) return x;
-    if (dims != x->rank) {
-        call_fail(call, "perm has %d entries for %d dimensions", dims, x->rank);
+    if (!call_require(call, dims == x->rank, "perm has %d entries for %d dimensions", dims,
+                      x->rank))
         return x;
-    }
     uint32_t seen = 0;
     for (int d = 0; d < dims; d++) {
         order[d] = wrap_dim(call, perm[d], dims);
         if (seen >> order[d] & 1) call_fail(call, "perm names dimension %d twice", order[d]);
         seen |= 1u << order[d];
     }
-    if (tape_failed(tape)) return x;
     x = node_permute(tape, x, order);
     return transpose_first ? node_reshape(tape, x, rank, shape) : x;
 }
@@ -365,31 +352,27 @@ static void scaled_masked_softmax(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "x"), *mask = call_tensor(call, "mask");
-    if (tape_failed(tape)) return;
-    if (x->rank < 2) {
-        call_fail(call, "scores have at least two dimensions");
-        return;
-    }
+    if (!call_require(call, x->rank >= 2, "scores have at least two dimensions")) return;
     if (call_bool(call, "fixed_triu_mask"))
         mask = upper_triangle(tape, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
     /* This operator adds nothing: masked scores are replaced by -10000. */
     struct node *z = node_select(tape, mask, node_scalar(tape, -10000),
                                  node_scale(tape, x, call_real(call, "scale")));
-    if (!tape_failed(tape)) call_return_typed(call, node_softmax(tape, z, z->rank - 1), x->dtype);
+    call_return_typed(call, node_softmax(tape, z, z->rank - 1), x->dtype);
 }
 
 /* Bring a layout to (B, N, S, D). */
 static struct node *to_bnsd(struct call *call, struct node *x, const char *layout, int64_t heads)
 {
     struct tape *tape = call->tape;
-    if (tape_failed(tape)) return x;
     if (!strcmp(layout, "BNSD")) return x;
     if (!strcmp(layout, "BSND")) return node_transpose(tape, x, 1, 2);
     bool sbh = !strcmp(layout, "SBH");
-    if ((!sbh && strcmp(layout, "BSH") != 0) || x->rank != 3 || heads < 1 || x->shape[2] % heads) {
-        call_fail(call, "input_layout \"%s\" with these shapes is not in the catalogue", layout);
+    if (!call_require(call,
+                      (sbh || strcmp(layout, "BSH") == 0) && x->rank == 3 && heads >= 1 &&
+                          x->shape[2] % heads == 0,
+                      "input_layout \"%s\" with these shapes is not in the catalogue", layout))
         return x;
-    }
     int64_t shape[4] = { x->shape[0], x->shape[1], heads, x->shape[2] / heads };
     struct node *split = node_reshape(tape, x, 4, shape);
     int order[4] = { sbh ? 1 : 0, 2, sbh ? 0 : 1, 3 };
@@ -403,7 +386,6 @@ static struct node *from_bnsd(struct tape *tape, struct node *x, const char *lay
     bool sbh = !strcmp(layout, "SBH");
     int order[4] = { sbh ? 2 : 0, sbh ? 0 : 2, 1, 3 };
     struct node *y = node_permute(tape, x, order);
-    if (tape_failed(tape)) return y;
     int64_t shape[3] = { y->shape[0], y->shape[1], y->shape[2] * y->shape[3] };
     return node_reshape(tape, y, 3, shape);
 }
@@ -460,49 +442,41 @@ static void fusion_attention(struct call *call)
                 *v = call_tensor(call, "value");
     const char *layout = call_string(call, "input_layout");
     int64_t heads = call_int(call, "head_num");
-    if (tape_failed(tape)) return;
     enum dtype dtype = q->dtype;
-    if (call_real(call, "keep_prob") != 1) {
-        call_fail(call,
-                  "attention with dropout draws random numbers: there is no value to compare");
+    if (!call_require(call, call_real(call, "keep_prob") == 1,
+                      "attention with dropout draws random numbers: there is no value to compare"))
         return;
-    }
     /* Heads of key and value: from the head width where heads are folded into the last dimension. */
     bool folded = strlen(layout) == 3;
     int rank = folded ? 3 : 4;
-    if (q->rank != rank || k->rank != rank || v->rank != rank) {
-        call_fail(call, "input_layout \"%s\" with these shapes is not in the catalogue", layout);
+    if (!call_require(call, q->rank == rank && k->rank == rank && v->rank == rank,
+                      "input_layout \"%s\" with these shapes is not in the catalogue", layout))
         return;
-    }
     int64_t width = folded && heads > 0 ? q->shape[q->rank - 1] / heads : 1;
     int64_t key_heads = folded && width > 0 ? k->shape[k->rank - 1] / width : 0;
     q = to_bnsd(call, q, layout, heads);
     k = to_bnsd(call, k, layout, key_heads);
     v = to_bnsd(call, v, layout, key_heads);
-    if (tape_failed(tape)) return;
-    if (k->shape[1] < 1 || heads % k->shape[1]) {
-        call_fail(call, "%lld query heads do not divide into %lld key heads", (long long)heads,
-                  (long long)k->shape[1]);
+    if (!call_require(call, k->shape[1] >= 1 && heads % k->shape[1] == 0,
+                      "%lld query heads do not divide into %lld key heads", (long long)heads,
+                      (long long)k->shape[1]))
         return;
-    }
-    if (v->shape[1] != k->shape[1]) {
-        call_fail(call, "%lld key heads and %lld value heads", (long long)k->shape[1],
-                  (long long)v->shape[1]);
+    if (!call_require(call, v->shape[1] == k->shape[1], "%lld key heads and %lld value heads",
+                      (long long)k->shape[1], (long long)v->shape[1]))
         return;
-    }
     k = repeat_heads(tape, k, heads);
     v = repeat_heads(tape, v, heads);
     double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[3])
                                                : call_real(call, "scale");
     struct node *scores = compose_matmul(tape, q, node_transpose(tape, k, 2, 3)),
                 *pse = call_optional_tensor(call, "pse");
-    if (pse && pse->rank > 4) call_fail(call, "pse has %d dimensions", pse->rank);
+    if (!call_require(call, !pse || pse->rank <= 4, "pse has %d dimensions", pse->rank)) return;
     if (pse) scores = node_add(tape, scores, pse);
     scores = node_scale(tape, scores, scale);
-    if (tape_failed(tape)) return;
     struct node *mask = attention_mask(call, scores->shape[2], scores->shape[3]);
-    if (mask && !mask->integer) call_fail(call, "atten_mask must tell true or false of each score");
-    if (tape_failed(tape)) return;
+    if (!call_require(call, !mask || mask->integer,
+                      "atten_mask must tell true or false of each score"))
+        return;
     struct node *p = masked_softmax(tape, scores, mask);
     call_return_typed(call, from_bnsd(tape, compose_matmul(tape, p, v), layout), dtype);
 }
@@ -560,11 +534,8 @@ static void rms_norm_backward(struct call *call)
     struct tape *tape = call->tape;
     struct node *in[2] = { tracked(call, "self"), tracked(call, "gamma") };
     struct node *r = call_tensor(call, "rstd"), *dy = call_tensor(call, "dy");
-    if (tape_failed(tape)) return;
-    if (in[1]->rank > in[0]->rank) {
-        call_fail(call, "gamma has more dimensions than the input");
+    if (!call_require(call, in[1]->rank <= in[0]->rank, "gamma has more dimensions than the input"))
         return;
-    }
     uint32_t dims = ((1u << in[1]->rank) - 1) << (in[0]->rank - in[1]->rank);
     struct node *scaled = node_multiply(tape, node_multiply(tape, dy, in[1]), r);
     struct node *mean = node_mean(tape, node_multiply(tape, scaled, in[0]), dims, true);

@@ -106,7 +106,6 @@ static void statistic_of_dim(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    if (tape_failed(tape)) return;
     struct reduced r = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
     struct node *own = chosen_positions(call, x, dim, choices[call->op->detail]);
     struct node *index = settled_positions(call, 1, x, dim, own);
@@ -197,14 +196,13 @@ static void quantile(struct call *call)
                            .interpolation = interpolation_of(call),
                            .ignore_nan = call->op->detail != 0 };
     (void)node_values(tape, lines);
-    if (tape_failed(tape)) return;
     a.lines = lines_along(lines, dim);
     for (size_t k = 0; k < q->n; k++)
-        if (!(a.q[k] >= 0 && a.q[k] <= 1)) call_fail(call, "a quantile outside [0, 1]");
-    if (x->integer || !a.lines.extent || q->rank > 1 || x->rank + 1 > TENSOR_MAX_RANK) {
-        call_fail(call, "quantiles of floats, at least one element, q of one dimension");
+        if (!call_require(call, a.q[k] >= 0 && a.q[k] <= 1, "a quantile outside [0, 1]")) return;
+    if (!call_require(
+            call, !x->integer && a.lines.extent && q->rank <= 1 && x->rank + 1 <= TENSOR_MAX_RANK,
+            "quantiles of floats, at least one element, q of one dimension"))
         return;
-    }
     /* (q), then the dimensions that are kept. */
     if (q->rank) shape[rank++] = (int64_t)q->n;
     bool keepdim = call_bool(call, "keepdim");

@@ -18,22 +18,21 @@ static bool read_padding(struct padding *p, struct call *call, const struct node
     int64_t pads[2 * TENSOR_MAX_RANK];
     int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
     memset(p, 0, sizeof *p);
-    if (tape_failed(call->tape)) return false;
-    if (count % 2 || count / 2 > x->rank) {
-        call_fail(call, "%d padding amounts for %d dimensions", count, x->rank);
+    if (!call_require(call, count % 2 == 0 && count / 2 <= x->rank,
+                      "%d padding amounts for %d dimensions", count, x->rank))
         return false;
-    }
     p->dims = count / 2;
     for (int k = 0; k < p->dims; k++) {
         int d = x->rank - 1 - k;
         p->before[d] = pads[2 * k];
         p->after[d] = pads[2 * k + 1];
         int64_t limit = INT32_MAX;
-        if (p->before[d] > limit || p->after[d] > limit || p->before[d] < -limit ||
-            p->after[d] < -limit || x->shape[d] + p->before[d] + p->after[d] < 0) {
-            call_fail(call, "the padding of dimension %d does not fit its extent", d);
+        if (!call_require(call,
+                          p->before[d] <= limit && p->after[d] <= limit && p->before[d] >= -limit &&
+                              p->after[d] >= -limit &&
+                              x->shape[d] + p->before[d] + p->after[d] >= 0,
+                          "the padding of dimension %d does not fit its extent", d))
             return false;
-        }
     }
     return true;
 }
@@ -49,10 +48,9 @@ static struct node *pad_constant(struct call *call, struct node *x, const struct
     for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
         int64_t cut = p->before[d] < 0 ? -p->before[d] : 0,
                 cut_end = p->after[d] < 0 ? -p->after[d] : 0;
-        if (cut + cut_end > x->shape[d]) {
-            call_fail(call, "more is cropped of dimension %d than it has", d);
+        if (!call_require(call, cut + cut_end <= x->shape[d],
+                          "more is cropped of dimension %d than it has", d))
             return x;
-        }
         if (cut || cut_end) x = node_slice(tape, x, d, cut, x->shape[d] - cut - cut_end, 1);
         shape[d] = x->shape[d] + (p->before[d] > 0 ? p->before[d] : 0) +
                    (p->after[d] > 0 ? p->after[d] : 0);
@@ -86,11 +84,10 @@ static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mo
                                        : n > 0;
 
     if (!before && !after) return x;
-    if (!fits || length < 1) {
-        call_fail(call, "padding %lld and %lld of %lld elements in this mode", (long long)before,
-                  (long long)after, (long long)n);
+    if (!call_require(call, fits && length >= 1,
+                      "padding %lld and %lld of %lld elements in this mode", (long long)before,
+                      (long long)after, (long long)n))
         return x;
-    }
     struct node *index = node_new_integer(tape, DT_I64, 1, &length);
     if (tape_failed(tape)) return x;
     for (int64_t i = 0; i < length; i++) index->integer[i] = source_index(mode, i - before, n);
@@ -128,7 +125,7 @@ static void pad(struct call *call)
     int mode = 0;
 
     while (mode < 4 && strcmp(modes[mode], name) != 0) mode++;
-    if (mode == 4) call_fail(call, "an unknown padding mode '%s'", name);
+    if (!call_require(call, mode != 4, "an unknown padding mode '%s'", name)) return;
     if (!read_padding(&p, call, x, "pad")) return;
     if (mode == PAD_CONSTANT)
         x = pad_constant(call, x, &p, call_is_none(call, "value") ? 0 : call_real(call, "value"));

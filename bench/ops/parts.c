@@ -23,11 +23,11 @@ static void narrow(struct call *call)
     int64_t extent = x->rank ? x->shape[dim] : 0;
 
     if (start < 0) start += extent;
-    if (start < 0 || length < 0 || start > extent || length > extent - start) {
-        call_fail(call, "start %lld and length %lld reach outside %lld elements", (long long)start,
-                  (long long)length, (long long)extent);
+    if (!call_require(call,
+                      start >= 0 && length >= 0 && start <= extent && length <= extent - start,
+                      "start %lld and length %lld reach outside %lld elements", (long long)start,
+                      (long long)length, (long long)extent))
         return;
-    }
     call_return(call, node_slice(call->tape, x, dim, start, length, 1));
 }
 
@@ -36,11 +36,9 @@ static struct node *selected(struct call *call, struct node *x, int dim, int64_t
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (tape_failed(call->tape)) return x;
-    if (!x->rank || index < -x->shape[dim] || index >= x->shape[dim]) {
-        call_fail(call, "index %lld is out of range", (long long)index);
+    if (!call_require(call, x->rank && index >= -x->shape[dim] && index < x->shape[dim],
+                      "index %lld is out of range", (long long)index))
         return x;
-    }
     x = node_slice(call->tape, x, dim, index < 0 ? index + x->shape[dim] : index, 1, 1);
     for (int d = 0; d < x->rank; d++)
         if (d != dim) shape[rank++] = x->shape[d];
@@ -62,10 +60,8 @@ static void slice(struct call *call)
     int64_t start = call_is_none(call, "start") ? 0 : call_int(call, "start");
     int64_t end = call_is_none(call, "end") ? extent : call_int(call, "end");
 
-    if (step < 1 || !x->rank) {
-        call_fail(call, "a slice needs a dimension and a positive step");
+    if (!call_require(call, step >= 1 && x->rank, "a slice needs a dimension and a positive step"))
         return;
-    }
     if (start < 0) start += extent;
     if (end < 0) end += extent;
     start = start < 0 ? 0 : start > extent ? extent : start;
@@ -78,7 +74,7 @@ static void unbind(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    if (!x->rank) call_fail(call, "a scalar has no dimension to unbind");
+    if (!call_require(call, x->rank, "a scalar has no dimension to unbind")) return;
     for (int64_t i = 0; x->rank && i < x->shape[dim] && !tape_failed(call->tape); i++)
         call_return(call, selected(call, x, dim, i));
 }
@@ -87,10 +83,7 @@ static void unbind(struct call *call)
 static void return_parts(struct call *call, struct node *x, int dim, int64_t count,
                          int64_t (*bound)(const void *context, int64_t k), const void *context)
 {
-    if (!x->rank) {
-        call_fail(call, "a scalar cannot be split");
-        return;
-    }
+    if (!call_require(call, x->rank, "a scalar cannot be split")) return;
     int64_t extent = x->shape[dim];
     for (int64_t k = 0; k < count && !tape_failed(call->tape); k++) {
         int64_t from = bound(context, k), to = bound(context, k + 1);
@@ -145,12 +138,14 @@ static void split_sizes(struct call *call, struct node *x, int dim, const char *
     for (size_t i = 0; i <= count; i++) { /* sizes -> bounds */
         int64_t size = i < count ? sizes[i] : 0;
         sizes[i] = total;
-        if (size < 0 || __builtin_add_overflow(total, size, &total))
-            call_fail(call, "split sizes must not be negative");
+        if (!call_require(call, size >= 0 && !__builtin_add_overflow(total, size, &total),
+                          "split sizes must not be negative"))
+            return;
     }
-    if (x->rank && total != x->shape[dim])
-        call_fail(call, "the split sizes add up to %lld, not to %lld", (long long)total,
-                  (long long)x->shape[dim]);
+    if (!call_require(call, !x->rank || total == x->shape[dim],
+                      "the split sizes add up to %lld, not to %lld", (long long)total,
+                      (long long)x->shape[dim]))
+        return;
     return_parts(call, x, dim, (int64_t)count, listed, sizes);
 }
 
@@ -165,10 +160,9 @@ static void split(struct call *call)
         return;
     }
     int64_t size = call_int(call, call->op->text), extent = x->rank ? x->shape[dim] : 0;
-    if (size < 0 || (size == 0 && extent != 0)) {
-        call_fail(call, "a split size of %lld", (long long)size);
+    if (!call_require(call, size >= 0 && (size != 0 || extent == 0), "a split size of %lld",
+                      (long long)size))
         return;
-    }
     return_parts(call, x, dim, extent ? ceil_divide(extent, size) : 1, multiple, &size);
 }
 
@@ -178,10 +172,7 @@ static void chunk(struct call *call)
     int dim = call_dim(call, "dim", x->rank);
     int64_t chunks = call_int(call, "chunks"), extent = x->rank ? x->shape[dim] : 0;
 
-    if (chunks < 1) {
-        call_fail(call, "%lld chunks", (long long)chunks);
-        return;
-    }
+    if (!call_require(call, chunks >= 1, "%lld chunks", (long long)chunks)) return;
     int64_t size = ceil_divide(extent, chunks);
     /* An empty dimension still gives the number of chunks that was asked for. */
     return_parts(call, x, dim, size ? ceil_divide(extent, size) : chunks, multiple, &size);
@@ -214,10 +205,8 @@ static void tensor_split(struct call *call)
     int form = (int)call->op->detail;
     const struct value *value = call_value(call, name);
 
-    if (x->rank < (form > 1 ? form : 1)) {
-        call_fail(call, "too few dimensions to split");
+    if (!call_require(call, x->rank >= (form > 1 ? form : 1), "too few dimensions to split"))
         return;
-    }
     int dim = form == 0   ? call_dim(call, "dim", x->rank)
               : form == 1 ? x->rank > 1
               : form == 2 ? 0
@@ -246,11 +235,10 @@ static void unfold(struct call *call)
     int64_t size = call_int(call, "size"), step = call_int(call, "step");
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
-    if (size < 0 || size > extent || step < 1 || x->rank >= TENSOR_MAX_RANK) {
-        call_fail(call, "windows of %lld with step %lld do not fit %lld elements", (long long)size,
-                  (long long)step, (long long)extent);
+    if (!call_require(call, size >= 0 && size <= extent && step >= 1 && x->rank < TENSOR_MAX_RANK,
+                      "windows of %lld with step %lld do not fit %lld elements", (long long)size,
+                      (long long)step, (long long)extent))
         return;
-    }
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape_strides(stride, x->rank, x->shape);
     int64_t own = x->rank ? stride[dim] : 1;
@@ -268,10 +256,9 @@ static void as_strided(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
     int rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
-    if (call_ints(call, "stride", stride, TENSOR_MAX_RANK) != rank) {
-        call_fail(call, "size and stride differ in length");
+    if (!call_require(call, call_ints(call, "stride", stride, TENSOR_MAX_RANK) == rank,
+                      "size and stride differ in length"))
         return;
-    }
     int64_t offset = call_is_none(call, "storage_offset") ? 0 : call_int(call, "storage_offset");
     call_return(call, node_view(call->tape, x, rank, shape, stride, offset));
 }
@@ -292,10 +279,7 @@ static void view_dtype(struct call *call)
         whole = x->rank > 0 && (size_t)last * from % to == 0;
         if (whole) shape[x->rank - 1] = (int64_t)((size_t)last * from / to);
     }
-    if (!whole) {
-        call_fail(call, "these elements cannot be viewed as another dtype");
-        return;
-    }
+    if (!call_require(call, whole, "these elements cannot be viewed as another dtype")) return;
     struct node *node = dtype_is_integral(dtype) ? node_new_integer(tape, dtype, x->rank, shape)
                                                  : node_new_real(tape, dtype, x->rank, shape);
     unsigned char *bytes = tape_allocate(tape, x->n, from);
@@ -313,10 +297,7 @@ static void view_as_real(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK + 1];
-    if (!x->imaginary) {
-        call_fail(call, "view_as_real takes complex tensors");
-        return;
-    }
+    if (!call_require(call, x->imaginary, "view_as_real takes complex tensors")) return;
     struct node *parts[2] = { node_real_part(tape, x), node_imaginary_part(tape, x) };
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape[x->rank] = 1;
@@ -327,10 +308,9 @@ static void view_as_real(struct call *call)
 static void view_as_complex(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!x->rank || x->shape[x->rank - 1] != 2 || x->integer) {
-        call_fail(call, "the last dimension must hold the two parts");
+    if (!call_require(call, x->rank && x->shape[x->rank - 1] == 2 && !x->integer,
+                      "the last dimension must hold the two parts"))
         return;
-    }
     call_return(call, node_complex(call->tape, selected(call, x, x->rank - 1, 0),
                                    selected(call, x, x->rank - 1, 1)));
 }
@@ -352,10 +332,9 @@ static void resize(struct call *call)
     }
     for (int d = 0; d < rank; d++)
         if (shape[d] < 0 || __builtin_mul_overflow(n, shape[d], &n)) n = INT64_MAX;
-    if (n > (int64_t)x->n) {
-        call_fail(call, "the added elements of a larger size have no defined value");
+    if (!call_require(call, n <= (int64_t)x->n,
+                      "the added elements of a larger size have no defined value"))
         return;
-    }
     x = node_slice(tape, node_reshape(tape, x, 1, (int64_t[]){ (int64_t)x->n }), 0, 0, n, 1);
     call_return(call, node_reshape(tape, x, rank, shape));
 }

@@ -30,12 +30,10 @@ static bool open_pooling(struct pooling *p, struct call *call, const struct node
     memset(p, 0, sizeof *p);
     p->dims = dims;
     p->batch = 1;
-    if (tape_failed(call->tape)) return false;
-    if (x->rank != dims + 1 && x->rank != dims + 2) {
-        call_fail(call, "%d spatial dimensions need %d or %d dimensions, the argument has %d", dims,
-                  dims + 1, dims + 2, x->rank);
+    if (!call_require(call, x->rank == dims + 1 || x->rank == dims + 2,
+                      "%d spatial dimensions need %d or %d dimensions, the argument has %d", dims,
+                      dims + 1, dims + 2, x->rank))
         return false;
-    }
     for (int d = 0; d < x->rank - dims; d++) p->batch *= (size_t)x->shape[d];
     for (int k = 0; k < SPATIAL; k++) {
         int d = x->rank - SPATIAL + k;
@@ -78,20 +76,18 @@ static bool read_windows(struct pooling *p, struct call *call, bool dilated)
     (void)spatial_ints(p->padding, call, "padding", p->dims);
     if (dilated) (void)spatial_ints(p->dilation, call, "dilation", p->dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p->kernel[k] < 1 || p->stride[k] < 1 || p->dilation[k] < 1 || p->padding[k] < 0 ||
-            p->kernel[k] > INT32_MAX || p->stride[k] > INT32_MAX || p->dilation[k] > INT32_MAX ||
-            p->padding[k] > p->kernel[k] / 2) {
-            call_fail(call, "kernel, stride, padding or dilation is out of range");
+        if (!call_require(call,
+                          p->kernel[k] >= 1 && p->stride[k] >= 1 && p->dilation[k] >= 1 &&
+                              p->padding[k] >= 0 && p->kernel[k] <= INT32_MAX &&
+                              p->stride[k] <= INT32_MAX && p->dilation[k] <= INT32_MAX &&
+                              p->padding[k] <= p->kernel[k] / 2,
+                          "kernel, stride, padding or dilation is out of range"))
             return false;
-        }
         int64_t span = p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
         int64_t out = floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
         /* The last window of ceil_mode must start inside the input or its left padding. */
         if (ceil_mode && (out - 1) * p->stride[k] >= p->in[k] + p->padding[k]) out--;
-        if (out < 1) {
-            call_fail(call, "the windows are larger than the input");
-            return false;
-        }
+        if (!call_require(call, out >= 1, "the windows are larger than the input")) return false;
         p->out[k] = out;
     }
     finish_shape(p);
@@ -271,10 +267,9 @@ static struct node *window_arguments(struct call *call, struct node *x, const st
                                 size_t k = b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
                                 if (best == SIZE_MAX || replaces(x, k, best)) best = k;
                             }
-                    if (best == SIZE_MAX) {
-                        call_fail(call, "a window holds no element of the input");
+                    if (!call_require(call, best != SIZE_MAX,
+                                      "a window holds no element of the input"))
                         return index;
-                    }
                     index->integer[at++] = (int64_t)(best - b * plane);
                 }
     return index;
@@ -359,40 +354,40 @@ static void max_unpool(struct call *call)
     struct pooling p;
 
     if (!open_pooling(&p, call, x, dims)) return;
-    if (!indices->integer || indices->n != x->n) {
-        call_fail(call, "indices must be integers of the shape of the input");
+    if (!call_require(call, indices->integer && indices->n == x->n,
+                      "indices must be integers of the shape of the input"))
         return;
-    }
     (void)spatial_ints(p.kernel, call, "kernel_size", dims);
     if (!spatial_ints(p.stride, call, "stride", dims)) memcpy(p.stride, p.kernel, sizeof p.stride);
     (void)spatial_ints(p.padding, call, "padding", dims);
     for (int k = first; k < SPATIAL; k++) {
-        if (p.kernel[k] < 1 || p.stride[k] < 1 || p.padding[k] < 0 || p.kernel[k] > INT32_MAX ||
-            p.stride[k] > INT32_MAX || p.padding[k] > INT32_MAX || p.in[k] > INT32_MAX) {
-            call_fail(call, "kernel, stride or padding is out of range");
+        if (!call_require(call,
+                          p.kernel[k] >= 1 && p.stride[k] >= 1 && p.padding[k] >= 0 &&
+                              p.kernel[k] <= INT32_MAX && p.stride[k] <= INT32_MAX &&
+                              p.padding[k] <= INT32_MAX && p.in[k] <= INT32_MAX,
+                          "kernel, stride or padding is out of range"))
             return;
-        }
         p.out[k] = (p.in[k] - 1) * p.stride[k] + p.kernel[k] - 2 * p.padding[k];
     }
     int given = call_is_none(call, "output_size")
                     ? 0
                     : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
-    if (given && given < dims) call_fail(call, "output_size has %d items", given);
+    if (!call_require(call, !given || given >= dims, "output_size has %d items", given)) return;
     for (int k = 0; given >= dims && k < dims; k++) p.out[first + k] = sizes[given - dims + k];
     finish_shape(&p);
     for (int k = first; k < SPATIAL; k++)
-        if (p.out[k] < 0 || p.out[k] > INT32_MAX)
-            call_fail(call, "the output size is out of range");
+        if (!call_require(call, p.out[k] >= 0 && p.out[k] <= INT32_MAX,
+                          "the output size is out of range"))
+            return;
     struct node *zero = node_constant(tape, x->dtype, 0, p.rank, p.shape);
     int64_t *map = tape_allocate(tape, x->n, sizeof *map);
     if (tape_failed(tape)) return;
     int64_t plane = p.out[0] * p.out[1] * p.out[2];
     size_t per_plane = (size_t)(p.in[0] * p.in[1] * p.in[2]);
     for (size_t i = 0; i < x->n; i++) {
-        if (indices->integer[i] < 0 || indices->integer[i] >= plane) {
-            call_fail(call, "index %lld is outside the output", (long long)indices->integer[i]);
+        if (!call_require(call, indices->integer[i] >= 0 && indices->integer[i] < plane,
+                          "index %lld is outside the output", (long long)indices->integer[i]))
             return;
-        }
         map[i] = (int64_t)(i / per_plane) * plane + indices->integer[i];
     }
     call_return(call, node_overwrite(tape, zero, x, 1, map, NULL));

@@ -22,8 +22,8 @@ static void return_element(struct call *call, struct node *x, size_t i)
         return;
     }
     const double *value = node_values(call->tape, x);
-    if (!tape_failed(call->tape))
-        call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = value[i] });
+    if (tape_failed(call->tape)) return;
+    call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = value[i] });
 }
 
 /* size, and stride of the dense tensor (text): one extent, or all of them. */
@@ -97,17 +97,16 @@ static void real_number(struct call *call)
     struct node *x = call_tensor(call, "input");
     if (!one_element(call, x)) return;
     const double *value = node_values(call->tape, x);
-    if (!tape_failed(call->tape))
-        call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = *value });
+    if (tape_failed(call->tape)) return;
+    call_return_value(call, (struct value){ .kind = VALUE_FLOAT, .real = *value });
 }
 
 static void tolist(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (x->n > CALL_MAX_OUTPUTS || x->imaginary) {
-        call_fail(call, "a list of %zu elements", x->n);
+    if (!call_require(call, x->n <= CALL_MAX_OUTPUTS && !x->imaginary, "a list of %zu elements",
+                      x->n))
         return;
-    }
     for (size_t i = 0; i < x->n && !tape_failed(call->tape); i++) return_element(call, x, i);
 }
 

@@ -278,12 +278,11 @@ static void normal(struct call *call)
     enum dtype dtype = call_float_type(call, (struct node *[]){ mean, deviation }, 2);
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (tape_failed(tape)) return;
-    if (!shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank,
-                         deviation->shape)) {
-        call_fail(call, "mean and std do not broadcast");
+    if (!call_require(call,
+                      shape_broadcast(&rank, shape, mean->rank, mean->shape, deviation->rank,
+                                      deviation->shape),
+                      "mean and std do not broadcast"))
         return;
-    }
     if (!call_is_none(call, "size")) rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
     mean = node_broadcast(tape, node_to_real(tape, mean), rank, shape);
     deviation = node_broadcast(tape, node_to_real(tape, deviation), rank, shape);

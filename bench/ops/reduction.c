@@ -102,7 +102,9 @@ static void mean(struct call *call)
 {
     struct reduced r = reduced_argument(call);
     enum dtype dtype = call_dtype(call, "dtype");
-    if (dtype == DT_NONE && r.x->integer) call_fail(call, "the mean of integers needs a dtype");
+    if (!call_require(call, dtype != DT_NONE || !r.x->integer,
+                      "the mean of integers needs a dtype"))
+        return;
     if (dtype == DT_NONE) dtype = r.x->dtype;
     struct node *x = node_cast(call->tape, r.x, dtype);
     call_return_typed(call, node_mean(call->tape, x, r.dims, r.keepdim), dtype);
@@ -130,10 +132,7 @@ static void sum_to_size(struct call *call)
         int64_t extent = x->shape[d + x->rank - rank];
         fits = shape[d] == 1 || shape[d] == extent;
     }
-    if (!fits) {
-        call_fail(call, "the input does not broadcast from that size");
-        return;
-    }
+    if (!call_require(call, fits, "the input does not broadcast from that size")) return;
     call_return(call, node_sum_to_shape(call->tape, x, rank, shape));
 }
 
@@ -141,11 +140,7 @@ static void trace(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    if (tape_failed(tape)) return;
-    if (x->rank != 2) {
-        call_fail(call, "trace takes a matrix");
-        return;
-    }
+    if (!call_require(call, x->rank == 2, "trace takes a matrix")) return;
     int64_t count = x->shape[0] < x->shape[1] ? x->shape[0] : x->shape[1], stride = x->shape[1] + 1;
     struct node *y = node_sum(tape, node_view(tape, x, 1, &count, &stride, 0), 1, false);
     call_return_typed(call, y, x->integer ? DT_I64 : x->dtype);

@@ -199,8 +199,7 @@ static void return_counts(struct call *call, const struct node *x, struct draws 
         for (size_t i = 0; !tape_failed(tape) && i < d.n; i++)
             y->value[i] = count_quantile(&d, i, random_uniform(call, i));
     }
-    if (!tape_failed(tape))
-        call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, d));
+    call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, d));
 }
 
 static void poisson(struct call *call)
@@ -208,7 +207,7 @@ static void poisson(struct call *call)
     struct node *x = call_tensor(call, "input");
     const double *rate = node_values(call->tape, x);
     for (size_t i = 0; !tape_failed(call->tape) && i < x->n; i++)
-        if (!(rate[i] >= 0 && isfinite(rate[i]))) call_fail(call, "a rate of %g", rate[i]);
+        if (!call_require(call, rate[i] >= 0 && isfinite(rate[i]), "a rate of %g", rate[i])) return;
     if (!tape_failed(call->tape))
         return_counts(
             call, x,
@@ -221,17 +220,18 @@ static void binomial(struct call *call)
     struct node *count = call_tensor(call, "count"), *prob = call_tensor(call, "prob");
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (tape_failed(tape)) return;
-    if (!shape_broadcast(&rank, shape, count->rank, count->shape, prob->rank, prob->shape)) {
-        call_fail(call, "count and prob do not broadcast");
+    if (!call_require(
+            call, shape_broadcast(&rank, shape, count->rank, count->shape, prob->rank, prob->shape),
+            "count and prob do not broadcast"))
         return;
-    }
     count = node_broadcast(tape, count, rank, shape);
     prob = node_broadcast(tape, prob, rank, shape);
     const double *n = node_values(tape, count), *p = node_values(tape, prob);
     for (size_t i = 0; !tape_failed(tape) && i < count->n; i++)
-        if (!(n[i] >= 0 && isfinite(n[i]) && n[i] == floor(n[i]) && p[i] >= 0 && p[i] <= 1))
-            call_fail(call, "%g trials of probability %g", n[i], p[i]);
+        if (!call_require(
+                call, n[i] >= 0 && isfinite(n[i]) && n[i] == floor(n[i]) && p[i] >= 0 && p[i] <= 1,
+                "%g trials of probability %g", n[i], p[i]))
+            return;
     if (!tape_failed(tape))
         return_counts(
             call, count,
@@ -269,8 +269,7 @@ static void return_classes(struct call *call, struct draws d, int rank, const in
 {
     struct node *y = tape_is_reference(call->tape) ? NULL
                                                    : draw_classes(call, &d, rank, shape, dtype);
-    if (!tape_failed(call->tape))
-        call_return_random(call, y, dtype, rank, shape, draws_property(call, d));
+    call_return_random(call, y, dtype, rank, shape, draws_property(call, d));
 }
 
 /* Indices of classes drawn by weight, per row; without replacement one after the other. */
@@ -280,11 +279,9 @@ static void multinomial(struct call *call)
     struct node *x = node_to_real(tape, call_tensor(call, "input"));
     int64_t samples = call_int(call, "num_samples");
     const double *weight = node_values(tape, x);
-    if (tape_failed(tape)) return;
-    if (x->rank < 1 || x->rank > 2 || samples < 1 || !x->n) {
-        call_fail(call, "multinomial takes a vector or a matrix of weights, and one draw at least");
+    if (!call_require(call, x->rank >= 1 && x->rank <= 2 && samples >= 1 && x->n,
+                      "multinomial takes a vector or a matrix of weights, and one draw at least"))
         return;
-    }
     struct draws d = { .name = "the weights",
                        .first = weight,
                        .classes = (size_t)x->shape[x->rank - 1],
@@ -295,11 +292,12 @@ static void multinomial(struct call *call)
         size_t positive = 0;
         for (size_t c = 0; c < d.classes; c++) {
             double w = weight[r * d.classes + c];
-            if (!(w >= 0 && isfinite(w))) call_fail(call, "a weight of %g", w);
+            if (!call_require(call, w >= 0 && isfinite(w), "a weight of %g", w)) return;
             positive += w > 0;
         }
-        if (positive < (d.replacement ? 1 : d.samples))
-            call_fail(call, "more draws than classes of positive weight");
+        if (!call_require(call, positive >= (d.replacement ? 1 : d.samples),
+                          "more draws than classes of positive weight"))
+            return;
     }
     int64_t shape[2] = { x->rank == 2 ? (int64_t)rows : samples, samples };
     d.n = rows * d.samples;
@@ -312,10 +310,9 @@ static void randperm(struct call *call)
     struct tape *tape = call->tape;
     int64_t n = call_int(call, "n");
     enum dtype dtype = call_dtype(call, "dtype");
-    if (n < 0 || n > 20000) {
-        call_fail(call, "a permutation of %lld elements is not tested", (long long)n);
+    if (!call_require(call, n >= 0 && n <= 20000, "a permutation of %lld elements is not tested",
+                      (long long)n))
         return;
-    }
     struct node *ones = node_constant(tape, DT_NONE, 1, 1, &n);
     if (tape_failed(tape)) return;
     struct draws d = { .name = "equally likely permutations",

@@ -79,7 +79,7 @@ static void diff(struct call *call)
     struct node *parts[3], *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank), count = 0;
     int64_t n = call_int(call, "n");
-    if (x->rank == 0) call_fail(call, "diff takes at least one dimension");
+    if (!call_require(call, x->rank != 0, "diff takes at least one dimension")) return;
     if (!call_is_none(call, "prepend")) parts[count++] = call_tensor(call, "prepend");
     parts[count++] = x;
     if (!call_is_none(call, "append")) parts[count++] = call_tensor(call, "append");
@@ -103,7 +103,6 @@ static struct node *widths(struct call *call, const struct node *y, int dim)
     }
     struct node *x = node_to_real(tape, call_tensor(call, "x"));
     int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return x;
     if (x->rank == 1) {
         for (int d = 0; d < y->rank; d++) shape[d] = d == dim ? x->shape[0] : 1;
         x = node_reshape(tape, x, y->rank, shape);
@@ -113,11 +112,9 @@ static struct node *widths(struct call *call, const struct node *y, int dim)
         for (int d = 0; d < y->rank; d++) shape[d] = d < lead ? 1 : x->shape[d - lead];
         x = node_reshape(tape, x, y->rank, shape);
     }
-    if (tape_failed(tape)) return x;
-    if (x->rank != y->rank || (x->shape[dim] != y->shape[dim])) {
-        call_fail(call, "x and y differ along the dimension");
+    if (!call_require(call, x->rank == y->rank && x->shape[dim] == y->shape[dim],
+                      "x and y differ along the dimension"))
         return x;
-    }
     return differences(tape, x, dim);
 }
 
@@ -129,11 +126,7 @@ static void trapezoid(struct call *call)
     int dim = call_dim(call, "dim", y->rank);
     enum dtype dtype = call_float_type(call, &given, 1);
     int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return;
-    if (y->rank == 0) {
-        call_fail(call, "a trapezoid takes at least one dimension");
-        return;
-    }
+    if (!call_require(call, y->rank != 0, "a trapezoid takes at least one dimension")) return;
     if (!call_is_none(call, "x"))
         dtype = call_float_type(call, (struct node *[]){ given, call_tensor(call, "x") }, 2);
     if (y->shape[dim] == 0 && call->op->detail) {

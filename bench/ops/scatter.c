@@ -93,11 +93,10 @@ static struct node *product(struct call *call, const struct meeting *m)
     struct tape *tape = call->tape;
     int64_t shape[2] = { (int64_t)m->x->n, (int64_t)m->most };
     size_t total;
-    if (__builtin_mul_overflow(m->x->n, m->most, &total) || total > (size_t)1 << 28) {
-        call_fail(call, "%zu elements meet at one place; a product of so many is not supported",
-                  m->most);
+    if (!call_require(
+            call, !__builtin_mul_overflow(m->x->n, m->most, &total) && total <= (size_t)1 << 28,
+            "%zu elements meet at one place; a product of so many is not supported", m->most))
         return m->x;
-    }
     int64_t *places = tape_allocate(tape, total, sizeof *places);
     int64_t *next = tape_allocate(tape, m->x->n, sizeof *next);
     if (!places || !next) return m->x;
@@ -169,7 +168,6 @@ static struct node *matching_source(struct call *call, const struct node *x,
 {
     struct tape *tape = call->tape;
     int64_t stride[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return src;
     src = node_cast(tape, src, x->dtype);
     if (!index->n)
         return node_slice(tape, node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }), 0, 0, 0,
@@ -180,8 +178,8 @@ static struct node *matching_source(struct call *call, const struct node *x,
         return src;
     }
     for (int d = 0; d < src->rank; d++)
-        if (index->shape[d] > src->shape[d]) call_fail(call, "the index is larger than src");
-    if (tape_failed(tape)) return src;
+        if (!call_require(call, index->shape[d] <= src->shape[d], "the index is larger than src"))
+            return src;
     shape_strides(stride, src->rank, src->shape);
     return node_view(tape, src, src->rank, index->shape, stride, 0);
 }
@@ -200,7 +198,6 @@ static void scatter(struct call *call)
     if (src->dtype == DT_NONE || (call_value(call, call->op->text)->kind != VALUE_TENSOR))
         src = node_broadcast(tape, node_cast(tape, src, x->dtype), index->rank, index->shape);
     src = matching_source(call, x, index, src);
-    if (tape_failed(tape)) return;
     bool reduces = !call_is_none(call, "reduce");
     struct node *y = reduces ? reduced(call, x, src, map, read_reduction(call), true)
                              : overwritten(call, x, src, 1, map);
@@ -243,8 +240,7 @@ static void index_reduce(struct call *call)
     for (int d = 0; fits && d < x->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
     int64_t *map = tape_allocate(tape, source->n, sizeof *map);
-    if (!fits) call_fail(call, "the source has not the shape that the index asks for");
-    if (tape_failed(tape)) return;
+    if (!call_require(call, fits, "the source has not the shape that the index asks for")) return;
     for (size_t i = 0; i < source->n; i++)
         map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
     call_return_typed(call, reduced(call, x, source, map, kind, call_bool(call, "include_self")),

@@ -40,7 +40,7 @@ static void flatten(struct call *call)
     int rank = 0, first = call_dim(call, "start_dim", x->rank);
     int last = call_dim(call, "end_dim", x->rank);
 
-    if (first > last) call_fail(call, "start_dim lies behind end_dim");
+    if (!call_require(call, first <= last, "start_dim lies behind end_dim")) return;
     for (int d = 0; d < x->rank; d++)
         if (d > first && d <= last) shape[rank - 1] *= x->shape[d];
         else shape[rank++] = x->shape[d];
@@ -123,8 +123,9 @@ static void transpose(struct call *call)
 static void matrix_transpose(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (x->rank > 2)
-        call_fail(call, "t() takes at most 2 dimensions, the argument has %d", x->rank);
+    if (!call_require(call, x->rank <= 2, "t() takes at most 2 dimensions, the argument has %d",
+                      x->rank))
+        return;
     call_return(call, x->rank < 2 ? x : node_transpose(call->tape, x, 0, 1));
 }
 
@@ -151,10 +152,9 @@ static void permute(struct call *call)
         order[d] = wrap_dim(call, dims[d], x->rank);
         seen |= 1u << order[d];
     }
-    if (count != x->rank || seen != (1u << x->rank) - 1) {
-        call_fail(call, "the dimensions given are no permutation of %d dimensions", x->rank);
+    if (!call_require(call, count == x->rank && seen == (1u << x->rank) - 1,
+                      "the dimensions given are no permutation of %d dimensions", x->rank))
         return;
-    }
     call_return(call, node_permute(call->tape, x, order));
 }
 
@@ -165,13 +165,15 @@ static void movedim(struct call *call)
     int count = call_ints(call, "source", from, TENSOR_MAX_RANK), order[TENSOR_MAX_RANK];
     uint32_t moved = 0;
 
-    if (call_ints(call, "destination", to, TENSOR_MAX_RANK) != count)
-        call_fail(call, "source and destination differ in length");
+    if (!call_require(call, call_ints(call, "destination", to, TENSOR_MAX_RANK) == count,
+                      "source and destination differ in length"))
+        return;
     for (int d = 0; d < x->rank; d++) order[d] = -1;
     for (int k = 0; k < count; k++) {
         int source = wrap_dim(call, from[k], x->rank), place = wrap_dim(call, to[k], x->rank);
-        if (moved >> source & 1 || (x->rank && order[place] >= 0))
-            call_fail(call, "a dimension is moved twice");
+        if (!call_require(call, !(moved >> source & 1) && (!x->rank || order[place] < 0),
+                          "a dimension is moved twice"))
+            return;
         if (x->rank) order[place] = source;
         moved |= 1u << source;
     }
@@ -205,8 +207,10 @@ static void broadcast_tensors(struct call *call)
     int count, rank = 0;
     struct node **parts = call_tensors(call, "tensors", &count);
     for (int k = 0; k < count; k++)
-        if (!shape_broadcast(&rank, shape, rank, shape, parts[k]->rank, parts[k]->shape))
-            call_fail(call, "the tensors do not broadcast");
+        if (!call_require(
+                call, shape_broadcast(&rank, shape, rank, shape, parts[k]->rank, parts[k]->shape),
+                "the tensors do not broadcast"))
+            return;
     for (int k = 0; k < count; k++)
         call_return(call, node_broadcast(call->tape, parts[k], rank, shape));
 }
@@ -222,10 +226,10 @@ static struct node *repeated(struct call *call, struct node *x, int rank, const 
     for (int d = 0; d < rank; d++) {
         int own = d - (rank - x->rank);
         int64_t extent = own >= 0 ? x->shape[own] : 1;
-        if (times[d] < 0 || __builtin_mul_overflow(extent, times[d], &merged[d])) {
-            call_fail(call, "%lld repeats", (long long)times[d]);
+        if (!call_require(call,
+                          times[d] >= 0 && !__builtin_mul_overflow(extent, times[d], &merged[d]),
+                          "%lld repeats", (long long)times[d]))
             return x;
-        }
         if (times[d] != 1) {
             split[n] = 1;
             wide[n++] = times[d];
@@ -245,8 +249,9 @@ static void repeat(struct call *call)
     int count = call_ints(call, call->op->text, given, TENSOR_MAX_RANK);
     int rank = count > x->rank ? count : x->rank;
 
-    if (count < x->rank && !call->op->detail)
-        call_fail(call, "%d repeats for %d dimensions", count, x->rank);
+    if (!call_require(call, count >= x->rank || call->op->detail, "%d repeats for %d dimensions",
+                      count, x->rank))
+        return;
     for (int d = 0; d < rank; d++) times[d] = d < rank - count ? 1 : given[d - (rank - count)];
     call_return(call, repeated(call, x, rank, times));
 }
@@ -258,16 +263,17 @@ static void repeat_interleave(struct call *call)
 
     if (call_is_none(call, "dim")) x = node_reshape(tape, x, 1, (int64_t[]){ (int64_t)x->n });
     int dim = call_is_none(call, "dim") ? 0 : call_dim(call, "dim", x->rank);
-    if (!repeats->integer) call_fail(call, "repeats must be integers");
+    if (!call_require(call, repeats->integer, "repeats must be integers")) return;
     if (!x->rank) x = node_reshape(tape, x, 1, (int64_t[]){ 1 });
-    if (tape_failed(tape)) return;
     int64_t extent = x->shape[dim], total = 0;
-    if (repeats->n != 1 && (int64_t)repeats->n != extent)
-        call_fail(call, "%zu repeats for %lld elements", repeats->n, (long long)extent);
+    if (!call_require(call, repeats->n == 1 || (int64_t)repeats->n == extent,
+                      "%zu repeats for %lld elements", repeats->n, (long long)extent))
+        return;
     for (int64_t i = 0; i < extent && !tape_failed(tape); i++) {
         int64_t times = repeats->integer[repeats->n == 1 ? 0 : i];
-        if (times < 0 || __builtin_add_overflow(total, times, &total))
-            call_fail(call, "repeats must not be negative");
+        if (!call_require(call, times >= 0 && !__builtin_add_overflow(total, times, &total),
+                          "repeats must not be negative"))
+            return;
     }
     struct node *index = node_new_integer(tape, DT_I64, 1, &total);
     if (tape_failed(tape)) return;
@@ -282,13 +288,15 @@ static void repeat_positions(struct call *call)
 {
     struct node *repeats = call_tensor(call, "repeats");
     int64_t total = 0;
-    if (!repeats->integer || repeats->rank != 1) {
-        call_fail(call, "repeats must be a vector of integers");
+    if (!call_require(call, repeats->integer && repeats->rank == 1,
+                      "repeats must be a vector of integers"))
         return;
-    }
     for (size_t i = 0; i < repeats->n; i++)
-        if (repeats->integer[i] < 0 || __builtin_add_overflow(total, repeats->integer[i], &total))
-            call_fail(call, "repeats must not be negative");
+        if (!call_require(call,
+                          repeats->integer[i] >= 0 &&
+                              !__builtin_add_overflow(total, repeats->integer[i], &total),
+                          "repeats must not be negative"))
+            return;
     struct node *index = node_new_integer(call->tape, repeats->dtype, 1, &total);
     if (tape_failed(call->tape)) return;
     for (size_t i = 0, at = 0; i < repeats->n; i++)
@@ -325,7 +333,7 @@ static void flip(struct call *call)
 static void flip_one(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (x->rank <= call->op->detail) call_fail(call, "too few dimensions to flip");
+    if (!call_require(call, x->rank > call->op->detail, "too few dimensions to flip")) return;
     call_return(call, flipped(call->tape, x, 1u << call->op->detail));
 }
 
@@ -352,7 +360,8 @@ static void roll(struct call *call)
         call_return(call, node_reshape(tape, y, x->rank, x->shape));
         return;
     }
-    if (named != count || !count) call_fail(call, "%d shifts for %d dimensions", count, named);
+    if (!call_require(call, named == count && count, "%d shifts for %d dimensions", count, named))
+        return;
     for (int k = 0; k < count && !tape_failed(tape); k++)
         y = rolled(tape, y, wrap_dim(call, dims[k], x->rank), shifts[k]);
     call_return(call, y);
@@ -365,9 +374,10 @@ static void rot90(struct call *call)
     int64_t dims[2] = { 0, 1 };
     int64_t k = (call_int(call, "k") % 4 + 4) % 4;
 
-    if (call_ints(call, "dims", dims, 2) != 2) call_fail(call, "rot90 needs two dimensions");
+    if (!call_require(call, call_ints(call, "dims", dims, 2) == 2, "rot90 needs two dimensions"))
+        return;
     int first = wrap_dim(call, dims[0], x->rank), second = wrap_dim(call, dims[1], x->rank);
-    if (first == second) call_fail(call, "rot90 needs two different dimensions");
+    if (!call_require(call, first != second, "rot90 needs two different dimensions")) return;
     if (k == 2) x = flipped(tape, x, 1u << first | 1u << second);
     if (k % 2)
         x = node_transpose(tape, flipped(tape, x, 1u << (k == 1 ? second : first)), first, second);

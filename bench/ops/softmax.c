@@ -61,7 +61,6 @@ static void softmax_backward_data(struct call *call)
     struct node *c = call_tensor(call, "grad_output"), *y = call_tensor(call, "output");
     int dim = call_dim(call, "dim", y->rank);
     enum dtype dtype = call_dtype(call, "input_dtype");
-    if (tape_failed(tape)) return;
     /* A composition: unlike a gradient it may be differentiated again. */
     struct node *mean = node_multiply(tape, c, y);
     if (y->rank) mean = node_sum(tape, mean, 1u << dim, true);
@@ -76,7 +75,6 @@ static void log_softmax_backward_data(struct call *call)
     struct node *c = call_tensor(call, "grad_output"), *y = call_tensor(call, "output");
     int dim = call_dim(call, "dim", y->rank);
     enum dtype dtype = call_dtype(call, "input_dtype");
-    if (tape_failed(tape)) return;
     struct node *total = c->rank ? node_sum(tape, c, 1u << dim, true) : c;
     struct node *share = node_multiply(tape, node_apply(tape, "exp", y), total);
     call_return_typed(call, node_subtract(tape, c, share), dtype == DT_NONE ? c->dtype : dtype);

@@ -31,8 +31,7 @@ static void sort(struct call *call)
         return;
     }
     int dim = msort ? 0 : call_dim(call, "dim", x->rank);
-    if (x->imaginary) call_fail(call, "complex numbers have no order");
-    if (tape_failed(call->tape)) return;
+    if (!call_require(call, !x->imaginary, "complex numbers have no order")) return;
     bool descending = !msort && call_bool(call, "descending");
     struct node *positions = sort_positions(call->tape, x, dim, descending);
     if (!msort && !call_bool(call, "stable"))
@@ -81,15 +80,12 @@ static void topk(struct call *call)
     int dim = call_dim(call, "dim", x->rank);
     int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1;
 
-    if (k < 0 || k > extent || x->imaginary) {
-        call_fail(call, "the top %lld of %lld elements", (long long)k, (long long)extent);
+    if (!call_require(call, k >= 0 && k <= extent && !x->imaginary, "the top %lld of %lld elements",
+                      (long long)k, (long long)extent))
         return;
-    }
-    if (tape_failed(call->tape)) return;
     struct node *positions = first_positions(call, x, dim, k, call_bool(call, "largest"));
     positions = call_bool(call, "sorted") ? settled_order(call, 1, x, dim, positions)
                                           : any_order(call, x, positions, dim);
-    if (tape_failed(call->tape)) return;
     call_return(call, at_positions(call, x, dim, positions));
     call_return(call, positions);
 }
@@ -101,10 +97,9 @@ static void kthvalue(struct call *call)
     int dim = call_dim(call, "dim", x->rank);
     int64_t k = call_int(call, "k"), extent = x->rank ? x->shape[dim] : 1, shape[TENSOR_MAX_RANK];
 
-    if (k < 1 || k > extent) {
-        call_fail(call, "element %lld of %lld", (long long)k, (long long)extent);
+    if (!call_require(call, k >= 1 && k <= extent, "element %lld of %lld", (long long)k,
+                      (long long)extent))
         return;
-    }
     struct node *positions = sort_positions(tape, x, dim, false);
     if (x->rank) positions = node_slice(tape, positions, dim, k - 1, 1, 1);
     positions = settled_order(call, 1, x, dim, positions);
@@ -155,30 +150,28 @@ static void search(struct call *call, struct node *run, struct node *value, stru
                    bool right)
 {
     struct tape *tape = call->tape;
-    if (tape_failed(tape)) return;
     (void)node_values(tape, run);
     (void)node_values(tape, value);
     bool one_run = run->rank <= 1;
     if (!one_run) {
         bool fits = run->rank == value->rank;
         for (int d = 0; fits && d + 1 < run->rank; d++) fits = run->shape[d] == value->shape[d];
-        if (!fits)
-            call_fail(call,
-                      "the boundaries and the values differ in shape but for the last extent");
+        if (!call_require(call, fits,
+                          "the boundaries and the values differ in shape but for the last extent"))
+            return;
     }
-    if (sorter && (sorter->n != run->n || !sorter->integer))
-        call_fail(call, "the sorter has another shape");
+    if (!call_require(call, !sorter || (sorter->n == run->n && sorter->integer),
+                      "the sorter has another shape"))
+        return;
     struct node *out = node_new_integer(tape, call_bool(call, "out_int32") ? DT_I32 : DT_I64,
                                         value->rank, value->shape);
     if (tape_failed(tape)) return;
     size_t extent = run->rank ? (size_t)run->shape[run->rank - 1] : 1;
     size_t per_run = one_run ? value->n : (size_t)value->shape[value->rank - 1];
     for (size_t i = 0; sorter && i < sorter->n; i++)
-        if (sorter->integer[i] < 0 || (size_t)sorter->integer[i] >= extent) {
-            call_fail(call, "the sorter's index %lld is out of range",
-                      (long long)sorter->integer[i]);
+        if (!call_require(call, sorter->integer[i] >= 0 && (size_t)sorter->integer[i] < extent,
+                          "the sorter's index %lld is out of range", (long long)sorter->integer[i]))
             return;
-        }
     for (size_t i = 0; i < value->n; i++)
         out->integer[i] = bisect(run, one_run ? 0 : i / per_run * extent, extent,
                                  sorter ? sorter->integer : NULL, value, i, right);

@@ -56,8 +56,9 @@ static void unique(struct call *call)
 
     struct node *flat = whole ? node_reshape(tape, x, 1, (int64_t[]){ (int64_t)x->n }) : x;
     if (!whole && x->rank) flat = node_transpose(tape, x, 0, dim);
-    if (x->imaginary || (!whole && !x->rank))
-        call_fail(call, "unique of such a tensor is not supported");
+    if (!call_require(call, !x->imaginary && (whole || x->rank),
+                      "unique of such a tensor is not supported"))
+        return;
     if (!flat->integer) (void)node_values(tape, flat);
     if (tape_failed(tape)) return;
     struct slices s = { flat, (size_t)flat->shape[0], 0 };

@@ -56,7 +56,6 @@ static struct node *spectral(struct tape *tape, struct node *x, int row, int col
 {
     struct node *s = singular(tape, x, row, column);
     int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return x;
     uint32_t last = 1u << (s->rank - 1);
     struct node *y = order == 0 ? node_sum(tape, s, last, false)
                                 : node_extremum(tape, s, last, false, order > 0 ? 1 : -1);
@@ -121,16 +120,14 @@ static void norm(struct call *call)
     bool keepdim = call_bool(call, "keepdim");
     if (p->kind == VALUE_STRING && !strcmp(p->string, "nuc")) {
         int count = dims_of(call, x, dims);
-        if (tape_failed(tape)) return;
-        if (count != 2 && x->rank != 2) {
-            call_fail(call, "the nuclear norm takes matrices");
+        if (!call_require(call, count == 2 || x->rank == 2, "the nuclear norm takes matrices"))
             return;
-        }
         return_norm(call, spectral(tape, x, dims[0], dims[1], 0, keepdim), x);
         return;
     }
-    if (p->kind == VALUE_STRING && strcmp(p->string, "fro") != 0)
-        call_fail(call, "a norm of order '%s'", p->string);
+    if (!call_require(call, p->kind != VALUE_STRING || strcmp(p->string, "fro") == 0,
+                      "a norm of order '%s'", p->string))
+        return;
     double order = is_number(p) ? call_real(call, "p") : 2;
     uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
     return_norm(call, node_vector_norm(tape, x, order, mask, keepdim), x);
@@ -155,7 +152,6 @@ static void norm_except_dim(struct call *call)
         return;
     }
     int kept = wrap_dim(call, dim, x->rank);
-    if (tape_failed(tape)) return;
     return_norm(call, node_vector_norm(tape, x, p, all_dims(x) & ~one_dim(x, kept), true), x);
 }
 
@@ -186,11 +182,8 @@ static void matrix_norm(struct call *call)
     struct node *x = norm_input(call, "input");
     int dims[2];
     int count = dims_of(call, x, dims);
-    if (tape_failed(call->tape)) return;
-    if (count != 2 || dims[0] == dims[1]) {
-        call_fail(call, "a matrix norm takes two dimensions");
+    if (!call_require(call, count == 2 && dims[0] != dims[1], "a matrix norm takes two dimensions"))
         return;
-    }
     return_norm(call,
                 matrix_norm_of(call, x, call_value(call, "ord"), dims[0], dims[1],
                                call_bool(call, "keepdim")),
@@ -215,8 +208,9 @@ static void linalg_norm(struct call *call)
     } else if (is_matrix) {
         y = matrix_norm_of(call, x, order, dims[0], dims[1], keepdim);
     } else {
-        if (!is_number(order))
-            call_fail(call, "a vector norm of order '%s'", call_string(call, "ord"));
+        if (!call_require(call, is_number(order), "a vector norm of order '%s'",
+                          call_string(call, "ord")))
+            return;
         y = node_vector_norm(tape, x, is_number(order) ? call_real(call, "ord") : 2,
                              count ? one_dim(x, dims[0]) : all_dims(x), keepdim);
     }

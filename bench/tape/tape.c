@@ -12,15 +12,17 @@
 #include "core/vectorize.h"
 
 /* What every function returns after a failure: one element, exact zero. Four dimensions and not
- * none, because callers that have checked the rank of what they passed on go on to count with it. */
+ * none, because callers that have checked the rank of what they passed on go on to count with it;
+ * and 1 in every extent, also beyond those four, because callers divide by extents. */
 static double failed_value[1];
 static const struct node failed_pattern = {
     .dtype = DT_F32,
     .rank = 4,
-    .shape = { 1, 1, 1, 1 },
+    .shape = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 },
     .n = 1,
     .value = failed_value,
 };
+_Static_assert(TENSOR_MAX_RANK == 16, "failed_pattern has an extent for each dimension");
 
 void tape_open(struct tape *tape, struct arena *arena, enum bench_arithmetic arithmetic, bool wide)
 {

@@ -7,6 +7,7 @@
 #include "cli/case_command.h"
 #include "cli/completion.h"
 #include "cli/diff_command.h"
+#include "cli/merge_command.h"
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
 #include "cli/plugin_command.h"
@@ -19,8 +20,8 @@
 
 /* The first one is meant when no word is given. */
 static const struct command *const commands[] = {
-    &run_command,  &compare_command, &report_command, &diff_command,
-    &case_command, &ops_command,     &plugin_command,
+    &run_command,  &compare_command, &merge_command, &report_command,
+    &diff_command, &case_command,    &ops_command,   &plugin_command,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 

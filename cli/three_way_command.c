@@ -8,6 +8,7 @@
 #include "compare/details.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/timestamp.h"
 #include "report/ci_reports.h"
 #include "standards/three_way/three_way.h"
 
@@ -18,7 +19,7 @@ struct compare_options {
 
 /* ---- output files ----------------------------------------------------------------------- */
 
-enum { PRECISION = 14, STAMP_BYTES = 16, SECONDS_TRIED = 60 };
+enum { PRECISION = 14, SECONDS_TRIED = 60 };
 
 struct output_files {
     char *result_path, *details_path;
@@ -30,7 +31,7 @@ struct output_files {
 static char *output_path(const char *directory, const char *kind, const char *stamp)
 {
     const char *slash = *directory && directory[strlen(directory) - 1] == '/' ? "" : "/";
-    size_t bytes = strlen(directory) + strlen(kind) + STAMP_BYTES +
+    size_t bytes = strlen(directory) + strlen(kind) + TIMESTAMP_DIGITS +
                    sizeof "/api_precision_compare__.csv";
     char *path = memory_allocate(bytes);
     if (path)
@@ -59,14 +60,12 @@ static void discard_files(struct output_files *files)
 /* Create both files for the second `when`; a file of that name is somebody else's. */
 static struct status create_at(struct output_files *out, const char *directory, time_t when)
 {
-    char stamp[STAMP_BYTES];
-    struct tm local;
+    struct timestamp stamp;
 
     *out = OUTPUT_FILES_NONE;
-    if (!localtime_r(&when, &local) || !strftime(stamp, sizeof stamp, "%Y%m%d%H%M%S", &local))
-        return status_error(STATUS_IO, "the local time cannot be told");
-    out->result_path = output_path(directory, "result", stamp);
-    out->details_path = output_path(directory, "details", stamp);
+    TRY(timestamp_of(&stamp, when));
+    out->result_path = output_path(directory, "result", stamp.text);
+    out->details_path = output_path(directory, "details", stamp.text);
     struct status status = status_no_memory(0);
     if (out->result_path && out->details_path) status = file_create(&out->result, out->result_path);
     out->result_exists = !status.code;

@@ -102,13 +102,10 @@ static struct status claim_timestamp(struct result_files *files, const char *dir
     time_t now = time(NULL);
     struct status status = status_error(STATUS_INTERNAL, "no timestamp was tried");
     for (int i = 0; i < TIMESTAMPS_TRIED; i++, now++) {
-        char timestamp[TIMESTAMP_DIGITS + 1];
-        struct tm local;
+        struct timestamp timestamp;
         bool taken;
-        if (!localtime_r(&now, &local) ||
-            strftime(timestamp, sizeof timestamp, "%Y%m%d%H%M%S", &local) != TIMESTAMP_DIGITS)
-            return status_error(STATUS_IO, "the local time cannot be told");
-        TRY(make_names(files, directory, timestamp));
+        TRY(timestamp_of(&timestamp, now));
+        TRY(make_names(files, directory, timestamp.text));
         status = claim(files, &taken);
         if (!taken) return status;
     }

@@ -15,12 +15,11 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "core/timestamp.h"
 #include "formats/csv.h"
 #include "results/call_order.h"
 #include "results/resume.h"
 #include "results/run_record.h"
-
-enum { TIMESTAMP_DIGITS = 14 };
 
 struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];

@@ -1,0 +1,98 @@
+#include "cli/merge_command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "compare/merge/merge.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "core/timestamp.h"
+
+struct merge_options {
+    const char *input, *output, *config;
+    struct file_policy file_policy;
+};
+
+static void print_warning(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "warning: %s\n", text);
+}
+
+/* The name of the result of this second, or of the next that is free. */
+static struct status name_result(char **out, const char *directory)
+{
+    size_t bytes = strlen(directory) + sizeof "/multi_ranks_compare_merge_.xlsx" + TIMESTAMP_DIGITS;
+    char *path = memory_allocate(bytes);
+    time_t now = time(NULL);
+    struct timestamp stamp;
+    struct status status = status_ok();
+
+    if (!path) return status_no_memory(bytes);
+    do {
+        status = timestamp_of(&stamp, now++);
+        if (!status.code)
+            (void)snprintf(path, bytes, "%s/multi_ranks_compare_merge_%s.xlsx", directory,
+                           stamp.text);
+    } while (!status.code && file_exists(path));
+    if (status.code) memory_release(path);
+    else *out = path;
+    return status;
+}
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct merge_options *options = values;
+    struct merge_counts counts;
+    char *path = NULL;
+
+    TRY(file_make_directories(options->output));
+    TRY(name_result(&path, options->output));
+    struct merge_request request = { .input = options->input,
+                                     .config = options->config,
+                                     .output = path,
+                                     .policy = options->file_policy,
+                                     .warnings = { print_warning, NULL } };
+    struct status status = merge_results(&counts, &request);
+    if (!status.code)
+        printf("%zu rows of %zu ranks, %zu columns%s\n%s\n", counts.rows, counts.ranks,
+               counts.columns, counts.left_out ? "; some files were left out" : "", path);
+    memory_release(path);
+    *exit_status = 0;
+    return status;
+}
+
+#define AT(member) offsetof(struct merge_options, member)
+
+/* clang-format off */
+static const struct option_row rows[] = {
+    { { "i", "input_dir" }, OPTION_DIRECTORY, AT(input), "DIR", .required = true,
+      .help = "The folder with the results of a multi-rank comparison, compare_result_rank*.xlsx, "
+              "at least two." },
+    { { "o", "output_dir" }, OPTION_DIRECTORY, AT(output), "DIR", .required = true,
+      .help = "Where multi_ranks_compare_merge_{timestamp}.xlsx goes; created when it does not "
+              "exist." },
+    { { "config", "config_path" }, OPTION_FILE, AT(config), "FILE", .required = true,
+      .help = "A YAML file with the list 'api' (beginnings of row names) and, if not all columns "
+              "are wanted, the list 'compare_index'." },
+    { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
+      .help = "Read files that are links, belong to another user, may be written by others or "
+              "are larger than usual." },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+const struct command merge_command = {
+    .word = "merge_result",
+    .summary = "collect rows of the results of many ranks",
+    .text = "Reads the result files that a comparison of many ranks wrote, takes the rows of some "
+            "APIs, and writes a workbook with one sheet for each compared value: a row for each "
+            "row name, a column for each rank.\n\n"
+            "Where a call has no value to compare (members of groups, scalars), the cell shows "
+            "what both sides had. Files of msprobe and of probe-ut may be mixed.",
+    .options = rows,
+    .bytes = sizeof(struct merge_options),
+    .run = run,
+};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/case_command.h"
+#include "cli/compare_command.h"
 #include "cli/completion.h"
 #include "cli/diff_command.h"
 #include "cli/merge_command.h"
@@ -19,10 +20,19 @@
 #include "runner/environment.h"
 
 /* The first one is meant when no word is given. */
+/* clang-format off */
 static const struct command *const commands[] = {
-    &run_command,  &compare_command, &merge_command, &report_command,
-    &diff_command, &case_command,    &ops_command,   &plugin_command,
+    &run_command,
+    &compare_command,
+    &compare_dumps_command,
+    &merge_command,
+    &report_command,
+    &diff_command,
+    &case_command,
+    &ops_command,
+    &plugin_command,
 };
+/* clang-format on */
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };
 
 static const struct program program = {
@@ -102,19 +112,37 @@ static const struct command *find_command(const char *word, const char **words, 
     return NULL;
 }
 
-/* msprobe's command lines start with "-f pytorch" before the word. */
-static struct status pass_framework(int *first, int count, char *const *arguments)
+/* msprobe's command lines start with "-f pytorch" before the word. NULL when this one does not. */
+static struct status take_framework(const char **out, int *first, int count, char *const *arguments)
 {
-    static const char *const known[] = { "pytorch" };
+    static const char *const known[] = { "pytorch", "mindspore" };
+    enum { N_KNOWN = sizeof known / sizeof *known };
+
+    *out = NULL;
     if (count < 4 || (strcmp(arguments[1], "-f") && strcmp(arguments[1], "--framework")) ||
         arguments[2][0] == '-')
         return status_ok();
-    if (strcmp(arguments[2], known[0]))
+    for (size_t i = 0; i < N_KNOWN; i++)
+        if (!strcmp(arguments[2], known[i])) *out = known[i];
+    if (!*out)
         return status_error(STATUS_BAD_ARGUMENT,
                             "option '%s' does not know '%s', the nearest is '%s'", arguments[1],
-                            arguments[2], known[0]);
+                            arguments[2], nearest_name(arguments[2], known, N_KNOWN));
     *first = 3;
     return status_ok();
+}
+
+static struct status hand_on_framework(void *values, const struct command *command,
+                                       const char *framework)
+{
+    if (!framework) return status_ok();
+    if (command->takes_framework) {
+        *(const char **)(void *)((char *)values + command->framework_offset) = framework;
+        return status_ok();
+    }
+    if (!strcmp(framework, "pytorch")) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT, "%s knows the framework pytorch only, not '%s'",
+                        command->word, framework);
 }
 
 /* Inputs and kernels come from elsewhere, and for root the checks of owners do not hold. */
@@ -125,13 +153,14 @@ static void warn_about_root(void)
                               "input can do, it can do to the whole machine\n");
 }
 
-static struct status run_command_line(int *exit_status, const struct command *command, int count,
-                                      char *const *arguments)
+static struct status run_command_line(int *exit_status, const struct command *command,
+                                      const char *framework, int count, char *const *arguments)
 {
     bool help;
     void *values = memory_allocate_zeroed(1, command->bytes);
     if (!values) return status_no_memory(command->bytes);
     struct status status = options_parse(values, &help, command, count, arguments);
+    if (!status.code) status = hand_on_framework(values, command, framework);
     if (!status.code && help) {
         help_print_command(stdout, &program, command);
     } else if (!status.code) {
@@ -147,6 +176,7 @@ struct status commands_run(int *exit_status, int count, char *const *arguments)
 {
     const char *words[WORDS_MAX];
     size_t n_words = 0;
+    const char *framework;
     int first = 1;
     struct status status;
 
@@ -156,12 +186,14 @@ struct status commands_run(int *exit_status, int count, char *const *arguments)
         return status_ok();
     }
     if (run_program_option(&status, count, arguments)) return status;
-    TRY(pass_framework(&first, count, arguments));
+    TRY(take_framework(&framework, &first, count, arguments));
     if (arguments[first][0] == '-')
-        return run_command_line(exit_status, commands[0], count - first, arguments + first);
+        return run_command_line(exit_status, commands[0], framework, count - first,
+                                arguments + first);
     const struct command *command = find_command(arguments[first], words, &n_words);
     if (!command)
         return status_error(STATUS_BAD_ARGUMENT, "unknown command '%s', the nearest is '%s'",
                             arguments[first], nearest_name(arguments[first], words, n_words));
-    return run_command_line(exit_status, command, count - first - 1, arguments + first + 1);
+    return run_command_line(exit_status, command, framework, count - first - 1,
+                            arguments + first + 1);
 }

@@ -256,7 +256,12 @@ static struct status parse_option(void *values, const struct command *command,
         return set_value(values, row, shown, name + length + 1);
     }
     if (row->kind == OPTION_FLAG) return set_value(values, row, shown, NULL);
-    if (!left->count || is_known_option(command, left->items[0]))
+    bool lacks_value = !left->count || is_known_option(command, left->items[0]);
+    if (lacks_value && row->bare) {
+        *(const char **)(void *)((char *)values + row->offset) = row->bare;
+        return status_ok();
+    }
+    if (lacks_value)
         return status_error(STATUS_BAD_ARGUMENT, "option '%s' needs a value: %s %s", shown, shown,
                             row->argument);
     do {

@@ -45,6 +45,8 @@ struct option_row {
     const char *help;     /* plain sentences */
     bool required;
     int64_t minimum, maximum;
+    const char
+        *bare; /* the value of a text, file or directory that may stand without one, or NULL */
     const char *suffix; /* ".json": what the name of a file must end in; NULL for anything */
     /* Valid values, ended by NULL. A choice that ends in ':' stands for all values that start
      * with it ("plugin:kernels.json"). */
@@ -62,7 +64,11 @@ struct command {
     size_t operands_minimum, operands_maximum;
     size_t operands_offset; /* of a struct operands; unused when `operands` is NULL */
     size_t bytes;           /* of the command's struct */
-    const void *defaults;   /* one such struct; NULL means all zeros */
+    /* The program's option -f pytorch|mindspore, which stands before the word, is handed on as a text
+     * at `framework_offset`; other commands know PyTorch only. */
+    bool takes_framework;
+    size_t framework_offset;
+    const void *defaults; /* one such struct; NULL means all zeros */
     /* Do the work. *exit_status is set when the status is OK (0 or 1). */
     struct status (*run)(int *exit_status, const void *values);
 };

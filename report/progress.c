@@ -8,6 +8,7 @@ void progress_start(struct progress *progress, FILE *out, bool enabled, size_t t
     *progress = (struct progress){
         .out = out,
         .enabled = enabled,
+        .unit = "calls",
         .terminal = isatty(fileno(out)) == 1,
         .total = total,
         .earlier = earlier,
@@ -35,7 +36,7 @@ static void draw_line(struct progress *progress, double now_s)
             progress->failing);
     if (rate > 0) {
         double left = (double)(progress->total - progress->done) / rate;
-        fprintf(progress->out, "  %.*f calls/s", rate < 10 ? 1 : 0, rate);
+        fprintf(progress->out, "  %.*f %s/s", rate < 10 ? 1 : 0, rate, progress->unit);
         if (left < 90) fprintf(progress->out, "  %.0f s left", left);
         else fprintf(progress->out, "  %.0f min left", left / 60);
     }
@@ -54,8 +55,8 @@ void progress_show(struct progress *progress, double now_s)
     int tenth = (int)(10 * progress->done / progress->total);
     if (tenth <= progress->tenth) return;
     progress->tenth = tenth;
-    fprintf(progress->out, "probe-ut: %d %% (%zu of %zu calls), %zu failing\n", 10 * tenth,
-            progress->done, progress->total, progress->failing);
+    fprintf(progress->out, "probe-ut: %d %% (%zu of %zu %s), %zu failing\n", 10 * tenth,
+            progress->done, progress->total, progress->unit, progress->failing);
     fflush(progress->out);
 }
 

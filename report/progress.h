@@ -11,8 +11,9 @@
 struct progress {
     FILE *out;
     bool enabled, terminal, drawn;
-    size_t total;   /* calls of the run, those of an earlier part included */
-    size_t earlier; /* calls that were done before */
+    const char *unit; /* what is counted: "calls" unless set after progress_start */
+    size_t total;     /* calls of the run, those of an earlier part included */
+    size_t earlier;   /* calls that were done before */
     size_t done, failing;
     int tenth; /* last one reported in a log */
     double started_s, drawn_s;

@@ -761,7 +761,8 @@ static bool ends_in(const char *path, const char *suffix)
     return length >= n && !strcmp(path + length - n, suffix);
 }
 
-struct status dump_rows_open(struct dump_rows *out, const char *path, struct file_policy file_policy)
+struct status dump_rows_open(struct dump_rows *out, const char *path,
+                             struct file_policy file_policy)
 {
     struct file_shown_name shown = file_shown(path);
     struct reading r = { .dump = out, .name = shown.text };

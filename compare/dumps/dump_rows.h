@@ -117,7 +117,8 @@ struct dump_rows {
  *           task, data missing or no object, a framework that cannot be told
  *
  * An entry that is no object has no rows. */
-struct status dump_rows_open(struct dump_rows *out, const char *path, struct file_policy file_policy);
+struct status dump_rows_open(struct dump_rows *out, const char *path,
+                             struct file_policy file_policy);
 void dump_rows_close(struct dump_rows *dump);
 
 const char *dump_entry_name(const struct dump_rows *dump, uint32_t entry, size_t *length);

@@ -1,9 +1,9 @@
 /* What rows say, in words. The sentences of the comparison's own notes are those that users of msprobe
  * search for. */
-#include <stdio.h>
 #include <string.h>
 
 #include "compare/dumps/result.h"
+#include "formats/json_write.h"
 
 static const char *const notes[ROW_NOTES] = {
     [NOTE_FORMULA_NAME] =
@@ -102,22 +102,6 @@ struct status notes_append(struct csv_buffer *out, const struct comparison *c, u
     return status_ok();
 }
 
-/* A text between double quotes, as JSON has it. */
-static struct status append_quoted(struct csv_buffer *out, const char *text, size_t length)
-{
-    char escape[8];
-
-    TRY(csv_append_bytes(out, "\"", 1));
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        int bytes = 0;
-        if (c == '"' || c == '\\') bytes = snprintf(escape, sizeof escape, "\\%c", c);
-        else if (c < ' ') bytes = snprintf(escape, sizeof escape, "\\u%04x", c);
-        TRY(csv_append_bytes(out, bytes ? escape : text + i, bytes ? (size_t)bytes : 1));
-    }
-    return csv_append_bytes(out, "\"", 1);
-}
-
 struct status notes_append_list(struct csv_buffer *out, const struct comparison *c, uint32_t row)
 {
     struct csv_buffer text = { 0 };
@@ -130,7 +114,7 @@ struct status notes_append_list(struct csv_buffer *out, const struct comparison 
         first = false;
         if (!status.code) status = append_note(&text, c, row, (enum row_note)__builtin_ctzll(left));
         while (text.length && text.data[text.length - 1] == ' ') text.length--;
-        if (!status.code) status = append_quoted(out, text.data, text.length);
+        if (!status.code) status = json_append_string(out, text.data, text.length);
     }
     csv_buffer_release(&text);
     return status.code ? status : csv_append_bytes(out, "]", 1);

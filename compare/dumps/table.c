@@ -5,7 +5,7 @@
 
 #include "compare/dumps/columns.h"
 
-enum { SHEET_ROWS = 1048500 };
+enum { SHEET_ROWS = 1048500, WATCHED_ROWS = 8192 };
 
 struct writing {
     const struct comparison *c;
@@ -14,6 +14,7 @@ struct writing {
     struct row_cells cells;
     uint64_t written, sheet_rows;
     bool several; /* sheets */
+    struct comparison_watch watch;
 };
 
 static struct status write_header(struct writing *w)
@@ -43,7 +44,10 @@ static struct status write_row(struct writing *w, enum table_fill fill)
     TRY(table_file_add_row(w->file, w->cells.cell, w->columns.count,
                            w->several ? TABLE_PLAIN : fill));
     w->written++;
-    return status_ok();
+    if (w->written % WATCHED_ROWS || !w->watch.go_on) return status_ok();
+    return w->watch.go_on(w->watch.context, w->written, w->c->npu.n_rows)
+               ? status_ok()
+               : status_error(STATUS_INTERRUPTED, "interrupted");
 }
 
 static struct status write_rows(struct writing *w, bool bench_only)
@@ -80,7 +84,9 @@ static void plan_sheets(struct writing *w, const struct table_request *request)
 struct status comparison_write_table(const struct comparison *c, const char *path,
                                      const struct table_request *request)
 {
-    struct writing w = { .c = c, .columns = column_list_make(c, request->extras, request->format) };
+    struct writing w = { .c = c,
+                         .watch = request->watch,
+                         .columns = column_list_make(c, request->extras, request->format) };
 
     plan_sheets(&w, request);
     TRY(table_file_create(&w.file, path, request->format));

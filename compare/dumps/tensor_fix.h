@@ -40,7 +40,8 @@ struct tensor_fix {
     size_t n_matrices[FIX_SIDES];
 };
 
-struct status tensor_fix_read(struct tensor_fix *out, const char *path, struct file_policy file_policy);
+struct status tensor_fix_read(struct tensor_fix *out, const char *path,
+                              struct file_policy file_policy);
 void tensor_fix_release(struct tensor_fix *fix);
 
 /* The padding rule of an output entry, or NULL. */

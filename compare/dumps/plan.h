@@ -1,0 +1,51 @@
+/* Which dumps of two folders are compared with each other.
+ *
+ *   two files                      one comparison
+ *   rank*, rank, proc* below both  one for each pair of ranks that has dump.json, one for debug.json
+ *   step* below both               the same in each step that both have, results in step{N}/
+ *   graph, pynative below both     the same in each of them that both have, and each step of those
+ *   dump.json in both              one comparison
+ */
+#ifndef PROBE_COMPARE_DUMPS_PLAN_H
+#define PROBE_COMPARE_DUMPS_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/status.h"
+
+struct dump_job {
+    char *npu_path, *bench_path; /* dump.json or debug.json */
+    char *folder;                /* below the folder of results: "", "step1/", "graph/step0/" */
+    char *suffix;                /* of result names: "" or "_rank3" */
+    bool is_debug;
+};
+
+/* Told of what is skipped, ranks that were paired by position, and the like. One line each. */
+struct plan_log {
+    void (*warn)(void *context, const char *text);
+    void *context;
+};
+
+struct dump_plan {
+    struct dump_job *jobs;
+    size_t count, room;
+};
+
+/* Only these ranks and steps; NULL or none: all. */
+struct plan_filter {
+    const int64_t *ranks, *steps;
+    size_t n_ranks, n_steps;
+};
+
+/* Make the plan. STATUS_BAD_INPUT: one path is a file, the other a folder; a folder that holds something
+ * else; numbers of ranks that differ; nothing that both have. */
+struct status dump_plan_make(struct dump_plan *out, const char *npu_path, const char *bench_path,
+                             const struct plan_filter *filter, const struct plan_log *log);
+void dump_plan_release(struct dump_plan *plan);
+
+/* Do both folders hold sub-folders named graph or pynative? */
+bool dump_plan_is_mixed(const char *npu_path, const char *bench_path);
+
+#endif

@@ -74,8 +74,9 @@ START_TEST(wrong_arguments_exit_2)
     REFUSED("does not know ''; it takes bash, zsh or fish", "--completion");
     REFUSED("unknown option '--versions'", "--versions");
     REFUSED("unexpected argument 'x'", "-f", "-api_info", "dump.json", "x");
-    REFUSED("the nearest is 'pytorch'", "--framework", "msadapter", "run_ut", "--help");
-    REFUSED("the nearest is 'pytorch'", "-f", "mindspore", "run_ut", "-api_info", "dump.json");
+    REFUSED("does not know 'msadapter'", "--framework", "msadapter", "run_ut", "--help");
+    REFUSED("run_ut knows the framework pytorch only", "-f", "mindspore", "run_ut", "-api_info",
+            "dump.json");
     REFUSED("option '-api_info' takes a .json file, not '.'", "-api_info", ".");
     REFUSED("option '-api_info' takes a .json file, not 'json'", "-api_info", "json");
     REFUSED("option '--api_info_file' takes a .json file", "--api_info_file=dump.json.bak");

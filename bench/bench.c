@@ -7,6 +7,11 @@
 
 #include "bench/arithmetic/certificate.h"
 #include "bench/call/call.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/movement.h"
+#include "bench/registry.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 

@@ -15,27 +15,12 @@
 #ifndef PROBE_BENCH_BENCH_H
 #define PROBE_BENCH_BENCH_H
 
+#include "bench/arithmetic/arithmetics.h"
+#include "bench/call/output.h"
 #include "core/case.h"
 #include "core/reference.h"
 
 struct bench;
-
-enum bench_arithmetic { BENCH_REFERENCE, BENCH_NATIVE, BENCH_MODEL_WORST, BENCH_MODEL_TYPICAL };
-
-enum bench_output_kind {
-    BENCH_OUTPUT_NONE,   /* the API returns None here */
-    BENCH_OUTPUT_TENSOR, /* `reference` */
-    BENCH_OUTPUT_VALUE,  /* `value`: a bool, int, float or string */
-    BENCH_OUTPUT_RANDOM  /* `property` decides; `reference` has dtype and shape only */
-};
-
-/* What must hold of a random output. */
-struct bench_property {
-    const char *test; /* the test in words, with its error probability */
-    bool (*holds)(const struct bench_property *property, const struct tensor *got, char *reason,
-                  size_t reason_bytes);
-    const void *context;
-};
 
 struct bench_output {
     enum bench_output_kind kind;

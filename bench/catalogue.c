@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/call/call.h"
+#include "bench/registry.h"
 
 bool bench_is_one_autograd_node(const struct api_case *c)
 {

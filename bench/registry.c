@@ -3,9 +3,9 @@
  * PyTorch spells one function in many ways: x.add(y), torch.add, x + y (__add__), y + x
  * (__radd__), x += y (__iadd__), x.add_(y). The row has the plain name; this file maps the rest.
  */
-#include <string.h>
+#include "bench/registry.h"
 
-#include "bench/call/call.h"
+#include <string.h>
 
 #define TABLE(name)                      \
     extern const struct op ops_##name[]; \

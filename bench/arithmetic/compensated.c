@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "bench/tape/tape.h"
+#include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
 enum { LANES = COMPENSATED_LANES };

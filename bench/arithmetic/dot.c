@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
+#include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
 /* STEP lanes: two of the widest registers, for the latency of additions. */
@@ -20,8 +21,6 @@ static double power_above(double x)
     double fraction = frexp(fabs(x), &exponent);
     return fraction == 0 ? 0 : ldexp(1, fraction == 0.5 ? exponent - 1 : exponent);
 }
-
-static double gamma_of(double n) { return n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF); }
 
 struct dot dot_of_length(size_t k, bool exact_products)
 {
@@ -192,32 +191,39 @@ static void recompute(const struct recomputation *r, double *value, double *erro
     }
 }
 
-void product_recompute(struct tape *tape, double **scratch, double *value, double *error,
-                       struct factor a, struct factor b, size_t k, enum dtype dtype,
-                       bool exact_products)
+/* The dtype of an exact scalar, DT_NONE, is taken for float. */
+static struct certificate certificate_for(const struct dot_matrix *c)
 {
-    struct recomputation r = { certificate_of(dtype == DT_NONE ? DT_F32 : dtype),
-                               dot_of_length(k, exact_products) };
-    size_t m = a.lines, n = b.lines;
-    if (dtype_info(r.certificate.dtype)->significand_bits > 24) return;
-    size_t first = 0;
-    while (first < m * n && certificate_passes(&r.certificate, value[first], error[first])) first++;
-    if (first == m * n) return;
+    return certificate_of(c->dtype == DT_NONE ? DT_F32 : c->dtype);
+}
 
-    if (!*scratch) *scratch = tape_allocate(tape, (m + n) * (k + 1), sizeof **scratch);
-    if (!*scratch) return;
-    double *row_scales = *scratch, *column_scales = row_scales + m;
-    const double *x = dense_lines(column_scales + n, &a, k),
-                 *y = dense_lines(column_scales + n + m * k, &b, k);
+bool dots_open(const struct dot_matrix *c)
+{
+    struct certificate certificate = certificate_for(c);
+    size_t n = c->a.lines * c->b.lines, i = 0;
+    if (dtype_info(certificate.dtype)->significand_bits > 24) return false;
+    while (i < n && certificate_passes(&certificate, c->value[i], c->error[i])) i++;
+    return i < n;
+}
+
+size_t dots_scratch(const struct dot_matrix *c) { return (c->a.lines + c->b.lines) * (c->k + 1); }
+
+void dots_recompute(double *scratch, const struct dot_matrix *c)
+{
+    struct recomputation r = { certificate_for(c), dot_of_length(c->k, c->exact_products) };
+    size_t m = c->a.lines, n = c->b.lines, k = c->k;
+    double *row_scales = scratch, *column_scales = row_scales + m;
+    const double *x = dense_lines(column_scales + n, &c->a, k),
+                 *y = dense_lines(column_scales + n + m * k, &c->b, k);
     line_scales(row_scales, x, m, k);
     line_scales(column_scales, y, n, k);
     for (size_t row = 0; row < m; row += ROWS)
         for (size_t column = 0; column < n; column += COLUMNS)
             for (size_t i = row; i < m && i < row + ROWS; i++)
                 for (size_t j = column; j < n && j < column + COLUMNS; j++) {
-                    size_t at = i * n + j;
-                    if (!certificate_passes(&r.certificate, value[at], error[at]))
-                        recompute(&r, &value[at], &error[at], x + i * k, y + j * k,
+                    double *value = &c->value[i * n + j], *error = &c->error[i * n + j];
+                    if (!certificate_passes(&r.certificate, *value, *error))
+                        recompute(&r, value, error, x + i * k, y + j * k,
                                   row_scales[i] * column_scales[j]);
                 }
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bench/tape/tape.h"
+#include "core/dtype.h"
 
 /* What dot products of one length have in common. */
 struct dot {
@@ -45,12 +45,23 @@ struct factor {
     size_t lines, line, term;
 };
 
-/* Recompute what is open in a product C of exact finite factors: the elements (i, j) of the dense
- * a.lines x b.lines matrix `value` whose bound is more than 2^-10 ulp of the dtype that the node
- * is of. The bounds are replaced where they become smaller. Nothing is done for float64, whose
- * elements no double certifies. *scratch is NULL at first and serves all products of one size. */
-void product_recompute(struct tape *tape, double **scratch, double *value, double *error,
-                       struct factor a, struct factor b, size_t k, enum dtype dtype,
-                       bool exact_products);
+/* The product C of two factors, lines of `k` terms each: the dense a.lines x b.lines matrix `value`
+ * with its bounds, tested in `dtype`. */
+struct dot_matrix {
+    double *value, *error;
+    struct factor a, b;
+    size_t k;
+    enum dtype dtype;
+    bool exact_products;
+};
+
+/* Is some bound more than 2^-10 ulp of the dtype? Never for float64, whose elements no double
+ * certifies. */
+bool dots_open(const struct dot_matrix *c);
+
+/* Recompute the elements that are open; the factors are exact and finite. The bounds are replaced
+ * where they become smaller. `scratch` has dots_scratch(c) elements. */
+void dots_recompute(double *scratch, const struct dot_matrix *c);
+size_t dots_scratch(const struct dot_matrix *c);
 
 #endif

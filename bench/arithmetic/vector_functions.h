@@ -1,4 +1,4 @@
-/* Array versions of the composite rows of functions_unary.c: the same formulas, the library calls
+/* Array versions of the composite rows of unary_functions.c: the same formulas, the library calls
  * made on whole blocks. `y` may not be `x`. */
 #ifndef PROBE_BENCH_ARITHMETIC_VECTOR_FUNCTIONS_H
 #define PROBE_BENCH_ARITHMETIC_VECTOR_FUNCTIONS_H

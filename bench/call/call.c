@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/primitives/casts.h"
+#include "bench/tape/promotion.h"
 #include "core/checked.h"
 
 static int parameter_index(struct call *call, const char *name)

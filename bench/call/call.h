@@ -1,4 +1,4 @@
-/* A call in progress, as bench/bench.c runs it; ops see it through bench/call/op.h. */
+/* A call in progress, as the bench runs it; ops see it through bench/call/op.h. */
 #ifndef PROBE_BENCH_CALL_CALL_H
 #define PROBE_BENCH_CALL_CALL_H
 
@@ -21,23 +21,5 @@ struct result {
     int64_t shape[TENSOR_MAX_RANK];
     const struct bench_property *property;
 };
-
-/* The row for an API: its own, or the base row of an in-place, dunder or reflected name. NULL
- * when the catalogue has none. `groups` are those of the case's type. Rows that share a name
- * follow one another: call with the previous row to get the next, NULL to start. */
-struct op_match {
-    const struct op *op;
-    bool in_place, reflected;
-};
-bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after);
-
-/* The family table that a row stands in: "shape", "matmul", ... */
-const char *op_family(const struct op *op);
-
-/* Group bit of a type of the dump; 0 when nothing of that type can be run. */
-unsigned op_group(const char *type);
-
-/* The call that a bench has evaluated; tests look into its tape. */
-struct call *bench_call(struct bench *bench);
 
 #endif

@@ -5,7 +5,7 @@
  *
  *     static void softmax(struct call *call)
  *     {
- *         struct tape *g = call->tape;
+ *         struct tape *tape = call->tape;
  *         struct node *x = call_tensor(call, "input");
  *         ...
  *         call_return(call, y);
@@ -23,7 +23,7 @@
 #ifndef PROBE_BENCH_CALL_OP_H
 #define PROBE_BENCH_CALL_OP_H
 
-#include "bench/primitives/functions.h"
+#include "bench/call/output.h"
 #include "bench/tape/tape.h"
 #include "core/case.h"
 
@@ -177,8 +177,5 @@ void call_fail(struct call *call, const char *format, ...) __attribute__((format
  * and is listed in bench/families.inc. */
 #define OP_TABLE_END(family) \
     const size_t ops_##family##_count = sizeof ops_##family / sizeof *ops_##family
-
-/* Row i of all tables in order, NULL past the last. */
-const struct op *op_row(size_t i);
 
 #endif

@@ -6,11 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
 #include "core/vectorize.h"
 
 static struct node *input_of(struct call *call)

@@ -5,8 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/view.h"
 
 /* Lower-triangular bool mask (rows, columns), true where attention is allowed. */
 static struct node *causal_mask(struct tape *tape, int64_t rows, int64_t columns)

@@ -1,7 +1,8 @@
 /* Conversions of dtype. A float target keeps the values: rounding to it is the device's. */
 #include <string.h>
 
-#include "bench/ops/operands.h"
+#include "bench/call/op.h"
+#include "bench/primitives/casts.h"
 
 /* detail: the dtype. */
 static void to_fixed(struct call *call)

@@ -4,7 +4,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/tape/broadcast.h"
 
 /* ---- comparisons ------------------------------------------------------------------------------ */
 

@@ -1,12 +1,25 @@
 /* Complex tensors from real ones. */
+#include "bench/call/op.h"
 #include "bench/ops/operands.h"
-#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/unary.h"
+#include "bench/tape/broadcast.h"
 
-/* real + i imag */
+/* real + i imag, broadcast */
 static void complex_from_parts(struct call *call)
 {
-    call_return(call,
-                node_complex(call->tape, call_tensor(call, "real"), call_tensor(call, "imag")));
+    struct tape *tape = call->tape;
+    struct node *re = call_tensor(call, "real"), *im = call_tensor(call, "imag");
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank;
+    if (!shape_broadcast(&rank, shape, re->rank, re->shape, im->rank, im->shape)) {
+        call_fail(call, "real and imaginary part do not broadcast");
+        return;
+    }
+    call_return(call, node_complex(tape, node_broadcast(tape, re, rank, shape),
+                                   node_broadcast(tape, im, rank, shape)));
 }
 
 /* abs (cos angle + i sin angle) */

@@ -2,6 +2,12 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/convolution.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/promotion.h"
 
 struct convolution_arguments {
     int spatial; /* dimensions */

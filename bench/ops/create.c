@@ -7,8 +7,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
+#include "bench/call/op.h"
 #include "bench/ops/integers.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/view.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/promotion.h"
 
 /* ---- constants ---------------------------------------------------------------------- */
 

@@ -2,8 +2,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/loss_reduction.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/ctc.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
 
 /* `count` integers from a tensor or a list. */
 static const int64_t *integers(struct call *call, const char *name, int64_t count)

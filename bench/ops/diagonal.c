@@ -2,6 +2,12 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 #include "core/checked.h"
 
 /* An argument that counts diagonals; far outside any matrix one is as good as another. */

@@ -2,9 +2,21 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/loss_reduction.h"
+#include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/vector_norm.h"
+#include "bench/tape/broadcast.h"
 
 static struct node *real_argument(struct call *call, const char *name)
 {

@@ -2,9 +2,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 
 /* y = f(x) by name (text); integers become float32. */
 static void elementwise(struct call *call)

@@ -3,6 +3,16 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/extremum.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 
 /* Rows of `weight` whose norm exceeds max_norm scaled to it, where `used`; without
  * gradient, as PyTorch renormalises in place before the lookup. */

@@ -2,10 +2,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 #include "bench/ops/reductions.h"
 #include "bench/ops/settling.h"
-#include "bench/primitives/stated_gradient.h"
-#include "bench/primitives/vector_norm.h"
+#include "bench/primitives/extremum.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
 
 struct node *extremum_along(struct call *call, struct node *x, int dim, int sign, size_t output,
                             struct node **index)

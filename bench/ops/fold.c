@@ -3,6 +3,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
 #include "core/checked.h"
 
 /* Sliding blocks of a (batch, channels, height, width) problem. */

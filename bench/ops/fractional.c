@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
 
 enum { MOST_DIMS = 3 };
 

@@ -1,7 +1,15 @@
 /* x[index] and x[index] = value, and their functional names. */
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/indexing.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 /* The recorded shape of output 0, or NULL. */
 static const struct tensor_record *recorded_output(const struct call *call)

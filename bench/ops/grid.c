@@ -10,6 +10,13 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/view.h"
 
 enum { MOST_DIMS = 3 };
 enum grid_mode { GRID_BILINEAR, GRID_NEAREST, GRID_BICUBIC };

@@ -6,7 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/view.h"
 
 static void bincount(struct call *call)
 {

@@ -2,8 +2,16 @@
  * index_copy. */
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/indexing.h"
 #include "bench/ops/integers.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/tape/broadcast.h"
 
 static void gather(struct call *call)
 {

@@ -12,6 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/tape/broadcast.h"
+
 /* ---- items to a view ---------------------------------------------------------------- */
 
 /* The view so far: its dimensions, and the index that chooses along each, or NULL. */

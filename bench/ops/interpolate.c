@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/resample.h"
+#include "bench/primitives/taps.h"
 
 enum { SPATIAL = 3 };
 

@@ -2,6 +2,10 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
 
 enum { MOST_COMBINATIONS = 1 << 28 };
 

@@ -3,11 +3,25 @@
  * signs or phases (qr, svd with vectors, eig) have no value to compare and no row. */
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/integers.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/matmul.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/moved.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
+#include "bench/tape/promotion.h"
 
 /* x as (batch, rows, columns) of its last two dimensions. */
 static struct node *as_batch(struct call *call, struct node *x)

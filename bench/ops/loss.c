@@ -3,14 +3,23 @@
  * Each is written so that nothing cancels that need not: the cross entropy of a logit is
  * (1 - t) softplus(x) + w t softplus(-x), whose terms are not negative.
  */
-#include "bench/ops/integers.h"
-#include "bench/ops/loss_reduction.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/integers.h"
+#include "bench/ops/loss_reduction.h"
+#include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 
 /* Input, target and the dtype of the result. */
 struct pair {

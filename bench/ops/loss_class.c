@@ -2,8 +2,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/loss_reduction.h"
+#include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/unary.h"
 
 /* The problem with the class dimension found: input (C) or (N, C, d1, ...), target without it.
  * Positions that are ignored have class 0 here and weight 0. */

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/call/schema.h"
+#include "bench/primitives/reduce.h"
 
 /* A legacy flag: given and not None. */
 static bool has_flag(struct call *call, const char *name, bool *flag)

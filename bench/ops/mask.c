@@ -2,6 +2,13 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 static struct node *mask_of(struct call *call)
 {

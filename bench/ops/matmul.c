@@ -3,9 +3,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/call/schema.h"
 #include "bench/ops/integers.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
+#include "bench/tape/promotion.h"
 
 static void matmul(struct call *call)
 {

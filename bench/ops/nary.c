@@ -2,9 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/tape/broadcast.h"
 
 /* input + value * tensor1 * tensor2 (detail 1: tensor1 / tensor2). */
 static void add_combined(struct call *call)

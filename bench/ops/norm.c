@@ -2,8 +2,14 @@
  * with saved statistics. All are (x - mean) * rstd * weight + bias over some dimensions. */
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/taps.h"
+#include "bench/primitives/unary.h"
 
 /* A vector of per-channel parameters shaped to broadcast against x (channels at dimension 1). */
 static struct node *per_channel(struct tape *tape, struct node *vector, const struct node *x)

@@ -7,10 +7,20 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/binary.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
 #include "bench/primitives/sorting.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
 
 /* ---- optimizers --------------------------------------------------------------------------- */
 

@@ -1,6 +1,10 @@
 /* Operands in their common dtype, masks. */
 #include "bench/ops/operands.h"
 
+#include "bench/primitives/casts.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/unary.h"
+
 struct operands two_operands(struct call *call, const char *first, const char *second)
 {
     struct tape *tape = call->tape;

@@ -2,8 +2,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 #include "bench/ops/reductions.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/lines.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/sorting.h"
 #include "bench/primitives/stated_gradient.h"
 

@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 

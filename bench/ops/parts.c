@@ -6,6 +6,11 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 /* a / b rounded up, b positive; a + b may not be representable. */
 static int64_t ceil_divide(int64_t a, int64_t b) { return a / b + (a % b > 0); }

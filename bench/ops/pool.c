@@ -8,6 +8,12 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/overwrite.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/taps.h"
 
 enum { SPATIAL = 3 };

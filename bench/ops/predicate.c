@@ -1,7 +1,10 @@
 /* Questions about elements (isnan and the like) and about whole tensors (is_floating_point). */
 #include <math.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/integral.h"
 
 /* clang-format off */
 static bool is_finite(double x) { return isfinite(x); }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/primitives/casts.h"
 #include "core/hash.h"
 
 /* What a property needs to know when it is tested. */

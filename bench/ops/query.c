@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/casts.h"
+#include "bench/tape/broadcast.h"
+#include "bench/tape/promotion.h"
 
 static void return_int(struct call *call, int64_t x)
 {

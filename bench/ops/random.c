@@ -6,6 +6,11 @@
 
 #include "bench/call/call.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/tape/broadcast.h"
 
 /* ---- distributions ------------------------------------------------------------------------ */
 

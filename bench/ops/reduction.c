@@ -1,11 +1,23 @@
 /* Sums, means, products, moments, truth and counts over dimensions. */
-#include "bench/ops/reductions.h"
-
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/operands.h"
+#include "bench/ops/reductions.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
 
 struct reduced reduced_argument(struct call *call)
 {

@@ -11,6 +11,9 @@
 
 #include "bench/call/call.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/movement.h"
+#include "bench/tape/broadcast.h"
 
 /* ---- distribution functions ----------------------------------------------------------------------- */
 

@@ -2,11 +2,19 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/reductions.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/scan.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/view.h"
 
 static enum dtype scan_dtype(struct call *call, const struct node *x)
 {

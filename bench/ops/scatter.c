@@ -7,7 +7,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/indexing.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 enum reduction_kind { REDUCE_SUM, REDUCE_MEAN, REDUCE_PROD, REDUCE_AMAX, REDUCE_AMIN, REDUCE_NONE };
 

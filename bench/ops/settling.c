@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "bench/primitives/lines.h"
 #include "bench/primitives/sorting.h"
 
 struct tie {

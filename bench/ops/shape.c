@@ -2,6 +2,14 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/moved.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 
 /* ---- the same elements in another shape --------------------------------------------- */
 

@@ -3,10 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/ops/operands.h"
+#include "bench/call/op.h"
 #include "bench/ops/properties.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/softmax.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 
 /* The dimension that F.softmax takes when none is given. */
 static int implicit_dim(const struct node *x)

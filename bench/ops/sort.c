@@ -6,9 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/ops/indexing.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/lines.h"
+#include "bench/primitives/movement.h"
 #include "bench/primitives/sorting.h"
+#include "bench/primitives/view.h"
 
 /* ---- positions along a dimension ---------------------------------------------------- */
 

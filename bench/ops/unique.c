@@ -2,7 +2,10 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/movement.h"
 #include "bench/primitives/sorting.h"
+#include "bench/primitives/view.h"
 
 /* The slices x[.., i, ..] along a dimension, compared element by element; with no dimension
  * the elements of x. */

@@ -2,9 +2,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 #include "bench/ops/reductions.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/extremum.h"
 #include "bench/primitives/matrix.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/vector_norm.h"
+#include "bench/primitives/view.h"
 
 static enum dtype real_dtype(enum dtype dtype)
 {

@@ -1,12 +1,18 @@
 /* Functions of two variables and arithmetic, element by element. */
+#include "bench/primitives/binary.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/functions.h"
+#include "bench/arithmetic/pair.h"
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
-#include "bench/tape/tape.h"
+#include "bench/tape/promotion.h"
 #include "core/vectorize.h"
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -199,7 +205,7 @@ VECTORIZED static void read_block(struct operand_block *block, const struct node
     block->error = block->errors;
 }
 
-/* The four operations inline (the formulas of functions_binary.c), others through their row. */
+/* The four operations inline (the formulas of binary_functions.c), others through their row. */
 #define BOUND_LOOP(EXPRESSION)                                                 \
     for (size_t i = 0; i < count; i++) {                                       \
         double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]);     \
@@ -378,6 +384,14 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
     struct node *node = evaluate_binary(tape, f, a, b);
     model_overflows(tape, node);
     return node;
+}
+
+struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)
+{
+    const struct binary_function *f = binary_find(name);
+    if (f) return node_binary(tape, f, a, b);
+    tape_fail(tape, STATUS_INTERNAL, "there is no function %s of two variables", name);
+    return a;
 }
 
 /* ---- arithmetic, complex spelled out in reals ---------------------------------------------- */

@@ -5,8 +5,15 @@
 
 #include <string.h>
 
-#include "bench/primitives/functions.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 
 /* Real and imaginary part. */
 struct parts {
@@ -362,8 +369,8 @@ struct node *node_power(struct tape *tape, struct node *a, struct node *b)
             return whole_power(tape, a, (int)exponent);
     }
     struct node *zero = node_scalar(tape, 0);
-    if (!a->imaginary) a = node_complex(tape, a, zero);
-    if (!b->imaginary) b = node_complex(tape, b, zero);
+    if (!a->imaginary) a = node_complex(tape, a, node_imaginary_part(tape, a));
+    if (!b->imaginary) b = node_complex(tape, b, node_imaginary_part(tape, b));
     struct node *y = complex_exp(tape, node_multiply(tape, b, complex_log(tape, a)));
     y = node_select(tape, node_to_integer(tape, a, DT_BOOL), y, zero);
     return node_select(tape, node_to_integer(tape, b, DT_BOOL), y, complex_one(tape));

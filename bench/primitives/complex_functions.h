@@ -6,7 +6,7 @@
 
 #include "bench/tape/tape.h"
 
-/* f(x) by name: the names of functions_unary.c that have a complex form; others fail. */
+/* f(x) by name: the names of unary_functions.c that have a complex form; others fail. */
 struct node *node_function(struct tape *tape, const char *name, struct node *x);
 
 /* a to the power b, real or complex. */

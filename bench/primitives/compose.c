@@ -2,6 +2,15 @@
 
 #include <string.h>
 
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+#include "bench/primitives/unary.h"
+#include "bench/tape/broadcast.h"
+#include "bench/tape/promotion.h"
+
 /* Bring to (batch, rows, columns), the batch dimensions broadcast to `shape`. */
 static struct node *to_batch(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {

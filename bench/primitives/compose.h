@@ -2,7 +2,7 @@
 #ifndef PROBE_BENCH_PRIMITIVES_COMPOSE_H
 #define PROBE_BENCH_PRIMITIVES_COMPOSE_H
 
-#include "bench/call/op.h"
+#include "bench/tape/tape.h"
 
 /* torch.matmul: ranks 1 and up, batch dimensions broadcast. Integers multiply exactly up to
  * 2^53 and wrap to the common dtype. */

@@ -5,15 +5,22 @@
  * those of the matrix product (gamma_k times norms of rows and columns); where columns are
  * folded back (INPUT_ADJOINT) the bounds are folded with them.
  */
+#include "bench/primitives/convolution.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/matmul.h"
 #include "bench/tape/enclosure.h"
-#include "bench/tape/tape.h"
+#include "bench/tape/promotion.h"
 #include "core/checked.h"
 
 struct convolution {
@@ -221,8 +228,10 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             if (!recomputes) continue;
             struct factor filters = { k->value + ws, c->filters, depth, 1 };
             struct factor patches = { w->columns, c->points, 1, c->points };
-            product_recompute(tape, &scratch, out->value + ys, out->error + ys, filters, patches,
-                              depth, out->dtype, node_is_narrow(x) && node_is_narrow(k));
+            matmul_recompute(tape, &scratch,
+                             &(struct dot_matrix){ out->value + ys, out->error + ys, filters,
+                                                   patches, depth, out->dtype,
+                                                   node_is_narrow(x) && node_is_narrow(k) });
         }
 }
 

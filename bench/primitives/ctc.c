@@ -12,7 +12,8 @@
 #include <sleef.h>
 #include <string.h>
 
-#include "bench/tape/enclosure.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/movement.h"
 #include "core/memory.h"
 
 enum { PRECISION = 128 }; /* two limbs: Arb keeps them inside the number */

@@ -4,9 +4,15 @@
  * an embedding of 10^7 elements needs 8 bytes per token and not per element. Nothing rounds
  * but the sums of scatter_add, whose bound is kept by running error analysis.
  */
+#include "bench/primitives/gather.h"
+
 #include <string.h>
 
-#include "bench/primitives/movement.h"
+#include "bench/arithmetic/pair.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/moved.h"
+#include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 
 struct gather {
@@ -22,10 +28,9 @@ static int64_t mapped_element(const int64_t *map, size_t row, size_t i)
     return to < 0 ? -1 : to * (int64_t)row + (int64_t)(i % row);
 }
 
-/* Is every entry of the map a row of `n` elements, or negative? */
-static bool map_fits(struct tape *tape, const int64_t *map, size_t entries, size_t row, size_t n)
+bool map_fits(struct tape *tape, const int64_t *map, size_t entries, size_t row_count)
 {
-    int64_t rows = (int64_t)(n / row);
+    int64_t rows = (int64_t)row_count;
     for (size_t i = 0; i < entries; i++) {
         if (map[i] < rows) continue;
         tape_fail(tape, STATUS_SKIP, "index %lld is out of range for %lld entries",
@@ -104,7 +109,7 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const
     for (size_t i = 0; i < entries && !fills; i++) fills = map[i] < 0;
     /* The fill is exact: under uniform bounds it would not be. */
     if (fills && !x->integer && !node_is_exact(x)) (void)node_need_errors(tape, node);
-    if (tape_failed(tape) || !map_fits(tape, map, entries, gather->row, x->n))
+    if (tape_failed(tape) || !map_fits(tape, map, entries, x->n / gather->row))
         return unless_failed(tape, x);
     for (size_t i = 0; i < entries; i++)
         gather_row(node, x, i * gather->row, map[i], gather->row, fill);
@@ -294,7 +299,7 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     struct node *node = moved(tape, &scatter_primitive, x, rank, shape, scatter);
     if (tape_failed(tape)) return node;
     node->relative = node->absolute = 0;
-    if (!map_fits(tape, map, x->n / scatter->row, scatter->row, node->n))
+    if (!map_fits(tape, map, x->n / scatter->row, node->n / scatter->row))
         return unless_failed(tape, x);
     if (!x->integer) {
         scatter_reals(tape, node, x, scatter);
@@ -315,123 +320,38 @@ struct node *node_scatter_add(struct tape *tape, struct node *x, int rank, const
     return node_scatter_add_rows(tape, x, rank, shape, 1, map);
 }
 
-/* ---- overwriting -------------------------------------------------------------------- */
+/* ---- along a dimension --------------------------------------------------------------- */
 
-struct overwrite {
-    const int64_t *map;
-    size_t row;
-    const int64_t *writer; /* the source row that each target row holds in the end, or -1 */
-};
-
-/* As PyTorch: every source gets the cotangent of its target, also one that a later source
- * replaced; the targets themselves get none. */
-static void overwrite_backward(struct tape *tape, struct node *node, struct node *cotangent)
-{
-    const struct overwrite *o = node->parameters;
-    struct node *x = node->inputs[0], *v = node->inputs[1];
-    if (x->tracked) {
-        struct node *zero = node_constant(tape, DT_NONE, 0, v->rank, v->shape);
-        tape_accumulate(tape, x, node_overwrite(tape, cotangent, zero, o->row, o->map, o->writer));
-    }
-    if (v->tracked)
-        tape_accumulate(tape, v,
-                        node_gather_rows(tape, cotangent, v->rank, v->shape, o->row, o->map, 0));
-}
-
-static void overwrite_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                size_t i)
-{
-    const struct overwrite *o = node->parameters;
-    int64_t writer = o->writer[i / o->row];
-    if (writer < 0) enclosure_element(enclosure, ball, node->inputs[0], i);
-    else enclosure_element(enclosure, ball, node->inputs[1], (size_t)writer * o->row + i % o->row);
-}
-
-static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
-                                                      overwrite_enclosure, NULL };
-
-int64_t *overwrite_writers(struct tape *tape, size_t rows, const int64_t *map, size_t entries)
-{
-    int64_t *writer = tape_allocate(tape, rows, sizeof *writer);
-    if (!writer || !map_fits(tape, map, entries, 1, rows)) return NULL;
-    for (size_t j = 0; j < rows; j++) writer[j] = -1;
-    for (size_t i = 0; i < entries; i++)
-        if (map[i] >= 0) writer[map[i]] = (int64_t)i;
-    return writer;
-}
-
-struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, size_t row,
-                            const int64_t *map, const int64_t *writer)
+struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct node *index)
 {
     if (tape_failed(tape)) return x;
-    if (!row) row = 1;
-    size_t rows = x->n / row;
-    if (!writer) writer = overwrite_writers(tape, rows, map, v->n / row);
-    if (!writer) return unless_failed(tape, x);
-    if (x->imaginary)
-        return node_complex(tape,
-                            node_overwrite(tape, node_real_part(tape, x), node_real_part(tape, v),
-                                           row, map, writer),
-                            node_overwrite(tape, node_imaginary_part(tape, x),
-                                           node_imaginary_part(tape, v), row, map, writer));
-    v = x->integer ? v->integer ? v : node_to_integer(tape, v, x->dtype) : node_to_real(tape, v);
-    if (!x->integer) {
-        (void)node_values(tape, x);
-        (void)node_values(tape, v);
+    if (x->rank && index->rank != x->rank) {
+        tape_fail(tape, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank,
+                  x->rank);
+        return x;
     }
-    struct overwrite *o = tape_allocate(tape, 1, sizeof *o);
-    if (!o) return unless_failed(tape, x);
-    *o = (struct overwrite){ map, row, writer };
-    struct node *inputs[2] = { x, v };
-    struct node *node = x->integer ? node_new_integer(tape, x->dtype, x->rank, x->shape)
-                                   : node_new(tape, &overwrite_primitive, x->dtype, x->rank,
-                                              x->shape, 2, inputs, o);
-    if (!x->integer && (!node_is_exact(x) || !node_is_exact(v))) (void)node_need_errors(tape, node);
-    if (tape_failed(tape)) return unless_failed(tape, x);
-    for (size_t j = 0; j < rows; j++) {
-        const struct node *from = writer[j] < 0 ? x : v;
-        size_t at = (writer[j] < 0 ? j : (size_t)writer[j]) * row, to = j * row;
-        if (x->integer) memcpy(node->integer + to, from->integer + at, row * sizeof *x->integer);
-        else memcpy(node->value + to, from->value + at, row * sizeof *x->value);
-        for (size_t k = 0; node->error && k < row; k++)
-            node->error[to + k] = node_error(from, at + k);
+    int64_t *map = tape_allocate(tape, index->n, sizeof *map);
+    int64_t stride[TENSOR_MAX_RANK];
+    if (!map) return x;
+    shape_strides(stride, x->rank, x->shape);
+    for (size_t i = 0; i < index->n; i++) {
+        size_t rest = i;
+        int64_t at = 0;
+        for (int d = x->rank - 1; d >= 0; d--) {
+            int64_t k = (int64_t)(rest % (size_t)index->shape[d]);
+            rest /= (size_t)index->shape[d];
+            if (d == dim) {
+                k = index->integer[i] < 0 ? index->integer[i] + x->shape[d] : index->integer[i];
+                if (k < 0 || k >= x->shape[d]) {
+                    tape_fail(tape, STATUS_SKIP,
+                              "index %lld is out of range for dimension %d of size %lld",
+                              (long long)index->integer[i], d, (long long)x->shape[d]);
+                    return x;
+                }
+            }
+            at += k * stride[d];
+        }
+        map[i] = x->rank ? at : 0;
     }
-    return node;
-}
-
-/* ---- straight through --------------------------------------------------------------- */
-
-static void straight_backward(struct tape *tape, struct node *node, struct node *cotangent)
-{
-    tape_accumulate(tape, node->inputs[1], cotangent);
-}
-
-static void straight_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
-static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
-                                                     straight_enclosure, NULL };
-
-struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
-{
-    if (tape_failed(tape) || value->integer) return value;
-    if (value->imaginary)
-        return node_complex(
-            tape,
-            node_straight_through(tape, node_real_part(tape, value), node_real_part(tape, through)),
-            node_straight_through(tape, node_imaginary_part(tape, value),
-                                  node_imaginary_part(tape, through)));
-    struct node *node = moved(tape, &straight_primitive, value, value->rank, value->shape, NULL);
-    struct node **inputs = tape_allocate(tape, 2, sizeof *inputs);
-    if (tape_failed(tape)) return unless_failed(tape, value);
-    inputs[0] = value;
-    inputs[1] = through;
-    node->inputs = inputs;
-    node->input_count = 2;
-    node->tracked = through->tracked;
-    memcpy(node->value, value->value, value->n * sizeof *value->value);
-    if (node->error) memcpy(node->error, value->error, value->n * sizeof *value->error);
-    return node;
+    return node_gather(tape, x, index->rank, index->shape, map, 0);
 }

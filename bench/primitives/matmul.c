@@ -5,6 +5,8 @@
  * (Higham ch. 3 and Cauchy-Schwarz); errors of the inputs add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| +
  * ||Ea_i|| ||Eb_j||. BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
  */
+#include "bench/primitives/matmul.h"
+
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -12,65 +14,57 @@
 #include "bench/arithmetic/certificate.h"
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/dot.h"
-#include "bench/primitives/matmul.h"
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/reduce.h"
 #include "bench/tape/enclosure.h"
-#include "bench/tape/tape.h"
+#include "bench/tape/promotion.h"
 #include "core/vectorize.h"
 
-/* clang-format off */
 struct product {
     bool transpose_a, transpose_b;
     size_t batch, m, n, k;
 };
-/* clang-format on */
 
-/* clang-format off */
 static size_t a_element(const struct product *p, const struct node *a, size_t batch, size_t row,
                         size_t l)
 {
     size_t base = a->shape[0] == 1 ? 0 : batch * p->m * p->k;
     return base + (p->transpose_a ? l * p->m + row : row * p->k + l);
 }
-/* clang-format on */
 
-/* clang-format off */
 static size_t b_element(const struct product *p, const struct node *b, size_t batch, size_t l,
                         size_t column)
 {
     size_t base = b->shape[0] == 1 ? 0 : batch * p->k * p->n;
     return base + (p->transpose_b ? column * p->k + l : l * p->n + column);
 }
-/* clang-format on */
 
 /* Sum over a batch that was repeated. */
-/* clang-format off */
 static struct node *fold_batch(struct tape *tape, struct node *x, int64_t batch)
 {
     return x->shape[0] == batch ? x : node_sum(tape, x, 1, true);
 }
-/* clang-format on */
 
-/* clang-format off */
 static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     const struct product *p = node->parameters;
     struct node *a = node->inputs[0], *b = node->inputs[1];
     if (a->tracked) {
-        struct node *da = p->transpose_a
-                              ? node_matmul(tape, b, p->transpose_b, cotangent, true)
-                              : node_matmul(tape, cotangent, false, b, !p->transpose_b);
+        struct node *da = p->transpose_a ? node_matmul(tape, b, p->transpose_b, cotangent, true)
+                                         : node_matmul(tape, cotangent, false, b, !p->transpose_b);
         tape_accumulate(tape, a, fold_batch(tape, da, a->shape[0]));
     }
     if (b->tracked) {
-        struct node *db = p->transpose_b
-                              ? node_matmul(tape, cotangent, true, a, p->transpose_a)
-                              : node_matmul(tape, a, !p->transpose_a, cotangent, false);
+        struct node *db = p->transpose_b ? node_matmul(tape, cotangent, true, a, p->transpose_a)
+                                         : node_matmul(tape, a, !p->transpose_a, cotangent, false);
         tape_accumulate(tape, b, fold_batch(tape, db, b->shape[0]));
     }
 }
-/* clang-format on */
 
-/* clang-format off */
 static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct product *p = node->parameters;
@@ -80,8 +74,10 @@ static void product_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_init(y);
     arb_zero(ball);
     for (size_t l = 0; l < p->k && enclosure->work <= enclosure->limit; l++) {
-        enclosure_element(enclosure, x, node->inputs[0], a_element(p, node->inputs[0], batch, row, l));
-        enclosure_element(enclosure, y, node->inputs[1], b_element(p, node->inputs[1], batch, l, column));
+        enclosure_element(enclosure, x, node->inputs[0],
+                          a_element(p, node->inputs[0], batch, row, l));
+        enclosure_element(enclosure, y, node->inputs[1],
+                          b_element(p, node->inputs[1], batch, l, column));
         arb_addmul(ball, x, y, enclosure->precision);
         enclosure->work++;
     }
@@ -89,17 +85,13 @@ static void product_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_clear(x);
     arb_clear(y);
 }
-/* clang-format on */
 
-/* clang-format off */
 bool node_is_narrow(const struct node *x)
 {
     return x->source && dtype_info(x->dtype)->significand_bits <= 24;
 }
-/* clang-format on */
 
 /* A compensated dot product (Dot2 of Ogita, Rump and Oishi) of exact operands. */
-/* clang-format off */
 static bool product_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
     const struct product *p = node->parameters;
@@ -114,11 +106,9 @@ static bool product_pair(struct enclosure *enclosure, struct pair *out, struct n
     enclosure->work += p->k / 128;
     return running_pair(out, &sum, true);
 }
-/* clang-format on */
 
-/* clang-format off */
-static const struct primitive product_primitive = { "a matrix product", product_backward, product_enclosure,
-                                                    product_pair };
+static const struct primitive product_primitive = { "a matrix product", product_backward,
+                                                    product_enclosure, product_pair };
 
 VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
 {
@@ -146,19 +136,15 @@ VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t l
         norm[i] = root == 0 ? (norm[i] == 0 ? 0 : lost) : root + lost;
     }
 }
-/* clang-format on */
 
 /* Norms of the bounds of a matrix stored at `start`, as line_norms. */
-/* clang-format off */
 static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
                         size_t lines, size_t length, bool down)
 {
     for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
     line_norms(norm, scratch, lines, length, down);
 }
-/* clang-format on */
 
-/* clang-format off */
 static const float *single_values(struct tape *tape, struct node *x)
 {
     if (x->single) return x->single;
@@ -169,11 +155,9 @@ static const float *single_values(struct tape *tape, struct node *x)
         for (size_t i = 0; i < x->n; i++) single[i] = (float)x->value[i];
     return x->single = single;
 }
-/* clang-format on */
 
-/* clang-format off */
-static void native_product(struct tape *tape, struct node *node, struct node *a,
-                           struct node *b, const struct product *p)
+static void native_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                           const struct product *p)
 {
     const float *x = single_values(tape, a), *y = single_values(tape, b);
     float *z = tape_allocate(tape, node->n, sizeof *z);
@@ -187,9 +171,7 @@ static void native_product(struct tape *tape, struct node *node, struct node *a,
     for (size_t i = 0; i < node->n; i++) node->value[i] = z[i];
     node->single = z;
 }
-/* clang-format on */
 
-/* clang-format off */
 static void double_product(double *z, const double *x, const double *y, const struct product *p)
 {
     cblas_dgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
@@ -197,10 +179,8 @@ static void double_product(double *z, const double *x, const double *y, const st
                 (int)(p->transpose_a ? p->m : p->k), y, (int)(p->transpose_b ? p->k : p->n), 0, z,
                 (int)p->n);
 }
-/* clang-format on */
 
 /* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
-/* clang-format off */
 static void repair_nonfinite(double *z, const double *x, const double *y, const struct product *p)
 {
     for (size_t i = 0; i < p->m; i++)
@@ -212,7 +192,6 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
             if (!isfinite(sum)) z[i * p->n + j] = sum;
         }
 }
-/* clang-format on */
 
 VECTORIZED bool all_finite(const double *x, size_t n)
 {
@@ -238,8 +217,14 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
     return open;
 }
 
+void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
+{
+    if (!dots_open(c)) return;
+    if (!*scratch) *scratch = tape_allocate(tape, dots_scratch(c), sizeof **scratch);
+    if (*scratch) dots_recompute(*scratch, c);
+}
+
 /* What the bounds leave open, by dot products in more precision. */
-/* clang-format off */
 static void recompute_product(struct tape *tape, struct node *node, const struct node *a,
                               const struct node *b, const struct product *p)
 {
@@ -250,17 +235,16 @@ static void recompute_product(struct tape *tape, struct node *node, const struct
         size_t start = t * p->m * p->n;
         struct factor rows = { a->value + a_element(p, a, t, 0, 0), p->m, p->transpose_a ? 1 : p->k,
                                p->transpose_a ? p->m : 1 };
-        struct factor columns = { b->value + b_element(p, b, t, 0, 0), p->n, p->transpose_b ? p->k : 1,
-                                  p->transpose_b ? 1 : p->n };
-        product_recompute(tape, &scratch, node->value + start, node->error + start, rows, columns, p->k,
-                          node->dtype, exact_products);
+        struct factor columns = { b->value + b_element(p, b, t, 0, 0), p->n,
+                                  p->transpose_b ? p->k : 1, p->transpose_b ? 1 : p->n };
+        matmul_recompute(tape, &scratch,
+                         &(struct dot_matrix){ node->value + start, node->error + start, rows,
+                                               columns, p->k, node->dtype, exact_products });
     }
     arena_rewind(tape->arena, before_scratch);
 }
-/* clang-format on */
 
 /* Returns how many elements of a product of exact operands are not certified at first sight. */
-/* clang-format off */
 static size_t certify_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
                               const struct product *p)
 {
@@ -294,8 +278,9 @@ static size_t certify_product(struct tape *tape, struct node *node, struct node 
             if (!exact_b) error_norms(column_error, scratch, b, at_b, p->n, p->k, !p->transpose_b);
         }
         for (size_t i = 0; exact_a && exact_b && i < p->m; i++)
-            open += exact_row_bounds(error + i * p->n, value + i * p->n, column, gamma * row[i] * (1 + 0x1p-40),
-                                     (double)p->k * tape->tiny * 2, &certificate, p->n);
+            open += exact_row_bounds(error + i * p->n, value + i * p->n, column,
+                                     gamma * row[i] * (1 + 0x1p-40), (double)p->k * tape->tiny * 2,
+                                     &certificate, p->n);
         for (size_t i = 0; !(exact_a && exact_b) && i < p->m; i++) {
             double ra = row[i], ea = exact_a ? 0 : row_error[i];
             for (size_t j = 0; j < p->n; j++) {
@@ -312,26 +297,26 @@ static size_t certify_product(struct tape *tape, struct node *node, struct node 
     arena_rewind(tape->arena, before_scratch);
     return open;
 }
-/* clang-format on */
 
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */
-/* clang-format off */
-static bool single_dot(struct tape *tape, struct node *node, const struct node *a, const struct node *b,
-                       const struct product *p)
+static bool single_dot(struct tape *tape, struct node *node, const struct node *a,
+                       const struct node *b, const struct product *p)
 {
     struct compensated total = { 0 };
-    if (node->n != 1 || !node_is_exact(a) || !node_is_exact(b) || !node_need_errors(tape, node)) return false;
+    if (node->n != 1 || !node_is_exact(a) || !node_is_exact(b) || !node_need_errors(tape, node))
+        return false;
     bool exact_products = node_is_narrow(a) && node_is_narrow(b);
     compensated_add_products(&total, a->value, b->value, p->k, exact_products);
     if (!compensated_total(node->value, node->error, &total)) return false;
-    if (!exact_products) *node->error += (UNIT_ROUNDOFF * fabs(*node->value) + (double)p->k * 0x1p-1073) * (1 + 0x1p-40);
+    if (!exact_products)
+        *node->error += (UNIT_ROUNDOFF * fabs(*node->value) + (double)p->k * 0x1p-1073) *
+                        (1 + 0x1p-40);
     return true;
 }
-/* clang-format on */
 
 /* By definition, wrapping around in the dtype of the result. */
-/* clang-format off */
-static struct node *integer_product(struct tape *tape, struct node *a, struct node *b, const struct product *p)
+static struct node *integer_product(struct tape *tape, struct node *a, struct node *b,
+                                    const struct product *p)
 {
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
     enum dtype dtype = dtype_promote(a->dtype, b->dtype);
@@ -347,7 +332,6 @@ static struct node *integer_product(struct tape *tape, struct node *a, struct no
             }
     return node_to_integer(tape, node, dtype);
 }
-/* clang-format on */
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)

@@ -1,4 +1,4 @@
-/* Pieces of the certified matrix product that the convolution shares. */
+/* Batched matrix products, and the pieces that the convolution shares. */
 #ifndef PROBE_BENCH_PRIMITIVES_MATMUL_H
 #define PROBE_BENCH_PRIMITIVES_MATMUL_H
 
@@ -6,7 +6,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "bench/arithmetic/dot.h"
 #include "bench/tape/tape.h"
+
+/* C[b] = op(A[b]) op(B[b]) for 3-D nodes (batch, rows, columns); a batch of 1 is repeated. */
+struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
+                         bool transpose_b);
 
 /* In a model: how much of unit * sum|a||b| the roundings of a dot product of k terms make. The
  * products round too where there is no fused multiply-add. */
@@ -22,6 +27,10 @@ void line_norms(double *norm, const double *x, size_t lines, size_t length, bool
 
 /* Elements of an input tensor with at most 24 significand bits: products of two are exact. */
 bool node_is_narrow(const struct node *x);
+
+/* Recompute what is open in a product (bench/arithmetic/dot.h). *scratch is NULL at first and
+ * serves all products of one size. */
+void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c);
 
 /* Is none of them infinite or NaN? */
 bool all_finite(const double *x, size_t n);

@@ -4,6 +4,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/selection.h"
+#include "bench/primitives/view.h"
 #include "bench/tape/enclosure.h"
 
 static struct node *transposed(struct tape *tape, struct node *x)

@@ -1,54 +1,17 @@
-/* Movement of elements: reshape, broadcast, concatenation.
- *
- * Nothing here rounds. Elements of real and integral nodes are both 8 bytes wide, so one
- * copying loop serves values, bounds and integers.
- */
+/* Movement of elements: reshape, broadcast, concatenation. Nothing here rounds. */
+#include "bench/primitives/movement.h"
+
 #include <string.h>
 
-#include "bench/primitives/movement.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/moved.h"
+#include "bench/primitives/view.h"
+#include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
+#include "bench/tape/promotion.h"
 #include "core/checked.h"
-
-void copy_strided(void *dst, const void *src, int rank, const int64_t *shape, const int64_t *stride,
-                  int64_t offset, size_t n)
-{
-    int64_t index[TENSOR_MAX_RANK] = { 0 };
-    char *to = dst;
-    const char *from = (const char *)src + offset * 8;
-
-    if (!n) return;
-    int64_t count = rank ? shape[rank - 1] : 1, step = rank ? stride[rank - 1] : 0;
-    for (size_t done = 0; done < n; done += (size_t)count) {
-        if (step == 1) memcpy(to, from, (size_t)count * 8);
-        else
-            for (int64_t i = 0; i < count; i++) memcpy(to + i * 8, from + i * step * 8, 8);
-        to += count * 8;
-        for (int d = rank - 2; d >= 0; d--) {
-            from += stride[d] * 8;
-            if (++index[d] < shape[d]) break;
-            from -= stride[d] * shape[d] * 8;
-            index[d] = 0;
-        }
-    }
-}
-
-struct node *unless_failed(struct tape *tape, struct node *node)
-{
-    return tape_failed(tape) ? node_scalar(tape, 0) : node;
-}
-
-struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x, int rank,
-                   const int64_t *shape, const void *parameters)
-{
-    if (x->integer) return node_new_integer(tape, x->dtype, rank, shape);
-    (void)node_values(tape, x);
-    struct node *node = node_new(tape, primitive, x->dtype, rank, shape, 1, &x, parameters);
-    if (tape_failed(tape)) return node;
-    node->relative = x->relative;
-    node->absolute = x->absolute;
-    if (x->error) (void)node_need_errors(tape, node);
-    return node;
-}
 
 /* ---- reshape ------------------------------------------------------------------------------ */
 
@@ -106,38 +69,22 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
     if (x->imaginary)
         return node_complex(tape, node_reshape(tape, node_real_part(tape, x), rank, full),
                             node_reshape(tape, node_imaginary_part(tape, x), rank, full));
-    struct node *node = tape_allocate(tape, 1, sizeof *node);
-    if (!node) return unless_failed(tape, x);
-    if (!x->integer) (void)node_values(tape, x);
-    *node = *x; /* shares the elements */
+    struct node *node = node_sharing(tape, &reshape_primitive, x, 1, &x, NULL);
     node->rank = rank;
     memcpy(node->shape, full, (size_t)rank * sizeof *full);
-    node->primitive = x->integer ? NULL : &reshape_primitive;
-    node->cotangent = NULL;
-    node->source = NULL;
-    node->input_count = 1;
-    node->inputs = tape_allocate(tape, 1, sizeof *node->inputs);
-    if (!node->inputs) return unless_failed(tape, x);
-    node->inputs[0] = x;
-    node->id = tape->node_count++;
-    node->older = tape->newest;
-    tape->newest = node;
     return node;
 }
 
-/* ---- broadcast ------------------------------------------------------------------------------ */
-
-static size_t source_of_broadcast(const struct node *node, const struct node *x, size_t i)
+struct node *node_squeeze(struct tape *tape, struct node *x, uint32_t dims)
 {
-    size_t offset = 0, scale = 1;
-    for (int d = node->rank - 1, own = x->rank - 1; own >= 0; d--, own--) {
-        size_t index = i % (size_t)node->shape[d];
-        i /= (size_t)node->shape[d];
-        if (x->shape[own] != 1) offset += index * scale;
-        scale *= (size_t)x->shape[own];
-    }
-    return offset;
+    int64_t shape[TENSOR_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++)
+        if (!(dims >> d & 1)) shape[rank++] = x->shape[d];
+    return node_reshape(tape, x, rank, shape);
 }
+
+/* ---- broadcast ------------------------------------------------------------------------------ */
 
 static void broadcast_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -148,15 +95,14 @@ static void broadcast_backward(struct tape *tape, struct node *node, struct node
 static void broadcast_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
                                 size_t i)
 {
-    enclosure_element(enclosure, ball, node->inputs[0],
-                      source_of_broadcast(node, node->inputs[0], i));
+    enclosure_element(enclosure, ball, node->inputs[0], broadcast_offset(node, node->inputs[0], i));
 }
 
 static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
                            size_t i)
 {
     return enclosure_pair(enclosure, out, node->inputs[0],
-                          source_of_broadcast(node, node->inputs[0], i));
+                          broadcast_offset(node, node->inputs[0], i));
 }
 
 static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
@@ -193,18 +139,6 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
     else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
     if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);
     return node;
-}
-
-struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
-{
-    uint32_t dims = 0;
-
-    if (tape_failed(tape)) return x;
-    int extra = x->rank - rank;
-    for (int d = 0; d < x->rank; d++)
-        if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;
-    if (dims) x = node_sum(tape, x, dims, true);
-    return node_reshape(tape, x, rank, shape);
 }
 
 /* ---- concatenation ------------------------------------------------------------------------------ */

@@ -1,19 +1,19 @@
-/* What the movement primitives share (movement.c, view.c, gather.c). */
+/* Shapes: reshape, broadcast, concatenation; complex and integral nodes alike. */
 #ifndef PROBE_BENCH_PRIMITIVES_MOVEMENT_H
 #define PROBE_BENCH_PRIMITIVES_MOVEMENT_H
 
 #include "bench/tape/tape.h"
 
-/* dst[k] = src[offset of k], k row-major in `shape`. 8-byte elements. */
-void copy_strided(void *dst, const void *src, int rank, const int64_t *shape, const int64_t *stride,
-                  int64_t offset, size_t n);
+/* Dense reinterpretation; the element counts must agree. One extent may be -1. */
+struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int64_t *shape);
 
-/* A new node of a movement primitive for real x, or an integral one; elements
- * uninitialised, uniform bounds taken over, an error array made when x has one. */
-struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x, int rank,
-                   const int64_t *shape, const void *parameters);
+/* x without the dimensions of `dims`, whose extents are 1. */
+struct node *node_squeeze(struct tape *tape, struct node *x, uint32_t dims);
 
-/* What to return after allocating: the harmless node once the tape has failed. */
-struct node *unless_failed(struct tape *tape, struct node *node);
+/* Repeat along extents of 1 (and new leading dimensions). -1 keeps an extent. */
+struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape);
+
+/* torch.cat of `count` >= 1 parts of one rank, at least 1. */
+struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim);
 
 #endif

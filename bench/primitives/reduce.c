@@ -1,30 +1,31 @@
-/* Reductions over (outer, extent, inner) blocks: sums, products, prefix sums, extrema.
+/* Sums and products over (outer, extent, inner) blocks.
  *
  * Sums use Sum2 of Ogita, Rump and Oishi (2005): TwoSum per lane with the errors added per lane,
  * so that |result - sum| <= u |result| + gamma_n^2 sum|x_i| (bench/arithmetic/compensated.h). In BENCH_NATIVE
  * eight lanes hold floats and no errors.
  */
+#include "bench/primitives/reduce.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/compensated.h"
+#include "bench/arithmetic/pair.h"
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
 #include "bench/tape/enclosure.h"
-#include "bench/tape/tape.h"
 #include "core/vectorize.h"
 
 struct reduction {
     size_t outer, extent, inner;
-    bool reverse;
 };
 
 enum { LANES = 8, NATIVE_BLOCK = 512 };
-
-/* gamma_n = n u / (1 - n u) */
-static double gamma_of(size_t n)
-{
-    double nu = (double)n * UNIT_ROUNDOFF;
-    return nu / (1 - nu);
-}
 
 static size_t input_element(const struct reduction *r, size_t out, size_t k)
 {
@@ -134,7 +135,7 @@ VECTORIZED static void certified_columns(double *sum, double *bound, double *scr
             sum[j] = s;
             magnitude[j] += fabs(x[j]);
         }
-    double gamma = gamma_of(extent + 2);
+    double gamma = gamma_of((double)(extent + 2));
     for (size_t j = 0; j < inner; j++) {
         if (isfinite(sum[j])) sum[j] += low[j];
         bound[j] = extent > 1 && isfinite(sum[j])
@@ -229,7 +230,7 @@ static struct node *to_blocks(struct tape *tape, struct node *x, uint32_t dims, 
     int order[TENSOR_MAX_RANK], kept = 0, first = -1, last = -1;
     bool together = true;
 
-    *r = (struct reduction){ 1, 1, 1, false };
+    *r = (struct reduction){ 1, 1, 1 };
     for (int d = 0; d < x->rank; d++) {
         bool reduced = dims >> d & 1;
         shape[d] = reduced ? 1 : x->shape[d];
@@ -258,15 +259,6 @@ static struct node *to_blocks(struct tape *tape, struct node *x, uint32_t dims, 
         else r->inner *= extent;
     }
     return x;
-}
-
-static struct node *squeeze_dims(struct tape *tape, struct node *x, uint32_t dims)
-{
-    int64_t shape[TENSOR_MAX_RANK];
-    int rank = 0;
-    for (int d = 0; d < x->rank; d++)
-        if (!(dims >> d & 1)) shape[rank++] = x->shape[d];
-    return node_reshape(tape, x, rank, shape);
 }
 
 /* Integral sums wrap; products likewise. */
@@ -321,7 +313,7 @@ static struct node *reduce(struct tape *tape, struct node *x, uint32_t dims, boo
         evaluate(tape, node, blocks, r);
         if (blocks != x) node = node_reshape(tape, node, rank, shape);
     }
-    return keepdim ? node : squeeze_dims(tape, node, dims);
+    return keepdim ? node : node_squeeze(tape, node, dims);
 }
 
 struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
@@ -469,180 +461,4 @@ static const struct primitive product_primitive = { "product", product_backward,
 struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {
     return reduce(tape, x, dims, keepdim, &product_primitive, product_evaluate, true);
-}
-
-/* ---- prefix sums ---------------------------------------------------------------------------- */
-
-static void cumulative_backward(struct tape *tape, struct node *node, struct node *cotangent)
-{
-    const struct reduction *r = node->parameters;
-    struct node *x = node->inputs[0];
-    int dim = 0;
-    size_t outer = 1;
-    /* Recover the dimension from the block structure. */
-    while (outer < r->outer || (size_t)x->shape[dim] != r->extent) outer *= (size_t)x->shape[dim++];
-    tape_accumulate(tape, x, node_cumulative_sum(tape, cotangent, dim, !r->reverse));
-}
-
-static void cumulative_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                 size_t i)
-{
-    const struct reduction *r = node->parameters;
-    size_t at = i / r->inner % r->extent, first = i - at * r->inner;
-    arb_t term;
-    arb_init(term);
-    arb_zero(ball);
-    size_t from = r->reverse ? at : 0, to = r->reverse ? r->extent : at + 1;
-    for (size_t k = from; k < to; k++) {
-        enclosure_element(enclosure, term, node->inputs[0], first + k * r->inner);
-        arb_add(ball, ball, term, enclosure->precision);
-    }
-    arb_clear(term);
-}
-
-static const struct primitive cumulative_primitive = { "a cumulative sum", cumulative_backward,
-                                                       cumulative_enclosure, NULL };
-
-/* One line: the prefix as a double-double, so each element's bound is one rounding plus a
- * second-order term. */
-static void cumulate_line(struct tape *tape, struct node *node, const struct node *x,
-                          const struct reduction *r, size_t first)
-{
-    struct running c = { 0 };
-    double carried = 0, plain = 0;
-    bool single = tape_is_single(tape), certify = node->error != NULL;
-
-    for (size_t k = 0; k < r->extent; k++) {
-        size_t at = first + (r->reverse ? r->extent - 1 - k : k) * r->inner;
-        double v = x->value[at];
-        plain = single ? (float)(plain + v) : plain + v;
-        if (!certify) {
-            node->value[at] = plain;
-            continue;
-        }
-        running_add(&c, v);
-        carried += node_error(x, at);
-        double sum = c.sum + c.low, gamma = gamma_of(k + 3);
-        node->value[at] = isfinite(plain) ? sum : plain;
-        double bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * c.magnitude + carried;
-        if (tape_is_model(tape))
-            bound = tape_sum_growth(tape, k + 1) * tape->unit * c.magnitude + carried;
-        node->error[at] = isfinite(plain) ? bound * (1 + 0x1p-20) : 0;
-    }
-}
-
-struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, bool reverse)
-{
-    if (x->imaginary)
-        return node_complex(tape, node_cumulative_sum(tape, node_real_part(tape, x), dim, reverse),
-                            node_cumulative_sum(tape, node_imaginary_part(tape, x), dim, reverse));
-    struct reduction *r = tape_allocate(tape, 1, sizeof *r);
-    if (tape_failed(tape) || x->rank == 0) return x;
-    *r = (struct reduction){ 1, (size_t)x->shape[dim], 1, reverse };
-    for (int d = 0; d < x->rank; d++)
-        if (d < dim) r->outer *= (size_t)x->shape[d];
-        else if (d > dim) r->inner *= (size_t)x->shape[d];
-    if (x->integer) {
-        struct node *node = node_new_integer(tape, DT_I64, x->rank, x->shape);
-        for (size_t line = 0; line < r->outer * r->inner && !tape_failed(tape); line++) {
-            uint64_t total = 0;
-            for (size_t k = 0; k < r->extent; k++) {
-                size_t at = input_element(r, line, reverse ? r->extent - 1 - k : k);
-                total += (uint64_t)x->integer[at];
-                node->integer[at] = (int64_t)total;
-            }
-        }
-        return node;
-    }
-    (void)node_values(tape, x);
-    struct node *node =
-        node_new(tape, &cumulative_primitive, x->dtype, x->rank, x->shape, 1, &x, r);
-    (void)node_need_errors(tape, node);
-    if (tape_failed(tape) || !node->n) return node;
-    for (size_t line = 0; line < r->outer * r->inner; line++)
-        cumulate_line(tape, node, x, r, input_element(r, line, 0));
-    return node;
-}
-
-/* ---- extrema ---------------------------------------------------------------------------------- */
-
-struct node *node_arg_extremum(struct tape *tape, struct node *x, int dim, int sign)
-{
-    int64_t shape[TENSOR_MAX_RANK];
-    struct reduction r = { 1, 1, 1, false };
-
-    if (tape_failed(tape)) return x;
-    memcpy(shape, x->shape, sizeof shape);
-    for (int d = 0; d < x->rank; d++) {
-        size_t extent = (size_t)x->shape[d];
-        *(d < dim ? &r.outer : d == dim ? &r.extent : &r.inner) *= extent;
-    }
-    if (x->rank) shape[dim] = 1;
-    struct node *node = node_new_integer(tape, DT_I64, x->rank, shape);
-    if (!x->integer) (void)node_values(tape, x);
-    if (tape_failed(tape)) return node;
-    for (size_t i = 0; i < node->n; i++) {
-        size_t best = 0;
-        for (size_t k = 1; k < r.extent; k++) {
-            size_t a = input_element(&r, i, k), b = input_element(&r, i, best);
-            if (x->integer) {
-                if (sign > 0 ? x->integer[a] > x->integer[b] : x->integer[a] < x->integer[b])
-                    best = k;
-            } else if (!isnan(x->value[b]) &&
-                       (isnan(x->value[a]) || sign * (x->value[a] - x->value[b]) > 0 ||
-                        (isinf(x->value[a]) && sign * x->value[a] > 0 &&
-                         x->value[b] != x->value[a])))
-                best = k;
-        }
-        node->integer[i] = (int64_t)best;
-    }
-    return node;
-}
-
-struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct node *index)
-{
-    if (tape_failed(tape)) return x;
-    if (x->rank && index->rank != x->rank) {
-        tape_fail(tape, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank,
-                  x->rank);
-        return x;
-    }
-    int64_t *map = tape_allocate(tape, index->n, sizeof *map);
-    int64_t stride[TENSOR_MAX_RANK];
-    if (!map) return x;
-    shape_strides(stride, x->rank, x->shape);
-    for (size_t i = 0; i < index->n; i++) {
-        size_t rest = i;
-        int64_t at = 0;
-        for (int d = x->rank - 1; d >= 0; d--) {
-            int64_t k = (int64_t)(rest % (size_t)index->shape[d]);
-            rest /= (size_t)index->shape[d];
-            if (d == dim) {
-                k = index->integer[i] < 0 ? index->integer[i] + x->shape[d] : index->integer[i];
-                if (k < 0 || k >= x->shape[d]) {
-                    tape_fail(tape, STATUS_SKIP,
-                              "index %lld is out of range for dimension %d of size %lld",
-                              (long long)index->integer[i], d, (long long)x->shape[d]);
-                    return x;
-                }
-            }
-            at += k * stride[d];
-        }
-        map[i] = x->rank ? at : 0;
-    }
-    return node_gather(tape, x, index->rank, index->shape, map, 0);
-}
-
-struct node *node_extremum_detached(struct tape *tape, struct node *x, uint32_t dims, int sign)
-{
-    struct node *out = node_detach(tape, node_to_real(tape, x));
-    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
-        if (!(dims >> d & 1)) continue;
-        if (x->shape[d] == 0) {
-            tape_fail(tape, STATUS_SKIP, "an extremum over no elements");
-            return out;
-        }
-        out = node_take_along(tape, out, d, node_arg_extremum(tape, out, d, sign));
-    }
-    return node_detach(tape, out);
 }

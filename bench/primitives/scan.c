@@ -4,31 +4,33 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/compensated.h"
+#include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/lines.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/view.h"
 #include "bench/tape/enclosure.h"
 
-/* The lines along a dimension: element k of line l is at first(l) + k * inner. */
-struct lines {
+/* A scan along dimension `dim`, from its end with `reverse`. */
+struct scan {
+    struct lines lines;
     int dim;
-    size_t count, extent, inner;
+    bool reverse;
 };
 
-static const struct lines *lines_of(struct tape *tape, const struct node *x, int dim)
+/* NULL after a failure. */
+static const struct scan *scan_along(struct tape *tape, const struct node *x, int dim, bool reverse)
 {
-    struct lines *l = tape_allocate(tape, 1, sizeof *l);
-    if (!l) return NULL;
-    *l = (struct lines){ dim, 0, x->rank ? (size_t)x->shape[dim] : 1, 1 };
-    for (int d = dim + 1; d < x->rank; d++) l->inner *= (size_t)x->shape[d];
-    l->count = l->extent ? x->n / l->extent : 0;
-    return l;
+    struct scan *scan = tape_allocate(tape, 1, sizeof *scan);
+    if (!scan) return NULL;
+    *scan = (struct scan){ lines_along(x, dim), dim, reverse };
+    return scan;
 }
-
-static size_t first_of(const struct lines *l, size_t line)
-{
-    return line / l->inner * l->extent * l->inner + line % l->inner;
-}
-
-static size_t position_of(const struct lines *l, size_t i) { return i / l->inner % l->extent; }
 
 static double rounded(const struct tape *tape, double x)
 {
@@ -49,18 +51,112 @@ static void set_error(struct node *node, size_t at, double bound)
                                                  : INFINITY;
 }
 
+/* ---- sums ------------------------------------------------------------------------------------- */
+
+static void sum_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct scan *scan = node->parameters;
+    tape_accumulate(tape, node->inputs[0],
+                    node_cumulative_sum(tape, cotangent, scan->dim, !scan->reverse));
+}
+
+static void sum_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct scan *scan = node->parameters;
+    const struct lines *l = &scan->lines;
+    size_t at = line_position(l, i), first = i - at * l->step;
+    arb_t term;
+    arb_init(term);
+    arb_zero(ball);
+    size_t from = scan->reverse ? at : 0, to = scan->reverse ? l->extent : at + 1;
+    for (size_t k = from; k < to; k++) {
+        enclosure_element(enclosure, term, node->inputs[0], first + k * l->step);
+        arb_add(ball, ball, term, enclosure->precision);
+    }
+    arb_clear(term);
+}
+
+static const struct primitive sum_primitive = { "a cumulative sum", sum_backward, sum_enclosure,
+                                                NULL };
+
+/* The element of a line that is the k-th in the direction of the scan. */
+static size_t scan_element(const struct scan *scan, size_t line, size_t k)
+{
+    const struct lines *l = &scan->lines;
+    return line_start(l, line) + (scan->reverse ? l->extent - 1 - k : k) * l->step;
+}
+
+/* One line: the prefix as a double-double, so each element's bound is one rounding plus a
+ * second-order term. */
+static void cumulate_line(struct tape *tape, struct node *node, const struct node *x,
+                          const struct scan *scan, size_t line)
+{
+    struct running c = { 0 };
+    double carried = 0, plain = 0;
+    bool single = tape_is_single(tape), certify = node->error != NULL;
+
+    for (size_t k = 0; k < scan->lines.extent; k++) {
+        size_t at = scan_element(scan, line, k);
+        double v = x->value[at];
+        plain = single ? (float)(plain + v) : plain + v;
+        if (!certify) {
+            node->value[at] = plain;
+            continue;
+        }
+        running_add(&c, v);
+        carried += node_error(x, at);
+        double sum = c.sum + c.low, gamma = gamma_of((double)(k + 3));
+        node->value[at] = isfinite(plain) ? sum : plain;
+        double bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * c.magnitude + carried;
+        if (tape_is_model(tape))
+            bound = tape_sum_growth(tape, k + 1) * tape->unit * c.magnitude + carried;
+        node->error[at] = isfinite(plain) ? bound * (1 + 0x1p-20) : 0;
+    }
+}
+
+static struct node *integral_sums(struct tape *tape, struct node *x, const struct scan *scan)
+{
+    struct node *node = node_new_integer(tape, DT_I64, x->rank, x->shape);
+    for (size_t line = 0; line < scan->lines.count && !tape_failed(tape); line++) {
+        uint64_t total = 0;
+        for (size_t k = 0; k < scan->lines.extent; k++) {
+            size_t at = scan_element(scan, line, k);
+            total += (uint64_t)x->integer[at];
+            node->integer[at] = (int64_t)total;
+        }
+    }
+    return node;
+}
+
+struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, bool reverse)
+{
+    if (x->imaginary)
+        return node_complex(tape, node_cumulative_sum(tape, node_real_part(tape, x), dim, reverse),
+                            node_cumulative_sum(tape, node_imaginary_part(tape, x), dim, reverse));
+    const struct scan *scan = scan_along(tape, x, dim, reverse);
+    if (tape_failed(tape) || x->rank == 0) return x;
+    if (x->integer) return integral_sums(tape, x, scan);
+    (void)node_values(tape, x);
+    struct node *node = node_new(tape, &sum_primitive, x->dtype, x->rank, x->shape, 1, &x, scan);
+    (void)node_need_errors(tape, node);
+    if (tape_failed(tape) || !node->n) return node;
+    for (size_t line = 0; line < scan->lines.count; line++)
+        cumulate_line(tape, node, x, scan, line);
+    return node;
+}
+
 /* ---- products ----------------------------------------------------------------------------------- */
 
 static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    const struct lines *l = node->parameters;
-    size_t at = position_of(l, i), first = i - at * l->inner;
+    const struct lines *l = &((const struct scan *)node->parameters)->lines;
+    size_t at = line_position(l, i), first = i - at * l->step;
     arb_t factor;
     arb_init(factor);
     arb_one(ball);
     enclosure->work += at;
     for (size_t k = 0; k <= at && enclosure->work <= enclosure->limit; k++) {
-        enclosure_element(enclosure, factor, node->inputs[0], first + k * l->inner);
+        enclosure_element(enclosure, factor, node->inputs[0], first + k * l->step);
         arb_mul(ball, ball, factor, enclosure->precision);
     }
     if (enclosure->work > enclosure->limit) arb_indeterminate(ball);
@@ -76,7 +172,7 @@ static bool sides_of_zeros(struct tape *tape, struct node *x, const struct lines
     if (tape_failed(tape)) return false;
     for (size_t line = 0; line < l->count; line++) {
         int64_t side = -1;
-        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+        for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step) {
             if (side == 0) side = 1;
             if (side < 0 && x->value[at] == 0) side = 0;
             any = any || side == 0;
@@ -90,19 +186,19 @@ static bool sides_of_zeros(struct tape *tape, struct node *x, const struct lines
  * products that leave it out. Behind: 0. */
 static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct lines *l = node->parameters;
+    const struct scan *scan = node->parameters;
     struct node *x = node->inputs[0], *sides;
     struct node *sum =
-        node_cumulative_sum(tape, node_multiply(tape, cotangent, node), l->dim, true);
+        node_cumulative_sum(tape, node_multiply(tape, cotangent, node), scan->dim, true);
     struct node *gradient = node_divide(tape, sum, x), *zero = node_scalar(tape, 0);
-    if (sides_of_zeros(tape, x, l, &sides)) {
+    if (sides_of_zeros(tape, x, &scan->lines, &sides)) {
         struct node *origin = node_integer_constant(tape, DT_I64, 0, 0, NULL);
         struct node *at_zero = node_compare(tape, COMPARE_EQ, sides, origin);
         struct node *before = node_compare(tape, COMPARE_LT, sides, origin);
         struct node *without = node_select(tape, at_zero, node_scalar(tape, 1), x);
-        struct node *products = node_cumulative_product(tape, without, l->dim);
+        struct node *products = node_cumulative_product(tape, without, scan->dim);
         struct node *others =
-            node_cumulative_sum(tape, node_multiply(tape, cotangent, products), l->dim, true);
+            node_cumulative_sum(tape, node_multiply(tape, cotangent, products), scan->dim, true);
         gradient = node_select(tape, before, gradient, node_select(tape, at_zero, others, zero));
     }
     tape_accumulate(tape, x, gradient);
@@ -129,23 +225,25 @@ static struct node *complex_product(struct tape *tape, struct node *x, int dim)
 struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
 {
     if (x->imaginary) return complex_product(tape, x, dim);
-    const struct lines *l = lines_of(tape, x, dim);
-    if (tape_failed(tape)) return x;
+    const struct scan *scan = scan_along(tape, x, dim, false);
+    if (!scan) return x;
+    const struct lines *l = &scan->lines;
     if (x->integer) {
         struct node *node = node_new_integer(tape, DT_I64, x->rank, x->shape);
         for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
             uint64_t product = 1;
-            for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner)
+            for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step)
                 node->integer[at] = (int64_t)(product *= (uint64_t)x->integer[at]);
         }
         return node;
     }
     (void)node_values(tape, x);
-    struct node *node = node_new(tape, &product_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    struct node *node =
+        node_new(tape, &product_primitive, x->dtype, x->rank, x->shape, 1, &x, scan);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
         double product = 1, error = 0;
-        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+        for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step) {
             double v = x->value[at], next = rounded(tape, product * v);
             if (node->error) {
                 double e = node_error(x, at);
@@ -165,19 +263,19 @@ struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
 static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
                                 size_t i)
 {
-    const struct lines *l = node->parameters;
+    const struct lines *l = &((const struct scan *)node->parameters)->lines;
     struct node *x = node->inputs[0];
-    size_t at = position_of(l, i), first = i - at * l->inner, top = first;
+    size_t at = line_position(l, i), first = i - at * l->step, top = first;
     arb_t largest, term;
     arb_init(largest);
     arb_init(term);
     for (size_t k = 1; k <= at; k++)
-        if (x->value[first + k * l->inner] > x->value[top]) top = first + k * l->inner;
+        if (x->value[first + k * l->step] > x->value[top]) top = first + k * l->step;
     enclosure_element(enclosure, largest, x, top);
     arb_zero(ball);
     enclosure->work += at;
     for (size_t k = 0; k <= at && enclosure->work <= enclosure->limit; k++) {
-        size_t j = first + k * l->inner;
+        size_t j = first + k * l->step;
         if (x->value[j] == -INFINITY) continue;
         enclosure_element(enclosure, term, x, j);
         arb_sub(term, term, largest, enclosure->precision);
@@ -196,7 +294,7 @@ static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct 
  * dx_k = exp(x_k - y_k) T_k. inputs: x, y, c. */
 static void shares_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    const struct lines *l = node->parameters;
+    const struct lines *l = &((const struct scan *)node->parameters)->lines;
     arb_t x, term, c;
     arb_init(x);
     arb_init(term);
@@ -204,8 +302,8 @@ static void shares_enclosure(struct enclosure *enclosure, void *ball, struct nod
     enclosure_element(enclosure, x, node->inputs[0], i);
     arb_zero(ball);
     enclosure->work += l->extent;
-    for (size_t k = position_of(l, i), at = i; k < l->extent && enclosure->work <= enclosure->limit;
-         k++, at += l->inner) {
+    for (size_t k = line_position(l, i), at = i;
+         k < l->extent && enclosure->work <= enclosure->limit; k++, at += l->step) {
         enclosure_element(enclosure, term, node->inputs[1], at);
         enclosure_element(enclosure, c, node->inputs[2], at);
         arb_sub(term, x, term, enclosure->precision);
@@ -233,16 +331,17 @@ static double exponential(const struct tape *tape, double *error, double d, doub
 
 static void logsumexp_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct lines *l = node->parameters;
+    const struct scan *scan = node->parameters;
+    const struct lines *l = &scan->lines;
     struct node *x = node->inputs[0];
     (void)node_values(tape, cotangent);
     struct node *out = node_new(tape, &shares_primitive, x->dtype, x->rank, x->shape, 3,
-                                (struct node *[]){ x, node, cotangent }, l);
+                                (struct node *[]){ x, node, cotangent }, scan);
     bool certify = node_need_errors(tape, out);
     for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
         double total = 0, total_error = 0, factor_error, share_error, above = 0, above_error = 0;
         for (size_t k = l->extent; k-- > 0;) {
-            size_t at = first_of(l, line) + k * l->inner;
+            size_t at = line_start(l, line) + k * l->step;
             double y = node->value[at], ey = certify ? node_error(node, at) : 0;
             double ex = certify ? node_error(x, at) : 0,
                    ec = certify ? node_error(cotangent, at) : 0;
@@ -269,11 +368,11 @@ static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", 
 
 /* The state of a line: y = m + log(sum + low), sum of exp(x_j - m) so far, by TwoSum except in
  * BENCH_NATIVE; `error` bounds its absolute error. */
-struct running {
+struct scaled_sum {
     double m, sum, low, error, input;
 };
 
-static void add_term(const struct tape *tape, struct running *r, double x, double e)
+static void add_term(const struct tape *tape, struct scaled_sum *r, double x, double e)
 {
     double other, term = exponential(tape, &other, -fabs(x - r->m), 0), shrunk = 1;
     if (e > r->input) r->input = e;
@@ -300,17 +399,21 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
 {
     x = node_to_real(tape, x);
     if (x->imaginary) tape_fail(tape, STATUS_SKIP, "logcumsumexp of complex numbers");
-    const struct lines *l = lines_of(tape, x, dim);
+    const struct scan *scan = scan_along(tape, x, dim, false);
+    if (!scan) return x;
+    const struct lines *l = &scan->lines;
     (void)node_values(tape, x);
-    struct node *node = node_new(tape, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    struct node *node =
+        node_new(tape, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, scan);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; !tape_failed(tape) && line < l->count; line++) {
-        struct running r = { -INFINITY, 0, 0, 0, 0 };
-        for (size_t k = 0, at = first_of(l, line); k < l->extent; k++, at += l->inner) {
+        struct scaled_sum r = { -INFINITY, 0, 0, 0, 0 };
+        for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step) {
             double v = x->value[at];
-            if (isnan(v) || isnan(r.m)) r = (struct running){ NAN, 1, 0, 0, 0 };
+            if (isnan(v) || isnan(r.m)) r = (struct scaled_sum){ NAN, 1, 0, 0, 0 };
             else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
-                r = (struct running){ fmax(v, r.m), 1, 0, 0, node->error ? node_error(x, at) : 0 };
+                r = (struct scaled_sum){ fmax(v, r.m), 1, 0, 0,
+                                         node->error ? node_error(x, at) : 0 };
             else if (v > -INFINITY) add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
             double sum = r.sum + r.low, log = rounded(tape, scalar_log(sum));
             node->value[at] = isfinite(r.m) ? rounded(tape, r.m + log) : r.m;
@@ -336,14 +439,14 @@ static bool takes_over(const struct node *x, size_t at, size_t best, int sign)
 
 struct node *node_cumulative_arg_extremum(struct tape *tape, struct node *x, int dim, int sign)
 {
-    const struct lines *l = lines_of(tape, x, dim);
+    struct lines lines = lines_along(x, dim), *l = &lines;
     struct node *index = node_new_integer(tape, DT_I64, x->rank, x->shape);
     if (!x->integer) (void)node_values(tape, x);
     for (size_t line = 0; !tape_failed(tape) && line < l->count; line++) {
-        size_t first = first_of(l, line), best = 0;
+        size_t first = line_start(l, line), best = 0;
         for (size_t k = 0; k < l->extent; k++) {
-            if (takes_over(x, first + k * l->inner, first + best * l->inner, sign)) best = k;
-            index->integer[first + k * l->inner] = (int64_t)best;
+            if (takes_over(x, first + k * l->step, first + best * l->step, sign)) best = k;
+            index->integer[first + k * l->step] = (int64_t)best;
         }
     }
     return index;

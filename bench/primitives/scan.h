@@ -1,9 +1,11 @@
-/* Running products, extrema and logarithmic sums along a dimension. (Running sums:
- * node_cumulative_sum.) */
+/* Running sums, products, extrema and logarithmic sums along a dimension. */
 #ifndef PROBE_BENCH_PRIMITIVES_SCAN_H
 #define PROBE_BENCH_PRIMITIVES_SCAN_H
 
 #include "bench/tape/tape.h"
+
+/* Sums of the elements up to each one; `reverse`: from each one on. Integers wrap. */
+struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, bool reverse);
 
 struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim);
 

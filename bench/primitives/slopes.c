@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/casts.h"
 #include "bench/tape/enclosure.h"
 
 enum { BLOCK = 512 };

@@ -13,7 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/vector_math.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/reduce.h"
 #include "bench/tape/enclosure.h"
 
 #define U UNIT_ROUNDOFF

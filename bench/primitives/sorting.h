@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "bench/primitives/lines.h"
 #include "bench/tape/tape.h"
 
 struct sort_item {
@@ -27,13 +28,6 @@ static inline uint64_t sort_key(const struct node *x, size_t i)
 
 /* Sort by key, equal keys in their present order. scratch has n items. */
 void sort_items(struct sort_item *items, struct sort_item *scratch, size_t n);
-
-/* Lines of a tensor along a dimension: line l's element k lies at line_start + k * step. */
-struct lines {
-    size_t count, extent, step;
-};
-struct lines lines_along(const struct node *x, int dim);
-size_t line_start(const struct lines *lines, size_t line);
 
 /* The positions 0 ..< lines->extent of one line of x (a real node's values read), sorted, with the
  * keys they were sorted by: ~key when descending. `items` has room for twice the extent. */

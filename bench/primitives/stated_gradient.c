@@ -1,6 +1,11 @@
 /* Values whose gradient is stated: an alias of the value with a backward of its own. */
 #include "bench/primitives/stated_gradient.h"
 
+#include <string.h>
+
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/moved.h"
 #include "bench/tape/enclosure.h"
 
 struct stated {
@@ -29,25 +34,14 @@ struct node *node_stated_gradient(struct tape *tape, struct node *value, int cou
     bool tracked = false;
     for (int k = 0; k < count; k++) tracked = tracked || inputs[k]->tracked;
     if (tape_failed(tape) || !tracked || value->integer) return value;
-    (void)node_values(tape, value);
     struct stated *stated = tape_allocate(tape, 1, sizeof *stated);
-    struct node *node = tape_allocate(tape, 1, sizeof *node);
     struct node **all = tape_allocate(tape, (size_t)count + 1, sizeof *all);
     if (tape_failed(tape)) return value;
     *stated = (struct stated){ backward, parameters };
-    *node = *value; /* shares the elements */
-    node->primitive = &stated_primitive;
-    node->parameters = stated;
-    node->inputs = all;
-    node->input_count = count + 1;
     all[0] = value;
     for (int k = 0; k < count; k++) all[k + 1] = inputs[k];
-    node->source = NULL;
+    struct node *node = node_sharing(tape, &stated_primitive, value, count + 1, all, stated);
     node->tracked = true;
-    node->cotangent = NULL;
-    node->id = tape->node_count++;
-    node->older = tape->newest;
-    tape->newest = node;
     return node;
 }
 
@@ -66,9 +60,39 @@ struct node *node_flat(struct tape *tape, struct node *value, int count, struct 
     return node_stated_gradient(tape, value, count, inputs, flat_backward, NULL);
 }
 
-void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor)
+/* ---- straight through --------------------------------------------------------------- */
+
+static void straight_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    if (!x->tracked) return;
-    struct node *flow = factor ? node_multiply(tape, cotangent, factor) : cotangent;
-    tape_accumulate(tape, x, node_sum_to_shape(tape, flow, x->rank, x->shape));
+    tape_accumulate(tape, node->inputs[1], cotangent);
+}
+
+static void straight_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
+                                                     straight_enclosure, NULL };
+
+struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
+{
+    if (tape_failed(tape) || value->integer) return value;
+    if (value->imaginary)
+        return node_complex(
+            tape,
+            node_straight_through(tape, node_real_part(tape, value), node_real_part(tape, through)),
+            node_straight_through(tape, node_imaginary_part(tape, value),
+                                  node_imaginary_part(tape, through)));
+    struct node *node = moved(tape, &straight_primitive, value, value->rank, value->shape, NULL);
+    struct node **inputs = tape_allocate(tape, 2, sizeof *inputs);
+    if (tape_failed(tape)) return unless_failed(tape, value);
+    inputs[0] = value;
+    inputs[1] = through;
+    node->inputs = inputs;
+    node->input_count = 2;
+    node->tracked = through->tracked;
+    memcpy(node->value, value->value, value->n * sizeof *value->value);
+    if (node->error) memcpy(node->error, value->error, value->n * sizeof *value->error);
+    return node;
 }

@@ -23,7 +23,7 @@ struct node *node_stated_gradient(struct tape *tape, struct node *value, int cou
 struct node *node_flat(struct tape *tape, struct node *value, int count,
                        struct node *const *inputs);
 
-/* Add cotangent * factor to x, summed to x's shape when x was broadcast. */
-void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor);
+/* The elements of `value` with the gradient of `through` (same shape). */
+struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through);
 
 #endif

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
 #include "bench/tape/enclosure.h"
 
 struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, const int64_t *start,

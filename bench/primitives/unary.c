@@ -1,11 +1,14 @@
 /* Functions of one variable, element by element. */
+#include "bench/primitives/unary.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "bench/primitives/functions.h"
+#include "bench/arithmetic/pair.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
-#include "bench/tape/tape.h"
 
 static void unary_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -137,4 +140,12 @@ struct node *node_unary(struct tape *tape, const struct unary_function *f, struc
     struct node *node = evaluate_unary(tape, f, x);
     model_overflows(tape, node);
     return node;
+}
+
+struct node *node_apply(struct tape *tape, const char *name, struct node *x)
+{
+    const struct unary_function *f = unary_find(name);
+    if (f) return node_unary(tape, f, x);
+    tape_fail(tape, STATUS_INTERNAL, "there is no function %s", name);
+    return x;
 }

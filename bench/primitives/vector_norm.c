@@ -1,59 +1,18 @@
 /* Norms and extrema along dimensions: compositions with stated gradients. */
 #include "bench/primitives/vector_norm.h"
 
+#include "bench/primitives/alias.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_functions.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/extremum.h"
+#include "bench/primitives/integral.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
-
-/* Drop the reduced dimensions of a keepdim result. */
-static struct node *squeezed(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
-{
-    int64_t shape[TENSOR_MAX_RANK];
-    int rank = 0;
-    if (keepdim) return x;
-    for (int d = 0; d < x->rank; d++)
-        if (!(dims >> d & 1)) shape[rank++] = x->shape[d];
-    return node_reshape(tape, x, rank, shape);
-}
-
-/* ---- extrema ---------------------------------------------------------------------------------- */
-
-/* c / (number of equal ones) where x equals the result. */
-static void extremum_backward(struct tape *tape, struct node *node, struct node *cotangent,
-                              const void *parameters)
-{
-    const uint32_t *dims = parameters;
-    struct node *x = node->inputs[1];
-    struct node *same = node_to_real(tape, node_compare(tape, COMPARE_EQ, x, node));
-    struct node *count = node_sum(tape, same, *dims, true);
-    gradient_pass(tape, x, node_divide(tape, cotangent, count), same);
-}
-
-/* The extremum of integers along one dimension after the other, dims kept. */
-static struct node *extremum_value(struct tape *tape, struct node *x, uint32_t dims, int sign)
-{
-    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
-        if (!(dims >> d & 1)) continue;
-        if (x->shape[d] == 0) {
-            tape_fail(tape, STATUS_SKIP, "an extremum over no elements");
-            return x;
-        }
-        x = node_take_along(tape, x, d, node_arg_extremum(tape, x, d, sign));
-    }
-    return x;
-}
-
-struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim, int sign)
-{
-    uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
-    struct node *y = extremum_value(tape, x, dims, sign);
-    if (tape_failed(tape)) return y;
-    *kept = dims;
-    if (!x->integer && y != x) y = node_stated_gradient(tape, y, 1, &x, extremum_backward, kept);
-    return squeezed(tape, y, dims, keepdim);
-}
-
-/* ---- norms -------------------------------------------------------------------------------------- */
+#include "bench/primitives/unary.h"
 
 /* x c / norm, 0 where the norm is 0. */
 static void euclidean_backward(struct tape *tape, struct node *node, struct node *cotangent,
@@ -118,5 +77,5 @@ struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint3
         struct node *flag = node_with_dtype(tape, node_to_real(tape, nonzero), x->dtype);
         y = node_sum(tape, node_flat(tape, flag, 1, &real), dims, true);
     } else y = power_norm(tape, x, p, dims);
-    return squeezed(tape, y, dims, keepdim);
+    return keepdim ? y : node_squeeze(tape, y, dims);
 }

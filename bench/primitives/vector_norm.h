@@ -10,9 +10,4 @@
 struct node *node_vector_norm(struct tape *tape, struct node *x, double p, uint32_t dims,
                               bool keepdim);
 
-/* The largest (sign 1) or smallest (-1) element over dims. NaN wins. Equal ones share the
- * gradient. Integral x gives an integral result. */
-struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim,
-                           int sign);
-
 #endif

@@ -6,9 +6,15 @@
  * (split, unbind) gather in one such node, so that n elements cut into k parts cost n and
  * not k n.
  */
+#include "bench/primitives/view.h"
+
 #include <string.h>
 
-#include "bench/primitives/movement.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/moved.h"
+#include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 #include "core/checked.h"
 
@@ -284,16 +290,12 @@ static bool view_is_dense(const struct view *view)
 static struct node *shared(struct tape *tape, const struct primitive *primitive, struct node *x,
                            const struct view *view)
 {
-    struct node *node = tape_allocate(tape, 1, sizeof *node);
-    struct node **inputs = tape_allocate(tape, 1, sizeof *inputs);
-    if (!node || !inputs) return unless_failed(tape, x);
-    if (!x->integer) (void)node_values(tape, x);
-    if (tape_failed(tape)) return unless_failed(tape, x);
-    *inputs = x;
-    *node = *x;
+    struct node *node = node_sharing(tape, primitive, x, 1, &x, view);
+    if (tape_failed(tape)) return node;
     node->rank = view->rank;
     memcpy(node->shape, view->shape, sizeof node->shape);
     (void)shape_elements(&node->n, node->rank, node->shape);
+    node->single = NULL;
     if (x->integer) {
         node->integer += view->offset;
         node->value = NULL;
@@ -301,16 +303,6 @@ static struct node *shared(struct tape *tape, const struct primitive *primitive,
         node->value += view->offset;
         if (node->error) node->error += view->offset;
     }
-    node->single = NULL;
-    node->source = NULL;
-    node->cotangent = NULL;
-    node->primitive = x->integer ? NULL : primitive;
-    node->parameters = view;
-    node->inputs = inputs;
-    node->input_count = 1;
-    node->id = tape->node_count++;
-    node->older = tape->newest;
-    tape->newest = node;
     return node;
 }
 

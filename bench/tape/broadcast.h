@@ -9,6 +9,13 @@
 
 #include "bench/tape/tape.h"
 
+/* Broadcast shape of two shapes; false when they do not fit. */
+bool shape_broadcast(int *rank, int64_t *shape, int rank_a, const int64_t *a, int rank_b,
+                     const int64_t *b);
+
+/* Dense row-major strides of a shape. */
+void shape_strides(int64_t *stride, int rank, const int64_t *shape);
+
 enum { BROADCAST_OPERANDS = 3 };
 
 struct walk {

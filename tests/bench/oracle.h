@@ -1,6 +1,6 @@
 /* Oracles of the scalar functions: enclosures of the exact value that owe nothing to bench/.
  *
- * Every row of bench/primitives/functions_unary.c and functions_binary.c has one here, by name. The first
+ * Every row of bench/primitives/unary_functions.c and binary_functions.c has one here, by name. The first
  * source is a formula in Arb's balls, written from the definition; the second, where MPFR has
  * the function, is MPFR rounded downward, whose neighbour above closes the interval. Tests use
  * the first for volume and the second to check the first.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/oracle.h"
 
 const char *const data_names[DATA_COUNT] = { "normal",     "wide",   "ones",    "whole",

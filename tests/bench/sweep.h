@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "bench/oracle.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/unary_functions.h"
 
 struct sweep {
     size_t inputs, wrong;

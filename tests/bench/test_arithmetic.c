@@ -10,7 +10,7 @@
 
 #include "bench/arithmetic/vector_math.h"
 #include "bench/inputs.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/binary_functions.h"
 #include "support/suite.h"
 
 /* Kept from being folded at compile time. */

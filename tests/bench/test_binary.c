@@ -11,7 +11,9 @@
 
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/binary_functions.h"
+#include "bench/primitives/cotangent.h"
 #include "support/suite.h"
 
 static const char *filter;
@@ -23,12 +25,12 @@ struct tally {
     double worst_ulps;
 };
 
-struct pair {
+struct operands {
     double a, ea, b, eb;
 };
 
-static void complain(struct tally *tally, const char *name, const char *what, const struct pair *in,
-                     double y, double bound, const arb_t exact)
+static void complain(struct tally *tally, const char *name, const char *what,
+                     const struct operands *in, double y, double bound, const arb_t exact)
 {
     if (tally->wrong++ >= MOST_COMPLAINTS) return;
     char *text = arb_get_str(exact, 20, ARB_STR_MORE);
@@ -38,9 +40,9 @@ static void complain(struct tally *tally, const char *name, const char *what, co
 }
 
 /* Whole numbers and arguments within the domains that the definitions have. */
-static struct pair any_pair(const struct oracle2 *oracle, struct numbers *numbers, size_t i)
+static struct operands any_pair(const struct oracle2 *oracle, struct numbers *numbers, size_t i)
 {
-    struct pair in = { 0 };
+    struct operands in = { 0 };
     in.a = mixed_input(numbers, i, oracle->low_a, oracle->high_a);
     in.b = mixed_input(numbers, numbers_next(numbers) >> 32, oracle->low_b, oracle->high_b);
     uint64_t bits = numbers_next(numbers);
@@ -106,7 +108,7 @@ static bool judge(struct distance *d, arb_t exact, const struct oracle2 *oracle,
 }
 
 /* Values beyond the range of double, and zeros whose sign chooses a branch. */
-static bool is_overflow(const struct oracle2 *oracle, const struct pair *in, double y)
+static bool is_overflow(const struct oracle2 *oracle, const struct operands *in, double y)
 {
     arb_t a, b, exact;
     if (isnan(y)) return false;
@@ -126,8 +128,8 @@ static bool is_overflow(const struct oracle2 *oracle, const struct pair *in, dou
 }
 
 static void check_pair(struct tally *tally, const struct binary_function *f,
-                       const struct oracle2 *oracle, const struct pair *in, struct numbers *numbers,
-                       size_t i)
+                       const struct oracle2 *oracle, const struct operands *in,
+                       struct numbers *numbers, size_t i)
 {
     double y = f->scalar(in->a, in->b);
     double bound = f->error(in->a, in->ea, in->b, in->eb, y) * (1 + 0x1p-40);
@@ -196,18 +198,19 @@ static void check_function(struct tally *tally, const struct binary_function *f,
     size_t n = thinned_inputs(oracle->slow ? SLOW_INPUTS : INPUTS);
 
     for (size_t i = 0; i < n; i++) { /* exact arguments */
-        struct pair in = any_pair(oracle, &numbers, i);
+        struct operands in = any_pair(oracle, &numbers, i);
         check_pair(tally, f, oracle, &in, &numbers, i);
     }
     for (size_t i = 0; i < n; i++) { /* inexact ones */
-        struct pair in = any_pair(oracle, &numbers, i);
+        struct operands in = any_pair(oracle, &numbers, i);
         in.ea = any_error(&numbers, in.a);
         in.eb = any_error(&numbers, in.b);
         if (oracle->whole_a) in.ea = 0;
         check_pair(tally, f, oracle, &in, &numbers, i);
     }
     for (size_t i = 0; !oracle->slow && i < FEW_SPECIALS * FEW_SPECIALS; i++) {
-        struct pair in = { few_specials[i / FEW_SPECIALS], 0, few_specials[i % FEW_SPECIALS], 0 };
+        struct operands in = { few_specials[i / FEW_SPECIALS], 0, few_specials[i % FEW_SPECIALS],
+                               0 };
         check_pair(tally, f, oracle, &in, &numbers, i);
     }
 }
@@ -303,7 +306,7 @@ static void check_partials(struct tally *tally, const struct binary_function *f,
         ck_assert_ptr_nonnull(slope);
         (void)node_values(&tape, slope);
         for (size_t i = 0; i < n; i++) {
-            struct pair in = { x[0][i], 0, x[1][i], 0 };
+            struct operands in = { x[0][i], 0, x[1][i], 0 };
             double bound = node_error(slope, i),
                    scale = fabs(slope->value[i]) + fabs(y->value[i] / x[k][i]);
             if (!isfinite(slope->value[i]) || !isfinite(bound)) continue;

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "bench/call/call.h"
+#include "bench/evaluation.h"
+#include "bench/registry.h"
 #include "bench/samples.h"
 #include "cli/api_surface.h"
 #include "support/suite.h"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "bench/primitive.h"
+#include "bench/primitives/convolution.h"
 #include "support/suite.h"
 
 enum { PRECISION = 500 };

@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "bench/primitive.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/integral.h"
 #include "bench/tape/decisions.h"
 #include "support/suite.h"
 

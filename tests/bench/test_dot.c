@@ -9,6 +9,7 @@
 #include "bench/arithmetic/dot.h"
 #include "bench/oracle.h"
 #include "bench/primitive.h"
+#include "bench/primitives/matmul.h"
 #include "support/suite.h"
 
 enum { PRECISION = 2500, LONGEST = 1000 };

@@ -16,7 +16,7 @@
 
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/unary_functions.h"
 #include "support/suite.h"
 
 static const char *filter;

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "bench/call/call.h"
+#include "bench/evaluation.h"
 #include "bench/samples.h"
 #include "support/suite.h"
 

@@ -1,5 +1,5 @@
 /* All 65,536 float16 and bfloat16 inputs of every API that maps elements one by one: the compositions as
- * well as the functions of bench/primitives/functions_unary.c, which test_patterns.c has alone.
+ * well as the functions of bench/primitives/unary_functions.c, which test_patterns.c has alone.
  *
  * Every finite value is certified for its dtype (bound <= 2^-10 ulp), at once or after refinement, and every
  * 17th one, computed again in balls to 2^-40 ulp, lies within its bound.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/primitive.h"
 #include "bench/primitives/matrix.h"
 #include "bench/tape/enclosure.h"

@@ -16,6 +16,7 @@
 
 #include "bench/oracle.h"
 #include "bench/primitive.h"
+#include "bench/primitives/matmul.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 

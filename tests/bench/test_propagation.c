@@ -16,7 +16,9 @@
 
 #include "bench/inputs.h"
 #include "bench/oracle.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/unary_functions.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"
 

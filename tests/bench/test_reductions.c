@@ -10,7 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/primitive.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/scan.h"
 #include "support/suite.h"
 

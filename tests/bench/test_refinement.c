@@ -16,6 +16,9 @@
 #include <string.h>
 
 #include "bench/call/call.h"
+#include "bench/evaluation.h"
+#include "bench/primitives/binary_functions.h"
+#include "bench/primitives/unary_functions.h"
 #include "bench/samples.h"
 #include "bench/tape/enclosure.h"
 #include "support/suite.h"

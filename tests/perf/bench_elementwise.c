@@ -10,9 +10,9 @@
  *
  * Medians of ROUNDS; ns per element. fallback: share of elements recomputed in a higher tier.
  */
+#include "bench/primitives/binary_functions.h"
+#include "bench/primitives/unary_functions.h"
 #include "reference_timing.h"
-
-#include "bench/primitives/functions.h"
 
 enum { MOST_ROUNDS = 99 };
 

@@ -8,6 +8,10 @@
  */
 #include "reference_timing.h"
 
+#include "bench/arithmetic/arithmetics.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/reduce.h"
+#include "bench/tape/tape.h"
 #include "core/vectorize.h"
 
 enum { MOST_ROUNDS = 99, LANES = 8 };

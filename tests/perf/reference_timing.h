@@ -13,6 +13,7 @@
 #include "bench/arithmetic/vector_math.h"
 #include "bench/bench.h"
 #include "bench/call/call.h"
+#include "bench/evaluation.h"
 
 static inline double now(void)
 {

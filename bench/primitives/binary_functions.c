@@ -1,14 +1,19 @@
 /* Functions of two variables: value, error propagation, ball, partial derivatives. */
-#include <math.h>
-#include <string.h>
+#include "bench/primitives/binary_functions.h"
 
 #include <acb.h>
 #include <arb_hypgeom.h>
+#include <math.h>
 #include <sleef.h>
+#include <string.h>
 
+#include "bench/arithmetic/rounding.h"
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/unary_functions.h"
 
 #define U    UNIT_ROUNDOFF
 #define TINY 0x1p-1074
@@ -65,7 +70,7 @@ static double value_xlogy(double a, double b)
     return isnan(b) ? b : a == 0 ? 0 : a * scalar_log(b);
 }
 
-/* Values from balls, as in functions_unary.c. */
+/* Values from balls, as in unary_functions.c. */
 typedef void ball_function2(arb_t y, const arb_t a, const arb_t b, slong precision);
 
 static double from_balls(ball_function2 *ball, double a, double b, slong most_precision)
@@ -573,12 +578,4 @@ const struct binary_function *binary_find(const char *name)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!strcmp(functions[i].name, name)) return &functions[i];
     return NULL;
-}
-
-struct node *node_apply2(struct tape *tape, const char *name, struct node *a, struct node *b)
-{
-    const struct binary_function *f = binary_find(name);
-    if (f) return node_binary(tape, f, a, b);
-    tape_fail(tape, STATUS_INTERNAL, "there is no function %s of two variables", name);
-    return a;
 }

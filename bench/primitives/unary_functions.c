@@ -5,15 +5,16 @@
  * units of ulp, with k = 1.5 for each library call inside (first-order rule: the relative error
  * of h(g(x)) is that of h plus |g h'/h| times that of g).
  */
-#include <math.h>
-#include <string.h>
+#include "bench/primitives/unary_functions.h"
 
 #include <arb_hypgeom.h>
+#include <math.h>
 #include <sleef.h>
+#include <string.h>
 
 #include "bench/arithmetic/vector_functions.h"
 #include "bench/arithmetic/vector_math.h"
-#include "bench/primitives/functions.h"
+#include "bench/primitives/chain_rule.h"
 #include "bench/primitives/slopes.h"
 
 /* ---- values ----------------------------------------------------------------------------- */
@@ -797,12 +798,4 @@ const struct unary_function *unary_find(const char *name)
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!strcmp(functions[i].name, name)) return &functions[i];
     return NULL;
-}
-
-struct node *node_apply(struct tape *tape, const char *name, struct node *x)
-{
-    const struct unary_function *f = unary_find(name);
-    if (f) return node_unary(tape, f, x);
-    tape_fail(tape, STATUS_INTERNAL, "there is no function %s", name);
-    return x;
 }

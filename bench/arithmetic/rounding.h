@@ -1,0 +1,11 @@
+/* Constants of rounding errors in double (Higham, Accuracy and Stability, ch. 2 and 3). */
+#ifndef PROBE_BENCH_ARITHMETIC_ROUNDING_H
+#define PROBE_BENCH_ARITHMETIC_ROUNDING_H
+
+/* |fl(a op b) - a op b| <= UNIT_ROUNDOFF |a op b|, barring underflow. */
+#define UNIT_ROUNDOFF 0x1p-53
+
+/* gamma_n = n u / (1 - n u): what n roundings in a row make at most, relative. n u < 1. */
+static inline double gamma_of(double n) { return n * UNIT_ROUNDOFF / (1 - n * UNIT_ROUNDOFF); }
+
+#endif

@@ -1,0 +1,68 @@
+/* The elements of a node under another dtype, without its gradient, or with more error. */
+#include "bench/primitives/alias.h"
+
+#include <math.h>
+
+#include "bench/primitives/chain_rule.h"
+#include "bench/tape/enclosure.h"
+
+static void alias_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    tape_accumulate(tape, node->inputs[0], cotangent);
+}
+
+static void alias_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+static bool alias_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    return enclosure_pair(enclosure, out, node->inputs[0], i);
+}
+
+static const struct primitive alias_primitive = { "alias", alias_backward, alias_enclosure,
+                                                  alias_pair };
+
+struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    struct node *node = node_sharing(tape, &alias_primitive, x, 1, &x, NULL);
+    if (tape_failed(tape)) return node;
+    node->dtype = dtype;
+    if (x->imaginary) node->imaginary = node_alias(tape, x->imaginary, dtype);
+    return node;
+}
+
+struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings)
+{
+    if (!tape_is_model(tape)) return y;
+    const double *value = node_values(tape, x);
+    struct node *out = node_alias(tape, y, y->dtype);
+    double *error = tape_allocate(tape, y->n, sizeof *error);
+    if (tape_failed(tape) || x->n != y->n) return y;
+    if (tape->arithmetic == BENCH_MODEL_TYPICAL) roundings /= 4;
+    for (size_t i = 0; i < y->n; i++) {
+        double e = node_error(y, i) + roundings * tape->unit * fabs(value[i]);
+        error[i] = isfinite(out->value[i]) ? e : 0;
+    }
+    out->error = error;
+    return out;
+}
+
+struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    return x->dtype == dtype ? x : node_alias(tape, x, dtype);
+}
+
+struct node *node_detach(struct tape *tape, struct node *x)
+{
+    if (x->integer) return x;
+    struct node *node = node_alias(tape, x, x->dtype);
+    if (tape_failed(tape)) return tape_failure(tape);
+    node->primitive = NULL;
+    node->tracked = false;
+    node->error = NULL;
+    node->relative = node->absolute = 0;
+    if (node->imaginary) node->imaginary = node_detach(tape, node->imaginary);
+    return node;
+}

@@ -1,0 +1,22 @@
+/* Nodes that share the elements of another. */
+#ifndef PROBE_BENCH_PRIMITIVES_ALIAS_H
+#define PROBE_BENCH_PRIMITIVES_ALIAS_H
+
+#include "bench/tape/tape.h"
+
+/* The same value seen as another PyTorch dtype; no rounding (the reference of a cast is the
+ * value itself). Real <-> integral conversion is explicit: node_to_real, node_to_integer. */
+struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype);
+
+/* As node_with_dtype, a node of its own also where the dtype is x's already. */
+struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype);
+
+/* An exact leaf holding the current values of `x`: gradients stop here. */
+struct node *node_detach(struct tape *tape, struct node *x);
+
+/* In a model: y with `roundings` * unit * |x_i| more of error, for kernels whose usual formula
+ * cancels where ours does not (1 + erf(x) beside erfc(-x), say). y itself otherwise. x has y's
+ * shape. */
+struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings);
+
+#endif

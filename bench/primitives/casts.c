@@ -1,0 +1,61 @@
+/* Casts between real, integral and complex values. */
+#include "bench/primitives/casts.h"
+
+#include <stdbool.h>
+
+#include "bench/arithmetic/rounding.h"
+#include "bench/primitives/alias.h"
+
+struct node *node_to_real(struct tape *tape, struct node *x)
+{
+    if (!x->integer) return x;
+    struct node *node = node_new_real(tape, x->dtype, x->rank, x->shape);
+    if (tape_failed(tape)) return tape_failure(tape);
+    bool exact = true;
+    for (size_t i = 0; i < x->n; i++) {
+        node->value[i] = (double)x->integer[i];
+        exact = exact && x->integer[i] <= (INT64_C(1) << 53) &&
+                x->integer[i] >= -(INT64_C(1) << 53);
+    }
+    if (!exact) node->relative = UNIT_ROUNDOFF * 2;
+    return node;
+}
+
+struct node *node_to_integer(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    struct node *node = node_new_integer(tape, dtype, x->rank, x->shape);
+    if (tape_failed(tape)) return tape_failure(tape);
+    const double *value = x->integer ? NULL : node_values(tape, x);
+    if (tape_failed(tape)) return tape_failure(tape);
+    for (size_t i = 0; i < x->n; i++) {
+        int64_t k;
+        if (x->integer) k = dtype == DT_BOOL ? x->integer[i] != 0 : x->integer[i];
+        else if (dtype == DT_BOOL)
+            k = value[i] != 0 || (x->imaginary && x->imaginary->value[i] != 0);
+        else dtype_to_int64(&k, &value[i], DT_F64, 1);
+        if (dtype_info(dtype)->kind == KIND_INTEGER && dtype_info(dtype)->bytes < 8) {
+            unsigned char narrow[8];
+            dtype_from_int64(narrow, dtype, &k, 1);
+            dtype_to_int64(&k, narrow, dtype, 1);
+        }
+        node->integer[i] = k;
+    }
+    return node;
+}
+
+struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype)
+{
+    if (x->dtype == dtype) return x;
+    if (dtype_is_integral(dtype)) return node_to_integer(tape, x, dtype);
+    struct node *real = node_with_dtype(tape, node_to_real(tape, x), dtype);
+    if (tape_failed(tape)) return tape_failure(tape);
+    if (dtype_is_complex(dtype) && !real->imaginary) {
+        if (real == x) real = node_alias(tape, x, dtype);
+        if (tape_failed(tape)) return tape_failure(tape);
+        struct node *zero = node_constant(tape, DT_F64, 0, x->rank, x->shape);
+        zero->dtype = dtype;
+        real->imaginary = zero;
+    }
+    if (!dtype_is_complex(dtype)) real->imaginary = NULL;
+    return real;
+}

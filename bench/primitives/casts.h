@@ -1,0 +1,16 @@
+/* Casts between real, integral and complex values. */
+#ifndef PROBE_BENCH_PRIMITIVES_CASTS_H
+#define PROBE_BENCH_PRIMITIVES_CASTS_H
+
+#include "bench/tape/tape.h"
+
+/* Integral -> real, exact (beyond 2^53: rounded with its bound). A real node is returned as is. */
+struct node *node_to_real(struct tape *tape, struct node *x);
+
+/* As PyTorch's x.to(dtype) to an integer dtype (toward zero, wrapping) or bool (x != 0). */
+struct node *node_to_integer(struct tape *tape, struct node *x, enum dtype dtype);
+
+/* x.to(dtype) for any pair of dtypes. Tracked for real -> real. */
+struct node *node_cast(struct tape *tape, struct node *x, enum dtype dtype);
+
+#endif

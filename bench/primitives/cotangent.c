@@ -1,0 +1,43 @@
+/* Passing cotangents on: accumulation, and the sums that undo a broadcast. */
+#include "bench/primitives/cotangent.h"
+
+#include "bench/primitives/binary.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
+
+void tape_accumulate(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    if (tape_failed(tape)) return;
+    if (cotangent->imaginary) { /* the two components are two real values */
+        if (node->imaginary)
+            tape_accumulate(tape, node->imaginary, node_imaginary_part(tape, cotangent));
+        cotangent = node_real_part(tape, cotangent);
+    }
+    if (!node->tracked) return;
+    if (node->n != cotangent->n) {
+        tape_fail(tape, STATUS_INTERNAL, "a cotangent of %zu elements for a value of %zu",
+                  cotangent->n, node->n);
+        return;
+    }
+    node->cotangent = node->cotangent ? node_add(tape, node->cotangent, cotangent) : cotangent;
+}
+
+struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
+{
+    uint32_t dims = 0;
+
+    if (tape_failed(tape)) return x;
+    int extra = x->rank - rank;
+    for (int d = 0; d < x->rank; d++)
+        if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;
+    if (dims) x = node_sum(tape, x, dims, true);
+    return node_reshape(tape, x, rank, shape);
+}
+
+void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor)
+{
+    if (!x->tracked) return;
+    struct node *flow = factor ? node_multiply(tape, cotangent, factor) : cotangent;
+    tape_accumulate(tape, x, node_sum_to_shape(tape, flow, x->rank, x->shape));
+}

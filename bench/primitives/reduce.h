@@ -1,0 +1,12 @@
+/* Sums, means and products over dimensions. */
+#ifndef PROBE_BENCH_PRIMITIVES_REDUCE_H
+#define PROBE_BENCH_PRIMITIVES_REDUCE_H
+
+#include "bench/tape/tape.h"
+
+/* Over the dimensions whose bit is set in `dims` (all ones: every dimension). Integers wrap. */
+struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
+struct node *node_mean(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
+struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
+
+#endif

@@ -32,7 +32,7 @@ static struct status check_symbol(struct tally *tally, struct plugin *plugin, si
     if (!st.code || st.code == STATUS_NO_MEMORY) return st;
     tally->missing++;
     struct status fault =
-        json_fault(&m->file, node, "library %s: %s", m->libraries[library].name, st.text);
+        config_json_fault(&m->file, node, "library %s: %s", m->libraries[library].name, st.text);
     printf("%s\n", fault.text);
     return status_ok();
 }
@@ -162,9 +162,9 @@ static struct status check_kernel(struct tally *tally, struct arena *arena, stru
         tally->failed++;
         (void)snprintf(what, sizeof what, "FAILS: %.220s", st.text);
     }
-    printf("  line %-5d %-28s %-24s %s\n", json_line(&m->file, kernel->node), kernel->apis[0],
-           kernel->forward.steps.items[0].symbol ? kernel->forward.steps.items[0].symbol : "-",
-           what);
+    printf(
+        "  line %-5d %-28s %-24s %s\n", config_json_line(&m->file, kernel->node), kernel->apis[0],
+        kernel->forward.steps.items[0].symbol ? kernel->forward.steps.items[0].symbol : "-", what);
     return status_ok();
 }
 

@@ -98,9 +98,10 @@ static struct status read_smoke(struct value *out, struct arena *arena,
     else if (cJSON_IsString(node))
         *out = (struct value){ .kind = VALUE_STRING, .string = node->valuestring };
     else if (!cJSON_IsNull(node))
-        return json_fault(&manifest->file, node,
-                          "a smoke argument is \"float32[2, 3]\", a number, a bool, a string, "
-                          "null or a list of these");
+        return config_json_fault(
+            &manifest->file, node,
+            "a smoke argument is \"float32[2, 3]\", a number, a bool, a string, "
+            "null or a list of these");
     return status_ok();
 }
 

@@ -158,40 +158,38 @@ static bool api_set_has(const struct api_set *set, const char *api)
 
 /* ---- pieces of JSON ----------------------------------------------------------------------- */
 
-static struct status read_text(const char **out, const struct json_source *source,
-                               const cJSON *item)
+static struct status read_text(const char **out, const struct config_json *file, const cJSON *item)
 {
-    if (!cJSON_IsString(item)) return json_source_fault(source, item, "expected a string here");
+    if (!cJSON_IsString(item)) return config_json_fault(file, item, "expected a string here");
     *out = item->valuestring;
     return status_ok();
 }
 
 /* Position of a word in a table ended by NULL. */
-static struct status read_choice(int *out, const struct json_source *source, const cJSON *item,
+static struct status read_choice(int *out, const struct config_json *file, const cJSON *item,
                                  const char *const *choices, const char *kind)
 {
     const char *word = NULL;
 
-    TRY(read_text(&word, source, item));
+    TRY(read_text(&word, file, item));
     for (int i = 0; choices[i]; i++)
         if (!strcmp(word, choices[i])) {
             *out = i;
             return status_ok();
         }
-    return json_source_fault(source, item, "\"%s\" is no %s", word, kind);
+    return config_json_fault(file, item, "\"%s\" is no %s", word, kind);
 }
 
-static struct status read_dtype(enum dtype *out, const struct json_source *source,
-                                const cJSON *item, const char *name)
+static struct status read_dtype(enum dtype *out, const struct config_json *file, const cJSON *item,
+                                const char *name)
 {
     *out = dtype_from_name(name);
-    if (*out == DT_NONE) return json_source_fault(source, item, "\"%s\" is no dtype", name);
+    if (*out == DT_NONE) return config_json_fault(file, item, "\"%s\" is no dtype", name);
     return status_ok();
 }
 
 /* A dtype or an array of dtypes. */
-static struct status read_dtypes(dtype_mask *out, const struct json_source *source,
-                                 const cJSON *item)
+static struct status read_dtypes(dtype_mask *out, const struct config_json *file, const cJSON *item)
 {
     const cJSON *child = cJSON_IsArray(item) ? item->child : item;
     dtype_mask mask = 0;
@@ -199,8 +197,8 @@ static struct status read_dtypes(dtype_mask *out, const struct json_source *sour
     for (; child; child = cJSON_IsArray(item) ? child->next : NULL) {
         const char *name = NULL;
         enum dtype dtype;
-        TRY(read_text(&name, source, child));
-        TRY(read_dtype(&dtype, source, child, name));
+        TRY(read_text(&name, file, child));
+        TRY(read_dtype(&dtype, file, child, name));
         mask |= 1u << dtype;
     }
     *out = mask;
@@ -208,29 +206,29 @@ static struct status read_dtypes(dtype_mask *out, const struct json_source *sour
 }
 
 /* An API name or an array of them. */
-static struct status read_apis(struct api_set *out, const struct json_source *source,
+static struct status read_apis(struct api_set *out, const struct config_json *file,
                                const cJSON *item)
 {
     const cJSON *child = cJSON_IsArray(item) ? item->child : item;
 
-    if (!child) return json_source_fault(source, item, "expected at least one API name");
+    if (!child) return config_json_fault(file, item, "expected at least one API name");
     for (; child; child = cJSON_IsArray(item) ? child->next : NULL) {
         const char *name = NULL;
-        TRY(read_text(&name, source, child));
+        TRY(read_text(&name, file, child));
         TRY(api_set_add(out, name));
     }
     return status_ok();
 }
 
 /* A number; null stands for infinity, a limit that is never met. */
-static struct status read_number(double *out, const struct json_source *source, const cJSON *item)
+static struct status read_number(double *out, const struct config_json *file, const cJSON *item)
 {
     if (cJSON_IsNull(item)) {
         *out = INFINITY;
         return status_ok();
     }
     if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0))
-        return json_source_fault(source, item, "expected a number that is not negative");
+        return config_json_fault(file, item, "expected a number that is not negative");
     *out = item->valuedouble;
     return status_ok();
 }
@@ -250,57 +248,57 @@ static struct status add_assignment(struct profile *profile, struct api_set apis
 
 /* One limit: a number, or an object of numbers by dtype in which "default" stands first in
  * effect, wherever it is written. */
-static struct status read_limit(struct profile *profile, const struct json_source *source,
+static struct status read_limit(struct profile *profile, const struct config_json *file,
                                 const cJSON *item, struct api_set apis, dtype_mask dtypes,
                                 enum limit limit)
 {
     double value = 0;
 
     if (!cJSON_IsObject(item)) {
-        TRY(read_number(&value, source, item));
+        TRY(read_number(&value, file, item));
         return add_assignment(profile, apis, dtypes, limit, value);
     }
     const cJSON *fallback = cJSON_GetObjectItemCaseSensitive(item, "default"), *child;
     if (fallback) {
-        TRY(read_number(&value, source, fallback));
+        TRY(read_number(&value, file, fallback));
         TRY(add_assignment(profile, apis, dtypes, limit, value));
     }
     for (child = item->child; child; child = child->next) {
         enum dtype dtype;
         if (child == fallback) continue;
-        TRY(read_dtype(&dtype, source, child, child->string));
-        TRY(read_number(&value, source, child));
+        TRY(read_dtype(&dtype, file, child, child->string));
+        TRY(read_number(&value, file, child));
         TRY(add_assignment(profile, apis, dtypes & 1u << dtype, limit, value));
     }
     return status_ok();
 }
 
-static struct status read_limits(struct profile *profile, const struct json_source *source,
+static struct status read_limits(struct profile *profile, const struct config_json *file,
                                  const cJSON *object, struct api_set apis, dtype_mask dtypes)
 {
     const cJSON *child;
 
     if (!cJSON_IsObject(object))
-        return json_source_fault(source, object, "expected an object of limits");
-    TRY(json_source_check_keys(source, object, limit_names));
+        return config_json_fault(file, object, "expected an object of limits");
+    TRY(config_json_check_names(file, object, limit_names));
     for (child = object->child; child; child = child->next) {
         int limit = 0;
         while (strcmp(limit_names[limit], child->string)) limit++;
-        TRY(read_limit(profile, source, child, apis, dtypes, (enum limit)limit));
+        TRY(read_limit(profile, file, child, apis, dtypes, (enum limit)limit));
     }
     return status_ok();
 }
 
 /* The names of a group, owned by the profile; every API when `item` is NULL. */
 static struct status read_group(struct api_set *out, struct profile *profile,
-                                const struct json_source *source, const cJSON *item)
+                                const struct config_json *file, const cJSON *item)
 {
     *out = (struct api_set){ 0 };
     if (!item) return status_ok();
     struct api_set *group = grow((void **)&profile->groups, profile->group_count, sizeof *group);
     if (!group) return status_no_memory(0);
     profile->group_count++;
-    TRY(read_apis(group, source, item));
+    TRY(read_apis(group, file, item));
     *out = *group;
     return status_ok();
 }
@@ -313,7 +311,7 @@ static bool is_needed(const struct profile *profile, int limit)
 
 /* The value of every limit and dtype where no override says otherwise. Each limit that is needed
  * must be given: a table with a gap would judge by a stray zero. */
-static struct status fill_base(struct profile *profile, const struct json_source *source)
+static struct status fill_base(struct profile *profile, const struct config_json *file)
 {
     for (int limit = 0; limit < LIMIT_COUNT; limit++)
         for (int dtype = 0; dtype < DT_COUNT; dtype++) profile->base[limit][dtype] = NAN;
@@ -326,7 +324,7 @@ static struct status fill_base(struct profile *profile, const struct json_source
     for (int limit = 0; limit < LIMIT_COUNT; limit++)
         for (int dtype = 0; dtype < DT_COUNT; dtype++)
             if (isnan(profile->base[limit][dtype]) && is_needed(profile, limit))
-                return json_source_fault(source, source->root, "the limit \"%s\" is missing",
+                return config_json_fault(file, file->root, "the limit \"%s\" is missing",
                                          limit_names[limit]);
     return status_ok();
 }
@@ -335,16 +333,16 @@ static struct status fill_base(struct profile *profile, const struct json_source
 
 /* The names of one list of api_precision_standard.json, less those that this profile's file
  * takes out. */
-static struct status read_api_list(struct api_set *out, const struct json_source *source,
+static struct status read_api_list(struct api_set *out, const struct config_json *file,
                                    const cJSON *item, const cJSON *lists)
 {
     const char *name = NULL;
 
-    TRY(read_text(&name, source, item));
+    TRY(read_text(&name, file, item));
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(lists, name);
-    if (!list) return json_source_fault(source, item, "\"%s\" is no list of APIs", name);
+    if (!list) return config_json_fault(file, item, "\"%s\" is no list of APIs", name);
     const cJSON *without = cJSON_GetObjectItemCaseSensitive(
-        cJSON_GetObjectItemCaseSensitive(source->root, "lists_without"), name);
+        cJSON_GetObjectItemCaseSensitive(file->root, "lists_without"), name);
     const cJSON *api, *left_out;
     for (api = list->child; api; api = api->next) {
         bool take = true;
@@ -355,7 +353,7 @@ static struct status read_api_list(struct api_set *out, const struct json_source
     return status_ok();
 }
 
-static struct status read_rule(struct rule *rule, const struct json_source *source,
+static struct status read_rule(struct rule *rule, const struct config_json *file,
                                const cJSON *object, const cJSON *lists)
 {
     static const char *const keys[] = {
@@ -365,38 +363,37 @@ static struct status read_rule(struct rule *rule, const struct json_source *sour
     int standard = 0;
 
     rule->outputs = rule->inputs = EVERY_DTYPE;
-    TRY(json_source_check_keys(source, object, keys));
+    TRY(config_json_check_names(file, object, keys));
     if ((item = cJSON_GetObjectItem(object, "list")))
-        TRY(read_api_list(&rule->apis, source, item, lists));
+        TRY(read_api_list(&rule->apis, file, item, lists));
     if ((item = cJSON_GetObjectItem(object, "output")))
-        TRY(read_dtypes(&rule->outputs, source, item));
-    if ((item = cJSON_GetObjectItem(object, "input")))
-        TRY(read_dtypes(&rule->inputs, source, item));
-    TRY(read_choice(&standard, source, cJSON_GetObjectItem(object, "standard"), standard_names,
+        TRY(read_dtypes(&rule->outputs, file, item));
+    if ((item = cJSON_GetObjectItem(object, "input"))) TRY(read_dtypes(&rule->inputs, file, item));
+    TRY(read_choice(&standard, file, cJSON_GetObjectItem(object, "standard"), standard_names,
                     "standard"));
     rule->standard = (enum standard)standard;
     rule->in_addition = cJSON_IsTrue(cJSON_GetObjectItem(object, "in_addition"));
     return status_ok();
 }
 
-static struct status read_rules(struct rules *out, const struct json_source *source,
-                                const char *key, const cJSON *lists)
+static struct status read_rules(struct rules *out, const struct config_json *file, const char *key,
+                                const cJSON *lists)
 {
     const cJSON *object;
 
-    cJSON_ArrayForEach(object, cJSON_GetObjectItem(source->root, key))
+    cJSON_ArrayForEach(object, cJSON_GetObjectItem(file->root, key))
     {
         struct rule *rule = grow((void **)&out->items, out->count, sizeof *rule);
         if (!rule) return status_no_memory(0);
         out->count++;
-        TRY(read_rule(rule, source, object, lists));
+        TRY(read_rule(rule, file, object, lists));
     }
     return status_ok();
 }
 
 /* ---- the built-in file -------------------------------------------------------------------- */
 
-static struct status read_switches(struct profile *profile, const struct json_source *source)
+static struct status read_switches(struct profile *profile, const struct config_json *file)
 {
     static const char *const keys[] = { "arithmetic", "cosine_nan", "verdict",         "integers",
                                         "complex",    "empty",      "integer_message", NULL };
@@ -405,14 +402,14 @@ static struct status read_switches(struct profile *profile, const struct json_so
     static const char *const verdicts[] = { "chain", "error model", NULL };
     static const char *const integers[] = { "int32 and int64", "every", NULL };
     static const char *const empties[] = { "pass", "error", "skip", NULL };
-    const cJSON *object = cJSON_GetObjectItem(source->root, "rules");
+    const cJSON *object = cJSON_GetObjectItem(file->root, "rules");
     struct profile_rules *rules = &profile->rules;
     const char *message = NULL;
     int choice = 0;
 
-    TRY(json_source_check_keys(source, object, keys));
+    TRY(config_json_check_names(file, object, keys));
 #define CHOICE(key, choices) \
-    TRY(read_choice(&choice, source, cJSON_GetObjectItem(object, key), choices, key))
+    TRY(read_choice(&choice, file, cJSON_GetObjectItem(object, key), choices, key))
     CHOICE("arithmetic", arithmetics);
     rules->numpy_arithmetic = choice == 1;
     CHOICE("cosine_nan", cosine_nans);
@@ -425,9 +422,9 @@ static struct status read_switches(struct profile *profile, const struct json_so
     rules->empty = (enum empty_rule)choice;
 #undef CHOICE
     rules->complex_numbers = cJSON_IsTrue(cJSON_GetObjectItem(object, "complex"));
-    TRY(read_text(&message, source, cJSON_GetObjectItem(object, "integer_message")));
+    TRY(read_text(&message, file, cJSON_GetObjectItem(object, "integer_message")));
     if (!strstr(message, "%s"))
-        return json_source_fault(source, cJSON_GetObjectItem(object, "integer_message"),
+        return config_json_fault(file, cJSON_GetObjectItem(object, "integer_message"),
                                  "the message must contain %%s");
     profile->integer_message = memory_copy_string(message);
     if (!profile->integer_message) return status_no_memory(0);
@@ -435,7 +432,7 @@ static struct status read_switches(struct profile *profile, const struct json_so
     return status_ok();
 }
 
-static struct status read_built_in(struct profile *profile, const struct json_source *source,
+static struct status read_built_in(struct profile *profile, const struct config_json *file,
                                    const cJSON *lists)
 {
     static const char *const keys[] = { "name",
@@ -448,35 +445,34 @@ static struct status read_built_in(struct profile *profile, const struct json_so
                                         "exact",
                                         "limits",
                                         NULL };
-    const cJSON *root = source->root, *item;
+    const cJSON *root = file->root, *item;
     struct api_set every = { 0 };
 
-    TRY(json_source_check_keys(source, root, keys));
-    TRY(read_switches(profile, source));
-    TRY(read_dtypes(&profile->standard_dtypes, source,
-                    cJSON_GetObjectItem(root, "standard_dtypes")));
-    TRY(read_rules(&profile->selection, source, "selection", lists));
+    TRY(config_json_check_names(file, root, keys));
+    TRY(read_switches(profile, file));
+    TRY(read_dtypes(&profile->standard_dtypes, file, cJSON_GetObjectItem(root, "standard_dtypes")));
+    TRY(read_rules(&profile->selection, file, "selection", lists));
     if ((item = cJSON_GetObjectItem(root, "integers_by_distance")))
-        TRY(read_apis(&profile->by_distance, source, item));
-    if ((item = cJSON_GetObjectItem(root, "exact"))) TRY(read_apis(&profile->exact, source, item));
-    TRY(read_limits(profile, source, cJSON_GetObjectItem(root, "limits"), every, EVERY_DTYPE));
-    TRY(fill_base(profile, source));
+        TRY(read_apis(&profile->by_distance, file, item));
+    if ((item = cJSON_GetObjectItem(root, "exact"))) TRY(read_apis(&profile->exact, file, item));
+    TRY(read_limits(profile, file, cJSON_GetObjectItem(root, "limits"), every, EVERY_DTYPE));
+    TRY(fill_base(profile, file));
     profile->built_in_count = profile->assignment_count;
     return status_ok();
 }
 
-static struct status parse_embedded(struct json_source *out, const struct embedded_file *files,
+static struct status parse_embedded(struct config_json *out, const struct embedded_file *files,
                                     const char *name)
 {
     for (; files->name; files++)
         if (!strcmp(files->name, name))
-            return json_source_parse(out, files->name, files->text, files->bytes);
+            return config_json_parse(out, files->name, files->text, files->bytes);
     return status_error(STATUS_INTERNAL, "the table %s is not compiled in", name);
 }
 
 static struct status load_built_in(struct profile *profile, const struct embedded_file *files)
 {
-    struct json_source source, lists;
+    struct config_json source, lists;
     char file[64] = "profile_";
 
     strcat(strcat(file, profile->name), ".json");
@@ -484,15 +480,15 @@ static struct status load_built_in(struct profile *profile, const struct embedde
     struct status status = parse_embedded(&lists, files, "api_precision_standard.json");
     if (status.code == STATUS_OK) {
         status = read_built_in(profile, &source, cJSON_GetObjectItem(lists.root, "standards"));
-        cJSON_Delete(lists.root);
+        config_json_close(&lists);
     }
-    cJSON_Delete(source.root);
+    config_json_close(&source);
     return status;
 }
 
 /* ---- the user's file ---------------------------------------------------------------------- */
 
-static struct status read_override(struct profile *profile, const struct json_source *source,
+static struct status read_override(struct profile *profile, const struct config_json *file,
                                    const cJSON *object)
 {
     static const char *const keys[] = { "about",    "api",       "dtype", "limits",
@@ -502,12 +498,12 @@ static struct status read_override(struct profile *profile, const struct json_so
     dtype_mask dtypes = EVERY_DTYPE;
 
     if (!cJSON_IsObject(object))
-        return json_source_fault(source, object, "expected an object with \"api\" and \"limits\"");
-    TRY(json_source_check_keys(source, object, keys));
-    TRY(read_group(&apis, profile, source, cJSON_GetObjectItem(object, "api")));
-    if ((item = cJSON_GetObjectItem(object, "dtype"))) TRY(read_dtypes(&dtypes, source, item));
+        return config_json_fault(file, object, "expected an object with \"api\" and \"limits\"");
+    TRY(config_json_check_names(file, object, keys));
+    TRY(read_group(&apis, profile, file, cJSON_GetObjectItem(object, "api")));
+    if ((item = cJSON_GetObjectItem(object, "dtype"))) TRY(read_dtypes(&dtypes, file, item));
     if ((item = cJSON_GetObjectItem(object, "limits")))
-        TRY(read_limits(profile, source, item, apis, dtypes));
+        TRY(read_limits(profile, file, item, apis, dtypes));
     if (!(item = cJSON_GetObjectItem(object, "standard"))) return status_ok();
 
     struct rules *rules = &profile->user_standards;
@@ -517,42 +513,36 @@ static struct status read_override(struct profile *profile, const struct json_so
     rule->outputs = dtypes;
     rule->inputs = EVERY_DTYPE;
     if (cJSON_GetObjectItem(object, "api"))
-        TRY(read_apis(&rule->apis, source, cJSON_GetObjectItem(object, "api")));
+        TRY(read_apis(&rule->apis, file, cJSON_GetObjectItem(object, "api")));
     int standard = 0;
-    TRY(read_choice(&standard, source, item, standard_names, "standard"));
+    TRY(read_choice(&standard, file, item, standard_names, "standard"));
     rule->standard = (enum standard)standard;
     return status_ok();
 }
 
-static struct status read_overrides(struct profile *profile, const struct json_source *source)
+static struct status read_overrides(struct profile *profile, const struct config_json *file)
 {
     static const char *const keys[] = { "$schema", "about", "overrides", NULL };
     const cJSON *object;
 
-    if (!cJSON_IsObject(source->root))
-        return json_source_fault(source, source->root, "expected an object with \"overrides\"");
-    TRY(json_source_check_keys(source, source->root, keys));
-    const cJSON *overrides = cJSON_GetObjectItem(source->root, "overrides");
+    if (!cJSON_IsObject(file->root))
+        return config_json_fault(file, file->root, "expected an object with \"overrides\"");
+    TRY(config_json_check_names(file, file->root, keys));
+    const cJSON *overrides = cJSON_GetObjectItem(file->root, "overrides");
     if (overrides && !cJSON_IsArray(overrides))
-        return json_source_fault(source, overrides, "\"overrides\" must be an array");
-    cJSON_ArrayForEach(object, overrides) TRY(read_override(profile, source, object));
+        return config_json_fault(file, overrides, "\"overrides\" must be an array");
+    cJSON_ArrayForEach(object, overrides) TRY(read_override(profile, file, object));
     return status_ok();
 }
 
 static struct status load_overrides(struct profile *profile, const char *path,
                                     struct file_policy policy)
 {
-    struct json_source source;
-    char *text;
-    size_t bytes;
+    struct config_json source;
 
-    TRY(file_read_text(&text, &bytes, path, policy));
-    struct status status = json_source_parse(&source, path, text, bytes);
-    if (status.code == STATUS_OK) {
-        status = read_overrides(profile, &source);
-        cJSON_Delete(source.root);
-    }
-    memory_release(text);
+    TRY(config_json_open(&source, path, policy));
+    struct status status = read_overrides(profile, &source);
+    config_json_close(&source);
     return status;
 }
 

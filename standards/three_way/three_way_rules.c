@@ -21,8 +21,7 @@ const char *const *three_way_profiles(void) { return profiles; }
 struct reading {
     struct three_way_rules *rules;
     const char *profile;
-    struct json_source source;
-    const char *within; /* key of the list or object around the current item */
+    const struct config_json *file;
     struct status status;
 };
 
@@ -35,9 +34,7 @@ struct key {
 
 static void fail(struct reading *r, const cJSON *item, const char *problem)
 {
-    if (item->string)
-        r->status = json_source_fault(&r->source, item, "'%s' %s", item->string, problem);
-    else r->status = json_source_fault(&r->source, item, "an item of '%s' %s", r->within, problem);
+    r->status = config_json_fault(r->file, item, "%s", problem);
 }
 
 /* The first member of an object, the first item of a list; NULL, with a fault, for anything
@@ -51,7 +48,6 @@ static const cJSON *members(struct reading *r, const cJSON *object)
 
 static const cJSON *items(struct reading *r, const cJSON *array)
 {
-    r->within = array->string;
     if (cJSON_IsArray(array)) return array->child;
     fail(r, array, "must be a list");
     return NULL;
@@ -71,16 +67,13 @@ static size_t find_word(const char *word, const char *const *words, size_t n)
 static void read_object(struct reading *r, const cJSON *object, void *base, const struct key *keys,
                         size_t n)
 {
-    const char *outer = r->within;
-    if (object->string) r->within = object->string;
     EACH(item, r, members(r, object))
     {
         size_t k = 0;
         while (k < n && strcmp(keys[k].name, item->string) != 0) k++;
-        if (k == n) fail(r, item, "is not a key that is known");
+        if (k == n) fail(r, item, "no such key");
         else keys[k].read(r, item, (char *)base + keys[k].offset);
     }
-    r->within = outer;
 }
 #define READ_OBJECT(r, object, base, keys) \
     read_object(r, object, base, keys, sizeof(keys) / sizeof *(keys))
@@ -264,18 +257,16 @@ static size_t count_strings(const cJSON *tree)
 static struct status read_api_lists(struct three_way_rules *rules, const char *text)
 {
     static const char *const levels[LEVELS] = { "L0", "L1", "L2" };
-    struct json_source source;
 
-    TRY(json_source_parse(&source, "api_precision_standard.json", text, strlen(text)));
-    rules->lists = source.root;
-    rules->apis = memory_allocate_zeroed(count_strings(source.root), sizeof *rules->apis);
+    TRY(config_json_parse(&rules->lists, "api_precision_standard.json", text, strlen(text)));
+    const cJSON *root = rules->lists.root;
+    rules->apis = memory_allocate_zeroed(count_strings(root), sizeof *rules->apis);
     if (!rules->apis) return status_no_memory(0);
-    const cJSON *standards = cJSON_GetObjectItemCaseSensitive(source.root, "standards");
+    const cJSON *standards = config_json_get(root, "standards");
     for (size_t list = 0; list < LIST_COUNT; list++)
         add_list(rules, cJSON_GetObjectItemCaseSensitive(standards, list_names[list]), 1u << list,
                  LEVEL_0);
-    const cJSON *of_levels =
-        cJSON_GetObjectItemCaseSensitive(source.root, "operator_levels_2026_08");
+    const cJSON *of_levels = config_json_get(root, "operator_levels_2026_08");
     for (enum operator_level level = LEVEL_1; level < LEVELS; level++)
         add_list(rules, cJSON_GetObjectItemCaseSensitive(of_levels, levels[level]), 0, level);
     qsort(rules->apis, rules->n_apis, sizeof *rules->apis, by_name);
@@ -496,13 +487,12 @@ static struct status read_rules(struct three_way_rules *rules, const char *profi
                                 const char *text)
 {
     static const struct key keys[] = { { "about", ignore, 0 }, { "profiles", read_profiles, 0 } };
-    struct reading r = {
-        .rules = rules, .profile = profile, .within = "the file", .status = status_ok()
-    };
+    struct config_json file;
 
-    TRY(json_source_parse(&r.source, "three_way.json", text, strlen(text)));
-    READ_OBJECT(&r, r.source.root, rules, keys);
-    cJSON_Delete(r.source.root);
+    TRY(config_json_parse(&file, "three_way.json", text, strlen(text)));
+    struct reading r = { .rules = rules, .profile = profile, .file = &file, .status = status_ok() };
+    READ_OBJECT(&r, file.root, rules, keys);
+    config_json_close(&file);
     return r.status;
 }
 
@@ -512,17 +502,16 @@ static struct status read_user_file(struct three_way_rules *rules, const char *n
     static const struct key keys[] = { { "$schema", ignore, 0 },
                                        { "about", ignore, 0 },
                                        { "overrides", read_overrides, 0 } };
-    struct reading r = { .rules = rules, .within = "the file", .status = status_ok() };
+    struct reading r = { .rules = rules, .file = &rules->user, .status = status_ok() };
 
-    TRY(json_source_parse(&r.source, name, text, strlen(text)));
-    rules->user = r.source.root;
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(rules->user, "overrides");
+    TRY(config_json_parse(&rules->user, name, text, strlen(text)));
+    const cJSON *root = rules->user.root, *list = config_json_get(root, "overrides");
     rules->overrides =
         memory_allocate_zeroed((size_t)cJSON_GetArraySize(list), sizeof *rules->overrides);
     rules->override_names =
-        memory_allocate_zeroed(count_strings(rules->user), sizeof *rules->override_names);
+        memory_allocate_zeroed(count_strings(root), sizeof *rules->override_names);
     if (!rules->overrides || !rules->override_names) return status_no_memory(0);
-    READ_OBJECT(&r, rules->user, rules, keys);
+    READ_OBJECT(&r, root, rules, keys);
     return r.status;
 }
 
@@ -572,8 +561,8 @@ struct status three_way_rules_load(struct three_way_rules **out, const char *pro
 void three_way_rules_release(struct three_way_rules *rules)
 {
     if (!rules) return;
-    cJSON_Delete(rules->lists);
-    cJSON_Delete(rules->user);
+    config_json_close(&rules->lists);
+    config_json_close(&rules->user);
     memory_release(rules->apis);
     memory_release(rules->overrides);
     memory_release(rules->override_names);

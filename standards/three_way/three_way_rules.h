@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/status.h"
+#include "formats/config_json.h"
 #include "standards/three_way/three_way_row.h"
 
 /* How a standard is chosen: the first step that holds for a row decides. */
@@ -89,8 +90,6 @@ enum blank_policy {
     BLANK_ZERO       /* as the peer: a missing number of a ratio is 0 */
 };
 
-struct cJSON;
-
 struct three_way_rules {
     enum three_way_step order[STEP_COUNT]; /* ends with STEP_BENCHMARK, which always holds */
     bool by_metrics;
@@ -110,7 +109,7 @@ struct three_way_rules {
     size_t n_override_names;
     struct api_rules *apis; /* sorted by name */
     size_t n_apis;
-    struct cJSON *lists, *user; /* the files, which hold the names */
+    struct config_json lists, user; /* the files, which hold the names */
 };
 
 /* The rules of a profile.

@@ -80,7 +80,7 @@ START_TEST(each_makes_several)
     ck_assert(manifest_serves(&m.kernels[0], "Torch", "exp"));
     ck_assert(manifest_serves(&m.kernels[1], "Tensor", "log_"));
     ck_assert(!manifest_serves(&m.kernels[1], "Torch", "exp"));
-    ck_assert_int_eq(json_line(&m.file, m.kernels[1].forward.steps.items[0].node), 12);
+    ck_assert_int_eq(config_json_line(&m.file, m.kernels[1].forward.steps.items[0].node), 12);
     manifest_close(&m);
     st = parse(&m, 6, "\"each\": [ { \"f\": \"exp\" } ], \"apis\": [\"Torch.{g}\"],");
     ck_assert_str_eq(st.text, "dir/a.json:6: kernels[0].apis[0]: there is no word for \"{g}\"");
@@ -365,35 +365,6 @@ START_TEST(places_are_found_in_any_text)
 }
 END_TEST
 
-/* A list of known keys ends where a message does; types that have no words of their own are another. */
-START_TEST(long_lists_of_keys_are_cut)
-{
-    static char names[40][24];
-    struct json_key keys[41] = { { NULL, 0, false } };
-    struct json_file file;
-    static const char text[] = "{ \"key_of_ten00\": 1, \"x\": 1 }",
-                      other[] = "{ \"key_of_ten00\": true }";
-    for (int i = 0; i < 40; i++) {
-        snprintf(names[i], sizeof names[i], "key_of_ten%02d", i);
-        keys[i] = (struct json_key){ names[i], cJSON_Number | cJSON_Array, false };
-    }
-    ck_assert(!json_file_parse(&file, "a.json", text, sizeof text - 1).code);
-    struct status st = json_check_keys(&file, file.root, keys);
-    ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
-    /* 12 letters a name and ", ": the last one begins before letter 260. */
-    ck_assert_msg(
-        !strncmp(st.text, "a.json:1: x: no such key; known here: key_of_ten00, key_of_ten01, ", 66),
-        "%s", st.text);
-    ck_assert_msg(strstr(st.text, ", key_of_ten18") && !strstr(st.text, "key_of_ten19"), "%s",
-                  st.text);
-    json_file_close(&file);
-    ck_assert(!json_file_parse(&file, "a.json", other, sizeof other - 1).code);
-    ck_assert_str_eq(json_check_keys(&file, file.root, keys).text,
-                     "a.json:1: key_of_ten00: another type is expected");
-    json_file_close(&file);
-}
-END_TEST
-
 START_TEST(a_kernel_has_steps)
 {
     struct manifest m;
@@ -527,16 +498,16 @@ START_TEST(the_schema_knows_every_key)
         "i8",       "u8",         "i16",       "u16",         "i32",
         "u32",      "i64",        "u64",       "f32",         "f64"
     };
-    struct json_file schema;
+    struct config_json schema;
     struct status st =
-        json_file_open(&schema, PROBE_SOURCE_DIR "/config/plugin.schema.json", FILES_CHECKED);
+        config_json_open(&schema, PROBE_SOURCE_DIR "/config/plugin.schema.json", FILES_CHECKED);
     ck_assert_msg(!st.code, "%s", st.text);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char quoted[64];
         snprintf(quoted, sizeof quoted, "\"%s\":", keys[i]);
         ck_assert_msg(strstr(schema.text, quoted) != NULL, "the schema has no %s", quoted);
     }
-    json_file_close(&schema);
+    config_json_close(&schema);
 }
 END_TEST
 
@@ -551,7 +522,6 @@ int main(void)
     tcase_add_test(tests, arguments_are_bounded);
     tcase_add_loop_test(tests, other_sound_ones_are_read, 0, sizeof others / sizeof *others);
     tcase_add_test(tests, places_are_found_in_any_text);
-    tcase_add_test(tests, long_lists_of_keys_are_cut);
     tcase_add_test(tests, a_kernel_has_steps);
     tcase_add_test(tests, numbers_are_expressions);
     tcase_add_test(tests, libraries_are_found_from_the_manifest);

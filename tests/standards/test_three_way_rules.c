@@ -200,62 +200,71 @@ START_TEST(overrides_choose_the_standard)
 }
 END_TEST
 
+/* Is it that message? "~" stands for the keys on the way to the one that is named. */
+static bool is_message(const char *text, const char *message)
+{
+    size_t start = strcspn(message, "~"), length = strlen(text);
+    const char *end = message + start + (message[start] == '~');
+    return !strncmp(text, message, start) && length >= start + strlen(end) &&
+           !strcmp(text + length - strlen(end), end);
+}
+
 static const struct {
     const char *text, *message;
     /* clang-format off */
 } faults[] = {
     { "{", NULL },
     { "[]", NULL },
-    { "{\n\"override\": []}", "mine.json, line 2: 'override' is not a key that is known" },
-    { "{\"overrides\": {}}", "mine.json, line 1: 'overrides' must be a list" },
-    { "{\"overrides\": 3}", "mine.json, line 1: 'overrides' must be a list" },
+    { "{\n\"override\": []}", "mine.json:2:~override: no such key" },
+    { "{\"overrides\": {}}", "mine.json:1:~overrides: must be a list" },
+    { "{\"overrides\": 3}", "mine.json:1:~overrides: must be a list" },
     { "{\"overrides\":\n [3]}", NULL },
     /* the first fault ends the reading */
     { "{\"overrides\":\n [3, 4]}",
-      "mine.json, line 2: an item of 'overrides' must be an object" },
-    { "{\"x\": 1,\n\"y\": 2}", "mine.json, line 1: 'x' is not a key that is known" },
-    { "{\"overrides\": [{\n\"apis\": 1}]}", "mine.json, line 2: 'apis' is not a key that is known" },
+      "mine.json:2:~]: must be an object" },
+    { "{\"x\": 1,\n\"y\": 2}", "mine.json:1:~x: no such key" },
+    { "{\"overrides\": [{\n\"apis\": 1}]}", "mine.json:2:~apis: no such key" },
     { "{\"overrides\": [{\"api\": 1}]}",
-      "mine.json, line 1: 'api' must be an API name or a list of them" },
+      "mine.json:1:~api: must be an API name or a list of them" },
     { "{\"overrides\": [{\"api\": [\"x\", 1]}]}",
-      "mine.json, line 1: 'api' must be an API name or a list of them" },
+      "mine.json:1:~api: must be an API name or a list of them" },
     { "{\"overrides\": [{\"dtype\": 1}]}",
-      "mine.json, line 1: 'dtype' must be a dtype or a list of them" },
+      "mine.json:1:~dtype: must be a dtype or a list of them" },
     { "{\"overrides\": [{\"dtype\": [\"\"]}]}",
-      "mine.json, line 1: 'dtype' must be a dtype or a list of them" },
+      "mine.json:1:~dtype: must be a dtype or a list of them" },
     { "{\"overrides\": [{\"standard\": 1}]}",
-      "mine.json, line 1: 'standard' must be the name of a standard" },
-    { "{\"overrides\": [{\"three_way\": 1}]}", "mine.json, line 1: 'three_way' must be an object" },
+      "mine.json:1:~standard: must be the name of a standard" },
+    { "{\"overrides\": [{\"three_way\": 1}]}", "mine.json:1:~three_way: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"rate\": 1}}]}",
-      "mine.json, line 1: 'rate' is not a key that is known" },
+      "mine.json:1:~rate: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": []}}]}",
-      "mine.json, line 1: 'ratio' must be an object" },
+      "mine.json:1:~ratio: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L3\": {}}}}]}",
-      "mine.json, line 1: 'L3' is not a key that is known" },
+      "mine.json:1:~L3: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": []}}}]}",
-      "mine.json, line 1: 'L0' must be an object" },
+      "mine.json:1:~L0: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rms\": {}}}}}]}",
-      "mine.json, line 1: 'rms' is not a key that is known" },
+      "mine.json:1:~rms: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": 2}}}}]}",
-      "mine.json, line 1: 'rmse' must be an object" },
+      "mine.json:1:~rmse: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"fatal\": 2}}}}}]}",
-      "mine.json, line 1: 'fatal' is not a key that is known" },
+      "mine.json:1:~fatal: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": \"2\"}}}}}]}",
-      "mine.json, line 1: 'error' must be a number that is not negative" },
+      "mine.json:1:~error: must be a number that is not negative" },
     { "{\"overrides\": [{\"three_way\": {\"ratio\": {\"L0\": {\"rmse\": {\"error\": -2}}}}}]}",
-      "mine.json, line 1: 'error' must be a number that is not negative" },
+      "mine.json:1:~error: must be a number that is not negative" },
     { "{\"overrides\": [{\"three_way\": {\"thousandth\": {\"inclusive\": 1}}}]}",
-      "mine.json, line 1: 'inclusive' must be true or false" },
+      "mine.json:1:~inclusive: must be true or false" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": [1]}}]}",
-      "mine.json, line 1: 'ulp' must be an object" },
+      "mine.json:1:~ulp: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.int8\": {}}}}]}",
-      "mine.json, line 1: 'torch.int8' is not a key that is known" },
+      "mine.json:1:~torch.int8: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": [1]}}}]}",
-      "mine.json, line 1: 'torch.float16' must be an object" },
+      "mine.json:1:~torch.float16: must be an object" },
     { "{\"overrides\": [{\"three_way\": {\"ulp\": {\"torch.float16\": {\"max\": 1}}}}]}",
-      "mine.json, line 1: 'max' is not a key that is known" },
+      "mine.json:1:~max: no such key" },
     { "{\"overrides\": [{\"three_way\": {\"accumulative_eb\": {\"x\": 1}}}]}",
-      "mine.json, line 1: 'x' is not a key that is known" },
+      "mine.json:1:~x: no such key" },
 };
 /* clang-format on */
 
@@ -266,7 +275,8 @@ START_TEST(faults_name_line_and_key)
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_null(rules);
     ck_assert_msg(strncmp(status.text, "mine.json", 9) == 0, "%s", status.text);
-    if (faults[_i].message) ck_assert_str_eq(status.text, faults[_i].message);
+    if (faults[_i].message)
+        ck_assert_msg(is_message(status.text, faults[_i].message), "%s", status.text);
 }
 END_TEST
 
@@ -282,52 +292,52 @@ static const struct {
     { PROFILE("\"origin\": \"x\", \"order\": [\"benchmark\"], \"lists_without\": "
               "{\"ULPStandard\": [\"mm\"]}, \"blank_metrics\": \"zero\""), NULL },
     { "", "" },
-    { "{\"profiles\": {\"v9\": {}}}", "three_way.json, line 1: 'v9' is not a profile" },
-    { "{\"profiles\": []}", "three_way.json, line 1: 'profiles' must be an object" },
-    { PROFILE("\"order\": 1"), "three_way.json, line 1: 'order' must be a list" },
-    { PROFILE("\"order\": []"), "three_way.json, line 1: 'order' must end with 'benchmark'" },
+    { "{\"profiles\": {\"v9\": {}}}", "three_way.json:1:~v9: is not a profile" },
+    { "{\"profiles\": []}", "three_way.json:1:~profiles: must be an object" },
+    { PROFILE("\"order\": 1"), "three_way.json:1:~order: must be a list" },
+    { PROFILE("\"order\": []"), "three_way.json:1:~order: must end with 'benchmark'" },
     { PROFILE("\"order\": [\"ULPStandard\"]"),
-      "three_way.json, line 1: 'order' must end with 'benchmark'" },
+      "three_way.json:1:~order: must end with 'benchmark'" },
     { PROFILE("\"order\": [\"x\"]"),
-      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+      "three_way.json:1:~]: is no step of the choice" },
     { PROFILE("\"order\": [\"x\", \"benchmark\"]"),
-      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+      "three_way.json:1:~]: is no step of the choice" },
     { PROFILE("\"unsupported_dtypes\": [1, 2]"),
-      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+      "three_way.json:1:~unsupported_dtypes: must list dtypes" },
     { PROFILE("\"lists_without\": {\"ULPStandard\": 1, \"x\": 2}"),
-      "three_way.json, line 1: 'ULPStandard' must be a list" },
+      "three_way.json:1:~ULPStandard: must be a list" },
     { PROFILE("\"lists_without\": {\"ULPStandard\": [1, 2]}"),
-      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+      "three_way.json:1:~ULPStandard: has an API that is not in that list" },
     { PROFILE("\"order\": [1]"),
-      "three_way.json, line 1: an item of 'order' is no step of the choice" },
+      "three_way.json:1:~]: is no step of the choice" },
     { PROFILE("\"order\": [\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", "
               "\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", \"ULPStandard\", "
               "\"ULPStandard\", \"ULPStandard\", \"ULPStandard\", \"benchmark\"]"),
-      "three_way.json, line 1: 'order' has too many steps" },
+      "three_way.json:1:~order: has too many steps" },
     { PROFILE("\"blank_metrics\": \"one\""),
-      "three_way.json, line 1: 'blank_metrics' must be 'reason', 'exception' or 'zero'" },
+      "three_way.json:1:~blank_metrics: must be 'reason', 'exception' or 'zero'" },
     { PROFILE("\"blank_metrics\": 1"),
-      "three_way.json, line 1: 'blank_metrics' must be 'reason', 'exception' or 'zero'" },
-    { PROFILE("\"by_metrics\": 1"), "three_way.json, line 1: 'by_metrics' must be true or false" },
+      "three_way.json:1:~blank_metrics: must be 'reason', 'exception' or 'zero'" },
+    { PROFILE("\"by_metrics\": 1"), "three_way.json:1:~by_metrics: must be true or false" },
     { PROFILE("\"unsupported_dtypes\": {}"),
-      "three_way.json, line 1: 'unsupported_dtypes' must be a list" },
+      "three_way.json:1:~unsupported_dtypes: must be a list" },
     { PROFILE("\"unsupported_dtypes\": [\"\"]"),
-      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+      "three_way.json:1:~unsupported_dtypes: must list dtypes" },
     { PROFILE("\"unsupported_dtypes\": [1]"),
-      "three_way.json, line 1: 'unsupported_dtypes' must list dtypes" },
+      "three_way.json:1:~unsupported_dtypes: must list dtypes" },
     { PROFILE("\"ratio_of_zero\": {\"neither\": 1}"),
-      "three_way.json, line 1: 'neither' is not a key that is known" },
-    { PROFILE("\"ratio_floor\": 1"), "three_way.json, line 1: 'ratio_floor' must be an object" },
+      "three_way.json:1:~neither: no such key" },
+    { PROFILE("\"ratio_floor\": 1"), "three_way.json:1:~ratio_floor: must be an object" },
     { PROFILE("\"lists_without\": 1"),
-      "three_way.json, line 1: 'lists_without' must be an object" },
+      "three_way.json:1:~lists_without: must be an object" },
     { PROFILE("\"lists_without\": {\"x\": []}"),
-      "three_way.json, line 1: 'x' is not a list of APIs" },
+      "three_way.json:1:~x: is not a list of APIs" },
     { PROFILE("\"lists_without\": {\"ULPStandard\": 1}"),
-      "three_way.json, line 1: 'ULPStandard' must be a list" },
+      "three_way.json:1:~ULPStandard: must be a list" },
     { PROFILE("\"lists_without\": {\"ULPStandard\": [\"x\"]}"),
-      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+      "three_way.json:1:~ULPStandard: has an API that is not in that list" },
     { PROFILE("\"lists_without\": {\"ULPStandard\": [1]}"),
-      "three_way.json, line 1: 'ULPStandard' has an API that is not in that list" },
+      "three_way.json:1:~ULPStandard: has an API that is not in that list" },
 };
 /* clang-format on */
 
@@ -348,7 +358,7 @@ START_TEST(faults_of_built_in_files)
     }
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_null(rules);
-    if (*rule_faults[_i].message) ck_assert_str_eq(status.text, rule_faults[_i].message);
+    ck_assert_msg(is_message(status.text, rule_faults[_i].message), "%s", status.text);
     texts.lists = "{";
     ck_assert_int_eq(three_way_rules_read(&rules, "doc", &texts).code, STATUS_BAD_INPUT);
 }

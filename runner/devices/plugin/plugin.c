@@ -47,7 +47,7 @@ static struct status start(struct plugin *plugin, const struct device_options *o
     program_writer_release(&request);
     if (st.code) return st;
     st = isolation_start(plugin->isolation);
-    return st.code ? status_within(st, "%s", plugin->manifest.file.path) : st;
+    return st.code ? status_within(st, "%s", plugin->manifest.file.name) : st;
 }
 
 struct status plugin_open(struct plugin **out, const char *path,

@@ -1,7 +1,7 @@
 /* The device "plugin:FILE.json": kernels in shared libraries, called as a manifest says, in a
  * process of their own. The parts:
  *
- *     plugin_manifest   the manifest file            (plugin_json: files with line numbers)
+ *     plugin_manifest   the manifest file            
  *     plugin_expression the language of its values   (plugin_value: values and arithmetic,
  *                                                     plugin_functions: its functions)
  *     plugin_bind       call + manifest -> program   (plugin_emit: steps and arguments,

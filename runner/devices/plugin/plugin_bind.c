@@ -98,7 +98,7 @@ static struct status try_kernel(bool *fits, struct binding *b)
     TRY(bind_parameters(b));
     *fits = true;
     if (!b->kernel->when) return status_ok();
-    return binding_located(b, json_get(b->kernel->node, "when"),
+    return binding_located(b, config_json_get(b->kernel->node, "when"),
                            expression_as_bool(fits, &b->scope, b->kernel->when));
 }
 
@@ -353,7 +353,7 @@ struct status binding_build_backward(struct binding *b, struct space *space,
     TRY(set_variable(b, "cotangent", cotangents.list.items[0]));
     if (kernel->backward.when) {
         bool fits;
-        TRY(binding_located(b, json_get(kernel->backward.node, "when"),
+        TRY(binding_located(b, config_json_get(kernel->backward.node, "when"),
                             expression_as_bool(&fits, &b->scope, kernel->backward.when)));
         if (!fits)
             return status_error(STATUS_SKIP,

@@ -73,7 +73,7 @@ struct binding {
 
 /* A fault of the manifest that shows only with a certain call: file, line, key, reason. */
 #define BINDING_FAULT(binding, node, ...) \
-    json_fault(&(binding)->manifest->file, (node), __VA_ARGS__)
+    config_json_fault(&(binding)->manifest->file, (node), __VA_ARGS__)
 
 /* The fault of an expression, with file, line and key before it. */
 struct status binding_located(const struct binding *binding, const cJSON *node,

@@ -306,7 +306,7 @@ static struct status emit_enum(struct program_argument *out, struct binding *b,
     else if (key.kind == EXPRESSION_NONE) name = "None";
     else if (key.kind != EXPRESSION_STRING)
         return BINDING_FAULT(b, a->node, "the key is not a string, an integer, a bool or None");
-    const cJSON *entry = json_get(manifest_enum(b->manifest, a->name)->table, name);
+    const cJSON *entry = config_json_get(manifest_enum(b->manifest, a->name)->table, name);
     if (!entry) return status_error(STATUS_SKIP, "%s has no value for \"%s\"", a->name, name);
     struct expression_value value = { .kind = EXPRESSION_INT,
                                       .integer = (int64_t)entry->valuedouble };

@@ -41,17 +41,17 @@ static struct status read_expression(const char **out, struct manifest *m, const
                            : arena_format(&m->arena, "%.17g", x);
         if (!*out) return status_no_memory(0);
     } else {
-        return json_fault(&m->file, node, "an expression is expected: a string or a number");
+        return config_json_fault(&m->file, node, "an expression is expected: a string or a number");
     }
     struct status st = expression_check(*out);
-    return st.code ? json_fault(&m->file, node, "%s", st.text) : st;
+    return st.code ? config_json_fault(&m->file, node, "%s", st.text) : st;
 }
 
 /* The expression of a key that may be missing. */
 static struct status read_optional(const char **out, struct manifest *m, const cJSON *object,
                                    const char *key)
 {
-    const cJSON *node = json_get(object, key);
+    const cJSON *node = config_json_get(object, key);
     return node ? read_expression(out, m, node) : status_ok();
 }
 
@@ -59,9 +59,10 @@ static struct status read_type(enum program_type *out, struct manifest *m, const
 {
     *out = program_type_find(node->valuestring);
     if (*out != TYPE_COUNT) return status_ok();
-    return json_fault(&m->file, node,
-                      "no such type; known are void, i8, u8, i16, u16, i32, u32, i64, u64, f32, "
-                      "f64 and pointer");
+    return config_json_fault(
+        &m->file, node,
+        "no such type; known are void, i8, u8, i16, u16, i32, u32, i64, u64, f32, "
+        "f64 and pointer");
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static const struct {
 enum { ANY_SCALAR = TEXT | NUMBER | FLAG };
 
 /* clang-format off */
-static const struct json_key argument_keys[] = {
+static const struct config_json_key argument_keys[] = {
     { "data", TEXT, false },      { "data_list", TEXT, false }, { "element", TEXT, false },
     { "element_address", TEXT, false },
     { "list", TEXT, false },      { "enum", TEXT, false },      { "string", TEXT, false },
@@ -136,14 +137,15 @@ static struct status find_role(struct manifest_argument *a, const cJSON **value,
         if (type != TYPE_COUNT) role = ROLE_SCALAR; /* "void" and "pointer" are no keys */
         if (role == ROLE_COUNT) continue;
         if (*value)
-            return json_fault(&m->file, child, "an argument has one role; \"%s\" is another",
-                              (*value)->string);
+            return config_json_fault(&m->file, child, "an argument has one role; \"%s\" is another",
+                                     (*value)->string);
         *value = child;
         a->role = role;
         a->type = role == ROLE_SCALAR ? type : role_rows[role].type;
     }
     if (!*value)
-        return json_fault(&m->file, node, "the argument has no role (\"data\", \"i32\", ...)");
+        return config_json_fault(&m->file, node,
+                                 "the argument has no role (\"data\", \"i32\", ...)");
     return status_ok();
 }
 
@@ -155,7 +157,8 @@ static struct status check_argument_keys(struct manifest *m, const cJSON *node, 
         for (size_t i = 0; role_rows[role].keys[i]; i++)
             allowed |= !strcmp(child->string, role_rows[role].keys[i]);
         if (!allowed)
-            return json_fault(&m->file, child, "this key does not go with \"%s\"", value->string);
+            return config_json_fault(&m->file, child, "this key does not go with \"%s\"",
+                                     value->string);
     }
     return status_ok();
 }
@@ -164,15 +167,16 @@ static struct status read_argument(struct manifest_argument *a, struct manifest 
                                    const cJSON *node)
 {
     const cJSON *value, *type;
-    TRY(json_check_keys(&m->file, node, argument_keys));
+    TRY(config_json_check_keys(&m->file, node, argument_keys));
     TRY(find_role(a, &value, m, node));
     TRY(check_argument_keys(m, node, value, a->role));
     a->node = node;
-    type = json_get(node, "type");
+    type = config_json_get(node, "type");
     if (type) TRY(read_type(&a->type, m, type));
-    if (type && a->type == TYPE_VOID) return json_fault(&m->file, type, "an argument is not void");
+    if (type && a->type == TYPE_VOID)
+        return config_json_fault(&m->file, type, "an argument is not void");
     if (role_rows[a->role].needs_type && !type)
-        return json_fault(&m->file, node, "\"%s\" needs a \"type\"", value->string);
+        return config_json_fault(&m->file, node, "\"%s\" needs a \"type\"", value->string);
     TRY(read_optional(&a->cast, m, node, "cast"));
     TRY(read_optional(&a->axes, m, node, "axes"));
     TRY(read_optional(&a->broadcast, m, node, "broadcast"));
@@ -185,19 +189,19 @@ static struct status read_argument(struct manifest_argument *a, struct manifest 
 
     const char *other = a->role == ROLE_ENUM ? "key" : "of";
     a->name = value->valuestring;
-    if (!json_get(node, other))
-        return json_fault(&m->file, node, "\"%s\" needs \"%s\"", value->string, other);
+    if (!config_json_get(node, other))
+        return config_json_fault(&m->file, node, "\"%s\" needs \"%s\"", value->string, other);
     if (a->role == ROLE_ENUM ? !manifest_enum(m, a->name) : !manifest_wrapper(m, a->name))
-        return json_fault(&m->file, value, "there is no such %s in \"%s\"",
-                          a->role == ROLE_ENUM ? "table" : "wrapper",
-                          a->role == ROLE_ENUM ? "enums" : "wrappers");
-    return read_expression(&a->text, m, json_get(node, other));
+        return config_json_fault(&m->file, value, "there is no such %s in \"%s\"",
+                                 a->role == ROLE_ENUM ? "table" : "wrapper",
+                                 a->role == ROLE_ENUM ? "enums" : "wrappers");
+    return read_expression(&a->text, m, config_json_get(node, other));
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
 
 /* clang-format off */
-static const struct json_key step_keys[] = {
+static const struct config_json_key step_keys[] = {
     { "call", TEXT, false },      { "library", TEXT, false }, { "arguments", LIST, false },
     { "returns", OBJECT, false }, { "loop", TEXT, false },    { "when", TEXT, false },
     { "allocate", TEXT, false },  { "bytes", TEXT | NUMBER, false }, { NULL, 0, false },
@@ -205,7 +209,7 @@ static const struct json_key step_keys[] = {
 /* clang-format on */
 
 /* clang-format off */
-static const struct json_key returns_keys[] = {
+static const struct config_json_key returns_keys[] = {
     { "type", TEXT, true },     { "ok", TEXT, false },   { "into", TEXT, false },
     { "element", TEXT, false }, { "explain", TEXT, false }, { "library", TEXT, false },
     { NULL, 0, false },
@@ -228,32 +232,32 @@ static const struct {
 /* The library of a step: named, or the only one there is. */
 static struct status read_library(size_t *out, struct manifest *m, const cJSON *object)
 {
-    const cJSON *node = json_get(object, "library");
+    const cJSON *node = config_json_get(object, "library");
     if (!node && m->n_libraries == 1) {
         *out = 0;
         return status_ok();
     }
     if (!node)
-        return json_fault(&m->file, object,
-                          "the key \"library\" is missing; there is more than "
-                          "one to choose from");
+        return config_json_fault(&m->file, object,
+                                 "the key \"library\" is missing; there is more than "
+                                 "one to choose from");
     for (size_t i = 0; i < m->n_libraries; i++) {
         if (strcmp(m->libraries[i].name, node->valuestring)) continue;
         *out = i;
         return status_ok();
     }
-    return json_fault(&m->file, node, "there is no such name in \"libraries\"");
+    return config_json_fault(&m->file, node, "there is no such name in \"libraries\"");
 }
 
 static struct status read_returns(struct manifest_step *s, struct manifest *m, const cJSON *node)
 {
-    TRY(json_check_keys(&m->file, node, returns_keys));
-    TRY(read_type(&s->result_type, m, json_get(node, "type")));
-    s->into = json_get_string(node, "into", NULL);
-    s->result_element = json_get_string(node, "element", NULL);
-    s->explain = json_get_string(node, "explain", NULL);
+    TRY(config_json_check_keys(&m->file, node, returns_keys));
+    TRY(read_type(&s->result_type, m, config_json_get(node, "type")));
+    s->into = config_json_get_string(node, "into", NULL);
+    s->result_element = config_json_get_string(node, "element", NULL);
+    s->explain = config_json_get_string(node, "explain", NULL);
     if (s->explain) TRY(read_library(&s->explain_library, m, node));
-    const cJSON *ok = json_get(node, "ok");
+    const cJSON *ok = config_json_get(node, "ok");
     if (!ok) return status_ok();
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         if (strcmp(checks[i].name, ok->valuestring)) continue;
@@ -261,30 +265,33 @@ static struct status read_returns(struct manifest_step *s, struct manifest *m, c
         bool counts = s->result_type != TYPE_VOID && s->result_type != TYPE_F32 &&
                       s->result_type != TYPE_F64;
         if (s->check != CHECK_NONE && !counts)
-            return json_fault(&m->file, ok,
-                              "only an integer or a pointer says whether a call went well");
+            return config_json_fault(&m->file, ok,
+                                     "only an integer or a pointer says whether a call went well");
         return status_ok();
     }
-    return json_fault(&m->file, ok, "any, zero, nonzero, nonnegative or nonnull is expected");
+    return config_json_fault(&m->file, ok,
+                             "any, zero, nonzero, nonnegative or nonnull is expected");
 }
 
 static struct status read_call(struct manifest_step *s, struct manifest *m, const cJSON *node)
 {
-    const cJSON *arguments = json_get(node, "arguments"), *child;
+    const cJSON *arguments = config_json_get(node, "arguments"), *child;
     s->kind = STEP_CALL;
-    s->symbol = json_get_string(node, "call", NULL);
-    if (json_get(node, "bytes"))
-        return json_fault(&m->file, json_get(node, "bytes"), "this key goes with \"allocate\"");
+    s->symbol = config_json_get_string(node, "call", NULL);
+    if (config_json_get(node, "bytes"))
+        return config_json_fault(&m->file, config_json_get(node, "bytes"),
+                                 "this key goes with \"allocate\"");
     TRY(read_library(&s->library, m, node));
-    if (json_get(node, "returns")) TRY(read_returns(s, m, json_get(node, "returns")));
-    s->loop = json_get_string(node, "loop", NULL);
+    if (config_json_get(node, "returns")) TRY(read_returns(s, m, config_json_get(node, "returns")));
+    s->loop = config_json_get_string(node, "loop", NULL);
     if (s->result_element && !s->loop)
-        return json_fault(&m->file, json_get(node, "returns"),
-                          "\"element\" needs a \"loop\" in the call");
+        return config_json_fault(&m->file, config_json_get(node, "returns"),
+                                 "\"element\" needs a \"loop\" in the call");
     if (!arguments) return status_ok();
     s->count = (size_t)cJSON_GetArraySize(arguments);
     if (s->count > PROGRAM_MAX_ARGUMENTS)
-        return json_fault(&m->file, arguments, "more than %d arguments", PROGRAM_MAX_ARGUMENTS);
+        return config_json_fault(&m->file, arguments, "more than %d arguments",
+                                 PROGRAM_MAX_ARGUMENTS);
     ROOM(s->arguments, s->count);
     size_t i = 0;
     EACH(child, arguments)
@@ -293,24 +300,26 @@ static struct status read_call(struct manifest_step *s, struct manifest *m, cons
         TRY(read_argument(a, m, child));
         bool element = a->role == ROLE_ELEMENT || a->role == ROLE_ELEMENT_ADDRESS;
         if (element && !s->loop)
-            return json_fault(&m->file, child, "an element needs a \"loop\" in the call");
+            return config_json_fault(&m->file, child, "an element needs a \"loop\" in the call");
     }
     return status_ok();
 }
 
 static struct status read_step(struct manifest_step *s, struct manifest *m, const cJSON *node)
 {
-    TRY(json_check_keys(&m->file, node, step_keys));
+    TRY(config_json_check_keys(&m->file, node, step_keys));
     s->node = node;
     TRY(read_optional(&s->when, m, node, "when"));
-    bool call = json_get(node, "call") != NULL, allocate = json_get(node, "allocate") != NULL;
+    bool call = config_json_get(node, "call") != NULL,
+         allocate = config_json_get(node, "allocate") != NULL;
     if (call == allocate)
-        return json_fault(&m->file, node, "a step has either \"call\" or \"allocate\"");
+        return config_json_fault(&m->file, node, "a step has either \"call\" or \"allocate\"");
     if (call) return read_call(s, m, node);
     s->kind = STEP_ALLOCATE;
-    s->into = json_get_string(node, "allocate", NULL);
-    if (!json_get(node, "bytes")) return json_fault(&m->file, node, "the key \"bytes\" is missing");
-    return read_expression(&s->bytes, m, json_get(node, "bytes"));
+    s->into = config_json_get_string(node, "allocate", NULL);
+    if (!config_json_get(node, "bytes"))
+        return config_json_fault(&m->file, node, "the key \"bytes\" is missing");
+    return read_expression(&s->bytes, m, config_json_get(node, "bytes"));
 }
 
 static struct status read_steps(struct manifest_steps *out, struct manifest *m, const cJSON *list)
@@ -327,7 +336,7 @@ static struct status read_steps(struct manifest_steps *out, struct manifest *m, 
 /* --- functions --------------------------------------------------------------------------------- */
 
 /* clang-format off */
-static const struct json_key output_keys[] = {
+static const struct config_json_key output_keys[] = {
     { "name", TEXT, true },     { "shape", TEXT, false },          { "dtype", TEXT, false },
     { "returns", TEXT, false }, { "initial", TEXT | NUMBER, false }, { "axes", TEXT, false },
     { "of", TEXT, false },      { NULL, 0, false },
@@ -337,9 +346,9 @@ static const struct json_key output_keys[] = {
 static struct status read_output(struct manifest_output *o, struct manifest *m, const cJSON *node,
                                  bool is_gradient)
 {
-    TRY(json_check_keys(&m->file, node, output_keys));
+    TRY(config_json_check_keys(&m->file, node, output_keys));
     o->node = node;
-    o->name = json_get_string(node, "name", NULL);
+    o->name = config_json_get_string(node, "name", NULL);
     TRY(read_optional(&o->shape, m, node, "shape"));
     TRY(read_optional(&o->dtype, m, node, "dtype"));
     TRY(read_optional(&o->returns, m, node, "returns"));
@@ -347,9 +356,10 @@ static struct status read_output(struct manifest_output *o, struct manifest *m, 
     TRY(read_optional(&o->axes, m, node, "axes"));
     TRY(read_optional(&o->of, m, node, "of"));
     if (is_gradient && !o->of)
-        return json_fault(&m->file, node, "a gradient needs \"of\": whose gradient it is");
+        return config_json_fault(&m->file, node, "a gradient needs \"of\": whose gradient it is");
     if (!is_gradient && o->of)
-        return json_fault(&m->file, json_get(node, "of"), "only gradients are \"of\" something");
+        return config_json_fault(&m->file, config_json_get(node, "of"),
+                                 "only gradients are \"of\" something");
     return status_ok();
 }
 
@@ -373,25 +383,25 @@ static struct status read_lets(struct manifest_function *f, struct manifest *m, 
 static struct status read_function(struct manifest_function *f, struct manifest *m,
                                    const cJSON *node, const char *outputs)
 {
-    const cJSON *list = json_get(node, outputs), *child;
+    const cJSON *list = config_json_get(node, outputs), *child;
     f->node = node;
-    TRY(read_lets(f, m, json_get(node, "let")));
+    TRY(read_lets(f, m, config_json_get(node, "let")));
     f->n_outputs = (size_t)cJSON_GetArraySize(list);
-    if (!f->n_outputs) return json_fault(&m->file, list, "the list is empty");
+    if (!f->n_outputs) return config_json_fault(&m->file, list, "the list is empty");
     ROOM(f->outputs, f->n_outputs);
     size_t i = 0;
     EACH(child, list)
     TRY(read_output(&f->outputs[i++], m, child, !strcmp(outputs, "gradients")));
-    TRY(read_steps(&f->steps, m, json_get(node, "steps")));
+    TRY(read_steps(&f->steps, m, config_json_get(node, "steps")));
     if (!f->steps.count)
-        return json_fault(&m->file, node, "\"steps\" with at least one call is missing");
+        return config_json_fault(&m->file, node, "\"steps\" with at least one call is missing");
     return status_ok();
 }
 
 /* --- kernels ------------------------------------------------------------------------------------ */
 
 /* clang-format off */
-static const struct json_key kernel_keys[] = {
+static const struct config_json_key kernel_keys[] = {
     { "apis", LIST, true },       { "parameters", LIST, true }, { "when", TEXT, false },
     { "let", OBJECT, false },     { "outputs", LIST, true },    { "steps", LIST, true },
     { "backward", OBJECT, false }, { "smoke", OBJECT, false },  { "each", LIST, false },
@@ -399,7 +409,7 @@ static const struct json_key kernel_keys[] = {
 };
 /* clang-format on */
 
-static const struct json_key backward_keys[] = {
+static const struct config_json_key backward_keys[] = {
     { "when", TEXT, false }, { "let", OBJECT, false }, { "gradients", LIST, true },
     { "steps", LIST, true }, { NULL, 0, false },
 };
@@ -414,7 +424,7 @@ static bool is_identifier(const char *text)
 static struct status read_parameter(struct manifest_parameter *p, struct manifest *m,
                                     const cJSON *node)
 {
-    if (!cJSON_IsString(node)) return json_fault(&m->file, node, "a string is expected");
+    if (!cJSON_IsString(node)) return config_json_fault(&m->file, node, "a string is expected");
     char *text = arena_copy_string(&m->arena, node->valuestring);
     if (!text) return status_no_memory(0);
     char *equals = strchr(text, '=');
@@ -422,15 +432,15 @@ static struct status read_parameter(struct manifest_parameter *p, struct manifes
         *equals = '\0';
         p->fallback = equals + 1 + strspn(equals + 1, " ");
         struct status st = expression_check(p->fallback);
-        if (st.code) return json_fault(&m->file, node, "the default: %s", st.text);
+        if (st.code) return config_json_fault(&m->file, node, "the default: %s", st.text);
     }
     p->rest = *text == '*';
     text += p->rest;
     text[strcspn(text, " ")] = '\0';
     p->name = text;
     if (!is_identifier(text))
-        return json_fault(&m->file, node,
-                          "a parameter is \"name\", \"name = default\" or \"*name\"");
+        return config_json_fault(&m->file, node,
+                                 "a parameter is \"name\", \"name = default\" or \"*name\"");
     return status_ok();
 }
 
@@ -438,30 +448,30 @@ static struct status read_kernel(struct manifest_kernel *k, struct manifest *m, 
 {
     const cJSON *list, *child;
     size_t i = 0;
-    TRY(json_check_keys(&m->file, node, kernel_keys));
+    TRY(config_json_check_keys(&m->file, node, kernel_keys));
     k->node = node;
-    list = json_get(node, "apis");
+    list = config_json_get(node, "apis");
     k->n_apis = (size_t)cJSON_GetArraySize(list);
-    if (!k->n_apis) return json_fault(&m->file, list, "the list is empty");
+    if (!k->n_apis) return config_json_fault(&m->file, list, "the list is empty");
     ROOM(k->apis, k->n_apis);
     EACH(child, list)
     {
         if (!cJSON_IsString(child) || !strchr(child->valuestring, '.'))
-            return json_fault(&m->file, child,
-                              "an API is written \"Torch.matmul\" or \"*.matmul\"");
+            return config_json_fault(&m->file, child,
+                                     "an API is written \"Torch.matmul\" or \"*.matmul\"");
         k->apis[i++] = child->valuestring;
     }
     i = 0;
-    list = json_get(node, "parameters");
+    list = config_json_get(node, "parameters");
     k->n_parameters = (size_t)cJSON_GetArraySize(list);
     ROOM(k->parameters, k->n_parameters);
     EACH(child, list) TRY(read_parameter(&k->parameters[i++], m, child));
     TRY(read_optional(&k->when, m, node, "when"));
     TRY(read_function(&k->forward, m, node, "outputs"));
-    k->smoke = json_get(node, "smoke");
-    const cJSON *backward = json_get(node, "backward");
+    k->smoke = config_json_get(node, "smoke");
+    const cJSON *backward = config_json_get(node, "backward");
     if (!backward) return status_ok();
-    TRY(json_check_keys(&m->file, backward, backward_keys));
+    TRY(config_json_check_keys(&m->file, backward, backward_keys));
     TRY(read_optional(&k->backward.when, m, backward, "when"));
     k->has_backward = true;
     return read_function(&k->backward, m, backward, "gradients");
@@ -474,7 +484,7 @@ static size_t count_kernels(const cJSON *kernels)
     size_t count = 0;
     EACH(child, kernels)
     {
-        const cJSON *each = json_get(child, "each");
+        const cJSON *each = config_json_get(child, "each");
         count += each ? (size_t)cJSON_GetArraySize(each) : 1;
     }
     return count;
@@ -484,13 +494,14 @@ static struct status read_each(struct manifest *m, const cJSON *node, const cJSO
 {
     const cJSON *words, *word, *copy;
     if (!cJSON_IsArray(each) || !each->child)
-        return json_fault(&m->file, each, "a list of objects with words is expected");
+        return config_json_fault(&m->file, each, "a list of objects with words is expected");
     EACH(words, each)
     {
-        if (!cJSON_IsObject(words)) return json_fault(&m->file, words, "an object is expected");
+        if (!cJSON_IsObject(words))
+            return config_json_fault(&m->file, words, "an object is expected");
         EACH(word, words)
-        if (!cJSON_IsString(word)) return json_fault(&m->file, word, "a string is expected");
-        TRY(json_copy_with(&copy, &m->file, node, words));
+        if (!cJSON_IsString(word)) return config_json_fault(&m->file, word, "a string is expected");
+        TRY(config_json_copy_with(&copy, &m->file, node, words));
         TRY(read_kernel(&m->kernels[m->n_kernels++], m, copy));
     }
     return status_ok();
@@ -503,7 +514,7 @@ static struct status read_kernels(struct manifest *m, const cJSON *kernels)
     ROOM(m->kernels, count);
     EACH(child, kernels)
     {
-        const cJSON *each = json_get(child, "each");
+        const cJSON *each = config_json_get(child, "each");
         TRY(each ? read_each(m, child, each) : read_kernel(&m->kernels[m->n_kernels++], m, child));
     }
     return status_ok();
@@ -512,7 +523,7 @@ static struct status read_kernels(struct manifest *m, const cJSON *kernels)
 /* --- the whole ---------------------------------------------------------------------------------- */
 
 /* clang-format off */
-static const struct json_key manifest_keys[] = {
+static const struct config_json_key manifest_keys[] = {
     { "plugin", NUMBER, true },       { "name", TEXT, false },     { "libraries", OBJECT, true },
     { "environment", OBJECT, false }, { "enums", OBJECT, false },  { "wrappers", OBJECT, false },
     { "session", OBJECT, false },     { "kernels", LIST, true },   { "memory_limit", NUMBER, false },
@@ -520,13 +531,13 @@ static const struct json_key manifest_keys[] = {
 };
 /* clang-format on */
 
-static const struct json_key session_keys[] = {
+static const struct config_json_key session_keys[] = {
     { "open", LIST, false },
     { "close", LIST, false },
     { NULL, 0, false },
 };
 
-static const struct json_key wrapper_keys[] = {
+static const struct config_json_key wrapper_keys[] = {
     { "value", TEXT, true },         { "before", LIST, true }, { "after", LIST, false },
     { "after_output", LIST, false }, { NULL, 0, false },
 };
@@ -535,20 +546,20 @@ static struct status read_libraries(struct manifest *m, const cJSON *node)
 {
     const cJSON *child;
     size_t i = 0;
-    const char *slash = strrchr(m->file.path, '/');
+    const char *slash = strrchr(m->file.name, '/');
     m->n_libraries = (size_t)cJSON_GetArraySize(node);
-    if (!m->n_libraries) return json_fault(&m->file, node, "at least one library is needed");
+    if (!m->n_libraries) return config_json_fault(&m->file, node, "at least one library is needed");
     ROOM(m->libraries, m->n_libraries);
     EACH(child, node)
     {
         if (!cJSON_IsString(child) || !*child->valuestring)
-            return json_fault(&m->file, child, "the file name of a library is expected");
+            return config_json_fault(&m->file, child, "the file name of a library is expected");
         const char *path = child->valuestring;
         /* A bare name is searched for by the dynamic loader; a path is relative to the
          * manifest, wherever the program was started. */
         if (strchr(path, '/') && *path != '/')
-            path = arena_format(&m->arena, "%.*s/%s", slash ? (int)(slash - m->file.path) : 1,
-                                slash ? m->file.path : ".", path);
+            path = arena_format(&m->arena, "%.*s/%s", slash ? (int)(slash - m->file.name) : 1,
+                                slash ? m->file.name : ".", path);
         if (!path) return status_no_memory(0);
         m->libraries[i++] = (struct manifest_library){ child->string, path };
     }
@@ -565,10 +576,10 @@ static struct status read_enums(struct manifest *m, const cJSON *node)
     EACH(child, node)
     {
         if (!cJSON_IsObject(child))
-            return json_fault(&m->file, child, "an object from keys to numbers is expected");
+            return config_json_fault(&m->file, child, "an object from keys to numbers is expected");
         EACH(entry, child)
         if (!cJSON_IsNumber(entry) || !is_whole(entry->valuedouble))
-            return json_fault(&m->file, entry, "a whole number is expected");
+            return config_json_fault(&m->file, entry, "a whole number is expected");
         m->enums[i++] = (struct manifest_enum){ child->string, child };
     }
     return status_ok();
@@ -580,7 +591,7 @@ static struct status read_environment(struct manifest *m, const cJSON *node)
     m->environment = node;
     if (!node) return status_ok();
     EACH(child, node)
-    if (!cJSON_IsString(child)) return json_fault(&m->file, child, "a string is expected");
+    if (!cJSON_IsString(child)) return config_json_fault(&m->file, child, "a string is expected");
     return status_ok();
 }
 
@@ -593,12 +604,12 @@ static struct status read_wrappers(struct manifest *m, const cJSON *node)
     EACH(child, node)
     {
         struct manifest_wrapper *w = &m->wrappers[m->n_wrappers];
-        TRY(json_check_keys(&m->file, child, wrapper_keys));
+        TRY(config_json_check_keys(&m->file, child, wrapper_keys));
         w->name = child->string;
-        w->slot = json_get_string(child, "value", NULL);
-        TRY(read_steps(&w->before, m, json_get(child, "before")));
-        TRY(read_steps(&w->after, m, json_get(child, "after")));
-        TRY(read_steps(&w->after_output, m, json_get(child, "after_output")));
+        w->slot = config_json_get_string(child, "value", NULL);
+        TRY(read_steps(&w->before, m, config_json_get(child, "before")));
+        TRY(read_steps(&w->after, m, config_json_get(child, "after")));
+        TRY(read_steps(&w->after_output, m, config_json_get(child, "after_output")));
         m->n_wrappers++;
     }
     return status_ok();
@@ -607,26 +618,27 @@ static struct status read_wrappers(struct manifest *m, const cJSON *node)
 static struct status read_manifest(struct manifest *m)
 {
     const cJSON *root = m->file.root, *session;
-    TRY(json_check_keys(&m->file, root, manifest_keys));
-    if (json_get(root, "plugin")->valuedouble != 1)
-        return json_fault(&m->file, json_get(root, "plugin"),
-                          "this program reads version 1 of the manifest language");
-    m->title = json_get_string(root, "name", m->file.path);
-    TRY(read_libraries(m, json_get(root, "libraries")));
-    TRY(read_environment(m, json_get(root, "environment")));
-    const cJSON *memory = json_get(root, "memory_limit");
+    TRY(config_json_check_keys(&m->file, root, manifest_keys));
+    if (config_json_get(root, "plugin")->valuedouble != 1)
+        return config_json_fault(&m->file, config_json_get(root, "plugin"),
+                                 "this program reads version 1 of the manifest language");
+    m->title = config_json_get_string(root, "name", m->file.name);
+    TRY(read_libraries(m, config_json_get(root, "libraries")));
+    TRY(read_environment(m, config_json_get(root, "environment")));
+    const cJSON *memory = config_json_get(root, "memory_limit");
     if (memory && !(memory->valuedouble >= 1 << 20 && memory->valuedouble < 0x1p53))
-        return json_fault(&m->file, memory, "a number of bytes of at least 1048576 is expected");
+        return config_json_fault(&m->file, memory,
+                                 "a number of bytes of at least 1048576 is expected");
     m->memory_limit = memory ? memory->valuedouble : 0;
-    TRY(read_enums(m, json_get(root, "enums")));
-    TRY(read_wrappers(m, json_get(root, "wrappers")));
-    session = json_get(root, "session");
+    TRY(read_enums(m, config_json_get(root, "enums")));
+    TRY(read_wrappers(m, config_json_get(root, "wrappers")));
+    session = config_json_get(root, "session");
     if (session) {
-        TRY(json_check_keys(&m->file, session, session_keys));
-        TRY(read_steps(&m->session_open, m, json_get(session, "open")));
-        TRY(read_steps(&m->session_close, m, json_get(session, "close")));
+        TRY(config_json_check_keys(&m->file, session, session_keys));
+        TRY(read_steps(&m->session_open, m, config_json_get(session, "open")));
+        TRY(read_steps(&m->session_close, m, config_json_get(session, "close")));
     }
-    return read_kernels(m, json_get(root, "kernels"));
+    return read_kernels(m, config_json_get(root, "kernels"));
 }
 
 static struct status finish(struct manifest *out)
@@ -639,20 +651,20 @@ static struct status finish(struct manifest *out)
 struct status manifest_open(struct manifest *out, const char *path, struct file_policy policy)
 {
     memset(out, 0, sizeof *out);
-    TRY(json_file_open(&out->file, path, policy));
+    TRY(config_json_open(&out->file, path, policy));
     return finish(out);
 }
 
 struct status manifest_parse(struct manifest *out, const char *name, const char *text, size_t bytes)
 {
     memset(out, 0, sizeof *out);
-    TRY(json_file_parse(&out->file, name, text, bytes));
+    TRY(config_json_parse(&out->file, name, text, bytes));
     return finish(out);
 }
 
 void manifest_close(struct manifest *manifest)
 {
-    json_file_close(&manifest->file);
+    config_json_close(&manifest->file);
     arena_release(&manifest->arena);
     memset(manifest, 0, sizeof *manifest);
 }

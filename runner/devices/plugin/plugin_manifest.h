@@ -14,7 +14,7 @@
 #include "core/arena.h"
 #include "core/file.h"
 #include "core/status.h"
-#include "runner/devices/plugin/plugin_json.h"
+#include "formats/config_json.h"
 #include "runner/devices/plugin/plugin_program.h"
 
 /* What an argument of a C function is. One key of its JSON object names the role. */
@@ -135,7 +135,7 @@ struct manifest_library {
 };
 
 struct manifest {
-    struct json_file file;
+    struct config_json file;
     struct arena arena;
     const char *title;
     struct manifest_library *libraries;

@@ -96,12 +96,11 @@ uint64_t file_size_limit(const char *path)
         uint64_t bytes;
     } limits[] = {
         { ".json", UINT64_C(10) << 30 }, { ".jsonl", UINT64_C(10) << 30 },
-        { ".npy", UINT64_C(10) << 30 },
-        { ".pt", UINT64_C(10) << 30 },   { ".zip", UINT64_C(10) << 30 },
-        { ".log", UINT64_C(10) << 30 },  { ".db", UINT64_C(10) << 30 },
-        { ".csv", UINT64_C(1) << 30 },   { ".xlsx", UINT64_C(1) << 30 },
-        { ".yaml", UINT64_C(1) << 30 },  { ".ir", UINT64_C(1) << 30 },
-        { ".pkl", UINT64_C(1) << 30 },
+        { ".npy", UINT64_C(10) << 30 },  { ".pt", UINT64_C(10) << 30 },
+        { ".zip", UINT64_C(10) << 30 },  { ".log", UINT64_C(10) << 30 },
+        { ".db", UINT64_C(10) << 30 },   { ".csv", UINT64_C(1) << 30 },
+        { ".xlsx", UINT64_C(1) << 30 },  { ".yaml", UINT64_C(1) << 30 },
+        { ".ir", UINT64_C(1) << 30 },    { ".pkl", UINT64_C(1) << 30 },
     };
     const char *suffix = strrchr(base_name(path), '.');
     for (size_t i = 0; suffix && i < sizeof limits / sizeof *limits; i++)

@@ -7,22 +7,22 @@
 #include "core/memory.h"
 #include "formats/config_json.h"
 
-static struct status take_text(char **out, const struct json_source *source, const char *key)
+static struct status take_text(char **out, const struct config_json *source, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(source->root, key);
+    const cJSON *item = config_json_get(source->root, key);
     if (!item) return status_ok();
-    if (!cJSON_IsString(item)) return json_source_fault(source, item, "'%s' must be a text", key);
-    if (!*item->valuestring) return json_source_fault(source, item, "'%s' is empty", key);
+    if (!cJSON_IsString(item)) return config_json_fault(source, item, "'%s' must be a text", key);
+    if (!*item->valuestring) return config_json_fault(source, item, "'%s' is empty", key);
     *out = memory_copy_string(item->valuestring);
     return *out ? status_ok() : status_no_memory(strlen(item->valuestring));
 }
 
-static struct status take_bool(bool *out, const struct json_source *source, const char *key)
+static struct status take_bool(bool *out, const struct config_json *source, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(source->root, key);
+    const cJSON *item = config_json_get(source->root, key);
     if (!item) return status_ok();
     if (!cJSON_IsBool(item))
-        return json_source_fault(source, item, "'%s' must be true or false", key);
+        return config_json_fault(source, item, "'%s' must be true or false", key);
     *out = cJSON_IsTrue(item);
     return status_ok();
 }
@@ -40,12 +40,12 @@ static int64_t number_of(const cJSON *item)
     return *end ? -1 : number;
 }
 
-static struct status take_filter(struct number_filter *out, const struct json_source *source,
+static struct status take_filter(struct number_filter *out, const struct config_json *source,
                                  const char *key)
 {
-    const cJSON *list = cJSON_GetObjectItemCaseSensitive(source->root, key), *item;
+    const cJSON *list = config_json_get(source->root, key), *item;
     if (!list) return status_ok();
-    if (!cJSON_IsArray(list)) return json_source_fault(source, list, "'%s' must be a list", key);
+    if (!cJSON_IsArray(list)) return config_json_fault(source, list, "'%s' must be a list", key);
     size_t count = (size_t)cJSON_GetArraySize(list);
     out->given = true;
     out->items = memory_allocate((count + 1) * sizeof *out->items);
@@ -53,25 +53,25 @@ static struct status take_filter(struct number_filter *out, const struct json_so
     cJSON_ArrayForEach(item, list)
     {
         if (cJSON_IsBool(item))
-            return json_source_fault(source, item, "'%s' must hold numbers, not true or false",
+            return config_json_fault(source, item, "'%s' must hold numbers, not true or false",
                                      key);
         out->items[out->count++] = number_of(item);
     }
     return status_ok();
 }
 
-static struct status take_map(struct comparison_input *out, const struct json_source *source)
+static struct status take_map(struct comparison_input *out, const struct config_json *source)
 {
-    const cJSON *map = cJSON_GetObjectItemCaseSensitive(source->root, "map_dict"), *item;
+    const cJSON *map = config_json_get(source->root, "map_dict"), *item;
     if (!map) return status_ok();
-    if (!cJSON_IsObject(map)) return json_source_fault(source, map, "'map_dict' must be an object");
+    if (!cJSON_IsObject(map)) return config_json_fault(source, map, "'map_dict' must be an object");
     size_t count = (size_t)cJSON_GetArraySize(map);
     out->map = memory_allocate_zeroed(count + 1, sizeof *out->map);
     if (!out->map) return status_no_memory(count * sizeof *out->map);
     cJSON_ArrayForEach(item, map)
     {
         if (!cJSON_IsString(item))
-            return json_source_fault(source, item, "'map_dict' must hold texts");
+            return config_json_fault(source, item, "'map_dict' must hold texts");
         struct name_pair *pair = &out->map[out->n_map++];
         pair->npu = memory_copy_string(item->string);
         pair->bench = memory_copy_string(item->valuestring);
@@ -80,11 +80,11 @@ static struct status take_map(struct comparison_input *out, const struct json_so
     return status_ok();
 }
 
-static struct status take_all(struct comparison_input *out, const struct json_source *source,
+static struct status take_all(struct comparison_input *out, const struct config_json *source,
                               bool needs_bench)
 {
     if (!cJSON_IsObject(source->root))
-        return json_source_fault(source, source->root, "a comparison file is an object");
+        return config_json_fault(source, source->root, "a comparison file is an object");
     TRY(take_text(&out->npu_path, source, "npu_path"));
     TRY(take_text(&out->bench_path, source, "bench_path"));
     TRY(take_text(&out->stack_path, source, "stack_path"));
@@ -93,27 +93,21 @@ static struct status take_all(struct comparison_input *out, const struct json_so
     TRY(take_filter(&out->ranks, source, "rank_id"));
     TRY(take_filter(&out->steps, source, "step_id"));
     TRY(take_map(out, source));
-    if (!out->npu_path) return json_source_fault(source, source->root, "'npu_path' is missing");
+    if (!out->npu_path) return config_json_fault(source, source->root, "'npu_path' is missing");
     if (needs_bench && !out->bench_path)
-        return json_source_fault(source, source->root, "'bench_path' is missing");
+        return config_json_fault(source, source->root, "'bench_path' is missing");
     return status_ok();
 }
 
 struct status comparison_input_read(struct comparison_input *out, const char *path,
                                     bool needs_bench, struct file_policy policy)
 {
-    struct json_source source;
-    char *text;
-    size_t bytes;
+    struct config_json source;
 
     *out = (struct comparison_input){ .print_rows = true };
-    TRY(file_read_text(&text, &bytes, path, policy));
-    struct status status = json_source_parse(&source, path, text, bytes);
-    if (!status.code) {
-        status = take_all(out, &source, needs_bench);
-        cJSON_Delete(source.root);
-    }
-    memory_release(text);
+    TRY(config_json_open(&source, path, policy));
+    struct status status = take_all(out, &source, needs_bench);
+    config_json_close(&source);
     if (status.code) comparison_input_release(out);
     return status;
 }

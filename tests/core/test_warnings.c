@@ -21,10 +21,7 @@ START_TEST(sentences_are_one_line)
 }
 END_TEST
 
-START_TEST(nobody_need_listen)
-{
-    warn((struct warnings){ 0 }, "%d", 1);
-}
+START_TEST(nobody_need_listen) { warn((struct warnings){ 0 }, "%d", 1); }
 END_TEST
 
 int main(void)

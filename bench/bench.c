@@ -565,11 +565,11 @@ static struct status attach_model(struct reference *r, struct bench *const *mode
                                   struct node *const *nodes, struct arena *arena)
 {
     if (r->integer || !nodes[0] || !nodes[1]) return status_ok();
-    TRY(modelled_errors(&r->honest, &models[0]->tape, nodes[0], r, arena));
-    if (!r->honest) return status_ok();
-    TRY(modelled_errors(&r->honest_rms, &models[1]->tape, nodes[1], r, arena));
-    for (size_t i = 0; r->honest_rms && i < r->n; i++)
-        if (r->honest_rms[i] > r->honest[i]) r->honest_rms[i] = r->honest[i];
+    TRY(modelled_errors(&r->kernel_bound, &models[0]->tape, nodes[0], r, arena));
+    if (!r->kernel_bound) return status_ok();
+    TRY(modelled_errors(&r->kernel_rms, &models[1]->tape, nodes[1], r, arena));
+    for (size_t i = 0; r->kernel_rms && i < r->n; i++)
+        if (r->kernel_rms[i] > r->kernel_bound[i]) r->kernel_rms[i] = r->kernel_bound[i];
     return status_ok();
 }
 

@@ -10,7 +10,7 @@
  * for float32, float16 and bfloat16, double for float64, results rounded once to the dtype), and
  * two that only serve to bound what a legitimate kernel may be off by: the reference's running
  * error analysis with the kernel's unit roundoff, for the worst case and for the root mean
- * square (struct reference, honest and honest_rms).
+ * square (struct reference, kernel_bound and kernel_rms).
  */
 #ifndef PROBE_BENCH_BENCH_H
 #define PROBE_BENCH_BENCH_H
@@ -46,7 +46,7 @@ struct status bench_native_outputs(struct value *out, struct bench *bench);
  * `got` is kept, not copied. Call between bench_open and bench_backward. */
 struct status bench_settle(struct bench *bench, const struct value *got);
 
-/* Have every reference carry the model of an honest kernel's error (`honest`, `honest_rms`):
+/* Have every reference carry the model of a legitimate kernel's error (`kernel_bound`, `kernel_rms`):
  * those of the outputs now, those of gradients when bench_backward makes them. Costs about two
  * more evaluations. */
 struct status bench_model(struct bench *bench);

@@ -40,25 +40,25 @@ struct reference {
     enum reference_state state;
     size_t recomputed; /* components handed to pairs or balls so far */
 
-    /* What honest arithmetic explains (profile `strict`), or NULL where the bench has no model.
+    /* What the arithmetic of a legitimate kernel explains (profile `strict`), or NULL where the bench has no model.
      *
      * Let v be the value that a legitimate kernel holds just before its last rounding: it
      * computes in the compute dtype (float32 for float32 and narrower outputs, float64 for
      * float64), with unit roundoff u there, by the textbook formula of the op, in any order of
      * summation, fused or not, with library functions good to 4 ulp. Then
-     *     |v - exact_i| <= honest[i],
+     *     |v - exact_i| <= kernel_bound[i],
      * the running error bound to first order: for sums u times the sum of magnitudes of the
      * partial results, worst order (at most (n - 1) u sum|x|); for products k u sum|a||b|; for
      * a library function 3.5 ulp; for a composition each bound times the slope behind it. The
      * last rounding is not in it, so it is 0 for copies, selections, comparisons, and for a
      * single + - * of stored inputs; such outputs must be correctly rounded.
      *
-     * honest_rms[i] is the root mean square of the same error if single rounding errors were
+     * kernel_rms[i] is the root mean square of the same error if single rounding errors were
      * independent and uniform in +-u (u / sqrt 3 each), in the order that adds one term after
-     * the other: for a sum about u / 3 * sqrt(n) * sum|x| at most. It never exceeds honest[i].
+     * the other: for a sum about u / 3 * sqrt(n) * sum|x| at most. It never exceeds kernel_bound[i].
      * Both are absolute, per component, finite and not negative. */
-    double *honest;     /* or NULL */
-    double *honest_rms; /* or NULL; set only together with `honest` */
+    double *kernel_bound;     /* or NULL */
+    double *kernel_rms; /* or NULL; set only together with `kernel_bound` */
 
     /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
      * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated

@@ -108,8 +108,8 @@ static struct status measure_rounding(struct judged *judged, struct check *k,
     if (!failed || !judged->has_metrics || output->kind != BENCH_OUTPUT_TENSOR || r->integer ||
         got->kind != VALUE_TENSOR)
         return status_ok();
-    if (!r->honest) TRY(bench_model(k->call.bench));
-    if (!r->honest || tensor_elements(got->tensor.tensor) > r->n) return status_ok();
+    if (!r->kernel_bound) TRY(bench_model(k->call.bench));
+    if (!r->kernel_bound || tensor_elements(got->tensor.tensor) > r->n) return status_ok();
     judged->has_over_rounding = true;
     return error_model_over_rounding(&judged->over_rounding, k->arena, got->tensor.tensor, r);
 }

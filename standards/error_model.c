@@ -34,7 +34,7 @@ static double unit_of(enum dtype dtype, double x)
 
 /* What the model says of one element. */
 struct allowance {
-    double reach;  /* |v - want| of an honest v, with the reference's own bound */
+    double reach;  /* |v - want| of a legitimate v, with the reference's own bound */
     double spread; /* rms of it */
 };
 
@@ -46,9 +46,9 @@ static struct allowance allowance_at(const struct model *model, size_t i)
     const struct reference *want = model->want;
     struct allowance a;
 
-    if (want->honest) {
-        a.reach = want->honest[i];
-        a.spread = want->honest_rms ? want->honest_rms[i] : a.reach / 4;
+    if (want->kernel_bound) {
+        a.reach = want->kernel_bound[i];
+        a.spread = want->kernel_rms ? want->kernel_rms[i] : a.reach / 4;
         /* A value that is not exact before its last rounding has seen one rounding at least. */
         a.spread = fmax(a.spread, fmin(a.reach, unit_of(model->compute, want->hi[i]) / 2));
     } else {
@@ -184,7 +184,7 @@ static bool measure_element(struct model_findings *out, struct sums *sums,
     double quotient = fabs(error) / (a.reach + unit / 2);
     note_beyond(out, i, want, got, within ? fmin(quotient, 1) : fmax(quotient, 1 + 0x1p-20));
     out->beyond += !within;
-    bool exact = model->want->honest && model->want->honest[i] == 0;
+    bool exact = model->want->kernel_bound && model->want->kernel_bound[i] == 0;
     if (!exact) measure_statistics(out, sums, model, i, error, &a);
     return uncertain;
 }
@@ -254,7 +254,7 @@ struct status error_model_over_rounding(double *out, struct arena *arena, const 
     dtype_to_double(values, dense.data, dense.dtype, tensor_elements(&dense));
     *out = 0;
     for (size_t i = 0; i < want->n; i++) {
-        double allowed = want->honest[i] + 0.5 * dtype_ulp(want->dtype, want->hi[i]) +
+        double allowed = want->kernel_bound[i] + 0.5 * dtype_ulp(want->dtype, want->hi[i]) +
                          reference_bound(want, i);
         double quotient = fabs(values[i] - want->hi[i]) / allowed;
         if (quotient > *out && quotient < INFINITY) *out = quotient;

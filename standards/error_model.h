@@ -1,12 +1,12 @@
-/* Is a difference what honest arithmetic explains? The measure behind the profile `strict`.
+/* Is a difference what legitimate arithmetic explains? The measure behind the profile `strict`.
  *
- * A legitimate kernel holds, before its last rounding, a value v with |v - exact| <= honest, and
+ * A legitimate kernel holds, before its last rounding, a value v with |v - exact| <= kernel_bound, and
  * returns v rounded to the output's dtype (core/reference.h). So the results that it can return
- * are exactly the numbers of the dtype between the roundings of exact - honest and of
- * exact + honest: that is the test of an element, infinities and the binade edges included.
+ * are exactly the numbers of the dtype between the roundings of exact - kernel_bound and of
+ * exact + kernel_bound: that is the test of an element, infinities and the binade edges included.
  *
  * What an element's worst case allows, a tensor as a whole need not have: rounding errors are
- * many and mostly cancel. With s_i^2 = honest_rms_i^2 + ulp_i^2 / 12 (the second term is the
+ * many and mostly cancel. With s_i^2 = kernel_rms_i^2 + ulp_i^2 / 12 (the second term is the
  * variance of the last rounding) the numbers z_i = (got_i - exact_i) / s_i have a mean square
  * of about 1 or less. The limits on their mean square, mean, and largest, and on the share of
  * elements that the last rounding alone would not give, stand in config/profile_strict.json;
@@ -20,7 +20,7 @@
 #include "core/status.h"
 #include "core/tensor.h"
 
-/* An element that no honest kernel returns. */
+/* An element that no legitimate kernel returns. */
 struct model_outlier {
     size_t index; /* SIZE_MAX: none */
     double want, got;
@@ -44,7 +44,7 @@ struct model_findings {
     double expected_flips;
 };
 
-/* How the model of an output without `honest` is made up: a bound of
+/* How the model of an output without `kernel_bound` is made up: a bound of
  * `ulp` units of the compute dtype at the reference plus `scale` units at the tensor's largest
  * value, a quarter of it as rms. */
 struct model_fallback {
@@ -55,18 +55,18 @@ struct model_fallback {
  *
  *   got       dense, of a floating or complex dtype, n components
  *   want      hi set; elements whose bound decides are refined, if it can be done
- *   fallback  used when want->honest is NULL
+ *   fallback  used when want->kernel_bound is NULL
  *   errors    STATUS_NO_MEMORY, or what refine gave
  */
 struct status error_model_measure(struct model_findings *out, struct arena *arena,
                                   const struct tensor *got, struct reference *want,
                                   const struct model_fallback *fallback);
 
-/* The largest error of an element over what an honest kernel, the last rounding and the bound of the
+/* The largest error of an element over what a legitimate kernel, the last rounding and the bound of the
  * reference explain. Elements whose error is not finite do not count.
  *
  *   got      of the dtype and shape that `want` has
- *   want     with `honest` and `hi`
+ *   want     with `kernel_bound` and `hi`
  */
 struct status error_model_over_rounding(double *out, struct arena *arena, const struct tensor *got,
                                         const struct reference *want);

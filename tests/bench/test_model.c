@@ -1,10 +1,10 @@
-/* The model of an honest kernel against a kernel: BENCH_NATIVE computes as a device does, and what
- * it returns must lie within `honest` of the exact value, its last rounding apart.
+/* The model of a legitimate kernel against a kernel: BENCH_NATIVE computes as a device does, and what
+ * it returns must lie within `kernel_bound` of the exact value, its last rounding apart.
  *
- *   |native - exact| <= honest + rounding to the dtype (half an ulp of what was rounded)
+ *   |native - exact| <= kernel_bound + rounding to the dtype (half an ulp of what was rounded)
  *
- * for every output and gradient of every sample. `honest_rms` is no bound; its property is
- * statistical: over all elements of an API the root mean square of error / honest_rms stays below 1.5.
+ * for every output and gradient of every sample. `kernel_rms` is no bound; its property is
+ * statistical: over all elements of an API the root mean square of error / kernel_rms stays below 1.5.
  *
  * `bench-model NAME` runs the samples whose API contains NAME.
  */
@@ -25,7 +25,7 @@ enum { MOST_COMPLAINTS = 400 };
 
 struct tally {
     size_t samples, tensors, elements, wrong, without;
-    double ratio_squares; /* of (error beyond the rounding) / honest_rms */
+    double ratio_squares; /* of (error beyond the rounding) / kernel_rms */
     size_t ratios;
 };
 
@@ -42,7 +42,7 @@ static void check_tensor(struct tally *tally, const struct sample *sample, const
                          const struct reference *r, const struct value *native, struct arena *arena)
 {
     if (r->integer || native->kind != VALUE_TENSOR) return;
-    if (!r->honest || !r->honest_rms) {
+    if (!r->kernel_bound || !r->kernel_rms) {
         tally->without++;
         return;
     }
@@ -55,21 +55,21 @@ static void check_tensor(struct tally *tally, const struct sample *sample, const
     tally->tensors++;
     for (size_t i = 0; i < n; i++) {
         double want = r->hi[i], error = fabs(got[i] - want);
-        if (!isfinite(want) || fabs(want) + r->honest[i] > dtype_info(r->dtype)->largest) continue;
-        double rounding = rounding_of(r->dtype, want, r->honest[i]);
-        double allowed = (r->honest[i] + rounding) * (1 + 0x1p-20) + reference_bound(r, i);
+        if (!isfinite(want) || fabs(want) + r->kernel_bound[i] > dtype_info(r->dtype)->largest) continue;
+        double rounding = rounding_of(r->dtype, want, r->kernel_bound[i]);
+        double allowed = (r->kernel_bound[i] + rounding) * (1 + 0x1p-20) + reference_bound(r, i);
         tally->elements++;
-        if (r->honest_rms[i] > 0 && isfinite(error)) {
+        if (r->kernel_rms[i] > 0 && isfinite(error)) {
             double own = fmax(error - rounding - reference_bound(r, i), 0);
-            tally->ratio_squares += own / r->honest_rms[i] * (own / r->honest_rms[i]);
+            tally->ratio_squares += own / r->kernel_rms[i] * (own / r->kernel_rms[i]);
             tally->ratios++;
         }
         if (error <= allowed) continue;
         if (tally->wrong++ < MOST_COMPLAINTS)
             fprintf(
                 stderr,
-                "%-44s %s[%zu] native %.9g, exact %.9g: off by %.3g, honest %.3g + rounding %.3g\n",
-                sample->place, what, i, got[i], want, error, r->honest[i], rounding);
+                "%-44s %s[%zu] native %.9g, exact %.9g: off by %.3g, model %.3g + rounding %.3g\n",
+                sample->place, what, i, got[i], want, error, r->kernel_bound[i], rounding);
         return;
     }
 }
@@ -119,7 +119,7 @@ START_TEST(native_results_lie_within_the_model)
     double rms = tally.ratios ? sqrt(tally.ratio_squares / (double)tally.ratios) : 0;
     printf("%zu samples: %zu elements of %zu tensors, %zu beyond the model, %zu tensors without "
            "one; error "
-           "/ honest_rms has root mean square %.2f\n",
+           "/ kernel_rms has root mean square %.2f\n",
            tally.samples, tally.elements, tally.tensors, tally.wrong, tally.without, rms);
     ck_assert_uint_gt(tally.samples, 0);
     ck_assert_uint_eq(tally.wrong, 0);

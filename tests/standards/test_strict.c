@@ -30,7 +30,7 @@ static double normal(void)
 struct rows { /* `count` results, each from `length` terms */
     size_t count, length;
     float *a, *b;
-    double *want, *honest, *rms;
+    double *want, *kernel_bound, *rms;
     float *got;
 };
 
@@ -40,7 +40,7 @@ static void rows_create(struct rows *r, struct arena *arena, size_t count, size_
     r->a = arena_allocate_array(arena, count * length, sizeof(float));
     r->b = arena_allocate_array(arena, count * length, sizeof(float));
     r->want = arena_allocate_array(arena, count * length, sizeof(double));
-    r->honest = arena_allocate_array(arena, count * length, sizeof(double));
+    r->kernel_bound = arena_allocate_array(arena, count * length, sizeof(double));
     r->rms = arena_allocate_array(arena, count * length, sizeof(double));
     r->got = arena_allocate_array(arena, count * length, sizeof(float));
 }
@@ -70,7 +70,7 @@ static struct profile *strict;
 static struct arena arena;
 
 static struct judged judge_values(const char *api, enum dtype dtype, size_t n, double *want,
-                                  double *honest, double *rms, const float *values)
+                                  double *kernel_bound, double *rms, const float *values)
 {
     int64_t shape[1] = { (int64_t)n };
     struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = api };
@@ -82,8 +82,8 @@ static struct judged judge_values(const char *api, enum dtype dtype, size_t n, d
                                    .shape = { (int64_t)n },
                                    .n = n,
                                    .hi = want,
-                                   .honest = honest,
-                                   .honest_rms = rms };
+                                   .kernel_bound = kernel_bound,
+                                   .kernel_rms = rms };
     struct wanted wanted = { .reference = &reference };
     struct value got = { .kind = VALUE_TENSOR };
     struct tensor tensor;
@@ -98,7 +98,7 @@ static struct judged judge_values(const char *api, enum dtype dtype, size_t n, d
 
 static struct judged judge_rows(const struct rows *r, enum dtype dtype, size_t n)
 {
-    return judge_values("matmul", dtype, n, r->want, r->honest, r->rms, r->got);
+    return judge_values("matmul", dtype, n, r->want, r->kernel_bound, r->rms, r->got);
 }
 
 /* ---- dot products ------------------------------------------------------------------------- */
@@ -114,8 +114,8 @@ static void dot_reference(struct rows *r)
             magnitude += fabs(term);
         }
         r->want[i] = sum;
-        r->honest[i] = n * U * magnitude;
-        r->rms[i] = fmin(r->honest[i], (sqrt(n) / 3 + 0.6) * U * magnitude);
+        r->kernel_bound[i] = n * U * magnitude;
+        r->rms[i] = fmin(r->kernel_bound[i], (sqrt(n) / 3 + 0.6) * U * magnitude);
     }
 }
 
@@ -267,11 +267,11 @@ static struct judged run_library(double ulps, enum dtype dtype, bool biased, siz
         double x = 4 * normal(), y = i % 2 ? exp(x) : log(fabs(x) + 1e-3);
         double unit = dtype_ulp(DT_F32, y);
         r.want[i] = y;
-        r.honest[i] = 3.5 * unit;
+        r.kernel_bound[i] = 3.5 * unit;
         r.rms[i] = 0.9 * unit;
         r.got[i] = (float)(y + unit * ulps * (biased ? 1 : 2 * uniform() - 1));
     }
-    return judge_values("exp", dtype, n, r.want, r.honest, r.rms, r.got);
+    return judge_values("exp", dtype, n, r.want, r.kernel_bound, r.rms, r.got);
 }
 
 START_TEST(libraries_of_a_few_ulp_pass)
@@ -311,7 +311,7 @@ static void softmax_reference(struct rows *r, size_t row)
         size_t at = row * r->length + k;
         double relative = U * (2 * (7 + fmin(top - x[k], 110)) + n + 4);
         r->want[at] = y;
-        r->honest[at] = relative * y + 0x1p-149;
+        r->kernel_bound[at] = relative * y + 0x1p-149;
         r->rms[at] = U * (4 + sqrt(n) / 3) * y;
     }
 }
@@ -368,7 +368,7 @@ static enum verdict run_softmax(void (*kernel)(float *, const float *, size_t), 
         softmax_reference(&r, i);
         kernel(r.got + i * length, r.a + i * length, length);
     }
-    return judge_values("softmax", dtype, r.count * length, r.want, r.honest, r.rms, r.got).verdict;
+    return judge_values("softmax", dtype, r.count * length, r.want, r.kernel_bound, r.rms, r.got).verdict;
 }
 
 START_TEST(softmax_kernels)
@@ -400,10 +400,10 @@ static enum verdict run_exact(enum dtype dtype, double (*damage)(double value, d
         dtype_from_double(&stored, dtype, &x, 1);
         dtype_to_double(&x, &stored, dtype, 1);
         r.want[i] = x;
-        r.honest[i] = r.rms[i] = 0;
+        r.kernel_bound[i] = r.rms[i] = 0;
         r.got[i] = (float)(i == 250 ? damage(x, dtype_ulp(dtype, x)) : x);
     }
-    return judge_values("relu", dtype, 500, r.want, r.honest, r.rms, r.got).verdict;
+    return judge_values("relu", dtype, 500, r.want, r.kernel_bound, r.rms, r.got).verdict;
 }
 
 static double intact(double value, double unit)
@@ -423,10 +423,10 @@ static double zeroed(double value, double unit)
 /* Half a unit below a power of two is still another number: reported just beyond the limit. */
 START_TEST(the_neighbour_below_a_power_of_two)
 {
-    double want[1] = { 1 }, honest[1] = { 0 };
+    double want[1] = { 1 }, kernel_bound[1] = { 0 };
     float got[1] = { 1 - 0x1p-24f };
     arena_reset(&arena);
-    struct judged judged = judge_values("relu", DT_F32, 1, want, honest, honest, got);
+    struct judged judged = judge_values("relu", DT_F32, 1, want, kernel_bound, kernel_bound, got);
     ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
     ck_assert_double_eq(judged.deciding_value, 1 + 0x1p-20);
 }
@@ -435,12 +435,12 @@ END_TEST
 /* An exact tie goes to the even neighbour. */
 START_TEST(ties_go_to_even)
 {
-    double want[1] = { 1 + 0x1p-24 }, honest[1] = { 0 };
+    double want[1] = { 1 + 0x1p-24 }, kernel_bound[1] = { 0 };
     float even[1] = { 1 }, odd[1] = { 1 + 0x1p-23f };
     arena_reset(&arena);
-    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, even).verdict,
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, kernel_bound, kernel_bound, even).verdict,
                      VERDICT_PASS);
-    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, honest, honest, odd).verdict,
+    ck_assert_int_eq(judge_values("add", DT_F32, 1, want, kernel_bound, kernel_bound, odd).verdict,
                      VERDICT_ERROR);
 }
 END_TEST
@@ -469,13 +469,13 @@ START_TEST(single_operations_are_correctly_rounded)
             for (size_t i = 0; i < 400; i++) {
                 float x = (float)normal(), y = (float)(1e-3 * normal());
                 r.want[i] = (double)x + (double)y;
-                r.honest[i] = r.rms[i] = 0;
+                r.kernel_bound[i] = r.rms[i] = 0;
                 double v = r.want[i];
                 if (cut) v -= copysign(dtype_ulp(outputs[d], v) / 2, v) * (1 - 1e-9);
                 r.got[i] = outputs[d] == DT_F32 ? (float)v : (float)v;
             }
             struct judged judged =
-                judge_values("add", outputs[d], 400, r.want, r.honest, r.rms, r.got);
+                judge_values("add", outputs[d], 400, r.want, r.kernel_bound, r.rms, r.got);
             ck_assert_int_eq(judged.verdict, cut ? VERDICT_ERROR : VERDICT_PASS);
         }
 }
@@ -483,12 +483,12 @@ END_TEST
 
 /* ---- kinds of values ---------------------------------------------------------------------- */
 
-static enum verdict judge_pair(enum dtype dtype, double want, double got, double honest)
+static enum verdict judge_pair(enum dtype dtype, double want, double got, double kernel_bound)
 {
-    double wants[2] = { want, 1 }, honests[2] = { honest, 0 }, rms[2] = { honest / 4, 0 };
+    double wants[2] = { want, 1 }, kernel_bounds[2] = { kernel_bound, 0 }, rms[2] = { kernel_bound / 4, 0 };
     float gots[2] = { (float)got, 1 };
     arena_reset(&arena);
-    return judge_values("x", dtype, 2, wants, honests, rms, gots).verdict;
+    return judge_values("x", dtype, 2, wants, kernel_bounds, rms, gots).verdict;
 }
 
 /* Every kind against every kind: only equal ones agree. */
@@ -569,7 +569,7 @@ static struct status refine_badly(struct reference *reference, size_t count,
 static struct status measure_bounded(struct model_findings *findings, double got,
                                      enum reference_state certainty, void *refine)
 {
-    static double want[1], bound[1], honest[1];
+    static double want[1], bound[1], kernel_bound[1];
     static const struct model_fallback unused;
     int64_t shape[1] = { 1 };
     struct tensor tensor;
@@ -579,12 +579,12 @@ static struct status measure_bounded(struct model_findings *findings, double got
                                    .n = 1,
                                    .hi = want,
                                    .error = bound,
-                                   .honest = honest,
+                                   .kernel_bound = kernel_bound,
                                    .state = certainty,
                                    .refine = refine };
     want[0] = 1;
     bound[0] = 0x1p-10;
-    honest[0] = 0;
+    kernel_bound[0] = 0;
     refined = 0;
     ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 1, shape).code, STATUS_OK);
     dtype_from_double(tensor.data, DT_F32, &got, 1);
@@ -621,7 +621,7 @@ END_TEST
 START_TEST(refinement_is_limited)
 {
     enum { MANY = 3000 };
-    static double want[MANY], bound[MANY], honest[MANY], got[MANY];
+    static double want[MANY], bound[MANY], kernel_bound[MANY], got[MANY];
     static const struct model_fallback unused;
     int64_t shape[1] = { MANY };
     struct model_findings f;
@@ -631,7 +631,7 @@ START_TEST(refinement_is_limited)
                                    .n = MANY,
                                    .hi = want,
                                    .error = bound,
-                                   .honest = honest,
+                                   .kernel_bound = kernel_bound,
                                    .state = REFERENCE_BOUNDED,
                                    .refine = refine_to };
     for (size_t i = 0; i < MANY; i++) {
@@ -651,7 +651,7 @@ END_TEST
 /* Elements that the model explains without the bound need no refinement, bound or not. */
 START_TEST(explained_elements_are_not_refined)
 {
-    double want[2] = { 1, 1 }, bound[2] = { 0, 0x1p-20 }, honest[2] = { 0x1p-10, 0x1p-10 };
+    double want[2] = { 1, 1 }, bound[2] = { 0, 0x1p-20 }, kernel_bound[2] = { 0x1p-10, 0x1p-10 };
     double got[2] = { 1 + 0x1p-12, 1 + 0x1p-12 };
     static const struct model_fallback unused;
     int64_t shape[1] = { 2 };
@@ -662,7 +662,7 @@ START_TEST(explained_elements_are_not_refined)
                                    .n = 2,
                                    .hi = want,
                                    .error = bound,
-                                   .honest = honest,
+                                   .kernel_bound = kernel_bound,
                                    .state = REFERENCE_BOUNDED,
                                    .refine = refine_badly };
     struct tensor *tensor = tensor_of(&arena, DT_F32, 1, shape, got);
@@ -675,12 +675,12 @@ END_TEST
 START_TEST(pairs_of_doubles)
 {
     static const struct model_fallback unused;
-    double want[2] = { 1, 0x1p-1060 }, low[2] = { 0x1p-54 * 0.9, 0 }, honest[2] = { 0, 0x1p-1070 };
+    double want[2] = { 1, 0x1p-1060 }, low[2] = { 0x1p-54 * 0.9, 0 }, kernel_bound[2] = { 0, 0x1p-1070 };
     double got[2] = { 1, 0x1p-1060 };
     int64_t shape[1] = { 2 };
     struct model_findings f;
     struct reference reference = {
-        .dtype = DT_F64, .rank = 1, .shape = { 2 }, .n = 2, .hi = want, .lo = low, .honest = honest
+        .dtype = DT_F64, .rank = 1, .shape = { 2 }, .n = 2, .hi = want, .lo = low, .kernel_bound = kernel_bound
     };
     struct tensor *tensor = tensor_of(&arena, DT_F64, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
@@ -689,7 +689,7 @@ START_TEST(pairs_of_doubles)
     ck_assert_uint_eq(f.flips, 0);
     /* The low part decides: with it the next number is 0.6 units off, without 1. */
     low[0] = 0x1p-52 * 0.4;
-    honest[0] = 0x1p-52 * 0.15;
+    kernel_bound[0] = 0x1p-52 * 0.15;
     got[0] = 1 + 0x1p-52;
     tensor = tensor_of(&arena, DT_F64, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
@@ -697,7 +697,7 @@ START_TEST(pairs_of_doubles)
     low[0] = -low[0];
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
     ck_assert_uint_eq(f.beyond, 1);
-    honest[0] = 0;
+    kernel_bound[0] = 0;
     got[1] = 0x1p-1060 + 0x1p-1068;
     tensor = tensor_of(&arena, DT_F64, 1, shape, got);
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, &reference, &unused).code, 0);
@@ -709,14 +709,14 @@ END_TEST
 START_TEST(statistics_by_their_definition)
 {
     static const struct model_fallback unused;
-    double want[2] = { 1.5, -1.5 }, honest[2] = { 0x1p-5, 0x1p-5 }, rms[2] = { 0x1p-7, 0x1p-7 };
+    double want[2] = { 1.5, -1.5 }, kernel_bound[2] = { 0x1p-5, 0x1p-5 }, rms[2] = { 0x1p-7, 0x1p-7 };
     double got[2] = { 1.5 + 0x1p-8, -1.5 };
     int64_t shape[1] = { 2 };
     struct model_findings f;
     struct reference *reference = reference_of(&arena, DT_F16, 1, shape, want, 2);
     struct tensor *tensor = tensor_of(&arena, DT_F16, 1, shape, got);
-    reference->honest = honest;
-    reference->honest_rms = rms;
+    reference->kernel_bound = kernel_bound;
+    reference->kernel_rms = rms;
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, reference, &unused).code, 0);
     double unit = 0x1p-10, inner = 0x1p-23; /* of float16, and of the float32 before it */
     double spread_square = 0x1p-14 + inner * inner / 12;
@@ -735,7 +735,7 @@ START_TEST(statistics_by_their_definition)
     ck_assert_double_eq_tol(f.expected_flips, 2 * chance + 2.0 / 16, 1e-12);
     /* Without a model: 64 units at the element and 64 at the largest, a quarter as rms. */
     const struct model_fallback fallback = { 3, 5 };
-    reference->error = reference->honest = reference->honest_rms = NULL;
+    reference->error = reference->kernel_bound = reference->kernel_rms = NULL;
     want[0] = reference->hi[0] = 0.25;
     tensor = tensor_of(&arena, DT_F32, 1, shape, (double[2]){ 0.25 + 0x1p-22, -1.5 });
     ck_assert_int_eq(error_model_measure(&f, &arena, tensor, reference, &fallback).code, 0);
@@ -772,11 +772,11 @@ static struct judged judge_errors(size_t n, double each, double first, bool bala
     for (size_t i = 0; i < n; i++) {
         double spread = 0x1p-14, z = i ? each : first;
         r.want[i] = 1.5;
-        r.honest[i] = 0x1p-8;
+        r.kernel_bound[i] = 0x1p-8;
         r.rms[i] = spread;
         r.got[i] = (float)(1.5 + (balanced && i % 2 ? -z : z) * spread);
     }
-    return judge_values("x", DT_F32, n, r.want, r.honest, r.rms, r.got);
+    return judge_values("x", DT_F32, n, r.want, r.kernel_bound, r.rms, r.got);
 }
 
 START_TEST(limits_of_the_statistics)
@@ -803,20 +803,20 @@ START_TEST(limits_of_the_statistics)
 }
 END_TEST
 
-/* An element may be off by honest and half a unit, not more; without an rms the bound counts. */
+/* An element may be off by the bound and half a unit, not more; without an rms the bound counts. */
 START_TEST(limit_of_an_element)
 {
-    double want[1] = { 1 }, honest[1] = { 10 * 0x1p-23 }, rms[1] = { 10 * 0x1p-23 };
+    double want[1] = { 1 }, kernel_bound[1] = { 10 * 0x1p-23 }, rms[1] = { 10 * 0x1p-23 };
     float got[1] = { 1 + 10 * 0x1p-23f };
     arena_reset(&arena);
-    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, rms, got).verdict, VERDICT_PASS);
-    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, NULL, got).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, rms, got).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict, VERDICT_PASS);
     got[0] = 1 + 11 * 0x1p-23f;
-    struct judged judged = judge_values("x", DT_F32, 1, want, honest, rms, got);
+    struct judged judged = judge_values("x", DT_F32, 1, want, kernel_bound, rms, got);
     ck_assert_int_eq(judged.verdict, VERDICT_ERROR);
     ck_assert_str_eq(judged.deciding_metric, "model_worst");
     ck_assert_double_eq_tol(judged.deciding_value, 11 / 10.5, 1e-15);
-    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, NULL, got).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict, VERDICT_ERROR);
 }
 END_TEST
 
@@ -833,11 +833,11 @@ START_TEST(limit_of_flips)
         for (size_t i = 0; i < 1000; i++) {
             double unit = 0x1p-10;
             r.want[i] = 1.25 + (i < flips ? unit * 0.499 : 0);
-            r.honest[i] = unit * 0.25;
+            r.kernel_bound[i] = unit * 0.25;
             r.rms[i] = unit * 0x1p-6;
             r.got[i] = (float)(1.25 + (i < flips ? unit : 0));
         }
-        struct judged judged = judge_values("x", DT_F16, 1000, r.want, r.honest, r.rms, r.got);
+        struct judged judged = judge_values("x", DT_F16, 1000, r.want, r.kernel_bound, r.rms, r.got);
         ck_assert_msg(judged.verdict == (past ? VERDICT_ERROR : VERDICT_PASS), "%s",
                       judged.cells[COLUMN_MESSAGE]);
         if (past) ck_assert_str_eq(judged.deciding_metric, "model_flips");
@@ -857,12 +857,12 @@ START_TEST(limits_may_be_raised)
     struct status status = profile_load(&strict, "strict", path, FILES_CHECKED);
     remove(path);
     ck_assert_msg(status.code == STATUS_OK, "%s", status.text);
-    double want[1] = { 1 }, honest[1] = { 10 * 0x1p-23 };
+    double want[1] = { 1 }, kernel_bound[1] = { 10 * 0x1p-23 };
     float got[1] = { 1 + 11 * 0x1p-23f };
     arena_reset(&arena);
-    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, NULL, got).verdict, VERDICT_PASS);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict, VERDICT_PASS);
     got[0] = 1 + 40 * 0x1p-23f;
-    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, honest, NULL, got).verdict, VERDICT_ERROR);
+    ck_assert_int_eq(judge_values("x", DT_F32, 1, want, kernel_bound, NULL, got).verdict, VERDICT_ERROR);
     profile_release(strict);
     strict = before;
 }

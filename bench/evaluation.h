@@ -1,9 +1,38 @@
-/* One case evaluated, as the parts of the bench see it. */
+/* One call evaluated in one arithmetic: its tape, forward and backward. */
 #ifndef PROBE_BENCH_EVALUATION_H
 #define PROBE_BENCH_EVALUATION_H
 
 #include "bench/bench.h"
 #include "bench/call/call.h"
+#include "bench/tape/tape.h"
+
+/* The call is bound (bench/binding.h) and points at the tape once it has run, so an evaluation stays
+ * where it is. Its memory is the arena's. */
+struct evaluation {
+    struct arena *arena;
+    enum bench_arithmetic arithmetic;
+    struct tape tape;
+    struct call call;
+};
+
+/* A case evaluated, as bench.h promises it. */
+struct bench {
+    struct evaluation own;
+    struct bench_output *outputs;
+    struct evaluation *models[2]; /* of a kernel's errors, worst and typical; NULL without */
+};
+
+/* The list of tensor arguments of call.c, whose nodes the evaluation makes. */
+struct status evaluation_open(struct evaluation *evaluation);
+
+/* Run the row on a fresh tape. */
+struct status evaluation_forward(struct evaluation *evaluation);
+
+/* Seed the results with their cotangents (element k of the LIST for flat output k) and walk back. */
+struct status evaluation_backward(struct evaluation *evaluation, const struct value *cotangents);
+
+/* The gradient of tensor argument i after the walk, in the argument's shape; NULL when it has none. */
+struct node *evaluation_gradient(struct evaluation *evaluation, size_t i);
 
 /* The call that a bench has evaluated; tests look into its tape. */
 struct call *bench_call(struct bench *bench);

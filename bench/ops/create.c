@@ -437,12 +437,12 @@ static void window_ball(arb_t y, const struct window *w, size_t i, slong precisi
     arb_clear(x);
 }
 
-static void window_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void window_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     window_ball(ball, node->parameters, i, enclosure->precision);
 }
 
-static const struct primitive window_primitive = { "a window", NULL, window_enclosure, NULL };
+static const struct primitive window_primitive = { "a window", NULL, window_enclose, NULL };
 
 static void return_window(struct call *call, const struct window *kind, int64_t length,
                           bool periodic)

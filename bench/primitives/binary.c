@@ -40,7 +40,7 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
     }
 }
 
-static void binary_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void binary_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct binary_function *f = node->parameters;
     arb_t a, b;
@@ -76,7 +76,7 @@ static bool binary_pair(struct enclosure *enclosure, struct pair *out, struct no
 }
 
 static const struct primitive binary_primitive = { "a function of two", binary_backward,
-                                                   binary_enclosure, binary_pair };
+                                                   binary_enclose, binary_pair };
 
 struct binary_context {
     const struct binary_function *f;

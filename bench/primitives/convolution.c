@@ -7,18 +7,20 @@
  */
 #include "bench/primitives/convolution.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/gemm.h"
+#include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/matmul.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
 #include "core/checked.h"
@@ -82,7 +84,6 @@ static void fold(double *x, const double *columns, const int64_t *map, const str
 static void fold_bounds(double *error, const double *bounds, const int64_t *map,
                         const struct convolution *c, double *magnitude, const double *columns)
 {
-
     for (size_t channel = 0; channel < c->channels;
          channel++, error += c->pixels, magnitude += c->pixels)
         for (size_t k = 0; k < c->taps * c->points; k++, bounds++, columns++) {
@@ -108,22 +109,20 @@ static size_t w_start(const struct convolution *c, size_t group)
     return group * c->filters * c->channels * c->taps;
 }
 
-static void gemm(bool single, float *scratch, bool ta, bool tb, size_t m, size_t n, size_t k,
-                 const double *a, const double *b, double beta, double *z)
+/* z = op(a) op(b), plus z with `add`; with `scratch`, in float, by way of copies there. */
+static void multiply(double *z, const struct gemm *shape, const double *a, const double *b,
+                     float *scratch)
 {
-    int lda = (int)(ta ? m : k), ldb = (int)(tb ? k : n);
-    CBLAS_TRANSPOSE oa = ta ? CblasTrans : CblasNoTrans, ob = tb ? CblasTrans : CblasNoTrans;
-    if (!single) {
-        cblas_dgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, a, lda, b, ldb, beta, z,
-                    (int)n);
+    size_t m = shape->m, n = shape->n, k = shape->k;
+    if (!scratch) {
+        gemm_double(z, shape, a, b);
         return;
     }
     float *x = scratch, *y = x + m * k, *out = y + k * n;
     for (size_t i = 0; i < m * k; i++) x[i] = (float)a[i];
     for (size_t i = 0; i < k * n; i++) y[i] = (float)b[i];
     for (size_t i = 0; i < m * n; i++) out[i] = (float)z[i];
-    cblas_sgemm(CblasRowMajor, oa, ob, (int)m, (int)n, (int)k, 1, x, lda, y, ldb, (float)beta, out,
-                (int)n);
+    gemm_float(out, shape, x, y);
     for (size_t i = 0; i < m * n; i++) z[i] = out[i];
 }
 
@@ -132,8 +131,8 @@ static void gemm(bool single, float *scratch, bool ta, bool tb, size_t m, size_t
 static void add_norm_bounds(const struct tape *tape, double *bound, size_t m, size_t n, size_t k,
                             const double *a, const double *ea, const double *b, const double *eb)
 {
-    double nu = (double)(k + 2) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
-    if (tape_is_model(tape)) gamma = product_growth(tape, k) * tape->unit;
+    double gamma = gamma_of((double)(k + 2)) * (1 + 0x1p-20);
+    if (tape_is_model(tape)) gamma = dot_growth(tape, k) * tape->unit;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
             bound[i * n + j] += (gamma * a[i] * b[j] + ea[i] * b[j] + (a[i] + ea[i]) * eb[j] +
@@ -209,7 +208,7 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
                      struct node *x, struct node *k, struct node *out)
 {
     size_t depth = c->channels * c->taps;
-    bool certify = tape_is_reference(tape), single = tape_is_single(tape);
+    bool certify = tape_is_reference(tape);
     bool recomputes = tape->arithmetic == BENCH_REFERENCE && node_is_exact(x) && node_is_exact(k) &&
                       all_finite(x->value, x->n) && all_finite(k->value, k->n);
     double *scratch = NULL;
@@ -218,8 +217,9 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
-            gemm(single, w->single, false, false, c->filters, c->points, depth, k->value + ws,
-                 w->columns, 0, out->value + ys);
+            multiply(out->value + ys,
+                     &(struct gemm){ false, false, false, c->filters, c->points, depth },
+                     k->value + ws, w->columns, w->single);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, true);
@@ -245,8 +245,8 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             memset(w->columns, 0, depth * c->points * sizeof(double));
-            gemm(single, w->single, true, false, depth, c->points, c->filters, k->value + ws,
-                 y->value + ys, 0, w->columns);
+            multiply(w->columns, &(struct gemm){ true, false, false, depth, c->points, c->filters },
+                     k->value + ws, y->value + ys, w->single);
             fold(out->value + xs, w->columns, w->map, c, single);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, depth, c->filters, true);
@@ -267,14 +267,15 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
                            struct node *x, struct node *y, struct node *out)
 {
     size_t depth = c->channels * c->taps;
-    bool certify = tape_is_reference(tape), single = tape_is_single(tape);
+    bool certify = tape_is_reference(tape);
     for (size_t image = 0; image < c->images; image++)
         for (size_t group = 0; group < c->groups; group++) {
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
-            gemm(single, w->single, false, true, c->filters, depth, c->points, y->value + ys,
-                 w->columns, image ? 1 : 0, out->value + ws);
+            multiply(out->value + ws,
+                     &(struct gemm){ false, true, image > 0, c->filters, depth, c->points },
+                     y->value + ys, w->columns, w->single);
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
@@ -352,15 +353,15 @@ static void each_term(const struct convolution *c, size_t i, term_visitor *visit
     }
 }
 
-struct pulled_sum {
+struct enclosed_sum {
     struct enclosure *enclosure;
     struct node *node;
     arb_ptr sum;
 };
 
-static void enclosure_term(void *context, size_t i, size_t j)
+static void add_enclosed_term(void *context, size_t i, size_t j)
 {
-    struct pulled_sum *s = context;
+    struct enclosed_sum *s = context;
     arb_t a, b;
     arb_init(a);
     arb_init(b);
@@ -372,12 +373,12 @@ static void enclosure_term(void *context, size_t i, size_t j)
     arb_clear(b);
 }
 
-static void convolution_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                  size_t i)
+static void convolution_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
-    struct pulled_sum sum = { enclosure, node, ball };
+    struct enclosed_sum sum = { enclosure, node, ball };
     arb_zero(ball);
-    each_term(node->parameters, i, enclosure_term, &sum);
+    each_term(node->parameters, i, add_enclosed_term, &sum);
 }
 
 struct running_product {
@@ -406,11 +407,68 @@ static bool convolution_pair(struct enclosure *enclosure, struct pair *out, stru
 }
 
 static const struct primitive convolution_primitive = { "a convolution", convolution_backward,
-                                                        convolution_enclosure, convolution_pair };
+                                                        convolution_enclose, convolution_pair };
 
 static bool shape_is(const struct node *node, const int64_t *shape)
 {
     return node->rank == 5 && !memcmp(node->shape, shape, 5 * sizeof *shape);
+}
+
+static struct node *complex_convolution(struct tape *tape, enum convolution_role role,
+                                        struct node *a, struct node *b,
+                                        const struct convolution_geometry *geometry)
+{
+    struct node *parts[2][2] = { { node_real_part(tape, a), node_imaginary_part(tape, a) },
+                                 { node_real_part(tape, b), node_imaginary_part(tape, b) } };
+    struct node *y[2][2];
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
+    return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]),
+                        node_add(tape, y[0][1], y[1][0]));
+}
+
+/* The sizes of a convolution; NULL after a failure. */
+static const struct convolution *convolution_of(struct tape *tape, enum convolution_role role,
+                                                const struct convolution_geometry *geometry)
+{
+    struct convolution *c = tape_allocate(tape, 1, sizeof *c);
+    if (!c) return NULL;
+    *c = (struct convolution){ .role = role,
+                               .g = *geometry,
+                               .images = (size_t)geometry->x[0],
+                               .groups = (size_t)geometry->groups,
+                               .channels = (size_t)(geometry->x[1] / geometry->groups),
+                               .filters = (size_t)(geometry->y[1] / geometry->groups) };
+    if (shape_elements(&c->taps, 3, geometry->w + 2) &&
+        shape_elements(&c->points, 3, geometry->y + 2) &&
+        shape_elements(&c->pixels, 3, geometry->x + 2))
+        return c;
+    tape_fail(tape, STATUS_SKIP, "a result shape is negative or too large");
+    return NULL;
+}
+
+static void evaluate(struct tape *tape, struct node *node, const struct convolution *c)
+{
+    struct node *a = node->inputs[0], *b = node->inputs[1];
+    struct workspace workspace;
+
+    (void)node_values(tape, a);
+    (void)node_values(tape, b);
+    if (tape_failed(tape)) return;
+    memset(node->value, 0, node->n * sizeof *node->value);
+    if (tape_is_reference(tape) && node_need_errors(tape, node))
+        memset(node->error, 0, node->n * sizeof *node->error);
+    struct arena_mark before_workspace = arena_mark(tape->arena);
+    if (!node->n || !c->images || !workspace_open(&workspace, tape, c)) return;
+    switch (c->role) {
+    case CONVOLVE: convolve(tape, &workspace, c, a, b, node); break;
+    case CONVOLVE_INPUT_ADJOINT: input_adjoint(tape, &workspace, c, a, b, node); break;
+    case CONVOLVE_WEIGHT_ADJOINT: weight_adjoint(tape, &workspace, c, a, b, node); break;
+    }
+    arena_rewind(tape->arena, before_workspace);
+    for (size_t i = 0; node->error && i < node->n; i++)
+        node->error[i] = tidy_bound(node->error[i], node->value[i]);
 }
 
 struct node *node_convolution(struct tape *tape, enum convolution_role role, struct node *a,
@@ -421,20 +479,9 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
                                     { geometry->y, geometry->w, geometry->x },
                                     { geometry->x, geometry->y, geometry->w }
     };
-    struct convolution *c = tape_allocate(tape, 1, sizeof *c);
-    struct workspace workspace;
 
     if (tape_failed(tape)) return a;
-    if (a->imaginary || b->imaginary) {
-        struct node *parts[2][2] = { { node_real_part(tape, a), node_imaginary_part(tape, a) },
-                                     { node_real_part(tape, b), node_imaginary_part(tape, b) } };
-        struct node *y[2][2];
-        for (int i = 0; i < 2; i++)
-            for (int k = 0; k < 2; k++)
-                y[i][k] = node_convolution(tape, role, parts[0][i], parts[1][k], geometry);
-        return node_complex(tape, node_subtract(tape, y[0][0], y[1][1]),
-                            node_add(tape, y[0][1], y[1][0]));
-    }
+    if (a->imaginary || b->imaginary) return complex_convolution(tape, role, a, b, geometry);
     a = node_to_real(tape, a);
     b = node_to_real(tape, b);
     if (!shape_is(a, shapes[role][0]) || !shape_is(b, shapes[role][1]) || geometry->groups < 1 ||
@@ -442,38 +489,11 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
         tape_fail(tape, STATUS_SKIP, "the shapes of a convolution do not fit");
         return a;
     }
-    c->role = role;
-    c->g = *geometry;
-    c->images = (size_t)geometry->x[0];
-    c->groups = (size_t)geometry->groups;
-    c->channels = (size_t)(geometry->x[1] / geometry->groups);
-    c->filters = (size_t)(geometry->y[1] / geometry->groups);
-    if (!shape_elements(&c->taps, 3, geometry->w + 2) ||
-        !shape_elements(&c->points, 3, geometry->y + 2) ||
-        !shape_elements(&c->pixels, 3, geometry->x + 2)) {
-        tape_fail(tape, STATUS_SKIP, "a result shape is negative or too large");
-        return a;
-    }
+    const struct convolution *c = convolution_of(tape, role, geometry);
+    if (!c) return a;
     struct node *inputs[2] = { a, b };
     struct node *node = node_new(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
                                  shapes[role][2], 2, inputs, c);
-    (void)node_values(tape, a);
-    (void)node_values(tape, b);
-    if (tape_failed(tape)) return node;
-    memset(node->value, 0, node->n * sizeof *node->value);
-    if (tape_is_reference(tape) && node_need_errors(tape, node))
-        memset(node->error, 0, node->n * sizeof *node->error);
-    struct arena_mark before_workspace = arena_mark(tape->arena);
-    if (!node->n || !c->images || !workspace_open(&workspace, tape, c)) return node;
-    switch (role) {
-    case CONVOLVE: convolve(tape, &workspace, c, a, b, node); break;
-    case CONVOLVE_INPUT_ADJOINT: input_adjoint(tape, &workspace, c, a, b, node); break;
-    case CONVOLVE_WEIGHT_ADJOINT: weight_adjoint(tape, &workspace, c, a, b, node); break;
-    }
-    arena_rewind(tape->arena, before_workspace);
-    for (size_t i = 0; node->error && i < node->n; i++)
-        node->error[i] = !isfinite(node->value[i]) ? 0
-                         : node->error[i] >= 0     ? node->error[i]
-                                                   : INFINITY;
+    if (!tape_failed(tape)) evaluate(tape, node, c);
     return node;
 }

@@ -33,7 +33,7 @@ static struct known *known_new(struct tape *tape, size_t n)
     return tape_failed(tape) ? NULL : known;
 }
 
-static void known_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void known_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct known *known = node->parameters;
     arb_t low;
@@ -262,7 +262,7 @@ static double modelled_error(const struct tape *tape, const struct sample *s, do
     return tape->unit * steps * (12 + 3 * fabs(value));
 }
 
-static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_enclosure,
+static const struct primitive residual_primitive = { "a residual of CTC", NULL, known_enclose,
                                                      NULL };
 
 /* Residuals of one sample, by balls or, native, by logarithms. */
@@ -329,7 +329,7 @@ static void ctc_backward(struct tape *tape, struct node *node, struct node *cota
 }
 
 /* inputs: x, and a node that carries the samples (a primitive has one parameter). */
-static const struct primitive ctc_primitive = { "CTC", ctc_backward, known_enclosure, NULL };
+static const struct primitive ctc_primitive = { "CTC", ctc_backward, known_enclose, NULL };
 
 static void sample_loss(struct tape *tape, struct node *out, struct known *known,
                         const struct sample *s)

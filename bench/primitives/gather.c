@@ -51,7 +51,7 @@ static void gather_backward(struct tape *tape, struct node *node, struct node *c
         node_scatter_add_rows(tape, cotangent, x->rank, x->shape, gather->row, gather->map));
 }
 
-static void gather_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void gather_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct gather *gather = node->parameters;
     int64_t at = mapped_element(gather->map, gather->row, i);
@@ -68,7 +68,7 @@ static bool gather_pair(struct enclosure *enclosure, struct pair *out, struct no
     return true;
 }
 
-static const struct primitive gather_primitive = { "gather", gather_backward, gather_enclosure,
+static const struct primitive gather_primitive = { "gather", gather_backward, gather_enclose,
                                                    gather_pair };
 
 static void gather_row(struct node *node, const struct node *x, size_t to, int64_t from, size_t row,
@@ -158,7 +158,7 @@ struct scatter {
     struct tape *tape;
     const int64_t *map;
     size_t row;
-    /* For pulling: sources of row j are order[first[j] .. first[j + 1]). Made on demand. */
+    /* For single elements: sources of row j are order[first[j] .. first[j + 1]). Made on demand. */
     size_t *first, *order;
 };
 
@@ -189,7 +189,7 @@ static bool scatter_index(struct scatter *scatter, const struct node *node)
     return true;
 }
 
-static void scatter_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void scatter_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     struct scatter *scatter = (struct scatter *)(uintptr_t)node->parameters;
     size_t target = i / scatter->row, column = i % scatter->row;
@@ -210,7 +210,7 @@ static void scatter_enclosure(struct enclosure *enclosure, void *ball, struct no
 }
 
 static const struct primitive scatter_primitive = { "scatter_add", scatter_backward,
-                                                    scatter_enclosure, NULL };
+                                                    scatter_enclose, NULL };
 
 /* How often each target row is hit, counted to 2. *several: some row is hit twice. NULL
  * after a failure. */

@@ -1,47 +1,56 @@
 /* Batched matrix products, certified.
  *
- * Values: one dgemm per matrix, in double (OpenBLAS held to one thread). Bound: for exact inputs
+ * Values: one dgemm per matrix, in double. Bound: for exact inputs
  * |C_ij - c_ij| <= gamma_k ||a_i||_2 ||b_j||_2 for any order of summation and any use of FMA
  * (Higham ch. 3 and Cauchy-Schwarz); errors of the inputs add ||Ea_i|| ||b_j|| + ||a_i|| ||Eb_j|| +
- * ||Ea_i|| ||Eb_j||. BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
+ * ||Ea_i|| ||Eb_j||. What that leaves open is recomputed by dot products in more precision.
+ * BENCH_NATIVE uses sgemm: the float kernel of an ordinary library.
  */
 #include "bench/primitives/matmul.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/certificate.h"
 #include "bench/arithmetic/compensated.h"
-#include "bench/arithmetic/dot.h"
+#include "bench/arithmetic/gemm.h"
+#include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/reduce.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
 #include "core/vectorize.h"
 
-struct product {
+struct matmul {
     bool transpose_a, transpose_b;
     size_t batch, m, n, k;
 };
 
-static size_t a_element(const struct product *p, const struct node *a, size_t batch, size_t row,
+static size_t a_element(const struct matmul *p, const struct node *a, size_t batch, size_t row,
                         size_t l)
 {
     size_t base = a->shape[0] == 1 ? 0 : batch * p->m * p->k;
     return base + (p->transpose_a ? l * p->m + row : row * p->k + l);
 }
 
-static size_t b_element(const struct product *p, const struct node *b, size_t batch, size_t l,
+static size_t b_element(const struct matmul *p, const struct node *b, size_t batch, size_t l,
                         size_t column)
 {
     size_t base = b->shape[0] == 1 ? 0 : batch * p->k * p->n;
     return base + (p->transpose_b ? column * p->k + l : l * p->n + column);
 }
+
+static struct gemm gemm_of(const struct matmul *p)
+{
+    return (struct gemm){ p->transpose_a, p->transpose_b, false, p->m, p->n, p->k };
+}
+
+/* ---- the primitive -------------------------------------------------------------------------- */
 
 /* Sum over a batch that was repeated. */
 static struct node *fold_batch(struct tape *tape, struct node *x, int64_t batch)
@@ -49,9 +58,9 @@ static struct node *fold_batch(struct tape *tape, struct node *x, int64_t batch)
     return x->shape[0] == batch ? x : node_sum(tape, x, 1, true);
 }
 
-static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
+static void matmul_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct product *p = node->parameters;
+    const struct matmul *p = node->parameters;
     struct node *a = node->inputs[0], *b = node->inputs[1];
     if (a->tracked) {
         struct node *da = p->transpose_a ? node_matmul(tape, b, p->transpose_b, cotangent, true)
@@ -65,19 +74,18 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
     }
 }
 
-static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void matmul_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    const struct product *p = node->parameters;
+    const struct matmul *p = node->parameters;
+    struct node *a = node->inputs[0], *b = node->inputs[1];
     size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
     arb_t x, y;
     arb_init(x);
     arb_init(y);
     arb_zero(ball);
     for (size_t l = 0; l < p->k && enclosure->work <= enclosure->limit; l++) {
-        enclosure_element(enclosure, x, node->inputs[0],
-                          a_element(p, node->inputs[0], batch, row, l));
-        enclosure_element(enclosure, y, node->inputs[1],
-                          b_element(p, node->inputs[1], batch, l, column));
+        enclosure_element(enclosure, x, a, a_element(p, a, batch, row, l));
+        enclosure_element(enclosure, y, b, b_element(p, b, batch, l, column));
         arb_addmul(ball, x, y, enclosure->precision);
         enclosure->work++;
     }
@@ -86,15 +94,10 @@ static void product_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_clear(y);
 }
 
-bool node_is_narrow(const struct node *x)
-{
-    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
-}
-
 /* A compensated dot product (Dot2 of Ogita, Rump and Oishi) of exact operands. */
-static bool product_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+static bool matmul_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
-    const struct product *p = node->parameters;
+    const struct matmul *p = node->parameters;
     const struct node *a = node->inputs[0], *b = node->inputs[1];
     if (!a->value || !b->value || !node_is_exact(a) || !node_is_exact(b)) return false;
     size_t column = i % p->n, row = i / p->n % p->m, batch = i / p->n / p->m;
@@ -107,43 +110,10 @@ static bool product_pair(struct enclosure *enclosure, struct pair *out, struct n
     return running_pair(out, &sum, true);
 }
 
-static const struct primitive product_primitive = { "a matrix product", product_backward,
-                                                    product_enclosure, product_pair };
+static const struct primitive matmul_primitive = { "a matrix product", matmul_backward,
+                                                   matmul_enclose, matmul_pair };
 
-VECTORIZED void line_norms(double *norm, const double *x, size_t lines, size_t length, bool down)
-{
-    memset(norm, 0, lines * sizeof *norm);
-    if (down) {
-        for (size_t l = 0; l < length; l++)
-            for (size_t i = 0; i < lines; i++) norm[i] += x[l * lines + i] * x[l * lines + i];
-    } else {
-        for (size_t i = 0; i < lines; i++) {
-            double lane[8] = { 0 };
-            const double *row = x + i * length;
-            size_t l = 0;
-            for (; l + 8 <= length; l += 8)
-                for (size_t j = 0; j < 8; j++) lane[j] += row[l + j] * row[l + j];
-            for (; l < length; l++) lane[0] += row[l] * row[l];
-            for (size_t j = 0; j < 8; j++) norm[i] += lane[j];
-        }
-    }
-    /* Rounded up: the computed square sum errs by gamma_(k+1), the root by u; squares below
-     * 2^-1022 are lost, at most `length` of them. */
-    double grow = 1 + ((double)length + 8) * 2 * UNIT_ROUNDOFF;
-    double lost = sqrt((double)length) * 0x1p-511;
-    for (size_t i = 0; i < lines; i++) {
-        double root = sqrt(norm[i]) * grow;
-        norm[i] = root == 0 ? (norm[i] == 0 ? 0 : lost) : root + lost;
-    }
-}
-
-/* Norms of the bounds of a matrix stored at `start`, as line_norms. */
-static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
-                        size_t lines, size_t length, bool down)
-{
-    for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
-    line_norms(norm, scratch, lines, length, down);
-}
+/* ---- values --------------------------------------------------------------------------------- */
 
 static const float *single_values(struct tape *tape, struct node *x)
 {
@@ -156,32 +126,22 @@ static const float *single_values(struct tape *tape, struct node *x)
     return x->single = single;
 }
 
-static void native_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                           const struct product *p)
+static void single_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                           const struct matmul *p)
 {
     const float *x = single_values(tape, a), *y = single_values(tape, b);
     float *z = tape_allocate(tape, node->n, sizeof *z);
+    struct gemm gemm = gemm_of(p);
     if (tape_failed(tape)) return;
     for (size_t t = 0; t < p->batch; t++)
-        cblas_sgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
-                    p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1,
-                    x + a_element(p, a, t, 0, 0), (int)(p->transpose_a ? p->m : p->k),
-                    y + b_element(p, b, t, 0, 0), (int)(p->transpose_b ? p->k : p->n), 0,
-                    z + t * p->m * p->n, (int)p->n);
+        gemm_float(z + t * p->m * p->n, &gemm, x + a_element(p, a, t, 0, 0),
+                   y + b_element(p, b, t, 0, 0));
     for (size_t i = 0; i < node->n; i++) node->value[i] = z[i];
     node->single = z;
 }
 
-static void double_product(double *z, const double *x, const double *y, const struct product *p)
-{
-    cblas_dgemm(CblasRowMajor, p->transpose_a ? CblasTrans : CblasNoTrans,
-                p->transpose_b ? CblasTrans : CblasNoTrans, (int)p->m, (int)p->n, (int)p->k, 1, x,
-                (int)(p->transpose_a ? p->m : p->k), y, (int)(p->transpose_b ? p->k : p->n), 0, z,
-                (int)p->n);
-}
-
 /* BLAS may skip or reorder non-finite terms; products with any of them are done by definition. */
-static void repair_nonfinite(double *z, const double *x, const double *y, const struct product *p)
+static void repair_nonfinite(double *z, const double *x, const double *y, const struct matmul *p)
 {
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++) {
@@ -193,11 +153,90 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
         }
 }
 
-VECTORIZED bool all_finite(const double *x, size_t n)
+static void double_product(struct node *node, const struct node *a, const struct node *b,
+                           const struct matmul *p, bool finite)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += x[i] * 0;
-    return sum == 0;
+    struct gemm gemm = gemm_of(p);
+    for (size_t t = 0; t < p->batch; t++) {
+        const double *x = a->value + a_element(p, a, t, 0, 0);
+        const double *y = b->value + b_element(p, b, t, 0, 0);
+        double *z = node->value + t * p->m * p->n;
+        gemm_double(z, &gemm, x, y);
+        if (!finite) repair_nonfinite(z, x, y, p);
+    }
+}
+
+/* By definition, wrapping around in the dtype of the result. */
+static struct node *integer_product(struct tape *tape, struct node *a, struct node *b,
+                                    const struct matmul *p)
+{
+    int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
+    struct node *node = node_new_integer(tape, DT_I64, 3, shape);
+    for (size_t t = 0; !tape_failed(tape) && t < p->batch; t++)
+        for (size_t i = 0; i < p->m; i++)
+            for (size_t j = 0; j < p->n; j++) {
+                uint64_t sum = 0;
+                for (size_t l = 0; l < p->k; l++)
+                    sum += (uint64_t)a->integer[a_element(p, a, t, i, l)] *
+                           (uint64_t)b->integer[b_element(p, b, t, l, j)];
+                node->integer[(t * p->m + i) * p->n + j] = (int64_t)sum;
+            }
+    return node_to_integer(tape, node, dtype_promote(a->dtype, b->dtype));
+}
+
+/* ---- bounds --------------------------------------------------------------------------------- */
+
+/* What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands' errors
+ * spread (|Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|). */
+struct norm_bounds {
+    double gamma, spread;
+    bool exact_a, exact_b;
+    double *row, *row_error, *column, *column_error; /* norms of one matrix at a time */
+    double *scratch;
+};
+
+static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, const struct node *b,
+                                      const struct matmul *p)
+{
+    struct norm_bounds s = { .gamma = gamma_of((double)(p->k + 1)) * (1 + 0x1p-20),
+                             .spread = 1,
+                             .exact_a = node_is_exact(a),
+                             .exact_b = node_is_exact(b) };
+    if (tape_is_model(tape)) s.gamma = dot_growth(tape, p->k) * tape->unit;
+    if (tape->arithmetic == BENCH_MODEL_TYPICAL) s.spread = 1 / sqrt((double)p->k);
+    double *norms = tape_allocate(tape, 2 * (p->m + p->n), sizeof *norms);
+    if (!s.exact_a || !s.exact_b)
+        s.scratch = tape_allocate(tape, p->k * (p->m > p->n ? p->m : p->n), sizeof *s.scratch);
+    if (tape_failed(tape)) return s;
+    s.row = norms;
+    s.row_error = norms + p->m;
+    s.column = norms + 2 * p->m;
+    s.column_error = s.column + p->n;
+    return s;
+}
+
+/* Norms of the bounds of a matrix stored at `start`, as line_norms. */
+static void error_norms(double *norm, double *scratch, const struct node *x, size_t start,
+                        size_t lines, size_t length, bool down)
+{
+    for (size_t i = 0; i < lines * length; i++) scratch[i] = node_error(x, start + i);
+    line_norms(norm, scratch, lines, length, down);
+}
+
+/* The norms of the t-th matrices; those of a repeated one stay. */
+static void norms_of_batch(struct norm_bounds *s, const struct node *a, const struct node *b,
+                           const struct matmul *p, size_t t)
+{
+    size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
+    if (t == 0 || a->shape[0] != 1) {
+        line_norms(s->row, a->value + at_a, p->m, p->k, p->transpose_a);
+        if (!s->exact_a) error_norms(s->row_error, s->scratch, a, at_a, p->m, p->k, p->transpose_a);
+    }
+    if (t == 0 || b->shape[0] != 1) {
+        line_norms(s->column, b->value + at_b, p->n, p->k, !p->transpose_b);
+        if (!s->exact_b)
+            error_norms(s->column_error, s->scratch, b, at_b, p->n, p->k, !p->transpose_b);
+    }
 }
 
 /* Bounds of a row of products of exact operands: factor * |b_j|, 0 for values that are not finite.
@@ -217,6 +256,51 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
     return open;
 }
 
+/* Bounds of row i when an operand is inexact. */
+static void carried_row_bounds(double *error, const double *value, const struct norm_bounds *s,
+                               const struct matmul *p, size_t i, double tiny)
+{
+    double ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
+    for (size_t j = 0; j < p->n; j++) {
+        double cb = s->column[j], bound = s->gamma * ra * cb + tiny;
+        if (ea > 0) bound += s->spread * ea * cb;
+        if (!s->exact_b) bound += s->spread * (ra + ea) * s->column_error[j];
+        error[j] = tidy_bound(bound * (1 + 0x1p-40), value[j]);
+    }
+}
+
+/* Returns how many elements of a product of exact operands are not certified at first sight. */
+static size_t bound_products(struct tape *tape, struct node *node, const struct node *a,
+                             const struct node *b, const struct matmul *p)
+{
+    struct certificate certificate = certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
+    size_t open = 0;
+    if (!node_need_errors(tape, node)) return 0;
+    struct arena_mark before_scratch = arena_mark(tape->arena);
+    struct norm_bounds s = bounds_open(tape, a, b, p);
+    double tiny = (double)p->k * tape->tiny;
+
+    for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
+        norms_of_batch(&s, a, b, p, t);
+        for (size_t i = 0; i < p->m; i++) {
+            size_t at = (t * p->m + i) * p->n;
+            const double *value = node->value + at;
+            double *error = node->error + at;
+            if (s.exact_a && s.exact_b)
+                open += exact_row_bounds(error, value, s.column, s.gamma * s.row[i] * (1 + 0x1p-40),
+                                         tiny * 2, &certificate, p->n);
+            else carried_row_bounds(error, value, &s, p, i, tiny);
+        }
+    }
+    arena_rewind(tape->arena, before_scratch);
+    return open;
+}
+
+bool node_is_narrow(const struct node *x)
+{
+    return x->source && dtype_info(x->dtype)->significand_bits <= 24;
+}
+
 void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matrix *c)
 {
     if (!dots_open(c)) return;
@@ -225,8 +309,8 @@ void matmul_recompute(struct tape *tape, double **scratch, const struct dot_matr
 }
 
 /* What the bounds leave open, by dot products in more precision. */
-static void recompute_product(struct tape *tape, struct node *node, const struct node *a,
-                              const struct node *b, const struct product *p)
+static void recompute_products(struct tape *tape, struct node *node, const struct node *a,
+                               const struct node *b, const struct matmul *p)
 {
     bool exact_products = node_is_narrow(a) && node_is_narrow(b);
     double *scratch = NULL;
@@ -244,63 +328,9 @@ static void recompute_product(struct tape *tape, struct node *node, const struct
     arena_rewind(tape->arena, before_scratch);
 }
 
-/* Returns how many elements of a product of exact operands are not certified at first sight. */
-static size_t certify_product(struct tape *tape, struct node *node, struct node *a, struct node *b,
-                              const struct product *p)
-{
-    struct certificate certificate = certificate_of(node->dtype == DT_NONE ? DT_F32 : node->dtype);
-    size_t open = 0;
-    if (!node_need_errors(tape, node)) return 0;
-    struct arena_mark before_scratch = arena_mark(tape->arena);
-    double *norms = tape_allocate(tape, 2 * (p->m + p->n), sizeof *norms);
-    bool exact_a = node_is_exact(a), exact_b = node_is_exact(b);
-    size_t largest = p->k * (p->m > p->n ? p->m : p->n);
-    double *scratch = exact_a && exact_b ? NULL : tape_allocate(tape, largest, sizeof *scratch);
-    double nu = (double)(p->k + 1) * UNIT_ROUNDOFF, gamma = nu / (1 - nu) * (1 + 0x1p-20);
-    double spread = 1; /* share of the inputs' errors that arrives */
-    if (tape_is_model(tape)) {
-        gamma = product_growth(tape, p->k) * tape->unit;
-        if (tape->arithmetic == BENCH_MODEL_TYPICAL) spread = 1 / sqrt((double)p->k);
-    }
-
-    if (tape_failed(tape)) return 0;
-    double *row = norms, *row_error = norms + p->m, *column = norms + 2 * p->m,
-           *column_error = column + p->n;
-    for (size_t t = 0; t < p->batch; t++) {
-        size_t at_a = a_element(p, a, t, 0, 0), at_b = b_element(p, b, t, 0, 0);
-        double *value = node->value + t * p->m * p->n, *error = node->error + t * p->m * p->n;
-        if (t == 0 || a->shape[0] != 1) {
-            line_norms(row, a->value + at_a, p->m, p->k, p->transpose_a);
-            if (!exact_a) error_norms(row_error, scratch, a, at_a, p->m, p->k, p->transpose_a);
-        }
-        if (t == 0 || b->shape[0] != 1) {
-            line_norms(column, b->value + at_b, p->n, p->k, !p->transpose_b);
-            if (!exact_b) error_norms(column_error, scratch, b, at_b, p->n, p->k, !p->transpose_b);
-        }
-        for (size_t i = 0; exact_a && exact_b && i < p->m; i++)
-            open += exact_row_bounds(error + i * p->n, value + i * p->n, column,
-                                     gamma * row[i] * (1 + 0x1p-40), (double)p->k * tape->tiny * 2,
-                                     &certificate, p->n);
-        for (size_t i = 0; !(exact_a && exact_b) && i < p->m; i++) {
-            double ra = row[i], ea = exact_a ? 0 : row_error[i];
-            for (size_t j = 0; j < p->n; j++) {
-                double cb = column[j], bound = gamma * ra * cb + (double)p->k * tape->tiny;
-                if (ea > 0) bound += spread * ea * cb;
-                if (!exact_b) bound += spread * (ra + ea) * column_error[j];
-                bound *= 1 + 0x1p-40;
-                error[i * p->n + j] = !isfinite(value[i * p->n + j]) ? 0
-                                      : bound >= 0                   ? bound
-                                                                     : INFINITY;
-            }
-        }
-    }
-    arena_rewind(tape->arena, before_scratch);
-    return open;
-}
-
 /* One dot product of exact vectors: compensated at once, at the speed of memory. */
 static bool single_dot(struct tape *tape, struct node *node, const struct node *a,
-                       const struct node *b, const struct product *p)
+                       const struct node *b, const struct matmul *p)
 {
     struct compensated total = { 0 };
     if (node->n != 1 || !node_is_exact(a) || !node_is_exact(b) || !node_need_errors(tape, node))
@@ -314,82 +344,78 @@ static bool single_dot(struct tape *tape, struct node *node, const struct node *
     return true;
 }
 
-/* By definition, wrapping around in the dtype of the result. */
-static struct node *integer_product(struct tape *tape, struct node *a, struct node *b,
-                                    const struct product *p)
+/* ---- the node ------------------------------------------------------------------------------- */
+
+static struct node *complex_matmul(struct tape *tape, struct node *a, bool transpose_a,
+                                   struct node *b, bool transpose_b)
 {
-    int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
-    enum dtype dtype = dtype_promote(a->dtype, b->dtype);
-    struct node *node = node_new_integer(tape, DT_I64, 3, shape);
-    for (size_t t = 0; !tape_failed(tape) && t < p->batch; t++)
-        for (size_t i = 0; i < p->m; i++)
-            for (size_t j = 0; j < p->n; j++) {
-                uint64_t sum = 0;
-                for (size_t l = 0; l < p->k; l++)
-                    sum += (uint64_t)a->integer[a_element(p, a, t, i, l)] *
-                           (uint64_t)b->integer[b_element(p, b, t, l, j)];
-                node->integer[(t * p->m + i) * p->n + j] = (int64_t)sum;
-            }
-    return node_to_integer(tape, node, dtype);
+    struct node *ar = node_real_part(tape, a), *ai = node_imaginary_part(tape, a);
+    struct node *br = node_real_part(tape, b), *bi = node_imaginary_part(tape, b);
+    struct node *rr = node_matmul(tape, ar, transpose_a, br, transpose_b);
+    struct node *ii = node_matmul(tape, ai, transpose_a, bi, transpose_b);
+    struct node *ri = node_matmul(tape, ar, transpose_a, bi, transpose_b);
+    struct node *ir = node_matmul(tape, ai, transpose_a, br, transpose_b);
+    return node_complex(tape, node_subtract(tape, rr, ii), node_add(tape, ri, ir));
+}
+
+/* The sizes of a product; NULL after a failure. */
+static const struct matmul *matmul_of(struct tape *tape, const struct node *a, bool transpose_a,
+                                      const struct node *b, bool transpose_b)
+{
+    struct matmul *p = tape_allocate(tape, 1, sizeof *p);
+    if (!p) return NULL;
+    *p = (struct matmul){ transpose_a,
+                          transpose_b,
+                          (size_t)(a->shape[0] == 1 ? b->shape[0] : a->shape[0]),
+                          (size_t)a->shape[transpose_a ? 2 : 1],
+                          (size_t)b->shape[transpose_b ? 1 : 2],
+                          (size_t)a->shape[transpose_a ? 1 : 2] };
+    if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
+        (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
+        tape_fail(tape, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
+                  (long long)b->shape[transpose_b ? 2 : 1], p->n);
+        return NULL;
+    }
+    return p;
+}
+
+static void evaluate(struct tape *tape, struct node *node, struct node *a, struct node *b,
+                     const struct matmul *p)
+{
+    if (!p->k) {
+        memset(node->value, 0, node->n * sizeof *node->value);
+        return;
+    }
+    if (tape_is_single(tape)) {
+        single_product(tape, node, a, b, p);
+        return;
+    }
+    const double *x = node_values(tape, a), *y = node_values(tape, b);
+    if (tape_failed(tape)) return;
+    if (tape->arithmetic == BENCH_REFERENCE && single_dot(tape, node, a, b, p)) return;
+    bool finite = all_finite(x, a->n) && all_finite(y, b->n);
+    double_product(node, a, b, p, finite);
+    size_t open = tape_is_reference(tape) ? bound_products(tape, node, a, b, p) : 0;
+    if (open && finite && !tape_is_model(tape)) recompute_products(tape, node, a, b, p);
 }
 
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)
 {
-    struct product *p = tape_allocate(tape, 1, sizeof *p);
     if (tape_failed(tape)) return a;
-    if (a->imaginary || b->imaginary) {
-        struct node *ar = node_real_part(tape, a), *ai = node_imaginary_part(tape, a);
-        struct node *br = node_real_part(tape, b), *bi = node_imaginary_part(tape, b);
-        struct node *rr = node_matmul(tape, ar, transpose_a, br, transpose_b);
-        struct node *ii = node_matmul(tape, ai, transpose_a, bi, transpose_b);
-        struct node *ri = node_matmul(tape, ar, transpose_a, bi, transpose_b);
-        struct node *ir = node_matmul(tape, ai, transpose_a, br, transpose_b);
-        return node_complex(tape, node_subtract(tape, rr, ii), node_add(tape, ri, ir));
-    }
+    if (a->imaginary || b->imaginary) return complex_matmul(tape, a, transpose_a, b, transpose_b);
     bool integral = a->integer && b->integer;
     if (!integral) {
         a = node_to_real(tape, a);
         b = node_to_real(tape, b);
     }
-    *p = (struct product){ transpose_a,
-                           transpose_b,
-                           1,
-                           (size_t)a->shape[transpose_a ? 2 : 1],
-                           (size_t)b->shape[transpose_b ? 1 : 2],
-                           (size_t)a->shape[transpose_a ? 1 : 2] };
-    p->batch = (size_t)(a->shape[0] == 1 ? b->shape[0] : a->shape[0]);
-    if (p->k != (size_t)b->shape[transpose_b ? 2 : 1] ||
-        (a->shape[0] != 1 && b->shape[0] != 1 && a->shape[0] != b->shape[0])) {
-        tape_fail(tape, STATUS_SKIP, "matrices of %zux%zu and %lldx%zu do not multiply", p->m, p->k,
-                  (long long)b->shape[transpose_b ? 2 : 1], p->n);
-        return a;
-    }
+    const struct matmul *p = matmul_of(tape, a, transpose_a, b, transpose_b);
+    if (!p) return a;
+    if (integral) return integer_product(tape, a, b, p);
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
     struct node *inputs[2] = { a, b };
-    if (integral) return integer_product(tape, a, b, p);
-    struct node *node = node_new(tape, &product_primitive, dtype_promote(a->dtype, b->dtype), 3,
+    struct node *node = node_new(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
                                  shape, 2, inputs, p);
-    if (tape_failed(tape) || !node->n) return node;
-    if (!p->k) {
-        memset(node->value, 0, node->n * sizeof *node->value);
-        return node;
-    }
-    if (tape_is_single(tape)) {
-        native_product(tape, node, a, b, p);
-        return node;
-    }
-    const double *x = node_values(tape, a), *y = node_values(tape, b);
-    if (tape_failed(tape)) return node;
-    if (tape->arithmetic == BENCH_REFERENCE && single_dot(tape, node, a, b, p)) return node;
-    bool finite = all_finite(x, a->n) && all_finite(y, b->n);
-    for (size_t t = 0; t < p->batch; t++) {
-        const double *xt = x + a_element(p, a, t, 0, 0), *yt = y + b_element(p, b, t, 0, 0);
-        double *zt = node->value + t * p->m * p->n;
-        double_product(zt, xt, yt, p);
-        if (!finite) repair_nonfinite(zt, xt, yt, p);
-    }
-    size_t open = tape_is_reference(tape) ? certify_product(tape, node, a, b, p) : 0;
-    if (open && finite && !tape_is_model(tape)) recompute_product(tape, node, a, b, p);
+    if (!tape_failed(tape) && node->n) evaluate(tape, node, a, b, p);
     return node;
 }

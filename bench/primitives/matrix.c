@@ -51,8 +51,7 @@ static void no_bound(struct tape *tape, struct node *node)
 
 /* ---- balls of whole matrices -------------------------------------------------------------------- */
 
-static void enclosure_matrix(struct enclosure *enclosure, arb_mat_t out, struct node *a,
-                             size_t batch)
+static void enclose_matrix(struct enclosure *enclosure, arb_mat_t out, struct node *a, size_t batch)
 {
     size_t rows = (size_t)a->shape[1], columns = (size_t)a->shape[2],
            first = batch * rows * columns;
@@ -76,8 +75,8 @@ static void keep_matrix(struct enclosure *enclosure, arb_ptr ball, struct node *
 
 typedef int matrix_ball_function(arb_mat_t out, const arb_mat_t in, slong precision);
 
-static void enclosure_function(struct enclosure *enclosure, void *ball, struct node *node, size_t i,
-                               matrix_ball_function *f)
+static void enclose_function(struct enclosure *enclosure, void *ball, struct node *node, size_t i,
+                             matrix_ball_function *f)
 {
     slong n = (slong)node->shape[1];
     arb_mat_t in, out;
@@ -88,7 +87,7 @@ static void enclosure_function(struct enclosure *enclosure, void *ball, struct n
     }
     arb_mat_init(in, n, n);
     arb_mat_init(out, n, n);
-    enclosure_matrix(enclosure, in, node->inputs[0], i / (size_t)(n * n));
+    enclose_matrix(enclosure, in, node->inputs[0], i / (size_t)(n * n));
     if (f(out, in, enclosure->precision)) keep_matrix(enclosure, ball, node, i, out);
     else arb_indeterminate(ball);
     arb_mat_clear(in);
@@ -132,7 +131,7 @@ struct lu {
     size_t *pivot; /* (batch, n) */
 };
 
-static void lu_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t index)
+static void lu_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t index)
 {
     const struct lu *lu = node->parameters;
     slong n = (slong)node->shape[1];
@@ -144,7 +143,7 @@ static void lu_enclosure(struct enclosure *enclosure, void *ball, struct node *n
         return;
     }
     arb_mat_init(a, n, n);
-    enclosure_matrix(enclosure, a, node->inputs[0], batch);
+    enclose_matrix(enclosure, a, node->inputs[0], batch);
     for (slong k = 0; k < n; k++) {
         slong best = (slong)lu->pivot[batch * (size_t)n + (size_t)k];
         if (best != k) arb_mat_swap_rows(a, NULL, k, best);
@@ -207,7 +206,7 @@ static void lu_backward(struct tape *tape, struct node *node, struct node *cotan
     tape_accumulate(tape, node->inputs[0], exchanged_back(tape, flow, lu->pivot));
 }
 
-static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclosure,
+static const struct primitive lu_primitive = { "an LU factorization", lu_backward, lu_enclose,
                                                NULL };
 
 struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
@@ -231,9 +230,9 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
 
 /* ---- inverse ----------------------------------------------------------------------------------------- */
 
-static void inverse_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void inverse_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    enclosure_function(enclosure, ball, node, i, arb_mat_inv);
+    enclose_function(enclosure, ball, node, i, arb_mat_inv);
 }
 
 /* -A^-T G A^-T */
@@ -245,7 +244,7 @@ static void inverse_backward(struct tape *tape, struct node *node, struct node *
 }
 
 static const struct primitive inverse_primitive = { "a matrix inverse", inverse_backward,
-                                                    inverse_enclosure, NULL };
+                                                    inverse_enclose, NULL };
 
 /* X from the factors of A. */
 static void invert(double *x, double *lu, const double *a, size_t n, size_t *pivot)
@@ -323,8 +322,8 @@ struct node *node_inverse(struct tape *tape, struct node *a)
 
 /* ---- determinant ----------------------------------------------------------------------------------------- */
 
-static void determinant_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                  size_t i)
+static void determinant_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
     struct node *a = node->inputs[0];
     slong n = (slong)a->shape[1];
@@ -335,7 +334,7 @@ static void determinant_enclosure(struct enclosure *enclosure, void *ball, struc
         return;
     }
     arb_mat_init(m, n, n);
-    enclosure_matrix(enclosure, m, a, i);
+    enclose_matrix(enclosure, m, a, i);
     arb_mat_det(ball, m, enclosure->precision);
     arb_mat_clear(m);
 }
@@ -350,7 +349,7 @@ static void determinant_backward(struct tape *tape, struct node *node, struct no
 }
 
 static const struct primitive determinant_primitive = { "a determinant", determinant_backward,
-                                                        determinant_enclosure, NULL };
+                                                        determinant_enclose, NULL };
 
 struct node *node_determinant(struct tape *tape, struct node *a)
 {
@@ -373,9 +372,9 @@ struct node *node_determinant(struct tape *tape, struct node *a)
 
 /* ---- Cholesky ---------------------------------------------------------------------------------------------- */
 
-static void cholesky_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void cholesky_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    enclosure_function(enclosure, ball, node, i, arb_mat_cho);
+    enclose_function(enclosure, ball, node, i, arb_mat_cho);
 }
 
 /* S = L^-T phi(L^T G) L^-1 with phi the lower triangle, its diagonal halved; (S + S^T) / 2. */
@@ -393,7 +392,7 @@ static void cholesky_backward(struct tape *tape, struct node *node, struct node 
 }
 
 static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward,
-                                                     cholesky_enclosure, NULL };
+                                                     cholesky_enclose, NULL };
 
 struct node *node_cholesky(struct tape *tape, struct node *a)
 {
@@ -431,10 +430,10 @@ static int exponential_ball(arb_mat_t out, const arb_mat_t in, slong precision)
     return 1;
 }
 
-static void exponential_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                  size_t i)
+static void exponential_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
-    enclosure_function(enclosure, ball, node, i, exponential_ball);
+    enclose_function(enclosure, ball, node, i, exponential_ball);
 }
 
 /* exp of [[A^T, G], [0, A^T]]: its upper right block is the adjoint of the derivative. */
@@ -452,7 +451,7 @@ static void exponential_backward(struct tape *tape, struct node *node, struct no
 }
 
 static const struct primitive exponential_primitive = { "a matrix exponential",
-                                                        exponential_backward, exponential_enclosure,
+                                                        exponential_backward, exponential_enclose,
                                                         NULL };
 
 static void multiply_into(double *out, const double *a, const double *b, size_t n)
@@ -518,14 +517,14 @@ static void singular_backward(struct tape *tape, struct node *node, struct node 
     tape_accumulate(tape, node->inputs[0], node_matmul(tape, scaled, false, s->v, true));
 }
 
-static void singular_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void singular_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     (void)enclosure, (void)node, (void)i;
     arb_indeterminate(ball); /* Weyl's bound stays */
 }
 
 static const struct primitive singular_primitive = { "singular values", singular_backward,
-                                                     singular_enclosure, NULL };
+                                                     singular_enclose, NULL };
 
 /* One-sided Jacobi on the columns of w (m x n, m >= n); v (n x n) gathers the rotations. */
 static void jacobi(double *w, double *v, size_t m, size_t n)

@@ -21,8 +21,8 @@ static void reshape_backward(struct tape *tape, struct node *node, struct node *
     tape_accumulate(tape, x, node_reshape(tape, cotangent, x->rank, x->shape));
 }
 
-static void same_element_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                   size_t i)
+static void same_element_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                 size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], i);
 }
@@ -34,7 +34,7 @@ static bool same_element_pair(struct enclosure *enclosure, struct pair *out, str
 }
 
 static const struct primitive reshape_primitive = { "reshape", reshape_backward,
-                                                    same_element_enclosure, same_element_pair };
+                                                    same_element_enclose, same_element_pair };
 
 struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
@@ -92,8 +92,7 @@ static void broadcast_backward(struct tape *tape, struct node *node, struct node
     tape_accumulate(tape, x, node_sum_to_shape(tape, cotangent, x->rank, x->shape));
 }
 
-static void broadcast_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                size_t i)
+static void broadcast_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], broadcast_offset(node, node->inputs[0], i));
 }
@@ -106,7 +105,7 @@ static bool broadcast_pair(struct enclosure *enclosure, struct pair *out, struct
 }
 
 static const struct primitive broadcast_primitive = { "broadcast", broadcast_backward,
-                                                      broadcast_enclosure, broadcast_pair };
+                                                      broadcast_enclose, broadcast_pair };
 
 struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
@@ -174,8 +173,8 @@ static struct node *source_of_concatenation(size_t *element, const struct node *
     return node->inputs[k];
 }
 
-static void concatenate_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                  size_t i)
+static void concatenate_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
     size_t element;
     struct node *from = source_of_concatenation(&element, node, i);
@@ -191,7 +190,7 @@ static bool concatenate_pair(struct enclosure *enclosure, struct pair *out, stru
 }
 
 static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward,
-                                                        concatenate_enclosure, concatenate_pair };
+                                                        concatenate_enclose, concatenate_pair };
 
 struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim)
 {

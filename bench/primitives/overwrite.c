@@ -31,8 +31,7 @@ static void overwrite_backward(struct tape *tape, struct node *node, struct node
                         node_gather_rows(tape, cotangent, v->rank, v->shape, o->row, o->map, 0));
 }
 
-static void overwrite_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                size_t i)
+static void overwrite_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct overwrite *o = node->parameters;
     int64_t writer = o->writer[i / o->row];
@@ -41,7 +40,7 @@ static void overwrite_enclosure(struct enclosure *enclosure, void *ball, struct 
 }
 
 static const struct primitive overwrite_primitive = { "overwriting", overwrite_backward,
-                                                      overwrite_enclosure, NULL };
+                                                      overwrite_enclose, NULL };
 
 int64_t *overwrite_writers(struct tape *tape, size_t rows, const int64_t *map, size_t entries)
 {

@@ -41,7 +41,7 @@ static void sum_backward(struct tape *tape, struct node *node, struct node *cota
     tape_accumulate(tape, x, node_broadcast(tape, cotangent, x->rank, x->shape));
 }
 
-static void sum_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void sum_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct reduction *r = node->parameters;
     arb_t term;
@@ -76,7 +76,7 @@ static bool sum_pair(struct enclosure *enclosure, struct pair *out, struct node 
     return true;
 }
 
-static const struct primitive sum_primitive = { "sum", sum_backward, sum_enclosure, sum_pair };
+static const struct primitive sum_primitive = { "sum", sum_backward, sum_enclose, sum_pair };
 
 /* Sum of n elements of an exact or inexact node from `start` on, with its bound (rounding only). */
 static double certified_sum(double *bound, const struct node *x, size_t start, size_t n)
@@ -397,8 +397,8 @@ static void product_evaluate(struct tape *tape, struct node *node, const struct 
     }
 }
 
-static void enclosure_product(struct enclosure *enclosure, void *ball, struct node *x,
-                              const struct reduction *r, size_t out, size_t except)
+static void enclose_product(struct enclosure *enclosure, void *ball, struct node *x,
+                            const struct reduction *r, size_t out, size_t except)
 {
     arb_t factor;
     arb_init(factor);
@@ -411,20 +411,20 @@ static void enclosure_product(struct enclosure *enclosure, void *ball, struct no
     arb_clear(factor);
 }
 
-static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void product_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    enclosure_product(enclosure, ball, node->inputs[0], node->parameters, i, SIZE_MAX);
+    enclose_product(enclosure, ball, node->inputs[0], node->parameters, i, SIZE_MAX);
 }
 
 /* The product of the others at every position: the gradient of a product, right at zeros. */
-static void others_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void others_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct reduction *r = node->parameters;
     size_t out = i / (r->extent * r->inner) * r->inner + i % r->inner;
-    enclosure_product(enclosure, ball, node->inputs[0], r, out, i / r->inner % r->extent);
+    enclose_product(enclosure, ball, node->inputs[0], r, out, i / r->inner % r->extent);
 }
 
-static const struct primitive others_primitive = { "products of others", NULL, others_enclosure,
+static const struct primitive others_primitive = { "products of others", NULL, others_enclose,
                                                    NULL };
 
 static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -455,7 +455,7 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
         tape, x, node_multiply(tape, others, node_broadcast(tape, cotangent, x->rank, x->shape)));
 }
 
-static const struct primitive product_primitive = { "product", product_backward, product_enclosure,
+static const struct primitive product_primitive = { "product", product_backward, product_enclose,
                                                     NULL };
 
 struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)

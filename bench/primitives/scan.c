@@ -60,7 +60,7 @@ static void sum_backward(struct tape *tape, struct node *node, struct node *cota
                     node_cumulative_sum(tape, cotangent, scan->dim, !scan->reverse));
 }
 
-static void sum_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void sum_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct scan *scan = node->parameters;
     const struct lines *l = &scan->lines;
@@ -76,7 +76,7 @@ static void sum_enclosure(struct enclosure *enclosure, void *ball, struct node *
     arb_clear(term);
 }
 
-static const struct primitive sum_primitive = { "a cumulative sum", sum_backward, sum_enclosure,
+static const struct primitive sum_primitive = { "a cumulative sum", sum_backward, sum_enclose,
                                                 NULL };
 
 /* The element of a line that is the k-th in the direction of the scan. */
@@ -147,7 +147,7 @@ struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, boo
 
 /* ---- products ----------------------------------------------------------------------------------- */
 
-static void product_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void product_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct lines *l = &((const struct scan *)node->parameters)->lines;
     size_t at = line_position(l, i), first = i - at * l->step;
@@ -205,7 +205,7 @@ static void product_backward(struct tape *tape, struct node *node, struct node *
 }
 
 static const struct primitive product_primitive = { "a cumulative product", product_backward,
-                                                    product_enclosure, NULL };
+                                                    product_enclose, NULL };
 
 /* By doubling (Hillis and Steele): after step s every element is the product of the last 2^s. */
 static struct node *complex_product(struct tape *tape, struct node *x, int dim)
@@ -260,8 +260,7 @@ struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
 
 /* ---- logarithms of sums of exponentials ---------------------------------------------------------- */
 
-static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                size_t i)
+static void logsumexp_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct lines *l = &((const struct scan *)node->parameters)->lines;
     struct node *x = node->inputs[0];
@@ -292,7 +291,7 @@ static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct 
 /* dx_k = sum over i >= k of c_i exp(x_k - y_i), by the recurrence from the end
  * T_k = c_k + exp(y_k - y_{k+1}) T_{k+1} (y does not fall, so no factor exceeds 1) and
  * dx_k = exp(x_k - y_k) T_k. inputs: x, y, c. */
-static void shares_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void shares_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct lines *l = &((const struct scan *)node->parameters)->lines;
     arb_t x, term, c;
@@ -316,7 +315,7 @@ static void shares_enclosure(struct enclosure *enclosure, void *ball, struct nod
     arb_clear(c);
 }
 
-static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_enclosure,
+static const struct primitive shares_primitive = { "shares of running sums", NULL, shares_enclose,
                                                    NULL };
 
 /* exp(d) for d <= 0 and its absolute error when d is off by e. */
@@ -364,7 +363,7 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
 }
 
 static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", logsumexp_backward,
-                                                      logsumexp_enclosure, NULL };
+                                                      logsumexp_enclose, NULL };
 
 /* The state of a line: y = m + log(sum + low), sum of exp(x_j - m) so far, by TwoSum except in
  * BENCH_NATIVE; `error` bounds its absolute error. */

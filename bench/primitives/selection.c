@@ -26,7 +26,7 @@ static void select_backward(struct tape *tape, struct node *node, struct node *c
     }
 }
 
-static void select_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void select_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     struct node *mask = node->inputs[0];
     struct node *input = node->inputs[mask->integer[broadcast_offset(node, mask, i)] ? 1 : 2];
@@ -40,7 +40,7 @@ static bool select_pair(struct enclosure *enclosure, struct pair *out, struct no
     return enclosure_pair(enclosure, out, input, broadcast_offset(node, input, i));
 }
 
-static const struct primitive select_primitive = { "a selection", select_backward, select_enclosure,
+static const struct primitive select_primitive = { "a selection", select_backward, select_enclose,
                                                    select_pair };
 
 struct select_context {

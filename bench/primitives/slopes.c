@@ -140,7 +140,7 @@ static const struct slope slopes[] = {
     [SLOPE_GELU] = { gelu_values, gelu_slope_ball, 0.8, 0, 6, 0 },
 };
 
-static void slope_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void slope_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct slope *slope = node->parameters;
     arb_t x;
@@ -150,8 +150,8 @@ static void slope_enclosure(struct enclosure *enclosure, void *ball, struct node
     arb_clear(x);
 }
 
-static const struct primitive slope_primitive = { "the slope of an activation", NULL,
-                                                  slope_enclosure, NULL };
+static const struct primitive slope_primitive = { "the slope of an activation", NULL, slope_enclose,
+                                                  NULL };
 
 /* What a kernel's own library calls, four times as far off as ours, and its order make of it. */
 static double kernel_factor(const struct tape *tape)

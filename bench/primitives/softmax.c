@@ -65,8 +65,7 @@ static double rounded(const struct tape *tape, double x)
 
 /* ---- the sum of the others ----------------------------------------------------------------- */
 
-static void others_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                             size_t line)
+static void others_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
@@ -93,7 +92,7 @@ static void others_enclosure(struct enclosure *enclosure, void *ball, struct nod
     arb_clear(term);
 }
 
-static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclosure,
+static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclose,
                                                    NULL };
 
 static size_t top_of_line(const struct lines *l, const double *x, size_t line)
@@ -238,7 +237,7 @@ static double largest(const struct lines *l, const struct node *x, size_t line)
 
 /* ---- softmax ----------------------------------------------------------------------------------- */
 
-static void softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct lines *l = node->parameters;
     struct node *x = node->inputs[0];
@@ -269,7 +268,7 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 
 /* ---- its gradient: y (c - sum c y) ---------------------------------------------------------------- */
 
-static void dot_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
+static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
 {
     const struct lines *l = node->parameters;
     arb_t a, b;
@@ -288,7 +287,7 @@ static void dot_enclosure(struct enclosure *enclosure, void *ball, struct node *
     arb_clear(b);
 }
 
-static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclosure, NULL };
+static const struct primitive dot_primitive = { "an inner product", NULL, dot_enclose, NULL };
 
 /* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
  * kernel adds in any order). */
@@ -337,7 +336,7 @@ static struct node *line_products(struct tape *tape, struct node *a, struct node
 }
 
 /* inputs: y, c, the inner products; parameters: lines. */
-static void centred_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void centred_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     arb_t factor;
     arb_init(factor);
@@ -349,8 +348,8 @@ static void centred_enclosure(struct enclosure *enclosure, void *ball, struct no
     arb_clear(factor);
 }
 
-static const struct primitive centred_primitive = { "a gradient of softmax", NULL,
-                                                    centred_enclosure, NULL };
+static const struct primitive centred_primitive = { "a gradient of softmax", NULL, centred_enclose,
+                                                    NULL };
 
 static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
                         const struct node *c, const struct node *mean, const struct lines *l,
@@ -386,7 +385,7 @@ struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct nod
     return out;
 }
 
-static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclosure,
+static const struct primitive softmax_primitive = { "softmax", softmax_backward, softmax_enclose,
                                                     NULL };
 
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
@@ -497,8 +496,8 @@ static double log_softmax_bound(const struct tape *tape, const struct lines *l, 
     return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
 }
 
-static void log_softmax_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                  size_t i)
+static void log_softmax_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                                size_t i)
 {
     log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1], i);
 }
@@ -514,7 +513,7 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
 }
 
 static const struct primitive log_softmax_primitive = { "log_softmax", log_softmax_backward,
-                                                        log_softmax_enclosure, NULL };
+                                                        log_softmax_enclose, NULL };
 
 struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 {
@@ -543,8 +542,8 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 
 /* ---- logsumexp -------------------------------------------------------------------------------------- */
 
-static void logsumexp_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                                size_t line)
+static void logsumexp_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                              size_t line)
 {
     const struct lines *l = node->parameters;
     arb_t top;
@@ -564,7 +563,7 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
 }
 
 static const struct primitive logsumexp_primitive = { "logsumexp", logsumexp_backward,
-                                                      logsumexp_enclosure, NULL };
+                                                      logsumexp_enclose, NULL };
 
 struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 {
@@ -620,7 +619,7 @@ static double residual_value(double *bound, const struct tape *tape, const struc
     return y;
 }
 
-static void residual_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void residual_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
     const struct lines *l = sums->parameters;
@@ -638,7 +637,7 @@ static void residual_enclosure(struct enclosure *enclosure, void *ball, struct n
 }
 
 static const struct primitive residual_primitive = { "a residual of softmax", NULL,
-                                                     residual_enclosure, NULL };
+                                                     residual_enclose, NULL };
 
 /* Exact inputs: all elements have one relative bound, since for the target too the difference has
  * one: -S' / (1 + S') where it is the largest, else p - 1 with p <= 1/2. */
@@ -702,8 +701,8 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     tape_accumulate(tape, x, out);
 }
 
-static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct node *node,
-                               size_t line)
+static void at_class_enclose(struct enclosure *enclosure, void *ball, struct node *node,
+                             size_t line)
 {
     const struct node *target = node->parameters;
     const struct lines *l = node->inputs[1]->parameters;
@@ -712,7 +711,7 @@ static void at_class_enclosure(struct enclosure *enclosure, void *ball, struct n
 }
 
 static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
-                                                     at_class_enclosure, NULL };
+                                                     at_class_enclose, NULL };
 
 struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, struct node *target)
 {

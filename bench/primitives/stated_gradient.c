@@ -19,13 +19,13 @@ static void stated_backward(struct tape *tape, struct node *node, struct node *c
     stated->backward(tape, node, cotangent, stated->parameters);
 }
 
-static void stated_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void stated_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], i);
 }
 
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,
-                                                   stated_enclosure, NULL };
+                                                   stated_enclose, NULL };
 
 struct node *node_stated_gradient(struct tape *tape, struct node *value, int count,
                                   struct node *const *inputs, gradient_function *backward,
@@ -67,13 +67,13 @@ static void straight_backward(struct tape *tape, struct node *node, struct node 
     tape_accumulate(tape, node->inputs[1], cotangent);
 }
 
-static void straight_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void straight_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], i);
 }
 
 static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
-                                                     straight_enclosure, NULL };
+                                                     straight_enclose, NULL };
 
 struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
 {

@@ -87,7 +87,7 @@ static void exact_weight(arb_t weight, const struct taps *taps, size_t t, slong 
     else taps->exact(weight, taps->context, taps->origin ? taps->origin[t] : t, precision);
 }
 
-static void taps_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void taps_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct mapping *m = node->parameters;
     const struct taps *taps = m->taps;
@@ -108,7 +108,7 @@ static void taps_enclosure(struct enclosure *enclosure, void *ball, struct node 
     arb_clear(weight);
 }
 
-static const struct primitive taps_primitive = { "a weighted sum", taps_backward, taps_enclosure,
+static const struct primitive taps_primitive = { "a weighted sum", taps_backward, taps_enclose,
                                                  NULL };
 
 /* gamma_n^2 of n additions. */

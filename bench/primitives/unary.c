@@ -22,7 +22,7 @@ static void unary_backward(struct tape *tape, struct node *node, struct node *co
     tape_accumulate(tape, node->inputs[0], node_multiply(tape, cotangent, slope));
 }
 
-static void unary_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void unary_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct unary_function *f = node->parameters;
     arb_t x;
@@ -73,7 +73,7 @@ static bool unary_pair(struct enclosure *enclosure, struct pair *out, struct nod
     return false;
 }
 
-static const struct primitive unary_primitive = { "a function", unary_backward, unary_enclosure,
+static const struct primitive unary_primitive = { "a function", unary_backward, unary_enclose,
                                                   unary_pair };
 
 /* Functions with zeros at inexact places, near which no kernel keeps a relative accuracy: an

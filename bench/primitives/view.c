@@ -111,7 +111,7 @@ static void assembly_backward(struct tape *tape, struct node *node, struct node 
     }
 }
 
-static void assembly_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void assembly_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     const struct assembly *assembly = node->parameters;
     bool found = false;
@@ -131,7 +131,7 @@ static void assembly_enclosure(struct enclosure *enclosure, void *ball, struct n
 }
 
 static const struct primitive assembly_primitive = { "a placed part", assembly_backward,
-                                                     assembly_enclosure, NULL };
+                                                     assembly_enclose, NULL };
 
 /* Until a part is inexact or two overlap, the assembly is exact and has no array
  * of bounds. */
@@ -262,7 +262,7 @@ static void view_backward(struct tape *tape, struct node *node, struct node *cot
     tape_accumulate(tape, x, sum);
 }
 
-static void view_enclosure(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+static void view_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     enclosure_element(enclosure, ball, node->inputs[0], view_source(node->parameters, i));
 }
@@ -272,8 +272,7 @@ static bool view_pair(struct enclosure *enclosure, struct pair *out, struct node
     return enclosure_pair(enclosure, out, node->inputs[0], view_source(node->parameters, i));
 }
 
-static const struct primitive view_primitive = { "a view", view_backward, view_enclosure,
-                                                 view_pair };
+static const struct primitive view_primitive = { "a view", view_backward, view_enclose, view_pair };
 
 /* Do the elements of the view lie together in order? */
 static bool view_is_dense(const struct view *view)
@@ -416,7 +415,7 @@ static void permute_backward(struct tape *tape, struct node *node, struct node *
     tape_accumulate(tape, x, node_view(tape, cotangent, x->rank, x->shape, stride, 0));
 }
 
-static const struct primitive permute_primitive = { "permute", permute_backward, view_enclosure,
+static const struct primitive permute_primitive = { "permute", permute_backward, view_enclose,
                                                     NULL };
 
 struct node *node_permute(struct tape *tape, struct node *x, const int *order)

@@ -1,4 +1,4 @@
-/* Pulling single elements through the tape in ball arithmetic (Arb; Johansson 2017).
+/* Single elements in ball arithmetic (Arb; Johansson 2017).
  *
  * A memo keyed by (node, element) keeps shared sub-expressions from being computed again: an
  * open-addressing table of balls that lives for one refinement at one precision.
@@ -106,7 +106,7 @@ void enclosure_element(struct enclosure *enclosure, void *ball, struct node *nod
         arb_set(ball, &memo->entries[slot].ball);
         return;
     }
-    node->primitive->enclosure(enclosure, ball, node, i);
+    node->primitive->enclose(enclosure, ball, node, i);
     enclosure_remember(enclosure, node, i, ball);
 }
 

@@ -20,7 +20,7 @@ struct enclosure {
     size_t limit; /* give up (an unbounded ball) beyond this many */
 };
 
-/* A enclosure of its own, on the heap; NULL without memory. */
+/* An evaluation of its own, on the heap; NULL without memory. */
 struct enclosure *enclosure_open(slong precision, size_t limit);
 void enclosure_close(struct enclosure *enclosure);
 

@@ -1,13 +1,13 @@
 /* Tapes of tensor primitives: how one definition of an API gives its value, its error bound,
  * its gradient and its refinement.
  *
- * An op (bench/ops_*.c) is a composition of a few dozen primitives: pointwise functions, sums,
+ * An op (bench/ops/) is a composition of a few dozen primitives: pointwise functions, sums,
  * products, index maps, matrix products. Each primitive evaluates at once when its node is
  * made. The nodes stay, so that
  *   - the gradient is built by walking them backwards (tape_backward): every primitive knows
  *     its vector-Jacobian product as a composition of primitives again;
- *   - single elements can be recomputed to any precision in ball arithmetic by pulling them
- *     through the tape (bench/tape/enclosure.h), forward or gradient alike.
+ *   - single elements can be recomputed to any precision in ball arithmetic (bench/tape/enclosure.h),
+ *     forward or gradient alike.
  *
  * Two arithmetics share this code. BENCH_REFERENCE computes in double and carries a bound on
  * the error of every element (running error analysis; Higham, Accuracy and Stability, ch. 3):
@@ -153,7 +153,7 @@ struct primitive {
     /* Pass `cotangent` (same shape as node) on to the tracked inputs. NULL: no gradient. */
     void (*backward)(struct tape *tape, struct node *node, struct node *cotangent);
     /* Ball of element i; inputs through enclosure_element. */
-    void (*enclosure)(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
+    void (*enclose)(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
     /* Element i as a pair; inputs through enclosure_pair. False: balls have to do. NULL: always false. */
     bool (*pair)(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
 };

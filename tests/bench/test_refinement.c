@@ -1,6 +1,6 @@
 /* Every value against balls: for each sample, each node of the tape of its forward and backward.
  *
- * The value of a node carries a bound on its error; the same element pulled through the tape in
+ * The value of a node carries a bound on its error; the same element recomputed in
  * ball arithmetic encloses the exact value. Both proofs are independent, so the two must meet:
  * |value - midpoint| <= bound + radius, and a value that is not finite must have a ball that is
  * not either (or lies beyond the range of double). Then the outputs and gradients as references:

@@ -1,0 +1,17 @@
+/* Dense row-major matrix products by BLAS, which the program holds to one thread. */
+#ifndef PROBE_BENCH_ARITHMETIC_GEMM_H
+#define PROBE_BENCH_ARITHMETIC_GEMM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* z (m, n) = op(a) (m, k) times op(b) (k, n), plus z itself with `add`; op transposes what is
+ * stored as (k, m) and (n, k). */
+struct gemm {
+    bool transpose_a, transpose_b, add;
+    size_t m, n, k;
+};
+void gemm_double(double *z, const struct gemm *shape, const double *a, const double *b);
+void gemm_float(float *z, const struct gemm *shape, const float *a, const float *b);
+
+#endif

@@ -1,0 +1,209 @@
+/* Certification: bounds are tested against 2^-10 ulp of the tested dtype, and elements that fail are
+ * recomputed as pairs, then in balls. */
+#include "bench/certify.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "bench/arithmetic/certificate.h"
+#include "bench/tape/enclosure.h"
+#include "core/vectorize.h"
+
+/* How many element evaluations an output may cost: in balls (about 0.2 us each) right after its
+ * evaluation and when a verdict depends on it, and as pairs (about 20 ns). */
+enum {
+    EAGER_BUDGET = 6000,
+    EAGER_BUDGET_F64 = 60000,
+    REFINE_BUDGET = 300000,
+    PAIR_BUDGET = 4 << 20
+};
+
+struct refine_context {
+    struct node *re, *im;
+    struct arena *arena;
+    bool owned; /* the reference has arrays of its own */
+};
+
+/* Values and bounds of the reference's own, which refinement writes to. The node's arrays stay
+ * as they are: split into hi + lo its value alone would no longer meet its bound. */
+static struct status own_arrays(struct reference *r)
+{
+    struct refine_context *context = r->refine_context;
+    if (context->owned) return status_ok();
+    double *error = arena_allocate_array(context->arena, r->n, sizeof *error);
+    double *hi = arena_allocate_array(context->arena, r->n, sizeof *hi);
+    if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
+    if (dtype_info(r->dtype)->significand_bits == 53) {
+        r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
+        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
+    }
+    for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
+    memcpy(hi, r->hi, r->n * sizeof *hi);
+    r->error = error;
+    r->hi = hi;
+    context->owned = true;
+    return status_ok();
+}
+
+static struct status refine_within(struct reference *r, size_t count, const size_t *components,
+                                   double wanted_ulp, size_t budget)
+{
+    const struct refine_context *context = r->refine_context;
+    TRY(own_arrays(r));
+    r->recomputed += count;
+    size_t stride = context->im ? 2 : 1;
+    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0 };
+    if (!context->im) {
+        enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
+        return status_ok();
+    }
+    for (size_t k = 0; k < count; k++) { /* complex: one component at a time */
+        size_t element = components[k] / 2;
+        target.offset = components[k] % 2;
+        enclosure_refine(&target, target.offset ? context->im : context->re, 1, &element, r->dtype,
+                         wanted_ulp, budget);
+    }
+    return status_ok();
+}
+
+/* Many elements of a float64 result: as far as pairs go. */
+static struct status refine_as_pairs(struct reference *r, size_t count, const size_t *components)
+{
+    const struct refine_context *context = r->refine_context;
+    if (context->im) return status_ok();
+    TRY(own_arrays(r));
+    r->recomputed += count;
+    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0 };
+    (void)enclosure_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
+    return status_ok();
+}
+
+static struct status refine(struct reference *r, size_t count, const size_t *components,
+                            double wanted_ulp)
+{
+    return refine_within(r, count, components, wanted_ulp, REFINE_BUDGET);
+}
+
+static bool is_certified(const struct certificate *c, const struct reference *r, size_t i)
+{
+    return certificate_passes(c, r->hi[i], reference_bound(r, i));
+}
+
+/* Bounds above 0, and bounds that the quick test does not pass, free of branches. */
+VECTORIZED static void count_doubtful(size_t *inexact, size_t *doubtful,
+                                      const struct certificate *c, const double *restrict error,
+                                      const double *restrict value, size_t n)
+{
+    uint64_t above = 0, open = 0;
+    double relative = c->relative, least = c->least;
+    for (size_t i = 0; i < n; i++) {
+        double enough = relative * fabs(value[i]);
+        above += error[i] > 0;
+        open += (error[i] > enough) & (error[i] > least);
+    }
+    *inexact = above;
+    *doubtful = open;
+}
+
+/* Components that are not certified; *exact tells whether every bound is 0. */
+static size_t count_open(bool *exact, const struct certificate *c, const struct reference *r)
+{
+    size_t open = 0, doubtful = 0, inexact = 0;
+    /* The quick test over everything; most tensors need no more. */
+    if (r->error) count_doubtful(&inexact, &doubtful, c, r->error, r->hi, r->n);
+    *exact = r->error && !inexact;
+    if (r->error && !doubtful) return 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (!certificate_passes_quickly(c, r->hi[i], reference_bound(r, i)))
+            open += !is_certified(c, r, i);
+    return open;
+}
+
+/* The listed components that are still not certified, moved to the front of the list. */
+static size_t keep_open(const struct certificate *c, const struct reference *r, size_t count,
+                        size_t *list)
+{
+    size_t open = 0;
+    for (size_t k = 0; k < count; k++)
+        if (!is_certified(c, r, list[k])) list[open++] = list[k];
+    return open;
+}
+
+/* Find what is not certified, recompute it within the budget, and say what is left. */
+static struct status certify(struct reference *r, struct arena *arena)
+{
+    struct certificate c = certificate_of(r->dtype);
+    bool exact;
+
+    r->state = REFERENCE_EXACT;
+    if (r->integer) return status_ok();
+    if (!r->error) {
+        if (r->relative == 0 && r->absolute == 0) return status_ok();
+        r->state = REFERENCE_CERTIFIED;
+        if (r->relative <= c.relative && r->absolute <= c.least) return status_ok();
+    }
+    size_t open = count_open(&exact, &c, r);
+    r->state = exact ? REFERENCE_EXACT : REFERENCE_CERTIFIED;
+    if (!open) return status_ok();
+    /* Nothing in double certifies float64: all of it needs a higher tier. */
+    bool wide = dtype_info(r->dtype)->significand_bits == 53;
+    size_t balls = wide ? EAGER_BUDGET_F64 : EAGER_BUDGET;
+    r->state = REFERENCE_BOUNDED;
+    if (open > (wide ? PAIR_BUDGET : balls)) return status_ok(); /* a verdict may ask for some */
+    size_t *list = arena_allocate_array(arena, open, sizeof *list);
+    if (!list) return status_no_memory(open * sizeof *list);
+    for (size_t i = 0, k = 0; i < r->n; i++)
+        if (!is_certified(&c, r, i)) list[k++] = i;
+    if (open > EAGER_BUDGET) {
+        TRY(refine_as_pairs(r, open, list));
+        open = keep_open(&c, r, open, list);
+    }
+    if (open <= balls) {
+        TRY(refine_within(r, open, list, WANTED_ULP, balls));
+        open = keep_open(&c, r, open, list);
+    }
+    if (!open) r->state = REFERENCE_CERTIFIED;
+    return status_ok();
+}
+
+struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
+                             enum dtype dtype, struct arena *arena)
+{
+    struct reference r = { .dtype = dtype, .rank = node->rank, .n = node->n };
+
+    memcpy(r.shape, node->shape, sizeof r.shape);
+    if (node->integer) {
+        r.integer = node->integer;
+    } else if (dtype_is_complex(dtype)) {
+        struct node *im = node->imaginary;
+        const double *re = node_values(tape, node), *other = im ? node_values(tape, im) : NULL;
+        if (tape_failed(tape)) return tape->status;
+        r.n *= 2;
+        r.hi = arena_allocate_array(arena, r.n, sizeof *r.hi);
+        r.error = arena_allocate_array(arena, r.n, sizeof *r.error);
+        if (!r.hi || !r.error) return status_no_memory(0);
+        for (size_t i = 0; i < node->n; i++) {
+            r.hi[2 * i] = re[i];
+            r.hi[2 * i + 1] = other ? other[i] : 0;
+            r.error[2 * i] = node_error(node, i);
+            r.error[2 * i + 1] = im ? node_error(im, i) : 0;
+        }
+    } else {
+        r.hi = (double *)(uintptr_t)node_values(tape, node);
+        if (tape_failed(tape)) return tape->status;
+        r.error = node->error;
+        r.relative = node->relative;
+        r.absolute = node->absolute;
+    }
+    if (!node->integer) {
+        struct refine_context *context = arena_allocate(arena, sizeof *context);
+        if (!context) return status_no_memory(0);
+        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL,
+                                            arena, false };
+        r.refine_context = context;
+        r.refine = refine;
+    }
+    TRY(certify(&r, arena));
+    *out = r;
+    return status_ok();
+}

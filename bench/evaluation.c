@@ -1,0 +1,119 @@
+/* Running a call on a tape, and the walk back from its results to its arguments. */
+#include "bench/evaluation.h"
+
+#include <string.h>
+
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/cotangent.h"
+#include "bench/primitives/movement.h"
+
+/* ---- forward -------------------------------------------------------------------------------- */
+
+static bool add_leaf(struct value *value, void *context)
+{
+    struct call *call = context;
+    call->leaves[call->leaf_count++] = (struct leaf){ value, NULL };
+    return true;
+}
+
+struct status evaluation_open(struct evaluation *evaluation)
+{
+    struct call *call = &evaluation->call;
+    const struct api_case *c = call->c;
+    size_t total = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
+    call->leaves = arena_allocate_zeroed(evaluation->arena, total, sizeof *call->leaves);
+    call->leaf_count = 0;
+    if (!call->leaves) return status_no_memory(0);
+    struct value args = c->args, kwargs = c->kwargs; /* lists: the copies share their items */
+    (void)value_each_tensor(&args, add_leaf, call);
+    (void)value_each_tensor(&kwargs, add_leaf, call);
+    return status_ok();
+}
+
+/* Does the call work in float64? */
+static bool works_wide(const struct call *call)
+{
+    for (size_t i = 0; i < call->leaf_count; i++) {
+        const struct tensor *tensor = call->leaves[i].value->tensor.tensor;
+        if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128)) return true;
+    }
+    const struct value *outputs = &call->c->outputs;
+    const struct value *first =
+        outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;
+    return first && first->kind == VALUE_TENSOR && first->tensor.record &&
+           (first->tensor.record->dtype == DT_F64 || first->tensor.record->dtype == DT_C128);
+}
+
+struct status evaluation_forward(struct evaluation *evaluation)
+{
+    struct call *call = &evaluation->call;
+    tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic, works_wide(call));
+    call->tape = &evaluation->tape;
+    call->results = NULL;
+    call->gradient_property = NULL;
+    call->result_count = call->result_capacity = 0;
+    for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
+    call->op->run(call);
+    return evaluation->tape.status;
+}
+
+/* ---- backward ------------------------------------------------------------------------------- */
+
+/* Give result k its cotangent. */
+static struct status seed_result(struct tape *tape, const struct result *result, size_t k,
+                                 const struct tensor *cotangent)
+{
+    struct node *node = result->node, *seed = node_leaf(tape, cotangent, false);
+    TRY(tape->status);
+    if (seed->rank != node->rank ||
+        memcmp(seed->shape, node->shape, (size_t)seed->rank * sizeof *seed->shape)) {
+        char have[128], want[128];
+        shape_format(have, sizeof have, seed->rank, seed->shape);
+        shape_format(want, sizeof want, node->rank, node->shape);
+        return status_error(STATUS_SKIP,
+                            "the recorded gradient of output %zu has shape %s, the output %s", k,
+                            have, want);
+    }
+    if (!node->integer) tape_accumulate(tape, node, node_to_real(tape, seed));
+    return status_ok();
+}
+
+struct status evaluation_backward(struct evaluation *evaluation, const struct value *cotangents)
+{
+    struct call *call = &evaluation->call;
+    bool any = false;
+
+    if (!op_has_gradient(call->op, call->in_place))
+        return status_error(STATUS_SKIP, "%s has no gradient", call->c->full_name);
+    for (size_t k = 0; k < call->result_count && k < cotangents->list.count; k++) {
+        const struct value *value = &cotangents->list.items[k];
+        if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !call->results[k].node)
+            continue;
+        TRY(seed_result(&evaluation->tape, &call->results[k], k, value->tensor.tensor));
+        any = true;
+    }
+    if (!any) return status_error(STATUS_SKIP, "there is no cotangent for any output");
+    tape_backward(&evaluation->tape);
+    return evaluation->tape.status;
+}
+
+/* The cotangent of a node, zero when none has come. */
+static struct node *cotangent_of(struct tape *tape, const struct node *node)
+{
+    if (node->cotangent) return node->cotangent;
+    return node_constant(tape, DT_F64, 0, node->rank, node->shape);
+}
+
+struct node *evaluation_gradient(struct evaluation *evaluation, size_t i)
+{
+    struct tape *tape = &evaluation->tape;
+    struct node *node = evaluation->call.leaves[i].node;
+    if (!node || !node->tracked) return NULL;
+    struct node *im = node->imaginary;
+    if (!node->cotangent && !(im && im->cotangent)) return NULL;
+    struct node *gradient = node_real_part(tape, cotangent_of(tape, node));
+    if (im) /* the two components of a complex argument are two real values */
+        gradient = node_complex(tape, gradient, node_real_part(tape, cotangent_of(tape, im)));
+    return node_reshape(tape, gradient, node->rank, node->shape);
+}

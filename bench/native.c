@@ -1,0 +1,69 @@
+/* BENCH_NATIVE: results and gradients as a device returns them. */
+#include "bench/evaluation.h"
+
+/* A node's values as a tensor of `dtype`. */
+static struct status to_tensor(struct value *out, struct tape *tape, struct node *node,
+                               enum dtype dtype, struct arena *arena)
+{
+    struct tensor *tensor = arena_allocate(arena, sizeof *tensor);
+    if (!tensor) return status_no_memory(0);
+    TRY(tensor_create(tensor, arena, dtype, node->rank, node->shape));
+    if (node->integer) {
+        dtype_from_int64(tensor->data, dtype, node->integer, node->n);
+    } else if (dtype_is_complex(dtype)) {
+        const double *re = node_values(tape, node);
+        const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
+        size_t width = dtype_info(dtype)->bytes;
+        if (tape_failed(tape)) return tape->status;
+        for (size_t i = 0; i < node->n; i++) {
+            double pair[2] = { re[i], im ? im[i] : 0 };
+            dtype_from_double((char *)tensor->data + i * width, dtype, pair, 1);
+        }
+    } else {
+        const double *value = node_values(tape, node);
+        if (tape_failed(tape)) return tape->status;
+        dtype_from_double(tensor->data, dtype, value, node->n);
+    }
+    *out = (struct value){ .kind = VALUE_TENSOR };
+    out->tensor.record = NULL;
+    out->tensor.tensor = tensor;
+    return status_ok();
+}
+
+static struct status new_list(struct value *out, size_t count, struct arena *arena)
+{
+    *out = (struct value){ .kind = VALUE_LIST };
+    out->list.keys = NULL;
+    out->list.count = count;
+    out->list.items = arena_allocate_zeroed(arena, count, sizeof *out->list.items);
+    return out->list.items ? status_ok() : status_no_memory(0);
+}
+
+struct status bench_native_outputs(struct value *out, struct bench *bench)
+{
+    TRY(new_list(out, bench->own.call.result_count, bench->own.arena));
+    for (size_t i = 0; i < bench->own.call.result_count; i++) {
+        const struct result *result = &bench->own.call.results[i];
+        if (result->kind == BENCH_OUTPUT_VALUE) out->list.items[i] = result->value;
+        else if (result->kind != BENCH_OUTPUT_NONE)
+            TRY(to_tensor(&out->list.items[i], &bench->own.tape, result->node, result->dtype,
+                          bench->own.arena));
+    }
+    return status_ok();
+}
+
+struct status bench_native_gradients(struct value *out, struct bench *bench,
+                                     const struct value *cotangents)
+{
+    struct evaluation *own = &bench->own;
+    TRY(evaluation_backward(own, cotangents));
+    TRY(new_list(out, own->call.leaf_count, own->arena));
+    for (size_t i = 0; i < own->call.leaf_count; i++) {
+        struct node *gradient = evaluation_gradient(own, i);
+        TRY(own->tape.status);
+        if (gradient)
+            TRY(to_tensor(&out->list.items[i], &own->tape, gradient,
+                          own->call.leaves[i].value->tensor.tensor->dtype, own->arena));
+    }
+    return status_ok();
+}

@@ -1,7 +1,6 @@
 #include "cli/report_command.h"
 
 #include <stddef.h>
-#include <stdio.h>
 
 #include "report/html/html_report.h"
 
@@ -11,32 +10,13 @@ struct report_options {
     struct operands paths;
 };
 
-struct status report_command_write(const char *out_path, const char *const *paths, size_t count,
-                                   struct file_policy policy)
-{
-    struct html_report_summary summary;
-    struct html_report_request request = { paths, count, out_path, policy };
-    TRY(html_report_write(&summary, &request));
-    printf("report: %s (%llu rows", out_path, (unsigned long long)summary.rows);
-    if (summary.inputs > 1) printf(" of %zu results", summary.inputs);
-    printf(", %.1f MB)\n", (double)summary.bytes / 1e6);
-    if (summary.notes)
-        fprintf(stderr,
-                "warning: the files are not as they should be in %zu %s; the page says where\n",
-                summary.notes, summary.notes == 1 ? "way" : "ways");
-    if (!summary.has_charts)
-        fprintf(stderr,
-                "note: the page has no charts, because libjs-chart.js was missing when this "
-                "program was built\n");
-    return status_ok();
-}
-
 static struct status run(int *exit_status, const void *values)
 {
     const struct report_options *options = values;
     *exit_status = 0;
-    return report_command_write(options->out, options->paths.items, options->paths.count,
-                                options->policy);
+    struct html_report_request request = { options->paths.items, options->paths.count, options->out,
+                                           options->policy };
+    return html_report_make(&request);
 }
 
 #define AT(member) .offset = offsetof(struct report_options, member)

@@ -87,6 +87,9 @@ static const struct option_row rows[] = {
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "The accuracy_checking_details CSV of an earlier run: say which failures are new, "
               "still there or fixed, and exit with status 1 only for new ones." },
+    { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
+      .help = "Write a page to look at, as the command report does. An older one of this name is "
+              "replaced." },
     { { "timings" }, OPTION_FILE, AT(timings), "FILE",
       .help = "Write the seconds that each call took in reference, device and comparison to a "
               "new CSV file." },

@@ -10,10 +10,11 @@
 #include "core/memory.h"
 #include "core/timestamp.h"
 #include "report/ci_reports.h"
+#include "report/html/html_report.h"
 #include "standards/three_way/three_way.h"
 
 struct compare_options {
-    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline;
+    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline, *report;
     struct file_policy file_policy;
 };
 
@@ -169,6 +170,16 @@ static struct status report(int *exit_status, const struct compare_options *opti
                      has_failures(counts, options->fail_on));
 }
 
+/* The page of --report: the comparison, and both sides of it. */
+static struct status make_page(const struct compare_options *options,
+                               const struct output_files *files)
+{
+    const char *paths[] = { files->result_path, files->details_path, options->npu, options->gpu };
+    struct html_report_request request = { paths, sizeof paths / sizeof paths[0], options->report,
+                                           options->file_policy };
+    return options->report ? html_report_make(&request) : status_ok();
+}
+
 static struct status run(int *exit_status, const void *values)
 {
     const struct compare_options *options = values;
@@ -192,6 +203,7 @@ static struct status run(int *exit_status, const void *values)
         } else {
             /* The files stay when a report about them cannot be made. */
             status = report(exit_status, options, &counts, files.details_path);
+            if (!status.code) status = make_page(options, &files);
             close_files(&files);
         }
     }
@@ -229,6 +241,9 @@ static const struct option_row rows[] = {
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
       .help = "Write a JUnit report: a test case per API and direction. An older report of this "
               "name is replaced." },
+    { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
+      .help = "Write a page to look at, with the comparison and both details files, as the command "
+              "report does. An older one of this name is replaced." },
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
               "there or fixed, and exit with status 1 only for new ones." },

@@ -11,6 +11,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "report/ci_reports.h"
+#include "report/html/html_report.h"
 #include "report/progress.h"
 #include "report/summary.h"
 #include "runner/check_threads.h"
@@ -203,6 +204,17 @@ static struct status report_to_ci(int *exit_status, const struct run *run)
                      summary_has_failures(&run->summary, warnings));
 }
 
+/* The page of --report. */
+static struct status make_page(const struct run *run)
+{
+    const struct result_files *files = &run->output.files;
+    const char *paths[5] = { files->result_path, files->details_path, files->evidence_path,
+                             files->run_path, run->options->timings };
+    struct html_report_request request = { paths, run->options->timings ? 5 : 4,
+                                           run->options->report, run->options->file_policy };
+    return run->options->report ? html_report_make(&request) : status_ok();
+}
+
 /* ---- all of it -------------------------------------------------------------------------- */
 
 static struct status run_open(struct run *run)
@@ -220,6 +232,7 @@ static struct status run_finish(int *exit_status, struct run *run)
     TRY(result_files_sync(&run->output.files));
     TRY(file_close(&run->output.timings));
     report(run);
+    TRY(make_page(run));
     TRY(report_to_ci(exit_status, run));
     if (run->summary.internal_errors)
         return status_error(STATUS_INTERNAL,

@@ -28,6 +28,7 @@ struct run_options {
     const char *junit;      /* file, or NULL */
     const char *baseline;   /* earlier details file, or NULL */
     const char *timings;    /* file, or NULL */
+    const char *report;     /* page, or NULL */
     double case_timeout_s;
     const char *isolate; /* "process" or "none" */
     bool retry_crashed;

@@ -1,5 +1,6 @@
 #include "report/html/html_report.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -131,4 +132,22 @@ struct status html_report_write(struct html_report_summary *out,
     memory_release(page);
     inputs_release(&inputs);
     return status;
+}
+
+struct status html_report_make(const struct html_report_request *request)
+{
+    struct html_report_summary summary;
+    TRY(html_report_write(&summary, request));
+    printf("report: %s (%llu rows", request->out_path, (unsigned long long)summary.rows);
+    if (summary.inputs > 1) printf(" of %zu results", summary.inputs);
+    printf(", %.1f MB)\n", (double)summary.bytes / 1e6);
+    if (summary.notes)
+        fprintf(stderr,
+                "warning: something is the matter with the files (%zu %s); the page says what\n",
+                summary.notes, summary.notes == 1 ? "note" : "notes");
+    if (!summary.has_charts)
+        fprintf(stderr,
+                "note: the page has no charts, because libjs-chart.js was missing when this "
+                "program was built\n");
+    return status_ok();
 }

@@ -32,4 +32,8 @@ struct html_report_summary {
 struct status html_report_write(struct html_report_summary *out,
                                 const struct html_report_request *request);
 
+/* The same for a command: says on stdout where the page is, and on stderr what is the matter with the
+ * files. */
+struct status html_report_make(const struct html_report_request *request);
+
 #endif

@@ -280,24 +280,37 @@ static struct status join_parts(struct inputs *inputs, const char *const *paths,
     return status_ok();
 }
 
-/* Bytes at the start that all directories have in common, up to a slash. Where all lie in one directory
- * its own name stays, because a label needs one. */
-static size_t common_prefix(const struct inputs *inputs)
+/* Where the last `components` directories of a path begin. */
+static const char *last_directories(const char *path, size_t components)
 {
-    const char *first = any_path(&inputs->items[0]);
-    size_t common = directory_length(first);
-    bool several = false;
-    for (size_t i = 1; i < inputs->count; i++) {
-        const char *path = any_path(&inputs->items[i]);
-        several |= !same_directory(path, first);
-        size_t same = 0, limit = directory_length(path) < common ? directory_length(path) : common;
-        while (same < limit && path[same] == first[same]) same++;
-        while (same && first[same - 1] != '/') same--;
-        common = same;
-    }
-    if (!several && common)
-        for (common--; common && first[common - 1] != '/';) common--;
-    return common;
+    const char *from = path + directory_length(path);
+    for (; components && from > path; components--)
+        for (from--; from > path && from[-1] != '/';) from--;
+    return from;
+}
+
+/* Do the last `components` directories tell all directories apart? */
+static bool tells_apart(const struct inputs *inputs, size_t components)
+{
+    for (size_t i = 1; i < inputs->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const char *a = any_path(&inputs->items[i]), *b = any_path(&inputs->items[j]);
+            if (!same_directory(a, b) &&
+                same_directory(last_directories(a, components), last_directories(b, components)))
+                return false;
+        }
+    return true;
+}
+
+/* As few directories as tell all inputs apart: of out/step0/rank1 and out/step1/rank1 two. */
+static size_t label_directories(const struct inputs *inputs)
+{
+    enum { MOST = 16, FEW = 64 };
+    size_t components = 1;
+    /* Comparing every pair is for as many as a person looks at. */
+    if (inputs->count > FEW) return MOST;
+    while (components < MOST && !tells_apart(inputs, components)) components++;
+    return components;
 }
 
 /* What is particular in the names of an input's files: 20261120192933 of
@@ -308,23 +321,24 @@ static const char *particular_name(const struct input *input)
     return star ? star + 2 : base;
 }
 
-/* What tells the input from the others: its directory below the common one, and what is particular
- * in its names where several lie in one directory. */
-static struct status make_label(struct inputs *inputs, size_t at, size_t common)
+/* What tells the input from the others: its last directories, and what is particular in its names
+ * where several lie in one directory. */
+static struct status make_label(struct inputs *inputs, size_t at, size_t components)
 {
     struct input *input = &inputs->items[at];
-    const char *path = any_path(input);
+    const char *path = any_path(input), *from = last_directories(path, components);
     bool shared = false;
     for (size_t i = 0; i < inputs->count; i++)
         if (i != at && same_directory(any_path(&inputs->items[i]), path)) shared = true;
-    size_t directory = directory_length(path) - common;
-    if (directory) directory--; /* its slash */
+    size_t length = directory_length(from);
+    if (length) length--; /* its slash */
+    bool named = shared || !length || !strncmp(from, "./", length + 1);
     size_t bytes = strlen(path) + strlen(input->key) + 2;
     input->label = memory_allocate(bytes);
     if (!input->label) return status_no_memory(bytes);
-    (void)snprintf(input->label, bytes, "%.*s%s%s", (int)directory, path + common,
-                   directory && shared ? "/" : "",
-                   shared || !directory ? particular_name(input) : "");
+    if (named && !shared) length = 0;
+    (void)snprintf(input->label, bytes, "%.*s%s%s", (int)length, from, length && named ? "/" : "",
+                   named ? particular_name(input) : "");
     return status_ok();
 }
 
@@ -341,8 +355,8 @@ struct status inputs_find(struct inputs *out, const char *const *paths, size_t c
             STATUS_BAD_INPUT,
             "there is nothing to report in '%s': no result, details or comparison file",
             count ? file_shown(paths[0]).text : ".");
-    size_t common = status.code ? 0 : common_prefix(out);
-    for (size_t i = 0; !status.code && i < out->count; i++) status = make_label(out, i, common);
+    size_t components = status.code ? 0 : label_directories(out);
+    for (size_t i = 0; !status.code && i < out->count; i++) status = make_label(out, i, components);
     if (status.code) inputs_release(out);
     return status;
 }

@@ -34,22 +34,35 @@ export class Columns {
     }
 
     has(id) {
-        return id in this.meta && this.meta[id].blocks.length > 0;
+        return this.blocks(id).length > 0;
+    }
+
+    // Ids may be words of a file, "constructor" for one.
+    column(id) {
+        return Object.hasOwn(this.meta, id) ? this.meta[id] : null;
+    }
+
+    kind(id) {
+        return this.column(id)?.kind ?? "";
+    }
+
+    blocks(id) {
+        return this.column(id)?.blocks ?? [];
     }
 
     dictionary(id) {
-        return this.meta[id] ? this.meta[id].texts : [];
+        return this.column(id)?.texts ?? [];
     }
 
     // The text of a code; "…" for texts that found no place in the dictionary.
     text_of_code(id, code) {
-        return code === other_code ? "…" : this.meta[id].texts[code] ?? "";
+        return code === other_code ? "…" : this.dictionary(id)[code] ?? "";
     }
 
     async whole_bits(id, blank, planes, type) {
         const bits = new type(this.rows);
         if (blank) bits.fill(blank);
-        for (const [block, first, rows] of this.meta[id] ? this.meta[id].blocks : [])
+        for (const [block, first, rows] of this.blocks(id))
             bits.set(join_planes(await this.load(block), rows, planes), first);
         return bits;
     }
@@ -78,7 +91,7 @@ export class Columns {
 
     // Index of the text block that has the row, or -1.
     block_of_row(id, row) {
-        const blocks = this.meta[id] ? this.meta[id].blocks : [];
+        const blocks = this.blocks(id);
         let low = 0, high = blocks.length - 1;
         while (low <= high) {
             const middle = (low + high) >> 1, [, first, rows] = blocks[middle];
@@ -94,7 +107,7 @@ export class Columns {
         const key = `${id}/${index}`;
         let texts = this.text_blocks.get(key);
         this.text_blocks.delete(key);
-        if (!texts) texts = this.load(this.meta[id].blocks[index][0])
+        if (!texts) texts = this.load(this.blocks(id)[index][0])
             .then((bytes) => new TextDecoder().decode(bytes).split("\0"));
         this.text_blocks.set(key, texts);
         if (this.text_blocks.size > kept_text_blocks)
@@ -106,6 +119,6 @@ export class Columns {
     async text(id, row) {
         const index = this.block_of_row(id, row);
         if (index < 0) return "";
-        return (await this.text_block(id, index))[row - this.meta[id].blocks[index][1]];
+        return (await this.text_block(id, index))[row - this.blocks(id)[index][1]];
     }
 }

@@ -35,7 +35,7 @@ export function on_language(listener) {
 export function words(key, values = {}) {
     const entry = language_table.get(key);
     const text = entry ? entry[language] : key;
-    return text.replace(/\{(\w+)\}/g, (whole, name) => name in values ? String(values[name]) : whole);
+    return text.replace(/\{(\w+)\}/g, (whole, name) => Object.hasOwn(values, name) ? String(values[name]) : whole);
 }
 
 export function has_words(key) {

@@ -57,8 +57,8 @@ export function beside_chart(results, actions) {
     const [left, right] = runs.map((at) => results.inputs[at]), holder = element("div", {});
     Promise.all([results.columns.numbers("name_hash"), results.columns.numbers("max_relative_error")]).then(([{ bits }, { values }]) => {
         const points = beside_points(bits, values, left, right);
-        holder.append(points.length ? chart_box(() => beside_configuration(points, [left.label, right.label], actions.open_row), { height: 340, label: words("beside chart") })
+        holder.append(points.length ? chart_box(() => beside_configuration(points, [left.label, right.label], actions.open_row), { height: 340, label: words("beside chart", { left: left.label, right: right.label }) })
             : element("p", { class: "quiet" }, words("order empty")));
     });
-    return panel(words("beside chart"), words("beside hint"), holder);
+    return panel(words("beside chart", { left: left.label, right: right.label }), words("beside hint", { left: left.label }), holder);
 }

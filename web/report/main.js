@@ -30,6 +30,7 @@ class ReportPage {
 
     async open_in_rows(row) {
         this.show("rows");
+        await this.rows.applied;
         if (this.rows.order.indexOf(row) < 0) await this.rows.set_query({}, null);
         this.rows.open_at(this.rows.order.indexOf(row));
     }

@@ -93,18 +93,30 @@ export class Results {
         return found;
     }
 
-    // A flag per row: does a row of its name have another verdict in the first input? Rows that only
-    // one side has do not count.
+    // The inputs whose verdicts can be compared: those of the first kind of which there are several, with
+    // the first of them as `base`, which is -1 when there are none.
+    compared_inputs() {
+        for (const [at, { kind }] of this.inputs.entries()) {
+            const others = this.inputs.map((input, index) => index).filter((index) => index > at && this.inputs[index].kind === kind);
+            if (others.length) return { base: at, others };
+        }
+        return { base: -1, others: [] };
+    }
+
+    // A flag per row: does the row of its name in the base have another verdict? Rows that only one side
+    // has do not count.
     async changed() {
+        const { base, others } = this.compared_inputs(), flags = new Uint8Array(this.rows), place = new Map();
+        if (base < 0) return flags;
         const { bits } = await this.columns.numbers("name_hash");
         const verdicts = await this.columns.codes("verdict");
-        const flags = new Uint8Array(this.rows);
-        const place = new Map();
-        for (let row = 0; row < this.inputs[0].rows; row++) if (!place.has(bits[row])) place.set(bits[row], row);
-        for (let row = this.inputs[0].rows; row < this.rows; row++) {
-            const other = place.get(bits[row]);
-            if (other !== undefined && verdicts[other] !== verdicts[row]) flags[row] = flags[other] = 1;
-        }
+        const ends = (input) => [this.inputs[input].first, this.inputs[input].first + this.inputs[input].rows];
+        for (let [row, end] = ends(base); row < end; row++) if (!place.has(bits[row])) place.set(bits[row], row);
+        for (const input of others)
+            for (let [row, end] = ends(input); row < end; row++) {
+                const other = place.get(bits[row]);
+                if (other !== undefined && verdicts[other] !== verdicts[row]) flags[row] = flags[other] = 1;
+            }
         return flags;
     }
 }

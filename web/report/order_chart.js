@@ -3,16 +3,17 @@
 // each stretch, failures before others.
 
 import { chart_box } from "../common/charts.js";
-import { element } from "../common/elements.js";
+import { append, element } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { number_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
+import { metric_words } from "./metrics.js";
 import { panel } from "./pieces.js";
 import { verdict_class, verdict_shown } from "./verdicts.js";
 
-const stretches = 900, least = 1e-6, most = 1e6;
+const stretches = 900, most_inputs = 8, least = 1e-6, most = 1e6;
 
-// Points { x: row, y } by verdict, at most one per stretch and verdict. `values` may have NaN and
+// Points { x: row of the input, y } by verdict, at most one per stretch and verdict. `values` may have NaN and
 // infinities, which are drawn at the upper edge; what is next to nothing is drawn at the lower one.
 export function order_points(values, codes, verdicts, first, rows) {
     const length = Math.max(1, Math.ceil(rows / stretches));
@@ -25,7 +26,7 @@ export function order_points(values, codes, verdicts, first, rows) {
             if (held === undefined || values[row] > values[held]) best.set(codes[row], row);
         }
         for (const [code, row] of best)
-            points.get(verdicts[code]).push({ x: row, y: Math.min(most, Math.max(least, Math.abs(values[row]))) });
+            points.get(verdicts[code]).push({ x: row - first, y: Math.min(most, Math.max(least, Math.abs(values[row]))) });
     }
     return points;
 }
@@ -58,22 +59,36 @@ function order_configuration(points, line, open_row, axis) {
     };
 }
 
+// What is drawn of an input: the first of these columns in which it has a number.
+const drawn_columns = ["allowance", "max_relative_error", "max_relative_quotient", "norm_relative_error", "max_difference"];
+
+async function drawn_column(results, input) {
+    for (const id of drawn_columns) {
+        if (!results.columns.has(id)) continue;
+        const { values } = await results.columns.numbers(id);
+        for (let row = input.first; row < input.first + input.rows; row++) if (!Number.isNaN(values[row])) return { id, values };
+    }
+    return null;
+}
+
+async function draw_input(holder, results, input, actions) {
+    const drawn = await drawn_column(results, input);
+    if (!drawn) return;
+    const codes = await results.columns.codes("verdict");
+    const points = order_points(drawn.values, codes, results.columns.dictionary("verdict"), input.first, input.rows);
+    const has_limit = drawn.id === "allowance", several = results.inputs.length > 1;
+    if (several) append(holder, [element("h3", {}, input.label)]);
+    append(holder, [chart_box(() => order_configuration(points, has_limit, (place) => actions.open_row(input.first + place), metric_words(drawn.id)),
+        { height: several ? 180 : 260, label: `${words("order")}: ${input.label}` }),
+        has_limit ? element("p", { class: "quiet small-print" }, words("order hint")) : null]);
+}
+
 export function order_chart(results, actions) {
-    const by_allowance = results.columns.has("allowance");
-    const id = by_allowance ? "allowance" : "max_relative_error";
     const holder = element("div", {});
-    const hint = by_allowance ? words("order hint") : words("order by error");
-    const node = panel(words("order"), hint, holder);
-    Promise.all([results.columns.numbers(id), results.columns.codes("verdict")]).then(([{ values }, codes]) => {
-        const verdicts = results.columns.dictionary("verdict");
-        for (const input of results.inputs.slice(0, 6)) {
-            const points = order_points(values, codes, verdicts, input.first, input.rows);
-            if (results.inputs.length > 1 && [...points.values()].some((list) => list.length)) holder.append(element("h3", {}, input.label));
-            if ([...points.values()].some((list) => list.length))
-                holder.append(chart_box(() => order_configuration(points, by_allowance, actions.open_row, by_allowance ? words("metric.allowance") : words("metric.max_relative_error")),
-                    { height: results.inputs.length > 1 ? 180 : 260, label: words("order") }));
-        }
-        if (!holder.childNodes.length) holder.append(element("p", { class: "quiet" }, words("order empty")));
-    });
-    return node;
+    Promise.all(results.inputs.slice(0, most_inputs).map((input) => {
+        const part = element("div", {});
+        holder.append(part);
+        return draw_input(part, results, input, actions);
+    })).then(() => { if (!holder.textContent && !holder.querySelector(".chart")) holder.append(element("p", { class: "quiet" }, words("order empty"))); });
+    return panel(words("order"), null, holder);
 }

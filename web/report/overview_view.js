@@ -128,7 +128,8 @@ async function worst_item(results, row, actions, is_first) {
 function worst_panel(results, actions) {
     const list = element("ol", { class: "worst-list" });
     const failed = results.inputs.reduce((sum, input) => sum + count_of(input, "error") + count_of(input, "warning"), 0);
-    if (!failed) return panel(words("worst"), null, element("p", { class: "good" }, words("nothing failed at all")));
+    if (!failed) return panel(words("worst"), null, element("p", { class: "good" }, words("nothing failed at all")),
+        results.columns.has("allowance") ? element("button", { class: "more", type: "button", onclick: () => actions.show_rows({}, { id: "allowance", direction: -1 }) }, words("show closest")) : null);
     const firsts = results.inputs.map((input) => input.first_failed).filter((row) => row !== undefined);
     const rows = worst_rows(results, worst_shown);
     if (results.inputs.length === 1 && !rows.includes(firsts[0])) rows.splice(-1, 1, firsts[0]);
@@ -212,12 +213,14 @@ function notes_panel(results) {
 }
 
 function changes_panel(results, actions) {
-    if (results.inputs.length < 2) return null;
+    const { base } = results.compared_inputs();
+    if (base < 0) return null;
     const holder = element("div", {});
     results.changed().then((flags) => {
-        const count = flags.subarray(results.inputs[0].rows).reduce((total, flag) => total + flag, 0);
+        const { first, rows } = results.inputs[base];
+        const count = flags.reduce((total, flag, row) => row >= first && row < first + rows ? total : total + flag, 0);
         if (!count) return;
-        holder.append(element("section", { class: "panel" }, element("p", {}, words("differ", { count: count_text(count), first: results.inputs[0].label }), " ",
+        holder.append(element("section", { class: "panel" }, element("p", {}, words("differ", { count: count_text(count), first: results.inputs[base].label }), " ",
             element("button", { class: "more", type: "button", onclick: () => actions.show_rows({ changed: true }) }, words("show them")))));
     });
     return holder;

@@ -40,7 +40,7 @@ async function keep_range(results, keep, { id, from, to }) {
 // Test the texts of the rows that are left, block by block, so that the page stays alive meanwhile.
 async function keep_texts(results, keep, id, test, is_stale) {
     let since = performance.now();
-    const blocks = results.columns.meta[id].blocks;
+    const blocks = results.columns.blocks(id);
     const covered = new Uint8Array(test("") ? 0 : keep.length);
     for (let index = 0; index < blocks.length; index++) {
         const [, first, rows] = blocks[index];
@@ -135,7 +135,7 @@ export async function sort_rows(results, rows, sort) {
     const { columns } = results, descending = sort.direction < 0;
     if (sort.id === "name") return sort_by_name(results, rows, descending);
     if (sort.id === "input") return descending ? rows.slice().sort((a, b) => results.input_of(b) - results.input_of(a) || a - b) : rows;
-    const kind = columns.meta[sort.id] ? columns.meta[sort.id].kind : "";
+    const kind = columns.kind(sort.id);
     if (kind === "codes") {
         const codes = await columns.codes(sort.id), texts = columns.dictionary(sort.id);
         const ranks = sort.id === "verdict" ? texts.map((text) => severity.indexOf(text)) : keys_of_texts(texts);

@@ -75,6 +75,7 @@ export class RowsView {
         this.ready = new Map();
         this.texts = new Map();
         this.bar = element("div", { class: "filters" });
+        this.applied = Promise.resolve();
         this.pane = element("aside", { class: "detail", hidden: true, role: "dialog", "aria-labelledby": "detail-name" });
         this.node = element("div", { class: "rows-view" }, this.bar, element("div", { class: "rows-body" }, this.table.node, this.pane));
     }
@@ -90,7 +91,7 @@ export class RowsView {
         const { columns } = this.results;
         const jobs = [];
         for (const { id } of [{ id: "verdict" }, ...this.table.columns]) {
-            const kind = columns.meta[id] ? columns.meta[id].kind : "";
+            const kind = columns.kind(id);
             if (kind === "numbers" && !this.ready.has(id)) jobs.push(columns.numbers(id).then((numbers) => this.ready.set(id, numbers)));
             if (kind === "codes" && !this.ready.has(id)) jobs.push(columns.codes(id).then((codes) => this.ready.set(id, codes)));
             if (kind === "texts") for (const row of rows) jobs.push(columns.text(id, row).then((text) => this.texts.set(`${id}/${row}`, text)));
@@ -101,7 +102,7 @@ export class RowsView {
 
     draw_cell(cell, { id }, row) {
         const { columns, inputs } = this.results;
-        const kind = columns.meta[id] ? columns.meta[id].kind : "";
+        const kind = columns.kind(id);
         if (id === "input") {
             cell.append(inputs[this.results.input_of(row)].label);
         } else if (kind === "numbers") {
@@ -150,7 +151,7 @@ export class RowsView {
             element("div", { class: "filter-line" }, this.input_select(), this.code_select("api", "any api"), this.code_select("dtype", "any dtype"),
                 this.code_select("standard", "any standard"), this.code_select("direction", "any direction"),
                 query.ranges.map((range) => this.range_box(range)), this.range_adder(), this.extra_chips(),
-                query_is_empty(query) ? null : element("button", { class: "link", type: "button", onclick: () => this.set_query({}) }, words("clear")),
+                this.clear = element("button", { class: "link", type: "button", hidden: query_is_empty(query), onclick: () => this.set_query({}) }, words("clear")),
                 this.column_chooser()),
             this.fault);
         this.draw_status();
@@ -250,8 +251,14 @@ export class RowsView {
         this.apply();
     }
 
-    async apply() {
+    apply() {
+        this.applied = this.apply_query();
+        return this.applied;
+    }
+
+    async apply_query() {
         const turn = this.turn = {};
+        this.clear.hidden = query_is_empty(this.query);
         const is_stale = () => this.turn !== turn;
         this.fault.hidden = true;
         try {
@@ -318,6 +325,7 @@ export class RowsView {
 
     // The next row in the table's order that failed, from the open or selected one on.
     async step_failed(direction) {
+        await this.applied;
         const codes = await this.results.columns.codes("verdict");
         const failed = this.results.columns.dictionary("verdict").map(verdict_failed);
         const start = this.open >= 0 ? this.order.indexOf(this.open) : this.table.selected;

@@ -42,14 +42,16 @@ static struct status describe_run(struct text_out *meta, const char *path,
 static size_t describe_notes(struct text_out *meta, const struct input_notes *notes)
 {
     size_t count = 0;
+    const char *comma = "";
     text_out_string(meta, "\"notes\":[");
     for (int kind = 0; kind < NOTE_KINDS; kind++) {
         const struct input_note *note = &notes->items[kind];
         if (!note->set) continue;
-        json_out_format(meta, "%s[\"%s\",%llu,", count ? "," : "", input_note_names[kind],
+        json_out_format(meta, "%s[\"%s\",%llu,", comma, input_note_names[kind],
                         (unsigned long long)note->number);
         json_out_string(meta, note->text, strlen(note->text));
         json_out_format(meta, "]");
+        comma = ",";
         count += kind != NOTE_NO_EVIDENCE;
     }
     text_out_string(meta, "],");

@@ -4,51 +4,14 @@
 #include "report/html/page.h"
 
 #include <math.h>
-#include <zlib.h>
 
 #include "core/file.h"
 #include "formats/text_out.h"
+#include "support/html_page.h"
 #include "support/scratch.h"
 #include "support/suite.h"
 
 static const struct embedded_file markup = { "test.html", "<p>head" PAGE_DATA_PLACE "tail</p>", 0 };
-
-static int digit_value(char c)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = strchr(digits, c);
-    ck_assert_ptr_nonnull(at);
-    return (int)(at - digits);
-}
-
-/* The bytes of a block of a page; free them. */
-static char *read_block(const char *html, const char *id, size_t *bytes)
-{
-    char mark[64];
-    snprintf(mark, sizeof mark, "id=\"block-%s\">", id);
-    const char *at = strstr(html, mark);
-    ck_assert_msg(at != NULL, "there is no block %s", id);
-    at += strlen(mark);
-    size_t length = strcspn(at, "<"), used = 0;
-    ck_assert_uint_eq(length % 4, 0);
-    unsigned char *packed = malloc(length + 1);
-    for (size_t i = 0; i < length; i += 4) {
-        int pad = (at[i + 2] == '=') + (at[i + 3] == '=');
-        unsigned group = (unsigned)digit_value(at[i]) << 18 | (unsigned)digit_value(at[i + 1])
-                                                                  << 12;
-        if (pad < 2) group |= (unsigned)digit_value(at[i + 2]) << 6;
-        if (pad < 1) group |= (unsigned)digit_value(at[i + 3]);
-        for (int byte = 0; byte < 3 - pad; byte++)
-            packed[used++] = (unsigned char)(group >> (16 - 8 * byte));
-    }
-    uLongf size = 1 << 22;
-    char *out = malloc(size + 1);
-    ck_assert_int_eq(uncompress((Bytef *)out, &size, packed, used), Z_OK);
-    out[size] = '\0';
-    *bytes = size;
-    free(packed);
-    return out;
-}
 
 START_TEST(blocks_come_back)
 {
@@ -65,11 +28,11 @@ START_TEST(blocks_come_back)
     ck_assert_int_eq(page_add_block(page, &number, "</script><script>", 17).code, STATUS_OK);
     ck_assert_int_eq(page_finish(page, "{}", 2).code, STATUS_OK);
 
-    char *html = scratch_read(path, NULL), *block = read_block(html, "0", &bytes);
+    char *html = scratch_read(path, NULL), *block = html_block(html, "0", &bytes);
     ck_assert_uint_eq(bytes, 3);
     ck_assert_mem_eq(block, "a\0b", 3);
     free(block);
-    block = read_block(html, "1", &bytes);
+    block = html_block(html, "1", &bytes);
     ck_assert_str_eq(block, "</script><script>");
     ck_assert_ptr_eq(strstr(html, "</script><script>"), NULL);
     ck_assert_int_eq(strncmp(html, "<p>head", 7), 0);
@@ -171,16 +134,16 @@ START_TEST(columns_are_cut_into_blocks)
     ck_assert_int_eq(page_finish(page, meta.text.data, meta.text.length).code, STATUS_OK);
 
     size_t bytes;
-    char *html = scratch_read(path, NULL), *block = read_block(html, "0", &bytes);
+    char *html = scratch_read(path, NULL), *block = html_block(html, "0", &bytes);
     /* 0.0 and a blank: byte planes, the highest first. */
     ck_assert_uint_eq(bytes, 8);
     ck_assert_mem_eq(block, "\0\377\0\377\0\377\0\377", 8);
     free(block);
-    block = read_block(html, "3", &bytes);
+    block = html_block(html, "3", &bytes);
     ck_assert_uint_eq(bytes, 8);
     ck_assert_mem_eq(block, "\0\0\0\0\1\0\2\1", 8);
     free(block);
-    block = read_block(html, "4", &bytes);
+    block = html_block(html, "4", &bytes);
     ck_assert_uint_eq(bytes, 6);
     ck_assert_mem_eq(block, "\"b\"\0c\0", 6);
     free(block);
@@ -214,7 +177,7 @@ START_TEST(giant_texts_are_cut)
     ck_assert_int_eq(page_finish(page, "{}", 2).code, STATUS_OK);
     size_t bytes;
     char *html = scratch_read(scratch_path(&scratch, "page.html"), NULL),
-         *block = read_block(html, "0", &bytes);
+         *block = html_block(html, "0", &bytes);
     ck_assert_uint_eq(strspn(block, "x"), COLUMN_TEXT_LONGEST - 1);
     ck_assert_str_eq(block + COLUMN_TEXT_LONGEST - 1, "… (10000000 bytes)");
     free(block);

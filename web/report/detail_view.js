@@ -8,7 +8,7 @@ import { count_text, number_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { metric_ids, metric_is_reached, metric_words, standard_words } from "./metrics.js";
 import { limit_bar } from "./pieces.js";
-import { verdict_badge } from "./verdicts.js";
+import { verdict_badge, verdict_sign } from "./verdicts.js";
 import { plain_number, why_sentence } from "./why.js";
 
 // Members of the evidence that have a place of their own; the others are listed as they are.
@@ -32,9 +32,9 @@ function limits_part(evidence) {
     return part(words("limits"), element("table", { class: "plain limits" }, element("tbody", {}, limits.map((limit) => element("tr", { class: limit.holds ? "" : "broken" },
         element("td", {}, metric_words(String(limit.metric)), limit.metric === evidence["decided by"] ? element("span", { class: "pill" }, words("decided")) : null),
         element("td", { class: "numeric" }, words(metric_is_reached(limit.metric) ? "value least" : "value of limit",
-            { value: number_text(plain_number(limit.value), 6), limit: number_text(plain_number(limit.limit), 6) })),
+            { value: number_text(plain_number(limit.value)), limit: number_text(plain_number(limit.limit)) })),
         element("td", { class: "bar-cell" }, limit_bar(limit)),
-        element("td", {}, words(limit.holds ? "holds" : "broken limit")))))), element("p", { class: "quiet" }, words("limits hint")));
+        element("td", { title: words(limit.holds ? "holds" : "broken limit") }, verdict_sign(limit.holds ? "pass" : "error")))))), element("p", { class: "quiet" }, words("limits hint")));
 }
 
 // ---- histogram -------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ function worst_part(evidence) {
         element("tbody", {}, rows.map((key) => {
             const worst = evidence[key];
             return element("tr", {}, element("td", {}, words(`worst.${key}`)), element("td", { class: "numeric" }, String(worst.index ?? "")),
-                [worst.want, worst.got].map((value) => element("td", { class: "numeric mono" }, typeof value === "number" ? String(value) : number_text(value))),
+                [worst.want, worst.got].map((value) => element("td", { class: "numeric mono", title: String(value) }, number_text(value, 9))),
                 element("td", { class: "numeric mono" }, number_text(worst.error, 6)));
         })))));
 }
@@ -178,6 +178,6 @@ export async function detail_draw(pane, results, row, actions) {
         stack ? part(words("stack"), element("pre", { class: "mono" }, stack), copy_button(stack)) : null,
         metrics_part(numbers, usable),
         evidence ? evidence.unreadable ? element("p", { class: "quiet" }, words("unreadable evidence")) : evidence.cut ? element("p", { class: "quiet" }, words("cut evidence")) : null
-            : element("p", { class: "quiet" }, words("no evidence")));
+            : results.inputs[results.input_of(row)].kind === "run" ? element("p", { class: "quiet" }, words("no evidence")) : null);
     pane.scrollTop = 0;
 }

@@ -33,18 +33,37 @@ export function input_time(input) {
     return stamp ? `${stamp[1]}-${stamp[2]}-${stamp[3]} ${stamp[4]}:${stamp[5]}:${stamp[6]}` : "";
 }
 
+function failed_count_of(results) {
+    return results.inputs.reduce((sum, input) => sum + count_of(input, "error") + count_of(input, "warning"), 0);
+}
+
+// How many outputs failed, and where it began.
+function outcome_line(results, actions) {
+    const failed = failed_count_of(results);
+    if (!failed) return element("p", { class: "good" }, words("all passed"));
+    const first = results.inputs.find((input) => input.first_failed !== undefined).first_failed;
+    const link = element("button", { class: "link mono", type: "button", onclick: () => actions.open_row(first) });
+    results.columns.text("name", first).then((name) => link.append(breakable(name)));
+    return element("p", { class: "outcome" }, words("some failed", { count: count_text(failed) }), " ", link);
+}
+
+function missing_evidence(results) {
+    const labels = results.inputs.filter((input) => input.notes.some(([kind]) => kind === "no evidence")).map((input) => input.label);
+    return labels.length ? element("p", { class: "quiet small-print" }, words("note.no evidence", { input: labels.join(", ") })) : null;
+}
+
 function checked_panel(results, actions) {
     const single = results.inputs.length === 1;
     const calls = results.inputs.reduce((sum, input) => sum + input.calls, 0);
     const lead = element("p", { class: "lead" }, words("rows of calls", { rows: count_text(results.rows), calls: count_text(calls) }));
     if (single) {
         const input = results.inputs[0];
-        return panel(words("what was checked"), null, lead,
+        return panel(words("what was checked"), null, lead, outcome_line(results, actions),
             element("p", { class: "facts" }, [input_time(input), ...input_facts(input)].filter(Boolean).map((fact) => element("span", { class: "fact" }, fact))),
             element("details", { class: "files" }, element("summary", {}, words("files")),
-                element("ul", {}, input.files.map((file) => element("li", { class: "mono" }, breakable(file))))));
+                element("ul", {}, input.files.map((file) => element("li", { class: "mono" }, breakable(file))))), missing_evidence(results));
     }
-    return panel(words("what was checked"), null, lead, inputs_table(results, actions));
+    return panel(words("what was checked"), null, lead, outcome_line(results, actions), inputs_table(results, actions), missing_evidence(results));
 }
 
 function inputs_table(results, actions) {
@@ -127,7 +146,7 @@ async function worst_item(results, row, actions, is_first) {
 
 function worst_panel(results, actions) {
     const list = element("ol", { class: "worst-list" });
-    const failed = results.inputs.reduce((sum, input) => sum + count_of(input, "error") + count_of(input, "warning"), 0);
+    const failed = failed_count_of(results);
     if (!failed) return panel(words("worst"), null, element("p", { class: "good" }, words("nothing failed at all")),
         results.columns.has("allowance") ? element("button", { class: "more", type: "button", onclick: () => actions.show_rows({}, { id: "allowance", direction: -1 }) }, words("show closest")) : null);
     const firsts = results.inputs.map((input) => input.first_failed).filter((row) => row !== undefined);
@@ -205,7 +224,7 @@ function time_panel(results, actions) {
 // ---- about the files ---------------------------------------------------------------------------------------
 
 function notes_panel(results) {
-    const lines = results.inputs.flatMap((input) => input.notes.map(([kind, number, text]) =>
+    const lines = results.inputs.flatMap((input) => input.notes.filter(([kind]) => kind !== "no evidence").map(([kind, number, text]) =>
         words(`note.${kind}`, { input: input.label, number: count_text(number), text })));
     if (!lines.length) return null;
     return element("section", { class: "panel notes", role: "note" }, element("h2", {}, words("notes")),
@@ -220,7 +239,7 @@ function changes_panel(results, actions) {
         const { first, rows } = results.inputs[base];
         const count = flags.reduce((total, flag, row) => row >= first && row < first + rows ? total : total + flag, 0);
         if (!count) return;
-        holder.append(element("section", { class: "panel" }, element("p", {}, words("differ", { count: count_text(count), first: results.inputs[base].label }), " ",
+        holder.append(element("section", { class: "panel strip" }, element("p", {}, words("differ", { count: count_text(count), first: results.inputs[base].label }), " ",
             element("button", { class: "more", type: "button", onclick: () => actions.show_rows({ changed: true }) }, words("show them")))));
     });
     return holder;

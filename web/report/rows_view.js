@@ -11,7 +11,7 @@ import { empty_query, name_test, query_is_empty, query_rows, sort_rows } from ".
 import { verdict_badge, verdict_class, verdict_failed, verdict_order, verdict_shown, verdict_words } from "./verdicts.js";
 
 const typing_pause_ms = 180;
-const code_columns = ["dtype", "shape", "direction", "standard", "decided_by", "reference", "api", "bench_dtype", "bench_shape"];
+const code_columns = ["decided_by", "dtype", "shape", "direction", "standard", "reference", "api", "bench_dtype", "bench_shape"];
 const text_columns = ["partner"];
 const widths = { verdict: 104, name: 330, input: 150, dtype: 124, shape: 150, direction: 96, standard: 122, decided_by: 170, reference: 100,
     api: 150, bench_dtype: 124, bench_shape: 150, partner: 260 };
@@ -47,7 +47,7 @@ export class RowsView {
     default_columns() {
         const available = this.available_columns();
         const metrics = first_metrics.filter((id) => available.includes(id)).slice(0, 5);
-        const wanted = new Set(["verdict", "name", "input", "dtype", "shape", "standard", ...metrics]);
+        const wanted = new Set(["verdict", "name", "input", "decided_by", "dtype", "shape", "standard", ...metrics]);
         const kept = (remembered("columns") ?? "").split(",").filter((id) => available.includes(id));
         return kept.length > 1 ? kept : available.filter((id) => wanted.has(id));
     }

@@ -23,6 +23,12 @@ export function verdict_words(verdict) {
     return words(`verdict.${verdict}`);
 }
 
+// The sign alone, with its word for those who do not see it.
+export function verdict_sign(verdict) {
+    return element("span", { class: `badge ${verdict_class(verdict)}`, role: "img", "aria-label": verdict_words(verdict) },
+        element("span", { class: "sign" }, signs[verdict] ?? "·"));
+}
+
 export function verdict_badge(verdict) {
     return element("span", { class: `badge ${verdict_class(verdict)}` },
         element("span", { class: "sign", "aria-hidden": "true" }, signs[verdict] ?? "·"), verdict_words(verdict));

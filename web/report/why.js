@@ -45,7 +45,7 @@ function worst_sentence(evidence) {
 // evidence: of the row, or null; message: of the row; decided: { metric, value } or null
 export function why_sentence(evidence, message, decided) {
     const limit = evidence ? deciding_limit(evidence) : null;
-    if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(" ");
+    if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(words("sentence gap"));
     const text = message.replace(/\s+/g, " ").trim();
     if (decided) return words("why.decided", { metric: capital(metric_words(decided.metric)), value: number_text(decided.value) });
     return text || words("why.unknown");

@@ -438,6 +438,17 @@ struct column_list column_list_make(const struct comparison *c, bool extras,
     return list;
 }
 
+struct column_list column_list_make_metrics(const struct comparison *c)
+{
+    struct column_list list = { .before_inf = "", .behind_inf = "", .booleans_are_text = true };
+    for (const uint8_t *at = tables[c->kind]; *at != COLUMN_END; at++) {
+        bool is_metric = *at >= COSINE && *at <= NORM_RELATIVE_ERROR;
+        bool is_verdict = *at == CONSISTENT || (*at == RESULT && c->kind == DUMP_MD5);
+        if ((is_metric || is_verdict) && !is_left_out(c, false, *at)) add_column(&list, *at);
+    }
+    return list;
+}
+
 const char *column_header(const struct column_list *list, size_t index)
 {
     return columns[list->column[index]].header;

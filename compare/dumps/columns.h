@@ -23,6 +23,10 @@ struct column_list {
 struct column_list column_list_make(const struct comparison *c, bool extras,
                                     enum table_format format);
 
+/* Only what was measured and said of a matched row: metrics, agreement of requires_grad and, for
+ * checksums, the verdict. */
+struct column_list column_list_make_metrics(const struct comparison *c);
+
 /* The header of column `index`. */
 const char *column_header(const struct column_list *columns, size_t index);
 

@@ -62,7 +62,7 @@ static struct status check_dumps(const struct comparison *c,
             STATUS_BAD_INPUT,
             "the dump of the NPU holds %s, that of Bench %s; they cannot be compared",
             dump_kind_name(c->npu.kind), dump_kind_name(c->bench.kind));
-    if (c->npu.kind == DUMP_STRUCTURE)
+    if (c->npu.kind == DUMP_STRUCTURE && !request->pair)
         return status_error(STATUS_BAD_INPUT,
                             "dumps of task structure hold no values to compare; the command graph "
                             "shows them");
@@ -94,6 +94,7 @@ static struct status pair_rows(struct comparison *c, const struct comparison_req
                                    .bench = &c->bench,
                                    .cross_framework = request->framework == FRAMEWORK_MINDSPORE &&
                                                       c->bench.framework == FRAMEWORK_PYTORCH };
+    if (request->pair) return request->pair(&c->pairing, &c->dumps, request->pair_context);
     if (request->make_rule) TRY(request->make_rule(&rule, &c->dumps, request->rule_context));
     return (request->fuzzy ? pairing_fuzzy : pairing_by_key)(&c->pairing, &c->dumps, &rule);
 }

@@ -23,6 +23,10 @@ struct comparison_request {
     struct status (*make_rule)(struct pairing_rule *out, const struct dump_pair *dumps,
                                void *context);
     void *rule_context;
+    /* Pair the rows by another rule than that of rows (graphs pair nodes first), or NULL. With it
+     * dumps of task structure are taken too: their rows have partners and no verdicts. */
+    struct status (*pair)(struct pairing *out, const struct dump_pair *dumps, void *context);
+    void *pair_context;
     struct comparison_watch watch;
 };
 

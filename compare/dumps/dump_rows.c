@@ -412,7 +412,8 @@ static struct status make_room(void **array, uint32_t *room, uint32_t count, siz
     return status_ok();
 }
 
-static struct status add_row(struct reading *r, const struct leaf *leaf)
+/* The row of a leaf, whose record begins at `place`; of null without one. */
+static struct status add_row(struct reading *r, const struct leaf *leaf, uint64_t place)
 {
     struct dump_rows *dump = r->dump;
     struct dump_row row = { .entry = dump->n_entries - 1,
@@ -422,6 +423,7 @@ static struct status add_row(struct reading *r, const struct leaf *leaf)
                             .fault = r->entry_is_formula ? FAULT_FORMULA_NAME : FAULT_NONE };
 
     TRY(make_room((void **)&dump->rows, &dump->row_room, dump->n_rows, sizeof *dump->rows));
+    TRY(make_room((void **)&dump->places, &dump->place_room, dump->n_rows, sizeof *dump->places));
     if (!leaf) {
         row.is_null = true;
         row.dtype = row.shape = r->texts_none;
@@ -434,6 +436,7 @@ static struct status add_row(struct reading *r, const struct leaf *leaf)
     }
     TRY(name_row(&row, r, leaf));
     if (csv_is_formula(r->suffix.data, r->suffix.length)) row.fault = FAULT_FORMULA_NAME;
+    dump->places[dump->n_rows] = place;
     dump->rows[dump->n_rows++] = row;
     return status_ok();
 }
@@ -512,15 +515,16 @@ static struct status add_leaf(struct reading *r, struct json *json)
 
     memset(&leaf, 0, sizeof leaf);
     if (!json_peek(json, &kind)) return status_ok();
-    if (kind != JSON_OBJECT) return add_row(r, NULL);
-    return take_leaf(json, &leaf) ? add_row(r, &leaf) : status_ok();
+    if (kind != JSON_OBJECT) return add_row(r, NULL, PLACE_NONE);
+    uint64_t place = (uint64_t)(json->at - json->start);
+    return take_leaf(json, &leaf) ? add_row(r, &leaf, place) : status_ok();
 }
 
 /* One operation of a batch of sends and receives: its tensor is the row. */
 static struct status add_p2p(struct reading *r, struct json tensor)
 {
     if (tensor.start) TRY(add_leaf(r, &tensor));
-    else TRY(add_row(r, NULL));
+    else TRY(add_row(r, NULL, PLACE_NONE));
     (void)json_skip(&r->json);
     return status_ok();
 }
@@ -533,7 +537,7 @@ static struct status walk(struct reading *r)
     if (!json_peek(&r->json, &kind)) return status_ok();
     switch (kind) {
     case JSON_ARRAY: return walk_array(r);
-    case JSON_NULL: return json_null(&r->json) ? add_row(r, NULL) : status_ok();
+    case JSON_NULL: return json_null(&r->json) ? add_row(r, NULL, PLACE_NONE) : status_ok();
     case JSON_OBJECT:
         switch (object_role(r->json, &tensor)) {
         case OBJECT_LEAF: return add_leaf(r, &r->json);
@@ -584,12 +588,19 @@ static struct status sort_rows(struct dump_rows *dump, uint32_t first)
     for (uint32_t i = 1; i < count; i++)
         in_order &= row_rank(&dump->rows[first + i - 1]) <= row_rank(&dump->rows[first + i]);
     if (in_order) return status_ok();
-    struct dump_row *copy = memory_allocate(count * sizeof *copy);
+    struct placed_row {
+        struct dump_row row;
+        uint64_t place;
+    } *copy = memory_allocate(count * sizeof *copy);
     if (!copy) return status_no_memory(count * sizeof *copy);
-    memcpy(copy, dump->rows + first, count * sizeof *copy);
+    for (uint32_t i = 0; i < count; i++)
+        copy[i] = (struct placed_row){ dump->rows[first + i], dump->places[first + i] };
     for (unsigned rank = 0; rank < ROW_STATES * 4; rank++)
-        for (uint32_t i = 0; i < count; i++)
-            if (row_rank(&copy[i]) == rank) dump->rows[placed++] = copy[i];
+        for (uint32_t i = 0; i < count; i++) {
+            if (row_rank(&copy[i].row) != rank) continue;
+            dump->places[placed] = copy[i].place;
+            dump->rows[placed++] = copy[i].row;
+        }
     memory_release(copy);
     return status_ok();
 }
@@ -791,6 +802,7 @@ void dump_rows_close(struct dump_rows *dump)
     if (dump->texts.slots) text_table_release(&dump->texts);
     memory_release(dump->entries);
     memory_release(dump->rows);
+    memory_release(dump->places);
     *dump = (struct dump_rows){ 0 };
 }
 

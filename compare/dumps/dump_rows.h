@@ -106,8 +106,10 @@ struct dump_rows {
     struct dump_entry *entries;
     uint32_t n_entries, entry_room;
     struct dump_row *rows;
-    uint32_t n_rows, row_room;
+    uint64_t *places; /* by row: the byte of the file where its record begins; PLACE_NONE */
+    uint32_t n_rows, row_room, place_room;
 };
+#define PLACE_NONE UINT64_MAX
 
 /* Read a dump.
  *

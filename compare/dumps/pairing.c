@@ -187,7 +187,7 @@ static void release_keyed(struct keyed_rows *rows)
 
 /* ---- the result ------------------------------------------------------------------------- */
 
-static struct status start_pairing(struct pairing *out, const struct dump_pair *dumps)
+struct status pairing_start(struct pairing *out, const struct dump_pair *dumps)
 {
     *out = (struct pairing){ 0 };
     out->bench_of = allocate_numbers(dumps->npu->n_rows);
@@ -307,7 +307,7 @@ static struct status match(struct pairing *out, struct matching *m)
 {
     const struct dump_pair *dumps = m->dumps;
 
-    TRY(start_pairing(out, dumps));
+    TRY(pairing_start(out, dumps));
     TRY(text_table_create(&m->keys));
     TRY(number_rows(&m->bench, m, dumps->bench, m->rule->bench_key));
     TRY(number_rows(&m->npu, m, dumps->npu, m->rule->npu_key));

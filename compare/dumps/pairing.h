@@ -35,6 +35,9 @@ struct pairing {
     bool *bench_taken; /* by Bench row */
 };
 
+/* No row has a partner yet. End with pairing_release, on failure too. */
+struct status pairing_start(struct pairing *out, const struct dump_pair *dumps);
+
 /* Equal keys. */
 struct status pairing_by_key(struct pairing *out, const struct dump_pair *dumps,
                              const struct pairing_rule *rule);

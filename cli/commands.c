@@ -8,6 +8,7 @@
 #include "cli/compare_command.h"
 #include "cli/completion.h"
 #include "cli/diff_command.h"
+#include "cli/graph_command.h"
 #include "cli/merge_command.h"
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
@@ -25,6 +26,7 @@ static const struct command *const commands[] = {
     &run_command,
     &compare_command,
     &compare_dumps_command,
+    &graph_command,
     &merge_command,
     &report_command,
     &diff_command,

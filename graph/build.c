@@ -327,16 +327,18 @@ static struct name_slice module_of_gradient(struct name_slice name)
     return name_without_last(name, name_is_number(name_part_from_end(name, 1)) ? 2 : 1);
 }
 
+/* Gradients of a module that never went backward in the hierarchy have no place in it. */
 static struct status place_gradient(struct model *model, const struct last_backward *last,
                                     struct name_slice name)
 {
     uint32_t node;
     struct name_slice module = module_of_gradient(name);
-    if (model_find(model, name.text, name.length) != NODE_NONE) return status_ok();
-    TRY(model_add(&node, model, name.text, name.length));
     uint32_t number = text_table_find(&last->modules, module.text, module.length);
+    if (number == TEXT_NONE || model_find(model, name.text, name.length) != NODE_NONE)
+        return status_ok();
+    TRY(model_add(&node, model, name.text, name.length));
     model->nodes[node].type = NODE_MODULE;
-    model_attach(model, number == TEXT_NONE ? model->root : last->node[number], node);
+    model_attach(model, last->node[number], node);
     return status_ok();
 }
 

@@ -9,7 +9,7 @@ set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config
        libffi-dev libopenblas-dev libmpfr-dev libflint-dev libflint-arb-dev libsleef-dev
-       libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev libjs-chart.js"
+       libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev libsqlite3-dev libjs-chart.js"
 # Oracles and tools of the tests: known-answer generator, other implementations of the same
 # operators, memory checker.
 tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy python3-openpyxl valgrind

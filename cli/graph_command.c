@@ -1,0 +1,243 @@
+/* The options of graphs, and what they found in a few lines. */
+#include "cli/graph_command.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compare/dumps/input.h"
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/nearest_name.h"
+#include "graph/database.h"
+#include "graph/job.h"
+#include "runner/environment.h"
+#include "runner/interrupts.h"
+
+struct graph_command_options {
+    const char *framework; /* of the program's command line */
+    const char *input, *target, *golden, *output, *formats, *schema, *fail_on;
+    bool fuzzy, overflow_check;
+    int64_t threads;
+    struct file_policy file_policy;
+};
+
+/* ---- formats -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    enum graph_format format;
+} formats[] = { { "vis", GRAPH_VIS }, { "db", GRAPH_DATABASE } };
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static struct status add_format(unsigned *out, const char *name, size_t length)
+{
+    char typed[32];
+    const char *names[N_FORMATS];
+    for (size_t i = 0; i < N_FORMATS; i++) {
+        names[i] = formats[i].name;
+        if (strlen(names[i]) != length || memcmp(name, names[i], length)) continue;
+        if (formats[i].format == GRAPH_DATABASE && !database_available())
+            return status_error(STATUS_BAD_ARGUMENT,
+                                "this program was built without SQLite and cannot write databases; "
+                                "use --format vis");
+        *out |= formats[i].format;
+        return status_ok();
+    }
+    (void)snprintf(typed, sizeof typed, "%.*s", (int)(length < 31 ? length : 31), name);
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "option '--format' does not know '%s', the nearest is '%s'", typed,
+                        nearest_name(typed, names, N_FORMATS));
+}
+
+/* A list with commas; without one everything that this build can write. */
+static struct status read_formats(unsigned *out, const char *list)
+{
+    *out = 0;
+    if (!list) {
+        *out = GRAPH_VIS | (database_available() ? GRAPH_DATABASE : 0u);
+        return status_ok();
+    }
+    for (;;) {
+        size_t length = strcspn(list, ",");
+        TRY(add_format(out, list, length));
+        if (!list[length]) return status_ok();
+        list += length + 1;
+    }
+}
+
+/* ---- progress and interrupts ------------------------------------------------------------------ */
+
+struct watching {
+    const struct interrupts *interrupts;
+};
+
+static bool go_on(void *context, size_t done, size_t total)
+{
+    const struct watching *w = context;
+    (void)done, (void)total;
+    return !interrupts_take(w->interrupts);
+}
+
+static void warn(void *context, const char *text)
+{
+    (void)context;
+    (void)fprintf(stderr, "warning: %s; it is left out\n", text);
+}
+
+/* ---- what the user sees ------------------------------------------------------------------------- */
+
+static void print_counts(const struct graph_counts *counts, const struct graph_job *job,
+                         double seconds)
+{
+    bool compared = job->plan->tasks[0].bench != NULL;
+    printf("%u graph%s, %u nodes", counts->graphs, counts->graphs == 1 ? "" : "s", counts->nodes);
+    if (compared) printf(", %u matched, %u suspicious", counts->matched, counts->suspicious);
+    if (job->options.overflow_check) printf(", %u with overflow", counts->overflowing);
+    printf(", %.2f s\n", seconds);
+    if (job->plan->left_out)
+        printf("%zu ranks or steps are on one side only and left out\n", job->plan->left_out);
+    if (counts->suspicious) {
+        printf("first suspicious: %s", counts->first_suspicious);
+        if (job->plan->kind == FOLDER_STEPS) printf(" (step %u)", counts->first_step);
+        if (job->plan->kind != FOLDER_RANK) printf(" (rank %u)", counts->first_rank);
+        printf("\n");
+    }
+    printf("results: %s/%s_*%s.vis%s\n", job->output, compared ? "compare" : "build",
+           job->stamp.text, job->formats == GRAPH_DATABASE ? ".db" : "*");
+}
+
+/* ---- the command ---------------------------------------------------------------------------------- */
+
+static struct status read_input(struct comparison_input *out,
+                                const struct graph_command_options *options)
+{
+    if (options->input && (options->target || options->golden))
+        return status_error(STATUS_BAD_ARGUMENT, "give either -i or -tp and -gp");
+    if (options->input)
+        return comparison_input_read(out, options->input, false, options->file_policy);
+    if (!options->target) return status_error(STATUS_BAD_ARGUMENT, "give -i FILE, or -tp FOLDER");
+    *out = (struct comparison_input){ .print_rows = false };
+    out->npu_path = memory_copy_string(options->target);
+    if (options->golden) out->bench_path = memory_copy_string(options->golden);
+    if (out->npu_path && (!options->golden || out->bench_path)) return status_ok();
+    comparison_input_release(out);
+    return status_no_memory(0);
+}
+
+static struct status make_job(struct graph_job *out, const struct graph_command_options *options,
+                              struct watching *watching)
+{
+    *out = (struct graph_job){
+        .output = options->output,
+        .options = { .generation = (enum generation)(options->schema[1] - '1'),
+                     .match = { .rule = options->fuzzy ? MATCH_FUZZY : MATCH_EXACT },
+                     .overflow_check = options->overflow_check,
+                     .threads = options->threads ? (unsigned)options->threads
+                                                 : (unsigned)environment_cores(),
+                     .file_policy = options->file_policy,
+                     .watch = { go_on, watching } },
+    };
+    TRY(read_formats(&out->formats, options->formats));
+    return timestamp_of(&out->stamp, time(NULL));
+}
+
+static struct status make_graphs(int *exit_status, const struct graph_command_options *options,
+                                 const struct comparison_input *input, struct watching *watching)
+{
+    struct graph_job job;
+    struct graph_plan plan;
+    struct graph_counts counts;
+    double started = clock_seconds();
+
+    TRY(make_job(&job, options, watching));
+    TRY(graph_plan_make(&plan, input->npu_path, input->bench_path));
+    job.plan = &plan;
+    struct status status = graph_job_run(&counts, &job, warn, NULL);
+    if (!status.code) {
+        print_counts(&counts, &job, clock_seconds() - started);
+        *exit_status = options->fail_on && (counts.suspicious || counts.overflowing) ? 1 : 0;
+    }
+    graph_plan_release(&plan);
+    return status;
+}
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct graph_command_options *options = values;
+    struct comparison_input input;
+    struct interrupts interrupts;
+
+    TRY(read_input(&input, options));
+    struct status status = interrupts_open(&interrupts);
+    if (!status.code) {
+        struct watching watching = { &interrupts };
+        status = make_graphs(exit_status, options, &input, &watching);
+        interrupts_close(&interrupts);
+    }
+    comparison_input_release(&input);
+    return status;
+}
+
+static const char *const *schema_choices(void)
+{
+    static const char *const choices[] = { "g2", "g1", "g3", NULL };
+    return choices;
+}
+
+static const char *const *verdict_choices(void)
+{
+    static const char *const choices[] = { "suspicious", NULL };
+    return choices;
+}
+
+#define AT(member) .offset = offsetof(struct graph_command_options, member)
+
+/* clang-format off */
+static const struct option_row rows[] = {
+    { { "i", "input_path" }, OPTION_FILE, AT(input), "FILE", .suffix = ".json",
+      .help = "A file with npu_path and, to compare, bench_path: folders of a rank, of ranks, or of steps." },
+    { { "tp", "target_path" }, OPTION_DIRECTORY, AT(target), "DIR",
+      .help = "The folder to build a graph of, instead of a file." },
+    { { "gp", "golden_path" }, OPTION_DIRECTORY, AT(golden), "DIR",
+      .help = "The folder to compare it with." },
+    { { "o", "output_path" }, OPTION_DIRECTORY, AT(output), "DIR", .bare = "./output",
+      .help = "Where the results go; created when it does not exist; ./output by default." },
+    { { "f", "fuzzy_match" }, OPTION_FLAG, AT(fuzzy),
+      .help = "Match calls inside of matched modules without their counters, in order." },
+    { { "oc", "overflow_check" }, OPTION_FLAG, AT(overflow_check),
+      .help = "Mark nodes in which nan, inf or a norm a hundred times larger begin." },
+    { { "format" }, OPTION_TEXT, AT(formats), "LIST",
+      .help = "vis (JSON), db (SQLite), or both with a comma between them; both by default." },
+    { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = schema_choices,
+      .help = "Indices and colours of a generation of msprobe: g2 (default), g1, g3." },
+    { { "n", "num_threads" }, OPTION_INTEGER, AT(threads), "N", .minimum = 1, .maximum = 64,
+      .help = "Threads for tensors, 1 to 64; one per core by default." },
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "WHAT", .choices = verdict_choices,
+      .help = "Exit with status 1 when a node is suspicious or, with -oc, overflows." },
+    { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
+      .help = "Read files that are links, belong to another user, may be written by others or are "
+              "larger than usual." },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static const struct graph_command_options defaults = { .output = "./output", .schema = "g2" };
+
+const struct command graph_command = {
+    .word = "graph",
+    .aliases = (const char *const[]){ "graph_visualize", NULL },
+    .summary = "draw the hierarchy of a model, or compare two",
+    .text = "Reads dump.json, construct.json and stack.json of a rank (dump with level L0 or mix), "
+            "builds the hierarchy of modules and calls, compares it with another one, and writes "
+            "files for the viewers of msprobe: .vis (JSON) and .vis.db (SQLite, for TensorBoard's "
+            "graph_ascend plug-in).\n\n"
+            "Nodes of a comparison have a precision index, from which their colour is taken; the "
+            "summary names the first suspicious one in the order of execution.",
+    .options = rows,
+    .bytes = sizeof(struct graph_command_options),
+    .framework_offset = offsetof(struct graph_command_options, framework),
+    .takes_framework = true,
+    .defaults = &defaults,
+    .run = run,
+};

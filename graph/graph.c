@@ -1,0 +1,140 @@
+/* Opens the sides of a graph, matches and measures them. */
+#include "graph/graph.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#include "core/memory.h"
+
+struct pairing_job {
+    struct graph *graph;
+    const char *npu_folder, *bench_folder;
+    const struct graph_options *options;
+};
+
+/* Both dumps are read: the hierarchies decide which rows stand against each other. */
+static struct status pair(struct pairing *out, const struct dump_pair *dumps, void *context)
+{
+    const struct pairing_job *job = context;
+    const struct graph_options *o = job->options;
+    struct graph *g = job->graph;
+
+    if (dumps->npu->framework != dumps->bench->framework && o->match.rule != MATCH_MAPPED)
+        return status_error(STATUS_BAD_INPUT,
+                            "'%s' and '%s' are of different frameworks, whose names only a layer "
+                            "mapping (-lm) brings together",
+                            job->npu_folder, job->bench_folder);
+    TRY(graph_side_open(&g->npu, job->npu_folder, dumps->npu, o->file_policy));
+    TRY(graph_side_open(&g->bench, job->bench_folder, dumps->bench, o->file_policy));
+    TRY(match_nodes(&g->npu, &g->bench, &o->match));
+    return match_rows(out, &g->npu, &g->bench);
+}
+
+static struct status dump_path(char path[PATH_MAX], const char *folder)
+{
+    int length = snprintf(path, PATH_MAX, "%s/dump.json", folder);
+    if (length > 0 && length < PATH_MAX) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "'%s' is too long a path", file_shown(folder).text);
+}
+
+static struct status compare(struct graph *graph, const char *npu_folder, const char *bench_folder,
+                             const struct graph_options *options)
+{
+    char npu[PATH_MAX], bench[PATH_MAX];
+    struct pairing_job job = { graph, npu_folder, bench_folder, options };
+    struct comparison_request request = {
+        .npu_path = npu,
+        .bench_path = bench,
+        .generation = options->generation,
+        .file_policy = options->file_policy,
+        .threads = options->threads,
+        .pair = pair,
+        .pair_context = &job,
+        .watch = options->watch,
+    };
+    TRY(dump_path(npu, npu_folder));
+    TRY(dump_path(bench, bench_folder));
+    TRY(comparison_run(&graph->comparison, &request));
+    graph->compared = true;
+    graph->index = memory_allocate(graph->npu.model.n_nodes * sizeof *graph->index);
+    if (!graph->index) return status_no_memory(graph->npu.model.n_nodes * sizeof *graph->index);
+    precision_compute(graph->index, &graph->npu, &graph->comparison);
+    return status_ok();
+}
+
+static struct status build(struct graph *graph, const char *folder,
+                           const struct graph_options *options)
+{
+    char path[PATH_MAX];
+    TRY(dump_path(path, folder));
+    TRY(dump_rows_open(&graph->rows, path, options->file_policy));
+    return graph_side_open(&graph->npu, folder, &graph->rows, options->file_policy);
+}
+
+static struct status find_overflows(uint8_t **out, const struct graph_side *side)
+{
+    *out = memory_allocate(side->model.n_nodes);
+    if (!*out) return status_no_memory(side->model.n_nodes);
+    for (uint32_t node = 0; node < side->model.n_nodes; node++)
+        (*out)[node] = (uint8_t)overflow_of_node(side, node);
+    return status_ok();
+}
+
+static struct status open_parts(struct graph *graph, const char *npu_folder,
+                                const char *bench_folder, const struct graph_options *options)
+{
+    TRY(bench_folder ? compare(graph, npu_folder, bench_folder, options)
+                     : build(graph, npu_folder, options));
+    if (!options->overflow_check) return status_ok();
+    TRY(find_overflows(&graph->overflow[false], &graph->npu));
+    return graph->compared ? find_overflows(&graph->overflow[true], &graph->bench) : status_ok();
+}
+
+struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
+                         const struct graph_options *options)
+{
+    *out = (struct graph){ .compared = false };
+    struct status status = open_parts(out, npu_folder, bench_folder, options);
+    if (status.code) graph_close(out);
+    return status;
+}
+
+void graph_close(struct graph *graph)
+{
+    memory_release(graph->index);
+    memory_release(graph->overflow[false]);
+    memory_release(graph->overflow[true]);
+    graph_side_close(&graph->npu);
+    graph_side_close(&graph->bench);
+    if (graph->compared) comparison_release(&graph->comparison);
+    else dump_rows_close(&graph->rows);
+    *graph = (struct graph){ .compared = false };
+}
+
+enum dump_kind graph_kind(const struct graph *graph) { return graph->npu.rows->kind; }
+
+enum overflow_level graph_overflow(const struct graph *graph, bool bench, uint32_t node)
+{
+    const uint8_t *levels = graph->overflow[bench];
+    return levels ? (enum overflow_level)levels[node] : OVERFLOW_NONE;
+}
+
+uint32_t graph_micro_steps(const struct graph *graph) { return graph->npu.model.micro_steps; }
+
+/* The ancestor at the top level, or the node itself. */
+static uint32_t top_of(const struct model *model, uint32_t node)
+{
+    while (node != model->root && model->nodes[node].parent != model->root)
+        node = model->nodes[node].parent;
+    return node;
+}
+
+uint32_t graph_micro_step(const struct graph *graph, bool bench, uint32_t node)
+{
+    unsigned number = 0;
+    if (!bench) return graph->npu.model.nodes[node].micro_step;
+    uint32_t top = top_of(&graph->bench.model, node), partner = graph->bench.match[top];
+    if (partner != NODE_NONE) return graph->npu.model.nodes[partner].micro_step;
+    struct name_slice name = model_name(&graph->bench.model, top);
+    return name_read_number(name_part_from_end(name, 1), &number) ? number : 0;
+}

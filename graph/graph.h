@@ -1,0 +1,50 @@
+/* A graph as it is shown: one rank built, or two compared.
+ */
+#ifndef PROBE_GRAPH_GRAPH_H
+#define PROBE_GRAPH_GRAPH_H
+
+#include "compare/dumps/comparison.h"
+#include "graph/match.h"
+#include "graph/overflow.h"
+#include "graph/precision.h"
+#include "graph/side.h"
+
+struct graph_options {
+    enum generation generation;
+    struct match_request match;
+    bool overflow_check;
+    unsigned threads; /* for tensors, at least 1 */
+    struct file_policy file_policy;
+    struct comparison_watch watch;
+};
+
+struct graph {
+    struct graph_side npu, bench; /* bench is empty for a built graph */
+    bool compared;
+    struct comparison comparison; /* of a compared graph */
+    struct dump_rows rows;        /* of a built graph */
+    struct node_index *index;     /* by NPU node; NULL for a built graph */
+    uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
+};
+
+/* Build the graph of a rank folder, or compare two. `out` must stay where it is until graph_close;
+ * empty on failure.
+ *
+ *   bench_folder  NULL: build
+ *   errors        what reading reports; STATUS_BAD_INPUT for dumps of different kinds or, without a
+ *                 mapping, of different frameworks; STATUS_INTERRUPTED by the watch */
+struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
+                         const struct graph_options *options);
+void graph_close(struct graph *graph);
+
+enum dump_kind graph_kind(const struct graph *graph);
+enum overflow_level graph_overflow(const struct graph *graph, bool bench, uint32_t node);
+
+/* Number of pages of the result. */
+uint32_t graph_micro_steps(const struct graph *graph);
+
+/* The page of a node: that of its partner for a Bench node; of one without partner the number at the
+ * end of the name of its ancestor at the top level. */
+uint32_t graph_micro_step(const struct graph *graph, bool bench, uint32_t node);
+
+#endif

@@ -1,0 +1,184 @@
+/* Graphs are made, written and let go one by one, so that memory holds one rank at a time. */
+#include "graph/job.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "graph/database.h"
+#include "graph/vis_file.h"
+
+struct running {
+    const struct graph_job *job;
+    struct graph_counts *counts;
+    struct database *database;
+    struct database_config config;
+    unsigned *ranks, *steps; /* distinct, of the graphs that were made */
+};
+
+/* ---- names ---------------------------------------------------------------------------------------- */
+
+/* "compare_rank0_20261122101500.vis" */
+static struct status result_path(char path[PATH_MAX], const struct graph_job *job,
+                                 const struct graph_task *task, const char *suffix)
+{
+    char place[64] = "";
+    if (task && job->plan->kind == FOLDER_RANKS)
+        (void)snprintf(place, sizeof place, "rank%u_", task->rank);
+    if (task && job->plan->kind == FOLDER_STEPS)
+        (void)snprintf(place, sizeof place, "step%u_rank%u_", task->step, task->rank);
+    const char *verb = job->plan->tasks[0].bench ? "compare" : "build";
+    int length = snprintf(path, PATH_MAX, "%s/%s_%s%s.%s", job->output, verb, place,
+                          job->stamp.text, suffix);
+    if (length > 0 && length < PATH_MAX) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT, "'%s' is too long a path",
+                        file_shown(job->output).text);
+}
+
+/* ---- what came out ---------------------------------------------------------------------------------- */
+
+/* Is the index of a node one that an engineer would look at? */
+static bool is_suspicious(const struct graph *graph, uint32_t node, enum generation generation)
+{
+    const struct node_index *index = &graph->index[node];
+    if (!index->known || graph->npu.model.nodes[node].type == NODE_COLLECTION) return false;
+    if (generation == GENERATION_3) return index->value >= 1;
+    switch (graph_kind(graph)) {
+    case DUMP_STATISTICS: return index->value > 0.4;
+    case DUMP_TENSOR: return index->value > 0.1;
+    case DUMP_MD5: return index->value < 1;
+    default: return false;
+    }
+}
+
+static void note_suspicious(struct graph_counts *counts, const struct graph *graph,
+                            const struct graph_task *task, uint32_t node)
+{
+    if (!counts->suspicious++) {
+        struct name_slice name = model_name(&graph->npu.model, node);
+        (void)snprintf(counts->first_suspicious, sizeof counts->first_suspicious, "%.*s",
+                       (int)name.length, name.text);
+        text_tidy(counts->first_suspicious);
+        counts->first_step = task->step;
+        counts->first_rank = task->rank;
+    }
+}
+
+/* Leaves in the order of execution come before the modules that they are in. */
+static void count_nodes(struct running *r, const struct graph *graph, const struct graph_task *task)
+{
+    const struct model *model = &graph->npu.model;
+    struct graph_counts *counts = r->counts;
+    counts->graphs++;
+    for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
+         node = model_after_children(model, node)) {
+        counts->nodes++;
+        counts->matched += graph->compared && graph->npu.match[node] != NODE_NONE;
+        counts->overflowing += graph_overflow(graph, false, node) != OVERFLOW_NONE;
+        if (graph->compared && is_suspicious(graph, node, r->job->options.generation))
+            note_suspicious(counts, graph, task, node);
+    }
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------- */
+
+static void add_number(unsigned *numbers, size_t *count, unsigned number)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (numbers[i] == number) return;
+    numbers[(*count)++] = number;
+}
+
+static void note_config(struct running *r, const struct graph *graph, const struct graph_task *task)
+{
+    uint32_t pages = graph_micro_steps(graph);
+    r->config.kind = graph_kind(graph);
+    if (pages > r->config.micro_steps) r->config.micro_steps = pages;
+    add_number(r->ranks, &r->config.n_ranks, task->rank);
+    add_number(r->steps, &r->config.n_steps, task->step);
+}
+
+static struct status write_graph(struct running *r, const struct graph *graph,
+                                 const struct graph_task *task)
+{
+    char path[PATH_MAX];
+    const struct graph_options *o = &r->job->options;
+    if (r->job->formats & GRAPH_VIS) {
+        TRY(result_path(path, r->job, task, "vis"));
+        TRY(vis_file_write(path, graph, o->overflow_check, o->generation));
+    }
+    return r->database ? database_add(r->database, graph, task->step, task->rank) : status_ok();
+}
+
+static struct status make_graph(bool *made, struct running *r, const struct graph_task *task)
+{
+    struct graph graph;
+    TRY(graph_open(&graph, task->npu, task->bench, &r->job->options));
+    *made = true;
+    note_config(r, &graph, task);
+    count_nodes(r, &graph, task);
+    struct status status = write_graph(r, &graph, task);
+    graph_close(&graph);
+    return status;
+}
+
+/* A rank whose files cannot be used costs its own graph. */
+static struct status make_graphs(struct running *r, graph_warning *warn, void *context)
+{
+    const struct graph_plan *plan = r->job->plan;
+    struct status first = status_ok();
+    for (size_t i = 0; i < plan->count; i++) {
+        bool made = false;
+        struct status status = make_graph(&made, r, &plan->tasks[i]);
+        if (status.code && (made || status.code != STATUS_BAD_INPUT || plan->count == 1))
+            return status;
+        if (!status.code) continue;
+        if (!first.code) first = status;
+        r->counts->failed++;
+        warn(context, status.text);
+    }
+    return r->counts->graphs ? status_ok() : first;
+}
+
+static struct status open_database(struct running *r)
+{
+    char path[PATH_MAX];
+    if (!(r->job->formats & GRAPH_DATABASE)) return status_ok();
+    TRY(result_path(path, r->job, NULL, "vis.db"));
+    return database_create(&r->database, path);
+}
+
+static struct status run(struct running *r, graph_warning *warn, void *context)
+{
+    size_t bytes = (r->job->plan->count + 1) * sizeof *r->ranks;
+    r->ranks = memory_allocate(bytes);
+    r->steps = memory_allocate(bytes);
+    if (!r->ranks || !r->steps) return status_no_memory(bytes);
+    r->config = (struct database_config){ .compared = r->job->plan->tasks[0].bench != NULL,
+                                          .overflow_check = r->job->options.overflow_check,
+                                          .generation = r->job->options.generation,
+                                          .ranks = r->ranks,
+                                          .steps = r->steps };
+    TRY(file_make_directories(r->job->output));
+    TRY(open_database(r));
+    TRY(make_graphs(r, warn, context));
+    if (!r->database) return status_ok();
+    struct database *database = r->database;
+    r->database = NULL;
+    return database_finish(database, &r->config);
+}
+
+struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
+                            graph_warning *warn, void *context)
+{
+    struct running r = { .job = job, .counts = out };
+    *out = (struct graph_counts){ .graphs = 0 };
+    struct status status = run(&r, warn, context);
+    database_abandon(r.database);
+    memory_release(r.ranks);
+    memory_release(r.steps);
+    return status;
+}

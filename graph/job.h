@@ -1,0 +1,38 @@
+/* The graphs of a plan, one after the other, into result files.
+ */
+#ifndef PROBE_GRAPH_JOB_H
+#define PROBE_GRAPH_JOB_H
+
+#include "core/timestamp.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+
+enum graph_format { GRAPH_VIS = 1, GRAPH_DATABASE = 2 }; /* bits */
+
+struct graph_job {
+    const struct graph_plan *plan;
+    const char *output; /* folder, made when it is missing */
+    unsigned formats;   /* bits of enum graph_format */
+    struct timestamp stamp;
+    struct graph_options options;
+};
+
+/* What came out, for people and the exit status. */
+struct graph_counts {
+    uint32_t graphs, nodes, matched,
+        suspicious; /* nodes of the NPU side; index in the last bands */
+    uint32_t overflowing;
+    uint32_t failed;            /* graphs that could not be made; the others are there */
+    char first_suspicious[256]; /* in the order of execution; "" when there is none */
+    unsigned first_step, first_rank;
+};
+
+/* Told of a graph that could not be made while others could. */
+typedef void graph_warning(void *context, const char *text);
+
+/* Make all graphs. A rank that cannot be used is told and left out; it is an error when no graph is
+ * left. */
+struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
+                            graph_warning *warn, void *context);
+
+#endif

@@ -1,0 +1,254 @@
+/* Matching of nodes, from the root down, so that what a node's ancestors match is known. */
+#include "graph/match.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+/* ---- rows of two nodes -------------------------------------------------------------------- */
+
+/* The rows of a node that are in one state, one after the other. */
+static uint32_t next_in_state(const struct graph_side *side, struct row_range range, uint32_t row,
+                              enum row_state state)
+{
+    while (row < range.first + range.count && side->rows->rows[row].state != state) row++;
+    return row;
+}
+
+static struct json_slice record_type(const struct graph_side *side, uint32_t row)
+{
+    struct json record;
+    struct json_slice key, type = { NULL, 0, false };
+    enum json_kind kind;
+    if (!row_record(&record, side, row) || !json_enter_object(&record)) return type;
+    while (json_object_next(&record, &key) && json_peek(&record, &kind)) {
+        if (kind == JSON_STRING && json_slice_is(&key, "type")) {
+            (void)json_string(&record, &type);
+            break;
+        }
+        if (!json_skip(&record)) break;
+    }
+    return type;
+}
+
+struct row_pair {
+    const struct graph_side *npu, *bench;
+    uint32_t npu_row, bench_row;
+};
+
+static bool shapes_equal(const struct row_pair *p)
+{
+    return !strcmp(dump_text(p->npu->rows, p->npu->rows->rows[p->npu_row].shape),
+                   dump_text(p->bench->rows, p->bench->rows->rows[p->bench_row].shape));
+}
+
+static bool types_equal(const struct row_pair *p)
+{
+    struct json_slice a = record_type(p->npu, p->npu_row), b = record_type(p->bench, p->bench_row);
+    if (!a.text || !b.text) return !a.text && !b.text;
+    return a.bytes == b.bytes && !memcmp(a.text, b.text, a.bytes);
+}
+
+/* Do the rows of two nodes fit, inputs with inputs and outputs with outputs? Exact: their numbers
+ * and types too; otherwise shapes, as far as the shorter list goes. */
+static bool rows_fit(const struct graph_side *npu, uint32_t npu_node,
+                     const struct graph_side *bench, uint32_t bench_node, bool exact)
+{
+    struct row_range a = node_rows(npu, npu_node), b = node_rows(bench, bench_node);
+    for (int state = 0; state < ROW_STATES; state++) {
+        struct row_pair p = { npu, bench, next_in_state(npu, a, a.first, state),
+                              next_in_state(bench, b, b.first, state) };
+        for (;;) {
+            bool has_npu = p.npu_row < a.first + a.count,
+                 has_bench = p.bench_row < b.first + b.count;
+            if (!has_npu || !has_bench) {
+                if (exact && has_npu != has_bench) return false;
+                break;
+            }
+            if (!shapes_equal(&p) || (exact && !types_equal(&p))) return false;
+            p.npu_row = next_in_state(npu, a, p.npu_row + 1, state);
+            p.bench_row = next_in_state(bench, b, p.bench_row + 1, state);
+        }
+    }
+    return true;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
+struct matching {
+    struct graph_side *npu, *bench;
+    const struct match_request *request;
+    bool *same_path; /* by NPU node: it and all its ancestors have the names of Bench nodes */
+    /* of fuzzy matching: the calls of one module of Bench by name without counter */
+    struct text_table names;
+    uint32_t *next_of_name; /* by name: the next call that has no partner yet */
+    uint32_t *next;         /* by Bench node */
+    uint32_t name_room;
+};
+
+static void join(struct matching *m, uint32_t npu, uint32_t bench)
+{
+    if (m->bench->match[bench] != NODE_NONE) return; /* a mapping may name a node twice */
+    m->npu->match[npu] = bench;
+    m->bench->match[bench] = npu;
+}
+
+static uint32_t bench_of_name(const struct matching *m, uint32_t npu)
+{
+    struct name_slice name = model_name(&m->npu->model, npu);
+    return model_find(&m->bench->model, name.text, name.length);
+}
+
+static void match_exact(struct matching *m, uint32_t npu, uint32_t bench)
+{
+    const struct model_node *n = &m->npu->model.nodes[npu];
+    if (bench == NODE_NONE) return;
+    uint32_t parent = bench_of_name(m, n->parent);
+    m->same_path[npu] = m->same_path[n->parent] && m->bench->model.nodes[bench].parent == parent;
+    if (m->same_path[npu] && rows_fit(m->npu, npu, m->bench, bench, true)) join(m, npu, bench);
+}
+
+static void match_mapped(struct matching *m, uint32_t npu)
+{
+    char buffer[NAME_BUFFER];
+    struct name_slice name = model_name(&m->npu->model, npu);
+    size_t length = m->request->translate ? m->request->translate(buffer, name, m->request->context)
+                                          : 0;
+    if (length) name = name_slice_of(buffer, length);
+    uint32_t bench = model_find(&m->bench->model, name.text, name.length);
+    if (bench != NODE_NONE) join(m, npu, bench);
+}
+
+/* ---- calls without counters ----------------------------------------------------------------- */
+
+static size_t name_without_counter(char buffer[NAME_BUFFER], struct name_slice name)
+{
+    if (name.length >= NAME_BUFFER) return 0;
+    memcpy(buffer, name.text, name.length);
+    return name_drop_counter(buffer, name.length);
+}
+
+static struct status name_room(struct matching *m)
+{
+    if (m->names.count <= m->name_room) return status_ok();
+    size_t room = 2 * (size_t)m->names.count;
+    uint32_t *grown = memory_resize(m->next_of_name, room * sizeof *grown);
+    if (!grown) return status_no_memory(room * sizeof *grown);
+    memset(grown + m->name_room, 0xff, (room - m->name_room) * sizeof *grown);
+    m->next_of_name = grown;
+    m->name_room = (uint32_t)room;
+    return status_ok();
+}
+
+/* Chain the calls of a Bench module by name, the first in front. */
+static struct status chain_calls(struct matching *m, uint32_t module, bool chain)
+{
+    char buffer[NAME_BUFFER];
+    const struct model *model = &m->bench->model;
+    for (uint32_t child = model->nodes[module].last_child; child != NODE_NONE;
+         child = model->nodes[child].previous) {
+        uint32_t number;
+        if (model->nodes[child].type != NODE_CALL) continue;
+        size_t length = name_without_counter(buffer, model_name(model, child));
+        TRY(text_table_add(&number, NULL, &m->names, buffer, length));
+        TRY(name_room(m));
+        m->next[child] = m->next_of_name[number];
+        m->next_of_name[number] = chain ? child : NODE_NONE;
+    }
+    return status_ok();
+}
+
+/* The k-th call of a name inside of the one module with the k-th inside of the other. */
+static struct status match_calls(struct matching *m, uint32_t npu, uint32_t bench)
+{
+    char buffer[NAME_BUFFER];
+    const struct model *model = &m->npu->model;
+    TRY(chain_calls(m, bench, true));
+    for (uint32_t child = model->nodes[npu].first_child; child != NODE_NONE;
+         child = model->nodes[child].next) {
+        if (model->nodes[child].type != NODE_CALL) continue;
+        size_t length = name_without_counter(buffer, model_name(model, child));
+        uint32_t number = text_table_find(&m->names, buffer, length);
+        if (number == TEXT_NONE || m->next_of_name[number] == NODE_NONE) continue;
+        uint32_t partner = m->next_of_name[number];
+        m->next_of_name[number] = m->next[partner];
+        if (rows_fit(m->npu, child, m->bench, partner, false)) join(m, child, partner);
+    }
+    return chain_calls(m, bench, false); /* the names serve the next module */
+}
+
+static struct status match_fuzzy(struct matching *m, uint32_t npu, uint32_t bench)
+{
+    if (m->npu->model.nodes[npu].type == NODE_CALL) return status_ok();
+    if (bench == NODE_NONE || m->bench->model.nodes[bench].type == NODE_CALL) return status_ok();
+    if (!rows_fit(m->npu, npu, m->bench, bench, false)) return status_ok();
+    join(m, npu, bench);
+    return match_calls(m, npu, bench);
+}
+
+/* ---- the walk ------------------------------------------------------------------------------- */
+
+static struct status match_node(struct matching *m, uint32_t npu)
+{
+    switch (m->request->rule) {
+    case MATCH_EXACT: match_exact(m, npu, bench_of_name(m, npu)); return status_ok();
+    case MATCH_MAPPED: match_mapped(m, npu); return status_ok();
+    default: return match_fuzzy(m, npu, bench_of_name(m, npu));
+    }
+}
+
+static struct status match_all(struct matching *m)
+{
+    const struct model *model = &m->npu->model;
+    m->same_path = memory_allocate_zeroed(model->n_nodes, sizeof *m->same_path);
+    m->next = memory_allocate(m->bench->model.n_nodes * sizeof *m->next);
+    if (!m->same_path || !m->next) return status_no_memory(model->n_nodes);
+    TRY(text_table_create(&m->names));
+    m->same_path[model->root] = true;
+    join(m, model->root, m->bench->model.root);
+    if (m->request->rule == MATCH_FUZZY) TRY(match_calls(m, model->root, m->bench->model.root));
+    for (uint32_t node = model_after(model, model->root); node != NODE_NONE;
+         node = model_after(model, node))
+        TRY(match_node(m, node));
+    return status_ok();
+}
+
+struct status match_nodes(struct graph_side *npu, struct graph_side *bench,
+                          const struct match_request *request)
+{
+    struct matching m = { .npu = npu, .bench = bench, .request = request };
+    struct status status = match_all(&m);
+    if (m.names.slots) text_table_release(&m.names);
+    memory_release(m.same_path);
+    memory_release(m.next);
+    memory_release(m.next_of_name);
+    return status;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void pair_in_state(struct pairing *out, const struct graph_side *npu, uint32_t npu_node,
+                          const struct graph_side *bench, enum row_state state)
+{
+    struct row_range a = node_rows(npu, npu_node), b = node_rows(bench, npu->match[npu_node]);
+    uint32_t n = next_in_state(npu, a, a.first, state), k = next_in_state(bench, b, b.first, state);
+    while (n < a.first + a.count && k < b.first + b.count) {
+        out->bench_of[n] = k;
+        out->bench_taken[k] = true;
+        out->n_matched++;
+        out->n_bench_only--;
+        n = next_in_state(npu, a, n + 1, state);
+        k = next_in_state(bench, b, k + 1, state);
+    }
+}
+
+struct status match_rows(struct pairing *out, const struct graph_side *npu,
+                         const struct graph_side *bench)
+{
+    const struct dump_pair dumps = { .npu = npu->rows, .bench = bench->rows };
+    TRY(pairing_start(out, &dumps));
+    for (uint32_t node = 0; node < npu->model.n_nodes; node++)
+        for (int state = 0; npu->match[node] != NODE_NONE && state < ROW_STATES; state++)
+            pair_in_state(out, npu, node, bench, state);
+    return status_ok();
+}

@@ -1,0 +1,33 @@
+/* Which node of the Bench graph stands against which node of the NPU graph, and with them their rows.
+ */
+#ifndef PROBE_GRAPH_MATCH_H
+#define PROBE_GRAPH_MATCH_H
+
+#include "compare/dumps/pairing.h"
+#include "graph/side.h"
+
+enum match_rule {
+    MATCH_EXACT, /* equal names, ancestors, numbers of rows, types and shapes */
+    MATCH_FUZZY, /* modules by name, their calls without counters and in order; shapes */
+    MATCH_MAPPED /* names as a layer mapping translates them; nothing else is looked at */
+};
+
+/* The Bench name of an NPU node under a mapping, in `buffer`; its length, or 0 for the same name. */
+typedef size_t translate_name(char buffer[NAME_BUFFER], struct name_slice name, void *context);
+
+struct match_request {
+    enum match_rule rule;
+    translate_name *translate; /* of MATCH_MAPPED */
+    void *context;
+};
+
+/* Set `match` of both sides. The root always matches the root. */
+struct status match_nodes(struct graph_side *npu, struct graph_side *bench,
+                          const struct match_request *request);
+
+/* The rows of matched nodes, by position: inputs, parameters, outputs and gradients of parameters
+ * each by themselves. End with pairing_release. */
+struct status match_rows(struct pairing *out, const struct graph_side *npu,
+                         const struct graph_side *bench);
+
+#endif

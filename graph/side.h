@@ -1,0 +1,49 @@
+/* One side of a graph: the folder of a rank, read. It has the hierarchy, the rows of its dump, the
+ * text of the dump for what rows do not hold, and the stacks.
+ */
+#ifndef PROBE_GRAPH_SIDE_H
+#define PROBE_GRAPH_SIDE_H
+
+#include "compare/dumps/dump_rows.h"
+#include "compare/dumps/stacks.h"
+#include "formats/json.h"
+#include "graph/model.h"
+
+#define ENTRY_NONE UINT32_MAX
+
+struct graph_side {
+    struct model model;
+    const struct dump_rows *rows; /* of its dump.json; whoever opened them closes them */
+    struct file_map dump;         /* the text of dump.json */
+    struct stacks *stacks;        /* NULL when there is no stack.json */
+    char *data_folder;            /* `dump_data_dir` of the dump; "" when there is none */
+    uint32_t *entry_of;           /* by node: its entry in the dump, or ENTRY_NONE */
+    uint32_t *match;              /* by node: its partner on the other side, or NODE_NONE */
+};
+
+/* Read what lies beside the dump in `folder`, which has the files dump.json, construct.json and
+ * perhaps stack.json.
+ *
+ *   out     end with graph_side_close; empty on failure
+ *   rows    of folder/dump.json; must outlive `out`
+ *   errors  STATUS_BAD_INPUT with the file and the place */
+struct status graph_side_open(struct graph_side *out, const char *folder,
+                              const struct dump_rows *rows, struct file_policy policy);
+void graph_side_close(struct graph_side *side);
+
+/* The rows of a node: `count` of them from `first`. None when it was not dumped. */
+struct row_range {
+    uint32_t first, count;
+};
+struct row_range node_rows(const struct graph_side *side, uint32_t node);
+
+/* The record of a row in the text of the dump; false for a row of null. */
+bool row_record(struct json *record, const struct graph_side *side, uint32_t row);
+
+/* Is the row shown with the outputs of its node? Parameters are shown with the inputs. */
+bool row_is_shown_as_output(const struct graph_side *side, uint32_t row);
+
+/* The frames of a node's stack: its own, or that of its forward twin. False when there is none. */
+bool node_stack(struct json *frames, const struct graph_side *side, uint32_t node);
+
+#endif

@@ -135,7 +135,7 @@ static struct node *extended(struct call *call, struct node *x, const char *bias
 /* A mask widened by `extra` allowed source positions. */
 static struct node *widened(struct tape *tape, struct node *mask, int64_t extra)
 {
-    if (!extra || tape_failed(tape)) return mask;
+    if (!extra) return mask;
     int64_t shape[TENSOR_MAX_RANK];
     memcpy(shape, mask->shape, sizeof shape);
     shape[mask->rank - 1] = extra;
@@ -156,7 +156,7 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
                       "a mask of attention has a dimension of source positions"))
         return scores;
     if (mask) scores = apply_mask(tape, scores, widened(tape, mask, extra), true);
-    if (!padding || tape_failed(tape)) return scores;
+    if (!padding) return scores;
     padding = widened(tape, padding, extra);
     int64_t by_batch[4] = { h->batch, h->count, h->target, -1 }, row[4] = { h->batch, 1, 1, -1 };
     int64_t flat[3] = { h->batch * h->count, h->target, -1 };
@@ -179,8 +179,7 @@ static void return_weights(struct call *call, struct node *weights, const struct
     weights = node_reshape(tape, weights, 4, shape);
     bool average = call_bool(call, "average_attn_weights");
     if (average) weights = node_mean(tape, weights, 2, false);
-    if (!batched && !tape_failed(tape))
-        weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
+    if (!batched) weights = node_reshape(tape, weights, weights->rank - 1, weights->shape + 1);
     call_return_typed(call, weights, dtype);
 }
 
@@ -224,10 +223,9 @@ static void multi_head_attention_forward(struct call *call)
     out = compose_linear(tape, node_reshape(tape, out, 3, joined),
                          call_tensor(call, "out_proj_weight"),
                          call_optional_tensor(call, "out_proj_bias"));
-    if (!batched && !tape_failed(tape))
-        out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
+    if (!batched) out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
     call_return_typed(call, out, dtype);
-    if (!tape_failed(tape)) return_weights(call, weights, &h, batched);
+    return_weights(call, weights, &h, batched);
 }
 
 /* clang-format off */

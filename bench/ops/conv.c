@@ -60,7 +60,7 @@ static struct node *add_bias(struct tape *tape, struct node *y, struct node *bia
 static struct node *pad_trailing(struct tape *tape, struct node *x, const int64_t *extra)
 {
     for (int d = 0; d < 3; d++) {
-        if (!extra[d] || tape_failed(tape)) continue;
+        if (!extra[d]) continue;
         int64_t shape[5];
         memcpy(shape, x->shape, sizeof shape);
         shape[2 + d] = extra[d];
@@ -157,7 +157,7 @@ static void convolution(struct call *call)
     struct node *bias = call_optional_tensor(call, "bias");
     struct convolution_arguments a;
 
-    if (tape_failed(tape) || !read_arguments(call, &a, x, spatial)) return;
+    if (!read_arguments(call, &a, x, spatial)) return;
     const struct value *padding = call_value(call, "padding");
     if (padding->kind == VALUE_STRING) {
         int64_t extra[3] = { 0 };
@@ -193,7 +193,7 @@ static void convolution_transposed(struct call *call)
     struct node *bias = call_optional_tensor(call, "bias");
     struct convolution_arguments a;
 
-    if (tape_failed(call->tape) || !read_arguments(call, &a, x, spatial)) return;
+    if (!read_arguments(call, &a, x, spatial)) return;
     spatial_argument(call, "padding", spatial, 0, a.padding);
     spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
     call_return(call, convolve_transposed(call, x, w, bias, &a));

@@ -221,7 +221,7 @@ static void fractional_max_pool(struct call *call)
 
     x = node_to_real(tape, x);
     const double *value = node_values(tape, x);
-    if (tape_failed(tape) || !open_fractional(&f, call, x)) return;
+    if (!open_fractional(&f, call, x)) return;
     struct node *index = node_new_integer(tape, DT_I64, f.rank, f.shape);
     size_t plane = (size_t)(f.in[0] * f.in[1] * f.in[2]),
            per_plane = (size_t)(f.out[0] * f.out[1] * f.out[2]);

@@ -91,7 +91,7 @@ static struct node *assigned_value(struct call *call, const struct node *x, stru
                                    const struct indexing *indexing)
 {
     int drop = value->rank > indexing->rank ? value->rank - indexing->rank : 0;
-    if (tape_failed(call->tape) || !value_broadcasts(value, indexing)) {
+    if (!value_broadcasts(value, indexing)) {
         call_fail(call, "the value does not broadcast to what is assigned");
         return value;
     }

@@ -260,8 +260,8 @@ static void histogram(struct call *call)
     const double *value = node_values(tape, x);
     struct axis axis;
 
-    if (tape_failed(tape) || !read_axis(&axis, call, call_value(call, "bins"),
-                                        call_value(call, "range"), 0, value, x->n))
+    if (!read_axis(&axis, call, call_value(call, "bins"), call_value(call, "range"), 0, value,
+                   x->n))
         return;
     struct node *edges = axis.edges ? axis.edges : equal_edges(call, &axis.bins);
     struct node *counts = axis.edges ? edged_bins(call, x, edges, weights)
@@ -360,7 +360,7 @@ static void histogramdd(struct call *call)
     struct node *counts = cells(call, x, axes, dims, weights);
     if (call_bool(call, "density")) {
         counts = node_divide(tape, counts, node_sum(tape, counts, UINT32_MAX, false));
-        for (int d = 0; d < dims && !tape_failed(tape); d++) {
+        for (int d = 0; d < dims; d++) {
             int64_t n = edges[d]->shape[0], shape[MOST_AXES];
             struct node *width = node_subtract(tape, node_slice(tape, edges[d], 0, 1, n - 1, 1),
                                                node_slice(tape, edges[d], 0, 0, n - 1, 1));

@@ -106,7 +106,7 @@ static void take_along_dim(struct call *call)
     }
     x = node_broadcast(tape, x, rank, own);
     index = node_broadcast(tape, index, rank, shape);
-    int64_t *map = tape_failed(tape) ? NULL : scatter_map(call, index, rank, own, dim);
+    int64_t *map = scatter_map(call, index, rank, own, dim);
     if (map) call_return(call, node_gather(tape, x, rank, shape, map, 0));
 }
 

@@ -100,7 +100,7 @@ static struct node *nearest_in(struct call *call, struct node *x, const struct s
                                bool single, bool *agree)
 {
     *agree = true;
-    for (int k = 0; k < s->dims && !tape_failed(call->tape); k++) {
+    for (int k = 0; k < s->dims; k++) {
         struct node *index = node_new_integer(call->tape, DT_I64, 1, &s->out[k]);
         if (tape_failed(call->tape)) break;
         *agree = nearest_sources(index, s, x, k, exact, single) && *agree;
@@ -160,7 +160,7 @@ static struct node *area(struct call *call, struct node *x, const struct sizes *
 static struct node *resampled(struct call *call, struct node *x, const struct sizes *s,
                               enum resample_kind kind, bool align_corners)
 {
-    for (int k = s->dims - 1; k >= 0 && !tape_failed(call->tape); k--) {
+    for (int k = s->dims - 1; k >= 0; k--) {
         struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k], align_corners };
         /* PyTorch copies where the extent stays, also under a factor near 1. */
         if (kind == RESAMPLE_LINEAR && r.in == r.out) continue;

@@ -21,10 +21,8 @@ static struct node **same_dtype(struct call *call, struct node **parts, int coun
 
 static struct node *joined(struct call *call, struct node **parts, int count, int dim)
 {
-    if (tape_failed(call->tape) || count < 1) {
-        call_fail(call, "there is nothing to join");
+    if (!call_require(call, count >= 1, "there is nothing to join"))
         return node_scalar(call->tape, 0);
-    }
     return node_concatenate(call->tape, same_dtype(call, parts, count), count, dim);
 }
 
@@ -34,10 +32,7 @@ static void cat(struct call *call)
     struct tape *tape = call->tape;
     int count, first = 0;
     struct node **parts = call_tensors(call, "tensors", &count);
-    if (tape_failed(tape) || !count) {
-        call_fail(call, "there is nothing to join");
-        return;
-    }
+    if (!call_require(call, count, "there is nothing to join")) return;
     enum dtype dtype = call_result_type(call, parts, count);
     while (first < count - 1 && parts[first]->rank == 1 && !parts[first]->n) first++;
     struct node *model = parts[first];
@@ -46,7 +41,7 @@ static void cat(struct call *call)
     int64_t nothing[TENSOR_MAX_RANK];
     memcpy(nothing, model->shape, sizeof nothing);
     nothing[dim] = 0;
-    for (int k = 0; k < count && !tape_failed(tape); k++)
+    for (int k = 0; k < count; k++)
         if (parts[k]->rank == 1 && !parts[k]->n)
             parts[k] = node_reshape(tape, parts[k], model->rank, nothing);
     call_return_typed(call, joined(call, parts, count, dim), dtype);
@@ -55,7 +50,7 @@ static void cat(struct call *call)
 /* Every part with a dimension of 1 put in at `dim`. */
 static void insert_dimension(struct tape *tape, struct node **parts, int count, int dim)
 {
-    for (int k = 0; k < count && !tape_failed(tape); k++) {
+    for (int k = 0; k < count; k++) {
         int64_t shape[TENSOR_MAX_RANK + 1];
         const struct node *x = parts[k];
         for (int d = 0; d <= x->rank; d++)
@@ -84,7 +79,7 @@ static void join_along(struct call *call)
     int count, least = (int)call->op->detail;
     struct tape *tape = call->tape;
     struct node **parts = call_tensors(call, "tensors", &count);
-    for (int k = 0; k < count && !tape_failed(tape); k++) {
+    for (int k = 0; k < count; k++) {
         const struct node *x = parts[k];
         int64_t shape[3] = { 1, 1, 1 };
         if (x->rank >= least) continue;
@@ -102,7 +97,7 @@ static void column_stack(struct call *call)
     int count;
     struct tape *tape = call->tape;
     struct node **parts = call_tensors(call, "tensors", &count);
-    for (int k = 0; k < count && !tape_failed(tape); k++)
+    for (int k = 0; k < count; k++)
         if (parts[k]->rank < 2)
             parts[k] = node_reshape(tape, parts[k], 2, (int64_t[]){ (int64_t)parts[k]->n, 1 });
     call_return(call, joined(call, parts, count, 1));
@@ -117,14 +112,14 @@ static void block_diag(struct call *call)
 
     if (!call_require(call, count, "there is nothing to join")) return;
     parts = same_dtype(call, parts, count);
-    for (int k = 0; k < count && !tape_failed(tape); k++) {
+    for (int k = 0; k < count; k++) {
         const struct node *x = parts[k];
         if (x->rank > 2) call_fail(call, "a block of %d dimensions", x->rank);
         else if (x->rank < 2)
             parts[k] = node_reshape(tape, parts[k], 2, (int64_t[]){ 1, (int64_t)x->n });
         width += parts[k]->shape[1];
     }
-    for (int k = 0; k < count && !tape_failed(tape); k++) {
+    for (int k = 0; k < count; k++) {
         int64_t columns = parts[k]->shape[1];
         parts[k] = node_place(tape, parts[k], 0, 2, (int64_t[]){ parts[k]->shape[0], width },
                               (int64_t[]){ width, 1 }, start);
@@ -142,7 +137,7 @@ static void grids(struct call *call, struct node **parts, int count)
         if (!call_require(call, parts[k]->rank <= 1, "grids are made of vectors")) return;
         shape[k] = (int64_t)parts[k]->n;
     }
-    for (int k = 0; k < count && !tape_failed(call->tape); k++) {
+    for (int k = 0; k < count; k++) {
         int64_t own[TENSOR_MAX_RANK];
         for (int d = 0; d < count; d++) own[d] = d == k ? shape[d] : 1;
         parts[k] = node_broadcast(call->tape, node_reshape(call->tape, parts[k], count, own), count,
@@ -162,8 +157,7 @@ static void meshgrid(struct call *call)
         parts[1] = first;
     }
     grids(call, parts, count);
-    for (int k = 0; k < count && !tape_failed(call->tape); k++)
-        call_return(call, parts[swap && k < 2 ? 1 - k : k]);
+    for (int k = 0; k < count; k++) call_return(call, parts[swap && k < 2 ? 1 - k : k]);
 }
 
 static void cartesian_prod(struct call *call)
@@ -176,7 +170,7 @@ static void cartesian_prod(struct call *call)
         return;
     }
     grids(call, parts, count);
-    for (int k = 0; k < count && !tape_failed(tape); k++)
+    for (int k = 0; k < count; k++)
         parts[k] = node_reshape(tape, parts[k], 2, (int64_t[]){ (int64_t)parts[k]->n, 1 });
     call_return(call, joined(call, parts, count, 1));
 }

@@ -48,7 +48,7 @@ static struct node *with_leading(struct tape *tape, struct node *y, const struct
 static struct node *by_blocks(struct tape *tape, struct node *a,
                               struct node *(*f)(struct tape *, struct node *))
 {
-    if (tape_failed(tape) || !a->imaginary) return f(tape, a);
+    if (!a->imaginary) return f(tape, a);
     int64_t rows = a->shape[1], columns = a->shape[2];
     struct node *re = node_real_part(tape, a), *im = node_imaginary_part(tape, a);
     struct node *top = node_concatenate(tape, (struct node *[]){ re, node_negate(tape, im) }, 2, 2);
@@ -92,7 +92,7 @@ static void cholesky(struct call *call)
     struct node *x = call_tensor(call, "input");
     refuse_complex(call, x);
     struct node *l = node_cholesky(tape, as_batch(call, x));
-    if (call_bool(call, "upper") && !tape_failed(tape)) l = node_transpose(tape, l, 1, 2);
+    if (call_bool(call, "upper")) l = node_transpose(tape, l, 1, 2);
     call_return_typed(call, with_leading(tape, l, x), x->dtype);
     if (call->op->detail) return_info(call, x);
 }
@@ -109,7 +109,7 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     memcpy(shape, b->shape, sizeof shape);
     shape[b->rank] = 1;
     struct node *y = compose_matmul(tape, x, node_reshape(tape, b, b->rank + 1, shape));
-    return tape_failed(tape) ? y : node_reshape(tape, y, y->rank - 1, y->shape);
+    return node_reshape(tape, y, y->rank - 1, y->shape);
 }
 
 static void solve(struct call *call)
@@ -117,7 +117,7 @@ static void solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
     struct node *x;
-    if (call_bool(call, "left") || tape_failed(tape)) {
+    if (call_bool(call, "left")) {
         x = solution(call, a, b);
     } else {
         x = compose_matmul(tape, b, with_leading(tape, inverse_of(tape, as_batch(call, a)), a));
@@ -169,7 +169,7 @@ static void triangular_solve(struct call *call)
     struct tape *tape = call->tape;
     struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
     struct node *t = node_triangle(tape, as_batch(call, a), call_bool(call, "upper") ? 1 : -1, 0);
-    if (call_bool(call, "unitriangular") && !tape_failed(tape)) {
+    if (call_bool(call, "unitriangular")) {
         int64_t n = t->shape[1], shape[3] = { 1, n, n };
         struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
         for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
@@ -177,7 +177,7 @@ static void triangular_solve(struct call *call)
                                             call_bool(call, "upper") ? 1 : -1);
         t = node_add(tape, strict, eye);
     }
-    if (call_bool(call, "transpose") && !tape_failed(tape)) t = node_transpose(tape, t, 1, 2);
+    if (call_bool(call, "transpose")) t = node_transpose(tape, t, 1, 2);
     struct node *x = compose_matmul(tape, with_leading(tape, inverse_of(tape, t), a), b);
     call_return_typed(call, x, b->dtype);
     call_return(call, node_scale(tape, a, 1));
@@ -216,7 +216,7 @@ static void matrix_power(struct call *call)
     if (!call_require(call, base->shape[1] == base->shape[2], "a square matrix is needed")) return;
     if (n < 0) base = inverse_of(tape, base);
     struct node *result = NULL;
-    for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k && !tape_failed(tape); k >>= 1) {
+    for (uint64_t k = n < 0 ? -(uint64_t)n : (uint64_t)n; k; k >>= 1) {
         if (k & 1) result = result ? node_matmul(tape, result, false, base, false) : base;
         if (k > 1) base = node_matmul(tape, base, false, base, false);
     }
@@ -280,7 +280,7 @@ static void pseudo_inverse(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *a = as_batch(call, x), *y;
-    if (!tape_failed(tape) && call_bool(call, "hermitian")) { /* only the lower triangle is read */
+    if (call_bool(call, "hermitian")) { /* only the lower triangle is read */
         refuse_complex(call, x);
         struct node *below = node_triangle(tape, a, -1, -1);
         struct node *whole =
@@ -288,7 +288,7 @@ static void pseudo_inverse(struct call *call)
         a = node_stated_gradient(tape, node_detach(tape, whole), 1, &a, refuse_gradient, NULL);
     }
     refuse_truncation(call, x, a);
-    if (!tape_failed(tape) && a->shape[1] != a->shape[2]) refuse_complex(call, x);
+    if (a->shape[1] != a->shape[2]) refuse_complex(call, x);
     if (a->shape[1] == a->shape[2]) {
         y = inverse_of(tape, a);
     } else if (a->shape[1] > a->shape[2]) {
@@ -464,14 +464,13 @@ static void covariance(struct call *call)
     struct node *c = compose_matmul(tape, d, node_conjugate(tape, other));
     c = node_divide(tape, c, norm);
     if (call->op->detail) refuse_complex(call, x);
-    if (call->op->detail && !tape_failed(tape)) {
+    if (call->op->detail) {
         int64_t n = rows[0], stride[1] = { n + 1 }, count[1] = { n }, column[2] = { n, 1 };
         struct node *deviation = node_apply(tape, "sqrt", node_view(tape, c, 1, count, stride, 0));
         c = node_divide(tape, node_divide(tape, c, node_reshape(tape, deviation, 2, column)),
                         deviation);
     }
-    if (rows[0] == 1 && !tape_failed(tape))
-        c = node_reshape(tape, c, 0, NULL); /* PyTorch squeezes */
+    if (rows[0] == 1) c = node_reshape(tape, c, 0, NULL); /* PyTorch squeezes */
     call_return_typed(call, c, dtype);
 }
 

@@ -22,7 +22,7 @@ static void matmul(struct call *call)
 {
     struct node *a = call_tensor(call, "input"),
                 *b = call_tensor(call, call->schema->parameters[1].name);
-    if (call->op->detail && !tape_failed(call->tape)) { /* a stated rank for each factor */
+    if (call->op->detail) { /* a stated rank for each factor */
         int ra = (int)(call->op->detail / 10), rb = (int)(call->op->detail % 10);
         if (!call_require(call, a->rank == ra && b->rank == rb,
                           "%s takes tensors of %d and %d dimensions", call->c->api, ra, rb))
@@ -185,10 +185,7 @@ static void chain_matmul(struct call *call)
 {
     int count;
     struct node **matrices = call_tensors(call, "matrices", &count);
-    if (tape_failed(call->tape) || !count) {
-        call_fail(call, "a chain of no matrices");
-        return;
-    }
+    if (!call_require(call, count, "a chain of no matrices")) return;
     struct node *y = matrices[0];
     for (int i = 1; i < count; i++) y = compose_matmul(call->tape, y, matrices[i]);
     call_return(call, y);

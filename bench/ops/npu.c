@@ -391,7 +391,7 @@ static struct node *to_bnsd(struct call *call, struct node *x, const char *layou
 
 static struct node *from_bnsd(struct tape *tape, struct node *x, const char *layout)
 {
-    if (tape_failed(tape) || !strcmp(layout, "BNSD")) return x;
+    if (!strcmp(layout, "BNSD")) return x;
     if (!strcmp(layout, "BSND")) return node_transpose(tape, x, 1, 2);
     bool sbh = !strcmp(layout, "SBH");
     int order[4] = { sbh ? 2 : 0, sbh ? 0 : 2, 1, 3 };
@@ -437,7 +437,7 @@ static struct node *attention_mask(struct call *call, int64_t rows, int64_t colu
 /* Repeat key and value heads for grouped queries. */
 static struct node *repeat_heads(struct tape *tape, struct node *x, int64_t heads)
 {
-    if (tape_failed(tape) || x->shape[1] == heads) return x;
+    if (x->shape[1] == heads) return x;
     int64_t lone[5] = { x->shape[0], x->shape[1], 1, x->shape[2], x->shape[3] };
     int64_t wide[5] = { x->shape[0], x->shape[1], heads / x->shape[1], x->shape[2], x->shape[3] };
     int64_t joined[4] = { x->shape[0], heads, x->shape[2], x->shape[3] };
@@ -512,7 +512,7 @@ static void return_gradients(struct call *call, struct node *y, struct node *see
 static struct node *tracked(struct call *call, const char *name)
 {
     struct node *x = call_tensor(call, name);
-    if (!tape_failed(call->tape)) x->tracked = true;
+    x->tracked = true;
     return x;
 }
 
@@ -533,7 +533,7 @@ static void swiglu_backward(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = tracked(call, "self"), *a, *b;
-    if (tape_failed(tape) || !halves(call, x, call_dim(call, "dim", x->rank), &a, &b)) return;
+    if (!halves(call, x, call_dim(call, "dim", x->rank), &a, &b)) return;
     return_gradients(call, node_multiply(tape, node_apply(tape, "silu", a), b),
                      call_tensor(call, "grad_output"), &x, 1);
 }

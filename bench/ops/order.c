@@ -98,7 +98,7 @@ static void statistic_of_all(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int64_t flat[1] = { -1 };
-    if (!tape_failed(tape) && x->n == 0 && !x->integer) { /* of nothing: not a number */
+    if (x->n == 0 && !x->integer) { /* of nothing: not a number */
         struct node *nan = node_constant(tape, x->dtype, NAN, 0, NULL);
         call_return_typed(call, node_flat(tape, nan, 1, &x), x->dtype);
         return;

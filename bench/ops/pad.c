@@ -48,7 +48,7 @@ static struct node *pad_constant(struct call *call, struct node *x, const struct
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset = 0;
     bool grows = false;
 
-    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+    for (int d = 0; d < x->rank; d++) {
         int64_t cut = p->before[d] < 0 ? -p->before[d] : 0,
                 cut_end = p->after[d] < 0 ? -p->after[d] : 0;
         if (!call_require(call, cut + cut_end <= x->shape[d],
@@ -59,7 +59,7 @@ static struct node *pad_constant(struct call *call, struct node *x, const struct
                    (p->after[d] > 0 ? p->after[d] : 0);
         grows = grows || shape[d] != x->shape[d];
     }
-    if (!grows || tape_failed(tape)) return x;
+    if (!grows) return x;
     shape_strides(stride, x->rank, shape);
     for (int d = 0; d < x->rank; d++) offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
     return node_place(tape, x, fill, x->rank, shape, stride, offset);
@@ -100,7 +100,7 @@ static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mo
 static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mode mode,
                                   const struct padding *p)
 {
-    for (int d = x->rank - p->dims; d < x->rank && !tape_failed(call->tape); d++)
+    for (int d = x->rank - p->dims; d < x->rank; d++)
         x = pad_dimension(call, x, mode, d, p->before[d], p->after[d]);
     return x;
 }
@@ -108,7 +108,7 @@ static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mo
 /* PyTorch's circular padding crops first: what is repeated is what is left. */
 static struct node *cropped(struct tape *tape, struct node *x, struct padding *p)
 {
-    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+    for (int d = 0; d < x->rank; d++) {
         int64_t from = p->before[d] < 0 ? -p->before[d] : 0,
                 behind = p->after[d] < 0 ? -p->after[d] : 0;
         if (!from && !behind) continue;

@@ -190,7 +190,7 @@ static void movedim(struct call *call)
         while (moved >> rest & 1) rest++;
         order[d] = rest++;
     }
-    call_return(call, tape_failed(call->tape) ? x : node_permute(call->tape, x, order));
+    call_return(call, node_permute(call->tape, x, order));
 }
 
 /* ---- repetition --------------------------------------------------------------------- */
@@ -347,7 +347,7 @@ static void flip_one(struct call *call)
 
 static struct node *rolled(struct tape *tape, struct node *x, int dim, int64_t shift)
 {
-    if (tape_failed(tape) || !x->rank || !x->n) return x;
+    if (!x->rank || !x->n) return x;
     int64_t extent = x->shape[dim], start = (extent - shift % extent) % extent;
     if (!start) return x;
     struct node *parts[2] = { node_slice(tape, x, dim, start, extent - start, 1),
@@ -370,7 +370,7 @@ static void roll(struct call *call)
     }
     if (!call_require(call, named == count && count, "%d shifts for %d dimensions", count, named))
         return;
-    for (int k = 0; k < count && !tape_failed(tape); k++)
+    for (int k = 0; k < count; k++)
         y = rolled(tape, y, wrap_dim(call, dims[k], x->rank), shifts[k]);
     call_return(call, y);
 }

@@ -109,7 +109,6 @@ static void kthvalue(struct call *call)
     struct node *positions = sort_positions(tape, x, dim, false);
     if (x->rank) positions = node_slice(tape, positions, dim, k - 1, 1, 1);
     positions = settled_order(call, 1, x, dim, positions);
-    if (tape_failed(tape)) return;
     struct node *values = at_positions(call, x, dim, positions);
     if (!call_bool(call, "keepdim")) {
         int rank = 0;

@@ -33,10 +33,11 @@ static struct status bind_row(struct call *call, const struct api_case *c, struc
         struct value args;
         TRY(schema_parse(&schema, arena, match.op->schema));
         TRY(ordered_arguments(&args, c, match.reflected, arena));
-        struct status st = schema_bind(call->bound, call->given, schema, &args, &c->kwargs, arena);
+        struct status st = schema_bind(call->arguments.bound, call->arguments.given, schema, &args,
+                                       &c->kwargs, arena);
         if (st.code == STATUS_OK) {
             call->op = match.op;
-            call->schema = schema;
+            call->arguments.schema = schema;
             call->in_place = match.in_place;
             call->reflected = match.reflected;
             return st;
@@ -66,7 +67,7 @@ static struct status refuse_overlap(const struct call *call, const struct api_ca
 
 struct status call_bind(struct call *call, const struct api_case *c, struct arena *arena)
 {
-    call->c = c;
+    call->api_case = c;
     TRY(bind_row(call, c, arena));
     return refuse_overlap(call, c);
 }

@@ -31,11 +31,11 @@ static struct status evaluate(struct bench *bench)
 {
     struct evaluation *own = &bench->own;
     TRY(evaluation_forward(own));
-    size_t count = own->call.result_count;
+    size_t count = own->call.results.count;
     bench->outputs = arena_allocate_zeroed(own->arena, count, sizeof *bench->outputs);
     if (!bench->outputs) return status_no_memory(0);
     for (size_t i = 0; own->arithmetic == BENCH_REFERENCE && i < count; i++)
-        TRY(describe_output(&bench->outputs[i], own, &own->call.results[i]));
+        TRY(describe_output(&bench->outputs[i], own, &own->call.results.items[i]));
     return status_ok();
 }
 
@@ -55,14 +55,15 @@ struct status bench_open(struct bench **out, const struct api_case *c, struct ar
 
 struct call *bench_call(struct bench *bench) { return &bench->own.call; }
 
-size_t bench_output_count(const struct bench *bench) { return bench->own.call.result_count; }
+size_t bench_output_count(const struct bench *bench) { return bench->own.call.results.count; }
 
 struct bench_output *bench_output(struct bench *bench, size_t i) { return &bench->outputs[i]; }
 
 struct status bench_settle(struct bench *bench, const struct value *got)
 {
-    bench->own.call.device = got;
-    if (!bench->own.call.consults_device) return status_ok(); /* a gradient property asks later */
+    bench->own.call.device_answer.outputs = got;
+    if (!bench->own.call.device_answer.consulted)
+        return status_ok(); /* a gradient property asks later */
     TRY(evaluate(bench));
     return bench->models[0] ? bench_model(bench) : status_ok();
 }
@@ -74,18 +75,18 @@ static struct status random_gradient(struct bench_output *out, struct bench *ben
     struct tape *tape = &bench->own.tape;
     struct call *call = &bench->own.call;
     const struct value *value = cotangents->list.count ? cotangents->list.items : NULL;
-    const struct result *result = &call->results[0];
+    const struct result *result = &call->results.items[0];
     if (!value || value->kind != VALUE_TENSOR || !value->tensor.tensor)
         return status_error(STATUS_SKIP, "there is no cotangent for any output");
-    if (!call->leaf_count || !call->leaves[0].node)
+    if (!call->arguments.leaf_count || !call->arguments.leaves[0].node)
         return status_error(STATUS_SKIP, "no tensor argument takes part in the call");
     struct node *seed = node_leaf(tape, value->tensor.tensor, false);
     TRY(tape->status);
-    if (seed->n != call->leaves[0].node->n)
+    if (seed->n != call->arguments.leaves[0].node->n)
         return status_error(STATUS_SKIP, "the recorded gradient does not have the output's shape");
-    if (!call->leaves[0].node->tracked) return status_ok();
+    if (!call->arguments.leaves[0].node->tracked) return status_ok();
     out[0].kind = BENCH_OUTPUT_RANDOM;
-    out[0].property = call->gradient_property(call, seed);
+    out[0].property = call->results.gradient_property(call, seed);
     out[0].reference.dtype = result->dtype;
     out[0].reference.rank = result->rank;
     memcpy(out[0].reference.shape, result->shape, sizeof out[0].reference.shape);
@@ -97,20 +98,21 @@ struct status bench_backward(struct bench_output **gradients, size_t *count, str
 {
     struct evaluation *own = &bench->own;
     struct call *call = &own->call;
-    struct bench_output *out = arena_allocate_zeroed(own->arena, call->leaf_count, sizeof *out);
+    struct bench_output *out =
+        arena_allocate_zeroed(own->arena, call->arguments.leaf_count, sizeof *out);
     if (!out) return status_no_memory(0);
     *gradients = out;
-    *count = call->leaf_count;
-    if (call->gradient_property) return random_gradient(out, bench, cotangents);
+    *count = call->arguments.leaf_count;
+    if (call->results.gradient_property) return random_gradient(out, bench, cotangents);
     TRY(evaluation_backward(own, cotangents));
     TRY(kernel_model_backward(bench, cotangents));
-    for (size_t i = 0; i < call->leaf_count; i++) {
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) {
         struct node *gradient = evaluation_gradient(own, i);
         TRY(own->tape.status);
         if (!gradient) continue;
         out[i].kind = BENCH_OUTPUT_TENSOR;
         TRY(reference_over(&out[i].reference, &own->tape, gradient,
-                           call->leaves[i].value->tensor.tensor->dtype, own->arena));
+                           call->arguments.leaves[i].value->tensor.tensor->dtype, own->arena));
         TRY(kernel_model_gradient(&out[i].reference, bench, i));
     }
     return status_ok();

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bench/call/op.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
@@ -13,18 +14,19 @@
 static bool add_leaf(struct value *value, void *context)
 {
     struct call *call = context;
-    call->leaves[call->leaf_count++] = (struct leaf){ value, NULL };
+    call->arguments.leaves[call->arguments.leaf_count++] = (struct leaf){ value, NULL };
     return true;
 }
 
 struct status evaluation_open(struct evaluation *evaluation)
 {
     struct call *call = &evaluation->call;
-    const struct api_case *c = call->c;
+    const struct api_case *c = call->api_case;
     size_t total = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
-    call->leaves = arena_allocate_zeroed(evaluation->arena, total, sizeof *call->leaves);
-    call->leaf_count = 0;
-    if (!call->leaves) return status_no_memory(0);
+    call->arguments.leaves =
+        arena_allocate_zeroed(evaluation->arena, total, sizeof *call->arguments.leaves);
+    call->arguments.leaf_count = 0;
+    if (!call->arguments.leaves) return status_no_memory(0);
     struct value args = c->args, kwargs = c->kwargs; /* lists: the copies share their items */
     (void)value_each_tensor(&args, add_leaf, call);
     (void)value_each_tensor(&kwargs, add_leaf, call);
@@ -34,11 +36,11 @@ struct status evaluation_open(struct evaluation *evaluation)
 /* Does the call work in float64? */
 static bool works_wide(const struct call *call)
 {
-    for (size_t i = 0; i < call->leaf_count; i++) {
-        const struct tensor *tensor = call->leaves[i].value->tensor.tensor;
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) {
+        const struct tensor *tensor = call->arguments.leaves[i].value->tensor.tensor;
         if (tensor && (tensor->dtype == DT_F64 || tensor->dtype == DT_C128)) return true;
     }
-    const struct value *outputs = &call->c->outputs;
+    const struct value *outputs = &call->api_case->outputs;
     const struct value *first =
         outputs->kind == VALUE_LIST && outputs->list.count ? outputs->list.items : NULL;
     return first && first->kind == VALUE_TENSOR && first->tensor.record &&
@@ -50,10 +52,10 @@ struct status evaluation_forward(struct evaluation *evaluation)
     struct call *call = &evaluation->call;
     tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic, works_wide(call));
     call->tape = &evaluation->tape;
-    call->results = NULL;
-    call->gradient_property = NULL;
-    call->result_count = call->result_capacity = 0;
-    for (size_t i = 0; i < call->leaf_count; i++) call->leaves[i].node = NULL;
+    call->results.items = NULL;
+    call->results.gradient_property = NULL;
+    call->results.count = call->results.capacity = 0;
+    for (size_t i = 0; i < call->arguments.leaf_count; i++) call->arguments.leaves[i].node = NULL;
     call->op->run(call);
     return evaluation->tape.status;
 }
@@ -85,12 +87,12 @@ struct status evaluation_backward(struct evaluation *evaluation, const struct va
     bool any = false;
 
     if (!op_has_gradient(call->op, call->in_place))
-        return status_error(STATUS_SKIP, "%s has no gradient", call->c->full_name);
-    for (size_t k = 0; k < call->result_count && k < cotangents->list.count; k++) {
+        return status_error(STATUS_SKIP, "%s has no gradient", call->api_case->full_name);
+    for (size_t k = 0; k < call->results.count && k < cotangents->list.count; k++) {
         const struct value *value = &cotangents->list.items[k];
-        if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !call->results[k].node)
+        if (value->kind != VALUE_TENSOR || !value->tensor.tensor || !call->results.items[k].node)
             continue;
-        TRY(seed_result(&evaluation->tape, &call->results[k], k, value->tensor.tensor));
+        TRY(seed_result(&evaluation->tape, &call->results.items[k], k, value->tensor.tensor));
         any = true;
     }
     if (!any) return status_error(STATUS_SKIP, "there is no cotangent for any output");
@@ -108,7 +110,7 @@ static struct node *cotangent_of(struct tape *tape, const struct node *node)
 struct node *evaluation_gradient(struct evaluation *evaluation, size_t i)
 {
     struct tape *tape = &evaluation->tape;
-    struct node *node = evaluation->call.leaves[i].node;
+    struct node *node = evaluation->call.arguments.leaves[i].node;
     if (!node || !node->tracked) return NULL;
     struct node *im = node->imaginary;
     if (!node->cotangent && !(im && im->cotangent)) return NULL;

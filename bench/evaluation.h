@@ -22,7 +22,7 @@ struct bench {
     struct evaluation *models[2]; /* of a kernel's errors, worst and typical; NULL without */
 };
 
-/* The list of tensor arguments of call.c, whose nodes the evaluation makes. */
+/* The list of tensor arguments of call.api_case, whose nodes the evaluation makes. */
 struct status evaluation_open(struct evaluation *evaluation);
 
 /* Run the row on a fresh tape. */

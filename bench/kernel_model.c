@@ -56,7 +56,7 @@ static struct status attach(struct reference *r, struct bench *bench, struct nod
 
 struct status bench_model(struct bench *bench)
 {
-    size_t count = bench->own.call.result_count;
+    size_t count = bench->own.call.results.count;
     for (int k = 0; k < 2; k++) {
         struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
         if (!model) return status_no_memory(0);
@@ -67,11 +67,11 @@ struct status bench_model(struct bench *bench)
         TRY(evaluation_forward(model));
         bench->models[k] = model;
     }
-    if (bench->models[0]->call.result_count != count) return status_ok();
+    if (bench->models[0]->call.results.count != count) return status_ok();
     for (size_t i = 0; i < count; i++) {
-        if (bench->own.call.results[i].kind != BENCH_OUTPUT_TENSOR) continue;
-        struct node *nodes[2] = { bench->models[0]->call.results[i].node,
-                                  bench->models[1]->call.results[i].node };
+        if (bench->own.call.results.items[i].kind != BENCH_OUTPUT_TENSOR) continue;
+        struct node *nodes[2] = { bench->models[0]->call.results.items[i].node,
+                                  bench->models[1]->call.results.items[i].node };
         TRY(attach(&bench->outputs[i].reference, bench, nodes));
     }
     return status_ok();

@@ -41,9 +41,9 @@ static struct status new_list(struct value *out, size_t count, struct arena *are
 
 struct status bench_native_outputs(struct value *out, struct bench *bench)
 {
-    TRY(new_list(out, bench->own.call.result_count, bench->own.arena));
-    for (size_t i = 0; i < bench->own.call.result_count; i++) {
-        const struct result *result = &bench->own.call.results[i];
+    TRY(new_list(out, bench->own.call.results.count, bench->own.arena));
+    for (size_t i = 0; i < bench->own.call.results.count; i++) {
+        const struct result *result = &bench->own.call.results.items[i];
         if (result->kind == BENCH_OUTPUT_VALUE) out->list.items[i] = result->value;
         else if (result->kind != BENCH_OUTPUT_NONE)
             TRY(to_tensor(&out->list.items[i], &bench->own.tape, result->node, result->dtype,
@@ -57,13 +57,13 @@ struct status bench_native_gradients(struct value *out, struct bench *bench,
 {
     struct evaluation *own = &bench->own;
     TRY(evaluation_backward(own, cotangents));
-    TRY(new_list(out, own->call.leaf_count, own->arena));
-    for (size_t i = 0; i < own->call.leaf_count; i++) {
+    TRY(new_list(out, own->call.arguments.leaf_count, own->arena));
+    for (size_t i = 0; i < own->call.arguments.leaf_count; i++) {
         struct node *gradient = evaluation_gradient(own, i);
         TRY(own->tape.status);
         if (gradient)
             TRY(to_tensor(&out->list.items[i], &own->tape, gradient,
-                          own->call.leaves[i].value->tensor.tensor->dtype, own->arena));
+                          own->call.arguments.leaves[i].value->tensor.tensor->dtype, own->arena));
     }
     return status_ok();
 }

@@ -1,25 +1,24 @@
-/* A call in progress, as the bench runs it; ops see it through bench/call/op.h. */
+/* A call in progress: an API's row, run on a tape with the arguments of a case. */
 #ifndef PROBE_BENCH_CALL_CALL_H
 #define PROBE_BENCH_CALL_CALL_H
 
-#include "bench/call/op.h"
-#include "bench/call/schema.h"
+#include "bench/call/arguments.h"
+#include "bench/call/device_answer.h"
+#include "bench/call/results.h"
+#include "bench/tape/tape.h"
+#include "core/case.h"
 
-/* A tensor argument and its node. Leaves are in the order of the gradients: args, then kwargs,
- * depth-first. */
-struct leaf {
-    const struct value *value;
-    struct node *node; /* made on first use */
-};
+struct op;
 
-struct result {
-    enum bench_output_kind kind;
-    struct node *node; /* TENSOR; RANDOM in BENCH_NATIVE */
-    struct value value;
-    enum dtype dtype;
-    int rank;
-    int64_t shape[TENSOR_MAX_RANK];
-    const struct bench_property *property;
+struct call {
+    const struct op *op;
+    const struct api_case *api_case;
+    struct tape *tape;
+    bool in_place;  /* the name was an in-place spelling: the result takes self's dtype */
+    bool reflected; /* __radd__ and the like: the two operands were swapped for the row */
+    struct arguments arguments;
+    struct results results;
+    struct device_answer device_answer;
 };
 
 #endif

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PARAMETERS = 40 };
-
 struct scanner {
     const char *at;
     const char *text;
@@ -159,7 +157,7 @@ static struct status parse_parameters(struct schema *schema, struct scanner *s)
     if (!accept(s, '(')) return schema_error(s, "'(' was expected");
     while (!accept(s, ')')) {
         struct parameter p = { .keyword_only = keyword_only };
-        if (schema->count == MOST_PARAMETERS) return schema_error(s, "too many parameters");
+        if (schema->count == SCHEMA_MOST_PARAMETERS) return schema_error(s, "too many parameters");
         skip_space(s);
         if (!strncmp(s->at, "...", 3)) {
             s->at += 3;
@@ -187,7 +185,8 @@ struct status schema_parse(struct schema **out, struct arena *arena, const char 
     struct schema *schema = arena_allocate_zeroed(arena, 1, sizeof *schema);
 
     if (!schema) return status_no_memory(0);
-    schema->parameters = arena_allocate_zeroed(arena, MOST_PARAMETERS, sizeof *schema->parameters);
+    schema->parameters =
+        arena_allocate_zeroed(arena, SCHEMA_MOST_PARAMETERS, sizeof *schema->parameters);
     if (!schema->parameters) return status_no_memory(0);
     TRY(parse_parameters(schema, &scanner));
     *out = schema;

@@ -18,6 +18,8 @@
 #include "core/case.h"
 #include "core/status.h"
 
+enum { SCHEMA_MOST_PARAMETERS = 40 };
+
 enum parameter_type {
     TYPE_TENSOR,
     TYPE_SCALAR,
@@ -49,7 +51,8 @@ struct schema {
 /* Parse a schema into `arena`. The text is ours: an error is STATUS_INTERNAL. */
 struct status schema_parse(struct schema **out, struct arena *arena, const char *text);
 
-/* Bind arguments. STATUS_SKIP says what does not fit. `bound` and `given` have schema->count. */
+/* Bind arguments. STATUS_SKIP says what does not fit. `bound` and `given` have room for
+ * SCHEMA_MOST_PARAMETERS. */
 struct status schema_bind(struct value *bound, bool *given, const struct schema *schema,
                           const struct value *args, const struct value *kwargs,
                           struct arena *arena);

@@ -136,7 +136,7 @@ static bool read_arguments(struct call *call, struct convolution_arguments *a, c
                                          .stride = { 1, 1, 1 },
                                          .dilation = { 1, 1, 1 } };
     if (!call_require(call, x->rank == spatial + 1 || x->rank == spatial + 2,
-                      "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->c->api,
+                      "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->api_case->api,
                       spatial + 1, spatial + 2))
         return false;
     a->batched = x->rank == spatial + 2;

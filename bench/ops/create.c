@@ -343,7 +343,7 @@ static void vander(struct call *call)
                       "a vector is needed, not %d dimensions", x->rank))
         return;
     columns = call_is_none(call, "N") ? x->shape[x->rank - 1] : call_int(call, "N");
-    if (!call_require(call, columns >= 0 && columns <= CALL_MAX_OUTPUTS, "%lld columns",
+    if (!call_require(call, columns >= 0 && columns <= CALL_MOST_OUTPUTS, "%lld columns",
                       (long long)columns))
         return;
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);

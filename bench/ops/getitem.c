@@ -14,7 +14,7 @@
 /* The recorded shape of output 0, or NULL. */
 static const struct tensor_record *recorded_output(const struct call *call)
 {
-    const struct value *outputs = &call->c->outputs;
+    const struct value *outputs = &call->api_case->outputs;
     if (outputs->kind != VALUE_LIST || !outputs->list.count) return NULL;
     const struct value *first = &outputs->list.items[0];
     return first->kind == VALUE_TENSOR ? first->tensor.record : NULL;

@@ -26,7 +26,7 @@
 /* x as (batch, rows, columns) of its last two dimensions. */
 static struct node *as_batch(struct call *call, struct node *x)
 {
-    if (!call_require(call, x->rank >= 2, "%s needs at least two dimensions", call->c->api))
+    if (!call_require(call, x->rank >= 2, "%s needs at least two dimensions", call->api_case->api))
         return x;
     int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
     for (int d = 0; d < x->rank - 2; d++) shape[0] *= x->shape[d];
@@ -68,7 +68,7 @@ static struct node *inverse_of(struct tape *tape, struct node *a)
 static void refuse_complex(struct call *call, const struct node *x)
 {
     if (!call_require(call, !x->imaginary, "%s of complex matrices is not in the catalogue",
-                      call->c->api))
+                      call->api_case->api))
         return;
 }
 

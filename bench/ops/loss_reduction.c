@@ -10,9 +10,9 @@
 /* A legacy flag: given and not None. */
 static bool has_flag(struct call *call, const char *name, bool *flag)
 {
-    for (int i = 0; i < call->schema->count; i++) {
-        if (strcmp(call->schema->parameters[i].name, name) != 0) continue;
-        if (!call->given[i] || call_is_none(call, name)) return false;
+    for (int i = 0; i < call->arguments.schema->count; i++) {
+        if (strcmp(call->arguments.schema->parameters[i].name, name) != 0) continue;
+        if (!call->arguments.given[i] || call_is_none(call, name)) return false;
         *flag = call_bool(call, name);
         return true;
     }

@@ -21,11 +21,11 @@
 static void matmul(struct call *call)
 {
     struct node *a = call_tensor(call, "input"),
-                *b = call_tensor(call, call->schema->parameters[1].name);
+                *b = call_tensor(call, call->arguments.schema->parameters[1].name);
     if (call->op->detail) { /* a stated rank for each factor */
         int ra = (int)(call->op->detail / 10), rb = (int)(call->op->detail % 10);
         if (!call_require(call, a->rank == ra && b->rank == rb,
-                          "%s takes tensors of %d and %d dimensions", call->c->api, ra, rb))
+                          "%s takes tensors of %d and %d dimensions", call->api_case->api, ra, rb))
             return;
     }
     call_return(call, compose_matmul(call->tape, a, b));
@@ -111,8 +111,8 @@ static struct node *add_scaled(struct call *call, struct node *product, enum dty
 static void addmm(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, call->schema->parameters[1].name);
-    struct node *b = call_tensor(call, call->schema->parameters[2].name);
+    struct node *a = call_tensor(call, call->arguments.schema->parameters[1].name);
+    struct node *b = call_tensor(call, call->arguments.schema->parameters[2].name);
     struct node *input = call_tensor(call, "input"), *product;
     enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
     if (call->op->text) { /* addr: outer product */

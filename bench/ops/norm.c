@@ -2,6 +2,7 @@
  * with saved statistics. All are (x - mean) * rstd * weight + bias over some dimensions. */
 #include <string.h>
 
+#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -29,7 +30,7 @@ static struct node *scale_and_shift(struct tape *tape, struct node *y, struct no
 }
 
 /* Dimensions other than the channel. */
-static uint32_t all_but_channel(const struct node *x) { return ((1u << x->rank) - 1) & ~2u; }
+static uint32_t all_but_channel(const struct node *x) { return all_dims(x) & ~2u; }
 
 static struct node *flattened(struct tape *tape, struct node *x)
 {
@@ -85,7 +86,7 @@ static void instance_norm(struct call *call)
     struct node *x = call_tensor(call, "input"), *y;
     const char *own = call->op->text; /* name of the flag */
     if (call_bool(call, own)) {
-        uint32_t dims = ((1u << x->rank) - 1) & ~3u;
+        uint32_t dims = all_dims(x) & ~3u;
         y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
     } else {
         struct node *m = per_channel(tape, call_tensor(call, "running_mean"), x);
@@ -108,7 +109,7 @@ static uint32_t trailing_dims(struct call *call, const struct node *x)
     bool fits = count <= x->rank;
     for (int i = 0; i < count && fits; i++) fits = x->shape[x->rank - count + i] == shape[i];
     if (!fits) call_fail(call, "normalized_shape does not match the input");
-    return fits ? ((1u << count) - 1) << (x->rank - count) : 0;
+    return fits ? last_dims(x, count) : 0;
 }
 
 static void layer_norm(struct call *call)

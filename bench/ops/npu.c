@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/binary.h"
@@ -27,9 +28,9 @@
 /* The three state tensors given as out=(var, m, v). */
 static bool optimizer_state(struct call *call, struct node **state)
 {
-    const struct value *out = value_find(&call->c->kwargs, "out");
+    const struct value *out = value_find(&call->api_case->kwargs, "out");
     if (!call_require(call, out && out->kind == VALUE_LIST && out->list.count == 3,
-                      "%s needs out=(var, m, v)", call->c->api))
+                      "%s needs out=(var, m, v)", call->api_case->api))
         return false;
     for (int k = 0; k < 3; k++) state[k] = call_node(call, &out->list.items[k]);
     return !tape_failed(call->tape);
@@ -127,7 +128,7 @@ static void layer_norm_eval(struct call *call)
                                                  (size_t)count * sizeof *shape) == 0,
                       "normalized_shape does not match the input"))
         return;
-    uint32_t dims = ((1u << count) - 1) << (x->rank - count);
+    uint32_t dims = last_dims(x, count);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
     call_return_typed(
         call,
@@ -143,7 +144,7 @@ static void rms_norm(struct call *call)
     if (!call_require(call, x->rank && gamma->rank <= x->rank,
                       "gamma has more dimensions than the input"))
         return;
-    uint32_t dims = ((1u << gamma->rank) - 1) << (x->rank - gamma->rank);
+    uint32_t dims = last_dims(x, gamma->rank);
     struct node *square = node_mean(tape, node_multiply(tape, x, x), dims, true);
     struct node *r =
         node_apply(tape, "rsqrt", node_offset(tape, square, call_real(call, "epsilon")));
@@ -546,7 +547,7 @@ static void rms_norm_backward(struct call *call)
     struct node *r = call_tensor(call, "rstd"), *dy = call_tensor(call, "dy");
     if (!call_require(call, in[1]->rank <= in[0]->rank, "gamma has more dimensions than the input"))
         return;
-    uint32_t dims = ((1u << in[1]->rank) - 1) << (in[0]->rank - in[1]->rank);
+    uint32_t dims = last_dims(in[0], in[1]->rank);
     struct node *scaled = node_multiply(tape, node_multiply(tape, dy, in[1]), r);
     struct node *mean = node_mean(tape, node_multiply(tape, scaled, in[0]), dims, true);
     struct node *turned =

@@ -4,6 +4,7 @@
 #ifndef PROBE_BENCH_OPS_OPERANDS_H
 #define PROBE_BENCH_OPS_OPERANDS_H
 
+#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 
 /* Two operands and the dtype of their result. Integral ones are already in that dtype. */
@@ -42,11 +43,5 @@ struct node *node_and(struct tape *tape, struct node *a, struct node *b);
 struct node *node_or(struct tape *tape, struct node *a, struct node *b);
 struct node *node_not(struct tape *tape, struct node *a);
 struct node *node_isnan(struct tape *tape, struct node *x);
-
-/* All dimensions of a node as a mask. */
-static inline uint32_t all_dims(const struct node *x)
-{
-    return x->rank >= 32 ? UINT32_MAX : (1u << x->rank) - 1;
-}
 
 #endif

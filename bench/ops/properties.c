@@ -111,7 +111,7 @@ double random_hash(size_t i) { return mixed(UINT64_C(0x2545f4914f6cdd1d), i); }
 double random_uniform(const struct call *call, size_t i)
 {
     /* splitmix64 over a hash of the call's name: the cpu device's own draws. */
-    const char *name = call->c->full_name;
+    const char *name = call->api_case->full_name;
     return mixed(hash_bytes(HASH_START, name, strlen(name)), i);
 }
 

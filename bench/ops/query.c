@@ -107,7 +107,7 @@ static void real_number(struct call *call)
 static void tolist(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!call_require(call, x->n <= CALL_MAX_OUTPUTS && !x->imaginary, "a list of %zu elements",
+    if (!call_require(call, x->n <= CALL_MOST_OUTPUTS && !x->imaginary, "a list of %zu elements",
                       x->n))
         return;
     for (size_t i = 0; i < x->n && !tape_failed(call->tape); i++) return_element(call, x, i);

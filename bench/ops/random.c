@@ -406,7 +406,7 @@ static const struct bench_property *dropout_property(struct tape *tape, struct d
 /* The gradient is 0 or scale times the cotangent, by the mask that the device's output shows. */
 static const struct bench_property *dropout_gradient(struct call *call, struct node *cotangent)
 {
-    const struct dropout *forward = call->results[0].property->context;
+    const struct dropout *forward = call->results.items[0].property->context;
     struct dropout d = *forward;
     d.x = node_values(call->tape, cotangent);
     d.mask = forward;
@@ -462,7 +462,7 @@ static void dropout(struct call *call)
                         node_scalar(tape, d.dropped));
     }
     call_return_random(call, y, x->dtype, x->rank, x->shape, dropout_property(tape, d));
-    call->gradient_property = dropout_gradient;
+    call->results.gradient_property = dropout_gradient;
 }
 
 /* clang-format off */

@@ -22,7 +22,7 @@
 struct reduced reduced_argument(struct call *call)
 {
     struct reduced r = { call_tensor(call, "input"), 0, false, 1 };
-    r.dims = call_dims(call, "dim", r.x->rank) & all_dims(r.x);
+    r.dims = call_dims(call, "dim", r.x);
     r.keepdim = call_bool(call, "keepdim");
     for (int d = 0; d < r.x->rank; d++)
         if (r.dims >> d & 1) r.count *= (double)r.x->shape[d];
@@ -206,7 +206,7 @@ static bool moment_arguments(struct call *call, struct moments *m)
         correction = dim->boolean ? 1 : 0;
         m->r.dims = all_dims(m->r.x);
     } else {
-        m->r.dims = call_dims(call, "dim", m->r.x->rank) & all_dims(m->r.x);
+        m->r.dims = call_dims(call, "dim", m->r.x);
     }
     m->whole = m->r.x->rank == 0 || dim->kind == VALUE_BOOL || dim->kind == VALUE_NONE;
     if (unbiased->kind != VALUE_NONE) correction = call_real(call, "unbiased") != 0;
@@ -299,8 +299,8 @@ static void count_nonzero(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    uint32_t dims = call_dims(call, "dim", x->rank);
-    call_return(call, node_sum(tape, node_to_integer(tape, x, DT_BOOL), dims & all_dims(x), false));
+    uint32_t dims = call_dims(call, "dim", x);
+    call_return(call, node_sum(tape, node_to_integer(tape, x, DT_BOOL), dims, false));
 }
 
 /* clang-format off */

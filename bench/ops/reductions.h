@@ -18,9 +18,6 @@ struct reduced reduced_argument(struct call *call);
 /* A keepdim result without the reduced dimensions, unless they are to be kept. */
 struct node *reduced_shape(struct tape *tape, struct node *y, const struct reduced *r);
 
-/* A mask of one dimension; of none for rank 0. */
-static inline uint32_t one_dim(const struct node *x, int dim) { return x->rank ? 1u << dim : 0; }
-
 /* Largest (sign 1) or smallest (-1) elements of one dimension and their positions; of equal ones
  * the device's position counts (output number `output`). keepdim shapes. The gradient goes to
  * the position. */

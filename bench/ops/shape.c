@@ -1,6 +1,7 @@
 /* Shapes of one tensor: reshapes, orders of dimensions, repetition, reversal. */
 #include <string.h>
 
+#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
@@ -81,7 +82,7 @@ static void squeeze(struct call *call)
     struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    uint32_t dims = call_dims(call, "dim", x->rank);
+    uint32_t dims = call_dims(call, "dim", x);
     for (int d = 0; d < x->rank; d++)
         if (!(dims >> d & 1) || x->shape[d] != 1) shape[rank++] = x->shape[d];
     call_return(call, node_reshape(call->tape, x, rank, shape));
@@ -160,7 +161,7 @@ static void permute(struct call *call)
         order[d] = wrap_dim(call, dims[d], x->rank);
         seen |= 1u << order[d];
     }
-    if (!call_require(call, count == x->rank && seen == (1u << x->rank) - 1,
+    if (!call_require(call, count == x->rank && seen == all_dims(x),
                       "the dimensions given are no permutation of %d dimensions", x->rank))
         return;
     call_return(call, node_permute(call->tape, x, order));

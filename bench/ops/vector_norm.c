@@ -136,14 +136,14 @@ static void norm(struct call *call)
                       "a norm of order '%s'", p->string))
         return;
     double order = is_number(p) ? call_real(call, "p") : 2;
-    uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
+    uint32_t mask = call_dims(call, "dim", x);
     return_norm(call, node_vector_norm(tape, x, order, mask, keepdim), x);
 }
 
 static void frobenius_norm(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
+    uint32_t mask = call_dims(call, "dim", x);
     return_norm(call, node_vector_norm(call->tape, x, 2, mask, call_bool(call, "keepdim")), x);
 }
 
@@ -177,7 +177,7 @@ static void norms_of_list(struct call *call)
 static void vector_norm(struct call *call)
 {
     struct node *x = norm_input(call, "input");
-    uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
+    uint32_t mask = call_dims(call, "dim", x);
     return_norm(
         call,
         node_vector_norm(call->tape, x, call_real(call, "ord"), mask, call_bool(call, "keepdim")),
@@ -209,7 +209,7 @@ static void linalg_norm(struct call *call)
     bool is_matrix = count == 2 || (count == 0 && x->rank == 2);
     struct node *y;
     if (order->kind == VALUE_NONE) {
-        uint32_t mask = call_dims(call, "dim", x->rank) & all_dims(x);
+        uint32_t mask = call_dims(call, "dim", x);
         y = node_vector_norm(tape, x, 2, mask, keepdim);
     } else if (is_matrix) {
         y = matrix_norm_of(call, x, order, dims[0], dims[1], keepdim);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call/call.h"
+#include "bench/call/op.h"
 #include "bench/evaluation.h"
 #include "bench/registry.h"
 #include "bench/samples.h"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call/call.h"
+#include "bench/call/op.h"
 #include "bench/evaluation.h"
 #include "bench/samples.h"
 #include "support/suite.h"
@@ -197,7 +197,7 @@ static void check_sample(void *context, struct sample *sample, struct arena *are
     if (bench_backward(&gradients, &count, bench, &cotangents).code) return;
     tally->samples++;
     for (size_t leaf = 0; leaf < count; leaf++) {
-        struct tensor *x = call->leaves[leaf].value->tensor.tensor;
+        struct tensor *x = call->arguments.leaves[leaf].value->tensor.tensor;
         struct reference *r = &gradients[leaf].reference;
         if (gradients[leaf].kind != BENCH_OUTPUT_TENSOR || r->integer || !r->n) continue;
         for (int k = 0; k < ELEMENTS; k++) {

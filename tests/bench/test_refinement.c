@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/call/call.h"
+#include "bench/call/op.h"
 #include "bench/evaluation.h"
 #include "bench/primitives/binary_functions.h"
 #include "bench/primitives/unary_functions.h"

@@ -84,7 +84,7 @@ static inline double time_reference(const struct timed_case *t, struct arena *ar
         exit(1);
     }
     struct bench_output *output = bench_output(bench, 0);
-    const struct node *node = bench_call(bench)->results[0].node;
+    const struct node *node = bench_call(bench)->results.items[0].node;
     size_t open = 0;
     for (size_t i = 0; fallback && i < node->n; i++)
         open += node_error(node, i) > 0x1p-10 * dtype_ulp(output->reference.dtype, node->value[i]);

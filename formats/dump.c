@@ -506,24 +506,6 @@ static const char *const linalg_only[] = {
 };
 /* clang-format on */
 
-/* Calls that are never run, with the peer's text and what the user can do. */
-static const struct {
-    const char *type;
-    const char *text; /* a format with the full name */
-} not_run[] = {
-    { "Distributed", "API %s not support for run ut. SKIP. It needs the ranks of its process "
-                     "group; check its inputs and outputs by comparing the dumps of the ranks." },
-    { "MindSpeed", "API %s not support for run ut. SKIP. MindSpeed operators have no bench "
-                   "function; compare its dump with one of a trusted device." },
-    { "VF", "Bench output is None, skip this test. (%s is a call of torch._VF, which is not "
-            "executed; record the model with its cell operators, or compare dumps.)" },
-    { "Primitive", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
-    { "Jit", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
-    { "Mint", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
-    { "MintFunctional", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
-    { "MintDistributed", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
-};
-
 bool dump_split_name(const char **type, const char **api, struct arena *arena,
                      const char *full_name)
 {
@@ -541,29 +523,21 @@ bool dump_split_name(const char **type, const char **api, struct arena *arena,
     return segments <= 4;
 }
 
-static struct status name_case(struct api_case *out, struct arena *arena)
+/* A name that is not TYPE.API.NUMBER has no type: it is an API that nobody knows. */
+static struct status split_name(struct api_case *out, struct arena *arena)
 {
     bool understood = dump_split_name(&out->type, &out->api, arena, out->full_name);
 
     if (!out->type || !out->api) return status_no_memory(strlen(out->full_name));
-    if (!understood)
-        return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP.", out->full_name);
-    if (!strcmp(out->type, "Torch")) {
-        for (size_t i = 0; i < sizeof linalg_only / sizeof *linalg_only; i++) {
-            if (strcmp(out->api, linalg_only[i])) continue;
-            out->api = arena_format(arena, "linalg.%s", linalg_only[i]);
-            if (!out->api) return status_no_memory(0);
-            break;
-        }
+    if (!understood) {
+        out->type = "";
+        out->api = out->full_name;
     }
-    for (size_t i = 0; i < sizeof not_run / sizeof *not_run; i++) {
-        if (strcmp(out->type, not_run[i].type)) continue;
-        char text[400];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-        (void)snprintf(text, sizeof text, not_run[i].text, out->full_name);
-#pragma GCC diagnostic pop
-        return status_error(STATUS_SKIP, "%s", text);
+    if (strcmp(out->type, "Torch") != 0) return status_ok();
+    for (size_t i = 0; i < sizeof linalg_only / sizeof *linalg_only; i++) {
+        if (strcmp(out->api, linalg_only[i]) != 0) continue;
+        out->api = arena_format(arena, "linalg.%s", linalg_only[i]);
+        return out->api ? status_ok() : status_no_memory(0);
     }
     return status_ok();
 }
@@ -592,7 +566,7 @@ static struct status read_entry(struct api_case *out, struct arena *arena, const
     return dump_parse_entry(out, arena, text, span, backward);
 }
 
-struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
+struct status dump_read_name(struct api_case *out, struct arena *arena, const struct dump *dump,
                              size_t i)
 {
     assert(i < dump->count);
@@ -611,7 +585,14 @@ struct status dump_read_case(struct api_case *out, struct arena *arena, const st
         .gradients = { .kind = VALUE_LIST },
         .gradients_of_arguments = dump->header.gradients_of_arguments,
     };
-    TRY(name_case(out, arena));
+    return split_name(out, arena);
+}
+
+struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
+                             size_t i)
+{
+    TRY(dump_read_name(out, arena, dump, i));
+    const struct dump_call *call = &dump->calls[i];
     TRY(read_entry(out, arena, dump, call->forward, false));
     if (!out->has_backward) return status_ok();
     return read_entry(out, arena, dump, call->backward, true);

@@ -42,9 +42,14 @@ size_t dump_count(const struct dump *dump);
 /* Full name of call i without the direction ("Torch.matmul.3"). Lives as long as the dump. */
 const char *dump_name(const struct dump *dump, size_t i);
 
-/* Parse call i with its backward entry, if any. Everything lives in `arena`. A call whose
- * arguments cannot be understood is STATUS_SKIP with the reason; `out->full_name`, `type`,
- * `api` and `position` are set even then. Threads: safe, each with its own arena. */
+/* Name call i: `full_name`, `type`, `api`, `position` and `has_backward`; nothing else is read. A
+ * name that is not TYPE.API.NUMBER has the type "" and is an API as a whole. STATUS_NO_MEMORY only. */
+struct status dump_read_name(struct api_case *out, struct arena *arena, const struct dump *dump,
+                             size_t i);
+
+/* Name and parse call i with its backward entry, if any. Everything lives in `arena`. A call whose
+ * arguments cannot be understood is STATUS_SKIP with the reason; the name is set even
+ * then. Threads: safe, each with its own arena. */
 struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
                              size_t i);
 

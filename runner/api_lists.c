@@ -1,3 +1,4 @@
+/* Which calls are checked, and the words for those that are not. */
 #include "runner/api_lists.h"
 
 #include <stdio.h>
@@ -16,19 +17,32 @@ struct api_lists api_lists_default(void)
 
 /* ---- calls that can never be checked ---------------------------------------------------- */
 
-/* APIs by name. `type` NULL: of any type. */
+/* Groups that are never run, with the sentence of the pre-check and what the user can do. */
+/* clang-format off */
 static const struct {
-    const char *type, *api, *reason;
-} unsupported[] = {
-    { NULL, "empty", "returns uninitialised memory, there is nothing to compare" },
-    { NULL, "empty_like", "returns uninitialised memory, there is nothing to compare" },
-    { NULL, "empty_strided", "returns uninitialised memory, there is nothing to compare" },
-    { NULL, "new_empty", "returns uninitialised memory, there is nothing to compare" },
-    { NULL, "new_empty_strided", "returns uninitialised memory, there is nothing to compare" },
-    { NULL, "empty_with_format", "returns uninitialised memory, there is nothing to compare" },
-    { "Distributed", NULL, "communicates with other ranks and cannot run alone" },
-    { "MindSpeed", NULL, "belongs to a library that is not covered" },
+    const char *type;
+    const char *text; /* a format of the full name */
+} groups[] = {
+    { "", "API %s not support for run ut. SKIP." }, /* the name is none of an API */
+    { "Distributed", "API %s not support for run ut. SKIP. It needs the ranks of its process "
+                     "group; check its inputs and outputs by comparing the dumps of the ranks." },
+    { "MindSpeed", "API %s not support for run ut. SKIP. MindSpeed operators have no bench "
+                   "function; compare its dump with one of a trusted device." },
+    { "VF", "Bench output is None, skip this test. (%s is a call of torch._VF, which is not "
+            "executed; record the model with its cell operators, or compare dumps.)" },
+    { "Primitive", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "Jit", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "Mint", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "MintFunctional", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
+    { "MintDistributed", "API %s not support for run ut. SKIP. It belongs to MindSpore." },
 };
+/* clang-format on */
+
+/* APIs of any group that return uninitialised memory. */
+static const char *const without_values[] = {
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_with_format",
+};
+enum { WITHOUT_VALUES = sizeof without_values / sizeof *without_values };
 
 static bool in_list(const char *api, const char *const *names, size_t count)
 {
@@ -37,22 +51,32 @@ static bool in_list(const char *api, const char *const *names, size_t count)
     return false;
 }
 
+/* The formats are those of the table above. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static struct status group_reason(const char *format, const char *full_name)
+{
+    return status_error(STATUS_SKIP, format, full_name);
+}
+#pragma GCC diagnostic pop
+
 struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
                               const struct api_case *c)
 {
+    *cause = CAUSE_NEVER_CHECKED;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(c->type, groups[i].type)) return group_reason(groups[i].text, c->full_name);
     *cause = CAUSE_LISTS;
     if (in_list(c->api, lists->black, lists->n_black) ||
         (lists->n_white && !in_list(c->api, lists->white, lists->n_white)))
         return status_error(STATUS_SKIP, "API %s in black list or not in white list. SKIP.",
                             c->api);
     *cause = CAUSE_NEVER_CHECKED;
-    for (size_t i = 0; i < sizeof unsupported / sizeof unsupported[0]; i++) {
-        bool type = !unsupported[i].type || !strcmp(unsupported[i].type, c->type);
-        bool api = !unsupported[i].api || !strcmp(unsupported[i].api, c->api);
-        if (type && api)
-            return status_error(STATUS_SKIP, "API %s not support for run ut. SKIP. It %s.",
-                                c->full_name, unsupported[i].reason);
-    }
+    if (in_list(c->api, without_values, WITHOUT_VALUES))
+        return status_error(STATUS_SKIP,
+                            "API %s not support for run ut. SKIP. It returns uninitialised memory, "
+                            "there is nothing to compare.",
+                            c->full_name);
     return status_ok();
 }
 
@@ -197,13 +221,13 @@ static struct status read_key(struct api_lists *lists, const struct config_place
 static struct status collect_names(struct config_place *place)
 {
     const struct bench_entry *entries;
-    size_t count, never = sizeof unsupported / sizeof unsupported[0];
+    size_t count;
     TRY(bench_catalogue(&entries, &count, place->arena));
-    place->names = arena_allocate_array(place->arena, count + never + 1, sizeof *place->names);
+    place->names =
+        arena_allocate_array(place->arena, count + WITHOUT_VALUES + 1, sizeof *place->names);
     if (!place->names) return status_no_memory(0);
     for (size_t i = 0; i < count; i++) place->names[place->n_names++] = entries[i].name;
-    for (size_t i = 0; i < never; i++)
-        if (unsupported[i].api) place->names[place->n_names++] = unsupported[i].api;
+    for (size_t i = 0; i < WITHOUT_VALUES; i++) place->names[place->n_names++] = without_values[i];
     place->names[place->n_names++] = "to";
     return status_ok();
 }

@@ -36,8 +36,8 @@ struct api_lists api_lists_default(void);
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
                              struct file_policy policy);
 
-/* STATUS_SKIP with the reason for a call that is not to be checked; *cause says whether it is the
- * lists, or an API that never is. */
+/* STATUS_SKIP with the reason for a call that is not to be checked, of which only the name need be
+ * known; *cause says whether it is the lists, or an API that never is. */
 struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
                               const struct api_case *c);
 

@@ -39,8 +39,6 @@ struct ending {
     enum row_cause cause;
 };
 
-static struct ending ended_well(void) { return (struct ending){ status_ok(), CAUSE_NONE }; }
-
 /* What a call may take beside its tensors: parsed JSON, texts of rows, rounding of the arena. */
 enum { OVERHEAD_BYTES = 1 << 20, OVERHEAD_PER_JSON_BYTE = 16 };
 
@@ -348,12 +346,29 @@ static struct ending check_within(struct check *k, size_t bytes)
 }
 
 /* The record of the call. Memory that is short for a moment is asked for once more. */
-static struct status read_call(struct check *k, size_t position)
+typedef struct status dump_reader(struct api_case *, struct arena *, const struct dump *, size_t);
+static struct status read_with(struct check *k, dump_reader *reader, size_t position)
 {
-    struct status status = dump_read_case(&k->call.c, k->arena, k->setup->dump, position);
+    struct status status = reader(&k->call.c, k->arena, k->setup->dump, position);
     if (status.code != STATUS_NO_MEMORY) return status;
     forget_call(k);
-    return dump_read_case(&k->call.c, k->arena, k->setup->dump, position);
+    return reader(&k->call.c, k->arena, k->setup->dump, position);
+}
+
+static struct status read_call(struct check *k, size_t position)
+{
+    return read_with(k, dump_read_case, position);
+}
+
+/* The name first: most calls that are not checked need not be parsed. */
+static struct ending read_admitted(struct check *k, size_t position)
+{
+    struct ending ending = { .cause = CAUSE_NO_INPUTS };
+    ending.status = read_with(k, dump_read_name, position);
+    if (!ending.status.code)
+        ending.status = api_lists_admit(&ending.cause, k->setup->lists, &k->call.c);
+    if (ending.status.code) return ending;
+    return (struct ending){ read_call(k, position), CAUSE_NO_INPUTS };
 }
 
 /* A call whose reservation did not suffice gets the whole budget before it is given up. */
@@ -383,16 +398,6 @@ static struct ending check_admitted(struct check *k, size_t position)
 }
 
 /* ---- from the dump to the rows ---------------------------------------------------------- */
-
-/* The lists, then the line. */
-static struct ending check_read(struct check *k, size_t position)
-{
-    struct ending ending = { .cause = CAUSE_LISTS };
-    ending.status = api_lists_admit(&ending.cause, k->setup->lists, &k->call.c);
-    if (ending.status.code) return ending;
-    k->call.precision = precision_of_case(&k->call.c);
-    return check_admitted(k, position);
-}
 
 /* What a status says about the cause: a failure of ours is not one of the stage. */
 static enum row_cause cause_of(const struct ending *ending)
@@ -427,13 +432,14 @@ static struct status add_failure_rows(struct check *k, const struct ending *fail
 /* Whatever happens to the call. A dump that cannot be read is no matter of one call. */
 static struct status check_position(struct check *k, size_t position)
 {
-    struct ending ending = ended_well();
-    struct status read = read_call(k, position);
-    if (read.code == STATUS_BAD_INPUT || read.code == STATUS_IO || !k->call.c.full_name)
-        return read;
+    struct ending ending = read_admitted(k, position);
+    enum status_code read = ending.status.code;
+    if (read == STATUS_BAD_INPUT || read == STATUS_IO || !k->call.c.full_name) return ending.status;
     k->call.precision = (struct bench_precision){ .raised = DT_NONE };
-    if (read.code) ending = (struct ending){ read, CAUSE_NO_INPUTS };
-    else ending = check_read(k, position);
+    if (!read) {
+        k->call.precision = precision_of_case(&k->call.c);
+        ending = check_admitted(k, position);
+    }
     if (ending.status.code == STATUS_INTERRUPTED) return ending.status;
     if (k->rows.out->fatal.code) return k->rows.out->fatal;
     k->arena->limit_bytes = 0;

@@ -217,13 +217,17 @@ END_TEST
 START_TEST(groups_that_are_never_checked)
 {
     static const struct {
-        const char *call, *reason;
+        const char *call, *message;
         /* clang-format off */
     } rows[] = {
-        { "Distributed.all_reduce.0", "It needs the ranks of its process group; check its inputs and outputs by comparing the dumps of the "
+        { "Distributed.all_reduce.0", "API Distributed.all_reduce.0 not support for run ut. SKIP. It needs the ranks of its process group; check its inputs and outputs by comparing the dumps of the "
           "ranks." },
-        { "MindSpeed.swiglu.0", "MindSpeed operators have no bench function; compare its dump with one of a trusted device." },
-        { "Tensor.new_empty.0", "It returns uninitialised memory, there is nothing to compare." },
+        { "MindSpeed.swiglu.0", "API MindSpeed.swiglu.0 not support for run ut. SKIP. MindSpeed operators have no bench function; compare its dump with one of a trusted device." },
+        { "VF.lstm.0", "Bench output is None, skip this test. (VF.lstm.0 is a call of torch._VF, which is not executed; record the model with its cell operators, or compare dumps.)" },
+        { "Mint.add.0", "API Mint.add.0 not support for run ut. SKIP. It belongs to MindSpore." },
+        { "a.b", "API a.b not support for run ut. SKIP." },
+        { "Torch.a.b.c.0", "API Torch.a.b.c.0 not support for run ut. SKIP." },
+        { "Tensor.new_empty.0", "API Tensor.new_empty.0 not support for run ut. SKIP. It returns uninitialised memory, there is nothing to compare." },
     };
     /* clang-format on */
     struct workspace w = workspace_make();
@@ -238,13 +242,10 @@ START_TEST(groups_that_are_never_checked)
     succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", NULL));
     char *result = read_file(only_match(&w, "out/" RESULT), NULL);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        char line[300];
-        snprintf(line, sizeof line, "%s,SKIP,SKIP,\"API %s not support for run ut. SKIP. %s\"\r\n",
-                 rows[i].call, rows[i].call, rows[i].reason);
-        char plain[300];
-        snprintf(plain, sizeof plain, "%s,SKIP,SKIP,API %s not support for run ut. SKIP. %s\r\n",
-                 rows[i].call, rows[i].call, rows[i].reason);
-        ck_assert_msg(strstr(result, line) || strstr(result, plain), "%s", result);
+        char line[300], quoted[300];
+        snprintf(line, sizeof line, "%s,SKIP,SKIP,%s\r\n", rows[i].call, rows[i].message);
+        snprintf(quoted, sizeof quoted, "%s,SKIP,SKIP,\"%s\"\r\n", rows[i].call, rows[i].message);
+        ck_assert_msg(strstr(result, line) || strstr(result, quoted), "%s", result);
     }
     free(result);
     workspace_remove(&w);

@@ -38,7 +38,8 @@ struct file {
  * hands it on, so that one option decides for all files of a run. A FIFO, device or directory in
  * place of a file is refused whatever the policy says. */
 struct file_policy {
-    bool trusted; /* no checks of links, owner, permissions and size */
+    bool trusted;  /* no checks of links, owner, permissions and size */
+    bool any_size; /* no check of the size: who reads it streams, and knows the file by its start */
 };
 #define FILES_CHECKED ((struct file_policy){ .trusted = false })
 #define FILES_TRUSTED ((struct file_policy){ .trusted = true })
@@ -99,8 +100,8 @@ void file_map_forget(const struct file_map *map, size_t from, size_t to);
 struct status file_create(struct file *out, const char *path);
 bool file_already_exists(struct status status);
 
-/* Open an existing file for reading and writing, with the checks of file_open_read; writes go
- * to the end (O_APPEND). */
+/* Open an existing file for reading and writing, with the checks of file_open_read but that of the
+ * size, which a file of ours may have outgrown; writes go to the end (O_APPEND). */
 struct status file_open_append(struct file *out, const char *path, struct file_policy policy);
 
 /* Write all bytes at the file's position (at its end with file_open_append). On failure part of

@@ -210,17 +210,23 @@ bool csv_text_equal(struct csv_text text, const char *string)
 
 static struct csv_limits limits_or_defaults(const struct csv_limits *limits)
 {
-    struct csv_limits result = { (size_t)64 << 20, 1024 };
+    struct csv_limits result = { .row_bytes = (size_t)64 << 20, .columns = 1024 };
     if (limits && limits->row_bytes) result.row_bytes = limits->row_bytes;
     if (limits && limits->columns) result.columns = limits->columns;
+    result.ends_at_nul = limits && limits->ends_at_nul;
     return result;
 }
 
 /* Look at bytes that are new in the window: no CSV writer makes a NUL, a torn disk page does. */
-static struct status accept_bytes(const struct csv_reader *reader, size_t from)
+static struct status accept_bytes(struct csv_reader *reader, size_t from)
 {
     const char *nul = memchr(reader->text + from, '\0', reader->bytes - from);
     if (!nul) return status_ok();
+    if (reader->limits.ends_at_nul) {
+        reader->bytes = (size_t)(nul - reader->text);
+        reader->at_end = true;
+        return status_ok();
+    }
     return status_error(STATUS_BAD_INPUT, "%s: a NUL byte at byte %llu", reader->name,
                         (unsigned long long)(reader->window_begin + (size_t)(nul - reader->text)));
 }

@@ -90,6 +90,7 @@ struct csv_row {
 struct csv_limits {
     size_t row_bytes; /* default 64 MiB */
     size_t columns;   /* default 1024 */
+    bool ends_at_nul; /* a NUL byte is the end of the file, not a fault */
 };
 
 /* One pass over a file or a text. Ends with csv_close. */

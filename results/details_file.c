@@ -75,6 +75,7 @@ struct status details_file_open(struct details_file *out, const char *path,
                                 size_t count)
 {
     *out = DETAILS_FILE_NONE;
+    policy.any_size = true;
     TRY(file_open_read(&out->file, path, policy));
     struct status status = read_header(out, required, count);
     if (status.code) details_file_close(out);

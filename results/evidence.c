@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "formats/json.h"
 #include "formats/json_tree.h"
 #include "formats/text_out.h"
 #include "results/judged_json.h"
@@ -22,11 +23,11 @@ static struct status add_inputs(cJSON *line, const struct evidence_row *row)
 }
 
 /* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
-static struct status add_repeat(cJSON *line, const struct evidence_row *row)
+static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
 {
     struct text_out command = { .status.code = STATUS_OK };
-    text_out_string(&command, row->repeat);
-    text_out_shell_word(&command, row->call);
+    text_out_string(&command, repeat);
+    text_out_shell_word(&command, call);
     text_out_bytes(&command, "", 1);
     struct status status = command.status;
     if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.text.data))
@@ -46,7 +47,7 @@ static struct status build_line(cJSON *line, const struct evidence_row *row)
     if (ok && judged->verdict != VERDICT_PASS)
         ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
     if (!ok) return status_no_memory(0);
-    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, row));
+    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, row->repeat, row->call));
     TRY(judged_json_add_evidence(line, judged));
     if (judged->has_over_rounding &&
         !cJSON_AddNumberToObject(line, "error over what rounding explains", judged->over_rounding))
@@ -54,15 +55,54 @@ static struct status build_line(cJSON *line, const struct evidence_row *row)
     return row->n_inputs ? add_inputs(line, row) : status_ok();
 }
 
+static struct status append_line(struct csv_buffer *out, const cJSON *line)
+{
+    char *text = cJSON_PrintUnformatted(line);
+    struct status status = text ? csv_append_bytes(out, text, strlen(text)) : status_no_memory(0);
+    if (!status.code) status = csv_append_bytes(out, "\n", 1);
+    cJSON_free(text);
+    return status;
+}
+
 struct status evidence_append(struct csv_buffer *out, const struct evidence_row *row)
 {
     cJSON *line = cJSON_CreateObject();
     struct status status = line ? build_line(line, row) : status_no_memory(0);
-    char *text = status.code ? NULL : cJSON_PrintUnformatted(line);
-    if (!status.code && !text) status = status_no_memory(0);
-    if (!status.code) status = csv_append_bytes(out, text, strlen(text));
-    if (!status.code) status = csv_append_bytes(out, "\n", 1);
-    cJSON_free(text);
+    if (!status.code) status = append_line(out, line);
+    cJSON_Delete(line);
+    return status;
+}
+
+static struct status add_cell(cJSON *line, const char *key, struct csv_text cell)
+{
+    char *text = memory_allocate(cell.length + 1);
+    if (!text) return status_no_memory(cell.length + 1);
+    memcpy(text, cell.bytes, cell.length);
+    text[cell.length] = '\0';
+    bool added = cJSON_AddStringToObject(line, key, text) != NULL;
+    memory_release(text);
+    return added ? status_ok() : status_no_memory(0);
+}
+
+static struct status build_lost_line(cJSON *line, struct csv_text name, enum verdict verdict,
+                                     struct csv_text message, const char *repeat, const char *call)
+{
+    TRY(add_cell(line, "name", name));
+    if (!cJSON_AddStringToObject(line, "verdict", verdict_name(verdict)))
+        return status_no_memory(0);
+    if (verdict != VERDICT_PASS) TRY(add_cell(line, "message", message));
+    TRY(add_repeat(line, repeat, call));
+    return cJSON_AddTrueToObject(line, "lost") ? status_ok() : status_no_memory(0);
+}
+
+struct status evidence_append_lost(struct csv_buffer *out, struct csv_text name,
+                                   enum verdict verdict, struct csv_text message,
+                                   const char *repeat, const char *call)
+{
+    cJSON *line = cJSON_CreateObject();
+    struct status status = line ? build_lost_line(line, name, verdict, message, repeat, call)
+                                : status_no_memory(0);
+    if (!status.code) status = append_line(out, line);
     cJSON_Delete(line);
     return status;
 }
@@ -92,28 +132,27 @@ static struct status next_line(bool *whole, uint64_t *end, struct evidence_reade
     return status_ok();
 }
 
-/* The text of a member in front of a line, as this program writes it: its bytes up to the closing
- * quote. Returns what is behind it, NULL when `at` has no such member. */
-static const char *take_member(struct csv_text *text, const char *at, const char *prefix)
+/* The string of a member in front of a line, as this program writes it. Returns what is behind it,
+ * NULL when `at` has no such member. */
+static const char *take_member(struct json_slice *value, const char *at, const char *key)
 {
-    if (strncmp(at, prefix, strlen(prefix)) != 0) return NULL;
-    text->bytes = at + strlen(prefix);
-    for (at = text->bytes; *at && *at != '"'; at++)
-        if (*at == '\\' && at[1]) at++;
-    if (!*at) return NULL;
-    text->length = (size_t)(at - text->bytes);
-    return at + 1;
+    struct json json;
+    if (strncmp(at, key, strlen(key)) != 0) return NULL;
+    json_open(&json, at + strlen(key), strlen(at + strlen(key)));
+    return json_string(&json, value) ? json.at : NULL;
 }
 
 struct status evidence_next(struct evidence_reader *reader, bool *whole, struct evidence_line *line)
 {
-    struct csv_text cause;
+    struct json_slice name, cause;
     TRY(next_line(whole, &line->end, reader));
     if (!*whole) return status_ok();
-    const char *rest = take_member(&line->name, reader->start, "{\"name\":\"");
+    const char *rest = take_member(&name, reader->start, "{\"name\":");
     *whole = rest != NULL;
-    bool has_cause = rest && take_member(&cause, rest, ",\"cause\":\"");
-    line->cause = has_cause ? row_cause_from_name(cause.bytes, cause.length) : CAUSE_NONE;
+    if (!*whole) return status_ok();
+    line->name = (struct csv_text){ reader->name, json_slice_decode_into(reader->name, &name) };
+    bool has_cause = take_member(&cause, rest, ",\"cause\":") != NULL;
+    line->cause = has_cause ? row_cause_from_name(cause.text, cause.bytes) : CAUSE_NONE;
     return status_ok();
 }
 

@@ -33,19 +33,25 @@ struct evidence_row {
 /* Append the line of a row. */
 struct status evidence_append(struct csv_buffer *out, const struct evidence_row *row);
 
+/* Append the line of a row whose evidence was lost. The texts are cells of its details row. */
+struct status evidence_append_lost(struct csv_buffer *out, struct csv_text name,
+                                   enum verdict verdict, struct csv_text message,
+                                   const char *repeat, const char *call);
+
 /* Lines of an evidence file from its start, read in pieces. All zeros but `file`. */
-enum { EVIDENCE_CHUNK = 65536, EVIDENCE_NAME = 1024 };
+enum { EVIDENCE_CHUNK = 65536, EVIDENCE_NAME = 8192 };
 struct evidence_reader {
     const struct file *file;
     uint64_t offset; /* of the next byte to read */
     size_t have, at;
     char chunk[EVIDENCE_CHUNK];
-    char start[EVIDENCE_NAME]; /* first bytes of the last line: they have the name */
+    char start[EVIDENCE_NAME]; /* first bytes of the last line: they have name and cause */
+    char name[EVIDENCE_NAME];  /* of its row, decoded */
 };
 
 /* What resuming needs to know of a line. */
 struct evidence_line {
-    struct csv_text name; /* of its row, as the JSON text has it; valid until the next line */
+    struct csv_text name; /* of its row; valid until the next line */
     enum row_cause cause;
     uint64_t end; /* the byte behind the line */
 };

@@ -23,6 +23,20 @@ static const char *const cause_names[CAUSES] = {
     [CAUSE_INTERNAL] = "internal error",
 };
 
+bool row_cause_before_device(enum row_cause cause)
+{
+    switch (cause) {
+    case CAUSE_LISTS:
+    case CAUSE_NEVER_CHECKED:
+    case CAUSE_NO_INPUTS:
+    case CAUSE_NO_REFERENCE:
+    case CAUSE_MEMORY:
+    case CAUSE_DEVICE_DECLINED:
+    case CAUSE_INTERNAL: return true;
+    default: return false;
+    }
+}
+
 const char *row_cause_name(enum row_cause cause) { return cause_names[cause]; }
 
 enum row_cause row_cause_from_name(const char *name, size_t length)

@@ -27,6 +27,9 @@ enum row_cause {
     CAUSES
 };
 
+/* Was nothing of the call tried? Then it has a single row, and both directions are skipped. */
+bool row_cause_before_device(enum row_cause cause);
+
 /* The words of a cause in the evidence: "device failed". */
 const char *row_cause_name(enum row_cause cause);
 

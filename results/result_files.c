@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "core/memory.h"
-#include "results/result_columns.h"
+#include "results/result_row.h"
 #include "results/resume.h"
+#include "results/resume_repair.h"
 #include "standards/judge.h"
 
 enum { TIMESTAMPS_TRIED = 3600 };
@@ -157,59 +158,73 @@ static struct status derive_names(struct result_files *files, const char *result
     return status;
 }
 
+/* Open one of the files, or begin it anew. */
+static struct status open_or_create(struct file *out, const char *path, struct file_policy policy)
+{
+    return file_exists(path) ? file_open_append(out, path, policy) : file_create(out, path);
+}
+
+/* A result file that is gone is made again from the details; without either there is no run. */
 static struct status open_for_resume(struct result_files *files, struct resume_notes *notes,
                                      const char *result_path, struct file_policy policy)
 {
     TRY(derive_names(files, result_path));
-    TRY(file_open_append(&files->result, files->result_path, policy));
-    TRY(file_lock(&files->result));
-    TRY(file_exists(files->evidence_path)
-            ? file_open_append(&files->evidence, files->evidence_path, policy)
-            : file_create(&files->evidence, files->evidence_path));
     notes->details_were_missing = !file_exists(files->details_path);
-    if (notes->details_were_missing) return file_create(&files->details, files->details_path);
-    return file_open_append(&files->details, files->details_path, policy);
+    if (notes->details_were_missing)
+        TRY(file_open_append(&files->result, files->result_path, policy));
+    else TRY(open_or_create(&files->result, files->result_path, policy));
+    TRY(file_lock(&files->result));
+    TRY(open_or_create(&files->evidence, files->evidence_path, policy));
+    return open_or_create(&files->details, files->details_path, policy);
 }
 
 /* Is this our run? A process that died before it wrote its run file left two empty files, and
- * those are as good as new. */
+ * those are as good as new. Only this program writes evidence. */
 static struct status check_record(struct result_files *files, struct resume_notes *notes,
                                   const struct run_record *record, struct file_policy policy)
 {
-    uint64_t result_bytes, details_bytes;
-    if (file_exists(files->run_path)) return run_record_check(record, files->run_path, policy);
+    uint64_t result_bytes, details_bytes, evidence_bytes;
+    bool exists = file_exists(files->run_path), readable = false;
+    if (exists) TRY(run_record_check(&readable, record, files->run_path, policy));
+    if (readable) return status_ok();
     TRY(file_size(&result_bytes, &files->result));
     TRY(file_size(&details_bytes, &files->details));
-    if (!result_bytes && !details_bytes) return run_record_write(record, files->run_path);
-    notes->no_run_file = true;
-    return status_ok();
+    TRY(file_size(&evidence_bytes, &files->evidence));
+    notes->run_file_lost = exists || evidence_bytes;
+    notes->no_run_file = !notes->run_file_lost && (result_bytes || details_bytes);
+    return notes->no_run_file ? status_ok() : run_record_write(record, files->run_path);
 }
 
-/* The result file first: its rows are the commit marks, so at no moment may one stand there
- * whose details rows are gone. */
+/* The result file first: its rows are the commit marks, so at no moment may one stand there whose
+ * details rows are gone. The evidence last: no row needs it to be trusted while rows are being cut. */
 static struct status cut_files(struct result_files *files, struct resume_notes *notes,
                                struct resume_scan *scan)
 {
-    struct file replaced_details = FILE_NONE;
+    struct kept_bytes evidence = { .items = NULL };
+    struct file replaced = FILE_NONE; /* only the result file has a lock to keep */
     struct status status =
         kept_bytes_cut(&files->result, &files->replaced, &notes->cut_bytes, &scan->result);
     if (!status.code)
-        status =
-            kept_bytes_cut(&files->details, &replaced_details, &notes->cut_bytes, &scan->details);
-    if (!status.code && !scan->result.count) status = write_headers(files);
-    (void)file_close(&replaced_details);
+        status = kept_bytes_cut(&files->details, &replaced, &notes->cut_bytes, &scan->details);
+    if (!status.code && scan->evidence_end)
+        status = kept_bytes_add(&evidence, 0, scan->evidence_end);
+    if (!status.code)
+        status = kept_bytes_cut(&files->evidence, &replaced, &notes->cut_bytes, &evidence);
+    kept_bytes_release(&evidence);
+    (void)file_close(&replaced);
     return status;
 }
 
-/* The evidence last: no row needs it to be trusted while rows are still being cut. */
-static struct status cut_evidence(struct result_files *files, struct resume_notes *notes,
-                                  const struct resume_scan *scan)
+/* Headers that were not whole, rows and lines that the calls lack. */
+static struct status complete_files(struct result_files *files, struct resume_notes *notes,
+                                    const struct resume_scan *scan, const char *repeat)
 {
-    uint64_t size;
-    TRY(file_size(&size, &files->evidence));
-    if (size == scan->evidence_end) return status_ok();
-    notes->cut_bytes += size - scan->evidence_end;
-    return file_truncate(&files->evidence, scan->evidence_end);
+    if (!scan->details.count) TRY(write_header(&files->details, details_headers, COLUMN_COUNT));
+    if (!scan->result.count) TRY(write_header(&files->result, result_headers, RESULT_COLUMNS));
+    if (notes->no_run_file) return status_ok();
+    notes->results_made = scan->kept - scan->with_result;
+    notes->evidence_lost = scan->kept - scan->with_evidence;
+    return resume_repair(&files->result, &files->details, &files->evidence, scan, repeat);
 }
 
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
@@ -217,15 +232,15 @@ static struct status go_on(struct result_files *files, struct resume_notes *note
 {
     struct resume_scan scan = { .order = order,
                                 .retry_failed = options->retry_failed,
-                                .done = done,
-                                .visit = options->visit,
-                                .context = options->context };
+                                .done = done };
     struct status status =
         notes->no_run_file
             ? resume_scan_named(&scan, &files->result, &files->details)
             : resume_scan_ordered(&scan, &files->result, &files->details, &files->evidence);
     if (!status.code) status = cut_files(files, notes, &scan);
-    if (!status.code) status = cut_evidence(files, notes, &scan);
+    if (!status.code) status = complete_files(files, notes, &scan, options->repeat);
+    if (!status.code && options->visit)
+        status = resume_visit(&files->result, options->visit, options->context);
     notes->kept = scan.kept;
     kept_bytes_release(&scan.result);
     kept_bytes_release(&scan.details);

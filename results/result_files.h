@@ -31,18 +31,22 @@ struct result_files {
     ((struct result_files){ \
         .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE, .replaced = FILE_NONE })
 
-/* What a resumed run found done. Texts of cells are lower-case verdicts as in the file. */
+/* What a resumed run found. */
 struct resume_notes {
-    bool no_run_file;   /* a file of another tool: only the names of its rows are known */
-    size_t kept;        /* calls that stay as they are */
-    uint64_t cut_bytes; /* of all files together */
+    bool no_run_file;   /* of files of another tool: only the names of their rows are known */
+    bool run_file_lost; /* of our own: nothing tells whether they are of the same run */
     bool details_were_missing;
+    size_t kept;          /* calls that stay as they are */
+    size_t results_made;  /* of these, how many got a new result row, */
+    size_t evidence_lost; /* and how many have no evidence any more */
+    uint64_t cut_bytes;   /* of all files together */
 };
 
 struct resume_options {
     struct file_policy file_policy;
-    bool retry_failed;     /* go on from the first call whose device crashed or hung */
-    resume_visitor *visit; /* or NULL */
+    bool retry_failed;     /* go back to the first call whose device crashed or hung */
+    const char *repeat;    /* the command that repeats a call, up to its name */
+    resume_visitor *visit; /* told of the calls that are kept; or NULL */
     void *context;
 };
 

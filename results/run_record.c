@@ -128,20 +128,45 @@ static void find_differences(char *list, size_t bytes, const struct cJSON *then,
     }
 }
 
-struct status run_record_check(const struct run_record *record, const char *path,
+/* The text of a record is small; one that is not is none. */
+static struct status read_text(char **text, size_t *bytes, const char *path,
                                struct file_policy policy)
 {
-    char *text = NULL, list[400] = "";
+    struct file file;
+    uint64_t size;
+    *text = NULL;
+    TRY(file_open_read(&file, path, policy));
+    struct status status = file_size(&size, &file);
+    if (!status.code && size <= FILE_TEXT_BYTES) status = file_read_all(text, bytes, &file);
+    (void)file_close(&file);
+    return status;
+}
+
+/* The record in a file; NULL when the text is none. */
+static struct status read_record(cJSON **out, const char *path, struct file_policy policy)
+{
+    char *text;
     size_t bytes;
-    TRY(file_read_text(&text, &bytes, path, policy));
-    cJSON *then;
-    struct status status = json_tree_parse(&then, NULL, text, bytes);
+    *out = NULL;
+    TRY(read_text(&text, &bytes, path, policy));
+    if (!text) return status_ok();
+    struct status status = json_tree_parse(out, NULL, text, bytes);
     memory_release(text);
     if (status.code == STATUS_NO_MEMORY) return status;
-    if (!cJSON_IsObject(then)) {
-        cJSON_Delete(then);
-        return status_error(STATUS_BAD_INPUT, "%s is not a run file of this program", path);
-    }
+    if (!status.code && cJSON_IsObject(*out)) return status_ok();
+    if (!status.code) cJSON_Delete(*out);
+    *out = NULL;
+    return status_ok();
+}
+
+struct status run_record_check(bool *readable, const struct run_record *record, const char *path,
+                               struct file_policy policy)
+{
+    char list[400] = "";
+    cJSON *then;
+    TRY(read_record(&then, path, policy));
+    *readable = then != NULL;
+    if (!then) return status_ok();
     find_differences(list, sizeof list, then, record->object);
     cJSON_Delete(then);
     if (!list[0]) return status_ok();

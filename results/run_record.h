@@ -4,6 +4,7 @@
 #ifndef PROBE_RESULTS_RUN_RECORD_H
 #define PROBE_RESULTS_RUN_RECORD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,9 +32,12 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
 /* Write the record to `path`, whole or not at all: a file beside it is renamed. */
 struct status run_record_write(const struct run_record *record, const char *path);
 
-/* Compare with the record in `path`. STATUS_BAD_INPUT names each member that differs, with both
- * values. */
-struct status run_record_check(const struct run_record *record, const char *path,
+/* Compare with the record in `path`.
+ *
+ *   readable  false, with an OK status, for a file that is no record (torn, of something else)
+ *   errors    STATUS_BAD_INPUT names each member that differs, with both values
+ */
+struct status run_record_check(bool *readable, const struct run_record *record, const char *path,
                                struct file_policy policy);
 
 #endif

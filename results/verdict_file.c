@@ -57,6 +57,7 @@ struct status verdict_file_read(const char *path, struct file_policy policy, ver
     struct file file;
     struct csv_reader reader;
 
+    policy.any_size = true;
     TRY(file_open_read(&file, path, policy));
     struct status status = csv_open_file(&reader, &file, NULL);
     if (!status.code) {

@@ -3,21 +3,13 @@
 #include "runner/call_rows.h"
 
 #include "results/evidence.h"
-#include "results/result_columns.h"
+#include "results/result_row.h"
 
 void call_rows_clear(struct call_rows *rows)
 {
     case_outcome_clear(rows->out);
     rows->counts[0] = rows->counts[1] = 0;
     rows->first_message[0] = rows->first_message[1] = NULL;
-}
-
-/* The worst of both; SKIP only when there is nothing else. */
-static enum verdict worse_verdict(enum verdict a, enum verdict b)
-{
-    const enum verdict both[2] = { a, b };
-    if (a == VERDICT_BLANK) return b;
-    return verdict_combine(both, 2);
 }
 
 static void add_reference_use(struct reference_use *use, const struct judged *judged)
@@ -48,7 +40,7 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
     TRY(evidence_append(&out->evidence, &line));
     TRY(case_outcome_note(out, judged, cause));
     add_reference_use(&out->references, judged);
-    *verdict = worse_verdict(*verdict, judged->verdict);
+    *verdict = result_row_verdict(*verdict, judged->verdict);
     if (rows->counts[backward]++) return status_ok();
     rows->first_message[backward] = arena_copy_string(rows->arena, judged->cells[COLUMN_MESSAGE]);
     return rows->first_message[backward] ? status_ok() : status_no_memory(0);
@@ -89,11 +81,7 @@ struct status call_rows_add_plain(struct call_rows *rows, const struct row_subje
 
 struct status call_rows_end(struct call_rows *rows, const char *full_name)
 {
-    struct case_outcome *out = rows->out;
-    const char *cells[RESULT_COLUMNS] = { full_name, verdict_name(out->forward),
-                                          verdict_name(out->backward), NULL };
-    if (out->forward == VERDICT_SKIP) cells[RESULT_MESSAGE] = rows->first_message[0];
-    else if (out->backward == VERDICT_SKIP) cells[RESULT_MESSAGE] = rows->first_message[1];
-    return csv_append_row(&out->result, cells,
-                          cells[RESULT_MESSAGE] ? RESULT_COLUMNS : RESULT_COLUMNS - 1);
+    const enum verdict verdicts[2] = { rows->out->forward, rows->out->backward };
+    const char *const messages[2] = { rows->first_message[0], rows->first_message[1] };
+    return result_row_append(&rows->out->result, full_name, verdicts, messages);
 }

@@ -148,23 +148,32 @@ static bool wants_color(const struct run_options *options)
     return !strcmp(options->color, "always");
 }
 
+static void announce_resumed(const struct run *run)
+{
+    const struct resume_notes *notes = &run->output.resumed;
+    if (notes->no_run_file || notes->run_file_lost)
+        fprintf(stderr,
+                "probe-ut: warning: there is no readable %s, so nothing tells whether these files "
+                "are of the same run; new rows are added behind those that are there\n",
+                run->output.files.run_path);
+    printf("going on: %zu of %zu calls are done", notes->kept, run->inputs.order.count);
+    if (notes->cut_bytes)
+        printf(", %llu bytes of unfinished rows were cut off",
+               (unsigned long long)notes->cut_bytes);
+    if (notes->details_were_missing) printf(", the details file is written anew");
+    if (notes->results_made) printf(", %zu result rows were made again", notes->results_made);
+    printf("\n");
+    if (notes->evidence_lost)
+        fprintf(stderr,
+                "probe-ut: warning: the evidence of %zu finished calls is lost; the command that "
+                "stands in its place shows it again\n",
+                notes->evidence_lost);
+}
+
 /* Said first: whoever has to kill a run needs the name for -csv_path. */
 static void announce_output(const struct run *run)
 {
-    const struct resume_notes *resumed = &run->output.resumed;
-    if (resumed->no_run_file)
-        fprintf(stderr,
-                "probe-ut: warning: there is no %s, so nothing tells whether these files are of "
-                "the same run; new rows are added behind those that are there\n",
-                run->output.files.run_path);
-    if (run->options->result_csv_path) {
-        printf("going on: %zu of %zu calls are done", resumed->kept, run->inputs.order.count);
-        if (resumed->cut_bytes)
-            printf(", %llu bytes of unfinished rows were cut off",
-                   (unsigned long long)resumed->cut_bytes);
-        if (resumed->details_were_missing) printf(", the details file is written anew");
-        printf("\n");
-    }
+    if (run->options->result_csv_path) announce_resumed(run);
     printf("results: %s\n", run->output.files.result_path);
     (void)fflush(stdout);
 }
@@ -221,7 +230,8 @@ static struct status run_open(struct run *run)
 {
     TRY(run_inputs_open(&run->inputs, run->options));
     TRY(checkers_open(&run->checkers, run->options, &run->inputs));
-    TRY(run_output_open(&run->output, &run->summary, run->options, &run->inputs));
+    TRY(run_output_open(&run->output, &run->summary, run->checkers.repeat, run->options,
+                        &run->inputs));
     if (run->output.error_directory) run->checkers.setup.error_data = &run->output.error_data;
     announce_output(run);
     return status_ok();

@@ -5,37 +5,97 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "results/row_source.h"
 
-static void count_earlier(void *context, size_t index, struct csv_text forward,
-                          struct csv_text backward)
+static void count_earlier(void *context, struct csv_text forward, struct csv_text backward)
 {
-    (void)index;
     summary_add_earlier(context, forward, backward);
 }
 
-static struct status resume_files(struct run_output *output, bool *done, struct summary *summary,
-                                  const struct run_options *o, const struct run_inputs *inputs)
+/* ---- timings ---------------------------------------------------------------------------- */
+
+static const char timings_header[] = "API name,inputs s,reference s,device s,comparison s\r\n";
+
+static struct status create_timings(struct file *out, const char *path)
 {
-    const struct resume_options options = { .file_policy = o->file_policy,
-                                            .retry_failed = o->retry_crashed,
-                                            .visit = count_earlier,
-                                            .context = summary };
-    return result_files_resume(&output->files, &output->resumed, done, o->result_csv_path,
-                               &inputs->record, &inputs->order, &options);
+    TRY(file_create(out, path));
+    return file_write_all(out, timings_header, sizeof timings_header - 1);
 }
 
-static struct status open_files(struct run_output *output, bool *done, struct summary *summary,
-                                const struct run_options *o, const struct run_inputs *inputs)
+/* Where the rows of calls that are done end. Rows stand in the order of the calls; the first one that
+ * is of no such call is of one that is checked again. */
+static struct status find_timings_end(uint64_t *end, struct row_source *rows, const bool *done,
+                                      const struct call_order *order)
 {
-    if (o->result_csv_path) return resume_files(output, done, summary, o, inputs);
+    *end = rows->row.end;
+    TRY(row_source_next(rows));
+    for (size_t i = 0; rows->more && !rows->row.torn && i < order->count && done[i]; i++) {
+        if (!csv_text_equal(rows->row.cells[0], call_order_name(order, i))) continue;
+        *end = rows->row.end;
+        TRY(row_source_next(rows));
+    }
+    return status_ok();
+}
+
+/* The file of an earlier part of the run is continued; any other stays as it is. */
+static struct status resume_timings(struct file *out, const char *path, struct file_policy policy,
+                                    const bool *done, const struct call_order *order)
+{
+    char start[sizeof timings_header];
+    struct row_source rows;
+    size_t got;
+    uint64_t end = 0;
+    if (!file_exists(path)) return create_timings(out, path);
+    TRY(file_open_append(out, path, policy));
+    TRY(file_read_at(&got, out, start, sizeof timings_header - 1, 0));
+    if (memcmp(start, timings_header, got) != 0)
+        return status_error(STATUS_BAD_ARGUMENT, "'%s' exists and has no timings", path);
+    if (got < sizeof timings_header - 1) {
+        TRY(file_truncate(out, 0));
+        return file_write_all(out, timings_header, sizeof timings_header - 1);
+    }
+    TRY(row_source_open(&rows, out, true));
+    struct status status = find_timings_end(&end, &rows, done, order);
+    row_source_close(&rows);
+    return status.code ? status : file_truncate(out, end);
+}
+
+static struct status append_timings(const struct file *file, const struct stage_times *times,
+                                    const char *name)
+{
+    char numbers[128];
+    struct csv_buffer row = { 0 };
+    struct status status = csv_append_cell(&row, name, strlen(name));
+    (void)snprintf(numbers, sizeof numbers, "%.6f,%.6f,%.6f,%.6f\r\n", times->inputs_s,
+                   times->reference_s, times->device_s, times->comparison_s);
+    if (!status.code) status = csv_append_bytes(&row, numbers, strlen(numbers));
+    if (!status.code) status = file_write_all(file, row.data, row.length);
+    csv_buffer_release(&row);
+    return status;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static struct status open_new(struct run_output *output, const struct run_options *o,
+                              const struct run_inputs *inputs)
+{
+    if (o->timings) TRY(create_timings(&output->timings, o->timings));
     return result_files_create(&output->files, o->out_path, &inputs->record);
 }
 
-static struct status open_timings(struct file *out, const char *path)
+static struct status open_resumed(struct run_output *output, bool *done, struct summary *summary,
+                                  const char *repeat, const struct run_options *o,
+                                  const struct run_inputs *inputs)
 {
-    static const char header[] = "API name,inputs s,reference s,device s,comparison s\r\n";
-    TRY(file_create(out, path));
-    return file_write_all(out, header, sizeof header - 1);
+    const struct resume_options options = { .file_policy = o->file_policy,
+                                            .retry_failed = o->retry_crashed,
+                                            .repeat = repeat,
+                                            .visit = count_earlier,
+                                            .context = summary };
+    TRY(result_files_resume(&output->files, &output->resumed, done, o->result_csv_path,
+                            &inputs->record, &inputs->order, &options));
+    if (!o->timings) return status_ok();
+    return resume_timings(&output->timings, o->timings, o->file_policy, done, &inputs->order);
 }
 
 static struct status name_error_directory(struct run_output *output, const char *base)
@@ -60,15 +120,17 @@ static struct status list_pending(struct run_output *output, const bool *done,
     return status_ok();
 }
 
-struct status run_output_open(struct run_output *out, struct summary *summary,
+struct status run_output_open(struct run_output *out, struct summary *summary, const char *repeat,
                               const struct run_options *options, const struct run_inputs *inputs)
 {
     size_t calls = inputs->order.count;
     bool *done = memory_allocate_zeroed(calls, sizeof *done);
     struct status status = done ? status_ok() : status_no_memory(calls);
     *out = RUN_OUTPUT_NONE;
-    if (!status.code && options->timings) status = open_timings(&out->timings, options->timings);
-    if (!status.code) status = open_files(out, done, summary, options, inputs);
+    if (!status.code)
+        status = options->result_csv_path
+                     ? open_resumed(out, done, summary, repeat, options, inputs)
+                     : open_new(out, options, inputs);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
         status = name_error_directory(out, inputs->lists.error_data_path);
@@ -84,25 +146,11 @@ void run_output_close(struct run_output *output)
     memory_release(output->pending);
 }
 
-static struct status write_timings(const struct file *file, const struct stage_times *times,
-                                   const char *name)
-{
-    char numbers[128];
-    struct csv_buffer row = { 0 };
-    struct status status = csv_append_cell(&row, name, strlen(name));
-    (void)snprintf(numbers, sizeof numbers, "%.6f,%.6f,%.6f,%.6f\r\n", times->inputs_s,
-                   times->reference_s, times->device_s, times->comparison_s);
-    if (!status.code) status = csv_append_bytes(&row, numbers, strlen(numbers));
-    if (!status.code) status = file_write_all(file, row.data, row.length);
-    csv_buffer_release(&row);
-    return status;
-}
-
 struct status run_output_add(struct run_output *output, const struct case_outcome *outcome,
                              const char *name)
 {
     TRY(result_files_append(&output->files, &outcome->evidence, &outcome->details,
                             &outcome->result));
     if (output->timings.fd < 0) return status_ok();
-    return write_timings(&output->timings, &outcome->times, name);
+    return append_timings(&output->timings, &outcome->times, name);
 }

@@ -21,9 +21,12 @@ struct run_output {
 };
 #define RUN_OUTPUT_NONE ((struct run_output){ .files = RESULT_FILES_NONE, .timings = FILE_NONE })
 
-/* Open all of it. `summary` is told of the calls that earlier parts of the run did. To be closed
- * also when this fails. */
-struct status run_output_open(struct run_output *out, struct summary *summary,
+/* Open all of it. To be closed also when this fails.
+ *
+ *   summary  is told of the calls that earlier parts of the run did
+ *   repeat   the command that repeats a call, up to its name
+ */
+struct status run_output_open(struct run_output *out, struct summary *summary, const char *repeat,
                               const struct run_options *options, const struct run_inputs *inputs);
 void run_output_close(struct run_output *output);
 

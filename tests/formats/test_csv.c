@@ -125,6 +125,26 @@ static uint64_t next_random(uint64_t *state)
     return *state >> 33;
 }
 
+/* A NUL is a fault, or the end of the file for who asks for that: the row it stands in is torn. */
+START_TEST(nul_bytes)
+{
+    static const char text[] = "a,b\nc,d\ne,\0\0\nf,g\n";
+    const struct csv_limits limits = { .ends_at_nul = true };
+    struct csv_reader reader;
+    bool torn;
+    ck_assert_int_eq(csv_open_text(&reader, "text", text, sizeof text - 1, NULL).code,
+                     STATUS_BAD_INPUT);
+    csv_close(&reader);
+    ck_ok(csv_open_text(&reader, "text", text, sizeof text - 1, &limits));
+    struct flat flat = drain(&reader, &torn), expected = read_text("a,b\nc,d\ne,", 10, &torn);
+    ck_assert_str_eq(flat.text, expected.text);
+    ck_assert(torn);
+    free(flat.text);
+    free(expected.text);
+    csv_close(&reader);
+}
+END_TEST
+
 /* The bytes of a row, character by character, as Python's csv writes it. */
 START_TEST(writes_the_byte_format)
 {
@@ -656,6 +676,7 @@ int main(void)
     Suite *suite = suite_create("csv");
     TCase *tests = tcase_create("csv");
     tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, nul_bytes);
     tcase_add_test(tests, writes_the_byte_format);
     tcase_add_test(tests, lone_empty_cell_is_a_row);
     tcase_add_loop_test(tests, disarms_formulas, 0,

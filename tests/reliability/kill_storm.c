@@ -1,6 +1,6 @@
 /* Kill the program, go on, and expect the bytes of a run that nobody disturbed.
  *
- *   kill_storm PROGRAM DUMP N [--signals | --every LIBRARY] [-- options of the program]
+ *   kill_storm PROGRAM DUMP N [--signals | --every LIBRARY | --damage] [-- options of the program]
  *
  * N times: start a run, kill -9 it at a random moment, check what it left, go on with -csv_path,
  * in half of the rounds kill that too, and compare the files. With --every, the moments are not
@@ -9,6 +9,12 @@
  * killed but sent one to four of SIGINT, SIGTERM and SIGHUP within a millisecond, and must end by
  * the signal (before it has set up its handlers, or after it has left them), with status 130, or
  * with 0 when it was done.
+ *
+ * With --damage each killed run then loses or is given bytes: each of its files in turn is deleted,
+ * cut at a random byte, cut and filled up with zeros (as file systems do after a power failure), or
+ * grows by a line of something else. Result and details must end up the same; evidence too, unless it
+ * was the evidence that was damaged: then rows may stay whose lines say that theirs is lost. But for
+ * damaged details no more than RESUME_REDONE finished calls are done again.
  *
  * What a killed run left must be a prefix of the undisturbed files, and every result row must
  * have all of its details rows before it. The last line counts what was done. Exit status 1 and
@@ -28,7 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 40, PATH_BYTES = 600 };
+enum { ARGUMENTS_MAX = 40, PATH_BYTES = 600, RESUME_REDONE = 256 };
 
 struct text {
     char *bytes;
@@ -38,13 +44,14 @@ struct text {
 struct storm {
     const char *program, *dump, *library;
     bool signals; /* ask to stop instead of killing */
+    bool damage;
     char *const *extra;
     int n_extra;
     char directory[256];
     uint64_t seed;
     struct text result, details, evidence; /* of the undisturbed run */
     double whole_s;
-    size_t calls, killed, killed_again, left, rows_kept, rows_redone;
+    size_t calls, killed, killed_again, left, rows_kept, rows_redone, damaged, lines_lost;
 };
 
 static void fail(const struct storm *storm, const char *what, const char *which)
@@ -171,7 +178,7 @@ static bool find_file(char *path, const struct storm *storm, const char *out, co
 {
     glob_t found;
     char pattern[PATH_BYTES];
-    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*[lv]", out, kind);
+    snprintf(pattern, sizeof pattern, "%s/accuracy_checking_%s_*[lvn]", out, kind);
     int error = glob(pattern, 0, NULL, &found);
     if (error == GLOB_NOMATCH) return false;
     if (error || found.gl_pathc != 1) fail(storm, "more than one file matches", pattern);
@@ -348,13 +355,140 @@ static void exhaustive(struct storm *storm)
     }
 }
 
+/* ---- damage ----------------------------------------------------------------------------- */
+
+enum damage { DELETED, CUT, ZEROED, GROWN, DAMAGES };
+
+static void write_text(const char *path, const struct text *text)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(text->bytes, 1, text->length, file) != text->length || fclose(file))
+        abort();
+}
+
+static void do_damage(const char *path, enum damage damage, uint64_t *random)
+{
+    static const char line[] = "something else,\"quoted\",1\n";
+    if (damage == DELETED) {
+        if (unlink(path)) abort();
+        return;
+    }
+    struct text text = read_text(path);
+    size_t at = text.length ? next_random(random) % text.length : 0;
+    if (damage == ZEROED) memset(text.bytes + at, 0, text.length - at);
+    if (damage == CUT) text.length = at;
+    if (damage == GROWN) {
+        text.bytes = realloc(text.bytes, text.length + sizeof line);
+        if (!text.bytes) abort();
+        memcpy(text.bytes + text.length, line, sizeof line - 1);
+        text.length += sizeof line - 1;
+    }
+    write_text(path, &text);
+    free(text.bytes);
+}
+
+/* Every line is that of the undisturbed run, or says of the same row that its evidence is lost. */
+static void compare_evidence(struct storm *storm, const char *out)
+{
+    char path[PATH_BYTES];
+    if (!find_file(path, storm, out, "evidence")) fail(storm, "no file:", "evidence");
+    struct text text = read_text(path);
+    const char *at = text.bytes, *whole = storm->evidence.bytes;
+    while (*whole) {
+        size_t length = strcspn(at, "\n") + 1, wanted = strcspn(whole, "\n") + 1;
+        size_t name = (size_t)(strstr(whole, "\",\"") - whole) + 3;
+        static const char lost[] = "\"lost\":true}\n";
+        bool same = length == wanted && !memcmp(at, whole, length);
+        bool is_lost = !strncmp(at, whole, name) && length > sizeof lost &&
+                       !memcmp(at + length - sizeof lost + 1, lost, sizeof lost - 1);
+        if (!same && !is_lost) fail(storm, "a line of evidence is another:", path);
+        storm->lines_lost += is_lost;
+        at += length;
+        whole += wanted;
+    }
+    if (*at) fail(storm, "too many lines of evidence:", path);
+    free(text.bytes);
+}
+
+static void compare_kind(const struct storm *storm, const char *out, const char *kind,
+                         const struct text *whole)
+{
+    char path[PATH_BYTES];
+    if (!find_file(path, storm, out, kind)) fail(storm, "no file:", kind);
+    struct text text = read_text(path);
+    if (text.length != whole->length || memcmp(text.bytes, whole->bytes, text.length))
+        fail(storm, "the bytes differ:", path);
+    free(text.bytes);
+}
+
+/* A row at most for each call. */
+static void check_timings(const struct storm *storm, const char *path)
+{
+    size_t end;
+    struct text text = read_text(path);
+    if (whole_rows(&text, &end) > storm->calls) fail(storm, "too many timings:", path);
+    if (end != text.length) fail(storm, "torn timings:", path);
+    free(text.bytes);
+}
+
+/* Kill a run late, damage one of its files, resume it. */
+static void damaged_round(struct storm *storm, const char *kind, enum damage damage,
+                          uint64_t *random)
+{
+    char out[PATH_BYTES], path[PATH_BYTES], result[PATH_BYTES], timings[PATH_BYTES];
+    bool is_timings = !strcmp(kind, "timings");
+    snprintf(out, sizeof out, "%s/round", storm->directory);
+    snprintf(timings, sizeof timings, "%s/round.csv", storm->directory);
+    char *extra[ARGUMENTS_MAX];
+    struct storm timed = *storm;
+    for (int i = 0; i < storm->n_extra; i++) extra[i] = storm->extra[i];
+    extra[storm->n_extra] = (char *)"--timings";
+    extra[storm->n_extra + 1] = timings;
+    timed.extra = extra;
+    timed.n_extra += 2;
+
+    double share = (double)(next_random(random) >> 11) * 0x1p-53;
+    pid_t pid = start(&timed, out, NULL, 0);
+    kill_after(storm, pid, (0.3 + 0.8 * share) * storm->whole_s, random);
+    storm->killed += finish(storm, pid);
+    if (find_file(result, storm, out, "result")) {
+        size_t rows = check_remains(storm, out);
+        if (is_timings) snprintf(path, sizeof path, "%s", timings);
+        else if (!find_file(path, storm, out, kind)) fail(storm, "no file:", kind);
+        do_damage(path, damage, random);
+        if (finish(storm, start(&timed, out, result, 0))) fail(storm, "was killed:", out);
+        size_t done = calls_found_done(storm);
+        if (strcmp(kind, "details") != 0 && done + RESUME_REDONE + 1 < rows)
+            fail(storm, "finished calls were done again for want of", path);
+        storm->damaged++;
+        storm->rows_kept += done;
+        storm->rows_redone += rows > done ? rows - done : 0;
+        compare_kind(storm, out, "result", &storm->result);
+        compare_kind(storm, out, "details", &storm->details);
+        if (!strcmp(kind, "evidence")) compare_evidence(storm, out);
+        else compare_kind(storm, out, "evidence", &storm->evidence);
+        check_timings(storm, timings);
+    }
+    remove_run(out);
+    remove_run(timings);
+}
+
+static void damaged_rounds(struct storm *storm, long rounds, uint64_t *random)
+{
+    static const char *const kinds[] = { "result", "details", "evidence", "run", "timings" };
+    for (long round = 0; round < rounds; round++)
+        for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; kind++)
+            for (enum damage damage = DELETED; damage < DAMAGES; damage++)
+                damaged_round(storm, kinds[kind], damage, random);
+}
+
 int main(int argc, char **argv)
 {
     struct storm storm = { 0 };
     const char *base = getenv("TMPDIR"), *seed = getenv("PROBE_SEED");
     if (argc < 4) {
-        fprintf(stderr, "usage: kill_storm PROGRAM DUMP N [--signals | --every LIBRARY] "
-                        "[-- OPTIONS]\n");
+        fprintf(stderr, "usage: kill_storm PROGRAM DUMP N [--signals | --every LIBRARY | "
+                        "--damage] [-- OPTIONS]\n");
         return 2;
     }
     storm.program = argv[1];
@@ -364,6 +498,10 @@ int main(int argc, char **argv)
     if (next + 1 < argc && !strcmp(argv[next], "--every")) {
         storm.library = argv[next + 1];
         next += 2;
+    }
+    if (next < argc && !strcmp(argv[next], "--damage")) {
+        storm.damage = true;
+        next++;
     }
     if (next < argc && !strcmp(argv[next], "--signals")) {
         storm.signals = true;
@@ -379,6 +517,7 @@ int main(int argc, char **argv)
     run_undisturbed(&storm);
     uint64_t random = storm.seed;
     if (storm.library) exhaustive(&storm);
+    else if (storm.damage) damaged_rounds(&storm, rounds, &random);
     else
         for (long i = 0; i < rounds; i++) random_round(&storm, &random);
     /* A storm of signals in which no run ever left by itself has tested nothing. */
@@ -387,10 +526,11 @@ int main(int argc, char **argv)
     remove_run(storm.directory);
     printf("kill_storm: %zu calls, undisturbed run %.3f s, killed %zu times and %zu times again "
            "while going on, %zu of them left with status 130; %zu finished calls kept, %zu done "
-           "again; all files byte-identical "
-           "(PROBE_SEED=%llu)\n",
+           "again; %zu files damaged, %zu lines of evidence lost; all files byte-identical but for "
+           "those (PROBE_SEED=%llu)\n",
            storm.calls, storm.whole_s, storm.killed, storm.killed_again, storm.left,
-           storm.rows_kept, storm.rows_redone, (unsigned long long)storm.seed);
+           storm.rows_kept, storm.rows_redone, storm.damaged, storm.lines_lost,
+           (unsigned long long)storm.seed);
     free(storm.result.bytes);
     free(storm.details.bytes);
     free(storm.evidence.bytes);

@@ -63,13 +63,46 @@ START_TEST(without_details)
 }
 END_TEST
 
+/* Rows outlive their evidence, and its place says how to see it again. */
 START_TEST(without_evidence)
 {
     struct pair p = pair_make(EVIDENCE);
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 0 of 12 calls are done, "));
-    ck_assert_ptr_null(strstr(o.out, "anew"));
+    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+    ck_assert_ptr_nonnull(strstr(o.err, "the evidence of 11 finished calls is lost"));
+    outcome_free(&o);
+    same_files(&p, RESULT);
+    same_files(&p, DETAILS);
+    char *evidence = read_file(file_of(&p.w, "part", EVIDENCE), NULL);
+    static const char first[] = "{\"name\":\"Torch.add.0.forward.output.0\",\"verdict\":\"pass\","
+                                "\"repeat\":\"probe-ut case "
+                                "-api_info dump.json --name Torch.add.0\",\"lost\":true}\n";
+    ck_assert_int_eq(strncmp(evidence, first, sizeof first - 1), 0);
+    size_t lines = 0;
+    for (const char *at = evidence; (at = strchr(at, '\n')); at++) lines++;
+    char *whole = read_file(file_of(&p.w, "whole", EVIDENCE), NULL);
+    for (const char *at = whole; (at = strchr(at, '\n')); at++) lines--;
+    ck_assert_uint_eq(lines, 0);
+    free(evidence);
+    free(whole);
+    /* And once more: lines that tell of a loss are evidence as good as any. */
+    o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
+    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+    ck_assert_ptr_null(strstr(o.err, "is lost"));
+    outcome_free(&o);
+    workspace_remove(&p.w);
+}
+END_TEST
+
+/* A result file is made again from the others. */
+START_TEST(without_results)
+{
+    struct pair p = pair_make(RESULT);
+    struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done, "));
+    ck_assert_ptr_nonnull(strstr(o.out, "11 result rows were made again"));
     outcome_free(&o);
     same_files(&p, RESULT);
     same_files(&p, DETAILS);
@@ -78,7 +111,72 @@ START_TEST(without_evidence)
 }
 END_TEST
 
-/* Without a run file the rows may be anybody's: all but the last call are kept, with a warning. */
+/* A run file that is torn is as good as none, and is written again. */
+START_TEST(torn_run_files)
+{
+    static const char *const texts[] = { "", "{\"version\": ", "[]", "\"version\"" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct pair p = pair_make(RUN);
+        char run[512];
+        snprintf(run, sizeof run, "%s", p.result);
+        memcpy(strstr(run, "result_"), "run_", 4);
+        memmove(strstr(run, "run_") + 4, strstr(run, "run_") + 7, 15);
+        memcpy(strstr(run, "run_") + 18, ".json", 6);
+        write_text(run, texts[i]);
+        struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        ck_assert_ptr_nonnull(strstr(o.err, "there is no readable "));
+        ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+        outcome_free(&o);
+        same_files(&p, RESULT);
+        same_files(&p, DETAILS);
+        same_files(&p, EVIDENCE);
+        same_files(&p, RUN);
+        workspace_remove(&p.w);
+    }
+}
+END_TEST
+
+/* The timings of a run are continued with it; a file of something else is not touched. */
+START_TEST(timings_are_continued)
+{
+    static const char header[] = "API name,inputs s,reference s,device s,comparison s\r\n";
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 12, 5);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "--timings", "t.csv", NULL));
+    char result[512];
+    snprintf(result, sizeof result, "%s", file_of(&w, "out", RESULT));
+    for (int torn = 0; torn < 3; torn++) {
+        size_t length;
+        char *before = read_file(in(&w, "t.csv"), &length);
+        if (torn == 1) write_file(in(&w, "t.csv"), before, length - 20); /* in its last row */
+        if (torn == 2) write_file(in(&w, "t.csv"), before, 10);          /* in its header */
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-csv_path", result,
+                                       "--timings", "t.csv", NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+        char *after = read_file(in(&w, "t.csv"), NULL);
+        size_t rows = 0;
+        for (const char *at = after; (at = strstr(at, "\r\n")); at += 2) rows++;
+        ck_assert_uint_eq(rows, torn == 2 ? 2 : 13);
+        ck_assert_int_eq(strncmp(after, header, sizeof header - 1), 0);
+        free(before);
+        free(after);
+    }
+    write_text(in(&w, "t.csv"), "mine\n");
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-csv_path", result, "--timings", "t.csv", NULL);
+    ck_assert_int_eq(o.status, 2);
+    outcome_free(&o);
+    char *mine = read_file(in(&w, "t.csv"), NULL);
+    ck_assert_str_eq(mine, "mine\n");
+    free(mine);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Without a run file nobody knows the options of the run: all but the last call are kept, with a
+ * warning. */
 START_TEST(without_a_run_file)
 {
     struct pair p = pair_make(RUN);
@@ -378,6 +476,9 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, without_details);
     tcase_add_test(tests, without_evidence);
+    tcase_add_test(tests, without_results);
+    tcase_add_test(tests, torn_run_files);
+    tcase_add_test(tests, timings_are_continued);
     tcase_add_test(tests, without_a_run_file);
     tcase_add_test(tests, verdicts_of_the_peer_count);
     tcase_add_test(tests, names_with_and_without_a_directory);

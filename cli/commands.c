@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/api_dump_command.h"
 #include "cli/case_command.h"
 #include "cli/compare_command.h"
 #include "cli/completion.h"
@@ -28,6 +29,7 @@ static const struct command *const commands[] = {
     &compare_dumps_command,
     &graph_command,
     &merge_command,
+    &api_dump_command,
     &report_command,
     &diff_command,
     &case_command,

@@ -11,6 +11,7 @@
 #include "core/timestamp.h"
 
 struct merge_options {
+    const char *framework; /* of the program's command line: makes no difference */
     const char *input, *output, *config;
     struct file_policy file_policy;
 };
@@ -93,6 +94,8 @@ const struct command merge_command = {
             "Where a call has no value to compare (members of groups, scalars), the cell shows "
             "what both sides had. Files of msprobe and of probe-ut may be mixed.",
     .options = rows,
+    .takes_framework = true,
+    .framework_offset = AT(framework),
     .bytes = sizeof(struct merge_options),
     .run = run,
 };

@@ -129,14 +129,15 @@ static struct status set_integer(int64_t *out, const struct option_row *row, con
     return status_ok();
 }
 
-static struct status set_seconds(double *out, const struct option_row *row, const char *argument,
-                                 const char *text)
+static struct status set_real(double *out, const struct option_row *row, const char *argument,
+                              const char *text)
 {
     char *end;
     double number = strtod(text, &end);
     if (end == text || *end || !isfinite(number) || number < (double)row->minimum ||
         number > (double)row->maximum)
-        return bad_number(row, argument, text, "seconds");
+        return bad_number(row, argument, text,
+                          row->kind == OPTION_SECONDS ? "seconds" : "a number");
     *out = number;
     return status_ok();
 }
@@ -212,7 +213,8 @@ static struct status set_value(void *values, const struct option_row *row, const
     case OPTION_DIRECTORY: return set_text(place, row, argument, text);
     case OPTION_CHOICE: return set_choice(place, row, argument, text);
     case OPTION_INTEGER: return set_integer(place, row, argument, text);
-    case OPTION_SECONDS: return set_seconds(place, row, argument, text);
+    case OPTION_SECONDS:
+    case OPTION_REAL: return set_real(place, row, argument, text);
     case OPTION_BYTES:
         if (options_parse_bytes(place, text)) return status_ok();
         return bad_number(row, argument, text, "a number of bytes");

@@ -33,6 +33,7 @@ enum option_kind {
     OPTION_CHOICE,    /* const char *, one of `choices` */
     OPTION_INTEGER,   /* int64_t in minimum..maximum */
     OPTION_SECONDS,   /* double in minimum..maximum */
+    OPTION_REAL,      /* double in minimum..maximum */
     OPTION_BYTES,     /* uint64_t: 1073741824, 4G, 512M, 64K (powers of 1024) */
     OPTION_INTEGERS /* struct integer_list, each in minimum..maximum: -d 0 1 2, -d 0,1,2, -d 0 -d 1 */
 };

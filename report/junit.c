@@ -6,11 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/text_table.h"
+#include "core/whole_file.h"
 #include "formats/text_out.h"
 #include "results/details_file.h"
 #include "results/verdict_file.h"
@@ -185,24 +185,6 @@ static void append_report(struct text_out *out, const struct report *report, con
     text_out_string(out, "  </testsuite>\n</testsuites>\n");
 }
 
-/* Write beside the wanted name and rename, so that a reader never sees half a report. */
-static struct status replace_file(const char *path, const struct csv_buffer *text)
-{
-    struct file file = FILE_NONE;
-    char partial[4096];
-
-    int length = snprintf(partial, sizeof partial, "%s.%ld.part", path, (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof partial)
-        return status_error(STATUS_BAD_ARGUMENT, "'%s' is too long a name", path);
-    TRY(file_create(&file, partial));
-    struct status status = file_write_all(&file, text->data, text->length);
-    struct status closed = file_close(&file);
-    if (!status.code) status = closed;
-    if (!status.code) status = file_rename(partial, path);
-    if (status.code) (void)file_remove(partial);
-    return status;
-}
-
 static void release_report(struct report *report)
 {
     for (size_t i = 0; i < report->capacity; i++) csv_buffer_release(&report->cases[i].notes);
@@ -220,7 +202,8 @@ struct status junit_write(const char *path, const char *details_path, const char
     struct status status = verdict_file_read(details_path, FILES_TRUSTED, collect_row, &report);
     if (!status.code) append_report(&text, &report, suite, warnings);
     if (!status.code) status = text.status;
-    if (!status.code) status = replace_file(path, &text.text);
+    if (!status.code)
+        status = whole_file_write(path, text.text.data, text.text.length, READERS_GROUP);
     csv_buffer_release(&text.text);
     release_report(&report);
     return status;

@@ -6,6 +6,8 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/whole_file.h"
+#include "formats/csv.h"
 #include "formats/json_tree.h"
 
 struct status run_record_create(struct run_record *out)
@@ -68,33 +70,16 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
     return add(record, key, array);
 }
 
-static struct status write_text(const char *path, const char *text)
-{
-    struct file file = FILE_NONE;
-    TRY(file_create(&file, path));
-    struct status status = file_write_all(&file, text, strlen(text));
-    if (!status.code) status = file_write_all(&file, "\n", 1);
-    if (!status.code) status = file_sync(&file);
-    struct status closed = file_close(&file);
-    return status.code ? status : closed;
-}
-
 struct status run_record_write(const struct run_record *record, const char *path)
 {
-    char *text = cJSON_Print(record->object);
-    size_t bytes = strlen(path) + sizeof ".part";
-    char *part = memory_allocate(bytes);
-    struct status status = text && part ? status_ok() : status_no_memory(0);
+    struct csv_buffer text = { 0 };
+    char *json = cJSON_Print(record->object);
 
-    if (!status.code) {
-        (void)snprintf(part, bytes, "%s.part", path);
-        /* What a killed process left behind. */
-        if (file_exists(part)) status = file_remove(part);
-    }
-    if (!status.code) status = write_text(part, text);
-    if (!status.code) status = file_rename(part, path);
-    cJSON_free(text);
-    memory_release(part);
+    struct status status = json ? csv_append_bytes(&text, json, strlen(json)) : status_no_memory(0);
+    if (!status.code) status = csv_append_bytes(&text, "\n", 1);
+    if (!status.code) status = whole_file_write(path, text.data, text.length, READERS_GROUP);
+    cJSON_free(json);
+    csv_buffer_release(&text);
     return status;
 }
 

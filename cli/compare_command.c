@@ -26,9 +26,13 @@ struct compare_options {
     bool bench_only, schema_only, json, no_progress;
     struct integer_list ranks, steps;
     int64_t threads;
-    const char *profile, *fail_on;
+    const char *profile, *fail_on, *tensor_fix;
+    const char *api_mapping, *cell_mapping, *data_mapping, *layer_mapping; /* built_in for none */
     struct file_policy file_policy;
 };
+
+/* A mapping without a file. */
+static const char built_in[] = "";
 
 /* ---- progress and interrupts ------------------------------------------------------------ */
 
@@ -233,6 +237,36 @@ static struct status read_input(struct comparison_input *out, const struct compa
     return status_no_memory(0);
 }
 
+/* The first mapping that is asked for, in the order API, cell, data; a layer mapping becomes a data
+ * mapping, and comes before one that is given. */
+static struct status open_mapping(struct mapping **out, const struct compare_options *options)
+{
+    const struct {
+        const char *path;
+        enum mapping_kind kind;
+    } asked[] = {
+        { options->api_mapping, MAPPING_API },
+        { options->cell_mapping, MAPPING_CELL },
+        { options->layer_mapping, MAPPING_LAYER },
+        { options->data_mapping, MAPPING_DATA },
+    };
+    bool mindspore = options->framework && !strcmp(options->framework, "mindspore");
+    const struct mapping_log log = { print_warning, NULL };
+
+    *out = NULL;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        if (!asked[i].path) continue;
+        if (asked[i].kind == MAPPING_API && !mindspore) {
+            print_warning(NULL, "-am maps MindSpore's APIs; it needs -f mindspore before the word "
+                                "compare, and is ignored");
+            continue;
+        }
+        return mapping_open(out, asked[i].kind, *asked[i].path ? asked[i].path : NULL,
+                            options->file_policy, &log);
+    }
+    return status_ok();
+}
+
 static struct status make_request(struct job_request *out, const struct compare_options *options,
                                   const struct comparison_input *input, struct watching *watching)
 {
@@ -290,15 +324,24 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     struct job_request request;
     struct dump_plan plan;
     struct profile *profile = NULL;
+    struct mapping *mapping = NULL;
+    struct tensor_fix fix = { 0 };
 
     TRY(make_request(&request, options, input, watching));
     TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, &log));
     struct status status = status_ok();
     if (options->profile)
         status = profile_load(&profile, options->profile, NULL, options->file_policy);
+    if (!status.code) status = open_mapping(&mapping, options);
+    if (!status.code && options->tensor_fix)
+        status = tensor_fix_read(&fix, options->tensor_fix, options->file_policy);
     request.comparison.profile = profile;
+    request.comparison.mapping = mapping;
+    request.comparison.fix = options->tensor_fix ? &fix : NULL;
     if (!status.code) status = compare_plan(exit_status, &plan, &request, options, watching);
     if (profile) profile_release(profile);
+    mapping_close(mapping);
+    tensor_fix_release(&fix);
     dump_plan_release(&plan);
     return status;
 }
@@ -363,6 +406,19 @@ static const struct option_row rows[] = {
       .help = "Ignore the counters of calls when matching: calls meet in order." },
     { { "hl", "highlight" }, OPTION_FLAG, AT(highlight),
       .help = "Color suspicious rows of the workbook, with the reasons in Err_message." },
+    { { "am", "api_mapping" }, OPTION_FILE, AT(api_mapping), "[FILE]", .bare = built_in,
+      .help = "MindSpore against PyTorch: names of APIs by the built-in table, and by a YAML file over "
+              "it." },
+    { { "cm", "cell_mapping" }, OPTION_FILE, AT(cell_mapping), "[FILE]", .bare = built_in,
+      .help = "Cells against modules; a YAML file maps {cell path}.{Class} to {module path}.{Class}." },
+    { { "dm", "data_mapping" }, OPTION_FILE, AT(data_mapping), "FILE",
+      .help = "A YAML file that maps names of NPU rows to names of Bench rows." },
+    { { "lm", "layer_mapping" }, OPTION_FILE, AT(layer_mapping), "[FILE]", .bare = built_in,
+      .help = "Match along the hierarchy of modules (construct.json, stack.json), with the names of a "
+              "YAML file. The matches are saved as data_mapping_{timestamp}.yaml." },
+    { { "tensor-fix" }, OPTION_FILE, AT(tensor_fix), "FILE",
+      .help = "A YAML file with corrections of tensors before they are compared: padding rows, "
+              "calibration matrices." },
     { { "rank" }, OPTION_INTEGERS, AT(ranks), "N", .minimum = 0, .maximum = 999999999,
       .help = "Only these ranks: --rank 0,1." },
     { { "step" }, OPTION_INTEGERS, AT(steps), "N", .minimum = 0, .maximum = 999999999,

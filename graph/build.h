@@ -4,7 +4,7 @@
 #ifndef PROBE_GRAPH_BUILD_H
 #define PROBE_GRAPH_BUILD_H
 
-#include "graph/construct.h"
+#include "formats/construct.h"
 #include "graph/model.h"
 
 /* Build the tree. The names of `construct` move into the model; close it all the same.

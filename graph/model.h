@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/dotted_name.h"
 #include "core/text_table.h"
-#include "graph/dotted_name.h"
 
 #define NODE_NONE UINT32_MAX
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compare/dumps/backward_numbers.h"
 #include "compare/dumps/judge.h"
 #include "compare/dumps/stacks.h"
 #include "core/file.h"
@@ -87,16 +88,29 @@ static struct status read_stacks(struct comparison *c, const struct comparison_r
 
 /* ---- comparing -------------------------------------------------------------------------- */
 
+/* Pair by name, by backward order in the third generation, or as the mapping says. */
 static struct status pair_rows(struct comparison *c, const struct comparison_request *request)
 {
     struct pairing_rule rule = { 0 };
+    struct mapping_use *use = NULL;
+    struct backward_numbers numbers = { 0 };
+    struct status status = status_ok();
+
     c->dumps = (struct dump_pair){ .npu = &c->npu,
                                    .bench = &c->bench,
                                    .cross_framework = request->framework == FRAMEWORK_MINDSPORE &&
                                                       c->bench.framework == FRAMEWORK_PYTORCH };
     if (request->pair) return request->pair(&c->pairing, &c->dumps, request->pair_context);
-    if (request->make_rule) TRY(request->make_rule(&rule, &c->dumps, request->rule_context));
-    return (request->fuzzy ? pairing_fuzzy : pairing_by_key)(&c->pairing, &c->dumps, &rule);
+    if (request->mapping)
+        status = mapping_apply(&use, &rule, request->mapping, &c->dumps, request->npu_path,
+                               request->bench_path, request->file_policy);
+    else if (c->generation == GENERATION_3 && !request->fuzzy)
+        status = backward_numbers_apply(&numbers, &rule, &c->dumps);
+    if (!status.code)
+        status = (request->fuzzy ? pairing_fuzzy : pairing_by_key)(&c->pairing, &c->dumps, &rule);
+    mapping_use_close(use);
+    backward_numbers_release(&numbers);
+    return status;
 }
 
 static struct status measure_rows(struct comparison *c, const struct comparison_request *request)

@@ -4,6 +4,7 @@
 #ifndef PROBE_COMPARE_DUMPS_COMPARISON_H
 #define PROBE_COMPARE_DUMPS_COMPARISON_H
 
+#include "compare/dumps/mapping.h"
 #include "compare/dumps/result.h"
 #include "compare/dumps/tensor_rows.h"
 
@@ -18,11 +19,7 @@ struct comparison_request {
     unsigned threads;
     const struct profile *profile; /* limits for tensors, or NULL */
     const struct tensor_fix *fix;  /* or NULL */
-    /* The rule of pairing, made when both dumps are there; NULL: by name. What it owns must outlive
-     * comparison_run. */
-    struct status (*make_rule)(struct pairing_rule *out, const struct dump_pair *dumps,
-                               void *context);
-    void *rule_context;
+    const struct mapping *mapping; /* of names, or NULL */
     /* Pair the rows by another rule than that of rows (graphs pair nodes first), or NULL. With it
      * dumps of task structure are taken too: their rows have partners and no verdicts. */
     struct status (*pair)(struct pairing *out, const struct dump_pair *dumps, void *context);

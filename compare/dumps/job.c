@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "compare/dumps/advice.h"
-#include "core/file.h"
 #include "core/memory.h"
+#include "core/new_file.h"
 #include "core/shortest.h"
+#include "formats/json_write.h"
 
 struct doing {
     struct job_outcome *out;
@@ -80,23 +81,53 @@ static struct status name_files(struct doing *d)
     return d->table_path && d->advice_path ? status_ok() : status_no_memory(bytes);
 }
 
-/* A small text under its name only when it is whole. */
 static struct status write_text(const char *path, const struct csv_buffer *text)
 {
-    struct file file = FILE_NONE;
-    size_t bytes = strlen(path) + sizeof ".part";
-    char *part = memory_allocate(bytes);
+    struct new_file file;
+    TRY(new_file_create(&file, path));
+    return new_file_end(&file,
+                        file_write_all(&file.file, text->data ? text->data : "", text->length));
+}
 
-    if (!part) return status_no_memory(bytes);
-    (void)snprintf(part, bytes, "%s.part", path);
-    struct status status = file_exists(part) ? file_remove(part) : status_ok();
-    if (!status.code) status = file_create(&file, part);
-    if (!status.code) status = file_write_all(&file, text->data, text->length);
-    struct status closed = file_close(&file);
-    if (!status.code) status = closed;
-    if (!status.code) status = file_rename(part, path);
-    else if (file_exists(part)) (void)file_remove(part);
-    memory_release(part);
+/* ---- the mapping that was made ---------------------------------------------------------- */
+
+/* A name as YAML: plain where nothing in it means anything else. */
+static struct status append_yaml(struct csv_buffer *out, const char *text, size_t length)
+{
+    bool plain = length > 0;
+    for (size_t i = 0; i < length; i++)
+        plain &= (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'A' && text[i] <= 'Z') ||
+                 (text[i] >= 'a' && text[i] <= 'z') || text[i] == '_' || text[i] == '.';
+    return plain ? csv_append_bytes(out, text, length) : json_append_string(out, text, length);
+}
+
+static struct status append_pair(struct csv_buffer *out, struct doing *d, uint32_t row)
+{
+    const struct dump_row *bench = comparison_bench_row(&d->c, row);
+    csv_buffer_clear(&d->name);
+    TRY(dump_row_append_name(&d->name, &d->c.npu, &d->c.npu.rows[row]));
+    TRY(append_yaml(out, d->name.data, d->name.length));
+    TRY(csv_append_bytes(out, ": ", 2));
+    csv_buffer_clear(&d->name);
+    TRY(dump_row_append_name(&d->name, &d->c.bench, bench));
+    TRY(append_yaml(out, d->name.data, d->name.length));
+    return csv_append_bytes(out, "\n", 1);
+}
+
+/* A layer mapping is a data mapping once it is made, and can be used as one again. */
+static struct status save_mapping(struct doing *d)
+{
+    const struct mapping *mapping = d->request->comparison.mapping;
+    struct csv_buffer text = { 0 };
+    struct status status = status_ok();
+
+    if (!mapping || mapping_kind(mapping) != MAPPING_LAYER) return status_ok();
+    for (uint32_t row = 0; row < d->c.npu.n_rows && !status.code; row++)
+        if (comparison_bench_row(&d->c, row)) status = append_pair(&text, d, row);
+    char *path = result_path(d, "data_mapping", "yaml");
+    if (!status.code) status = path ? write_text(path, &text) : status_no_memory(0);
+    memory_release(path);
+    csv_buffer_release(&text);
     return status;
 }
 
@@ -303,6 +334,7 @@ static struct status show(struct doing *d)
     TRY(name_files(d));
     TRY(file_make_directories(d->folder));
     TRY(comparison_write_table(&d->c, d->table_path, &d->request->table));
+    TRY(save_mapping(d));
     TRY(advise(d));
     TRY(suspects_find(&d->suspects, &d->c));
     TRY(print_report(d));

@@ -108,9 +108,11 @@ static void clean(struct tensor_sums *out, double *npu, double *bench, size_t n)
         if (isfinite(npu[i]) && isfinite(bench[i])) continue;
         count_non_finite(&out->npu, npu[i]);
         count_non_finite(&out->bench, bench[i]);
-        if (isnan(npu[i]) != isnan(bench[i]) || isinf(npu[i]) != isinf(bench[i]))
+        /* isinf may tell the sign */
+        bool npu_inf = isinf(npu[i]) != 0, bench_inf = isinf(bench[i]) != 0;
+        if (npu_inf != bench_inf || (isnan(npu[i]) != 0) != (isnan(bench[i]) != 0))
             out->positions_differ = true;
-        else if (isinf(npu[i]) && npu[i] != bench[i]) out->inf_signs_differ = true;
+        else if (npu_inf && npu[i] != bench[i]) out->inf_signs_differ = true;
         npu[i] = bench[i] = 0;
     }
 }

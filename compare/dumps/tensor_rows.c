@@ -291,6 +291,76 @@ static struct status note_file(struct tensor_result *r, enum row_note note, stru
     return r->detail ? status_ok() : status_no_memory(strlen(reason.text));
 }
 
+/* ---- corrections ------------------------------------------------------------------------ */
+
+/* The row of an entry whose name ends in ".<key>": a keyword argument. */
+static const struct dump_row *find_argument(const struct dump_rows *dump, uint32_t entry,
+                                            const char *key)
+{
+    const struct dump_entry *e = &dump->entries[entry];
+    for (uint32_t i = e->first_row; i < e->first_row + e->n_rows; i++) {
+        size_t length, bytes = strlen(key);
+        const char *suffix = text_table_get(&dump->texts, dump->rows[i].suffix, &length);
+        if (length > bytes && suffix[length - bytes - 1] == '.' &&
+            !strcmp(suffix + length - bytes, key))
+            return &dump->rows[i];
+    }
+    return NULL;
+}
+
+/* Rows of an output beyond the sum of the entry's group sizes were never written. */
+static struct status clear_padding(struct tensor_result *r, struct loaded *loaded, struct worker *w,
+                                   enum fix_side which, const struct dump_row *row)
+{
+    const struct dump_rows *dump = w->work->side[which].dump;
+    const struct fix_padding *padding =
+        tensor_fix_padding(w->work->request->fix, dump_entry_name(dump, row->entry, NULL));
+    double valid = 0;
+    struct loaded groups;
+
+    if (!padding || !padding->side[which] || row->state != STATE_OUTPUT || !loaded->tensor.rank)
+        return status_ok();
+    const struct dump_row *argument = find_argument(dump, row->entry, padding->key);
+    if (!argument || argument->data_name == TEXT_NONE) return status_ok();
+    struct status status = load(&groups, w, which, argument);
+    if (status.code) return status.code == STATUS_NO_MEMORY ? status : status_ok();
+    for (size_t i = 0; i < tensor_elements(&groups.tensor); i++) {
+        int64_t size = 0;
+        dtype_to_int64(
+            &size, (const char *)groups.tensor.data + i * dtype_info(groups.tensor.dtype)->bytes,
+            groups.tensor.dtype, 1);
+        valid += (double)size;
+    }
+    unload(&groups);
+    r->notes |= note_bit(NOTE_PADDING_CLEARED);
+    return tensor_clear_rows(&loaded->tensor, &w->arena, &loaded->tensor, valid);
+}
+
+static struct status calibrate(struct tensor_result *r, struct loaded *loaded, struct worker *w,
+                               enum fix_side which, const struct dump_row *row)
+{
+    csv_buffer_clear(&w->name);
+    TRY(dump_row_append_data_name(&w->name, w->work->side[which].dump, row));
+    TRY(csv_append_bytes(&w->name, "", 1));
+    const struct tensor *matrix = tensor_fix_matrix(w->work->request->fix, which, w->name.data);
+    if (!matrix) return status_ok();
+    struct status status =
+        tensor_multiply_right(&loaded->tensor, &w->arena, &loaded->tensor, matrix);
+    if (status.code == STATUS_NO_MEMORY) return status;
+    r->notes |= note_bit(status.code ? NOTE_CALIBRATION_FAILED : NOTE_CALIBRATED);
+    return status_ok();
+}
+
+static struct status correct(struct tensor_result *r, struct loaded *loaded, struct worker *w,
+                             enum fix_side which, const struct dump_row *row)
+{
+    if (!w->work->request->fix) return status_ok();
+    TRY(clear_padding(r, loaded, w, which, row));
+    return calibrate(r, loaded, w, which, row);
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
 static struct status compare_files(struct tensor_result *r, struct worker *w,
                                    const struct dump_row *npu_row, const struct dump_row *bench_row)
 {
@@ -303,10 +373,12 @@ static struct status compare_files(struct tensor_result *r, struct worker *w,
         unload(&npu);
         return note_file(r, NOTE_BENCH_FILE, status);
     }
-    compare_loaded(r, w->work, npu_row, bench_row, &npu.tensor, &bench.tensor);
+    status = correct(r, &npu, w, FIX_NPU, npu_row);
+    if (!status.code) status = correct(r, &bench, w, FIX_BENCH, bench_row);
+    if (!status.code) compare_loaded(r, w->work, npu_row, bench_row, &npu.tensor, &bench.tensor);
     unload(&npu);
     unload(&bench);
-    return status_ok();
+    return status;
 }
 
 static struct status compare_row(struct worker *w, uint32_t row)

@@ -1,6 +1,6 @@
 /* Reads construct.json. A file has one line per call or module, up to millions, so links hold
  * numbers of names and each name is stored once. */
-#include "graph/construct.h"
+#include "formats/construct.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Names of calls and modules: parts joined by dots, such as
  * "Module.layers.0.attention.Attention.forward.3" or "Functional.softmax.1.backward".
  */
-#ifndef PROBE_GRAPH_DOTTED_NAME_H
-#define PROBE_GRAPH_DOTTED_NAME_H
+#ifndef PROBE_CORE_DOTTED_NAME_H
+#define PROBE_CORE_DOTTED_NAME_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Parts of dotted names. Names have some ten parts and 1,024 bytes at most, so each question scans
  * the name anew. */
-#include "graph/dotted_name.h"
+#include "core/dotted_name.h"
 
 #include <string.h>
 

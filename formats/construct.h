@@ -4,8 +4,8 @@
  * `megatron_micro_step_number` values may be [parent, micro step], and plain values belong to micro
  * step 0.
  */
-#ifndef PROBE_GRAPH_CONSTRUCT_H
-#define PROBE_GRAPH_CONSTRUCT_H
+#ifndef PROBE_FORMATS_CONSTRUCT_H
+#define PROBE_FORMATS_CONSTRUCT_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/compose.h"
 #include "bench/primitives/matmul.h"
@@ -14,16 +14,6 @@
 #include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
 #include "bench/primitives/view.h"
-
-/* Lower-triangular bool mask (rows, columns), true where attention is allowed. */
-static struct node *causal_mask(struct tape *tape, int64_t rows, int64_t columns)
-{
-    int64_t shape[2] = { rows, columns };
-    struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
-    for (int64_t i = 0; i < rows && !tape_failed(tape); i++)
-        for (int64_t j = 0; j < columns; j++) mask->integer[i * columns + j] = j <= i;
-    return mask;
-}
 
 /* Scores plus a mask: -inf where a bool mask is `blocked`, a float mask added. */
 static struct node *apply_mask(struct tape *tape, struct node *scores, struct node *mask,
@@ -74,10 +64,10 @@ static void scaled_dot_product_attention(struct call *call)
         tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
     struct node *mask = call_optional_tensor(call, "attn_mask");
     if (call_bool(call, "is_causal"))
-        scores = apply_mask(
-            tape, scores,
-            causal_mask(tape, scores->shape[scores->rank - 2], scores->shape[scores->rank - 1]),
-            false);
+        scores = apply_mask(tape, scores,
+                            node_band(tape, scores->shape[scores->rank - 2],
+                                      scores->shape[scores->rank - 1], 0, INT64_MAX),
+                            false);
     if (mask) scores = apply_mask(tape, scores, mask, false);
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
     call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);

@@ -205,7 +205,7 @@ static void bits(struct call *call)
 {
     struct tape *tape = call->tape;
     struct operands o = two_operands(call, "input", "other");
-    if (!call_require(call, o.integral, "bits of numbers that are not integers")) return;
+    if (!call_require(call, o.integral, "bitwise operations take integers")) return;
     call_return(call, node_integer_binary(tape, o.dtype, bitwise[call->op->detail], o.a, o.b));
 }
 
@@ -227,7 +227,7 @@ static void shift(struct call *call)
 static void bitwise_not(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    if (!call_require(call, x->integer, "bits of numbers that are not integers")) return;
+    if (!call_require(call, x->integer, "bitwise operations take integers")) return;
     call_return(call, node_integer_unary(call->tape, x->dtype,
                                          x->dtype == DT_BOOL ? opposite : complement, x));
 }

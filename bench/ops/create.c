@@ -148,7 +148,7 @@ static void literal_walk(struct literal *l, const struct value *value, int depth
         return;
     }
     struct node *item = call_node(l->call, value);
-    if (depth != l->rank || item->n != 1) call_fail(l->call, "the data is no array of numbers");
+    if (depth != l->rank || item->n != 1) call_fail(l->call, "the data is not an array of numbers");
     if (tape_failed(l->call->tape)) return;
     l->dtype = dtype_promote(l->dtype, number_dtype(value));
     if (l->real)
@@ -240,7 +240,7 @@ static void integer_range(struct call *call, const struct range *range, enum dty
     int64_t start = range->from_zero ? 0 : call_int(call, "start"), end = call_int(call, "end");
     int64_t step = range->from_zero ? 1 : call_int(call, "step"), n = MOST_STEPS + 1;
     if (!call_require(call, step && (step > 0 ? start <= end : start >= end),
-                      "from %lld to %lld by %lld is no range", (long long)start, (long long)end,
+                      "from %lld to %lld by %lld is not a range", (long long)start, (long long)end,
                       (long long)step))
         return;
     uint64_t whole = steps_between(start, end, step, range->inclusive);
@@ -272,7 +272,7 @@ static void arange(struct call *call)
     if (!call_require(call,
                       step != 0 && isfinite(start) && isfinite(end) && !isnan(step) &&
                           (step > 0 ? start <= end : start >= end),
-                      "from %g to %g by %g is no range", start, end, step))
+                      "from %g to %g by %g is not a range", start, end, step))
         return;
     if (dtype_is_integral(dtype)) {
         integer_range(call, &range, dtype);

@@ -66,7 +66,8 @@ static void ctc_loss(struct call *call)
                                .classes = x->shape[x->rank - 1],
                                .blank = call_int(call, "blank"),
                                .zero_infinity = call_bool(call, "zero_infinity") };
-    if (!call_require(call, s->blank >= 0 && s->blank < s->classes, "the blank is no class"))
+    if (!call_require(call, s->blank >= 0 && s->blank < s->classes,
+                      "the blank is not one of the classes"))
         return;
     s->input_length = integers(call, "input_lengths", s->batch);
     s->target_length = integers(call, "target_lengths", s->batch);

@@ -1,7 +1,7 @@
 /* Diagonals and triangles of matrices. */
 #include <string.h>
 
-#include "bench/call/op.h"
+#include "bench/ops/operands.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/overwrite.h"
@@ -179,13 +179,10 @@ static void triangle(struct call *call)
     int64_t diagonal_at = diagonal_number(call, "diagonal");
 
     if (!call_require(call, x->rank >= 2, "a matrix or a batch of matrices is needed")) return;
-    struct node *keep = node_new_integer(tape, DT_BOOL, 2, x->shape + x->rank - 2);
-    if (tape_failed(tape)) return;
-    int64_t columns = keep->shape[1];
-    for (size_t i = 0; i < keep->n; i++) {
-        int64_t above = (int64_t)i % columns - (int64_t)i / columns;
-        keep->integer[i] = call->op->detail > 0 ? above <= diagonal_at : above >= diagonal_at;
-    }
+    int64_t rows = x->shape[x->rank - 2], columns = x->shape[x->rank - 1];
+    struct node *keep = call->op->detail > 0
+                            ? node_band(tape, rows, columns, diagonal_at, INT64_MAX)
+                            : node_band(tape, rows, columns, INT64_MAX, -diagonal_at);
     struct node *zero = x->integer ? node_integer_constant(tape, x->dtype, 0, 0, NULL)
                                    : node_constant(tape, x->dtype, 0, 0, NULL);
     call_return(call, node_select(tape, keep, x, zero));

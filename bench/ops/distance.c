@@ -205,13 +205,6 @@ static void cosine_similarity(struct call *call)
 
 /* ---- losses ------------------------------------------------------------------------------------------ */
 
-/* max(x, 0); the cotangent passes at 0. */
-static struct node *positive_part(struct tape *tape, struct node *x)
-{
-    struct node *zero = node_scalar(tape, 0);
-    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
-}
-
 /* 1 - cos for target 1, max(0, cos - margin) for -1. */
 static void cosine_embedding_loss(struct call *call)
 {
@@ -230,7 +223,8 @@ static void cosine_embedding_loss(struct call *call)
     struct node *cosine =
         node_divide(tape, product, node_apply(tape, "sqrt", node_multiply(tape, size1, size2)));
     struct node *near = node_subtract(tape, node_scalar(tape, 1), cosine);
-    struct node *far = positive_part(tape, node_offset(tape, cosine, -call_real(call, "margin")));
+    struct node *far =
+        node_positive_part(tape, node_offset(tape, cosine, -call_real(call, "margin")));
     struct node *loss =
         node_select(tape, node_compare(tape, COMPARE_EQ, t, node_scalar(tape, 1)), near, zero);
     loss = node_add(
@@ -277,7 +271,7 @@ static void triplet_margin_loss(struct call *call)
     }
     struct node *z = node_add(tape, node_subtract(tape, near, far),
                               node_scalar(tape, call_real(call, "margin")));
-    call_return_typed(call, loss_reduced(call, positive_part(tape, z)),
+    call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)),
                       dtype_component(pair_dtype(call, "anchor", "positive")));
 }
 

@@ -131,11 +131,7 @@ static void embedding(struct call *call)
     call_return_typed(call, y, weight->dtype);
 }
 
-/* ---- bags
-
- * *
- -----------------------------------------------------------------------------------------
- */
+/* ---- bags -------------------------------------------------------------------------------- */
 
 /* The bag of each index: rows of a 2-D input, or runs between offsets. */
 static int64_t *bags_of(struct call *call, const struct node *indices, int64_t *bags)

@@ -14,7 +14,8 @@ struct node *extremum_along(struct call *call, struct node *x, int dim, int sign
                             struct node **index)
 {
     struct tape *tape = call->tape;
-    if (!call_require(call, !x->rank || x->shape[dim] != 0, "an extremum over no elements"))
+    if (!call_require(call, !x->rank || x->shape[dim] != 0,
+                      "there is no extremum of an empty dimension"))
         return x;
     *index = settled_positions(call, output, x, dim, node_arg_extremum(tape, x, dim, sign));
     return node_take_along(tape, x, dim, *index);

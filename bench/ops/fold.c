@@ -136,7 +136,7 @@ static void pixel_shuffle(struct call *call)
     int lead = x->rank - 3;
     int64_t c = x->shape[lead], h = x->shape[lead + 1], w = x->shape[lead + 2];
     bool divides = call->op->detail ? h % r == 0 && w % r == 0 : c % (r * r) == 0;
-    if (!call_require(call, divides, "the extents are no multiples of the factor %lld",
+    if (!call_require(call, divides, "the extents are not multiples of the factor %lld",
                       (long long)r))
         return;
     if (call->op->detail)

@@ -3,6 +3,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/indexing.h"
+#include "bench/ops/integers.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
@@ -91,10 +92,9 @@ static struct node *assigned_value(struct call *call, const struct node *x, stru
                                    const struct indexing *indexing)
 {
     int drop = value->rank > indexing->rank ? value->rank - indexing->rank : 0;
-    if (!value_broadcasts(value, indexing)) {
-        call_fail(call, "the value does not broadcast to what is assigned");
+    if (!call_require(call, value_broadcasts(value, indexing),
+                      "the value does not broadcast to what is assigned"))
         return value;
-    }
     value = node_reshape(call->tape, value, value->rank - drop, value->shape + drop);
     return node_broadcast(call->tape, node_cast(call->tape, value, x->dtype), indexing->rank,
                           indexing->shape);
@@ -113,13 +113,7 @@ static void return_assigned(struct call *call, struct node *x, struct node *valu
     }
     struct node *sum =
         node_scatter_add_rows(tape, value, x->rank, x->shape, indexing->row, indexing->map);
-    if (!x->integer) {
-        call_return_typed(call, node_add(tape, x, sum), x->dtype);
-        return;
-    }
-    for (size_t i = 0; i < x->n && !tape_failed(tape); i++)
-        sum->integer[i] = (int64_t)((uint64_t)sum->integer[i] + (uint64_t)x->integer[i]);
-    call_return_typed(call, node_to_integer(tape, sum, x->dtype), x->dtype);
+    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
 }
 
 /* x[index] = value as a function: the new x. */
@@ -169,7 +163,7 @@ static void return_replaced(struct call *call, struct node *x, struct indexing *
     if (!call_require(call,
                       src->rank == view->rank && !memcmp(src->shape, view->shape,
                                                          (size_t)view->rank * sizeof *view->shape),
-                      "src has not the shape of what it replaces"))
+                      "src does not have the shape of what it replaces"))
         return;
     view->is_view = true;
     if (!tape_failed(call->tape) && indexing_need_map(view, call, x))
@@ -202,21 +196,14 @@ static void slice_scatter(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct indexing view = { .rank = x->rank };
     int dim = call_dim(call, "dim", x->rank);
-    int64_t extent = x->rank ? x->shape[dim] : 0, step = call_int(call, "step");
-    int64_t start = call_is_none(call, "start") ? 0 : call_int(call, "start");
-    int64_t end = call_is_none(call, "end") ? extent : call_int(call, "end");
+    struct slice slice;
 
-    if (!call_require(call, step >= 1 && x->rank, "a slice needs a dimension and a positive step"))
-        return;
-    if (start < 0) start += extent;
-    if (end < 0) end += extent;
-    start = start < 0 ? 0 : start > extent ? extent : start;
-    end = end < start ? start : end > extent ? extent : end;
+    if (!slice_argument(&slice, call, x, dim)) return;
     memcpy(view.shape, x->shape, sizeof view.shape);
     shape_strides(view.stride, x->rank, x->shape);
-    view.shape[dim] = (end - start) / step + ((end - start) % step != 0);
-    view.offset = view.shape[dim] ? start * view.stride[dim] : 0;
-    view.stride[dim] *= step < extent ? step : 1; /* a longer step is never taken */
+    view.shape[dim] = slice.count;
+    view.offset = slice.count ? slice.start * view.stride[dim] : 0;
+    view.stride[dim] *= slice.step;
     return_replaced(call, x, &view);
 }
 
@@ -257,7 +244,7 @@ static void as_strided_scatter(struct call *call)
     if (!call_require(call,
                       src->rank == view.rank &&
                           !memcmp(src->shape, view.shape, (size_t)view.rank * sizeof *view.shape),
-                      "src has not the shape of what it replaces"))
+                      "src does not have the shape of what it replaces"))
         return;
     if (tape_failed(call->tape) || !indexing_need_map(&view, call, x)) return;
     if (!call_require(call, map_is_injective(call, view.map, src->n / view.row, x->n / view.row),

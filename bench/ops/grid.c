@@ -244,11 +244,7 @@ static struct node *bicubic(const struct sampler *s)
     return weighted_sum(s, &t);
 }
 
-/* ---- nearest
-
- * *
- -----------------------------------------------------------------------------------------
- */
+/* ---- nearest ----------------------------------------------------------------------------- */
 
 /* How near half-way a place may be rounded either way. */
 static double tie_width(const struct sampler *s, int dim)
@@ -314,10 +310,7 @@ static struct node *nearest(const struct sampler *s)
                : y;
 }
 
-/* ---- grid_sample
-
- * * ---------------------------------------------------------------------------------------
- */
+/* ---- grid_sample --------------------------------------------------------------------- */
 
 static bool open_sampler(struct sampler *s, struct call *call)
 {
@@ -380,11 +373,7 @@ static void grid_sample(struct call *call)
     call_return_typed(call, y, s.x->dtype);
 }
 
-/* ---- affine_grid
-
- * *
- -----------------------------------------------------------------------------------------
- */
+/* ---- affine_grid ------------------------------------------------------------------------- */
 
 /* n places from -1 to 1: of centres, or with aligned corners from end to end. */
 static struct node *base_places(struct tape *tape, int64_t n, bool align)

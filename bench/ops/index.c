@@ -68,13 +68,7 @@ static void put(struct call *call)
         return;
     }
     struct node *sum = node_scatter_add(tape, source, x->rank, x->shape, map);
-    if (!x->integer) {
-        call_return_typed(call, node_add(tape, x, sum), x->dtype);
-        return;
-    }
-    for (size_t i = 0; i < x->n && !tape_failed(tape); i++)
-        sum->integer[i] = (int64_t)((uint64_t)sum->integer[i] + (uint64_t)x->integer[i]);
-    call_return(call, node_to_integer(tape, sum, x->dtype));
+    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
 }
 
 /* take_along_dim: gather with the other dimensions broadcast; without dim over all
@@ -117,12 +111,10 @@ static void take_along_dim(struct call *call)
 static bool check_source(struct call *call, const struct node *x, const struct node *source,
                          int dim, const struct node *index)
 {
-    if (tape_failed(call->tape)) return false;
     bool fits = source->rank == x->rank || (source->n == 1 && index->n == 1 && x->rank <= 1);
     for (int d = 0; fits && d < source->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
-    if (!fits) call_fail(call, "the source has not the shape that the index asks for");
-    return fits;
+    return call_require(call, fits, "the source does not have the shape that the index asks for");
 }
 
 static void index_add(struct call *call)
@@ -137,16 +129,11 @@ static void index_add(struct call *call)
 
     if (!map || !check_source(call, x, source, dim, index)) return;
     if (!call_require(call, alpha->n == 1, "alpha must be one number")) return;
-    if (x->integer) {
-        source = node_integer_binary(tape, x->dtype, wrapping_multiply, source, alpha);
-        struct node *sum = node_scatter_add_rows(tape, source, x->rank, x->shape, row, map);
-        call_return(call, node_integer_binary(tape, x->dtype, wrapping_add, x, sum));
-        return;
-    }
-    if (!alpha->integer || alpha->integer[0] != 1) source = node_multiply(tape, source, alpha);
-    struct node *sum =
-        node_scatter_add_rows(tape, node_to_real(tape, source), x->rank, x->shape, row, map);
-    call_return_typed(call, node_add(tape, x, sum), x->dtype);
+    if (!alpha->integer || alpha->integer[0] != 1)
+        source = node_multiply_as(tape, x->dtype, source, alpha);
+    if (!x->integer) source = node_to_real(tape, source);
+    struct node *sum = node_scatter_add_rows(tape, source, x->rank, x->shape, row, map);
+    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
 }
 
 static void index_copy(struct call *call)

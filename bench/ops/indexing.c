@@ -90,7 +90,7 @@ static bool slice_part(struct resolver *r, const struct value *part, int64_t fal
     else if (part->kind == VALUE_TENSOR) {
         struct node *node = call_node(r->call, part);
         if (!node->integer || node->n != 1)
-            return refuse(r, "a slice by a tensor that is no integer");
+            return refuse(r, "a slice bound is a tensor that is not one integer");
         *out = node->integer[0];
     } else {
         return refuse(r, "a slice of something else than ints");
@@ -437,6 +437,24 @@ bool indexing_need_map(struct indexing *indexing, struct call *call, const struc
 }
 
 /* ---- maps of the scatter APIs ------------------------------------------------------- */
+
+bool slice_argument(struct slice *out, struct call *call, const struct node *x, int dim)
+{
+    int64_t extent = x->rank ? x->shape[dim] : 0, step = call_int(call, "step");
+    int64_t start = call_is_none(call, "start") ? 0 : call_int(call, "start");
+    int64_t end = call_is_none(call, "end") ? extent : call_int(call, "end");
+
+    if (!call_require(call, step >= 1 && x->rank, "a slice needs a dimension and a positive step"))
+        return false;
+    if (start < 0) start += extent;
+    if (end < 0) end += extent;
+    start = start < 0 ? 0 : start > extent ? extent : start;
+    end = end < start ? start : end > extent ? extent : end;
+    out->start = start;
+    out->count = (end - start) / step + ((end - start) % step != 0);
+    out->step = step < extent ? step : 1; /* a longer step is never taken */
+    return true;
+}
 
 int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape,
                      int dim)

@@ -30,6 +30,15 @@ bool indexing_open(struct indexing *out, struct call *call, const struct node *x
 /* Make the map of a view. False after a failure of the tape. */
 bool indexing_need_map(struct indexing *indexing, struct call *call, const struct node *x);
 
+/* Every step-th of an extent's positions from start on, count of them. */
+struct slice {
+    int64_t start, count, step;
+};
+
+/* The arguments start, end and step of a slice along dim of x, clamped as Python clamps them. False,
+ * having failed, for a scalar or a step below 1. */
+bool slice_argument(struct slice *out, struct call *call, const struct node *x, int dim);
+
 /* Map of the scatter APIs: where element i of `index` (integers) leads in a dense tensor of
  * `shape` whose extent along dim it replaces. NULL, having failed, when out of range. */
 int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape,

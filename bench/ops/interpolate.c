@@ -188,8 +188,8 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
     struct sizes s;
 
     while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
-    if (!call_require(call, m != sizeof modes / sizeof *modes, "an unknown interpolation mode '%s'",
-                      mode))
+    if (!call_require(call, m != sizeof modes / sizeof *modes,
+                      "the interpolation mode '%s' is not known", mode))
         return;
     if (!read_sizes(&s, call, x, recompute || modes[m].mode == MODE_AREA)) return;
     if (!call_require(call, !modes[m].dims || modes[m].dims == s.dims,

@@ -150,7 +150,7 @@ static void meshgrid(struct call *call)
     int count;
     struct node **parts = call_tensors(call, "tensors", &count);
     bool swap = !strcmp(call_string(call, "indexing"), "xy") && count >= 2;
-    if (!call_require(call, count, "a grid of no vectors")) return;
+    if (!call_require(call, count, "meshgrid needs at least one vector")) return;
     if (swap) {
         struct node *first = parts[0];
         parts[0] = parts[1];

@@ -52,13 +52,6 @@ static struct node *times_weight(struct call *call, struct node *loss)
     return weight ? node_multiply(call->tape, loss, weight) : loss;
 }
 
-/* max(x, 0); the cotangent passes at 0. */
-static struct node *positive_part(struct tape *tape, struct node *x)
-{
-    struct node *zero = node_scalar(tape, 0);
-    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
-}
-
 /* ---- distances of input and target --------------------------------------------------------------- */
 
 static void mse_loss(struct call *call)
@@ -252,7 +245,7 @@ static void hinge_embedding_loss(struct call *call)
     struct pair p = pair_of(call, "input", "target");
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
-    struct node *hinge = positive_part(tape, node_subtract(tape, number(call, "margin"), p.x));
+    struct node *hinge = node_positive_part(tape, node_subtract(tape, number(call, "margin"), p.x));
     struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, p.t, one), hinge, zero);
     struct node *near = node_select(tape, node_compare(tape, COMPARE_NE, p.t, less), p.x, zero);
     call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), p.dtype);
@@ -265,7 +258,7 @@ static void margin_ranking_loss(struct call *call)
     struct pair p = pair_of(call, "input1", "target");
     struct node *d = node_subtract(tape, p.x, node_to_real(tape, call_tensor(call, "input2")));
     struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, p.t, d));
-    call_return_typed(call, loss_reduced(call, positive_part(tape, z)), p.dtype);
+    call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), p.dtype);
 }
 
 /* log(1 + exp(-t x)) */

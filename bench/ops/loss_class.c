@@ -268,7 +268,7 @@ static void multilabel_margin_loss(struct call *call)
         return;
     for (size_t i = 0; i < target->n; i++)
         if (!call_require(call, target->integer[i] >= -1 && target->integer[i] < columns,
-                          "target %lld is no class", (long long)target->integer[i]))
+                          "target %lld is not a class", (long long)target->integer[i]))
             return;
     for (int64_t r = 0; r < rows; r++)
         pairs +=

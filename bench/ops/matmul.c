@@ -185,7 +185,7 @@ static void chain_matmul(struct call *call)
 {
     int count;
     struct node **matrices = call_tensors(call, "matrices", &count);
-    if (!call_require(call, count, "a chain of no matrices")) return;
+    if (!call_require(call, count, "a chain needs at least one matrix")) return;
     struct node *y = matrices[0];
     for (int i = 1; i < count; i++) y = compose_matmul(call->tape, y, matrices[i]);
     call_return(call, y);

@@ -1,9 +1,10 @@
 /* Normalizations: batch, layer, group, instance, rms, local response, and their native forms
  * with saved statistics. All are (x - mean) * rstd * weight + bias over some dimensions. */
+#include "bench/ops/normalization.h"
+
 #include <string.h>
 
 #include "bench/call/dimensions.h"
-#include "bench/call/op.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
@@ -12,8 +13,7 @@
 #include "bench/primitives/taps.h"
 #include "bench/primitives/unary.h"
 
-/* A vector of per-channel parameters shaped to broadcast against x (channels at dimension 1). */
-static struct node *per_channel(struct tape *tape, struct node *vector, const struct node *x)
+struct node *per_channel(struct tape *tape, struct node *vector, const struct node *x)
 {
     int64_t shape[TENSOR_MAX_RANK];
     for (int d = 0; d < x->rank; d++) shape[d] = 1;
@@ -22,11 +22,17 @@ static struct node *per_channel(struct tape *tape, struct node *vector, const st
     return node_reshape(tape, vector, x->rank, shape);
 }
 
-static struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *weight,
-                                    struct node *bias)
+struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *weight,
+                             struct node *bias)
 {
     if (weight) y = node_multiply(tape, y, weight);
     return bias ? node_add(tape, y, bias) : y;
+}
+
+/* The dtype that statistics are returned in. */
+static enum dtype statistics_dtype(const struct node *x)
+{
+    return x->dtype == DT_F64 ? DT_F64 : DT_F32;
 }
 
 /* Dimensions other than the channel. */
@@ -71,8 +77,8 @@ static void batch_norm(struct call *call)
     struct node *y = batch_normalize(call, x, training, call_real(call, "eps"), &mean, &rstd);
     call_return_typed(call, y, x->dtype);
     if (!call->op->detail) return;
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
-    if (!training && !tape_failed(call->tape)) {
+    enum dtype saved = statistics_dtype(x);
+    if (!training) {
         int64_t none[1] = { 0 };
         mean = rstd = node_constant(call->tape, saved, 0, 1, none);
     }
@@ -101,8 +107,7 @@ static void instance_norm(struct call *call)
     call_return_typed(call, y, x->dtype);
 }
 
-/* The last dimensions named by normalized_shape, as a mask. */
-static uint32_t trailing_dims(struct call *call, const struct node *x)
+uint32_t normalized_dims(struct call *call, const struct node *x)
 {
     int64_t shape[TENSOR_MAX_RANK];
     int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
@@ -116,13 +121,13 @@ static void layer_norm(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    uint32_t dims = trailing_dims(call, x);
+    uint32_t dims = normalized_dims(call, x);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), &mean, &rstd);
     y = scale_and_shift(tape, y, call_optional_tensor(call, "weight"),
                         call_optional_tensor(call, "bias"));
     call_return_typed(call, y, x->dtype);
     if (!call->op->detail) return;
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, mean, saved);
     call_return_typed(call, rstd, saved);
 }
@@ -138,17 +143,17 @@ static void rms_norm(struct call *call)
     struct node *square = node_multiply(tape, x, x);
     struct node *r =
         node_apply(tape, "rsqrt",
-                   node_offset(tape, node_mean(tape, square, trailing_dims(call, x), true), eps));
+                   node_offset(tape, node_mean(tape, square, normalized_dims(call, x), true), eps));
     struct node *y = node_multiply(tape, x, r);
     call_return_typed(call, scale_and_shift(tape, y, call_optional_tensor(call, "weight"), NULL),
                       x->dtype);
 }
 
-/* Groups of channels: (n, groups, everything else) normalized over the last. */
-static struct node *normalize_groups(struct call *call, struct node *x, int64_t groups, double eps,
-                                     struct node **mean, struct node **rstd)
+struct node *normalize_groups(struct call *call, struct node *x, int64_t groups, double eps,
+                              struct node **mean, struct node **rstd)
 {
     struct tape *tape = call->tape;
+    *mean = *rstd = x;
     if (!call_require(call, groups >= 1 && x->rank >= 2 && x->shape[1] % groups == 0,
                       "%lld channels do not divide into %lld groups",
                       x->rank > 1 ? (long long)x->shape[1] : 0LL, (long long)groups))
@@ -171,9 +176,9 @@ static void group_norm(struct call *call)
     int64_t groups = call_int(call, call->op->detail ? "group" : "num_groups");
     struct node *y = normalize_groups(call, x, groups, call_real(call, "eps"), &mean, &rstd);
     call_return_typed(call, y, x->dtype);
-    if (!call->op->detail || tape_failed(tape)) return;
+    if (!call->op->detail) return;
     int64_t shape[2] = { x->shape[0], groups };
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, node_reshape(tape, mean, 2, shape), saved);
     call_return_typed(call, node_reshape(tape, rstd, 2, shape), saved);
 }
@@ -210,7 +215,7 @@ static void batch_norm_stats(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
     (void)compose_normalize(tape, x, all_but_channel(x), call_real(call, "eps"), &mean, &rstd);
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, flattened(tape, mean), saved);
     call_return_typed(call, flattened(tape, rstd), saved);
 }
@@ -237,7 +242,7 @@ static void batch_norm_update_stats(struct call *call)
     uint32_t dims = all_but_channel(x);
     struct node *mean = node_mean(tape, x, dims, true), *d = node_subtract(tape, x, mean);
     struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, flattened(tape, mean), saved);
     call_return_typed(call, flattened(tape, variance), saved);
 }
@@ -265,7 +270,7 @@ static void batch_norm_gather_stats(struct call *call)
     variance =
         node_divide(tape, node_sum(tape, node_multiply(tape, weights, second), 1, true), total);
     struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, call_real(call, "eps")));
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, flattened(tape, mean), saved);
     call_return_typed(call, flattened(tape, r), saved);
 }
@@ -280,7 +285,7 @@ static void batch_norm_backward_reduce(struct call *call)
     struct node *d = node_subtract(tape, x, per_channel(tape, mean, x));
     struct node *sum = flattened(tape, node_sum(tape, dy, dims, true));
     struct node *product = flattened(tape, node_sum(tape, node_multiply(tape, dy, d), dims, true));
-    enum dtype saved = x->dtype == DT_F64 ? DT_F64 : DT_F32;
+    enum dtype saved = statistics_dtype(x);
     call_return_typed(call, sum, saved);
     call_return_typed(call, product, saved);
     call_return_typed(call, node_multiply(tape, product, invstd), saved);

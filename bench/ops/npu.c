@@ -9,6 +9,8 @@
 
 #include "bench/call/dimensions.h"
 #include "bench/call/op.h"
+#include "bench/ops/normalization.h"
+#include "bench/ops/operands.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/compose.h"
@@ -110,30 +112,16 @@ static void mish(struct call *call)
     call_return_typed(call, node_apply(call->tape, "mish", x), x->dtype);
 }
 
-static struct node *affine(struct tape *tape, struct node *y, struct node *weight,
-                           struct node *bias)
-{
-    if (weight) y = node_multiply(tape, y, weight);
-    return bias ? node_add(tape, y, bias) : y;
-}
-
 static void layer_norm_eval(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    int64_t shape[TENSOR_MAX_RANK];
-    int count = call_ints(call, "normalized_shape", shape, TENSOR_MAX_RANK);
-    if (!call_require(call,
-                      count <= x->rank && memcmp(shape, x->shape + x->rank - count,
-                                                 (size_t)count * sizeof *shape) == 0,
-                      "normalized_shape does not match the input"))
-        return;
-    uint32_t dims = last_dims(x, count);
+    uint32_t dims = normalized_dims(call, x);
     struct node *y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
-    call_return_typed(
-        call,
-        affine(tape, y, call_optional_tensor(call, "weight"), call_optional_tensor(call, "bias")),
-        x->dtype);
+    call_return_typed(call,
+                      scale_and_shift(tape, y, call_optional_tensor(call, "weight"),
+                                      call_optional_tensor(call, "bias")),
+                      x->dtype);
 }
 
 /* (x r gamma, r) with r = 1 / rms in float32. Differentiable through both outputs. */
@@ -156,21 +144,8 @@ static void group_norm_silu(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *mean, *rstd;
-    struct node *gamma = call_optional_tensor(call, "weight"),
-                *beta = call_optional_tensor(call, "bias");
-    int64_t groups = call_int(call, "group");
-    if (!call_require(call, x->rank >= 2 && groups >= 1 && x->shape[1] % groups == 0,
-                      "the channels do not divide into %lld groups", (long long)groups))
-        return;
-    int64_t flat[3] = { x->shape[0], groups, -1 }, channel[TENSOR_MAX_RANK],
-            stats[2] = { x->shape[0], groups };
-    flat[2] = x->n ? (int64_t)x->n / (flat[0] * groups) : 0;
-    for (int d = 0; d < x->rank; d++) channel[d] = d == 1 ? -1 : 1;
-    struct node *y = compose_normalize(tape, node_reshape(tape, x, 3, flat), 4,
-                                       call_real(call, "eps"), &mean, &rstd);
-    y = affine(tape, node_reshape(tape, y, x->rank, x->shape),
-               gamma ? node_reshape(tape, gamma, x->rank, channel) : NULL,
-               beta ? node_reshape(tape, beta, x->rank, channel) : NULL);
+    int64_t groups = call_int(call, "group"), stats[2] = { x->rank ? x->shape[0] : 1, groups };
+    struct node *y = normalize_groups(call, x, groups, call_real(call, "eps"), &mean, &rstd);
     call_return_typed(call, node_apply(tape, "silu", y), x->dtype);
     call_return_typed(call, node_reshape(tape, mean, 2, stats), x->dtype);
     call_return_typed(call, node_reshape(tape, rstd, 2, stats), x->dtype);
@@ -323,16 +298,11 @@ static void moe_gating(struct call *call)
 
 /* ---- attention ---------------------------------------------------------------------------------------- */
 
-static struct node *upper_triangle(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
-                                   int64_t below)
+/* True (masked) where column - row > above or row - column > below. */
+static struct node *outside_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                                 int64_t below)
 {
-    /* True (masked) where column - row > above or row - column > below. */
-    int64_t shape[2] = { rows, columns };
-    struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
-    for (int64_t i = 0; i < rows && !tape_failed(tape); i++)
-        for (int64_t j = 0; j < columns; j++)
-            mask->integer[i * columns + j] = j - i > above || i - j > below;
-    return mask;
+    return node_not(tape, node_band(tape, rows, columns, above, below));
 }
 
 /* softmax over the last dimension of scores with masked entries left out; a row with nothing
@@ -365,7 +335,7 @@ static void scaled_masked_softmax(struct call *call)
     struct node *x = call_tensor(call, "x"), *mask = call_tensor(call, "mask");
     if (!call_require(call, x->rank >= 2, "scores have at least two dimensions")) return;
     if (call_bool(call, "fixed_triu_mask"))
-        mask = upper_triangle(tape, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
+        mask = outside_band(tape, x->shape[x->rank - 2], x->shape[x->rank - 1], 0, INT64_MAX);
     /* This operator adds nothing: masked scores are replaced by -10000. */
     struct node *z = node_select(tape, mask, node_scalar(tape, -10000),
                                  node_scale(tape, x, call_real(call, "scale")));
@@ -422,13 +392,12 @@ static struct node *attention_mask(struct call *call, int64_t rows, int64_t colu
         if (given) return given;
         return before >= columns && after >= columns
                    ? NULL
-                   : upper_triangle(tape, rows, columns, after, before);
+                   : outside_band(tape, rows, columns, after, before);
     case 1: return given;
-    case 2: return upper_triangle(tape, rows, columns, 0, INT64_MAX);
-    case 3: return upper_triangle(tape, rows, columns, columns - rows, INT64_MAX);
+    case 2: return outside_band(tape, rows, columns, 0, INT64_MAX);
+    case 3: return outside_band(tape, rows, columns, columns - rows, INT64_MAX);
     case 4:
-        return upper_triangle(tape, rows, columns, columns - rows + after,
-                              before - (columns - rows));
+        return outside_band(tape, rows, columns, columns - rows + after, before - (columns - rows));
     default:
         call_fail(call, "sparse_mode %lld is not in the catalogue", (long long)mode);
         return NULL;

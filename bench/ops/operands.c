@@ -3,6 +3,7 @@
 
 #include "bench/primitives/casts.h"
 #include "bench/primitives/integral.h"
+#include "bench/primitives/selection.h"
 #include "bench/primitives/unary.h"
 
 struct operands two_operands(struct call *call, const char *first, const char *second)
@@ -52,6 +53,23 @@ struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtyp
 struct node *node_pi(struct tape *tape)
 {
     return node_apply(tape, "times_pi", node_scalar(tape, 1));
+}
+
+struct node *node_positive_part(struct tape *tape, struct node *x)
+{
+    struct node *zero = node_scalar(tape, 0);
+    return node_select(tape, node_compare(tape, COMPARE_LT, x, zero), zero, x);
+}
+
+struct node *node_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                       int64_t below)
+{
+    int64_t shape[2] = { rows, columns };
+    struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
+    for (int64_t i = 0; i < rows && !tape_failed(tape); i++)
+        for (int64_t j = 0; j < columns; j++)
+            mask->integer[i * columns + j] = j - i <= above && i - j <= below;
+    return mask;
 }
 
 /* clang-format off */

@@ -38,6 +38,13 @@ static inline long double node_element(const struct node *x, size_t i)
 /* pi as an exact constant of rank 0. */
 struct node *node_pi(struct tape *tape);
 
+/* max(x, 0); the cotangent passes at 0. */
+struct node *node_positive_part(struct tape *tape, struct node *x);
+
+/* The rows x columns mask of a band: column - row <= above and row - column <= below. */
+struct node *node_band(struct tape *tape, int64_t rows, int64_t columns, int64_t above,
+                       int64_t below);
+
 /* Masks: bool nodes combined. */
 struct node *node_and(struct tape *tape, struct node *a, struct node *b);
 struct node *node_or(struct tape *tape, struct node *a, struct node *b);

@@ -66,7 +66,8 @@ static struct node *chosen_positions(struct call *call, struct node *x, int dim,
     struct lines lines = lines_along(x, dim);
     memcpy(shape, x->shape, sizeof shape);
     if (x->rank) shape[dim] = 1;
-    if (!call_require(call, lines.extent, "an order statistic of no elements")) return x;
+    if (!call_require(call, lines.extent, "there is no order statistic of an empty dimension"))
+        return x;
     struct node *index = node_new_integer(tape, DT_I64, x->rank, shape);
     struct sort_item *items = tape_allocate(tape, 2 * lines.extent, sizeof *items);
     if (!x->integer) (void)node_values(tape, x);

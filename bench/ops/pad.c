@@ -128,7 +128,7 @@ static void pad(struct call *call)
     int mode = 0;
 
     while (mode < 4 && strcmp(modes[mode], name) != 0) mode++;
-    if (!call_require(call, mode != 4, "an unknown padding mode '%s'", name)) return;
+    if (!call_require(call, mode != 4, "the padding mode '%s' is not known", name)) return;
     if (!read_padding(&p, call, x, "pad")) return;
     if (mode == PAD_CONSTANT)
         x = pad_constant(call, x, &p, call_is_none(call, "value") ? 0 : call_real(call, "value"));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/indexing.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/movement.h"
@@ -15,10 +16,7 @@
 /* a / b rounded up, b positive; a + b may not be representable. */
 static int64_t ceil_divide(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
-/* ---- parts
-
- * *
- ---------------------------------------------------------------------------------------- */
+/* ---- parts ------------------------------------------------------------------------------- */
 
 static void narrow(struct call *call)
 {
@@ -56,23 +54,15 @@ static void select_one(struct call *call)
     call_return(call, selected(call, x, call_dim(call, "dim", x->rank), call_int(call, "index")));
 }
 
-/* torch.ops.aten.slice: start and end are clamped as Python clamps them. */
-static void slice(struct call *call)
+/* torch.ops.aten.slice */
+static void sliced(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    int64_t extent = x->rank ? x->shape[dim] : 0, step = call_int(call, "step");
-    int64_t start = call_is_none(call, "start") ? 0 : call_int(call, "start");
-    int64_t end = call_is_none(call, "end") ? extent : call_int(call, "end");
+    struct slice slice;
 
-    if (!call_require(call, step >= 1 && x->rank, "a slice needs a dimension and a positive step"))
-        return;
-    if (start < 0) start += extent;
-    if (end < 0) end += extent;
-    start = start < 0 ? 0 : start > extent ? extent : start;
-    end = end < start ? start : end > extent ? extent : end;
-    call_return(call, node_slice(call->tape, x, dim, start, ceil_divide(end - start, step),
-                                 step < extent ? step : 1)); /* a longer step is never taken */
+    if (slice_argument(&slice, call, x, dim))
+        call_return(call, node_slice(call->tape, x, dim, slice.start, slice.count, slice.step));
 }
 
 static void unbind(struct call *call)
@@ -349,7 +339,7 @@ const struct op ops_parts[] = {
     { "view", ANYWHERE | ATEN, "(Tensor input, ScalarType dtype)", view_dtype, OP_NO_GRADIENT, 0, NULL },
     { "narrow|narrow_copy", TENSOR | TORCH, "(Tensor input, int dim, int start, int length)", narrow, OP_ONE_NODE, 0, NULL },
     { "select|select_copy", TENSOR | TORCH | ATEN, "(Tensor input, int dim, int index)", select_one, OP_ONE_NODE, 0, NULL },
-    { "slice|slice_copy", ATEN | TORCH, "(Tensor input, int dim=0, int? start=None, int? end=None, int step=1)", slice, OP_ONE_NODE, 0, NULL },
+    { "slice|slice_copy", ATEN | TORCH, "(Tensor input, int dim=0, int? start=None, int? end=None, int step=1)", sliced, OP_ONE_NODE, 0, NULL },
     { "unbind|unbind_copy", TENSOR | TORCH | ATEN, "(Tensor input, int dim=0)", unbind, OP_ONE_NODE, 0, NULL },
     { "split|unsafe_split|split_copy", TENSOR | TORCH | ATEN, "(Tensor input, int[1] split_size, int dim=0)", split, OP_ONE_NODE, 0, "split_size" },
     { "split|unsafe_split", TENSOR | TORCH, "(Tensor input, int[1] split_size_or_sections, int dim=0)", split, OP_ONE_NODE, 0, "split_size_or_sections" },

@@ -1,3 +1,6 @@
+/* The test of draws by their distribution function, and the numbers that native results draw from:
+ * a hash of the call and the element, so that the same call gives the same draws.
+ */
 #include "bench/ops/properties.h"
 
 #include <math.h>

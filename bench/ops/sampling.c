@@ -127,7 +127,7 @@ static bool class_uniforms(double *u, const struct draws *d, const double *drawn
         if (!(drawn[i] >= 0 && drawn[i] < (double)d->classes) || drawn[i] != floor(drawn[i]) ||
             !(left[(size_t)drawn[i]] > 0)) {
             (void)snprintf(reason, bytes,
-                           "draw %zu is %.9g, which is no class or has no weight left", i,
+                           "draw %zu is %.9g, which is not a class or has no weight left", i,
                            drawn[i]);
             return false;
         }

@@ -33,7 +33,7 @@ static enum reduction_kind read_reduction(struct call *call)
     const char *name = call_string(call, "reduce");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i].name, name)) return names[i].kind;
-    call_fail(call, "an unknown reduction '%s'", name);
+    call_fail(call, "the reduction '%s' is not known", name);
     return REDUCE_NONE;
 }
 
@@ -249,7 +249,8 @@ static void index_reduce(struct call *call)
     for (int d = 0; fits && d < x->rank; d++)
         fits = source->shape[d] == (d == dim ? (int64_t)index->n : x->shape[d]);
     int64_t *map = tape_allocate(tape, source->n, sizeof *map);
-    if (!call_require(call, fits, "the source has not the shape that the index asks for")) return;
+    if (!call_require(call, fits, "the source does not have the shape that the index asks for"))
+        return;
     for (size_t i = 0; i < source->n; i++)
         map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
     call_return_typed(call, reduced(call, x, source, map, kind, call_bool(call, "include_self")),

@@ -162,7 +162,7 @@ static void permute(struct call *call)
         seen |= 1u << order[d];
     }
     if (!call_require(call, count == x->rank && seen == all_dims(x),
-                      "the dimensions given are no permutation of %d dimensions", x->rank))
+                      "the dimensions given are not a permutation of %d dimensions", x->rank))
         return;
     call_return(call, node_permute(call->tape, x, order));
 }

@@ -136,8 +136,8 @@ static bool simplex_holds(const struct bench_property *property, const struct te
     dtype_to_double(y, dense.data, dense.dtype, n);
     for (size_t line = 0; line < s->lines && s->extent; line++) {
         if (!is_distribution(y, s, line, slack)) {
-            (void)snprintf(reason, reason_bytes, "line %zu along the dimension is no distribution",
-                           line);
+            (void)snprintf(reason, reason_bytes,
+                           "line %zu along the dimension is not a distribution", line);
             goto done;
         }
         size_t likely = top_of(s->share->value, s, line);

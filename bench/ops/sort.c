@@ -166,7 +166,7 @@ static void search(struct call *call, struct node *run, struct node *value, stru
             return;
     }
     if (!call_require(call, !sorter || (sorter->n == run->n && sorter->integer),
-                      "the sorter has another shape"))
+                      "the sorter does not have the shape of the boundaries"))
         return;
     struct node *out = node_new_integer(tape, call_bool(call, "out_int32") ? DT_I32 : DT_I64,
                                         value->rank, value->shape);

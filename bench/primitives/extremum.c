@@ -59,7 +59,7 @@ static struct node *extremum_value(struct tape *tape, struct node *x, uint32_t d
     for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
         if (!(dims >> d & 1)) continue;
         if (x->shape[d] == 0) {
-            tape_fail(tape, STATUS_SKIP, "an extremum over no elements");
+            tape_fail(tape, STATUS_SKIP, "there is no extremum of an empty dimension");
             return x;
         }
         x = node_take_along(tape, x, d, node_arg_extremum(tape, x, d, sign));

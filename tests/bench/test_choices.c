@@ -508,7 +508,7 @@ static const struct {
     { "Functional.pad(f32(1,3), (3,0), mode=\"reflect\")", "this mode" },
     { "Torch.cat([f32(2,3), f32(3,2)])", "differ in shape" },
     { "Torch.split(f32(5), [2,2])", "add up" },
-    { "Torch.arange(0, 5, -1)", "no range" },
+    { "Torch.arange(0, 5, -1)", "not a range" },
 };
 /* clang-format on */
 

@@ -439,10 +439,10 @@ struct status dump_open(struct dump **out, const char *path, struct file_policy 
     if (!dump) return status_no_memory(sizeof *dump);
     dump->file = dump->data_directory = FILE_NONE;
     dump->file_policy = policy;
-    (void)pthread_mutex_init(&dump->lock, NULL);
     ix.dump = dump;
     ix.name = shown.text;
-    status = file_open_read(&dump->file, path, policy);
+    status = dump_mappings_create(&dump->mappings);
+    if (!status.code) status = file_open_read(&dump->file, path, policy);
     /* While it is indexed only: who records has not to wait for a run. */
     if (!status.code) status = file_lock_shared(&dump->file);
     if (!status.code) status = file_map(&ix.map, &dump->file);
@@ -464,9 +464,7 @@ struct status dump_open(struct dump **out, const char *path, struct file_policy 
 void dump_close(struct dump *dump)
 {
     if (!dump) return;
-    for (size_t i = 0; i < dump->mapping_count; i++) file_unmap(&dump->mappings[i].map);
-    memory_release(dump->mappings);
-    (void)pthread_mutex_destroy(&dump->lock);
+    dump_mappings_release(dump->mappings);
     (void)file_close(&dump->file);
     (void)file_close(&dump->data_directory);
     arena_release(&dump->texts);

@@ -49,52 +49,71 @@ const char *dump_data_name(const char *name)
     return found ? found : name;
 }
 
-static struct status remember(struct dump *dump, struct file_map map, const struct arena *owner)
+struct status dump_mappings_create(struct dump_mappings **out)
+{
+    struct dump_mappings *all = memory_allocate_zeroed(1, sizeof *all);
+    if (!all) return status_no_memory(sizeof *all);
+    (void)pthread_mutex_init(&all->lock, NULL);
+    *out = all;
+    return status_ok();
+}
+
+void dump_mappings_release(struct dump_mappings *all)
+{
+    if (!all) return;
+    for (size_t i = 0; i < all->count; i++) file_unmap(&all->items[i].map);
+    memory_release(all->items);
+    (void)pthread_mutex_destroy(&all->lock);
+    memory_release(all);
+}
+
+static struct status remember(struct dump_mappings *all, struct file_map map,
+                              const struct arena *owner)
 {
     struct status status = status_ok();
 
-    (void)pthread_mutex_lock(&dump->lock);
-    if (dump->mapping_count == dump->mapping_room) {
-        size_t room = dump->mapping_room ? 2 * dump->mapping_room : 64;
-        void *grown = memory_resize(dump->mappings, room * sizeof *dump->mappings);
+    (void)pthread_mutex_lock(&all->lock);
+    if (all->count == all->room) {
+        size_t room = all->room ? 2 * all->room : 64;
+        void *grown = memory_resize(all->items, room * sizeof *all->items);
         if (grown) {
-            dump->mappings = grown;
-            dump->mapping_room = room;
+            all->items = grown;
+            all->room = room;
         } else {
-            status = status_no_memory(room * sizeof *dump->mappings);
+            status = status_no_memory(room * sizeof *all->items);
         }
     }
-    if (!status.code) dump->mappings[dump->mapping_count++] = (struct dump_mapping){ map, owner };
-    (void)pthread_mutex_unlock(&dump->lock);
+    if (!status.code) all->items[all->count++] = (struct dump_mapping){ map, owner };
+    (void)pthread_mutex_unlock(&all->lock);
     return status;
 }
 
 void dump_release_tensors(const struct dump *dump, const struct arena *arena)
 {
-    struct dump *writable = (struct dump *)(uintptr_t)dump;
+    struct dump_mappings *all = dump->mappings;
     size_t kept = 0;
 
-    (void)pthread_mutex_lock(&writable->lock);
-    for (size_t i = 0; i < writable->mapping_count; i++) {
-        struct dump_mapping *mapping = &writable->mappings[i];
+    (void)pthread_mutex_lock(&all->lock);
+    for (size_t i = 0; i < all->count; i++) {
+        struct dump_mapping *mapping = &all->items[i];
         if (mapping->owner == arena) file_unmap(&mapping->map);
-        else writable->mappings[kept++] = *mapping;
+        else all->items[kept++] = *mapping;
     }
-    writable->mapping_count = kept;
-    (void)pthread_mutex_unlock(&writable->lock);
+    all->count = kept;
+    (void)pthread_mutex_unlock(&all->lock);
 }
 
 /* The bytes of an open data file: read into the arena or mapped. */
 static struct status load_bytes(const void **bytes, size_t *size, struct arena *arena,
-                                struct dump *dump, const struct file *file)
+                                struct dump_mappings *all, const struct file *file)
 {
     uint64_t total;
     struct file_map map;
 
     TRY(file_size(&total, file));
-    (void)pthread_mutex_lock(&dump->lock);
-    bool may_map = dump->mapping_count < MAPPING_LIMIT;
-    (void)pthread_mutex_unlock(&dump->lock);
+    (void)pthread_mutex_lock(&all->lock);
+    bool may_map = all->count < MAPPING_LIMIT;
+    (void)pthread_mutex_unlock(&all->lock);
     if (total < MAP_FROM_BYTES || !may_map) {
         void *copy = arena_allocate(arena, (size_t)total);
         if (!copy) return status_no_memory(total);
@@ -102,7 +121,7 @@ static struct status load_bytes(const void **bytes, size_t *size, struct arena *
         return file_read_at(size, file, copy, (size_t)total, 0);
     }
     TRY(file_map(&map, file));
-    struct status status = remember(dump, map, arena);
+    struct status status = remember(all, map, arena);
     if (status.code) file_unmap(&map);
     *bytes = map.data;
     *size = map.bytes;
@@ -154,7 +173,7 @@ static struct status compare_with_record(struct tensor *tensor, struct arena *ar
     return status_error(STATUS_SKIP, "has the shape %s, and the dump says %s", is, should);
 }
 
-static struct status load(struct tensor *out, struct arena *arena, struct dump *dump,
+static struct status load(struct tensor *out, struct arena *arena, const struct dump *dump,
                           const struct tensor_record *record)
 {
     struct file file;
@@ -165,7 +184,7 @@ static struct status load(struct tensor *out, struct arena *arena, struct dump *
     if (dump->data_status.code) return dump->data_status;
     TRY(file_open_read_in(&file, &dump->data_directory, dump_data_name(record->data_name),
                           dump->file_policy));
-    struct status status = load_bytes(&bytes, &size, arena, dump, &file);
+    struct status status = load_bytes(&bytes, &size, arena, dump->mappings, &file);
     if (!status.code) status = tensor_file_parse(&tensor, arena, bytes, size, file.path);
     if (!status.code) {
         status = compare_with_record(&tensor, arena, record);
@@ -182,8 +201,7 @@ struct status dump_load_tensor(struct tensor *out, struct arena *arena, const st
 {
     if (!record->data_name)
         return status_error(STATUS_SKIP, "the dump names no data file for the tensor");
-    /* `const`: the dump as others see it does not change; its list of mappings does. */
-    struct status status = load(out, arena, (struct dump *)(uintptr_t)dump, record);
+    struct status status = load(out, arena, dump, record);
     if (status.code == STATUS_BAD_INPUT || status.code == STATUS_IO) status.code = STATUS_SKIP;
     return status;
 }

@@ -29,6 +29,13 @@ struct dump_mapping {
     const struct arena *owner;
 };
 
+/* The data files that are mapped, for all threads. */
+struct dump_mappings {
+    pthread_mutex_t lock;
+    struct dump_mapping *items;
+    size_t count, room;
+};
+
 struct dump {
     struct file file; /* open until dump_close: cases are read with pread, so that a file that
                          shrinks is an error and no SIGBUS */
@@ -41,11 +48,12 @@ struct dump {
     struct file_policy file_policy;
 
     struct file data_directory;
-    struct status data_status; /* why there is no data directory */
-    pthread_mutex_t lock;      /* of the mappings */
-    struct dump_mapping *mappings;
-    size_t mapping_count, mapping_room;
+    struct status data_status;      /* why there is no data directory */
+    struct dump_mappings *mappings; /* owned; changes while the dump itself does not */
 };
+
+struct status dump_mappings_create(struct dump_mappings **out);
+void dump_mappings_release(struct dump_mappings *mappings);
 
 /* Split a full name into type and api; false when it has not 3 or 4 segments (both are set
  * then too, as far as they go). NULLs when there is no memory. */

@@ -9,6 +9,7 @@
 #include "cli/compare_command.h"
 #include "cli/completion.h"
 #include "cli/diff_command.h"
+#include "cli/doctor_command.h"
 #include "cli/graph_command.h"
 #include "cli/merge_command.h"
 #include "cli/ops_command.h"
@@ -35,6 +36,7 @@ static const struct command *const commands[] = {
     &case_command,
     &ops_command,
     &plugin_command,
+    &doctor_command,
 };
 /* clang-format on */
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], WORDS_MAX = 64 };

@@ -2,8 +2,11 @@
 #include "cli/run_command.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
+#include "core/arena.h"
 #include "runner/devices/device_classes.h"
+#include "runner/devices/worker/torch_backend.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 #include "standards/profile.h"
@@ -63,8 +66,8 @@ static const struct option_row rows[] = {
       .help = "What is tested. cpu (default): every op in its own dtype on this machine, the way "
               "an accelerator computes it. recorded: the outputs stored in a real-data dump. "
               "plugin:FILE.json: kernels of a shared library, called as the manifest says. "
-              "worker:COMMAND: a process that speaks the worker protocol, PyTorch for "
-              "instance." },
+              "torch, torch:cpu, torch:cuda[:N], torch:npu[:N]: PyTorch, by the worker that comes "
+              "with the program. worker:COMMAND: a process that speaks the worker protocol." },
     { { "profile" }, OPTION_CHOICE, AT(profile), "NAME", .choices = profile_names,
       .help = "The rules of the verdicts. doc (default): those of the documents of msprobe 1.0.4. "
               "v2, v3: those of its later versions. strict: limits from the rounding errors "
@@ -117,8 +120,23 @@ static const struct option_row rows[] = {
 
 static const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
 
+/* What is not typed is said: which interpreter and which worker `torch` means here. */
+static struct status announce_torch(const struct run_options *o)
+{
+    struct arena arena = { 0 };
+    struct torch_backend found;
+
+    if (!torch_backend_is_meant(o->backend)) return status_ok();
+    struct status status = torch_backend_find(&found, &arena, o->backend, o->file_policy);
+    if (!status.code)
+        (void)fprintf(stderr, "probe-ut: %s: %s runs %s\n", o->backend, found.python, found.worker);
+    arena_release(&arena);
+    return status;
+}
+
 static struct status run(int *exit_status, const void *options)
 {
+    TRY(announce_torch(options));
     return run_checks(exit_status, options);
 }
 

@@ -10,10 +10,8 @@ static const struct {
     const char *name;
     const struct device_class *class;
 } devices[] = {
-    { "cpu", &device_cpu },
-    { "recorded", &device_recorded },
-    { "plugin:", &device_plugin },
-    { "worker:", &device_worker },
+    { "cpu", &device_cpu },     { "recorded", &device_recorded }, { "plugin:", &device_plugin },
+    { "torch", &device_torch }, { "torch:", &device_torch },      { "worker:", &device_worker },
 };
 
 const struct device_class *device_find(const char *backend)
@@ -30,6 +28,7 @@ const struct device_class *device_find(const char *backend)
 
 const char *const *device_names(void)
 {
-    static const char *const names[] = { "cpu", "recorded", "plugin:", "worker:", NULL };
+    static const char *const names[] = { "cpu",    "recorded", "plugin:", "torch",
+                                         "torch:", "worker:",  NULL };
     return names;
 }

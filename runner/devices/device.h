@@ -12,8 +12,9 @@
 struct device;
 
 struct device_options {
-    const char *backend; /* as the user typed it: "cpu", "recorded", "plugin:F", "worker:C" */
-    int device_id;       /* of -d, dealt round robin to the workers */
+    const char
+        *backend;  /* as the user typed it: "cpu", "recorded", "plugin:F", "torch:D", "worker:C" */
+    int device_id; /* of -d, dealt round robin to the threads */
     bool jit_compile;
     double case_timeout_s; /* 0 = none */
     bool in_process;       /* --isolate none: kernels of a plugin run inside this process */
@@ -50,6 +51,9 @@ struct device_class {
     struct status (*run)(struct device *device, struct device_result *out, struct arena *arena,
                          const struct api_case *c, bool want_gradients);
     void (*close)(struct device *device);
+    /* What the device calls itself ("PyTorch 2.4 npu Ascend910B"), once it is ready; lives as long
+     * as the device. NULL when the class says all. */
+    const char *(*describe)(const struct device *device);
 };
 
 struct device {

@@ -13,6 +13,9 @@ extern const struct device_class device_recorded;
 /* Kernels of shared libraries, called as a manifest says. */
 extern const struct device_class device_plugin;
 
+/* PyTorch, by the worker that comes with the program. */
+extern const struct device_class device_torch;
+
 /* A process that speaks the worker protocol. */
 extern const struct device_class device_worker;
 

@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct worker_memory memory = { .bytes = size, .limit = size };
     struct device_result result;
     struct worker_reply notes;
-    bool forward_only;
+    struct worker_greeting greeting;
     /* of exactly its size: nothing lies behind the line */
     char *text = malloc(line.size ? line.size : 1);
 
@@ -115,7 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memory.base = malloc(size ? size : 1);
     if (!memory.base) abort();
     if (size) memcpy(memory.base, data, size);
-    struct status status = worker_read_greeting(&forward_only, text, line.size);
+    struct status status = worker_read_greeting(&greeting, text, line.size);
     assert(!status.code || status.code == STATUS_DEVICE);
     for (int gradients = 0; gradients < 2; gradients++) {
         status = worker_read_reply(&result, &notes, &arena, &memory, text, line.size, 1, gradients);

@@ -357,31 +357,36 @@ END_TEST
 static const struct {
     const char *line, *text;
     bool forward_only;
+    const char *name;
     /* clang-format off */
 } greetings[] = {
-    { "{\"protocol\":1}", "", false },
-    { "{\"protocol\":1,\"capabilities\":[\"other\",5,\"backward\"]}", "", false },
-    { "{\"protocol\":1,\"capabilities\":[\"other\",5]}", "", true },
-    { "{\"protocol\":1,\"capabilities\":[]}", "", true },
-    { "{\"protocol\":1,\"capabilities\":\"backward\"}", "", false },
-    { "{\"protocol\":2}", "the worker speaks version 2 of the protocol, this program version 1", false },
-    { "{\"protocol\":1,\"error\":\"no device\"}", "no device", false },
-    { "{\"protocol\":\"1\"}", "the worker does not speak the worker protocol: {\"protocol\":\"1\"}", false },
-    { "", "the worker does not speak the worker protocol: ", false },
+    { "{\"protocol\":1}", "", false, "" },
+    { "{\"protocol\":1,\"name\":\"PyTorch 2.4 npu\"}", "", false, "PyTorch 2.4 npu" },
+    { "{\"protocol\":1,\"name\":\"a\\u001b[2Jb\"}", "", false, "a [2Jb" },
+    { "{\"protocol\":1,\"name\":5}", "", false, "" },
+    { "{\"protocol\":1,\"capabilities\":[\"other\",5,\"backward\"]}", "", false, NULL },
+    { "{\"protocol\":1,\"capabilities\":[\"other\",5]}", "", true, NULL },
+    { "{\"protocol\":1,\"capabilities\":[]}", "", true, NULL },
+    { "{\"protocol\":1,\"capabilities\":\"backward\"}", "", false, NULL },
+    { "{\"protocol\":2}", "the worker speaks version 2 of the protocol, this program version 1", false, NULL },
+    { "{\"protocol\":1,\"error\":\"no device\"}", "no device", false, NULL },
+    { "{\"protocol\":\"1\"}", "the worker does not speak the worker protocol: {\"protocol\":\"1\"}", false, NULL },
+    { "", "the worker does not speak the worker protocol: ", false, NULL },
     { "A line of more than eighty letters, of which the message repeats only the first eighty, not these.",
       "the worker does not speak the worker protocol: A line of more than eighty letters, of which the message "
-      "repeats only the first ", false },
+      "repeats only the first ", false, NULL },
 };
 /* clang-format on */
 
 START_TEST(greetings_are_understood)
 {
-    bool forward_only = !greetings[_i].forward_only;
+    struct worker_greeting greeting = { .forward_only = !greetings[_i].forward_only };
     struct status st =
-        worker_read_greeting(&forward_only, greetings[_i].line, strlen(greetings[_i].line));
+        worker_read_greeting(&greeting, greetings[_i].line, strlen(greetings[_i].line));
     ck_assert_str_eq(st.text, greetings[_i].text);
     ck_assert_int_eq(st.code, *greetings[_i].text ? STATUS_DEVICE : STATUS_OK);
-    ck_assert_int_eq(forward_only, greetings[_i].forward_only);
+    ck_assert_int_eq(greeting.forward_only, greetings[_i].forward_only);
+    if (greetings[_i].name) ck_assert_str_eq(greeting.name, greetings[_i].name);
 }
 END_TEST
 

@@ -32,7 +32,7 @@ struct worker {
     bool jit_compile;
     double timeout_s;
     bool greeted;
-    bool forward_only; /* its greeting lists capabilities, and "backward" is not among them */
+    struct worker_greeting greeting;
     unsigned starts_in_vain;
     uint64_t number; /* of the last request */
     struct text request;
@@ -94,7 +94,7 @@ static struct status greet(struct worker *worker)
                           worker->jit_compile ? "true" : "false", WORKER_MEMORY_DESCRIPTOR);
     TRY(worker_process_exchange(&worker->process, &reply, &bytes, hello, (size_t)length,
                                 START_TIMEOUT_S, "its start"));
-    struct status st = worker_read_greeting(&worker->forward_only, reply, bytes);
+    struct status st = worker_read_greeting(&worker->greeting, reply, bytes);
     if (st.code) worker_process_stop(&worker->process);
     worker->greeted = !st.code;
     return st;
@@ -142,7 +142,7 @@ static struct status worker_run(struct device *device, struct device_result *out
     size_t bytes;
 
     TRY(make_ready(worker));
-    bool ask_gradients = want_gradients && !worker->forward_only;
+    bool ask_gradients = want_gradients && !worker->greeting.forward_only;
     worker_process_trim(&worker->process, KEEP_BYTES);
     TRY(worker_request(&worker->request, &worker->process.memory, ++worker->number, c,
                        ask_gradients));
@@ -166,6 +166,11 @@ static struct status worker_run(struct device *device, struct device_result *out
     return st;
 }
 
+static const char *worker_describe(const struct device *device)
+{
+    return ((const struct worker *)(const void *)device)->greeting.name;
+}
+
 const struct device_class device_worker = {
     .name = "worker",
     .alter_inputs = true,
@@ -175,4 +180,5 @@ const struct device_class device_worker = {
     .ready = worker_ready,
     .run = worker_run,
     .close = worker_close,
+    .describe = worker_describe,
 };

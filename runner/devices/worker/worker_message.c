@@ -283,7 +283,7 @@ static bool lacks(const cJSON *capabilities, const char *wanted)
     return true;
 }
 
-struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes)
+struct status worker_read_greeting(struct worker_greeting *out, const char *line, size_t bytes)
 {
     cJSON *root;
     struct status parsed = json_tree_parse(&root, NULL, line, bytes);
@@ -300,7 +300,10 @@ struct status worker_read_greeting(bool *forward_only, const char *line, size_t 
         st = status_error(STATUS_DEVICE,
                           "the worker speaks version %g of the protocol, this program version %d",
                           protocol->valuedouble, WORKER_PROTOCOL);
-    *forward_only = lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "name");
+    out->forward_only = lacks(cJSON_GetObjectItemCaseSensitive(root, "capabilities"), "backward");
+    (void)snprintf(out->name, sizeof out->name, "%s", cJSON_IsString(name) ? name->valuestring : "");
+    text_tidy(out->name);
     cJSON_Delete(root);
     return st;
 }

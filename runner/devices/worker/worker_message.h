@@ -40,12 +40,14 @@ struct worker_memory {
 struct status worker_request(struct text *out, struct worker_memory *memory, uint64_t number,
                              const struct api_case *c, bool want_gradients);
 
-/* Understand the greeting of a worker, which may be of any bytes.
- *
- *   forward_only  set on success: it lists capabilities, and "backward" is not among them
- *   returns       STATUS_DEVICE when it refuses, speaks no protocol of ours or another version
- */
-struct status worker_read_greeting(bool *forward_only, const char *line, size_t bytes);
+struct worker_greeting {
+    bool forward_only; /* it lists capabilities, and "backward" is not among them */
+    char name[120];    /* what it calls itself; "" when it does not say */
+};
+
+/* Understand the greeting of a worker, which may be of any bytes. STATUS_DEVICE when it refuses,
+ * speaks no protocol of ours or another version. */
+struct status worker_read_greeting(struct worker_greeting *out, const char *line, size_t bytes);
 
 /* What a reply says beside its results. */
 /* clang-format off */

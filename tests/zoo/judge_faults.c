@@ -1,0 +1,555 @@
+/* How well a profile tells faults from honest rounding: over every floating output and gradient of the
+ * dumps that make_calls.py writes.
+ *
+ *   zoo-faults [--part seen|kept] [--list] FOLDER...
+ *
+ * Correct kernels are what the dump records of PyTorch in float32 and of other orders of summation, the
+ * native evaluation, and the rounded reference; each that is judged an error is a false alarm. A fault changes
+ * the results of a correct kernel, or is a kernel in reduced arithmetic that the dump records. Its class is
+ * measured, not declared: the largest of four quotients (largest and rms error, absolute and in ulp) over the
+ * same of the worst correct kernel: gross above 100, clear above 8, subtle above 2, and no fault below.
+ *
+ * A quarter of the calls, chosen by a hash of their names, is `kept`: it was looked at when the limits stood.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "formats/dump.h"
+#include "generators/generate.h"
+#include "runner/devices/device.h"
+#include "standards/judge.h"
+
+static uint64_t state = 88172645463325252u;
+static uint64_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state * 2685821657736338717u;
+}
+static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
+
+struct output {
+    double *x; /* device values, changed in place */
+    size_t n;
+    size_t row; /* extent of the last dimension */
+    enum dtype dtype; /* of components */
+    double unit_roundoff;
+    double usual;     /* rms error of the worst correct kernel */
+    double magnitude; /* of the fault, in such errors */
+};
+
+static double ulp_at(const struct output *o, size_t i) { return dtype_ulp(o->dtype, o->x[i]); }
+
+/* A finite element, not zero; n when there is none. */
+static size_t pick(const struct output *o)
+{
+    for (int attempt = 0; attempt < 200; attempt++) {
+        size_t i = next_random() % o->n;
+        if (isfinite(o->x[i]) && o->x[i] != 0) return i;
+    }
+    return o->n;
+}
+
+/* Each returns false when it does not apply. */
+static bool sign_of_one(struct output *o)
+{
+    size_t i = pick(o);
+    if (i == o->n) return false;
+    o->x[i] = -o->x[i];
+    return true;
+}
+static bool garbage_in_one(struct output *o)
+{
+    o->x[next_random() % o->n] = 3e4 * (0.5 + uniform());
+    return true;
+}
+static bool nan_in_one(struct output *o)
+{
+    size_t i = pick(o);
+    if (i == o->n) return false;
+    o->x[i] = NAN;
+    return true;
+}
+static bool zeros_in_a_tenth(struct output *o)
+{
+    bool any = false;
+    if (o->n < 10) return false;
+    for (size_t i = o->n / 2; i < o->n / 2 + o->n / 10; i++) {
+        any |= o->x[i] != 0;
+        o->x[i] = 0;
+    }
+    return any;
+}
+static bool halves_swapped(struct output *o)
+{
+    bool any = false;
+    size_t half = o->n / 2;
+    for (size_t i = 0; i < half; i++) {
+        double t = o->x[i];
+        any |= t != o->x[i + half];
+        o->x[i] = o->x[i + half];
+        o->x[i + half] = t;
+    }
+    return any;
+}
+static bool one_percent_off_in_one(struct output *o)
+{
+    size_t i = pick(o);
+    if (i == o->n) return false;
+    o->x[i] *= 1.01 + 8 * o->unit_roundoff;
+    return true;
+}
+static bool noise_of_many_ulp(struct output *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->dtype == DT_F32) o->x[i] *= 1 + 0x1p-10 * (2 * uniform() - 1);
+        else o->x[i] *= 1 + 16 * o->unit_roundoff * (2 * uniform() - 1);
+    return pick(o) != o->n;
+}
+static bool stuck_bit_in_a_lane(struct output *o)
+{
+    bool any = false;
+    double bit = o->dtype == DT_F32 ? 0x1p13 : 4; /* ulp */
+    for (size_t i = next_random() % 8; i < o->n; i += 8) {
+        double unit = ulp_at(o, i);
+        if (!isfinite(o->x[i]) || o->x[i] == 0) continue;
+        if (fmod(floor(fabs(o->x[i]) / (unit * bit)), 2) == 1) continue;
+        o->x[i] += copysign(bit * unit, o->x[i]);
+        any = true;
+    }
+    return any;
+}
+static bool scaled_by_a_thousandth(struct output *o)
+{
+    for (size_t i = 0; i < o->n; i++) o->x[i] *= o->dtype == DT_F32 ? 1.001 : 1.01;
+    return pick(o) != o->n;
+}
+static bool through_16_bits(struct output *o)
+{
+    bool any = false;
+    if (o->dtype != DT_F32) return false;
+    for (size_t i = 0; i < o->n; i++) {
+        uint16_t half;
+        double before = o->x[i];
+        dtype_from_double(&half, DT_BF16, &o->x[i], 1);
+        dtype_to_double(&o->x[i], &half, DT_BF16, 1);
+        any |= before != o->x[i];
+    }
+    return any;
+}
+static bool toward_zero(struct output *o)
+{
+    /* As if the value before rounding had been cut: down by half a unit on average. */
+    bool any = false;
+    if (o->dtype == DT_F32) return false;
+    for (size_t i = 0; i < o->n; i++)
+        if (uniform() < 0.5 && o->x[i] != 0 && isfinite(o->x[i])) {
+            o->x[i] -= copysign(ulp_at(o, i), o->x[i]);
+            any = true;
+        }
+    return any;
+}
+static bool a_few_ulp_in_one(struct output *o)
+{
+    size_t i = pick(o);
+    if (i == o->n) return false;
+    o->x[i] += (o->dtype == DT_F32 ? 12 : 3) * ulp_at(o, i);
+    return true;
+}
+static bool bias_of_an_ulp(struct output *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (isfinite(o->x[i])) o->x[i] += (o->dtype == DT_F32 ? 8 : 1) * ulp_at(o, i);
+    return true;
+}
+static bool noise_of_a_few_ulp(struct output *o)
+{
+    double size = o->dtype == DT_F32 ? 0x1p-16 : 3 * o->unit_roundoff;
+    for (size_t i = 0; i < o->n; i++) o->x[i] *= 1 + size * (2 * uniform() - 1);
+    return pick(o) != o->n;
+}
+static bool small_flushed(struct output *o)
+{
+    bool any = false;
+    double limit = o->dtype == DT_F16 ? 0x1p-14 : 0x1p-20;
+    for (size_t i = 0; i < o->n; i++)
+        if (o->x[i] != 0 && fabs(o->x[i]) < limit) {
+            o->x[i] = 0;
+            any = true;
+        }
+    return any;
+}
+
+/* A size that matters at element i: of a correct kernel's errors, half a unit at least. */
+static double error_at(const struct output *o, size_t i)
+{
+    return o->magnitude * fmax(o->usual, ulp_at(o, i) / 2);
+}
+
+enum where { EVERYWHERE, ONE_ELEMENT, ONE_ROW, A_LANE, A_TILE, WHERES };
+
+static bool is_hit(const struct output *o, enum where where, size_t i, size_t at)
+{
+    switch (where) {
+    case EVERYWHERE: return true;
+    case ONE_ELEMENT: return i == at;
+    case ONE_ROW: return i / o->row == at / o->row;
+    case A_LANE: return i % 8 == at % 8;
+    default: return i / 16 == at / 16;
+    }
+}
+
+static bool added(struct output *o, enum where where, bool same_sign)
+{
+    size_t at = pick(o);
+    bool any = false;
+    if (at == o->n) return false;
+    for (size_t i = 0; i < o->n; i++) {
+        if (!is_hit(o, where, i, at) || !isfinite(o->x[i])) continue;
+        o->x[i] += error_at(o, i) * (same_sign ? 1 : 2 * uniform() - 1);
+        any = true;
+    }
+    return any;
+}
+static bool noise_everywhere(struct output *o) { return added(o, EVERYWHERE, false); }
+static bool noise_in_a_row(struct output *o) { return added(o, ONE_ROW, false); }
+static bool noise_in_a_lane(struct output *o) { return added(o, A_LANE, false); }
+static bool bias_everywhere(struct output *o) { return added(o, EVERYWHERE, true); }
+static bool bias_in_a_row(struct output *o) { return added(o, ONE_ROW, true); }
+static bool bias_in_a_tile(struct output *o) { return added(o, A_TILE, true); }
+static bool one_element(struct output *o) { return added(o, ONE_ELEMENT, true); }
+static bool scaled(struct output *o)
+{
+    for (size_t i = 0; i < o->n; i++) o->x[i] *= 1 + o->magnitude * o->unit_roundoff;
+    return pick(o) != o->n;
+}
+static bool fewer_bits(struct output *o)
+{
+    /* The significand cut off `magnitude` units above its end. */
+    for (size_t i = 0; i < o->n; i++) {
+        if (!isfinite(o->x[i])) continue;
+        double step = ulp_at(o, i) * exp2(ceil(log2(o->magnitude)));
+        o->x[i] = trunc(o->x[i] / step) * step;
+    }
+    return pick(o) != o->n;
+}
+static bool neighbours_swapped(struct output *o)
+{
+    size_t i = pick(o);
+    if (o->n < 2 || i == o->n) return false;
+    size_t j = (i + 1) % o->n;
+    double t = o->x[i];
+    o->x[i] = o->x[j];
+    o->x[j] = t;
+    return t != o->x[i];
+}
+
+static const struct {
+    const char *name;
+    bool (*put)(struct output *o);
+} faults[] = {
+    { "sign of one element", sign_of_one },
+    { "garbage in one element", garbage_in_one },
+    { "NaN in one element", nan_in_one },
+    { "a tenth zeroed", zeros_in_a_tenth },
+    { "halves swapped", halves_swapped },
+    { "neighbours swapped", neighbours_swapped },
+    { "one element 1 % off", one_percent_off_in_one },
+    { "noise of many ulp", noise_of_many_ulp },
+    { "stuck bit in a lane", stuck_bit_in_a_lane },
+    { "scaled by 0.1 % (16 bit: 1 %)", scaled_by_a_thousandth },
+    { "float32 through bfloat16", through_16_bits },
+    { "last rounding toward zero", toward_zero },
+    { "one element off by 12 (3) ulp", a_few_ulp_in_one },
+    { "bias of 8 (1) ulp", bias_of_an_ulp },
+    { "noise of a few ulp", noise_of_a_few_ulp },
+    { "small values flushed to 0", small_flushed },
+    { "noise everywhere", noise_everywhere },
+    { "noise in a row", noise_in_a_row },
+    { "noise in a lane", noise_in_a_lane },
+    { "bias everywhere", bias_everywhere },
+    { "bias in a row", bias_in_a_row },
+    { "bias in a tile", bias_in_a_tile },
+    { "one element", one_element },
+    { "scaled", scaled },
+    { "fewer bits", fewer_bits },
+};
+enum { FAULTS = sizeof faults / sizeof faults[0], RECORDED_FAULT = FAULTS, PROFILES = 2, CLASSES = 3 };
+static const char *const class_names[CLASSES] = { "gross", "clear", "subtle" };
+
+struct score {
+    size_t tried, caught[PROFILES], warned[PROFILES];
+};
+static struct score scores[FAULTS + 1][CLASSES];
+static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES], composed_warned[PROFILES];
+static struct profile *profiles[PROFILES];
+static bool lists;
+
+static enum verdict judge_as(struct arena *arena, const struct api_case *c, bool backward,
+                             struct reference *want, struct tensor *got,
+                             const struct profile *profile, struct judged *judged)
+{
+    struct judge_request request = { .profile = profile,
+                                     .c = c,
+                                     .backward = backward,
+                                     .bench_dtype = got->dtype == DT_F32 ? DT_F64 : DT_F32,
+                                     .input_dtype = got->dtype,
+                                     .precision = 14 };
+    struct wanted wanted = { .reference = want };
+    struct value value = { .kind = VALUE_TENSOR };
+    value.tensor.tensor = got;
+    if (judge_output(judged, arena, &request, &wanted, &value).code) exit(2);
+    return judged->verdict;
+}
+
+/* ---- how wrong a result is ------------------------------------------------------------------------ */
+
+enum { QUOTIENTS = 4 };
+struct errors {
+    double by[QUOTIENTS]; /* largest, rms; absolute, in ulp */
+    bool kinds;           /* an infinity or NaN where none belongs, or the other way round */
+};
+
+static struct errors errors_of(const struct reference *want, const double *x, enum dtype dtype)
+{
+    struct errors e = { { 0 }, false };
+    double squares = 0, ulp_squares = 0, n = (double)want->n;
+    for (size_t i = 0; i < want->n; i++) {
+        double error = fabs(x[i] - want->hi[i]), unit = dtype_ulp(dtype, want->hi[i]);
+        if (isnan(want->hi[i]) && isnan(x[i])) continue;
+        if (x[i] == want->hi[i]) error = 0;
+        if (!isfinite(error)) {
+            e.kinds = true;
+            continue;
+        }
+        e.by[0] = fmax(e.by[0], error);
+        e.by[2] = fmax(e.by[2], error / unit);
+        squares += error * error;
+        ulp_squares += error / unit * (error / unit);
+    }
+    e.by[1] = sqrt(squares / n);
+    e.by[3] = sqrt(ulp_squares / n);
+    return e;
+}
+
+static void take_worse(struct errors *worst, const struct errors *e)
+{
+    for (int k = 0; k < QUOTIENTS; k++) worst->by[k] = fmax(worst->by[k], e->by[k]);
+    worst->kinds |= e->kinds;
+}
+
+/* CLASSES: not clearly worse than a correct kernel. */
+static int class_of(const struct errors *fault, const struct errors *correct)
+{
+    double quotient = fault->kinds && !correct->kinds ? INFINITY : 0;
+    for (int k = 0; k < QUOTIENTS; k++)
+        if (fault->by[k] > 0) quotient = fmax(quotient, fault->by[k] / correct->by[k]);
+    return quotient > 100 ? 0 : quotient > 8 ? 1 : quotient > 2 ? 2 : CLASSES;
+}
+
+/* ---- outputs --------------------------------------------------------------------------------------- */
+
+static void judge_honest(struct arena *arena, const struct api_case *c, bool backward,
+                         struct reference *want, struct tensor *got, const char *kernel, bool real16)
+{
+    struct judged judged;
+    *(real16 ? &composed : &honest) += 1;
+    for (int p = 0; p < PROFILES; p++) {
+        enum verdict verdict = judge_as(arena, c, backward, want, got, profiles[p], &judged);
+        if (real16 && verdict == VERDICT_WARNING) composed_warned[p]++;
+        if (verdict != VERDICT_ERROR) continue;
+        (real16 ? composed_accused : accused)[p]++;
+        if (p == 0 && lists)
+            printf("%s %s %s %s\n", real16 ? "composed:" : "accused:", c->full_name, kernel,
+                   judged.cells[COLUMN_MESSAGE]);
+    }
+}
+
+static void judge_fault(struct arena *arena, const struct api_case *c, bool backward,
+                        struct reference *want, struct tensor *bad, size_t fault, int class)
+{
+    struct judged judged;
+    struct score *score = &scores[fault][class];
+    score->tried++;
+    for (int p = 0; p < PROFILES; p++) {
+        enum verdict verdict = judge_as(arena, c, backward, want, bad, profiles[p], &judged);
+        score->caught[p] += verdict == VERDICT_ERROR;
+        score->warned[p] += verdict == VERDICT_WARNING;
+        if (verdict != VERDICT_ERROR && p == 0 && lists)
+            printf("missed: %s %s%s n=%zu %s %s\n", class_names[class], c->full_name,
+                   backward ? ".backward" : "", want->n,
+                   fault < FAULTS ? faults[fault].name : "recorded", judged.cells[COLUMN_MESSAGE]);
+    }
+}
+
+static double *values_of(struct arena *arena, const struct tensor *t, enum dtype part, size_t n)
+{
+    struct tensor dense;
+    double *x = arena_allocate_array(arena, n, sizeof *x);
+    if (!x || tensor_densify(&dense, arena, t).code) exit(2);
+    dtype_to_double(x, dense.data, part, n);
+    return x;
+}
+
+/* One output or gradient: the native result, and the recorded one with its label. */
+static void try_output(struct arena *arena, const struct api_case *c, bool backward,
+                       struct reference *want, struct tensor *native, struct tensor *recorded,
+                       const char *label)
+{
+    enum dtype part = metrics_component_dtype(native->dtype);
+    bool is_fault = !strncmp(label, "mode:", 5), real16 = !is_fault && strncmp(label, "order:", 6) &&
+                    part != DT_F32;
+
+    if (want->integer || want->n == 0 || part == DT_F64 || recorded->dtype != native->dtype) return;
+    double *clean = values_of(arena, native, part, want->n), *other = values_of(arena, recorded, part, want->n);
+    double *rounded = arena_allocate_array(arena, want->n, sizeof(double));
+    void *store = arena_allocate_array(arena, want->n, 8);
+    dtype_from_double(store, part, want->hi, want->n);
+    dtype_to_double(rounded, store, part, want->n);
+    struct errors worst = errors_of(want, clean, part), e = errors_of(want, rounded, part);
+    take_worse(&worst, &e);
+    e = errors_of(want, other, part);
+    if (!is_fault && !real16) take_worse(&worst, &e);
+    judge_honest(arena, c, backward, want, native, "native", false);
+    if (!is_fault) judge_honest(arena, c, backward, want, recorded, label, real16);
+    else if (class_of(&e, &worst) < CLASSES)
+        judge_fault(arena, c, backward, want, recorded, RECORDED_FAULT, class_of(&e, &worst));
+
+    struct output o = { .n = want->n, .row = 1, .dtype = part, .usual = worst.by[1],
+                        .unit_roundoff = ldexp(1, -dtype_info(part)->significand_bits) };
+    if (want->rank) o.row = (size_t)want->shape[want->rank - 1];
+    o.x = arena_allocate_array(arena, want->n, sizeof(double));
+    for (size_t f = 0; f < FAULTS; f++) {
+        struct tensor bad;
+        memcpy(o.x, clean, want->n * sizeof(double));
+        o.magnitude = 2 * exp(uniform() * log(5000));
+        if (!faults[f].put(&o)) continue;
+        if (tensor_create(&bad, arena, native->dtype, native->rank, native->shape).code) exit(2);
+        dtype_from_double(bad.data, part, o.x, want->n);
+        dtype_to_double(o.x, bad.data, part, want->n);
+        e = errors_of(want, o.x, part);
+        int class = class_of(&e, &worst);
+        if (class < CLASSES) judge_fault(arena, c, backward, want, &bad, f, class);
+    }
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------- */
+
+static void try_case(struct arena *arena, const struct dump *dump, struct device *device, size_t position,
+                     const char *label)
+{
+    struct api_case c;
+    struct generate_options options = { .seed = 1234, .keep_recorded = true };
+    struct generate_notes notes;
+    struct bench *reference, *native;
+    struct value outputs, gradients;
+    struct device_result recorded;
+    struct bench_output *want;
+    size_t count;
+
+    if (dump_read_case(&c, arena, dump, position).code ||
+        generate_inputs(&c, &notes, arena, dump, &options).code ||
+        bench_open(&reference, &c, arena, BENCH_REFERENCE).code ||
+        bench_open(&native, &c, arena, BENCH_NATIVE).code ||
+        bench_native_outputs(&outputs, native).code ||
+        device->class->run(device, &recorded, arena, &c, c.has_backward).code ||
+        bench_settle(reference, &recorded.outputs).code || bench_settle(native, &recorded.outputs).code ||
+        bench_model(reference).code)
+        return;
+    for (size_t i = 0; i < bench_output_count(reference) && i < outputs.list.count; i++)
+        if (bench_output(reference, i)->kind == BENCH_OUTPUT_TENSOR &&
+            outputs.list.items[i].kind == VALUE_TENSOR && i < recorded.outputs.list.count &&
+            recorded.outputs.list.items[i].kind == VALUE_TENSOR)
+            try_output(arena, &c, false, &bench_output(reference, i)->reference,
+                       outputs.list.items[i].tensor.tensor, recorded.outputs.list.items[i].tensor.tensor, label);
+    if (!c.has_backward || recorded.gradients.kind != VALUE_LIST ||
+        bench_backward(&want, &count, reference, &c.cotangents).code ||
+        bench_native_gradients(&gradients, native, &c.cotangents).code)
+        return;
+    for (size_t i = 0; i < count && i < gradients.list.count; i++)
+        if (want[i].kind == BENCH_OUTPUT_TENSOR && gradients.list.items[i].kind == VALUE_TENSOR &&
+            recorded.gradients.list.items[i].kind == VALUE_TENSOR)
+            try_output(arena, &c, true, &want[i].reference, gradients.list.items[i].tensor.tensor,
+                       recorded.gradients.list.items[i].tensor.tensor, label);
+}
+
+static bool is_kept(const char *label)
+{
+    uint32_t hash = 2166136261u;
+    for (; *label && *label != ' '; label++) hash = (hash ^ (unsigned char)*label) * 16777619u;
+    return (hash ^ hash >> 16) % 4 == 0;
+}
+
+static void try_folder(struct arena *arena, const char *folder, bool kept)
+{
+    char path[600], line[400];
+    struct dump *dump;
+    struct device *device;
+    snprintf(path, sizeof path, "%s/dump.json", folder);
+    if (dump_open_trusting(&dump, path, true).code) exit(2);
+    struct device_options options = { .backend = "recorded", .dump = dump };
+    if (device_find("recorded")->open(&device, &options).code) exit(2);
+    snprintf(path, sizeof path, "%s/labels.txt", folder);
+    FILE *labels = fopen(path, "r");
+    if (!labels) exit(2);
+    for (size_t i = 0; i < dump_count(dump) && fgets(line, sizeof line, labels); i++) {
+        line[strcspn(line, "\n")] = 0;
+        if (is_kept(line) != kept) continue;
+        state = 88172645463325252u + i; /* what a call gets does not depend on the others */
+        (void)next_random();
+        arena_reset(arena);
+        try_case(arena, dump, device, i, strchr(line, ' ') + 1);
+    }
+    fclose(labels);
+    device->class->close(device);
+    dump_close(dump);
+}
+
+static double percent(size_t part, size_t all) { return 100. * (double)part / (double)(all ? all : 1); }
+
+static void print_scores(void)
+{
+    printf("%zu results of correct kernels; called wrong: strict %zu (%.3f %%), doc %zu (%.3f %%)\n", honest,
+           accused[0], percent(accused[0], honest), accused[1], percent(accused[1], honest));
+    printf("%zu results of PyTorch in 16 bits; strict: %zu errors, %zu warnings; doc: %zu, %zu\n", composed,
+           composed_accused[0], composed_warned[0], composed_accused[1], composed_warned[1]);
+    for (int class = 0; class < CLASSES; class++) {
+        struct score all = { 0 };
+        for (size_t f = 0; f <= FAULTS; f++) {
+            const struct score *s = &scores[f][class];
+            all.tried += s->tried;
+            for (int p = 0; p < PROFILES; p++) {
+                all.caught[p] += s->caught[p];
+                all.warned[p] += s->warned[p];
+            }
+            if (s->tried && lists)
+                printf("  %-7s %-32s %6zu  strict %6.2f %%  doc %6.2f %%\n", class_names[class],
+                       f < FAULTS ? faults[f].name : "recorded kernels", s->tried,
+                       percent(s->caught[0], s->tried), percent(s->caught[1], s->tried));
+        }
+        printf("%-7s %7zu faults: strict caught %6.2f %%, warned %5.2f %%; doc caught %6.2f %%, warned %5.2f %%\n",
+               class_names[class], all.tried, percent(all.caught[0], all.tried), percent(all.warned[0], all.tried),
+               percent(all.caught[1], all.tried), percent(all.warned[1], all.tried));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct arena arena = { 0 };
+    bool kept = false;
+
+    if (argc < 2 || profile_load(&profiles[0], "strict", NULL).code ||
+        profile_load(&profiles[1], "doc", NULL).code)
+        return 2;
+    for (int a = 1; a < argc; a++) {
+        if (!strcmp(argv[a], "--part") && a + 1 < argc) kept = !strcmp(argv[++a], "kept");
+        else if (!strcmp(argv[a], "--list")) lists = true;
+        else try_folder(&arena, argv[a], kept);
+    }
+    print_scores();
+    return 0;
+}

@@ -33,7 +33,10 @@ static struct status modelled_errors(double **errors, struct tape *tape, struct 
         if (x && tape_failed(tape)) return failure_of_model(tape);
         for (size_t i = 0; i < node->n; i++) {
             double e = x ? node_error(x, i) : 0;
-            if (e > 0 && computed_in_it) e = fmax(e - tape->unit * fabs(value[i]), 0);
+            double last = x ? tape->unit * fabs(value[i]) : 0;
+            if (e > 0 && computed_in_it)
+                e = tape_is_typical(tape) ? sqrt(fmax(e * e - last * last / 3, 0))
+                                          : fmax(e - last, 0);
             out[i * parts + part] = e <= info->largest ? e : info->largest;
         }
     }

@@ -32,6 +32,21 @@ static double unit_of(enum dtype dtype, double x)
     return x;
 }
 
+/* The errors that a value may have had before it was rounded to `got`: half a step to either side,
+ * less below a power of two. `want` is what it is an error of. */
+static struct error_interval before_rounding(const struct model *model, double got, double want)
+{
+    double half = unit_of(model->dtype, got) / 2, inner = half;
+    double least = ldexp(1, dtype_info(model->dtype)->exponent_min);
+    int exponent;
+
+    if (fabs(got) > least && frexp(fabs(got), &exponent) == 0.5) inner /= 2;
+    double low = got < 0 ? got - half : got - inner, high = got < 0 ? got + inner : got + half;
+    if (model->saturates && got == model->largest) high = INFINITY;
+    if (model->saturates && got == -model->largest) low = -INFINITY;
+    return (struct error_interval){ low - want, high - want };
+}
+
 /* What the model says of one element. */
 struct allowance {
     double reach;  /* |v - want| of a legitimate v, with the reference's own bound */
@@ -107,10 +122,6 @@ static bool is_within(const struct model *model, double want, double rest, doubl
     return got >= round_to(model->dtype, low) && got <= round_to(model->dtype, high);
 }
 
-struct sums {
-    double squares, signed_sum, toward;
-};
-
 static void note_beyond(struct model_findings *out, size_t i, double want, double got,
                         double quotient)
 {
@@ -118,27 +129,35 @@ static void note_beyond(struct model_findings *out, size_t i, double want, doubl
         out->worst = (struct model_outlier){ i, want, got, quotient };
 }
 
-static void measure_statistics(struct model_findings *out, struct sums *sums,
-                               const struct model *model, size_t i, double error,
+/* The chance that a normal error of twice the expected rms (and the reference's own bound) moves the value over
+ * the rounding boundary next to it, on whichever side `got` came to be. */
+static double chance_to_flip(const struct error_interval *before, double spread, double bound)
+{
+    double distance = fmax(fmin(fabs(before->low), fabs(before->high)) - bound, 0);
+    return distance > 16 * spread ? 0 : 0.5 * erfc(distance / (2 * spread) * 0.70710678118654752);
+}
+
+static void measure_statistics(struct model_findings *out, struct error_statistics *statistics,
+                               const struct model *model, size_t i, double got, double error,
                                const struct allowance *a)
 {
-    double unit = unit_at(model, model->want->hi[i]);
-    double z = error / sqrt(a->spread * a->spread + unit * unit / 12);
+    double want = model->want->hi[i], unit = unit_at(model, want),
+           bound = reference_bound(model->want, i), z;
 
-    out->statistical++;
-    sums->squares += z * z;
-    sums->signed_sum += z;
-    sums->toward += model->want->hi[i] < 0 ? -z : z;
+    if (model->dtype == model->compute) {
+        z = error / sqrt(a->spread * a->spread + unit * unit / 12);
+    } else {
+        struct error_interval before = before_rounding(model, got, got - error);
+        z = error_interval_distance(&before, bound) / a->spread;
+        error_statistics_add_interval(statistics, i, &before, a->spread);
+        out->flips += fabs(error) > unit / 2;
+        out->expected_flips += chance_to_flip(&before, a->spread, bound);
+    }
+    error_statistics_add(statistics, want, z);
     if (fabs(z) > out->largest) {
         out->largest = fabs(z);
         out->largest_index = i;
     }
-    if (model->dtype == model->compute) return;
-    out->flips += fabs(error) > unit / 2;
-    /* The chance that an error e moves v over a rounding boundary is |e| / unit, and the mean of
-     * |e| is 0.8 of its rms for a normal one. The reference's own bound may do the same. */
-    double chance = 0.8 * a->spread / unit + 2 * reference_bound(model->want, i) / unit;
-    out->expected_flips += fmin(1, chance);
 }
 
 /* Is an element within its interval only because of the reference's own bound? A certified bound
@@ -152,7 +171,7 @@ static bool rests_on_bound(const struct model *model, double want, double rest, 
 }
 
 /* Returns whether a better reference could change what was found. */
-static bool measure_element(struct model_findings *out, struct sums *sums,
+static bool measure_element(struct model_findings *out, struct error_statistics *statistics,
                             const struct model *model, size_t i)
 {
     double got, want = model->want->hi[i], rest = model->want->lo ? model->want->lo[i] : 0;
@@ -185,7 +204,7 @@ static bool measure_element(struct model_findings *out, struct sums *sums,
     note_beyond(out, i, want, got, within ? fmin(quotient, 1) : fmax(quotient, 1 + 0x1p-20));
     out->beyond += !within;
     bool exact = model->want->kernel_bound && model->want->kernel_bound[i] == 0;
-    if (!exact) measure_statistics(out, sums, model, i, error, &a);
+    if (!exact) measure_statistics(out, statistics, model, i, got, error, &a);
     return uncertain;
 }
 
@@ -197,21 +216,25 @@ static double largest_magnitude(const struct reference *want)
     return largest;
 }
 
+static size_t row_of(const struct reference *want)
+{
+    int64_t last = want->rank ? want->shape[want->rank - 1] : 1;
+    return last > 0 ? (size_t)last : 1;
+}
+
 static void measure_all(struct model_findings *out, const struct model *model, size_t *uncertain,
                         size_t capacity, size_t *uncertain_count)
 {
-    struct sums sums = { 0 };
+    struct error_statistics statistics;
 
+    error_statistics_open(&statistics, model->want->n, row_of(model->want));
     *out = (struct model_findings){ .n = model->want->n, .worst.index = SIZE_MAX };
     *uncertain_count = 0;
     for (size_t i = 0; i < out->n; i++) {
-        if (measure_element(out, &sums, model, i) && *uncertain_count < capacity)
+        if (measure_element(out, &statistics, model, i) && *uncertain_count < capacity)
             uncertain[(*uncertain_count)++] = i;
     }
-    if (!out->statistical) return;
-    double n = (double)out->statistical;
-    out->rms = sqrt(sums.squares / n);
-    out->bias = fmax(fabs(sums.signed_sum), fabs(sums.toward)) / n;
+    error_statistics_close(&out->statistics, &statistics);
 }
 
 /* A bound widens the interval of its element, so it can hide an error but not make one. The

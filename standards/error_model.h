@@ -6,11 +6,15 @@
  * exact + kernel_bound: that is the test of an element, infinities and the binade edges included.
  *
  * What an element's worst case allows, a tensor as a whole need not have: rounding errors are
- * many and mostly cancel. With s_i^2 = kernel_rms_i^2 + ulp_i^2 / 12 (the second term is the
- * variance of the last rounding) the numbers z_i = (got_i - exact_i) / s_i have a mean square
- * of about 1 or less. The limits on their mean square, mean, and largest, and on the share of
- * elements that the last rounding alone would not give, stand in config/profile_strict.json;
- * docs/standards.md derives them.
+ * many and mostly cancel. z_i measures an error in units of its expected root mean square s_i:
+ *
+ *   outputs in the type that the kernel computes in   z = (got - want) / sqrt(s^2 + ulp^2 / 12),
+ *                                                     the second term being the last rounding's variance
+ *   narrower ones                                     the part of got - want that the last rounding does not
+ *                                                     explain, over s: 0 when `got` is a rounding of `want`
+ *
+ * standards/error_statistics.h sums them up. The limits stand in config/profile_strict.json; docs/standards.md
+ * derives them.
  */
 #ifndef PROBE_STANDARDS_ERROR_MODEL_H
 #define PROBE_STANDARDS_ERROR_MODEL_H
@@ -19,6 +23,7 @@
 #include "core/reference.h"
 #include "core/status.h"
 #include "core/tensor.h"
+#include "standards/error_statistics.h"
 
 /* An element that no legitimate kernel returns. */
 struct model_outlier {
@@ -33,9 +38,9 @@ struct model_findings {
     uint64_t kinds;  /* of those: NaN or infinity on one side only, or of the wrong sign */
     struct model_outlier worst; /* by quotient; of all elements, beyond or not */
 
-    uint64_t statistical; /* elements with a model that is not exact; the rest is about these */
-    double rms, bias;     /* of z */
-    double largest;       /* of |z| */
+    /* Of the elements with a model that is not exact. */
+    struct error_summary statistics;
+    double largest; /* of |z| */
     size_t largest_index;
 
     /* Outputs narrower than the arithmetic: elements that are not the rounded reference, and

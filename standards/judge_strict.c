@@ -16,13 +16,18 @@ static struct model_fallback fallback_of(const struct row *row)
                                     row_limit(row, LIMIT_MODEL_FALLBACK_SCALE) };
 }
 
-/* Fewer elements than this have no statistics: one of them may be at its worst case by chance. */
+/* Fewer independent elements than this have no mean to speak of, and a wider limit on their rms. */
 enum { STATISTICS_NEED = 16 };
 
-/* One statistic of the tensor against its limit. */
-static bool statistic_holds(struct row *row, const char *metric, double value, enum limit limit)
+/* Chance makes the rms of few errors larger: its deviation is about 1 / sqrt(2n). */
+static double allowance_for_few(double n)
 {
-    double most = row_limit(row, limit);
+    return n < STATISTICS_NEED ? (1 + 2.5 / sqrt(n)) / 1.2 : 1;
+}
+
+/* One statistic of the tensor against its limit. */
+static bool statistic_holds(struct row *row, const char *metric, double value, double most)
+{
     bool holds = value <= most;
     row_note(row, metric, value, most, holds);
     if (!holds)
@@ -35,8 +40,12 @@ static bool statistic_holds(struct row *row, const char *metric, double value, e
  * before it explains, and chance. */
 static bool flips_hold(struct row *row, const struct model_findings *findings)
 {
+    const struct error_summary *statistics = &findings->statistics;
     double expected = row_limit(row, LIMIT_MODEL_FLIPS) * findings->expected_flips;
-    double most = expected + 6 * sqrt(expected) + 6;
+    /* Equal elements flip together. */
+    double together = statistics->elements ? (double)statistics->elements / statistics->independent
+                                           : 1;
+    double most = expected + 6 * sqrt(expected * together) + 6 * together;
     bool holds = (double)findings->flips <= most;
 
     row_note(row, "model_flips", (double)findings->flips, most, holds);
@@ -64,6 +73,37 @@ static bool elements_hold(struct row *row, const struct model_findings *findings
     return holds;
 }
 
+/* 16- and 8-bit outputs: errors before the last rounding that are larger throughout. */
+static bool scale_holds(struct row *row, const struct error_summary *statistics)
+{
+    double most = row_limit(row, LIMIT_MODEL_NATS);
+    bool holds = statistics->nats <= most;
+    row_note(row, "model_nats", statistics->nats, most, holds);
+    if (!holds)
+        row_say(row,
+                "Error model: before the last rounding the errors are about %.3g times what honest "
+                "rounding explains (%.3g nats).\n",
+                statistics->scale, statistics->nats);
+    return holds;
+}
+
+static bool statistics_hold(struct row *row, const struct model_findings *findings)
+{
+    const struct error_summary *statistics = &findings->statistics;
+    bool holds = true;
+    if (statistics->elements) {
+        double n = statistics->independent;
+        holds &= statistic_holds(row, "model_rms", statistics->rms,
+                                 row_limit(row, LIMIT_MODEL_RMS) * allowance_for_few(n));
+        if (n >= STATISTICS_NEED)
+            holds &= statistic_holds(row, "model_bias", statistics->bias,
+                                     row_limit(row, LIMIT_MODEL_BIAS));
+        holds &= scale_holds(row, statistics);
+    }
+    return holds & statistic_holds(row, "model_largest", findings->largest,
+                                   row_limit(row, LIMIT_MODEL_LARGEST));
+}
+
 struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
                              const struct tensor *got)
 {
@@ -73,11 +113,7 @@ struct status judge_by_model(struct row *row, enum verdict *verdict, struct refe
     TRY(error_model_measure(&findings, row->arena, got, want, &fallback));
     row->out->standard = standard_name(STANDARD_ERROR_MODEL);
     bool holds = elements_hold(row, &findings);
-    if (findings.statistical >= STATISTICS_NEED) {
-        holds &= statistic_holds(row, "model_rms", findings.rms, LIMIT_MODEL_RMS);
-        holds &= statistic_holds(row, "model_bias", findings.bias, LIMIT_MODEL_BIAS);
-    }
-    holds &= statistic_holds(row, "model_largest", findings.largest, LIMIT_MODEL_LARGEST);
+    holds &= statistics_hold(row, &findings);
     holds &= flips_hold(row, &findings);
     if (holds)
         row_say(row,

@@ -59,6 +59,7 @@ enum limit {
     LIMIT_MODEL_BIAS,    /* mean of the same, signed */
     LIMIT_MODEL_LARGEST, /* largest of the same */
     LIMIT_MODEL_FLIPS,   /* on elements that are not the rounded reference, over expected ones */
+    LIMIT_MODEL_NATS,    /* by which scales of at most 1.5 fit worse than the best */
     LIMIT_MODEL_FALLBACK_ULP,   /* bound without a model: units at the element */
     LIMIT_MODEL_FALLBACK_SCALE, /* and units at the tensor's largest value */
     LIMIT_COUNT

@@ -210,6 +210,8 @@ static struct node *exponential_unit(struct tape *tape, struct node *x, double a
     struct node *low = node_select(tape, positive, node_scalar(tape, 0), x);
     if (width != 1) low = node_divide(tape, low, node_scalar(tape, width));
     low = node_apply(tape, "expm1", low);
+    low = node_model_error(tape, low, node_constant(tape, DT_NONE, 1, low->rank, low->shape),
+                           8); /* exp(x) - 1 */
     low = node_multiply(tape, low,
                         node_multiply(tape, node_scalar(tape, scale), node_scalar(tape, alpha)));
     return node_select(tape, positive, node_scale(tape, x, scale), low);

@@ -111,9 +111,7 @@ static void return_assigned(struct call *call, struct node *x, struct node *valu
                           x->dtype);
         return;
     }
-    struct node *sum =
-        node_scatter_add_rows(tape, value, x->rank, x->shape, indexing->row, indexing->map);
-    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
+    call_return_typed(call, added_rows(call, x, value, indexing->row, indexing->map), x->dtype);
 }
 
 /* x[index] = value as a function: the new x. */

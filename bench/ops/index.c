@@ -67,8 +67,7 @@ static void put(struct call *call)
         call_return(call, overwritten(call, x, source, 1, map));
         return;
     }
-    struct node *sum = node_scatter_add(tape, source, x->rank, x->shape, map);
-    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
+    call_return_typed(call, added_rows(call, x, source, 1, map), x->dtype);
 }
 
 /* take_along_dim: gather with the other dimensions broadcast; without dim over all
@@ -132,8 +131,7 @@ static void index_add(struct call *call)
     if (!alpha->integer || alpha->integer[0] != 1)
         source = node_multiply_as(tape, x->dtype, source, alpha);
     if (!x->integer) source = node_to_real(tape, source);
-    struct node *sum = node_scatter_add_rows(tape, source, x->rank, x->shape, row, map);
-    call_return_typed(call, node_add_as(tape, x->dtype, x, sum), x->dtype);
+    call_return_typed(call, added_rows(call, x, source, row, map), x->dtype);
 }
 
 static void index_copy(struct call *call)

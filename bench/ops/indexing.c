@@ -13,6 +13,10 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/integers.h"
+#include "bench/primitives/alias.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/overwrite.h"
 #include "bench/tape/broadcast.h"
@@ -572,4 +576,33 @@ struct node *overwritten(struct call *call, struct node *x, struct node *v, size
         }
     }
     return node_overwrite(tape, x, v, row, map, writer);
+}
+
+/* ---- adding --------------------------------------------------------------------------------- */
+
+/* A kernel adds self and its sources in any order, and the model has to see all of them in one sum. */
+static struct node *sum_with_self(struct tape *tape, struct node *x, struct node *source,
+                                  size_t row, const int64_t *map)
+{
+    size_t own = x->n / row, others = source->n / row;
+    int64_t flat_x[1] = { (int64_t)x->n }, flat_source[1] = { (int64_t)source->n };
+    int64_t *targets = tape_allocate(tape, own + others, sizeof *targets);
+    if (tape_failed(tape)) return x;
+    for (size_t i = 0; i < own; i++) targets[i] = (int64_t)i;
+    memcpy(targets + own, map, others * sizeof *map);
+    struct node *parts[2] = { node_reshape(tape, x, 1, flat_x),
+                              node_reshape(tape, source, 1, flat_source) };
+    return node_scatter_add_rows(tape, node_concatenate(tape, parts, 2, 0), x->rank, x->shape, row,
+                                 targets);
+}
+
+struct node *added_rows(struct call *call, struct node *x, struct node *source, size_t row,
+                        const int64_t *map)
+{
+    struct tape *tape = call->tape;
+    bool plain = !x->imaginary && !source->imaginary && !x->integer;
+    if (tape_is_model(tape) && plain)
+        return sum_with_self(tape, x, node_to_real(tape, source), row, map);
+    return node_add_as(tape, x->dtype, x,
+                       node_scatter_add_rows(tape, source, x->rank, x->shape, row, map));
 }

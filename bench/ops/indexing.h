@@ -54,4 +54,8 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
 struct node *overwritten(struct call *call, struct node *x, struct node *v, size_t row,
                          const int64_t *map);
 
+/* x with row i of `source` added to its row map[i]. */
+struct node *added_rows(struct call *call, struct node *x, struct node *source, size_t row,
+                        const int64_t *map);
+
 #endif

@@ -10,6 +10,7 @@
 #include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
@@ -145,6 +146,27 @@ static void binary_cross_entropy(struct call *call)
     call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
 }
 
+/* The formula that kernels use, which cancels where the loss is small and whose gradient is sigmoid(x) - t:
+ * (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + exp(-|x|))). */
+static struct node *published_logits_loss(struct tape *tape, struct node *x, struct node *t,
+                                          struct node *positive)
+{
+    struct node *one = node_constant(tape, DT_NONE, 1, x->rank, x->shape);
+    struct node *y = node_apply(tape, "softplus", node_negate(tape, x));
+    y = node_model_error(tape, y, one, 8);
+    if (positive)
+        y = node_multiply(
+            tape, y, node_offset(tape, node_multiply(tape, node_offset(tape, positive, -1), t), 1));
+    y = node_model_error(tape, node_add(tape, node_multiply(tape, one_less(tape, t), x), y), x, 8);
+    /* The gradient is (sigmoid(x) - t) c, w t for t: that of softplus(x) - t x. */
+    struct node *yes = positive ? node_multiply(tape, positive, t) : t;
+    struct node *all = positive ? node_add(tape, yes, one_less(tape, t)) : one;
+    struct node *other = node_subtract(tape,
+                                       node_multiply(tape, all, node_apply(tape, "softplus", x)),
+                                       node_multiply(tape, yes, x));
+    return node_model_either(tape, y, other);
+}
+
 static void binary_cross_entropy_with_logits(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -154,8 +176,10 @@ static void binary_cross_entropy_with_logits(struct call *call)
         node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
     if (positive) yes = node_multiply(tape, yes, positive);
     struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
-    struct node *loss = times_weight(call, node_add(tape, yes, no));
-    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+    struct node *loss = node_add(tape, yes, no);
+    if (tape_is_model(tape))
+        loss = node_model_either(tape, published_logits_loss(tape, p.x, p.t, positive), loss);
+    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
 }
 
 /* ---- divergences ------------------------------------------------------------------------------------- */

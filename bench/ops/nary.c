@@ -5,6 +5,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
@@ -42,8 +43,13 @@ static void lerp(struct call *call)
     struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "end");
     struct node *weight = call_tensor(call, "weight");
     enum dtype dtype = call_result_type(call, (struct node *[]){ a, b }, 2);
-    call_return_typed(
-        call, node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a))), dtype);
+    struct node *y = node_add(tape, a, node_multiply(tape, weight, node_subtract(tape, b, a)));
+    if (tape_is_model(tape)) { /* or two products, which is also what autograd differentiates */
+        struct node *rest = node_subtract(tape, node_scalar(tape, 1), weight);
+        y = node_model_either(
+            tape, y, node_add(tape, node_multiply(tape, rest, a), node_multiply(tape, weight, b)));
+    }
+    call_return_typed(call, y, dtype);
 }
 
 /* ---- clamp ----------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/call/dimensions.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
@@ -26,7 +27,11 @@ struct node *scale_and_shift(struct tape *tape, struct node *y, struct node *wei
                              struct node *bias)
 {
     if (weight) y = node_multiply(tape, y, weight);
-    return bias ? node_add(tape, y, bias) : y;
+    if (!bias) return y;
+    y = node_add(tape, y, bias); /* or bias - mean * scale first */
+    return tape_is_model(tape)
+               ? node_model_error(tape, y, node_broadcast(tape, bias, y->rank, y->shape), 2)
+               : y;
 }
 
 /* The dtype that statistics are returned in. */
@@ -44,6 +49,20 @@ static struct node *flattened(struct tape *tape, struct node *x)
     return node_reshape(tape, x, 1, shape);
 }
 
+static struct node *normalize_by_running(struct call *call, struct node *x, double eps,
+                                         struct node **mean, struct node **rstd,
+                                         struct node *weight, struct node *bias)
+{
+    struct tape *tape = call->tape;
+    struct node *m = per_channel(tape, call_tensor(call, "running_mean"), x);
+    struct node *variance = per_channel(tape, call_tensor(call, "running_var"), x);
+    struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
+    struct node *y = node_multiply(tape, node_subtract(tape, x, m), r);
+    *mean = m;
+    *rstd = r;
+    return scale_and_shift(tape, compose_folded(tape, y, x, m, r), weight, bias);
+}
+
 /* Batch statistics or, when not training, the running ones. Returns y; mean and rstd as (C). */
 static struct node *batch_normalize(struct call *call, struct node *x, bool training, double eps,
                                     struct node **mean, struct node **rstd)
@@ -52,20 +71,17 @@ static struct node *batch_normalize(struct call *call, struct node *x, bool trai
     struct node *m, *r, *y;
     *mean = *rstd = x;
     if (!call_require(call, x->rank >= 2, "batch_norm needs at least two dimensions")) return x;
-    if (training) {
-        y = compose_normalize(tape, x, all_but_channel(x), eps, &m, &r);
-    } else {
-        m = per_channel(tape, call_tensor(call, "running_mean"), x);
-        struct node *variance = per_channel(tape, call_tensor(call, "running_var"), x);
-        r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
-        y = node_multiply(tape, node_subtract(tape, x, m), r);
-    }
     struct node *weight = call_optional_tensor(call, "weight"),
                 *bias = call_optional_tensor(call, "bias");
+    if (weight) weight = per_channel(tape, weight, x);
+    if (bias) bias = per_channel(tape, bias, x);
+    if (training)
+        y = scale_and_shift(tape, compose_normalize(tape, x, all_but_channel(x), eps, &m, &r),
+                            weight, bias);
+    else y = normalize_by_running(call, x, eps, &m, &r, weight, bias);
     *mean = flattened(tape, m);
     *rstd = flattened(tape, r);
-    return scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
-                           bias ? per_channel(tape, bias, x) : NULL);
+    return y;
 }
 
 /* detail 1: also return the saved mean and rstd (native_batch_norm). */
@@ -91,19 +107,17 @@ static void instance_norm(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *y;
     const char *own = call->op->text; /* name of the flag */
+    struct node *weight = call_optional_tensor(call, "weight"),
+                *bias = call_optional_tensor(call, "bias"), *mean, *rstd;
+    double eps = call_real(call, "eps");
+    if (weight) weight = per_channel(tape, weight, x);
+    if (bias) bias = per_channel(tape, bias, x);
     if (call_bool(call, own)) {
         uint32_t dims = all_dims(x) & ~3u;
-        y = compose_normalize(tape, x, dims, call_real(call, "eps"), NULL, NULL);
+        y = scale_and_shift(tape, compose_normalize(tape, x, dims, eps, NULL, NULL), weight, bias);
     } else {
-        struct node *m = per_channel(tape, call_tensor(call, "running_mean"), x);
-        struct node *v = per_channel(tape, call_tensor(call, "running_var"), x);
-        struct node *r = node_apply(tape, "rsqrt", node_offset(tape, v, call_real(call, "eps")));
-        y = node_multiply(tape, node_subtract(tape, x, m), r);
+        y = normalize_by_running(call, x, eps, &mean, &rstd, weight, bias);
     }
-    struct node *weight = call_optional_tensor(call, "weight"),
-                *bias = call_optional_tensor(call, "bias");
-    y = scale_and_shift(tape, y, weight ? per_channel(tape, weight, x) : NULL,
-                        bias ? per_channel(tape, bias, x) : NULL);
     call_return_typed(call, y, x->dtype);
 }
 

@@ -240,9 +240,13 @@ static void variance_backward(struct tape *tape, struct node *node, struct node 
 /* The sum of squared deviations of one real component over the divisor, dims kept. */
 static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *m)
 {
-    struct node *d = node_subtract(tape, x, node_mean(tape, x, m->r.dims, true));
+    struct node *mean = node_mean(tape, x, m->r.dims, true), *d = node_subtract(tape, x, mean);
     struct node *total = node_sum(tape, node_apply(tape, "square", d), m->r.dims, true);
     struct node *y = node_divide(tape, total, node_scalar(tape, fmax(m->freedom, 0)));
+    if (tape_is_model(tape)) { /* all terms share the error of the mean */
+        struct node *shared = node_subtract(tape, mean, node_detach(tape, mean));
+        y = node_add(tape, y, node_scale(tape, node_apply(tape, "square", shared), 2));
+    }
     return node_stated_gradient(tape, y, 1, &x, variance_backward, m);
 }
 
@@ -252,6 +256,11 @@ static void root_backward(struct tape *tape, struct node *node, struct node *cot
 {
     struct node *zero = node_scalar(tape, 0);
     struct node *slope = node_divide(tape, node_scalar(tape, 0.5), node);
+    if (tape_is_model(
+            tape)) { /* a kernel's y need not come out as 0, and then its slope is anything */
+        struct node *one = node_constant(tape, DT_NONE, 1, node->rank, node->shape);
+        zero = node_model_error(tape, node_scale(tape, one, 0), one, 0x1p100);
+    }
     (void)parameters;
     gradient_pass(tape, node->inputs[1], cotangent,
                   node_select(tape, node_compare(tape, COMPARE_EQ, node, zero), zero, slope));

@@ -49,6 +49,28 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
     return out;
 }
 
+static void either_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    for (int k = 0; k < 2; k++) tape_accumulate(tape, node->inputs[k], cotangent);
+}
+
+static const struct primitive either = { "one of two formulas", either_backward, NULL, NULL };
+
+struct node *node_model_either(struct tape *tape, struct node *y, struct node *other)
+{
+    if (!tape_is_model(tape) || tape_failed(tape) || other->n != y->n) return y;
+    struct node *node = node_new(tape, &either, y->dtype, y->rank, y->shape, 2,
+                                 (struct node *[]){ y, other }, NULL);
+    const double *value = node_values(tape, y);
+    (void)node_values(tape, other);
+    if (!node_need_errors(tape, node)) return y;
+    for (size_t i = 0; i < y->n; i++) {
+        node->value[i] = value[i];
+        node->error[i] = fmax(node_error(y, i), node_error(other, i));
+    }
+    return node;
+}
+
 struct node *node_with_dtype(struct tape *tape, struct node *x, enum dtype dtype)
 {
     return x->dtype == dtype ? x : node_alias(tape, x, dtype);

@@ -19,4 +19,9 @@ struct node *node_detach(struct tape *tape, struct node *x);
  * shape. */
 struct node *node_model_error(struct tape *tape, struct node *y, struct node *x, double roundings);
 
+/* In a model: y or `other`, two formulas for one result of which a kernel may use either: y with the
+ * larger error of the two. Cotangents go to both, so a gradient's error is the sum. y itself
+ * otherwise. */
+struct node *node_model_either(struct tape *tape, struct node *y, struct node *other);
+
 #endif

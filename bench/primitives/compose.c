@@ -1,4 +1,5 @@
 #include "bench/primitives/compose.h"
+#include "bench/primitives/alias.h"
 
 #include <string.h>
 
@@ -119,6 +120,15 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
     return b ? node_add(tape, y, b) : y;
 }
 
+struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, struct node *m,
+                            struct node *a)
+{
+    if (!tape_is_model(tape) || tape_failed(tape)) return y;
+    struct node *shift = node_broadcast(tape, node_multiply(tape, m, a), y->rank, y->shape);
+    y = node_model_error(tape, y, node_multiply(tape, x, a), 6);
+    return node_model_error(tape, y, shift, 6);
+}
+
 struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims, double eps,
                                struct node **mean, struct node **rstd)
 {
@@ -129,5 +139,5 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
     struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
     if (mean) *mean = m;
     if (rstd) *rstd = r;
-    return node_multiply(tape, d, r);
+    return compose_folded(tape, node_multiply(tape, d, r), x, m, r);
 }

@@ -16,4 +16,8 @@ struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, s
 struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims, double eps,
                                struct node **mean, struct node **rstd);
 
+/* In a model: y = (x - m) a, which kernels fold into x a + (b - m a): that cancels where x - m does not. */
+struct node *compose_folded(struct tape *tape, struct node *y, struct node *x, struct node *m,
+                            struct node *a);
+
 #endif

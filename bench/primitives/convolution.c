@@ -15,6 +15,7 @@
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -128,16 +129,49 @@ static void multiply(double *z, const struct gemm *shape, const double *a, const
 
 /* bound[i][j] += gamma |a_i| |b_j| + |Ea_i| |b_j| + (|a_i| + |Ea_i|) |Eb_j|: one product's bound
  * from the norms of its lines. */
-static void add_norm_bounds(const struct tape *tape, double *bound, size_t m, size_t n, size_t k,
-                            const double *a, const double *ea, const double *b, const double *eb)
+static void add_norm_bounds(const struct tape *tape, double growth, double *bound, size_t m,
+                            size_t n, size_t k, const double *a, const double *ea, const double *b,
+                            const double *eb)
 {
     double gamma = gamma_of((double)(k + 2)) * (1 + 0x1p-20);
-    if (tape_is_model(tape)) gamma = dot_growth(tape, k) * tape->unit;
+    if (tape_is_model(tape)) gamma = growth * tape->unit;
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++)
             bound[i * n + j] += (gamma * a[i] * b[j] + ea[i] * b[j] + (a[i] + ea[i]) * eb[j] +
                                  (double)k * tape->tiny) *
                                 (1 + 0x1p-40);
+}
+
+/* Products of two matrices' lines: factor k of line i of the first is first[i * row + k * step]. */
+struct terms {
+    const double *first, *second;
+    size_t m, n, k, row_first, step_first, row_second, step_second;
+};
+
+/* In a model: how much of unit |a_i| |b_j| the roundings of the products (i, j) make; in the mean the worst of
+ * those that are looked at. `term` is room for k. */
+static double growth_of(const struct tape *tape, const struct terms *t, double *term,
+                        const struct convolution *c)
+{
+    enum { LOOKED_AT = 4096, LEAST_LOOKED_AT = 16 };
+    size_t count = LOOKED_AT / (c->images * c->groups) + LEAST_LOOKED_AT,
+           stride = t->m * t->n / count + 1;
+    double worst = 0;
+    if (!tape_is_typical(tape)) return dot_growth(tape, t->k);
+    for (size_t at = 0; at < t->m * t->n; at += stride) {
+        const double *x = t->first + at / t->n * t->row_first,
+                     *y = t->second + at % t->n * t->row_second;
+        double norm_x = 0, norm_y = 0;
+        for (size_t k = 0; k < t->k; k++) {
+            double u = x[k * t->step_first], v = y[k * t->step_second];
+            term[k] = u * v;
+            norm_x += u * u;
+            norm_y += v * v;
+        }
+        double norms = norm_x * norm_y, spread = sum_spread(term, t->k, true, !tape->wide);
+        if (norms > 0 && isfinite(spread)) worst = fmax(worst, spread / norms);
+    }
+    return sqrt(worst);
 }
 
 struct workspace {
@@ -146,7 +180,7 @@ struct workspace {
     double *scratch_errors;
     double *norm_a, *norm_ea, *norm_b, *norm_eb;
     float *single;
-    double *magnitude;
+    double *magnitude, *term;
 };
 
 static size_t largest(size_t a, size_t b) { return a > b ? a : b; }
@@ -168,6 +202,7 @@ static bool workspace_open(struct workspace *w, struct tape *tape, const struct 
         w->norm_b = w->norm_a + 2 * lines;
         w->norm_eb = w->norm_a + 3 * lines;
         w->magnitude = tape_allocate(tape, c->channels * c->pixels, sizeof(double));
+        w->term = tape_allocate(tape, lines, sizeof(double));
     }
     if (tape_is_single(tape))
         w->single = tape_allocate(
@@ -223,8 +258,10 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             if (!certify) continue;
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, c->filters, depth, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, true);
-            add_norm_bounds(tape, out->error + ys, c->filters, c->points, depth, w->norm_a,
-                            w->norm_ea, w->norm_b, w->norm_eb);
+            struct terms terms = { k->value + ws, w->columns, c->filters, c->points, depth,
+                                   depth,         1,          1,          c->points };
+            add_norm_bounds(tape, growth_of(tape, &terms, w->term, c), out->error + ys, c->filters,
+                            c->points, depth, w->norm_a, w->norm_ea, w->norm_b, w->norm_eb);
             if (!recomputes) continue;
             struct factor filters = { k->value + ws, c->filters, depth, 1 };
             struct factor patches = { w->columns, c->points, 1, c->points };
@@ -252,11 +289,16 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, k, ws, depth, c->filters, true);
             norms_of(w->norm_b, w->norm_eb, w->scratch_errors, y, ys, c->points, c->filters, true);
             memset(w->column_bounds, 0, depth * c->points * sizeof(double));
-            add_norm_bounds(tape, w->column_bounds, depth, c->points, c->filters, w->norm_a,
-                            w->norm_ea, w->norm_b, w->norm_eb);
+            struct terms terms = {
+                k->value + ws, y->value + ys, depth, c->points, c->filters, 1, depth, 1, c->points
+            };
+            add_norm_bounds(tape, growth_of(tape, &terms, w->term, c), w->column_bounds, depth,
+                            c->points, c->filters, w->norm_a, w->norm_ea, w->norm_b, w->norm_eb);
             memset(w->magnitude, 0, c->channels * c->pixels * sizeof(double));
             fold_bounds(out->error + xs, w->column_bounds, w->map, c, w->magnitude, w->columns);
-            double fold_error = (double)c->taps * tape->unit * (1 + 0x1p-20);
+            double growth = tape_is_model(tape) ? tape_sum_growth(tape, c->taps * c->filters)
+                                                : (double)c->taps;
+            double fold_error = growth * tape->unit * (1 + 0x1p-20);
             for (size_t i = 0; i < c->channels * c->pixels; i++)
                 out->error[xs + i] = (out->error[xs + i] + fold_error * w->magnitude[i]) *
                                      (1 + 0x1p-40);
@@ -268,6 +310,8 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
 {
     size_t depth = c->channels * c->taps;
     bool certify = tape_is_reference(tape);
+    /* Partial sums of one sign grow over the images, too. */
+    double growing = tape_is_typical(tape) ? sqrt((double)c->images) : (double)c->images;
     for (size_t image = 0; image < c->images; image++)
         for (size_t group = 0; group < c->groups; group++) {
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
@@ -280,8 +324,11 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
             norms_of(w->norm_a, w->norm_ea, w->scratch_errors, y, ys, c->filters, c->points, false);
             column_norms(w, c, x, xs, w->norm_b, w->norm_eb, false);
             /* Accumulated over the images: k counts the terms of all of them. */
-            add_norm_bounds(tape, out->error + ws, c->filters, depth, c->points * c->images,
-                            w->norm_a, w->norm_ea, w->norm_b, w->norm_eb);
+            struct terms terms = { y->value + ys, w->columns, c->filters, depth, c->points,
+                                   c->points,     1,          c->points,  1 };
+            add_norm_bounds(tape, growth_of(tape, &terms, w->term, c) * growing, out->error + ws,
+                            c->filters, depth, c->points * c->images, w->norm_a, w->norm_ea,
+                            w->norm_b, w->norm_eb);
         }
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/pair.h"
+#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/moved.h"
@@ -259,8 +260,36 @@ static void first_row(struct node *node, size_t to, const struct node *x, size_t
     for (size_t k = 0; node->error && k < row; k++) node->error[to + k] = node_error(x, from + k);
 }
 
+/* In a model: the errors of sums that a kernel adds in any order. */
+static void model_scatter(struct tape *tape, struct node *node, const struct node *x,
+                          struct scatter *scatter)
+{
+    size_t row = scatter->row, most = 0;
+    bool typical = tape_is_typical(tape);
+    if (!scatter_index(scatter, node) || !node_need_errors(tape, node)) return;
+    for (size_t j = 0; j < node->n / row; j++)
+        if (scatter->first[j + 1] - scatter->first[j] > most)
+            most = scatter->first[j + 1] - scatter->first[j];
+    double *term = tape_allocate(tape, most, sizeof *term);
+    for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+        size_t first = scatter->first[i / row], count = scatter->first[i / row + 1] - first;
+        double magnitude = 0, carried = 0;
+        for (size_t k = 0; k < count; k++) {
+            size_t at = scatter->order[first + k] * row + i % row;
+            double e = node_error(x, at);
+            term[k] = x->value[at];
+            magnitude += fabs(term[k]);
+            carried += typical ? e * e : e;
+        }
+        double own = tape_sum_growth(tape, count) * magnitude;
+        if (typical && isfinite(magnitude)) own = sqrt(sum_spread(term, count, false, !tape->wide));
+        double bound = own * tape->unit + (typical ? sqrt(carried) : carried);
+        node->error[i] = !isfinite(node->value[i]) ? 0 : bound >= 0 ? bound : INFINITY;
+    }
+}
+
 static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
-                          const struct scatter *scatter)
+                          struct scatter *scatter)
 {
     size_t row = scatter->row, rows = node->n / row, entries = x->n / row;
     bool several;
@@ -283,6 +312,7 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
         else add_row(tape, node, target * row, x, i * row, row);
         hits[target] = 2;
     }
+    if (several && tape_is_model(tape)) model_scatter(tape, node, x, scatter);
 }
 
 struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,

@@ -16,6 +16,7 @@
 #include "bench/arithmetic/gemm.h"
 #include "bench/arithmetic/norms.h"
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -184,6 +185,68 @@ static struct node *integer_product(struct tape *tape, struct node *a, struct no
     return node_to_integer(tape, node, dtype_promote(a->dtype, b->dtype));
 }
 
+/* ---- typical errors ---------------------------------------------------------------------------- */
+
+/* sum_spread of the products of element (i, j): exactly where it was looked at, elsewhere by an estimate
+ * that knows the element's value and the norms of its lines, times the worst that was seen. Imitated sums of one
+ * element may be right by luck, so what they say of all elements together counts for each. */
+struct typical {
+    double *own; /* of all elements, or NULL: there are too many */
+    double quotient, repeated;
+};
+
+enum { MOST_LOOKED_AT = 4096 };
+
+/* The estimate: the sum of squares of the products as if they were spread evenly. */
+static double estimated_spread(double k, double value, double norms)
+{
+    double squares = norms * norms / k;
+    return (sum_spread_of_any_order(k, value, squares) + squares) / 3;
+}
+
+static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
+                             const struct node *a, const struct node *b, const struct matmul *p)
+{
+    size_t stride = node->n / MOST_LOOKED_AT + 1, size = p->m * p->n;
+    double *term = tape_allocate(tape, p->k, sizeof *term);
+    typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
+    double repeated = 0, looked_at = 0;
+    typical->quotient = 0;
+    for (size_t at = 0; at < node->n && !tape_failed(tape); at += stride) {
+        const double *x = a->value + a_element(p, a, at / size, at % size / p->n, 0);
+        const double *y = b->value + b_element(p, b, at / size, 0, at % p->n);
+        size_t step_x = p->transpose_a ? p->m : 1, step_y = p->transpose_b ? 1 : p->n;
+        double norm_x = 0, norm_y = 0;
+        for (size_t l = 0; l < p->k; l++) {
+            double u = x[l * step_x], v = y[l * step_y];
+            term[l] = u * v;
+            norm_x += u * u;
+            norm_y += v * v;
+        }
+        struct sum_spread parts = { 0, 0 };
+        if (isfinite(node->value[at])) parts = sum_spread_parts(term, p->k, true, !tape->wide);
+        double spread = fmax(parts.formula, parts.imitated);
+        if (parts.formula > 0) {
+            repeated += parts.imitated / parts.formula;
+            looked_at++;
+        }
+        double estimate =
+            estimated_spread((double)p->k, node->value[at], sqrt(norm_x) * sqrt(norm_y));
+        if (typical->own) typical->own[at] = spread;
+        if (spread > 0 && estimate > 0)
+            typical->quotient = fmax(typical->quotient, spread / estimate);
+    }
+    typical->repeated = looked_at > 0 ? fmax(repeated / looked_at, 1) : 1;
+}
+
+static double typical_error(const struct typical *typical, size_t at, double k, double value,
+                            double norms)
+{
+    double spread = typical->own ? typical->own[at] * typical->repeated
+                                 : estimated_spread(k, value, norms) * typical->quotient;
+    return isfinite(spread) ? sqrt(spread) : 0;
+}
+
 /* ---- bounds --------------------------------------------------------------------------------- */
 
 /* What the bound of C_ij is made of: gamma |a_i| |b_j|, and from the operands' errors
@@ -193,6 +256,9 @@ struct norm_bounds {
     bool exact_a, exact_b;
     double *row, *row_error, *column, *column_error; /* norms of one matrix at a time */
     double *scratch;
+    bool typical; /* the model of the root mean square: not gamma, but */
+    struct typical products;
+    double unit;
 };
 
 static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, const struct node *b,
@@ -203,7 +269,9 @@ static struct norm_bounds bounds_open(struct tape *tape, const struct node *a, c
                              .exact_a = node_is_exact(a),
                              .exact_b = node_is_exact(b) };
     if (tape_is_model(tape)) s.gamma = dot_growth(tape, p->k) * tape->unit;
-    if (tape->arithmetic == BENCH_MODEL_TYPICAL) s.spread = 1 / sqrt((double)p->k);
+    s.unit = tape->unit;
+    s.typical = tape_is_typical(tape);
+    if (s.typical) s.spread = 1 / sqrt((double)p->k);
     double *norms = tape_allocate(tape, 2 * (p->m + p->n), sizeof *norms);
     if (!s.exact_a || !s.exact_b)
         s.scratch = tape_allocate(tape, p->k * (p->m > p->n ? p->m : p->n), sizeof *s.scratch);
@@ -256,13 +324,18 @@ VECTORIZED static size_t exact_row_bounds(double *restrict error, const double *
     return open;
 }
 
-/* Bounds of row i when an operand is inexact. */
+/* Bounds of the row that starts at element `at`, row i of its matrix, when an operand is inexact or in
+ * the model of typical errors. */
 static void carried_row_bounds(double *error, const double *value, const struct norm_bounds *s,
-                               const struct matmul *p, size_t i, double tiny)
+                               const struct matmul *p, size_t at, double tiny)
 {
+    size_t i = at / p->n % p->m;
     double ra = s->row[i], ea = s->exact_a ? 0 : s->row_error[i];
     for (size_t j = 0; j < p->n; j++) {
         double cb = s->column[j], bound = s->gamma * ra * cb + tiny;
+        if (s->typical)
+            bound = s->unit * typical_error(&s->products, at + j, (double)p->k, value[j], ra * cb) +
+                    tiny;
         if (ea > 0) bound += s->spread * ea * cb;
         if (!s->exact_b) bound += s->spread * (ra + ea) * s->column_error[j];
         error[j] = tidy_bound(bound * (1 + 0x1p-40), value[j]);
@@ -279,6 +352,7 @@ static size_t bound_products(struct tape *tape, struct node *node, const struct 
     struct arena_mark before_scratch = arena_mark(tape->arena);
     struct norm_bounds s = bounds_open(tape, a, b, p);
     double tiny = (double)p->k * tape->tiny;
+    if (s.typical) look_at_products(&s.products, tape, node, a, b, p);
 
     for (size_t t = 0; t < p->batch && !tape_failed(tape); t++) {
         norms_of_batch(&s, a, b, p, t);
@@ -286,10 +360,10 @@ static size_t bound_products(struct tape *tape, struct node *node, const struct 
             size_t at = (t * p->m + i) * p->n;
             const double *value = node->value + at;
             double *error = node->error + at;
-            if (s.exact_a && s.exact_b)
+            if (s.exact_a && s.exact_b && !s.typical)
                 open += exact_row_bounds(error, value, s.column, s.gamma * s.row[i] * (1 + 0x1p-40),
                                          tiny * 2, &certificate, p->n);
-            else carried_row_bounds(error, value, &s, p, i, tiny);
+            else carried_row_bounds(error, value, &s, p, at, tiny);
         }
     }
     arena_rewind(tape->arena, before_scratch);

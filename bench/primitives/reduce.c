@@ -12,6 +12,7 @@
 #include "bench/arithmetic/compensated.h"
 #include "bench/arithmetic/pair.h"
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -163,25 +164,30 @@ static void native_columns(double *sum, double *scratch, const double *x, size_t
     }
 }
 
-/* Sums of block `a` with the error of a plain kernel: the growth of its own roundings, and the
- * errors of the terms added up, in the mean as independent ones. */
-static void modelled_sums(const struct tape *tape, double *out, double *bound, const struct node *x,
-                          const struct reduction *r, size_t a)
+/* Sums of block `a` with the error of a plain kernel: the roundings of its own (in the mean, by the
+ * partial sums of these data), and the errors of the terms added up, in the mean as independent ones. `term` is
+ * room for r->extent. */
+static void modelled_sums(const struct tape *tape, double *out, double *bound, double *term,
+                          const struct node *x, const struct reduction *r, size_t a)
 {
-    bool typical = tape->arithmetic == BENCH_MODEL_TYPICAL;
-    double growth = tape_sum_growth(tape, r->extent) * tape->unit;
+    bool typical = tape_is_typical(tape);
+    double growth = tape_sum_growth(tape, r->extent);
     for (size_t j = 0; j < r->inner; j++) {
         struct running c = { 0 };
         double carried = 0, plain = 0;
         for (size_t k = 0; k < r->extent; k++) {
             size_t at = (a * r->extent + k) * r->inner + j;
             double e = node_error(x, at);
-            running_add(&c, x->value[at]);
-            plain += x->value[at];
+            term[k] = x->value[at];
+            running_add(&c, term[k]);
+            plain += term[k];
             carried += typical ? e * e : e;
         }
         out[j] = isfinite(c.sum + c.low) ? c.sum + c.low : plain;
-        bound[j] = growth * c.magnitude + (typical ? sqrt(carried) : carried);
+        double own = growth * c.magnitude;
+        if (typical && isfinite(out[j]))
+            own = sqrt(sum_spread(term, r->extent, false, !tape->wide));
+        bound[j] = own * tape->unit + (typical ? sqrt(carried) : carried);
         if (!isfinite(out[j])) bound[j] = 0;
         else if (!(bound[j] >= 0)) bound[j] = INFINITY;
     }
@@ -192,6 +198,7 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 {
     bool certify = tape_is_reference(tape), inexact = !node_is_exact(x);
     double *scratch = r->inner > 1 ? tape_allocate(tape, 2 * r->inner, sizeof *scratch) : NULL;
+    double *term = tape_is_model(tape) ? tape_allocate(tape, r->extent, sizeof *term) : NULL;
     double ignored;
 
     if (certify && !node_need_errors(tape, node)) return;
@@ -201,7 +208,7 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
         double *out = node->value + a * r->inner,
                *bound = certify ? node->error + a * r->inner : &ignored;
         if (tape_is_model(tape)) {
-            modelled_sums(tape, out, bound, x, r, a);
+            modelled_sums(tape, out, bound, term, x, r, a);
             continue;
         }
         if (r->inner > 1) {

@@ -92,8 +92,10 @@ static void cumulate_line(struct tape *tape, struct node *node, const struct nod
                           const struct scan *scan, size_t line)
 {
     struct running c = { 0 };
-    double carried = 0, plain = 0;
+    double carried = 0, plain = 0, squares = 0, imitated = 0;
+    float imitation = 0;
     bool single = tape_is_single(tape), certify = node->error != NULL;
+    bool typical = tape_is_typical(tape);
 
     for (size_t k = 0; k < scan->lines.extent; k++) {
         size_t at = scan_element(scan, line, k);
@@ -104,12 +106,21 @@ static void cumulate_line(struct tape *tape, struct node *node, const struct nod
             continue;
         }
         running_add(&c, v);
-        carried += node_error(x, at);
+        double e = node_error(x, at);
+        carried += typical ? e * e : e;
         double sum = c.sum + c.low, gamma = gamma_of((double)(k + 3));
         node->value[at] = isfinite(plain) ? sum : plain;
         double bound = UNIT_ROUNDOFF * fabs(sum) + gamma * gamma * c.magnitude + carried;
         if (tape_is_model(tape))
             bound = tape_sum_growth(tape, k + 1) * tape->unit * c.magnitude + carried;
+        if (typical) { /* as sum_spread.h has it, in the one order that a scan has */
+            squares += sum * sum;
+            imitation += (float)v;
+            if (!tape->wide && isfinite(imitation))
+                imitated = fmax(imitated, 0.7 * fabs(imitation - sum));
+            double own = k ? fmax(tape->unit * sqrt(squares / 3), imitated) : 0;
+            bound = own + sqrt(carried);
+        }
         node->error[at] = isfinite(plain) ? bound * (1 + 0x1p-20) : 0;
     }
 }
@@ -369,6 +380,7 @@ static const struct primitive logsumexp_primitive = { "a cumulative logsumexp", 
  * BENCH_NATIVE; `error` bounds its absolute error. */
 struct scaled_sum {
     double m, sum, low, error, input;
+    double y, stepped; /* in a model: the last value, and its error by another formula */
 };
 
 static void add_term(const struct tape *tape, struct scaled_sum *r, double x, double e)
@@ -392,6 +404,12 @@ static void add_term(const struct tape *tape, struct scaled_sum *r, double x, do
     r->low += (r->sum - (s - z)) + (term - z);
     r->sum = s;
     r->error += other + (tape_is_model(tape) ? tape->unit * s : 2 * UNIT_ROUNDOFF * fabs(r->low));
+    if (!tape_is_model(tape)) return;
+    /* Kernels that add to the logarithm, y = max + log(1 + exp(-d)), round y at every step; what an earlier y
+     * was off by counts by its share of the sum. */
+    double y = r->m + scalar_log(s), share = tape_is_typical(tape) ? 0.25 : 1;
+    r->stepped = r->stepped * exp(fmin(r->y - y, 0)) + share * tape->unit * (fabs(y) + 4);
+    r->y = y;
 }
 
 struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int dim)
@@ -406,19 +424,22 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
         node_new(tape, &logsumexp_primitive, x->dtype, x->rank, x->shape, 1, &x, scan);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; !tape_failed(tape) && line < l->count; line++) {
-        struct scaled_sum r = { -INFINITY, 0, 0, 0, 0 };
+        struct scaled_sum r = { .m = -INFINITY };
         for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step) {
             double v = x->value[at];
-            if (isnan(v) || isnan(r.m)) r = (struct scaled_sum){ NAN, 1, 0, 0, 0 };
+            if (isnan(v) || isnan(r.m)) r = (struct scaled_sum){ .m = NAN, .sum = 1 };
             else if (r.m == -INFINITY || v == INFINITY || r.m == INFINITY)
-                r = (struct scaled_sum){ fmax(v, r.m), 1, 0, 0,
-                                         node->error ? node_error(x, at) : 0 };
+                r = (struct scaled_sum){ .m = fmax(v, r.m),
+                                         .sum = 1,
+                                         .input = node->error ? node_error(x, at) : 0,
+                                         .y = fmax(v, r.m) };
             else if (v > -INFINITY) add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
             double sum = r.sum + r.low, log = rounded(tape, scalar_log(sum));
             node->value[at] = isfinite(r.m) ? rounded(tape, r.m + log) : r.m;
             double relative = r.error / sum + tape->unit; /* sum >= 1 - its error */
             set_error(node, at,
-                      r.input + 1.01 * relative + function_cost(tape) * tape->unit * log +
+                      r.input + r.stepped + 1.01 * relative +
+                          function_cost(tape) * tape->unit * log +
                           tape->unit * fabs(node->value[at]) + tape->tiny);
         }
     }

@@ -9,11 +9,13 @@
  * and every log_softmax by at most 2 e.
  */
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/alias.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
+#include "bench/arithmetic/sum_spread.h"
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
@@ -166,25 +168,30 @@ static double sum_of_others(struct tape *tape, double *out, double *room, struct
     return sum_but(tape, e, l->extent, l->top[line]);
 }
 
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function. */
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. */
 static double modelled_exponential(const struct tape *tape, double d)
 {
-    return tape->unit * (7 + fmin(fabs(d), 110));
+    return tape->unit * (7 + fmin(fabs(d), 110)) / (tape_is_typical(tape) ? 4 : 1);
 }
 
 /* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
- * its exponentials' errors. */
-static double modelled_total(const struct tape *tape, const struct lines *l, const struct node *x,
-                             size_t line)
+ * its exponentials' errors. `term` is room for a line. */
+static double modelled_total(const struct tape *tape, double *term, const struct lines *l,
+                             const struct node *x, size_t line)
 {
     double m = x->value[element(l, line, l->top[line])], sum = 0, weighted = 0;
     for (size_t k = 0; k < l->extent; k++) {
-        double d = x->value[element(l, line, k)] - m, e = scalar_exp(d);
-        if (!(e > 0)) continue;
-        sum += e;
-        weighted += e * modelled_exponential(tape, d);
+        double d = x->value[element(l, line, k)] - m;
+        term[k] = scalar_exp(d);
+        if (!(term[k] > 0)) continue;
+        sum += term[k];
+        weighted += term[k] * modelled_exponential(tape, d);
     }
-    return sum > 0 ? weighted / sum + tape_sum_growth(tape, l->extent) * tape->unit : 0;
+    if (!(sum > 0)) return 0;
+    double own = tape_sum_growth(tape, l->extent);
+    if (tape_is_typical(tape) && isfinite(sum))
+        own = sqrt(sum_spread(term, l->extent, false, !tape->wide)) / sum;
+    return weighted / sum + own * tape->unit;
 }
 
 static void set_bounds_of_sums(struct node *node, const struct lines *l)
@@ -219,7 +226,7 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     for (size_t line = 0; line < node->n; line++) {
         l->top[line] = top_of_line(l, x->value, line);
         node->value[line] = l->extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
-        if (l->total) l->total[line] = l->extent ? modelled_total(tape, l, x, line) : 0;
+        if (l->total) l->total[line] = l->extent ? modelled_total(tape, room, l, x, line) : 0;
         if (!l->input) continue;
         l->input[line] = 0;
         for (size_t k = 0; k < l->extent; k++)
@@ -291,11 +298,12 @@ static const struct primitive dot_primitive = { "an inner product", NULL, dot_en
 
 /* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
  * kernel adds in any order). */
-static double dot_line(double *bound, const struct tape *tape, const struct node *a,
+static double dot_line(double *bound, const struct tape *tape, double *term, const struct node *a,
                        const struct node *b, const struct lines *l, size_t line)
 {
     double sum = 0, low = 0, size = 0, operands = 0;
-    bool single = tape_is_single(tape), certify = tape_is_reference(tape);
+    bool single = tape_is_single(tape), certify = tape_is_reference(tape),
+         typical = tape_is_typical(tape);
     for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
         double product = a->value[at] * b->value[at];
         if (single) {
@@ -308,9 +316,15 @@ static double dot_line(double *bound, const struct tape *tape, const struct node
         if (!certify) continue;
         double ea = node_error(a, at), eb = node_error(b, at);
         size += fabs(product);
-        operands += ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
+        double e = ea * fabs(b->value[at]) + eb * (fabs(a->value[at]) + ea);
+        operands += typical ? e * e : e;
+        if (typical) term[k] = product;
     }
     double y = isfinite(sum) ? sum + low : sum;
+    if (typical && isfinite(sum)) {
+        *bound = sqrt(operands) + tape->unit * sqrt(sum_spread(term, l->extent, true, !tape->wide));
+        return y;
+    }
     double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->extent) : 2;
     *bound = (operands + tape->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
              (double)l->extent * tape->tiny;
@@ -322,13 +336,13 @@ static struct node *line_products(struct tape *tape, struct node *a, struct node
 {
     struct node *node =
         node_new(tape, &dot_primitive, b->dtype, rank, shape, 2, (struct node *[]){ a, b }, l);
-    double ignored;
+    double *term = tape_allocate(tape, l->extent, sizeof *term), ignored;
     (void)node_values(tape, a);
     (void)node_values(tape, b);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
         double *bound = node->error ? &node->error[line] : &ignored;
-        node->value[line] = l->extent ? dot_line(bound, tape, a, b, l, line) : (*bound = 0);
+        node->value[line] = l->extent ? dot_line(bound, tape, term, a, b, l, line) : (*bound = 0);
         if (!isfinite(node->value[line])) *bound = 0;
         else if (!(*bound >= 0)) *bound = INFINITY;
     }
@@ -492,7 +506,9 @@ static double log_softmax_bound(const struct tape *tape, const struct lines *l, 
     if (!isfinite(y)) return 0;
     double input = l->input ? 2 * l->input[line] : 0;
     if (l->total)
-        return tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) + l->total[line] + input;
+        return tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) /
+                   (tape_is_typical(tape) ? 4 : 1) +
+               l->total[line] + input;
     return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
 }
 
@@ -509,6 +525,7 @@ static void log_softmax_backward(struct tape *tape, struct node *node, struct no
     struct node *x = node->inputs[0];
     struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
     struct node *y = softmax_over(tape, x, node->inputs[1]);
+    y = node_model_error(tape, y, node_multiply(tape, y, node), 1); /* exp of the rounded output */
     tape_accumulate(tape, x, node_subtract(tape, cotangent, node_multiply(tape, y, total)));
 }
 
@@ -559,6 +576,8 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
 {
     struct node *x = node->inputs[0];
     struct node *y = softmax_over(tape, x, node->inputs[1]);
+    y = node_model_error(tape, y, node_multiply(tape, y, node),
+                         1); /* exp(x - the rounded output) */
     tape_accumulate(tape, x, node_multiply(tape, y, cotangent));
 }
 

@@ -140,7 +140,8 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
         b.underflow = (double)n * 0x1p-1074;
         /* A kernel forms a weight from a source coordinate that it rounds. */
         if (tape_is_model(tape) && n)
-            b.unsure += tape->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]);
+            b.unsure += tape->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]) *
+                        (tape_is_typical(tape) ? 0.75 : 3);
     }
     if (tape_is_model(tape)) b.growth += tape_sum_growth(tape, n) * tape->unit;
     return b;

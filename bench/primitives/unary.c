@@ -76,29 +76,45 @@ static bool unary_pair(struct enclosure *enclosure, struct pair *out, struct nod
 static const struct primitive unary_primitive = { "a function", unary_backward, unary_enclose,
                                                   unary_pair };
 
-/* Functions with zeros at inexact places, near which no kernel keeps a relative accuracy: an
- * absolute error in units of roundoff. */
-static double kernel_absolute(const struct unary_function *f)
+/* What kernels' formulas lose beyond a relative accuracy, in units of roundoff, at (x, y). */
+static double at_crossing(double x, double y) { return (void)x, (void)y, 6; }
+static double at_pole_and_zero(double x, double y) { return (void)x, (void)y, 16; }
+/* The angle pi x is rounded. */
+static double of_angle(double x, double y) { return (void)y, 6 + 4 * fmin(fabs(x), 0x1p24); }
+/* Newton's method on erf: (erf(y) - x) / erf'(y). */
+static double by_newton(double x, double y) { return (void)x, 2 * fmin(exp(y * y), 0x1p24); }
+/* exp(|x|) times a polynomial. */
+static double by_exponential(double x, double y) { return fabs(x) * fabs(y); }
+/* 1 / (1 + exp(-x)) is 0 as soon as exp overflows: 2^-126, in units of 2^-24. */
+static double by_overflow(double x, double y) { return (void)y, (1 + fabs(x)) * 0x1p-102; }
+
+typedef double kernel_loss(double x, double y);
+
+static kernel_loss *kernel_loss_of(const struct unary_function *f)
 {
     static const struct {
         const char *name;
-        double roundings;
-    } crossing[] = {
-        { "sinc", 6 }, { "sinpi", 6 }, { "cospi", 6 }, { "lgamma", 16 }, { "digamma", 16 }
-    };
-    for (size_t i = 0; i < sizeof crossing / sizeof *crossing; i++)
-        if (!strcmp(f->name, crossing[i].name)) return crossing[i].roundings;
-    return isinf(f->ulps) ? 16 : 0;
+        kernel_loss *loss;
+    } lossy[] = { { "sinc", at_crossing },         { "sinpi", of_angle },
+                  { "cospi", of_angle },           { "lgamma", at_pole_and_zero },
+                  { "digamma", at_pole_and_zero }, { "erfinv", by_newton },
+                  { "i0", by_exponential },        { "i1", by_exponential },
+                  { "sigmoid", by_overflow },      { "silu", by_overflow },
+                  { "mish", by_overflow },         { "softplus", by_overflow },
+                  { "logsigmoid", by_overflow } };
+    for (size_t i = 0; i < sizeof lossy / sizeof *lossy; i++)
+        if (!strcmp(f->name, lossy[i].name)) return lossy[i].loss;
+    return isinf(f->ulps) ? at_pole_and_zero : NULL;
 }
 
 /* The declared error of a function in units in the last place: ours, or, in a model, what a
- * kernel's may be: nothing where the function is exact; 1.5 for the roots and quotients that
+ * kernel's may be: nothing where the function is exact; 1.5 for the square roots and quotients that
  * fast hardware does not round correctly; 4 for library functions (1 in the mean), more for those
  * without a good formula. */
 static double function_ulps(const struct tape *tape, const struct unary_function *f)
 {
     if (!tape_is_model(tape) || f->ulps == 0) return f->ulps;
-    bool basic = f->ulps <= 0.5 || !strcmp(f->name, "rsqrt");
+    bool basic = f->ulps <= 0.5;
     double worst = basic ? 1.5 : isinf(f->ulps) ? 16 : 4;
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
@@ -122,13 +138,14 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     double ulps = function_ulps(tape, f);
     node->relative = ulps * 2 * tape->unit;
     node->absolute = unary_underflow(f) * tape->tiny;
-    if (tape_is_model(tape)) node->absolute += kernel_absolute(f) * tape->unit;
-    if (node_is_exact(x)) return node;
+    kernel_loss *loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
+    if (node_is_exact(x) && !loss) return node;
     double relative = node->relative, absolute = node->absolute;
     if (!node_need_errors(tape, node)) return node;
     for (size_t i = 0; i < n; i++) {
         double e = node_error(x, i);
         double bound = relative * fabs(out[i]) + absolute;
+        if (loss) bound += loss(in[i], out[i]) * tape->unit / (tape_is_typical(tape) ? 4 : 1);
         if (e > 0) bound = (bound + (f->slope ? f->slope(in[i], e) * e : INFINITY)) * (1 + 0x1p-40);
         node->error[i] = tidy_bound(bound, out[i]);
     }

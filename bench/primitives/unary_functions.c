@@ -514,7 +514,7 @@ DERIVATIVE(d_exp2)
 }
 DERIVATIVE(d_expm1)
 {
-    (void)y;
+    if (tape_is_model(g)) return node_offset(g, y, 1); /* the frameworks' formula */
     return node_apply(g, "exp", x);
 }
 DERIVATIVE(d_log)
@@ -577,6 +577,7 @@ DERIVATIVE(d_tan)
 DERIVATIVE(d_asin)
 {
     (void)y;
+    if (tape_is_model(g)) return node_apply(g, "rsqrt", one_minus(g, node_multiply(g, x, x)));
     return node_apply(g, "rsqrt", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
 }
 DERIVATIVE(d_acos) { return node_negate(g, d_asin(g, x, y)); }
@@ -608,11 +609,13 @@ DERIVATIVE(d_asinh)
 DERIVATIVE(d_acosh)
 {
     (void)y;
+    if (tape_is_model(g)) return node_apply(g, "rsqrt", node_offset(g, node_multiply(g, x, x), -1));
     return node_apply(g, "rsqrt", node_multiply(g, node_offset(g, x, -1), node_offset(g, x, 1)));
 }
 DERIVATIVE(d_atanh)
 {
     (void)y;
+    if (tape_is_model(g)) return node_apply(g, "reciprocal", one_minus(g, node_multiply(g, x, x)));
     return node_apply(g, "reciprocal", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
 }
 /* 2/sqrt(pi) exp(-x^2) = 2 sqrt(2) phi(x sqrt 2), with phi's own constant inside. */

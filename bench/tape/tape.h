@@ -189,6 +189,12 @@ static inline bool tape_is_model(const struct tape *tape)
     return tape->arithmetic >= BENCH_MODEL_WORST;
 }
 
+/* The model of the root mean square, as opposed to the worst case. */
+static inline bool tape_is_typical(const struct tape *tape)
+{
+    return tape->arithmetic == BENCH_MODEL_TYPICAL;
+}
+
 /* How much of unit * sum|x_i| the rounding of a sum of n terms makes: n - 1 in the worst case and
  * order; in the root mean square, sqrt(n) / 3 (partial sums k/n sum|x| at most, roundings
  * independent and uniform). */

@@ -35,7 +35,7 @@ static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 struct output {
     double *x; /* device values, changed in place */
     size_t n;
-    size_t row; /* extent of the last dimension */
+    size_t row;       /* extent of the last dimension */
     enum dtype dtype; /* of components */
     double unit_roundoff;
     double usual;     /* rms error of the worst correct kernel */
@@ -278,14 +278,20 @@ static const struct {
     { "scaled", scaled },
     { "fewer bits", fewer_bits },
 };
-enum { FAULTS = sizeof faults / sizeof faults[0], RECORDED_FAULT = FAULTS, PROFILES = 2, CLASSES = 3 };
+enum {
+    FAULTS = sizeof faults / sizeof faults[0],
+    RECORDED_FAULT = FAULTS,
+    PROFILES = 2,
+    CLASSES = 3
+};
 static const char *const class_names[CLASSES] = { "gross", "clear", "subtle" };
 
 struct score {
     size_t tried, caught[PROFILES], warned[PROFILES];
 };
 static struct score scores[FAULTS + 1][CLASSES];
-static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES], composed_warned[PROFILES];
+static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES],
+    composed_warned[PROFILES];
 static struct profile *profiles[PROFILES];
 static bool lists;
 
@@ -354,7 +360,8 @@ static int class_of(const struct errors *fault, const struct errors *correct)
 /* ---- outputs --------------------------------------------------------------------------------------- */
 
 static void judge_honest(struct arena *arena, const struct api_case *c, bool backward,
-                         struct reference *want, struct tensor *got, const char *kernel, bool real16)
+                         struct reference *want, struct tensor *got, const char *kernel,
+                         bool real16)
 {
     struct judged judged;
     *(real16 ? &composed : &honest) += 1;
@@ -401,11 +408,12 @@ static void try_output(struct arena *arena, const struct api_case *c, bool backw
                        const char *label)
 {
     enum dtype part = metrics_component_dtype(native->dtype);
-    bool is_fault = !strncmp(label, "mode:", 5), real16 = !is_fault && strncmp(label, "order:", 6) &&
-                    part != DT_F32;
+    bool is_fault = !strncmp(label, "mode:", 5),
+         real16 = !is_fault && strncmp(label, "order:", 6) && part != DT_F32;
 
     if (want->integer || want->n == 0 || part == DT_F64 || recorded->dtype != native->dtype) return;
-    double *clean = values_of(arena, native, part, want->n), *other = values_of(arena, recorded, part, want->n);
+    double *clean = values_of(arena, native, part, want->n),
+           *other = values_of(arena, recorded, part, want->n);
     double *rounded = arena_allocate_array(arena, want->n, sizeof(double));
     void *store = arena_allocate_array(arena, want->n, 8);
     dtype_from_double(store, part, want->hi, want->n);
@@ -419,7 +427,10 @@ static void try_output(struct arena *arena, const struct api_case *c, bool backw
     else if (class_of(&e, &worst) < CLASSES)
         judge_fault(arena, c, backward, want, recorded, RECORDED_FAULT, class_of(&e, &worst));
 
-    struct output o = { .n = want->n, .row = 1, .dtype = part, .usual = worst.by[1],
+    struct output o = { .n = want->n,
+                        .row = 1,
+                        .dtype = part,
+                        .usual = worst.by[1],
                         .unit_roundoff = ldexp(1, -dtype_info(part)->significand_bits) };
     if (want->rank) o.row = (size_t)want->shape[want->rank - 1];
     o.x = arena_allocate_array(arena, want->n, sizeof(double));
@@ -439,8 +450,8 @@ static void try_output(struct arena *arena, const struct api_case *c, bool backw
 
 /* ---- calls -------------------------------------------------------------------------------------------- */
 
-static void try_case(struct arena *arena, const struct dump *dump, struct device *device, size_t position,
-                     const char *label)
+static void try_case(struct arena *arena, const struct dump *dump, struct device *device,
+                     size_t position, const char *label)
 {
     struct api_case c;
     struct generate_options options = { .seed = 1234, .keep_recorded = true };
@@ -457,15 +468,16 @@ static void try_case(struct arena *arena, const struct dump *dump, struct device
         bench_open(&native, &c, arena, BENCH_NATIVE).code ||
         bench_native_outputs(&outputs, native).code ||
         device->class->run(device, &recorded, arena, &c, c.has_backward).code ||
-        bench_settle(reference, &recorded.outputs).code || bench_settle(native, &recorded.outputs).code ||
-        bench_model(reference).code)
+        bench_settle(reference, &recorded.outputs).code ||
+        bench_settle(native, &recorded.outputs).code || bench_model(reference).code)
         return;
     for (size_t i = 0; i < bench_output_count(reference) && i < outputs.list.count; i++)
         if (bench_output(reference, i)->kind == BENCH_OUTPUT_TENSOR &&
             outputs.list.items[i].kind == VALUE_TENSOR && i < recorded.outputs.list.count &&
             recorded.outputs.list.items[i].kind == VALUE_TENSOR)
             try_output(arena, &c, false, &bench_output(reference, i)->reference,
-                       outputs.list.items[i].tensor.tensor, recorded.outputs.list.items[i].tensor.tensor, label);
+                       outputs.list.items[i].tensor.tensor,
+                       recorded.outputs.list.items[i].tensor.tensor, label);
     if (!c.has_backward || recorded.gradients.kind != VALUE_LIST ||
         bench_backward(&want, &count, reference, &c.cotangents).code ||
         bench_native_gradients(&gradients, native, &c.cotangents).code)
@@ -490,7 +502,7 @@ static void try_folder(struct arena *arena, const char *folder, bool kept)
     struct dump *dump;
     struct device *device;
     snprintf(path, sizeof path, "%s/dump.json", folder);
-    if (dump_open_trusting(&dump, path, true).code) exit(2);
+    if (dump_open(&dump, path, FILES_TRUSTED).code) exit(2);
     struct device_options options = { .backend = "recorded", .dump = dump };
     if (device_find("recorded")->open(&device, &options).code) exit(2);
     snprintf(path, sizeof path, "%s/labels.txt", folder);
@@ -509,15 +521,20 @@ static void try_folder(struct arena *arena, const char *folder, bool kept)
     dump_close(dump);
 }
 
-static double percent(size_t part, size_t all) { return 100. * (double)part / (double)(all ? all : 1); }
+static double percent(size_t part, size_t all)
+{
+    return 100. * (double)part / (double)(all ? all : 1);
+}
 
 static void print_scores(void)
 {
-    printf("%zu results of correct kernels; called wrong: strict %zu (%.3f %%), doc %zu (%.3f %%)\n", honest,
-           accused[0], percent(accused[0], honest), accused[1], percent(accused[1], honest));
-    printf("%zu results of PyTorch in 16 bits; strict: %zu errors, %zu warnings; doc: %zu, %zu\n", composed,
-           composed_accused[0], composed_warned[0], composed_accused[1], composed_warned[1]);
-    for (int class = 0; class < CLASSES; class++) {
+    printf(
+        "%zu results of correct kernels; called wrong: strict %zu (%.3f %%), doc %zu (%.3f %%)\n",
+        honest, accused[0], percent(accused[0], honest), accused[1], percent(accused[1], honest));
+    printf("%zu results of PyTorch in 16 bits; strict: %zu errors, %zu warnings; doc: %zu, %zu\n",
+           composed, composed_accused[0], composed_warned[0], composed_accused[1],
+           composed_warned[1]);
+    for (int class = 0; class < CLASSES; class ++) {
         struct score all = { 0 };
         for (size_t f = 0; f <= FAULTS; f++) {
             const struct score *s = &scores[f][class];
@@ -531,9 +548,11 @@ static void print_scores(void)
                        f < FAULTS ? faults[f].name : "recorded kernels", s->tried,
                        percent(s->caught[0], s->tried), percent(s->caught[1], s->tried));
         }
-        printf("%-7s %7zu faults: strict caught %6.2f %%, warned %5.2f %%; doc caught %6.2f %%, warned %5.2f %%\n",
-               class_names[class], all.tried, percent(all.caught[0], all.tried), percent(all.warned[0], all.tried),
-               percent(all.caught[1], all.tried), percent(all.warned[1], all.tried));
+        printf("%-7s %7zu faults: strict caught %6.2f %%, warned %5.2f %%; doc caught %6.2f %%, "
+               "warned %5.2f %%\n",
+               class_names[class], all.tried, percent(all.caught[0], all.tried),
+               percent(all.warned[0], all.tried), percent(all.caught[1], all.tried),
+               percent(all.warned[1], all.tried));
     }
 }
 
@@ -542,8 +561,8 @@ int main(int argc, char **argv)
     struct arena arena = { 0 };
     bool kept = false;
 
-    if (argc < 2 || profile_load(&profiles[0], "strict", NULL).code ||
-        profile_load(&profiles[1], "doc", NULL).code)
+    if (argc < 2 || profile_load(&profiles[0], "strict", NULL, FILES_CHECKED).code ||
+        profile_load(&profiles[1], "doc", NULL, FILES_CHECKED).code)
         return 2;
     for (int a = 1; a < argc; a++) {
         if (!strcmp(argv[a], "--part") && a + 1 < argc) kept = !strcmp(argv[++a], "kept");

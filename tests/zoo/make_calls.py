@@ -385,7 +385,7 @@ def main():
                     run_torch(dump, m, api, args, kwargs, f"torch {kind} {short}")
             for family, calls in (("order", orders), ("mode", modes)):
                 for api, args, kwargs, name, kernel in calls(m):
-                    if pick.randrange(4 * o.thin) or (family == "mode" and dtype != torch.float32 and
+                    if pick.randrange(2 * o.thin) or (family == "mode" and dtype != torch.float32 and
                                                       name in ("tf32", "hf32", "bf16", "bf16x2")):
                         continue
                     dump.add(api, args, kwargs, [kernel().to(dtype)], [], {}, f"{family}:{name} {kind} {short}")

@@ -1,0 +1,103 @@
+/* The typical error of a sum, by formula and by imitation. */
+#include "bench/arithmetic/sum_spread.h"
+
+#include <math.h>
+
+/* A random order is a walk from 0 to S whose steps are drawn without replacement: E S_k^2 is
+ * k (n - k) / (n (n - 1)) (Q - S^2 / n) + k^2 S^2 / n^2; summed over k = 1 .. n. */
+double sum_spread_of_any_order(double n, double sum, double squares)
+{
+    double scatter = fmax(squares - sum * sum / n, 0);
+    return (n + 1) / 6 * scatter + sum * sum * (n + 1) * (2 * n + 1) / (6 * n);
+}
+
+enum { LANES = 8, BLOCK = 64, PARTS = 4 };
+
+/* Sums in float as kernels form them: every chain is one dependency, and they run side by side. */
+struct imitation {
+    float forward, fused, reverse, lane[LANES], block, blocks, part[PARTS];
+};
+
+static void imitate(struct imitation *sums, const double *term, size_t n)
+{
+    size_t part = (n + PARTS - 1) / PARTS;
+    *sums = (struct imitation){ 0 };
+    for (size_t k = 0; k < n; k++) {
+        float x = (float)term[k];
+        sums->forward += x;
+        sums->fused = (float)(sums->fused + term[k]); /* the product is not rounded */
+        sums->reverse += (float)term[n - 1 - k];
+        sums->lane[k % LANES] += x;
+        sums->block += x;
+        if (k % BLOCK == BLOCK - 1) {
+            sums->blocks += sums->block;
+            sums->block = 0;
+        }
+    }
+    for (size_t p = 0; p < PARTS; p++)
+        for (size_t k = p * part; k < n && k < (p + 1) * part; k++) sums->part[p] += (float)term[k];
+}
+
+/* The largest error of the imitations, against the sum of the terms as float. */
+static double imitated_error(const double *term, size_t n, double exact)
+{
+    struct imitation sums;
+    float lanes = 0, parts = 0;
+    imitate(&sums, term, n);
+    for (int k = 0; k < LANES; k++) lanes += sums.lane[k];
+    for (int k = 0; k < PARTS; k++) parts += sums.part[k];
+    double results[] = { sums.forward, sums.fused, sums.reverse, lanes, sums.blocks + sums.block,
+                         parts },
+           worst = 0;
+    for (size_t k = 0; k < sizeof results / sizeof *results; k++)
+        if (isfinite(results[k])) worst = fmax(worst, fabs(results[k] - exact));
+    return worst;
+}
+
+/* sum S_k^2 of a kernel with eight lanes, each a walk of its own. Data of alternating signs are kind to
+ * the other orders and not to this. */
+static double spread_of_lanes(const double *term, size_t n)
+{
+    double walk[LANES] = { 0 }, second[LANES] = { 0 }, total = 0;
+    size_t k = 0;
+    for (; k + LANES <= n; k += LANES)
+        for (size_t j = 0; j < LANES; j++) {
+            walk[j] += term[k + j];
+            second[j] += walk[j] * walk[j];
+        }
+    for (size_t j = 0; j < LANES; j++) total += second[j];
+    return total;
+}
+
+/* A kernel whose order is none of these may be off by as much again; on random data more would widen. */
+static const double IMITATED_SHARE = 0.7;
+
+struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single)
+{
+    struct sum_spread parts = { 0, 0 };
+    /* S_k from the front are walk[k]; those from the back are S - walk[k - 1]. */
+    double walk = 0, first = 0, second = 0, squares = 0, rounded = 0;
+    if (n < 2 && !products) return parts;
+    for (size_t k = 0; k < n; k++) {
+        walk += term[k];
+        first += walk;
+        second += walk * walk;
+        squares += term[k] * term[k];
+        rounded += (float)term[k];
+    }
+    double size = (double)n, before = first - walk, before_second = second - walk * walk;
+    double reverse = size * walk * walk - 2 * walk * before + before_second;
+    double spread = fmax(fmax(second, reverse), sum_spread_of_any_order(size, walk, squares));
+    spread = fmax(spread, spread_of_lanes(term, n)) / 3;
+    parts.formula = products ? spread + squares / 3 : spread;
+    if (!single) return parts;
+    double imitated = IMITATED_SHARE * imitated_error(term, n, rounded) * 0x1p24;
+    parts.imitated = imitated * imitated;
+    return parts;
+}
+
+double sum_spread(const double *term, size_t n, bool products, bool single)
+{
+    struct sum_spread parts = sum_spread_parts(term, n, products, single);
+    return fmax(parts.formula, parts.imitated);
+}

@@ -1,0 +1,36 @@
+/* How far off a plain kernel's sum typically is, from its terms.
+ *
+ * Adding x_1 .. x_n one after the other rounds every partial sum S_k, each by u |S_k| / sqrt 3 in the root mean
+ * square when the roundings are independent and uniform. So the error of a sum has the variance u^2 / 3 sum S_k^2,
+ * which depends on the order. Taken is the largest over the forward and the reverse order, eight lanes and the mean
+ * over all orders, (n + 1) / 6 (Q - S^2 / n) + S^2 (n + 1)(2 n + 1) / (6 n) with Q = sum x^2 and S = sum x; kernels
+ * that add in blocks round fewer and smaller partial sums. Terms that are products have been rounded once themselves: u^2 / 3 Q more.
+ *
+ * Roundings are not independent where terms repeat: every step errs the same way. So the sum is also formed in
+ * float, in six orders, and the variance is at least the square of 0.7 times the largest error that these make.
+ */
+#ifndef PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H
+#define PROBE_BENCH_ARITHMETIC_SUM_SPREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The expected square of the error of a sum, last rounding included, over u^2.
+ *
+ *   term      n values, finite
+ *   products  they are products of two factors, rounded before they are added
+ *   single    the kernel adds in float, so that it can be imitated; otherwise only the formula counts
+ *   returns   0 for less than two terms that are no products
+ */
+double sum_spread(const double *term, size_t n, bool products, bool single);
+
+/* The same as its two parts: the larger one counts. */
+struct sum_spread {
+    double formula, imitated;
+};
+struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single);
+
+/* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. */
+double sum_spread_of_any_order(double n, double sum, double squares);
+
+#endif

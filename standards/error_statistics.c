@@ -1,0 +1,133 @@
+/* Sums over z, over distinct references, and the likelihood of censored errors. */
+#include "standards/error_statistics.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Elements whose intervals are looked at, evenly spread: ten of these cost what one metrics pass does. */
+enum { MOST_INTERVALS = 16384 };
+
+/* Scales that are compared; the first EXPLAINED are what honest kernels have. */
+static const double scales[SCALES] = { 0.25, 0.5, 1, 1.5, 2.1, 3, 6, 12, 24, 48 };
+enum { EXPLAINED = 4 };
+
+double error_interval_distance(const struct error_interval *interval, double bound)
+{
+    if (interval->low > bound) return interval->low - bound;
+    if (interval->high < -bound) return interval->high + bound;
+    return 0;
+}
+
+void error_statistics_open(struct error_statistics *statistics, size_t n, size_t row)
+{
+    memset(statistics, 0, sizeof *statistics);
+    statistics->row = row;
+    statistics->stride = n / MOST_INTERVALS + 1;
+}
+
+static void add(struct error_sums *sums, double want, double z)
+{
+    sums->count++;
+    sums->squares += z * z;
+    sums->signed_sum += z;
+    sums->toward += want < 0 ? -z : z;
+}
+
+static void add_distinct(struct error_statistics *statistics, double want, double z)
+{
+    uint64_t bits;
+    memcpy(&bits, &want, sizeof bits);
+    size_t slot = (size_t)(bits * UINT64_C(0x9e3779b97f4a7c15) >> 56) % DISTINCT_SLOTS;
+    while (statistics->distinct[slot].sums.count > 0 && statistics->distinct[slot].want != want)
+        slot = (slot + 1) % DISTINCT_SLOTS;
+    if (statistics->distinct[slot].sums.count == 0) {
+        statistics->distinct[slot].want = want;
+        statistics->distinct_count++;
+    }
+    add(&statistics->distinct[slot].sums, want, z);
+}
+
+/* Errors that a row shares are mostly relative, so they count by the direction away from 0. */
+static void end_row(struct error_statistics *statistics)
+{
+    double mean = statistics->row_sum / (double)statistics->in_row;
+    statistics->row_squares += mean * mean;
+    statistics->rows++;
+    statistics->row_sum = 0;
+    statistics->in_row = 0;
+}
+
+void error_statistics_add(struct error_statistics *statistics, double want, double z)
+{
+    add(&statistics->all, want, z);
+    statistics->row_sum += want < 0 ? -z : z;
+    if (++statistics->in_row == statistics->row) end_row(statistics);
+    if (statistics->distinct_count <= DISTINCT_MOST) add_distinct(statistics, want, z);
+}
+
+/* P(low <= x <= high) of a standard normal x, without cancellation: both ends moved to one side. */
+static double normal_mass(double low, double high)
+{
+    static const double root_half = 0.70710678118654752;
+    if (low + high < 0) {
+        double t = low;
+        low = -high;
+        high = -t;
+    }
+    if (low <= 0) return 1 - 0.5 * (erfc(-low * root_half) + erfc(high * root_half));
+    return 0.5 * (erfc(low * root_half) - erfc(high * root_half));
+}
+
+/* Errors this many deviations away say no more: one wild element is not about the scale of all. */
+static const double least_mass = 1e-9;
+
+void error_statistics_add_interval(struct error_statistics *statistics, size_t element,
+                                   const struct error_interval *interval, double spread)
+{
+    if (element % statistics->stride || !(spread > 0)) return;
+    double low = interval->low / spread, high = interval->high / spread;
+    for (int k = SCALES; k-- > 0;) {
+        double a = low / scales[k], b = high / scales[k];
+        if (a < -8 && b > 8) break; /* certain, at all smaller scales too */
+        statistics->likelihood[k] += log(fmax(normal_mass(a, b), least_mass));
+    }
+}
+
+static void add_groups(struct error_sums *total, const struct error_statistics *statistics)
+{
+    for (size_t slot = 0; slot < DISTINCT_SLOTS; slot++) {
+        const struct error_sums *sums = &statistics->distinct[slot].sums;
+        if (sums->count == 0) continue;
+        total->count++;
+        total->squares += sums->squares / sums->count;
+        total->signed_sum += sums->signed_sum / sums->count;
+        total->toward += sums->toward / sums->count;
+    }
+}
+
+void error_statistics_close(struct error_summary *out, const struct error_statistics *statistics)
+{
+    struct error_sums sums = { 0 };
+    int best = 0, explained = 0;
+
+    *out = (struct error_summary){ .elements = (uint64_t)statistics->all.count };
+    if (!out->elements) return;
+    if (statistics->distinct_count <= DISTINCT_MOST) add_groups(&sums, statistics);
+    else sums = statistics->all;
+    out->independent = sums.count;
+    bool shared = statistics->row > 1 && statistics->rows > 1 &&
+                  statistics->row_squares / statistics->rows >
+                      statistics->all.squares / statistics->all.count / 2;
+    if (shared) out->independent = fmin(sums.count, statistics->rows);
+    out->rms = sqrt(sums.squares / sums.count);
+    out->bias = fmax(fabs(sums.signed_sum), fabs(sums.toward)) / sums.count;
+    for (int k = 1; k < SCALES; k++) {
+        if (statistics->likelihood[k] > statistics->likelihood[best]) best = k;
+        if (k < EXPLAINED && statistics->likelihood[k] > statistics->likelihood[explained])
+            explained = k;
+    }
+    out->scale = scales[best];
+    out->nats = statistics->likelihood[best] - statistics->likelihood[explained];
+    if (statistics->distinct_count <= DISTINCT_MOST)
+        out->nats *= sums.count / statistics->all.count;
+}

@@ -1,0 +1,140 @@
+/* The typical error of a sum against its definition: partial sums, all orders, sums in float. */
+#include "bench/arithmetic/sum_spread.h"
+
+#include <math.h>
+
+#include "support/suite.h"
+
+static uint64_t state = 5;
+
+static double normal(void)
+{
+    double total = 0;
+    for (int i = 0; i < 12; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        total += (double)(state >> 11) * 0x1p-53;
+    }
+    return total - 6;
+}
+
+static double squares_of_partial_sums(const double *x, const int *order, size_t n)
+{
+    double sum = 0, squares = 0;
+    for (size_t k = 0; k < n; k++) {
+        sum += x[order[k]];
+        squares += sum * sum;
+    }
+    return squares;
+}
+
+static void permute(const double *x, int *order, size_t n, size_t at, double *total, size_t *count)
+{
+    if (at == n) {
+        *total += squares_of_partial_sums(x, order, n);
+        ++*count;
+    }
+    for (size_t k = at; k < n; k++) {
+        int t = order[at];
+        order[at] = order[k];
+        order[k] = t;
+        permute(x, order, n, at + 1, total, count);
+        order[k] = order[at];
+        order[at] = t;
+    }
+}
+
+/* The closed form is the mean over all n! orders. */
+START_TEST(any_order_is_the_mean_over_all)
+{
+    for (size_t n = 2; n <= 7; n++) {
+        double x[7], total = 0, sum = 0, squares = 0;
+        int order[7];
+        size_t count = 0;
+        for (size_t k = 0; k < n; k++) {
+            x[k] = normal() + (n > 4);
+            sum += x[k];
+            squares += x[k] * x[k];
+            order[k] = (int)k;
+        }
+        permute(x, order, n, 0, &total, &count);
+        double got = sum_spread_of_any_order((double)n, sum, squares);
+        ck_assert_double_eq_tol(got, total / (double)count, 1e-12 * got);
+    }
+}
+END_TEST
+
+/* The forward and the reverse order, each where it is the worst; products round once more. */
+START_TEST(partial_sums_of_both_directions)
+{
+    double grows[4] = { 1e6, 1e6, -1, -1 }, falls[4] = { -1, -1, 1e6, 1e6 };
+    double want = (1e12 + 4e12 + 1999999.0 * 1999999.0 + 1999998.0 * 1999998.0) / 3;
+    ck_assert_double_eq_tol(sum_spread(grows, 4, false, false), want, 1e-12 * want);
+    ck_assert_double_eq_tol(sum_spread(falls, 4, false, false), want, 1e-12 * want);
+    want += (2e12 + 2) / 3;
+    ck_assert_double_eq_tol(sum_spread(grows, 4, true, false), want, 1e-12 * want);
+    ck_assert_double_eq(sum_spread(grows, 1, false, true), 0);
+    ck_assert_double_eq_tol(sum_spread(grows, 1, true, false), 2e12 / 3, 1);
+}
+END_TEST
+
+/* Alternating signs: in eight lanes each lane has one sign. */
+START_TEST(lanes_of_one_sign)
+{
+    enum { N = 1024 };
+    double x[N], lane = 0;
+    for (size_t k = 0; k < N; k++) x[k] = k % 2 ? -3 : 3;
+    for (size_t k = 1; k <= N / 8; k++) lane += 9. * (double)(k * k);
+    ck_assert_double_eq_tol(sum_spread(x, N, false, false), 8 * lane / 3, 1e-9 * lane);
+}
+END_TEST
+
+/* A constant: every step of a sum in float errs the same way, which no formula of independent errors has. */
+START_TEST(repeated_terms_are_imitated)
+{
+    enum { N = 16384 };
+    static double x[N];
+    float sum = 0;
+    for (size_t k = 0; k < N; k++) {
+        x[k] = 0.1f;
+        sum += 0.1f;
+    }
+    double error = fabs(sum - N * (double)0.1f) * 0x1p24;
+    ck_assert_double_ge(sum_spread(x, N, false, true), 0.49 * error * error * (1 - 1e-12));
+    ck_assert_double_gt(0.49 * error * error, 9 * sum_spread(x, N, false, false));
+}
+END_TEST
+
+/* Independent terms: real float sums in natural order have the rms that is expected, within a factor. */
+START_TEST(random_sums_have_this_spread)
+{
+    enum { N = 500, TRIALS = 400 };
+    double x[N], squares = 0;
+    for (size_t t = 0; t < TRIALS; t++) {
+        float sum = 0;
+        double exact = 0;
+        for (size_t k = 0; k < N; k++) {
+            x[k] = (float)normal();
+            sum += (float)x[k];
+            exact += x[k];
+        }
+        double z = (sum - exact) * 0x1p24 / sqrt(sum_spread(x, N, false, false));
+        squares += z * z;
+    }
+    double rms = sqrt(squares / TRIALS);
+    ck_assert_double_gt(rms, 0.3);
+    ck_assert_double_lt(rms, 1.1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sum_spread");
+    TCase *tcase = tcase_create("sum_spread");
+    tcase_add_test(tcase, any_order_is_the_mean_over_all);
+    tcase_add_test(tcase, partial_sums_of_both_directions);
+    tcase_add_test(tcase, lanes_of_one_sign);
+    tcase_add_test(tcase, repeated_terms_are_imitated);
+    tcase_add_test(tcase, random_sums_have_this_spread);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}

@@ -12,7 +12,8 @@ export function number_text(value, digits = 4) {
     const size = Math.abs(value);
     if (Number.isInteger(value) && size < 1e7) return count_text(value);
     if (size >= 1e6 || size < 1e-4) return value.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e");
-    return String(Number(value.toPrecision(digits)));
+    const rounded = Number(value.toPrecision(digits));
+    return size >= 1000 && Number.isInteger(rounded) ? count_text(rounded) : String(rounded);
 }
 
 export function seconds_text(seconds) {

@@ -98,7 +98,10 @@ export class VirtualTable {
         const full = this.order.length * row_height, in_sight = this.body_height() / row_height;
         const first = this.first_visible();
         if (position >= first && position + 1 <= first + in_sight) return;
-        const top = Math.max(0, position < first ? position : position + 1 - in_sight);
+        // A neighbour moves the table by a row; what is further away comes to the middle.
+        const near = position > first - 2 && position < first + in_sight + 1;
+        const wanted = !near ? position - in_sight / 2 : position < first ? position : position + 1 - in_sight;
+        const top = Math.max(0, Math.min(wanted, this.order.length - in_sight));
         this.node.scrollTop = full <= tallest ? top * row_height
             : top / Math.max(1, this.order.length - in_sight) * (tallest - this.body_height());
     }

@@ -40,7 +40,7 @@ function beside_configuration(points, labels, open_row) {
     return {
         type: "scatter",
         data: { datasets: [
-            { data: points, backgroundColor: theme_color("accent"), pointRadius: 3, pointHoverRadius: 6 },
+            { data: points, clip: false, backgroundColor: theme_color("accent"), pointRadius: 3, pointHoverRadius: 6 },
             { type: "line", data: ends.map((end) => ({ x: end, y: end })), borderColor: theme_color("quiet"), borderDash: [4, 4], borderWidth: 1, pointRadius: 0, pointHitRadius: 0 },
         ] },
         options: {

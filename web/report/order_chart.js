@@ -33,7 +33,7 @@ export function order_points(values, codes, verdicts, first, rows) {
 
 function order_configuration(points, line, open_row, axis) {
     const datasets = verdict_shown.filter((verdict) => points.get(verdict)?.length).map((verdict, at) => ({
-        label: words(`verdict.${verdict}`), data: points.get(verdict), order: at,
+        label: words(`verdict.${verdict}`), data: points.get(verdict), order: at, clip: false,
         pointRadius: verdict === "error" || verdict === "warning" ? 4 : 2.5, pointHoverRadius: 6, pointHitRadius: 6,
         pointStyle: verdict === "error" ? "crossRot" : verdict === "warning" ? "triangle" : "circle",
         borderWidth: verdict === "error" ? 2 : 1,

@@ -147,8 +147,8 @@ async function worst_item(results, row, actions, is_first) {
 function worst_panel(results, actions) {
     const list = element("ol", { class: "worst-list" });
     const failed = failed_count_of(results);
-    if (!failed) return panel(words("worst"), null, element("p", { class: "good" }, words("nothing failed at all")),
-        results.columns.has("allowance") ? element("button", { class: "more", type: "button", onclick: () => actions.show_rows({}, { id: "allowance", direction: -1 }) }, words("show closest")) : null);
+    if (!failed) return results.columns.has("allowance") ? element("section", { class: "panel strip" },
+        element("button", { class: "more", type: "button", onclick: () => actions.show_rows({}, { id: "allowance", direction: -1 }) }, words("show closest"))) : null;
     const firsts = results.inputs.map((input) => input.first_failed).filter((row) => row !== undefined);
     const rows = worst_rows(results, worst_shown);
     if (results.inputs.length === 1 && !rows.includes(firsts[0])) rows.splice(-1, 1, firsts[0]);

@@ -60,7 +60,6 @@ export const report_words = {
     "worst hint": ["furthest beyond the limit first", "超出限值最多者在前"],
     "first failed": ["first in execution order", "执行顺序中的第一处"],
     "show closest": ["Show the rows closest to a limit", "查看最接近限值的行"],
-    "nothing failed at all": ["Nothing failed.", "没有失败项。"],
     "show all failed": ["Show all {count}", "查看全部 {count} 行"],
     "order": ["Error along execution order", "误差随执行顺序的变化"],
     "order hint": ["share of the limit that was used: above the line failed, at the bottom exact or nearly", "已用限值的比例：虚线上方为失败，最下方为（几乎）精确"],

@@ -15,6 +15,8 @@ test("numbers as people read them", () => {
     assert.equal(number_text(0), "0");
     assert.equal(number_text(0.001), "0.001");
     assert.equal(number_text(1.23456789), "1.235");
+    assert.equal(number_text(36180.3), "36\u202f180");
+    assert.equal(number_text(-1234.56, 6), "-1234.56");
     assert.equal(number_text(1.5e-9), "1.5e-9");
     assert.equal(number_text(1e20), "1e20");
     assert.equal(number_text(1234567), "1\u202f234\u202f567");

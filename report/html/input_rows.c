@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "report/html/line_reader.h"
+#include "report/html/table_rows.h"
 #include "results/details_file.h"
 
 enum { CELLS_MOST = 64, EVIDENCE_LONGEST = 1 << 20 };
@@ -187,7 +188,10 @@ static struct status put_cell(struct row_reader *rows, struct row_cells *row,
     case CELL_TEXT:
         if (cell->column == PAGE_MESSAGE) row->message = text;
         return columns_put_text(rows->columns, cell->column, text);
-    case CELL_VERDICT: row->verdict = layout_verdict(rows->layout, text); return status_ok();
+    case CELL_VERDICT:
+        /* Of several columns with a verdict the last decides. */
+        row->verdict = layout_verdict(rows->layout, text);
+        return status_ok();
     case CELL_BACKWARD:
         verdict = layout_verdict(rows->layout, text);
         row->verdict = verdict_combine((enum verdict[]){ row->verdict, verdict }, 2);
@@ -263,8 +267,7 @@ static struct status read_row(struct row_reader *rows, const struct csv_row *csv
     for (size_t i = 0; i < rows->layout->count; i++) {
         if (rows->places[i] >= csv->count) continue;
         struct csv_text text = trimmed(csv->cells[rows->places[i]]);
-        if (text.length || rows->layout->cells[i].use == CELL_VERDICT)
-            TRY(put_cell(rows, &row, &rows->layout->cells[i], text));
+        if (text.length) TRY(put_cell(rows, &row, &rows->layout->cells[i], text));
     }
     struct page_name name = page_name_split(row.name);
     TRY(begin_call(rows, &name));
@@ -306,17 +309,17 @@ static void note_ends(const struct row_reader *rows, struct input_notes *notes,
         note(notes, NOTE_NO_EVIDENCE, 0, "");
 }
 
-static struct status read_all(struct row_reader *rows, struct csv_reader *reader,
+static struct status read_all(struct row_reader *rows, struct table_rows *table,
                               struct input_notes *notes)
 {
     struct csv_row csv;
     bool more;
-    TRY(csv_next(reader, &csv, &more));
+    TRY(table_rows_next(table, &csv, &more));
     rows->header_cells = more ? csv.count : 0;
     for (size_t i = 0; more && i < rows->layout->count; i++)
         rows->places[i] = details_find_column(&csv, rows->layout->cells[i].header);
     while (more) {
-        struct status status = csv_next(reader, &csv, &more);
+        struct status status = table_rows_next(table, &csv, &more);
         if (status.code == STATUS_BAD_INPUT) {
             note(notes, NOTE_UNREADABLE, rows->overview->rows, status.text);
             return status_ok();
@@ -336,22 +339,17 @@ struct status input_rows_read(struct columns *columns, struct overview *overview
                               struct file_policy policy)
 {
     struct row_reader rows = { .columns = columns, .overview = overview, .layout = input->layout };
-    struct file file = FILE_NONE;
-    struct csv_reader reader;
-
-    TRY(file_open_read(&file, input->paths[PART_ROWS], policy));
-    struct status status = evidence_open(&rows.evidence, input->paths[PART_EVIDENCE], policy);
+    struct table_rows table;
+    struct status status = table_rows_open(&table, input->paths[PART_ROWS], policy);
+    struct status proof = evidence_open(&rows.evidence, input->paths[PART_EVIDENCE], policy);
     struct status timed = timings_open(&rows.timings, input->paths[PART_TIMINGS], policy);
+    if (!status.code) status = proof;
     if (!status.code) status = timed;
-    if (!status.code) status = csv_open_file(&reader, &file, NULL);
-    if (!status.code) {
-        status = read_all(&rows, &reader, notes);
-        csv_close(&reader);
-    }
+    if (!status.code) status = read_all(&rows, &table, notes);
     if (!status.code) note_ends(&rows, notes, input);
+    table_rows_close(&table);
     evidence_close(&rows.evidence);
     timings_close(&rows.timings);
     csv_buffer_release(&rows.call);
-    (void)file_close(&file);
     return status;
 }

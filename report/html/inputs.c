@@ -6,6 +6,7 @@
 #include "core/directory.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "report/html/table_rows.h"
 
 enum { DEEPEST = 6, NAMES_MOST = 100000 };
 
@@ -41,16 +42,16 @@ struct recognised {
     const struct layout *layout; /* of CSV files */
 };
 
-static struct status recognise_csv(struct recognised *out, const struct file *file)
+static struct status recognise_table(struct recognised *out, const char *path,
+                                     struct file_policy policy)
 {
-    struct csv_reader reader;
+    struct table_rows table;
     struct csv_row header;
     bool more = false;
-    TRY(csv_open_file(&reader, file, NULL));
-    struct status status = csv_next(&reader, &header, &more);
-    if (status.code == STATUS_BAD_INPUT) status = status_ok(), more = false;
-    if (more) out->layout = layout_of_header(&header);
-    csv_close(&reader);
+    struct status status = table_rows_open(&table, path, policy);
+    if (!status.code) status = table_rows_next(&table, &header, &more);
+    if (!status.code && more) out->layout = layout_of_header(&header);
+    table_rows_close(&table);
     out->known = out->layout != NULL;
     if (out->known)
         out->part = out->layout == &layouts[LAYOUT_RESULT]    ? PART_CALLS
@@ -78,10 +79,10 @@ static struct status recognise(struct recognised *out, const char *path, struct 
 {
     struct file file;
     *out = (struct recognised){ .known = false };
-    bool csv = ends_with(path, ".csv");
-    if (!csv && !ends_with(path, ".json") && !ends_with(path, ".jsonl")) return status_ok();
+    if (table_rows_suffix(path)) return recognise_table(out, path, policy);
+    if (!ends_with(path, ".json") && !ends_with(path, ".jsonl")) return status_ok();
     TRY(file_open_read(&file, path, policy));
-    struct status status = csv ? recognise_csv(out, &file) : recognise_json(out, &file);
+    struct status status = recognise_json(out, &file);
     (void)file_close(&file);
     return status;
 }

@@ -166,6 +166,7 @@ static const struct layout_cell dumps_cells[] = {
     { "Bench l2norm", CELL_NUMBER, PAGE_BENCH_NORM },
     { "Accuracy Reached or Not", CELL_VERDICT, PAGE_VERDICT },
     { "Result", CELL_VERDICT, PAGE_VERDICT },
+    { "Verdict", CELL_VERDICT, PAGE_VERDICT }, /* ours, besides that of msprobe */
     { "Err_message", CELL_TEXT, PAGE_MESSAGE },
     { "NPU_Stack_Info", CELL_TEXT, PAGE_STACK },
 };

@@ -165,7 +165,7 @@ export async function detail_draw(pane, results, row, actions) {
             element("div", { class: "detail-verdict" }, verdict_badge(verdict),
                 results.inputs.length > 1 ? element("span", { class: "pill quiet" }, results.inputs[results.input_of(row)].label) : null,
                 element("button", { class: "link", type: "button", onclick: () => actions.show_rows({ call }) }, words("show in table"))),
-            verdict === "pass" || verdict === "" ? null : element("p", { class: "why" }, why_sentence(usable, reason.message, reason.decided)),
+            verdict === "pass" || verdict === "" ? null : element("p", { class: "why" }, why_sentence({ ...reason, evidence: usable })),
             facts, partner && partner !== name ? element("p", { class: "quiet" }, words("column.partner"), ": ", element("span", { class: "mono" }, breakable(partner))) : null),
         usable ? limits_part(usable) : null,
         usable ? histogram_part(usable) : null,
@@ -175,7 +175,7 @@ export async function detail_draw(pane, results, row, actions) {
         usable && typeof usable.repeat === "string" ? command_box(words("repeat"), usable.repeat) : null,
         beside,
         reason.message.trim() ? part(words("message"), element("p", { class: "prose" }, reason.message.trim())) : null,
-        stack ? part(words("stack"), element("pre", { class: "mono" }, stack), copy_button(stack)) : null,
+        stack && stack !== "N/A" && stack !== "None" ? part(words("stack"), element("pre", { class: "mono" }, stack), copy_button(stack)) : null,
         metrics_part(numbers, usable),
         evidence ? evidence.unreadable ? element("p", { class: "quiet" }, words("unreadable evidence")) : evidence.cut ? element("p", { class: "quiet" }, words("cut evidence")) : null
             : results.inputs[results.input_of(row)].kind === "run" ? element("p", { class: "quiet" }, words("no evidence")) : null);

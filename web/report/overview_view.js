@@ -55,7 +55,8 @@ function missing_evidence(results) {
 function checked_panel(results, actions) {
     const single = results.inputs.length === 1;
     const calls = results.inputs.reduce((sum, input) => sum + input.calls, 0);
-    const lead = element("p", { class: "lead" }, words("rows of calls", { rows: count_text(results.rows), calls: count_text(calls) }));
+    const runs_only = results.inputs.every((input) => input.kind === "run" || input.kind === "three-way");
+    const lead = element("p", { class: "lead" }, words(runs_only ? "outputs of calls" : "rows of calls", { rows: count_text(results.rows), calls: count_text(calls) }));
     if (single) {
         const input = results.inputs[0];
         return panel(words("what was checked"), null, lead, outcome_line(results, actions),
@@ -63,12 +64,16 @@ function checked_panel(results, actions) {
             element("details", { class: "files" }, element("summary", {}, words("files")),
                 element("ul", {}, input.files.map((file) => element("li", { class: "mono" }, breakable(file))))), missing_evidence(results));
     }
-    return panel(words("what was checked"), null, lead, outcome_line(results, actions), inputs_table(results, actions), missing_evidence(results));
+    return panel(words("what was checked"), null, lead, outcome_line(results, actions), missing_evidence(results));
+}
+
+function inputs_panel(results, actions) {
+    return results.inputs.length > 1 ? panel(words("inputs"), null, inputs_table(results, actions)) : null;
 }
 
 function inputs_table(results, actions) {
     const shown = verdict_shown.filter((verdict) => results.inputs.some((input) => count_of(input, verdict)));
-    return element("div", { class: "scroll-box" }, element("table", { class: "plain inputs" },
+    return element("div", { class: "scroll-box inputs-box" }, element("table", { class: "plain inputs" },
         element("thead", {}, element("tr", {}, element("th", {}, words("input")), element("th", {}, words("details of")),
             shown.map((verdict) => element("th", { class: "numeric" }, verdict_words(verdict))), element("th", {}))),
         element("tbody", {}, results.inputs.map((input, at) => element("tr", {},
@@ -140,7 +145,7 @@ async function worst_item(results, row, actions, is_first) {
         element("span", { class: "worst-head" }, verdict_badge(verdict), element("span", { class: "mono name" }, breakable(name)),
             is_first ? element("span", { class: "pill" }, words("first failed")) : null,
             results.inputs.length > 1 ? element("span", { class: "pill quiet" }, results.inputs[results.input_of(row)].label) : null),
-        element("span", { class: "why" }, why_sentence(reason.evidence, reason.message, reason.decided)),
+        element("span", { class: "why" }, why_sentence(reason)),
         limit ? limit_bar(limit) : null));
 }
 
@@ -252,6 +257,7 @@ export function overview_view(results, actions) {
     return element("div", { class: "overview" },
         notes_panel(results),
         element("div", { class: "columns top" }, checked_panel(results, actions), verdicts_panel(results, actions)),
+        inputs_panel(results, actions),
         changes_panel(results, actions),
         worst_panel(results, actions),
         order_chart(results, actions),

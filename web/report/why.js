@@ -42,11 +42,17 @@ function worst_sentence(evidence) {
     return words("why.worst", { index: worst.index, want: number_text(worst.want, 6), got: number_text(worst.got, 6) });
 }
 
-// evidence: of the row, or null; message: of the row; decided: { metric, value } or null
-export function why_sentence(evidence, message, decided) {
+// What the files say, and the number that says most where there is no limit to name.
+function message_sentence(message, largest) {
+    const text = message.replace(/\s+/g, " ").trim();
+    if (!largest) return text || words("why.unknown");
+    return [text, words("why.metric", { metric: capital(metric_words(largest.metric)), value: number_text(largest.value) })].filter(Boolean).join(words("sentence gap"));
+}
+
+// evidence: of the row, or null; message: of the row; decided, largest: { metric, value } or null
+export function why_sentence({ evidence, message, decided, largest }) {
     const limit = evidence ? deciding_limit(evidence) : null;
     if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(words("sentence gap"));
-    const text = message.replace(/\s+/g, " ").trim();
     if (decided) return words("why.decided", { metric: capital(metric_words(decided.metric)), value: number_text(decided.value) });
-    return text || words("why.unknown");
+    return message_sentence(message, largest);
 }

@@ -34,7 +34,8 @@ export const report_words = {
     "kind.calls": ["verdicts by call", "逐调用结论"],
 
     "what was checked": ["What was checked", "检查内容"],
-    "rows of calls": ["{rows} outputs of {calls} calls", "{calls} 次调用的 {rows} 个输出"],
+    "outputs of calls": ["{rows} outputs of {calls} calls", "{calls} 次调用的 {rows} 个输出"],
+    "rows of calls": ["{rows} rows of {calls} calls", "{calls} 次调用的 {rows} 行"],
     "all passed": ["Nothing failed.", "没有失败项。"],
     "some failed": ["{count} failed; the first in execution order is", "{count} 个失败；执行顺序中的第一处是"],
     "backend": ["backend {name}", "后端 {name}"],

@@ -47,17 +47,18 @@ test("words of the data that look like members of objects are only words", () =>
 
 test("why, in one sentence", () => {
     const limit = (metric, value, bound, used) => ({ "decided by": metric, limits: [{ metric, value, limit: bound, holds: false, used }] });
-    assert.equal(why_sentence(limit("rmse", 8, 2, 4), "", null), "Root mean square error is 8; at most 2 is allowed (4 × the limit).");
-    assert.equal(why_sentence(limit("cosine", 0.5, 0.99, 50), "", null), "Cosine similarity is 0.5; at least 0.99 is asked for.");
-    assert.equal(why_sentence(limit("binary_mismatch", 0.25, 0, "inf"), "", null), "Share of unequal elements is 0.25; none is allowed.");
-    assert.equal(why_sentence(limit("shape", 1, 0, "inf"), "", null), "The shape is not that of the reference.");
-    assert.match(why_sentence({ ...limit("rmse", "nan", 2, "inf"), kinds: { "want finite, got nan": 3 } }, "", null), /is NaN\. 3 elements are nan where finite is right\.$/);
-    assert.equal(why_sentence({ limits: [] }, "the kernel\n crashed ", null), "the kernel crashed");
-    assert.equal(why_sentence(null, "", { metric: "rmse_quotient", value: 3 }), "Rms error, NPU/GPU is beyond its limit (3).");
-    assert.equal(why_sentence(null, "", null), "The files do not say why.");
+    assert.equal(why_sentence({ evidence: limit("rmse", 8, 2, 4), message: "", decided: null }), "Root mean square error is 8; at most 2 is allowed (4 × the limit).");
+    assert.equal(why_sentence({ evidence: limit("cosine", 0.5, 0.99, 50), message: "", decided: null }), "Cosine similarity is 0.5; at least 0.99 is asked for.");
+    assert.equal(why_sentence({ evidence: limit("binary_mismatch", 0.25, 0, "inf"), message: "", decided: null }), "Share of unequal elements is 0.25; none is allowed.");
+    assert.equal(why_sentence({ evidence: limit("shape", 1, 0, "inf"), message: "", decided: null }), "The shape is not that of the reference.");
+    assert.match(why_sentence({ evidence: { ...limit("rmse", "nan", 2, "inf"), kinds: { "want finite, got nan": 3 } }, message: "", decided: null }), /is NaN\. 3 elements are nan where finite is right\.$/);
+    assert.equal(why_sentence({ evidence: { limits: [] }, message: "the kernel\n crashed ", decided: null }), "the kernel crashed");
+    assert.equal(why_sentence({ evidence: null, message: "", decided: { metric: "rmse_quotient", value: 3 } }), "Rms error, NPU/GPU is beyond its limit (3).");
+    assert.equal(why_sentence({ evidence: null, message: "", decided: null }), "The files do not say why.");
+    assert.equal(why_sentence({ evidence: null, message: "look", decided: null, largest: { metric: "max_relative_error", value: 0.5 } }), "look Max relative error is 0.5.");
     // Evidence of another form is no reason to fail.
-    assert.equal(why_sentence({ limits: 7, kinds: 3, "worst relative": 9 }, "m", null), "m");
-    assert.equal(why_sentence({ limits: [null, { holds: false, metric: {} }] }, "", null).length > 0, true);
+    assert.equal(why_sentence({ evidence: { limits: 7, kinds: 3, "worst relative": 9 }, message: "m", decided: null }), "m");
+    assert.equal(why_sentence({ evidence: { limits: [null, { holds: false, metric: {} }] }, message: "", decided: null }).length > 0, true);
 });
 
 test("histograms of evidence", () => {

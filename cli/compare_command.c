@@ -15,6 +15,7 @@
 #include "compare/dumps/job.h"
 #include "core/clock.h"
 #include "core/memory.h"
+#include "report/html/html_report.h"
 #include "report/progress.h"
 #include "runner/interrupts.h"
 
@@ -26,7 +27,7 @@ struct compare_options {
     bool bench_only, schema_only, json, no_progress;
     struct integer_list ranks, steps;
     int64_t threads;
-    const char *profile, *fail_on, *tensor_fix;
+    const char *profile, *fail_on, *tensor_fix, *report;
     const char *api_mapping, *cell_mapping, *data_mapping, *layer_mapping; /* built_in for none */
     struct file_policy file_policy;
 };
@@ -194,6 +195,22 @@ static struct status report(int *exit_status, struct jobs *jobs,
     return status_ok();
 }
 
+/* The page of --report, of all results that were written. */
+static struct status make_page(const struct jobs *jobs, const struct compare_options *options)
+{
+    size_t count = 0;
+    if (!options->report) return status_ok();
+    const char **paths = memory_allocate(jobs->plan->count * sizeof *paths);
+    if (!paths) return status_no_memory(jobs->plan->count * sizeof *paths);
+    for (size_t i = 0; i < jobs->plan->count; i++)
+        if (jobs->outcomes[i].table_path) paths[count++] = jobs->outcomes[i].table_path;
+    struct html_report_request request = { paths, count, options->report, options->file_policy };
+    struct status status = count ? html_report_make(&request, options->json ? stderr : stdout)
+                                 : status_ok();
+    memory_release(paths);
+    return status;
+}
+
 /* ---- the command ------------------------------------------------------------------------ */
 
 static struct status choose_format(enum table_format *out, const struct compare_options *options)
@@ -308,6 +325,7 @@ static struct status compare_plan(int *exit_status, const struct dump_plan *plan
     run_all(&jobs, request->comparison.threads);
     end_progress(watching);
     struct status status = report(exit_status, &jobs, options);
+    if (!status.code) status = make_page(&jobs, options);
     for (size_t i = 0; i < plan->count; i++) job_outcome_release(&jobs.outcomes[i]);
     memory_release(jobs.outcomes);
     return status;
@@ -442,6 +460,9 @@ static const struct option_row rows[] = {
     { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when a row has this verdict or a worse one; warning includes rows "
               "without a partner. Without it what is found does not change the exit status." },
+    { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
+      .help = "Write a page to look at, as the command report does, of all results of this "
+              "comparison. An older one of this name is replaced." },
     { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or are "

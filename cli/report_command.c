@@ -1,6 +1,7 @@
 #include "cli/report_command.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "report/html/html_report.h"
 
@@ -16,7 +17,7 @@ static struct status run(int *exit_status, const void *values)
     *exit_status = 0;
     struct html_report_request request = { options->paths.items, options->paths.count, options->out,
                                            options->policy };
-    return html_report_make(&request);
+    return html_report_make(&request, stdout);
 }
 
 #define AT(member) .offset = offsetof(struct report_options, member)

@@ -177,7 +177,7 @@ static struct status make_page(const struct compare_options *options,
     const char *paths[] = { files->result_path, files->details_path, options->npu, options->gpu };
     struct html_report_request request = { paths, sizeof paths / sizeof paths[0], options->report,
                                            options->file_policy };
-    return options->report ? html_report_make(&request) : status_ok();
+    return options->report ? html_report_make(&request, stdout) : status_ok();
 }
 
 static struct status run(int *exit_status, const void *values)

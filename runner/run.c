@@ -221,7 +221,7 @@ static struct status make_page(const struct run *run)
                              files->run_path, run->options->timings };
     struct html_report_request request = { paths, run->options->timings ? 5 : 4,
                                            run->options->report, run->options->file_policy };
-    return run->options->report ? html_report_make(&request) : status_ok();
+    return run->options->report ? html_report_make(&request, stdout) : status_ok();
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */

@@ -365,7 +365,9 @@ void job_run(struct job_outcome *out, const struct dump_job *job, const struct j
     comparison_release(&d.c);
     csv_buffer_release(&d.name);
     memory_release(d.folder);
-    memory_release(d.table_path);
+    if (!out->status.code && d.table_path && file_exists(d.table_path))
+        out->table_path = d.table_path;
+    else memory_release(d.table_path);
     memory_release(d.advice_path);
 }
 
@@ -374,5 +376,7 @@ void job_outcome_release(struct job_outcome *outcome)
     csv_buffer_release(&outcome->report);
     csv_buffer_release(&outcome->warnings);
     cJSON_Delete(outcome->json);
+    memory_release(outcome->table_path);
     outcome->json = NULL;
+    outcome->table_path = NULL;
 }

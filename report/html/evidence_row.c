@@ -88,12 +88,17 @@ static void put_json(struct rewriting *to, const char *at, const char *end)
     }
 }
 
+static bool is_first_member(const struct rewriting *to)
+{
+    return to->out->length && to->out->data[to->out->length - 1] == '{';
+}
+
 /* A member whose value is next: `, "key": value`. */
 static void put_member(struct rewriting *to, struct json *json, const struct json_slice *key)
 {
     const char *from = json->at;
     if (!json_skip(json)) return;
-    if (to->out->length && to->out->data[to->out->length - 1] != '{') put_text(to, ",");
+    if (!is_first_member(to)) put_text(to, ",");
     put_text(to, "\"");
     put(to, key->text, key->bytes);
     put_text(to, "\":");
@@ -168,8 +173,9 @@ static void rewrite_limit(struct evidence_row *row, struct rewriting *to, struct
         if (json_slice_is(&key, "quotient")) (void)json_skip(&again);
         else put_member(to, &again, &key);
     }
-    (void)snprintf(text, sizeof text, isfinite(used) ? ",\"used\":%.6g}" : ",\"used\":\"inf\"}",
+    (void)snprintf(text, sizeof text, isfinite(used) ? "\"used\":%.6g}" : "\"used\":\"inf\"}",
                    used);
+    if (!is_first_member(to)) put_text(to, ",");
     put_text(to, text);
 }
 
@@ -177,7 +183,7 @@ static void rewrite_limits(struct evidence_row *row, struct rewriting *to, struc
 {
     bool first = true;
     enum json_kind kind;
-    put_text(to, to->out->data[to->out->length - 1] == '{' ? "\"limits\":[" : ",\"limits\":[");
+    put_text(to, is_first_member(to) ? "\"limits\":[" : ",\"limits\":[");
     for (json_enter_array(json); json_array_next(json); first = false) {
         if (!json_peek(json, &kind)) break;
         if (!first) put_text(to, ",");

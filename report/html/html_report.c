@@ -136,13 +136,13 @@ struct status html_report_write(struct html_report_summary *out,
     return status;
 }
 
-struct status html_report_make(const struct html_report_request *request)
+struct status html_report_make(const struct html_report_request *request, FILE *out)
 {
     struct html_report_summary summary;
     TRY(html_report_write(&summary, request));
-    printf("report: %s (%llu rows", request->out_path, (unsigned long long)summary.rows);
-    if (summary.inputs > 1) printf(" of %zu results", summary.inputs);
-    printf(", %.1f MB)\n", (double)summary.bytes / 1e6);
+    fprintf(out, "report: %s (%llu rows", request->out_path, (unsigned long long)summary.rows);
+    if (summary.inputs > 1) fprintf(out, " of %zu results", summary.inputs);
+    fprintf(out, ", %.1f MB)\n", (double)summary.bytes / 1e6);
     if (summary.notes)
         fprintf(stderr,
                 "warning: something is the matter with the files (%zu %s); the page says what\n",

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/file.h"
 #include "core/status.h"
@@ -32,8 +33,8 @@ struct html_report_summary {
 struct status html_report_write(struct html_report_summary *out,
                                 const struct html_report_request *request);
 
-/* The same for a command: says on stdout where the page is, and on stderr what is the matter with the
- * files. */
-struct status html_report_make(const struct html_report_request *request);
+/* The same for a command: says on `out` where the page is, and on stderr what is the matter with
+ * the files. */
+struct status html_report_make(const struct html_report_request *request, FILE *out);
 
 #endif

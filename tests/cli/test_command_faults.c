@@ -309,6 +309,7 @@ static const struct scenario scenarios[] = {
         "v2", "--thresholds", "rules.json", "--junit", "out/junit.xml", "--baseline",
         "compared.csv" },
       .goes_on = false },
+    { "report", { "report", "torn", "npu.csv", "-o", "out/page.html" }, .template = "empty" },
     { "ops", { "ops", "softmax" }, .shows = true },
     { "ops that are missing", { "ops", "--missing" }, .shows = true },
     { "ops as JSON", { "ops", "--json", "softmax", "cat" }, .shows = true },

@@ -106,6 +106,8 @@ START_TEST(lines_that_are_no_evidence)
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         ck_assert_str_eq(compact_of(lines[i], false), "");
+    ck_assert_str_eq(compact_of("{\"evidence\":{\"limits\":[{},7]}}", true),
+                     "{\"limits\":[{\"used\":\"inf\"},{}]}");
     /* Members of another type are carried along. */
     ck_assert_str_eq(compact_of("{\"evidence\":7,\"x\":null}", true), "{\"x\":null}");
     compact_of("{\"evidence\":{\"worst ulp\":7,\"elements\":\"many\",\"ulp "

@@ -86,6 +86,14 @@ class Pages:
         npu, gpu = (glob.glob(self.path(f"three/{name}/*.csv"))[0] for name in ("npu", "gpu"))
         program("api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", self.path("three/verdicts"), "--report", self.path("three_way.html"))
 
+    def dumps(self):
+        """The damaged dump against the sound one, as a workbook and as CSV."""
+        self.make("wrong")
+        self.write("compare.json", json.dumps({"npu_path": self.path("dump/dump.json"), "bench_path": f"{DATA}/dumps/m2/L1_tensor/dump.json",
+                                               "is_print_compare_log": False}))
+        program("compare", "-i", self.path("compare.json"), "-o", self.path("csv"), "--format", "csv", "--no-progress")
+        program("compare", "-i", self.path("compare.json"), "-o", self.path("dumps"), "--no-progress", "--report", self.path("dumps.html"))
+
     def before_after(self):
         self.make("wrong")
         self.run("after", "m2/L1_tensor", "--backend", "recorded")
@@ -236,6 +244,7 @@ class ReportTest(unittest.TestCase):
         self.assertIn("calls: reference", self.text(".panel"))
         self.wait("document.querySelectorAll('.chart canvas').length === 1")
         self.picture("overview", whole=True)
+        self.picture("readme", 1200, 780)
 
     def test_tiles_filter_the_rows(self):
         self.open("wrong")
@@ -296,7 +305,9 @@ class ReportTest(unittest.TestCase):
         button.click()
         self.wait("['Copied', 'Not copied'].includes(document.querySelector('.command button').textContent)")
         self.assertIn("row=", self.driver.execute_script("return location.hash"))
+        self.driver.execute_script("document.querySelector('.detail').scrollTop = 0")
         self.picture("detail")
+        self.picture("readme-row", 1080, 640)
         self.press(Keys.ESCAPE)
         self.wait("document.querySelector('.detail').hidden")
 
@@ -339,6 +350,9 @@ class ReportTest(unittest.TestCase):
         self.assertIn("要求至少", self.text(".worst-list"))
         self.assertNotEqual(self.driver.execute_script("return getComputedStyle(document.body).backgroundColor"), light)
         self.picture("overview-zh-dark", whole=True)
+        self.press("t")
+        self.picture("readme-zh", 1200, 780)
+        self.press("t")
         self.press("2", "n")
         self.wait("document.querySelector('#detail-name')")
         self.assertIn("最差元素", self.text(".detail"))
@@ -366,6 +380,18 @@ class ReportTest(unittest.TestCase):
         head = self.driver.execute_script("return [...document.querySelectorAll('.detail .pairs th')].map((cell) => cell.textContent)")
         self.assertEqual(head[2:], ["npu", "gpu"])
         self.picture("three-way-row")
+
+    def test_comparison_of_dumps(self):
+        self.open("dumps")
+        self.wait("document.querySelector('.worst .why')")
+        self.assertIn("comparison of dumps", self.text(".facts"))
+        # A softmax that is half too large keeps its direction, which is all that the rules of a comparison ask.
+        for name in ("gelu.1", "layer_norm.2"):
+            self.assertIn(f"Functional.{name}.forward.output.0", self.text(".worst-list"))
+        self.picture("dumps", whole=True)
+        self.one(".worst").click()
+        self.wait("document.querySelector('#detail-name')")
+        self.assertIn("cosine similarity", self.text(".detail"))
 
     def test_before_and_after(self):
         self.open("before_after")

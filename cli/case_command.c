@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "report/ci_reports.h"
+#include "report/failing.h"
 #include "results/evidence.h"
 #include "results/outcome.h"
 #include "runner/devices/device_classes.h"
@@ -43,6 +45,8 @@ static const struct option_row rows[] = {
       .help = "Device number, handed to the backend." },
     { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
+    { { "fail-on" }, OPTION_CHOICE, AT(run.fail_on), "VERDICT", .choices = failing_names,
+      .help = "Exit with status 1 when the call has this verdict or a worse one, for git bisect." },
     { { "json" }, OPTION_FLAG, AT(json), .help = "Print the lines of the evidence file as they are." },
     { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
       .help = "Read files that are symbolic links, belong to somebody else, can be written by "
@@ -66,13 +70,23 @@ static struct status print_outcome(const struct case_outcome *outcome, bool json
     return status_ok();
 }
 
+static int exit_status_of(const struct case_outcome *outcome, const char *fail_on)
+{
+    if (!verdict_is_judgement(outcome->forward) && !verdict_is_judgement(outcome->backward))
+        return EXIT_NO_VERDICT;
+    enum failing failing = failing_from_name(fail_on);
+    bool fails = failing_severity(failing, outcome->forward) ||
+                 failing_severity(failing, outcome->backward);
+    return fail_on && fails ? EXIT_FAILURES : 0;
+}
+
 static struct status run_case(int *exit_status, const void *values)
 {
     const struct case_options *options = values;
     struct case_outcome outcome = { 0 };
-    (void)exit_status;
     struct status status = run_one_call(&outcome, &options->run, options->name);
     if (!status.code) status = print_outcome(&outcome, options->json);
+    if (!status.code) *exit_status = exit_status_of(&outcome, options->run.fail_on);
     case_outcome_release(&outcome);
     return status;
 }

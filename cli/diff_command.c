@@ -10,6 +10,8 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "formats/tensor_file.h"
+#include "report/ci_reports.h"
+#include "report/failing.h"
 #include "results/details_file.h"
 #include "results/judged_json.h"
 #include "runner/api_lists.h"
@@ -287,11 +289,12 @@ static void print_text(const struct diff *d)
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-static bool fails(const struct judged *judged, const char *fail_on)
+/* A comparison that came to no verdict is neither a success nor a failure. */
+static int exit_status_of(const struct judged *judged, const char *fail_on)
 {
-    if (!fail_on) return false;
-    return judged->verdict == VERDICT_ERROR ||
-           (judged->verdict == VERDICT_WARNING && strcmp(fail_on, "warning") == 0);
+    if (judged->verdict == VERDICT_SKIP || judged->verdict == VERDICT_BLANK) return EXIT_NO_VERDICT;
+    bool fails = fail_on && failing_severity(failing_from_name(fail_on), judged->verdict);
+    return fails ? EXIT_FAILURES : 0;
 }
 
 static struct status run(int *exit_status, const void *values)
@@ -304,18 +307,12 @@ static struct status run(int *exit_status, const void *values)
     struct status status = judge(&d);
     if (!status.code && options->json) status = print_json(&d);
     else if (!status.code) print_text(&d);
-    if (!status.code) *exit_status = fails(&d.judged, options->fail_on) ? 1 : 0;
+    if (!status.code) *exit_status = exit_status_of(&d.judged, options->fail_on);
     file_unmap(&d.want.map);
     file_unmap(&d.got.map);
     profile_release(d.profile);
     arena_release(&d.arena);
     return status;
-}
-
-static const char *const *verdict_choices(void)
-{
-    static const char *const choices[] = { "error", "warning", NULL };
-    return choices;
 }
 
 #define AT(member) .offset = offsetof(struct diff_options, member)
@@ -341,7 +338,7 @@ static const struct option_row rows[] = {
     { { "json" }, OPTION_FLAG, AT(json),
       .help = "Print one JSON object: the columns of a details file with the texts of their "
               "cells, and the evidence." },
-    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = failing_names,
       .help = "Exit with status 1 for this verdict or a worse one." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or "

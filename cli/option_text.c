@@ -145,11 +145,13 @@ static const struct {
     const char *code, *meaning;
 } exit_statuses[] = {
     { "0", "The work was done. Precision verdicts do not change the status unless asked." },
-    { "1", "--fail-on was given and a call has that verdict or a worse one." },
+    { "1", "--fail-on was given and a call has that verdict or a worse one, a --baseline has new or worse "
+           "failures, or fewer calls were judged than --min-judged asks for." },
     { "2", "The command line is wrong; nothing was done." },
     { "3", "A file cannot be used: the dump, a configuration, or a result file." },
     { "4", "An internal error." },
-    { "130", "Interrupted; what was done is in the files, and -csv_path goes on from there." },
+    { "5", "No verdict: nothing at all was judged, because every call was skipped." },
+    { "130", "Interrupted; what was done is in the files, and -csv_path resumes from there." },
 };
 
 void help_print_manual(FILE *out, const struct program *program)

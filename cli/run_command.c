@@ -5,17 +5,12 @@
 #include <stdio.h>
 
 #include "core/arena.h"
+#include "report/failing.h"
 #include "runner/devices/device_classes.h"
 #include "runner/devices/worker/torch_backend.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 #include "standards/profile.h"
-
-static const char *const *verdict_choices(void)
-{
-    static const char *const choices[] = { "error", "warning", NULL };
-    return choices;
-}
 
 static const char *const *color_choices(void)
 {
@@ -81,15 +76,18 @@ static const struct option_row rows[] = {
     { { "memory" }, OPTION_BYTES, AT(memory_bytes), "BYTES",
       .help = "Memory for all calls in work together, for example 4G; 60 % of what is free by "
               "default. A call that needs more alone is skipped with the number of bytes." },
-    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
-      .help = "Exit with status 1 when a call has this verdict or a worse one. Without it "
-              "verdicts do not change the exit status." },
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = failing_names,
+      .help = "Exit with status 1 when a call has this verdict or a worse one; skip: when a call was "
+              "not judged, too. Without it verdicts do not change the exit status." },
+    { { "min-judged" }, OPTION_TEXT, AT(min_judged), "N|P%",
+      .help = "Exit with status 1 when fewer calls, or a smaller share of them, were judged: 20 or "
+              "95%. When none at all was, the status is 5 anyway." },
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
       .help = "Write a JUnit report: a test case per call and direction. An older report of this "
               "name is replaced." },
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "The accuracy_checking_details CSV of an earlier run: say which failures are new, "
-              "still there or fixed, and exit with status 1 only for new ones." },
+              "still there or fixed, and exit with status 1 only for new ones and those that became worse." },
     { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
       .help = "Write a page to look at, as the command report does. An older one of this name is "
               "replaced." },

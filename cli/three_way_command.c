@@ -10,11 +10,15 @@
 #include "core/memory.h"
 #include "core/timestamp.h"
 #include "report/ci_reports.h"
+#include "report/failing.h"
 #include "report/html/html_report.h"
+#include "results/run_pairing.h"
 #include "standards/three_way/three_way.h"
 
 struct compare_options {
-    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *junit, *baseline, *report;
+    const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *min_judged, *junit,
+        *baseline, *report;
+    bool force;
     struct file_policy file_policy;
 };
 
@@ -116,6 +120,9 @@ static void print_counts(const struct compare_counts *counts)
                (unsigned long long)n[VERDICT_WARNING], (unsigned long long)n[VERDICT_ERROR],
                (unsigned long long)n[VERDICT_SKIP], (unsigned long long)n[VERDICT_BLANK]);
     }
+    if (counts->mispaired)
+        printf("of another shape in the GPU file: %llu rows\n",
+               (unsigned long long)counts->mispaired);
     if (counts->only_npu + counts->only_gpu + counts->repeated)
         printf("not compared: %llu rows only in the NPU file, %llu only in the GPU file, %llu "
                "repeated\n",
@@ -123,12 +130,23 @@ static void print_counts(const struct compare_counts *counts)
                (unsigned long long)counts->repeated);
 }
 
-static bool has_failures(const struct compare_counts *counts, const char *fail_on)
+static struct ci_counts ci_counts_of(const struct compare_counts *counts)
 {
-    uint64_t failures = counts->verdicts[0][VERDICT_ERROR] + counts->verdicts[1][VERDICT_ERROR];
-    if (fail_on && strcmp(fail_on, "warning") == 0)
-        failures += counts->verdicts[0][VERDICT_WARNING] + counts->verdicts[1][VERDICT_WARNING];
-    return failures != 0;
+    const uint64_t *forward = counts->verdicts[0], *backward = counts->verdicts[1];
+    return (struct ci_counts){ .errors = forward[VERDICT_ERROR] + backward[VERDICT_ERROR],
+                               .warnings = forward[VERDICT_WARNING] + backward[VERDICT_WARNING],
+                               .skipped = forward[VERDICT_SKIP],
+                               .judged = counts->judged,
+                               .all = counts->apis };
+}
+
+static struct ci_options ci_options_of(const struct compare_options *options)
+{
+    return (struct ci_options){ .junit = options->junit,
+                                .baseline = options->baseline,
+                                .fail_on = options->fail_on,
+                                .min_judged = options->min_judged,
+                                .file_policy = options->file_policy };
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -160,14 +178,11 @@ static struct status compare_into(struct output_files *files, struct compare_cou
 static struct status report(int *exit_status, const struct compare_options *options,
                             const struct compare_counts *counts, const char *details_path)
 {
-    struct ci_options ci = { .junit = options->junit,
-                             .baseline = options->baseline,
-                             .fail_on = options->fail_on,
-                             .file_policy = options->file_policy };
+    const struct ci_options ci = ci_options_of(options);
+    const struct ci_counts verdicts = ci_counts_of(counts);
     warn_about_rows(options, counts);
     print_counts(counts);
-    return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare",
-                     has_failures(counts, options->fail_on));
+    return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare", &verdicts);
 }
 
 /* The page of --report: the comparison, and both sides of it. */
@@ -187,6 +202,9 @@ static struct status run(int *exit_status, const void *values)
     struct output_files files;
     struct compare_counts counts;
 
+    const struct ci_options ci = ci_options_of(options);
+    TRY(ci_check(&ci));
+    if (!options->force) TRY(run_pairing_check(options->npu, options->gpu, options->file_policy));
     TRY(load_rules(&rules, options));
     struct status status = create_files(&files, options->out_path);
     if (!status.code) {
@@ -211,12 +229,6 @@ static struct status run(int *exit_status, const void *values)
     return status;
 }
 
-static const char *const *verdict_choices(void)
-{
-    static const char *const choices[] = { "error", "warning", NULL };
-    return choices;
-}
-
 #define AT(member) .offset = offsetof(struct compare_options, member)
 
 /* clang-format off */
@@ -235,9 +247,12 @@ static const struct option_row rows[] = {
     { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
       .help = "A JSON file with rules of your own over those of the profile, in the form of "
               "config/three_way.json." },
-    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
-      .help = "Exit with status 1 when an API has this verdict or a worse one. Without it "
-              "verdicts do not change the exit status." },
+    { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = failing_names,
+      .help = "Exit with status 1 when an API has this verdict or a worse one; skip: when an API was "
+              "not judged, too. Without it verdicts do not change the exit status." },
+    { { "min-judged" }, OPTION_TEXT, AT(min_judged), "N|P%",
+      .help = "Exit with status 1 when fewer APIs, or a smaller share of them, were judged: 20 or "
+              "95%. When none at all was, the status is 5 anyway." },
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
       .help = "Write a JUnit report: a test case per API and direction. An older report of this "
               "name is replaced." },
@@ -246,7 +261,10 @@ static const struct option_row rows[] = {
               "report does. An older one of this name is replaced." },
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
-              "there or fixed, and exit with status 1 only for new ones." },
+              "there or fixed, and exit with status 1 only for new ones and those that became worse." },
+    { { "force" }, OPTION_FLAG, AT(force),
+      .help = "Compare although the run files beside the two details files say that dump, seed or "
+              "profile differ." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or "
               "are larger than usual." },

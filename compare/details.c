@@ -1,3 +1,4 @@
+/* The join by name: one table of the GPU's rows, past which the NPU's rows stream. */
 #include "compare/details.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@
 struct known_row {
     double metric[THREE_WAY_METRICS]; /* of the GPU row */
     uint32_t message; /* of a GPU row without numbers, in `messages`; TEXT_NONE otherwise */
+    uint32_t shape;   /* of the GPU row, in `messages`; TEXT_NONE when it has none */
     uint16_t present; /* bits by three_way_metric */
     uint8_t status;   /* enum verdict, of the GPU row */
     bool in_gpu : 1, in_npu : 1, repeated : 1;
@@ -87,7 +89,7 @@ static struct status find_row(struct known_row **out, struct compare_table *t, s
     TRY(text_table_add(&number, &added, &t->names, name.bytes, name.length));
     TRY(make_room(&t->rows, &t->row_capacity, number, sizeof *t->rows));
     *out = &t->rows[number];
-    if (added) **out = (struct known_row){ .message = TEXT_NONE };
+    if (added) **out = (struct known_row){ .message = TEXT_NONE, .shape = TEXT_NONE };
     return status_ok();
 }
 
@@ -163,6 +165,9 @@ static struct status keep_gpu_row(struct compare_table *t, const struct details_
     known->in_gpu = true;
     known->present = (uint16_t)side.present;
     known->status = (uint8_t)details_verdict(row->cells[COLUMN_STATUS]);
+    struct csv_text shape = row->cells[COLUMN_SHAPE];
+    if (!is_blank(shape) && !row->overlong)
+        TRY(text_table_add(&known->shape, NULL, &t->messages, shape.bytes, shape.length));
     if (side.present || row->cells[COLUMN_MESSAGE].length == 0) return status_ok();
     return text_table_add(&known->message, NULL, &t->messages, row->cells[COLUMN_MESSAGE].bytes,
                           row->cells[COLUMN_MESSAGE].length);
@@ -348,7 +353,7 @@ static struct status emit_skip(struct compare_table *t, struct csv_text row_name
     return emit(t, NULL, row_name, name, &verdict);
 }
 
-enum { API_BYTES = 256, MESSAGE_BYTES = 900, SHOWN_BYTES = 501 };
+enum { API_BYTES = 256, MESSAGE_BYTES = 900, SHOWN_BYTES = 501, SHAPE_BYTES = 100 };
 
 /* A NUL-terminated copy, cut to `bytes` behind a whole character. */
 static const char *copy_text(char *out, size_t bytes, struct csv_text text)
@@ -397,6 +402,35 @@ static struct status judge_row(struct compare_table *t, const struct details_row
     return emit(t, row, cells[COLUMN_NAME], name, &verdict);
 }
 
+/* Rows of one name whose shapes differ: a GPU run of another dump, or other arguments. */
+static bool is_mispaired(const struct compare_table *t, const struct details_row *row,
+                         const struct known_row *known)
+{
+    size_t length;
+    struct csv_text shape = row->cells[COLUMN_SHAPE];
+    if (known->shape == TEXT_NONE || is_blank(shape)) return false;
+    const char *other = text_table_get(&t->messages, known->shape, &length);
+    return length != shape.length || memcmp(other, shape.bytes, length) != 0;
+}
+
+static struct status emit_mispaired(struct compare_table *t, const struct details_row *row,
+                                    const struct row_name *name, const struct known_row *known)
+{
+    char reason[THREE_WAY_MESSAGE_BYTES], shape[SHAPE_BYTES], other[SHAPE_BYTES];
+    struct csv_text gpu_shape;
+    struct three_way_verdict verdict;
+    gpu_shape.bytes = text_table_get(&t->messages, known->shape, &gpu_shape.length);
+    (void)snprintf(reason, sizeof reason,
+                   "The shape is %s in the NPU file and %s in the GPU file: these rows are not of "
+                   "the same output.",
+                   copy_text(shape, sizeof shape, row->cells[COLUMN_SHAPE]),
+                   copy_text(other, sizeof other, gpu_shape));
+    three_way_skip(&verdict, reason);
+    verdict.verdict = VERDICT_ERROR;
+    t->counts.mispaired++;
+    return emit(t, NULL, row->cells[COLUMN_NAME], name, &verdict);
+}
+
 static struct status compare_row(struct compare_table *t, const struct details_row *row)
 {
     struct csv_text row_name = row->cells[COLUMN_NAME];
@@ -418,6 +452,7 @@ static struct status compare_row(struct compare_table *t, const struct details_r
     }
     if (row->overlong)
         return emit_skip(t, row_name, &name, "The NPU row has more cells than the header.");
+    if (is_mispaired(t, row, known)) return emit_mispaired(t, row, &name, known);
     TRY(judge_row(t, row, &name, known));
     if (!known->repeated) return status_ok();
     t->counts.repeated++;
@@ -482,6 +517,8 @@ static void count_verdicts(struct compare_table *t)
         t->counts.apis++;
         t->counts.verdicts[0][result.forward]++;
         t->counts.verdicts[1][result.backward]++;
+        t->counts.judged += verdict_is_judgement(result.forward) ||
+                            verdict_is_judgement(result.backward);
     }
 }
 

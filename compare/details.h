@@ -4,7 +4,7 @@
  * The GPU's file is read first, into a table of some 200 bytes a row; the NPU's file then streams past
  * it, and its rows are written as they are judged, in the order of that file. Rows without a
  * partner and repeated names become SKIP rows with a reason; they have no part in the verdict of
- * an API that has other rows. Time and memory are linear in the rows.
+ * an API that has other rows. Rows whose shapes differ are not of the same output: errors. Time and memory are linear in the rows.
  */
 #ifndef PROBE_COMPARE_DETAILS_H
 #define PROBE_COMPARE_DETAILS_H
@@ -23,9 +23,11 @@ struct compare_counts {
     uint64_t npu_rows, gpu_rows;
     uint64_t only_npu, only_gpu; /* rows without a partner */
     uint64_t repeated;           /* names that one file has more than once */
+    uint64_t mispaired;          /* rows of the same name and another shape */
     uint64_t assumed_zero;       /* rows in which missing numbers were taken as 0 (profile v3) */
     uint64_t apis;
     uint64_t verdicts[2][VERDICT_SKIP + 1]; /* [backward][verdict], by API */
+    uint64_t judged;                        /* APIs with a verdict other than SKIP in a direction */
     bool npu_torn, gpu_torn;                /* the last row of the file was cut and is left out */
 };
 

@@ -1,3 +1,4 @@
+/* Both files are read into one table of names; memory is a few dozen bytes a row. */
 #include "report/baseline.h"
 
 #include <string.h>
@@ -49,16 +50,27 @@ static struct status add_change(struct baseline *out, enum baseline_change chang
     return status_ok();
 }
 
-static struct status sort_rows(struct baseline *out, const struct comparing *c, bool warnings)
+/* The worst of the verdicts in a set of bits. */
+static int severity(unsigned char verdicts, enum failing failing)
 {
-    const unsigned failing = 1u << VERDICT_ERROR | (warnings ? 1u << VERDICT_WARNING : 0);
-    const unsigned judged = failing | 1u << VERDICT_PASS | 1u << VERDICT_WARNING;
+    int worst = 0;
+    for (enum verdict verdict = VERDICT_BLANK; verdict <= VERDICT_SKIP; verdict++) {
+        int one = verdicts & 1u << verdict ? failing_severity(failing, verdict) : 0;
+        if (one > worst) worst = one;
+    }
+    return worst;
+}
+
+static struct status sort_rows(struct baseline *out, const struct comparing *c,
+                               enum failing failing)
+{
+    const unsigned judged = 1u << VERDICT_ERROR | 1u << VERDICT_PASS | 1u << VERDICT_WARNING;
 
     for (uint32_t i = 0; i < c->names.count; i++) {
-        bool failed = c->seen[i].old & failing, fails = c->seen[i].new &failing;
-        if (!failed && !fails) continue;
+        int before = severity(c->seen[i].old, failing), now = severity(c->seen[i].new, failing);
+        if (!before && !now) continue;
         enum baseline_change change = BASELINE_GONE;
-        if (fails) change = failed ? BASELINE_STILL : BASELINE_NEW;
+        if (now) change = !before ? BASELINE_NEW : now > before ? BASELINE_WORSE : BASELINE_STILL;
         else if (c->seen[i].new &judged) change = BASELINE_FIXED;
         TRY(add_change(out, change, text_table_get(&c->names, i, NULL)));
     }
@@ -66,7 +78,7 @@ static struct status sort_rows(struct baseline *out, const struct comparing *c, 
 }
 
 struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               bool warnings, struct file_policy policy)
+                               enum failing failing, struct file_policy policy)
 {
     struct comparing c = { 0 };
     struct baseline baseline = { 0 };
@@ -75,7 +87,7 @@ struct status baseline_compare(struct baseline *out, const char *old_path, const
     struct status status = verdict_file_read(new_path, FILES_TRUSTED, note_row, &c);
     c.reading_old = true;
     if (!status.code) status = verdict_file_read(old_path, policy, note_row, &c);
-    if (!status.code) status = sort_rows(&baseline, &c, warnings);
+    if (!status.code) status = sort_rows(&baseline, &c, failing);
     text_table_release(&c.names);
     memory_release(c.seen);
     if (status.code) baseline_release(&baseline);
@@ -86,6 +98,7 @@ struct status baseline_compare(struct baseline *out, const char *old_path, const
 void baseline_print(FILE *out, const struct baseline *baseline)
 {
     static const char *const words[] = { [BASELINE_NEW] = "new failures",
+                                         [BASELINE_WORSE] = "failing worse than before",
                                          [BASELINE_STILL] = "still failing",
                                          [BASELINE_FIXED] = "fixed",
                                          [BASELINE_GONE] = "failed before, not judged now" };

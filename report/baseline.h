@@ -10,9 +10,11 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "report/failing.h"
 
 enum baseline_change {
     BASELINE_NEW,   /* fails; did not, or was not there */
+    BASELINE_WORSE, /* fails with a worse verdict than it failed with */
     BASELINE_STILL, /* failed and fails */
     BASELINE_FIXED, /* failed and is a pass (or a warning that does not count) */
     BASELINE_GONE,  /* failed and is not judged any more: SKIP, or not there */
@@ -30,11 +32,11 @@ struct baseline {
  *
  *   out          to be released with baseline_release; untouched on failure
  *   new_path     the file we have just written
- *   warnings     a warning fails too
+ *   failing      which verdicts are failures
  *   policy       how far the old one is trusted
  */
 struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               bool warnings, struct file_policy policy);
+                               enum failing failing, struct file_policy policy);
 
 void baseline_print(FILE *out, const struct baseline *baseline);
 

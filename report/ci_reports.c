@@ -1,30 +1,102 @@
+/* Reports first, the exit status from them: a pipeline that stops has something to show. */
 #include "report/ci_reports.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "report/baseline.h"
+#include "report/failing.h"
 #include "report/junit.h"
 
-static struct status compare_with_baseline(int *exit_status, const struct ci_options *options,
-                                           const char *details_path, bool warnings)
+/* How many of `all` the option asks for, rounded up; false when it is neither a number nor a share. */
+static bool read_least(size_t *least, const char *text, size_t all)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') return false;
+    double number = strtod(text, &end);
+    bool share = !strcmp(end, "%") && number <= 100;
+    if (!share && (*end || strspn(text, "0123456789") != strlen(text))) return false;
+    double wanted = share ? (double)all * number / 100 : number;
+    *least = wanted < (double)SIZE_MAX / 2 ? (size_t)wanted : SIZE_MAX / 2;
+    *least += (double)*least < wanted;
+    return true;
+}
+
+/* A report is written beside its place and renamed, so the directory must take new files. */
+static struct status check_report_path(const char *path)
+{
+    char directory[4096];
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) : 0;
+    struct file opened;
+    if (length >= sizeof directory)
+        return status_error(STATUS_BAD_ARGUMENT, "'%s' is too long a name", path);
+    memcpy(directory, slash ? path : ".", slash ? length : 1);
+    directory[slash ? length : 1] = '\0';
+    if (slash && !length) memcpy(directory, "/", 2);
+    TRY(file_open_directory(&opened, directory, FILES_TRUSTED));
+    (void)file_close(&opened);
+    if (!access(directory, W_OK)) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT, "option '--junit': '%s' cannot be written in",
+                        directory);
+}
+
+struct status ci_check(const struct ci_options *options)
+{
+    size_t least;
+    if (options->min_judged && !read_least(&least, options->min_judged, 1))
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "option '--min-judged': '%s' is neither a number of calls nor a share "
+                            "such as 95%%",
+                            options->min_judged);
+    return options->junit ? check_report_path(options->junit) : status_ok();
+}
+
+static struct status compare_with_baseline(bool *fails, const struct ci_options *options,
+                                           const char *details_path, enum failing failing)
 {
     struct baseline baseline;
-    TRY(baseline_compare(&baseline, options->baseline, details_path, warnings,
+    TRY(baseline_compare(&baseline, options->baseline, details_path, failing,
                          options->file_policy));
     baseline_print(stdout, &baseline);
-    *exit_status = baseline.counts[BASELINE_NEW] ? 1 : 0;
+    *fails = baseline.counts[BASELINE_NEW] || baseline.counts[BASELINE_WORSE];
     baseline_release(&baseline);
     return status_ok();
 }
 
-struct status ci_report(int *exit_status, const struct ci_options *options,
-                        const char *details_path, const char *suite, bool has_failures)
+static bool has_failures(const struct ci_counts *counts, enum failing failing)
 {
-    bool warnings = options->fail_on && strcmp(options->fail_on, "warning") == 0;
+    return (counts->errors && failing_severity(failing, VERDICT_ERROR)) ||
+           (counts->warnings && failing_severity(failing, VERDICT_WARNING)) ||
+           (counts->skipped && failing_severity(failing, VERDICT_SKIP));
+}
 
-    *exit_status = options->fail_on && has_failures ? 1 : 0;
-    if (options->junit) TRY(junit_write(options->junit, details_path, suite, warnings));
-    if (!options->baseline) return status_ok();
-    return compare_with_baseline(exit_status, options, details_path, warnings);
+/* Was enough judged to speak of a verdict? Sets the exit status if not. */
+static void look_at_judged(int *exit_status, const struct ci_options *options,
+                           const struct ci_counts *counts)
+{
+    size_t least = 0;
+    if (options->min_judged) (void)read_least(&least, options->min_judged, counts->all);
+    if (counts->judged < least) {
+        printf("\n%zu of %zu were judged, fewer than the %zu that --min-judged asks for\n",
+               counts->judged, counts->all, least);
+        *exit_status = EXIT_FAILURES;
+    }
+    if (counts->judged) return;
+    printf("\nno verdict: nothing was judged\n");
+    *exit_status = EXIT_NO_VERDICT;
+}
+
+struct status ci_report(int *exit_status, const struct ci_options *options,
+                        const char *details_path, const char *suite, const struct ci_counts *counts)
+{
+    enum failing failing = failing_from_name(options->fail_on);
+    bool fails = options->fail_on && has_failures(counts, failing);
+    if (options->junit) TRY(junit_write(options->junit, details_path, suite, failing));
+    if (options->baseline) TRY(compare_with_baseline(&fails, options, details_path, failing));
+    *exit_status = fails ? EXIT_FAILURES : 0;
+    look_at_judged(exit_status, options, counts);
+    return status_ok();
 }

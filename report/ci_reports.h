@@ -4,26 +4,43 @@
 #define PROBE_REPORT_CI_REPORTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "core/file.h"
 #include "core/status.h"
 
 struct ci_options {
-    const char *junit;    /* XML file to write, or NULL */
-    const char *baseline; /* earlier details file, or NULL */
-    const char *fail_on;  /* "error", "warning" or NULL */
+    const char *junit;      /* XML file to write, or NULL */
+    const char *baseline;   /* earlier details file, or NULL */
+    const char *fail_on;    /* "error", "warning", "skip" or NULL */
+    const char *min_judged; /* "20" or "95%", or NULL */
     struct file_policy file_policy;
 };
 
+/* Verdicts of the calls of a run, or of the APIs of a comparison. One is judged when either direction
+ * has a verdict other than SKIP. */
+struct ci_counts {
+    size_t errors, warnings; /* in either direction: at least one where there is one */
+    size_t skipped;          /* forward */
+    size_t judged, all;
+};
+
+/* Exit statuses beside those of enum status_code. */
+enum { EXIT_FAILURES = 1, EXIT_NO_VERDICT = 5 };
+
+/* Check the options before the work: a share that is none, a JUnit file that cannot be written. */
+struct status ci_check(const struct ci_options *options);
+
 /* Write and print the reports.
  *
- *   exit_status   0 or 1. With a baseline 1 means new failures; without one, that --fail-on was
- *                 given and there are failures. `fail_on` also says whether a warning is one.
+ *   exit_status   EXIT_NO_VERDICT when nothing was judged. EXIT_FAILURES when fewer were judged than
+ *                 --min-judged asks for; with a baseline, when there are failures that are new or
+ *                 worse; without one, when --fail-on was given and there are failures. 0 otherwise
  *   details_path  the finished details file
  *   suite         name of the JUnit suite
- *   has_failures  does anything have the verdict of --fail-on or a worse one?
  */
 struct status ci_report(int *exit_status, const struct ci_options *options,
-                        const char *details_path, const char *suite, bool has_failures);
+                        const char *details_path, const char *suite,
+                        const struct ci_counts *counts);
 
 #endif

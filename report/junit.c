@@ -130,16 +130,15 @@ static enum verdict case_verdict(const struct junit_case *c)
 
 /* ---- writing ---------------------------------------------------------------------------- */
 
-static const char *element_of(enum verdict verdict, bool warnings)
+static const char *element_of(enum verdict verdict, enum failing failing)
 {
-    if (verdict == VERDICT_SKIP) return "skipped";
-    bool fails = verdict == VERDICT_ERROR || (warnings && verdict == VERDICT_WARNING);
-    return fails ? "failure" : "system-out";
+    if (failing_severity(failing, verdict)) return "failure";
+    return verdict == VERDICT_SKIP ? "skipped" : "system-out";
 }
 
 /* The notes of a passed call (outputs that were skipped) stay out: they are no news. */
 static void append_case(struct text_out *out, const struct report *report, uint32_t number,
-                        bool warnings)
+                        enum failing failing)
 {
     const struct junit_case *c = &report->cases[number];
     enum verdict verdict = case_verdict(c);
@@ -157,7 +156,7 @@ static void append_case(struct text_out *out, const struct report *report, uint3
         text_out_string(out, "\"/>\n");
         return;
     }
-    const char *element = element_of(verdict, warnings);
+    const char *element = element_of(verdict, failing);
     append_format(out, "\">\n      <%s", element);
     if (strcmp(element, "system-out") != 0)
         append_format(out, " message=\"%s\"", verdict_name(verdict));
@@ -167,12 +166,12 @@ static void append_case(struct text_out *out, const struct report *report, uint3
 }
 
 static void append_report(struct text_out *out, const struct report *report, const char *suite,
-                          bool warnings)
+                          enum failing failing)
 {
     size_t failures = 0, skipped = 0;
 
     for (uint32_t i = 0; i < report->names.count; i++) {
-        const char *element = element_of(case_verdict(&report->cases[i]), warnings);
+        const char *element = element_of(case_verdict(&report->cases[i]), failing);
         failures += strcmp(element, "failure") == 0;
         skipped += strcmp(element, "skipped") == 0;
     }
@@ -181,7 +180,7 @@ static void append_report(struct text_out *out, const struct report *report, con
     append_escaped(out, suite, strlen(suite));
     append_format(out, "\" tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
                   report->names.count, failures, skipped);
-    for (uint32_t i = 0; i < report->names.count; i++) append_case(out, report, i, warnings);
+    for (uint32_t i = 0; i < report->names.count; i++) append_case(out, report, i, failing);
     text_out_string(out, "  </testsuite>\n</testsuites>\n");
 }
 
@@ -193,14 +192,14 @@ static void release_report(struct report *report)
 }
 
 struct status junit_write(const char *path, const char *details_path, const char *suite,
-                          bool warnings)
+                          enum failing failing)
 {
     struct report report = { .cases = NULL };
     struct text_out text = { .status.code = STATUS_OK };
 
     TRY(text_table_create(&report.names));
     struct status status = verdict_file_read(details_path, FILES_TRUSTED, collect_row, &report);
-    if (!status.code) append_report(&text, &report, suite, warnings);
+    if (!status.code) append_report(&text, &report, suite, failing);
     if (!status.code) status = text.status;
     if (!status.code)
         status = whole_file_write(path, text.text.data, text.text.length, READERS_GROUP);

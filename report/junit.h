@@ -4,9 +4,8 @@
 #ifndef PROBE_REPORT_JUNIT_H
 #define PROBE_REPORT_JUNIT_H
 
-#include <stdbool.h>
-
 #include "core/status.h"
+#include "report/failing.h"
 
 /* Write the report of a details file of ours. An older report of the same name is replaced, in one step.
  *
@@ -16,6 +15,6 @@
  *   warnings      a warning is a failure; otherwise it is noted in the output of a passed case
  */
 struct status junit_write(const char *path, const char *details_path, const char *suite,
-                          bool warnings);
+                          enum failing failing);
 
 #endif

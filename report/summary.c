@@ -62,11 +62,17 @@ static struct status add_reason(struct summary *summary, const char *text)
     return status_ok();
 }
 
-struct status summary_add(struct summary *summary, const struct case_outcome *outcome)
+static void count_call(struct summary *summary, enum verdict forward, enum verdict backward)
 {
     summary->calls++;
-    summary->counts[0][outcome->forward]++;
-    summary->counts[1][outcome->backward]++;
+    summary->counts[0][forward]++;
+    summary->counts[1][backward]++;
+    summary->judged += verdict_is_judgement(forward) || verdict_is_judgement(backward);
+}
+
+struct status summary_add(struct summary *summary, const struct case_outcome *outcome)
+{
+    count_call(summary, outcome->forward, outcome->backward);
     summary->internal_errors += outcome->internal_error;
     summary->references.components += outcome->references.components;
     summary->references.certified += outcome->references.certified;
@@ -91,19 +97,18 @@ static enum verdict verdict_of_cell(struct csv_text cell)
 
 void summary_add_earlier(struct summary *summary, struct csv_text forward, struct csv_text backward)
 {
-    summary->calls++;
     summary->earlier++;
-    summary->counts[0][verdict_of_cell(forward)]++;
-    summary->counts[1][verdict_of_cell(backward)]++;
+    count_call(summary, verdict_of_cell(forward), verdict_of_cell(backward));
 }
 
-bool summary_has_failures(const struct summary *summary, bool warnings)
+struct ci_counts summary_ci_counts(const struct summary *summary)
 {
-    for (int direction = 0; direction < 2; direction++)
-        if (summary->counts[direction][VERDICT_ERROR] ||
-            (warnings && summary->counts[direction][VERDICT_WARNING]))
-            return true;
-    return false;
+    const size_t *forward = summary->counts[0], *backward = summary->counts[1];
+    return (struct ci_counts){ .errors = forward[VERDICT_ERROR] + backward[VERDICT_ERROR],
+                               .warnings = forward[VERDICT_WARNING] + backward[VERDICT_WARNING],
+                               .skipped = forward[VERDICT_SKIP],
+                               .judged = summary->judged,
+                               .all = summary->calls };
 }
 
 /* ---- printing --------------------------------------------------------------------------- */

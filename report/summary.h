@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "report/ci_reports.h"
 #include "results/outcome.h"
 
 enum { SUMMARY_WORST = 10, SUMMARY_REASONS = 256, SUMMARY_REASONS_SHOWN = 12 };
@@ -28,6 +29,7 @@ struct skip_reason {
 struct summary {
     size_t counts[2][VERDICT_SKIP + 1]; /* [forward, backward][verdict], by call */
     size_t calls, earlier;              /* `earlier`: done before this part of the run */
+    size_t judged;                      /* calls with a verdict other than SKIP in a direction */
     struct worst_row worst[SUMMARY_WORST];
     size_t n_worst, rows;
     struct skip_reason reasons[SUMMARY_REASONS]; /* of rows; more kinds go uncounted */
@@ -43,8 +45,8 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
 void summary_add_earlier(struct summary *summary, struct csv_text forward,
                          struct csv_text backward);
 
-/* Is any call's verdict an error (or a warning, with `warnings`)? */
-bool summary_has_failures(const struct summary *summary, bool warnings);
+/* The verdicts of the calls, for the exit status. */
+struct ci_counts summary_ci_counts(const struct summary *summary);
 
 void summary_print(FILE *out, const struct summary *summary, bool color);
 

@@ -127,20 +127,19 @@ static struct status read_text(char **text, size_t *bytes, const char *path,
     return status;
 }
 
-/* The record in a file; NULL when the text is none. */
-static struct status read_record(cJSON **out, const char *path, struct file_policy policy)
+struct status run_record_read(struct run_record *out, const char *path, struct file_policy policy)
 {
     char *text;
     size_t bytes;
-    *out = NULL;
+    cJSON *tree = NULL;
+    out->object = NULL;
     TRY(read_text(&text, &bytes, path, policy));
     if (!text) return status_ok();
-    struct status status = json_tree_parse(out, NULL, text, bytes);
+    struct status status = json_tree_parse(&tree, NULL, text, bytes);
     memory_release(text);
     if (status.code == STATUS_NO_MEMORY) return status;
-    if (!status.code && cJSON_IsObject(*out)) return status_ok();
-    if (!status.code) cJSON_Delete(*out);
-    *out = NULL;
+    if (!status.code && cJSON_IsObject(tree)) out->object = tree;
+    else if (!status.code) cJSON_Delete(tree);
     return status_ok();
 }
 
@@ -148,12 +147,12 @@ struct status run_record_check(bool *readable, const struct run_record *record, 
                                struct file_policy policy)
 {
     char list[400] = "";
-    cJSON *then;
-    TRY(read_record(&then, path, policy));
-    *readable = then != NULL;
-    if (!then) return status_ok();
-    find_differences(list, sizeof list, then, record->object);
-    cJSON_Delete(then);
+    struct run_record then;
+    TRY(run_record_read(&then, path, policy));
+    *readable = then.object != NULL;
+    if (!then.object) return status_ok();
+    find_differences(list, sizeof list, then.object, record->object);
+    run_record_release(&then);
     if (!list[0]) return status_ok();
     return status_error(STATUS_BAD_INPUT, "%s is of a run that differs: %s", path, list);
 }

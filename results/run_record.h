@@ -32,6 +32,9 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
 /* Write the record to `path`, whole or not at all: a file beside it is renamed. */
 struct status run_record_write(const struct run_record *record, const char *path);
 
+/* Read a run file. The object is NULL, with an OK status, for a file that is no record. */
+struct status run_record_read(struct run_record *out, const char *path, struct file_policy policy);
+
 /* Compare with the record in `path`.
  *
  *   readable  false, with an OK status, for a file that is no record (torn, of something else)

@@ -201,16 +201,20 @@ static void report(const struct run *run)
            profile_name(run->inputs.profile), run->checkers.count, environment_blas_core());
 }
 
+static struct ci_options ci_options_of(const struct run_options *options)
+{
+    return (struct ci_options){ .junit = options->junit,
+                                .baseline = options->baseline,
+                                .fail_on = options->fail_on,
+                                .min_judged = options->min_judged,
+                                .file_policy = options->file_policy };
+}
+
 static struct status report_to_ci(int *exit_status, const struct run *run)
 {
-    const struct run_options *options = run->options;
-    bool warnings = options->fail_on && !strcmp(options->fail_on, "warning");
-    struct ci_options ci = { .junit = options->junit,
-                             .baseline = options->baseline,
-                             .fail_on = options->fail_on,
-                             .file_policy = options->file_policy };
-    return ci_report(exit_status, &ci, run->output.files.details_path, "probe-ut run_ut",
-                     summary_has_failures(&run->summary, warnings));
+    const struct ci_options ci = ci_options_of(run->options);
+    const struct ci_counts counts = summary_ci_counts(&run->summary);
+    return ci_report(exit_status, &ci, run->output.files.details_path, "probe-ut run_ut", &counts);
 }
 
 /* The page of --report. */
@@ -228,6 +232,8 @@ static struct status make_page(const struct run *run)
 
 static struct status run_open(struct run *run)
 {
+    const struct ci_options ci = ci_options_of(run->options);
+    TRY(ci_check(&ci));
     TRY(run_inputs_open(&run->inputs, run->options));
     TRY(checkers_open(&run->checkers, run->options, &run->inputs));
     TRY(run_output_open(&run->output, &run->summary, run->checkers.repeat, run->options,

@@ -6,7 +6,7 @@
 #include "results/outcome.h"
 #include "runner/run_options.h"
 
-/* Run. *exit_status is 0, or 1 when --fail-on says so.
+/* Run. *exit_status is as ci_report says (report/ci_reports.h).
  *
  *   errors  STATUS_INTERRUPTED after SIGINT, SIGTERM or SIGHUP: threads may still be at work, so
  *           the process has to end at once, and `options` must stay

@@ -32,6 +32,11 @@ static const char *const verdict_names[] = {
     [VERDICT_ERROR] = "error", [VERDICT_SKIP] = "SKIP",
 };
 
+bool verdict_is_judgement(enum verdict verdict)
+{
+    return verdict != VERDICT_BLANK && verdict != VERDICT_SKIP;
+}
+
 const char *verdict_name(enum verdict verdict) { return verdict_names[verdict]; }
 
 enum verdict verdict_combine(const enum verdict *rows, size_t count)

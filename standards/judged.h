@@ -16,6 +16,9 @@ enum verdict { VERDICT_BLANK, VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERD
 /* "pass", "warning", "error", "SKIP", " ". */
 const char *verdict_name(enum verdict verdict);
 
+/* Pass, warning or error: something was looked at. */
+bool verdict_is_judgement(enum verdict verdict);
+
 /* Columns of accuracy_checking_details, in order. */
 enum details_column {
     COLUMN_NAME,

@@ -403,6 +403,69 @@ START_TEST(torn_last_npu_row)
 }
 END_TEST
 
+/* Rows of one name whose shapes differ are of two outputs. A row without a shape is nobody's. */
+START_TEST(rows_of_other_shapes)
+{
+    struct small s = small_files();
+    append(&s.npu, "Torch.a.0.forward.output.0,torch.float64,torch.float32,\"(2, 3)\",1,0.1, ,1, , "
+                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
+    append(&s.gpu, "Torch.a.0.forward.output.0,torch.float64,torch.float32,\"(3, 2)\",1,0.1, ,1, , "
+                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
+    add_benchmark(&s.npu, "Torch.b.0.forward.output.0", "1", "pass");
+    append(&s.gpu, "Torch.b.0.forward.output.0,torch.float64,torch.float32, ,1,0.1, ,1, , "
+                   ",0,1,0,0,0, , , , , , ,pass,\r\n");
+    struct outcome o = compare_small(&s, "doc");
+    ck_assert_int_eq(o.status, 0);
+    ck_assert_ptr_nonnull(strstr(o.out, "of another shape in the GPU file: 1 rows\n"));
+    char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
+    ck_assert_msg(has_line(result, "Torch.a.0,error, ,"), "%s", result);
+    ck_assert_msg(has_line(result, "Torch.b.0,pass, ,"), "%s", result);
+    ck_assert_ptr_nonnull(strstr(details,
+                                 "The shape is (2, 3) in the NPU file and (3, 2) in the GPU "
+                                 "file: these rows are not of the same output."));
+    free(result);
+    free(details);
+    small_done(&s, &o);
+}
+END_TEST
+
+/* Runs of another dump, seed or profile have other errors for other reasons. */
+START_TEST(runs_that_do_not_belong_together)
+{
+    static const struct {
+        const char *record;
+        const char *says; /* NULL: compared */
+    } others[] = {
+        { "{\"dump_digest\":\"1\",\"seed\":1234,\"profile\":\"doc\",\"backend\":\"x\"}", NULL },
+        { "{\"dump_digest\":\"2\",\"seed\":1234,\"profile\":\"doc\"}", "different dumps, " },
+        { "{\"dump_digest\":\"1\",\"seed\":1,\"profile\":\"v2\"}", "different seeds, profiles, " },
+        { "{\"dump_digest\": ", NULL },
+        { "{}", NULL },
+    };
+    static const char npu[] = "accuracy_checking_details_20260101000000.csv";
+    static const char gpu[] = "accuracy_checking_details_20260101000001.csv";
+    struct small s = small_files();
+    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "1", "pass");
+    write_text(in(&s.w, npu), s.npu);
+    write_text(in(&s.w, gpu), s.npu);
+    write_text(in(&s.w, "accuracy_checking_run_20260101000000.json"), others[0].record);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        write_text(in(&s.w, "accuracy_checking_run_20260101000001.json"), others[i].record);
+        struct outcome o = compare(&s.w, "doc", npu, gpu);
+        ck_assert_msg(o.status == (others[i].says ? 3 : 0), "%zu: %s", i, o.err);
+        if (others[i].says) ck_assert_msg(strstr(o.err, others[i].says) != NULL, "%s", o.err);
+        outcome_free(&o);
+        o = run_program(&s.w, "api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", "forced",
+                        "--force", "--trust-files", NULL);
+        ck_assert_msg(o.status == 0, "%s", o.err);
+        outcome_free(&o);
+    }
+    free(s.npu);
+    free(s.gpu);
+    workspace_remove(&s.w);
+}
+END_TEST
+
 /* Names that are longer than a message shows, on either side; what is shown of them ends with a whole
  * character. */
 START_TEST(long_names)
@@ -414,7 +477,7 @@ START_TEST(long_names)
     strcat(name, "x");
     add_skip(&s.gpu, name, "m");
     struct outcome o = compare_small(&s, "doc");
-    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(o.status == 5, "%s", o.err); /* nothing was judged */
     char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
     ck_assert_ptr_nonnull(strstr(details, name));
     char message[700];
@@ -748,6 +811,8 @@ int main(void)
     tcase_add_test(tests, torn_last_row);
     tcase_add_test(tests, torn_last_npu_row);
     tcase_add_test(tests, long_names);
+    tcase_add_test(tests, rows_of_other_shapes);
+    tcase_add_test(tests, runs_that_do_not_belong_together);
     tcase_add_test(tests, many_results);
     tcase_add_test(tests, messages_are_copied);
     tcase_add_test(tests, row_with_too_many_cells);

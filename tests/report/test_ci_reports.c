@@ -32,13 +32,13 @@ static size_t count_of(const char *text, const char *part)
     return n;
 }
 
-static char *report_of(const struct workspace *w, const char *text, bool warnings)
+static char *report_of(const struct workspace *w, const char *text, enum failing failing)
 {
     char details[512], xml[512], command[1200];
     snprintf(details, sizeof details, "%s", in(w, "details.csv"));
     snprintf(xml, sizeof xml, "%s", in(w, "report.xml"));
     write_text(details, text);
-    ck_ok(junit_write(xml, details, "suite & more", warnings));
+    ck_ok(junit_write(xml, details, "suite & more", failing));
     snprintf(command, sizeof command,
              "if command -v xmllint >/dev/null; then xmllint --noout '%s'; fi", xml);
     ck_assert_int_eq(system(command), 0);
@@ -49,7 +49,7 @@ static char *report_of(const struct workspace *w, const char *text, bool warning
 START_TEST(junit_of_a_run)
 {
     struct workspace w = workspace_make();
-    char *xml = report_of(&w, rows, false);
+    char *xml = report_of(&w, rows, FAILING_ERRORS);
     ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"suite &amp; more\" tests=\"5\" "
                                       "failures=\"2\" errors=\"0\" skipped=\"1\">\n"));
     ck_assert_ptr_nonnull(
@@ -69,7 +69,7 @@ START_TEST(junit_of_a_run)
     free(xml);
 
     /* a warning fails when asked; the older report is replaced */
-    xml = report_of(&w, rows, true);
+    xml = report_of(&w, rows, FAILING_WARNINGS);
     ck_assert_ptr_nonnull(strstr(xml, "failures=\"3\""));
     ck_assert_ptr_nonnull(strstr(xml, "<failure message=\"warning\">Torch.linalg.inv.3"));
     free(xml);
@@ -95,7 +95,7 @@ START_TEST(junit_of_any_bytes)
         if (c == '\n' || c == '\r' || c == '"' || c == ',') continue;
         snprintf(text + strlen(text), sizeof text - strlen(text), "b%d,error,%c\n", c, c);
     }
-    char *xml = report_of(&w, text, false);
+    char *xml = report_of(&w, text, FAILING_ERRORS);
     ck_assert_uint_eq(count_of(xml, "<failure"), sizeof texts / sizeof *texts + 251);
     ck_assert_ptr_nonnull(strstr(xml, "a0: error\n\xe8\xaf\xaf\n"));
     ck_assert_ptr_nonnull(strstr(xml, "a1: error\n\xf0\x9f\x98\x80\n"));
@@ -121,7 +121,7 @@ START_TEST(junit_of_every_length_of_character)
     char text[2048] = "API Name,Status,Message\n", expected[64];
     for (size_t i = 0; i < N; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "a%zu,error,.%s.\n", i, texts[i]);
-    char *xml = report_of(&w, text, false);
+    char *xml = report_of(&w, text, FAILING_ERRORS);
     ck_assert_uint_eq(count_of(xml, "<failure"), N);
     ck_assert_uint_eq(count_of(xml, ".\xef\xbf\xbd."), 1); /* the one that was there */
     for (size_t i = 0; i < N; i++) {
@@ -154,19 +154,19 @@ static const char now[] = "API Name,比对结果\n"
                           "warned,warning\n"
                           "appeared,error\n";
 
-static struct baseline baseline_of(const struct workspace *w, bool warnings)
+static struct baseline baseline_of(const struct workspace *w, enum failing failing)
 {
     struct baseline baseline;
     write_text(in(w, "old.csv"), before);
     write_text(in(w, "new.csv"), now);
-    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), warnings, FILES_TRUSTED));
+    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), failing, FILES_TRUSTED));
     return baseline;
 }
 
 START_TEST(baseline_kinds)
 {
     struct workspace w = workspace_make();
-    struct baseline b = baseline_of(&w, false);
+    struct baseline b = baseline_of(&w, FAILING_ERRORS);
     ck_assert_uint_eq(b.counts[BASELINE_NEW], 2);
     ck_assert_str_eq(b.names[BASELINE_NEW][0], "worse");
     ck_assert_str_eq(b.names[BASELINE_NEW][1], "appeared");
@@ -180,7 +180,7 @@ START_TEST(baseline_kinds)
     ck_assert_str_eq(b.names[BASELINE_GONE][1], "gone");
     baseline_release(&b);
 
-    b = baseline_of(&w, true);
+    b = baseline_of(&w, FAILING_WARNINGS);
     ck_assert_uint_eq(b.counts[BASELINE_STILL], 3); /* still, softer, warned */
     ck_assert_uint_eq(b.counts[BASELINE_FIXED], 1);
     ck_assert_uint_eq(b.counts[BASELINE_NEW], 2);
@@ -198,7 +198,8 @@ START_TEST(long_baselines_are_cut)
         snprintf(text + strlen(text), sizeof text - strlen(text), "row%d,error\n", i);
     write_text(in(&w, "new.csv"), text);
     struct baseline b;
-    ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), false, FILES_TRUSTED));
+    ck_ok(
+        baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), FAILING_ERRORS, FILES_TRUSTED));
     ck_assert_uint_eq(b.counts[BASELINE_NEW], 50);
     FILE *out = fopen(in(&w, "out.txt"), "w");
     baseline_print(out, &b);
@@ -209,6 +210,81 @@ START_TEST(long_baselines_are_cut)
     free(printed);
     baseline_release(&b);
     workspace_remove(&w);
+}
+END_TEST
+
+/* What got worse is no known failure. */
+START_TEST(warnings_that_became_errors)
+{
+    static const struct {
+        const char *old, *new;
+        enum failing failing;
+        enum baseline_change change; /* BASELINE_CHANGES: none to speak of */
+    } cases[] = {
+        { "warning", "error", FAILING_WARNINGS, BASELINE_WORSE },
+        { "error", "warning", FAILING_WARNINGS, BASELINE_STILL },
+        { "warning", "error", FAILING_ERRORS, BASELINE_NEW },
+        { "pass", "SKIP", FAILING_SKIPS, BASELINE_NEW },
+        { "pass", "SKIP", FAILING_WARNINGS, BASELINE_CHANGES },
+        { "SKIP", "error", FAILING_SKIPS, BASELINE_WORSE },
+        { "SKIP", "SKIP", FAILING_SKIPS, BASELINE_STILL },
+        { "SKIP", "pass", FAILING_SKIPS, BASELINE_FIXED },
+    };
+    struct workspace w = workspace_make();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char old[64], new[64];
+        struct baseline b;
+        snprintf(old, sizeof old, "API Name,Status\nrow,%s\n", cases[i].old);
+        snprintf(new, sizeof new, "API Name,Status\nrow,%s\n", cases[i].new);
+        write_text(in(&w, "old.csv"), old);
+        write_text(in(&w, "new.csv"), new);
+        ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), cases[i].failing,
+                               FILES_TRUSTED));
+        for (enum baseline_change change = 0; change < BASELINE_CHANGES; change++)
+            ck_assert_msg(b.counts[change] == (change == cases[i].change), "case %zu, change %d", i,
+                          (int)change);
+        baseline_release(&b);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(exit_statuses)
+{
+    static const struct {
+        const char *fail_on, *min_judged;
+        struct ci_counts counts;
+        int status;
+    } cases[] = {
+        { NULL, NULL, { .errors = 3, .judged = 3, .all = 3 }, 0 },
+        { "error", NULL, { .errors = 3, .judged = 3, .all = 3 }, 1 },
+        { "error", NULL, { .warnings = 3, .skipped = 1, .judged = 3, .all = 4 }, 0 },
+        { "warning", NULL, { .warnings = 1, .judged = 3, .all = 3 }, 1 },
+        { "warning", NULL, { .skipped = 1, .judged = 3, .all = 4 }, 0 },
+        { "skip", NULL, { .skipped = 1, .judged = 3, .all = 4 }, 1 },
+        { "skip", NULL, { .judged = 3, .all = 3 }, 0 },
+        { NULL, NULL, { .skipped = 4, .all = 4 }, 5 },
+        { "skip", "1", { .skipped = 4, .all = 4 }, 5 },
+        { NULL, NULL, { .all = 0 }, 5 },
+        { NULL, "75%", { .skipped = 1, .judged = 3, .all = 4 }, 0 },
+        { NULL, "75.1%", { .skipped = 1, .judged = 3, .all = 4 }, 1 },
+        { NULL, "3", { .skipped = 1, .judged = 3, .all = 4 }, 0 },
+        { NULL, "4", { .skipped = 1, .judged = 3, .all = 4 }, 1 },
+        { NULL, "0%", { .skipped = 3, .judged = 1, .all = 4 }, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct ci_options options = { .fail_on = cases[i].fail_on,
+                                            .min_judged = cases[i].min_judged };
+        int status = -1;
+        ck_ok(ci_check(&options));
+        ck_ok(ci_report(&status, &options, "unread", "suite", &cases[i].counts));
+        ck_assert_msg(status == cases[i].status, "case %zu: status %d", i, status);
+    }
+    static const char *const wrong[] = { "", "x", "-1", "101%", "3.5", "5 %", "1e3", "%", "nan%" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const struct ci_options options = { .min_judged = wrong[i] };
+        ck_assert_msg(ci_check(&options).code == STATUS_BAD_ARGUMENT, "'%s'", wrong[i]);
+    }
 }
 END_TEST
 
@@ -281,6 +357,14 @@ START_TEST(run_with_reports)
         strstr(xml, "name=\"Functional.multi_head_attention_forward.0.forward\""));
     free(xml);
 
+    /* A place that takes no report is found before the run. */
+    o = run_program(&w, "run_ut", "-api_info", dump, "-o", "never", "--trust-files", "--junit",
+                    "nowhere/report.xml", NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_ptr_nonnull(strstr(o.err, "nowhere"));
+    ck_assert_uint_eq(count_matches(&w, "never"), 0);
+    outcome_free(&o);
+
     write_text(in(&w, "old.csv"), "API Name,Status\nTorch.other.0.forward.output.0,error\n");
     o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files", "--baseline",
                     "old.csv", NULL);
@@ -291,15 +375,47 @@ START_TEST(run_with_reports)
 }
 END_TEST
 
+/* A run that judged nothing is no success. */
+START_TEST(runs_that_judge_nothing)
+{
+    struct workspace w = workspace_make();
+    const char *dump = PROBE_TEST_DATA "/dumps/m5x/L1_statistics/dump.json";
+    write_text(in(&w, "none.json"), "{\"run_ut\": {\"white_list\": [\"hardswish\"]}}");
+    struct outcome o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files",
+                                   "-config", "none.json", NULL);
+    ck_assert_msg(o.status == 5, "%d %s", o.status, o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "no verdict"));
+    outcome_free(&o);
+    write_text(in(&w, "some.json"), "{\"run_ut\": {\"black_list\": [\"linear\"]}}");
+    dump = PROBE_TEST_DATA "/dumps/m1/L1_statistics/dump.json";
+    static const struct {
+        const char *option, *value;
+        int status;
+    } asked[] = { { "--fail-on", "skip", 1 },
+                  { "--fail-on", "error", 0 },
+                  { "--min-judged", "100%", 1 },
+                  { "--min-judged", "1", 0 },
+                  { "--min-judged", "most", 2 } };
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files", "-config",
+                        "some.json", asked[i].option, asked[i].value, NULL);
+        ck_assert_msg(o.status == asked[i].status, "%s %s: %d %s", asked[i].option, asked[i].value,
+                      o.status, o.err);
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 /* ---- failing resources ------------------------------------------------------------------ */
 
 static size_t operations_left;
-static enum file_operation failing;
+static enum file_operation failing_operation;
 
 static int fail_file(enum file_operation operation, const char *path)
 {
     (void)path;
-    return operation == failing && operations_left-- == 0 ? EIO : 0;
+    return operation == failing_operation && operations_left-- == 0 ? EIO : 0;
 }
 
 static int fail_allocation(size_t bytes)
@@ -313,8 +429,9 @@ static struct status report_here(const struct workspace *w)
     struct ci_options options = { .junit = in(w, "report.xml"),
                                   .baseline = in(w, "old.csv"),
                                   .file_policy = FILES_TRUSTED };
+    const struct ci_counts counts = { .errors = 1, .judged = 1, .all = 1 };
     int exit_status;
-    return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", true);
+    return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", &counts);
 }
 
 START_TEST(failing_resources)
@@ -327,7 +444,7 @@ START_TEST(failing_resources)
     write_text(in(&w, "old.csv"), before);
     for (size_t i = 0; i < 5; i++) {
         size_t failures = 0;
-        failing = operations[i];
+        failing_operation = operations[i];
         for (size_t n = 0; n < 10; n++) {
             operations_left = n;
             file_fault = fail_file;
@@ -365,6 +482,9 @@ int main(void)
     tcase_add_test(tests, long_baselines_are_cut);
     tcase_add_test(tests, comparison_with_a_baseline);
     tcase_add_test(tests, run_with_reports);
+    tcase_add_test(tests, runs_that_judge_nothing);
+    tcase_add_test(tests, exit_statuses);
+    tcase_add_test(tests, warnings_that_became_errors);
     tcase_add_test(tests, failing_resources);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

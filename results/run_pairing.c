@@ -1,0 +1,72 @@
+/* Only what makes the errors of two runs incomparable is looked at: the device may differ, that is
+ * what they are compared for. */
+#include "results/run_pairing.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "results/run_record.h"
+
+/* "…/accuracy_checking_details_{ts}.csv" -> "…/accuracy_checking_run_{ts}.json", owned; NULL in *out
+ * for any other name. */
+static struct status run_path_of(char **out, const char *details_path)
+{
+    static const char details[] = "accuracy_checking_details_", run[] = "accuracy_checking_run_";
+    const char *slash = strrchr(details_path, '/');
+    const char *base = slash ? slash + 1 : details_path, *stamp = base + sizeof details - 1;
+    const char *dot = strrchr(base, '.');
+    *out = NULL;
+    if (strncmp(base, details, sizeof details - 1) != 0 || !dot || dot < stamp) return status_ok();
+    size_t bytes = strlen(details_path) + sizeof ".json";
+    *out = memory_allocate(bytes);
+    if (!*out) return status_no_memory(bytes);
+    (void)snprintf(*out, bytes, "%.*s%s%.*s.json", (int)(base - details_path), details_path, run,
+                   (int)(dot - stamp), stamp);
+    return status_ok();
+}
+
+/* The record of a details file; its object is NULL when there is none. */
+static struct status read_record_of(struct run_record *out, const char *details_path,
+                                    struct file_policy policy)
+{
+    char *path;
+    TRY(run_path_of(&path, details_path));
+    struct status status = status_ok();
+    if (path && file_exists(path)) status = run_record_read(out, path, policy);
+    memory_release(path);
+    return status;
+}
+
+static struct status compare_records(const struct run_record *one, const struct run_record *other)
+{
+    static const struct {
+        const char *key, *what;
+    } compared[] = { { "dump_digest", "dumps" }, { "seed", "seeds" }, { "profile", "profiles" } };
+    char list[128] = "";
+    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++) {
+        const cJSON *a = cJSON_GetObjectItemCaseSensitive(one->object, compared[i].key);
+        const cJSON *b = cJSON_GetObjectItemCaseSensitive(other->object, compared[i].key);
+        size_t used = strlen(list);
+        if (!a || !b || cJSON_Compare(a, b, 1)) continue;
+        (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", compared[i].what);
+    }
+    if (!list[0]) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "the two details files are of runs with different %s, so their errors "
+                        "cannot be compared; --force does it all the same",
+                        list);
+}
+
+struct status run_pairing_check(const char *details_path, const char *other_details_path,
+                                struct file_policy policy)
+{
+    struct run_record one = { .object = NULL }, other = { .object = NULL };
+    struct status status = read_record_of(&one, details_path, policy);
+    if (!status.code) status = read_record_of(&other, other_details_path, policy);
+    if (!status.code && one.object && other.object) status = compare_records(&one, &other);
+    run_record_release(&one);
+    run_record_release(&other);
+    return status;
+}

@@ -1,0 +1,14 @@
+/* Do two details files belong together? Their run files, which lie beside them under the same
+ * timestamp, say of which dump they are, with which inputs and rules. */
+#ifndef PROBE_RESULTS_RUN_PAIRING_H
+#define PROBE_RESULTS_RUN_PAIRING_H
+
+#include "core/file.h"
+#include "core/status.h"
+
+/* STATUS_BAD_INPUT naming what differs: dump, seed or profile. OK when a file has no readable run
+ * file beside it, or another name than this program gives: then nothing is known. */
+struct status run_pairing_check(const char *details_path, const char *other_details_path,
+                                struct file_policy policy);
+
+#endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/compare_trees.h"
 #include "compare/dumps/input.h"
 #include "compare/dumps/job.h"
 #include "core/clock.h"
@@ -346,6 +347,14 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     struct tensor_fix fix = { 0 };
 
     TRY(make_request(&request, options, input, watching));
+    const struct compare_trees_request trees = { .input = input,
+                                                 .output = options->output,
+                                                 .format = request.table.format,
+                                                 .fail_on_error = options->fail_on != NULL,
+                                                 .policy = options->file_policy };
+    bool done;
+    TRY(compare_trees(&done, exit_status, &trees));
+    if (done) return status_ok();
     TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, &log));
     struct status status = status_ok();
     if (options->profile)

@@ -16,6 +16,13 @@ bool directory_exists(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool directory_may_enter(const char *path, struct file_policy policy)
+{
+    struct stat info;
+    bool is_link = lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
+    return directory_exists(path) && (!is_link || policy.trusted);
+}
+
 void directory_release(struct directory_names *names)
 {
     for (size_t i = 0; i < names->count; i++) memory_release(names->items[i]);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/file.h"
 #include "core/status.h"
 
 struct directory_names {
@@ -21,5 +22,9 @@ void directory_release(struct directory_names *names);
 
 /* Is it a directory, or a link to one? */
 bool directory_exists(const char *path);
+
+/* May a walk through a tree go on in there: a directory, or, where files are trusted, a link to one?
+ * Links of strangers could lead in circles. */
+bool directory_may_enter(const char *path, struct file_policy policy);
 
 #endif

@@ -13,7 +13,7 @@ bool requires_grad_consistent(const struct dump_row *npu, const struct dump_row 
 /* ---- tensors ---------------------------------------------------------------------------- */
 
 /* `Accuracy Reached or Not`, from the cells of cosine and largest error. */
-static enum row_verdict tensor_verdict(const struct tensor_result *r)
+enum row_verdict tensor_verdict(const struct tensor_result *r)
 {
     enum metric_cell cosine = r->cell[METRIC_COSINE], error = r->cell[METRIC_MAX_ABS_ERROR];
     double cosine_value = r->metric[METRIC_COSINE], error_value = r->metric[METRIC_MAX_ABS_ERROR];

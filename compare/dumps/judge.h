@@ -11,6 +11,9 @@
 /* The verdict of the generation, our own level and the notes of every row. */
 void judge_rows(struct comparison *c);
 
+/* The verdict that cosine and largest error of a pair of tensors give. */
+enum row_verdict tensor_verdict(const struct tensor_result *r);
+
 /* Backgrounds and their reasons, by entry: red where values are not finite or errors huge, red or
  * yellow where an output is worse than the inputs it was computed from. Rows without a partner are
  * left alone, as are checksums. */

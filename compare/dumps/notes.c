@@ -70,6 +70,8 @@ static const char *const notes[ROW_NOTES] = {
     [RULE_CHECKSUM_MISSING] = "One side has no checksum",
 };
 
+const char *row_note_text(enum row_note note) { return notes[note]; }
+
 static const char *const levels[ROW_LEVELS] = {
     [LEVEL_PASS] = "pass",           [LEVEL_WARNING] = "warning", [LEVEL_ERROR] = "error",
     [LEVEL_UNMATCHED] = "unmatched", [LEVEL_NOT_JUDGED] = "",

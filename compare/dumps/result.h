@@ -148,6 +148,9 @@ static inline const struct dump_row *comparison_bench_row(const struct compariso
 /* The texts of the notes of a row, appended as Err_message shows them. */
 struct status notes_append(struct csv_buffer *out, const struct comparison *c, uint32_t row);
 
+/* The sentence of one note; those about files need why behind them. */
+const char *row_note_text(enum row_note note);
+
 /* The same as the list of the third generation ("[]" when there is none). */
 struct status notes_append_list(struct csv_buffer *out, const struct comparison *c, uint32_t row);
 

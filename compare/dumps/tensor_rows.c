@@ -189,6 +189,15 @@ static void set_cells(struct tensor_result *r, const struct tensor_sums *sums, b
                round_to_12(share(sums->within_five_thousandths, sums->n)), NOTE_MAX_RELATIVE_NAN);
 }
 
+static void set_sums(struct tensor_result *r, const struct tensor_sums *sums, bool one_element)
+{
+    set_cells(r, sums, one_element);
+    r->counted = true;
+    r->npu = sums->npu;
+    r->bench = sums->bench;
+    r->inf_signs_differ = sums->inf_signs_differ;
+}
+
 /* ---- limits of a profile ---------------------------------------------------------------- */
 
 /* "Functional.conv2d.3.forward" -> "conv2d"; a module's class. */
@@ -251,22 +260,14 @@ static void compare_arrays(struct tensor_result *r, struct work *work, const cha
         chain = chain_of(profile, api, recorded == DT_NONE ? npu->dtype : recorded);
     }
     tensor_sums_fold(&sums, npu, bench, profile ? chain.limit : NULL);
-    set_cells(r, &sums, tensor_elements(npu) == 1);
-    r->counted = true;
-    r->npu = sums.npu;
-    r->bench = sums.bench;
-    r->inf_signs_differ = sums.inf_signs_differ;
+    set_sums(r, &sums, tensor_elements(npu) == 1);
     if (profile) r->profile_level = (uint8_t)judge_by_profile(profile, api, &chain, &sums);
 }
 
-/* The checks before computing, in their order. */
-static void compare_loaded(struct tensor_result *r, struct work *work,
-                           const struct dump_row *npu_row, const struct dump_row *bench_row,
-                           const struct tensor *npu, const struct tensor *bench)
+/* The checks before computing, in their order; false when they have said all. */
+static bool can_measure(struct tensor_result *r, const struct tensor *npu,
+                        const struct tensor *bench)
 {
-    const struct comparison *c = work->c;
-    const char *entry = dump_entry_name(&c->npu, npu_row->entry, NULL);
-
     if (tensor_elements(npu) == 0) r->notes |= note_bit(NOTE_EMPTY);
     else if (npu->rank == 0) compare_scalars(r, npu, bench);
     else if (!tensor_same_shape(npu, bench)) {
@@ -275,12 +276,34 @@ static void compare_loaded(struct tensor_result *r, struct work *work,
     } else if (dtype_is_complex(npu->dtype) != dtype_is_complex(bench->dtype)) {
         r->notes |= note_bit(NOTE_UNREADABLE);
     } else {
-        uint64_t before = r->notes;
-        compare_arrays(r, work, entry, dtype_from_name(dump_text(&c->npu, npu_row->dtype)), npu,
-                       bench);
-        if (r->notes == before && dtypes_differ(c, npu_row, bench_row))
-            r->notes |= note_bit(NOTE_DTYPES_DIFFER);
+        return true;
     }
+    return false;
+}
+
+void tensor_pair_measure(struct tensor_result *r, const struct tensor *npu,
+                         const struct tensor *bench)
+{
+    struct tensor_sums sums;
+
+    *r = (struct tensor_result){ .profile_level = LEVEL_NOT_JUDGED };
+    if (!can_measure(r, npu, bench)) return;
+    tensor_sums_fold(&sums, npu, bench, NULL);
+    set_sums(r, &sums, tensor_elements(npu) == 1);
+}
+
+static void compare_loaded(struct tensor_result *r, struct work *work,
+                           const struct dump_row *npu_row, const struct dump_row *bench_row,
+                           const struct tensor *npu, const struct tensor *bench)
+{
+    const struct comparison *c = work->c;
+    uint64_t before = r->notes;
+
+    if (!can_measure(r, npu, bench)) return;
+    compare_arrays(r, work, dump_entry_name(&c->npu, npu_row->entry, NULL),
+                   dtype_from_name(dump_text(&c->npu, npu_row->dtype)), npu, bench);
+    if (r->notes == before && dtypes_differ(c, npu_row, bench_row))
+        r->notes |= note_bit(NOTE_DTYPES_DIFFER);
 }
 
 static struct status note_file(struct tensor_result *r, enum row_note note, struct status reason)

@@ -29,4 +29,9 @@ struct tensor_rows_request {
 struct status tensor_rows_compute(struct comparison *c, const struct tensor_rows_request *request);
 void tensor_rows_release(struct comparison *c);
 
+/* The cells and notes of one pair of dense tensors, without a profile. Notes about dtypes are the
+ * caller's. */
+void tensor_pair_measure(struct tensor_result *out, const struct tensor *npu,
+                         const struct tensor *bench);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli/plugin_smoke.h"
 #include "core/file.h"
+#include "runner/api_names.h"
 #include "runner/devices/plugin/plugin.h"
 #include "runner/devices/plugin/plugin_bind.h"
 
@@ -109,12 +110,15 @@ static struct status make_cotangents(struct api_case *c, struct arena *arena,
     return status_ok();
 }
 
-static struct status run_attempt(size_t *n_unwritten, struct arena *arena, struct plugin *plugin,
-                                 const struct manifest_kernel *kernel, size_t attempt)
+/* *chosen: the manifest takes the attempt's call for this kernel. */
+static struct status run_attempt(size_t *n_unwritten, bool *chosen, struct arena *arena,
+                                 struct plugin *plugin, const struct manifest_kernel *kernel,
+                                 size_t attempt)
 {
     struct api_case c;
     struct device_result result;
     TRY(smoke_case(&c, arena, plugin_manifest(plugin), kernel, attempt));
+    *chosen = true;
     TRY(plugin_run(plugin, &result, arena, &c, false));
     *n_unwritten = count_unwritten(&result.outputs);
     if (!kernel->has_backward) return status_ok();
@@ -125,19 +129,24 @@ static struct status run_attempt(size_t *n_unwritten, struct arena *arena, struc
     return status_ok();
 }
 
-/* The first call that the kernel takes decides. When it takes none, the reason is that of the
- * first it was chosen for, which says more than "no such call". */
+/* The first call that the kernel takes decides. When it takes none, a fault that showed after it
+ * was chosen says most, then one of its condition that every call met; else nothing is known
+ * against the kernel but that no call was found. */
 static struct status run_smoke(size_t *n_unwritten, struct arena *arena, struct plugin *plugin,
                                const struct manifest_kernel *kernel)
 {
-    struct status st = status_ok(), first = status_ok();
+    struct status broken = status_ok(), unclear = status_ok(), unsuited = status_ok();
     for (size_t i = 0; i < smoke_attempts(kernel); i++) {
-        st = run_attempt(n_unwritten, arena, plugin, kernel, i);
-        if (st.code != STATUS_SKIP) return st;
-        if (!first.code || strstr(first.text, "\"smoke\"")) first = st;
+        bool chosen = false;
+        struct status st = run_attempt(n_unwritten, &chosen, arena, plugin, kernel, i);
+        bool is_fault = st.code == STATUS_BAD_INPUT;
+        if (st.code != STATUS_SKIP && !is_fault) return st;
+        struct status *said = is_fault ? chosen ? &broken : &unclear : &unsuited;
+        if (!said->code || (!is_fault && strstr(st.text, "\"smoke\""))) *said = st;
         arena_reset(arena);
     }
-    return first;
+    if (broken.code) return broken;
+    return unsuited.code ? unsuited : unclear;
 }
 
 /* A kernel that fails is a line of the table; memory that is short says nothing about it. */
@@ -176,7 +185,8 @@ static struct status check_manifest(int *exit_status, const char *path,
     struct tally tally = { 0 };
     const struct device_options device = { .case_timeout_s = options->case_timeout_s,
                                            .in_process = options->in_process,
-                                           .file_policy = options->file_policy };
+                                           .file_policy = options->file_policy,
+                                           .is_api = api_name_is_known };
     TRY(plugin_open(&plugin, path, &device));
     const struct manifest *m = plugin_manifest(plugin);
     printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
@@ -188,7 +198,7 @@ static struct status check_manifest(int *exit_status, const char *path,
     if (!status.code)
         printf("%zu calls of functions, %zu missing; %zu kernels run, %zu fail, %zu were not run\n",
                tally.symbols, tally.missing, tally.ran, tally.failed, tally.skipped);
-    *exit_status = tally.missing || tally.failed ? 1 : 0;
+    *exit_status = tally.missing || tally.failed || tally.skipped ? 1 : 0;
     arena_release(&arena);
     plugin_close(plugin);
     return status;
@@ -228,7 +238,7 @@ const struct command plugin_command = {
     .text = "plugin check FILE.json reads a manifest, loads its libraries in a process of their "
             "own, looks up every function it names, and makes one small call of every kernel, "
             "forward and backward. Faults of the manifest are named with file, line and key. The "
-            "exit status is 1 when a function is missing or a kernel fails.",
+            "exit status is 1 when a function is missing, or a kernel fails or could not be run.",
     .options = rows,
     .operands = "check FILE.json",
     .operands_minimum = 2,

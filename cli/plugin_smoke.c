@@ -167,6 +167,24 @@ static bool function_uses_tensor(const struct manifest_function *f, const char *
     return false;
 }
 
+/* Does any text of the kernel have the name? A parameter that none has may be anything. */
+static bool json_mentions(const cJSON *node, const char *name)
+{
+    if (cJSON_IsString(node) && strstr(node->valuestring, name)) return true;
+    for (const cJSON *child = node->child; child; child = child->next)
+        if (json_mentions(child, name)) return true;
+    return false;
+}
+
+static bool kernel_mentions(const struct manifest_kernel *kernel, const char *name)
+{
+    for (const cJSON *child = kernel->node->child; child; child = child->next)
+        if (strcmp(child->string, "parameters") != 0 && strcmp(child->string, "apis") != 0 &&
+            json_mentions(child, name))
+            return true;
+    return false;
+}
+
 static struct status made_up_case(struct api_case *c, struct arena *arena,
                                   const struct manifest_kernel *kernel, enum dtype dtype, int rank)
 {
@@ -180,10 +198,14 @@ static struct status made_up_case(struct api_case *c, struct arena *arena,
         bool tensor = asks_for_tensor(kernel->when, p->name) ||
                       function_uses_tensor(&kernel->forward, p->name);
         if (p->rest || p->fallback) continue;
+        c->kwargs.list.keys[n] = p->name;
+        if (!tensor && !kernel_mentions(kernel, p->name)) {
+            c->kwargs.list.items[n++] = (struct value){ .kind = VALUE_NONE };
+            continue;
+        }
         if (!tensor)
             return status_error(STATUS_SKIP, "give it a \"smoke\": what to pass as %s is not clear",
                                 p->name);
-        c->kwargs.list.keys[n] = p->name;
         TRY(make_tensor(&c->kwargs.list.items[n++], arena, dtype, rank, shape));
     }
     c->kwargs.list.count = n;
@@ -206,17 +228,18 @@ static struct status start_case(struct api_case *c, struct arena *arena,
     return c->full_name ? status_ok() : status_no_memory(0);
 }
 
-/* Is it this kernel that the manifest chooses for the call? */
-static struct status choose(bool *chosen, const struct manifest *manifest,
-                            const struct manifest_kernel *kernel, const struct api_case *c,
-                            struct arena *arena)
+/* Is it this kernel that the manifest chooses for the call? STATUS_SKIP with the reason when not. */
+static struct status choose(const struct manifest *manifest, const struct manifest_kernel *kernel,
+                            const struct api_case *c, struct arena *arena)
 {
     struct binding *binding = arena_allocate_zeroed(arena, 1, sizeof *binding);
     if (!binding) return status_no_memory(sizeof *binding);
     struct status st = binding_open(binding, arena, manifest, c);
-    *chosen = !st.code && binding->kernel == kernel;
+    if (!st.code && binding->kernel != kernel)
+        st = status_error(STATUS_SKIP, "the kernel of line %d takes the call",
+                          config_json_line(&manifest->file, binding->kernel->node));
     binding_close(binding);
-    return st.code == STATUS_NO_MEMORY ? st : status_ok();
+    return st;
 }
 
 static const enum dtype dtypes[] = { DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I32, DT_BOOL };
@@ -229,18 +252,17 @@ size_t smoke_attempts(const struct manifest_kernel *kernel)
 struct status smoke_case(struct api_case *out, struct arena *arena, const struct manifest *manifest,
                          const struct manifest_kernel *kernel, size_t attempt)
 {
-    bool chosen = false;
     TRY(start_case(out, arena, kernel));
     if (kernel->smoke) TRY(described_case(out, arena, manifest, kernel));
     else
         TRY(made_up_case(out, arena, kernel, dtypes[attempt / RANK_MOST],
                          (int)(attempt % RANK_MOST) + 1));
-    TRY(choose(&chosen, manifest, kernel, out, arena));
-    if (chosen) return status_ok();
-    return kernel->smoke ? status_error(STATUS_SKIP,
-                                        "its \"smoke\" is a call that this kernel does not serve")
-                         : status_error(STATUS_SKIP,
-                                        "give it a \"smoke\": no tensors of extent %d fulfil its "
-                                        "condition",
-                                        EXTENT);
+    struct status st = choose(manifest, kernel, out, arena);
+    if (st.code != STATUS_SKIP) return st;
+    return kernel->smoke
+               ? status_error(STATUS_SKIP, "its \"smoke\" is no call of this kernel: %s", st.text)
+               : status_error(
+                     STATUS_SKIP,
+                     "give it a \"smoke\": no tensors of extent %d fulfil its condition (%s)",
+                     EXTENT, st.text);
 }

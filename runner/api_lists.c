@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/bench.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "formats/json_tree.h"
+#include "runner/api_names.h"
 
 struct api_lists api_lists_default(void)
 {
@@ -38,12 +38,6 @@ static const struct {
 };
 /* clang-format on */
 
-/* APIs of any group that return uninitialised memory. */
-static const char *const without_values[] = {
-    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_with_format",
-};
-enum { WITHOUT_VALUES = sizeof without_values / sizeof *without_values };
-
 static bool in_list(const char *api, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -72,7 +66,7 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
         return status_error(STATUS_SKIP, "API %s in black list or not in white list. SKIP.",
                             c->api);
     *cause = CAUSE_NEVER_CHECKED;
-    if (in_list(c->api, without_values, WITHOUT_VALUES))
+    if (api_returns_garbage(c->api))
         return status_error(STATUS_SKIP,
                             "API %s not support for run ut. SKIP. It returns uninitialised memory, "
                             "there is nothing to compare.",
@@ -86,7 +80,7 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
 struct config_place {
     const char *file, *section;
     struct arena *arena;
-    const char **names; /* every API name that a list may hold */
+    const char *const *names; /* every API name that a list may hold */
     size_t n_names;
 };
 
@@ -217,21 +211,6 @@ static struct status read_key(struct api_lists *lists, const struct config_place
                         nearest_name(item->string, keys, N_CONFIG_KEYS));
 }
 
-/* All API names: the catalogue's, and those that it can never have. */
-static struct status collect_names(struct config_place *place)
-{
-    const struct bench_entry *entries;
-    size_t count;
-    TRY(bench_catalogue(&entries, &count, place->arena));
-    place->names =
-        arena_allocate_array(place->arena, count + WITHOUT_VALUES + 1, sizeof *place->names);
-    if (!place->names) return status_no_memory(0);
-    for (size_t i = 0; i < count; i++) place->names[place->n_names++] = entries[i].name;
-    for (size_t i = 0; i < WITHOUT_VALUES; i++) place->names[place->n_names++] = without_values[i];
-    place->names[place->n_names++] = "to";
-    return status_ok();
-}
-
 static struct status read_section(struct api_lists *lists, struct config_place *place,
                                   const cJSON *root)
 {
@@ -246,7 +225,7 @@ static struct status read_section(struct api_lists *lists, struct config_place *
                             "%s has no object \"run_ut\" (or \"acc_check\") with white_list, "
                             "black_list, error_data_path or precision",
                             place->file);
-    TRY(collect_names(place));
+    TRY(api_names_list(&place->names, &place->n_names, place->arena));
     const cJSON *item;
     cJSON_ArrayForEach(item, section) TRY(read_key(lists, place, item));
     return status_ok();

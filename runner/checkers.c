@@ -1,6 +1,7 @@
 /* How many checkers a run has, and how the memory that the user grants is divided between them and
  * the calls they work on. */
 #include "runner/checkers.h"
+#include "runner/api_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,6 +45,7 @@ static struct status open_device(struct device **out, const struct device_class 
         .in_process = !strcmp(o->isolate, "none"),
         .file_policy = o->file_policy,
         .dump = dump,
+        .is_api = api_name_is_known,
     };
     return class->open(out, &options);
 }

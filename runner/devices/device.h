@@ -22,6 +22,8 @@ struct device_options {
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
     struct file_policy file_policy; /* of the plugin's manifest */
     const struct dump *dump;        /* for `recorded` */
+    /* Is this the bare name of an API? When not, *nearest is one. NULL: any name is taken. */
+    bool (*is_api)(const char **nearest, struct arena *arena, const char *name);
 };
 
 /* What the device made of one case. Values live in the arena of the call. */

@@ -352,10 +352,10 @@ static const struct {
     { PARAMETERS, "\"x\", \"z\", \"i\", \"j\", \"l\"", STATUS_SKIP,
       NOT_THESE "the argument j is missing" },
     { PARAMETERS, "\"*x\", \"l\", \"z\"", STATUS_SKIP, NOT_THESE "the argument z is missing" },
-    { PARAMETERS, "\"x\", \"z\", \"i\", \"l\", \"j = 1 // 0\"", STATUS_SKIP,
+    { PARAMETERS, "\"x\", \"z\", \"i\", \"l\", \"j = 1 // 0\"", STATUS_BAD_INPUT,
       NOT_THESE "a.json:5: kernels[0]: column 7: division by zero" },
     { WHEN, "rank(i) == 2", STATUS_SKIP, NOT_THESE "not rank(i) == 2" },
-    { WHEN, "rank(l)", STATUS_SKIP,
+    { WHEN, "rank(l)", STATUS_BAD_INPUT,
       NOT_THESE "a.json:6: kernels[0].when: column 8: rank: a tensor is expected" },
     /* Gradients. */
     { BACKWARD, GRADIENT("\"of\": \"5\""), STATUS_BAD_INPUT, AT_GRADIENT "\"5\" is not a tensor" },

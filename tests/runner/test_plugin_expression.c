@@ -282,7 +282,7 @@ static const struct {
     { "[1, 2", "column 6: a comma or the end of the list is expected" },
     { "'abc", "column 5: the string does not end" },
     { "unknown + 1", "column 1: there is no \"unknown\" here" },
-    { "length(x)", "column 8: no such function" },
+    { "length(x)", "column 1: there is no function \"length\"; the nearest is \"len\"" },
     { "shape()", "column 8: wrong number of arguments for the function" },
     { "shape(1)", "column 9: shape: a tensor is expected" },
     { "1 // 0", "column 7: division by zero" },

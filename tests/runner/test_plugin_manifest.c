@@ -165,7 +165,7 @@ static const struct {
       "dir/a.json:7: kernels[0].parameters[1]: the default: column 1: a value is expected" },
     { 8, "\"when\": \"rank(x) = 1\",",
       "dir/a.json:8: kernels[0].when: column 9: an operator or the end is expected" },
-    { 8, "\"when\": \"ranks(x)\",", "dir/a.json:8: kernels[0].when: column 7: no such function" },
+    { 8, "\"when\": \"ranks(x)\",", "dir/a.json:8: kernels[0].when: column 1: there is no function \"ranks\"; the nearest is \"rank\"" },
     { 9, "\"let\": { \"n\": [] },",
       "dir/a.json:9: kernels[0].let.n: an expression is expected: a string or a number" },
     { 11, "{ \"shape\": \"shape(x)\" } ],",

@@ -234,7 +234,7 @@ static const struct {
                                        "{ \"data\": \"dx\" }"),
       "FAILS: 4 elements were not written" },
     { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"nobody\" }"),
-      "not run: backward: a.json:..." },
+      "FAILS: backward: a.json:..." },
     { TAKES OUTPUTS(OUT) RELU BACKWARD("{ \"i64\": \"numel(out)\" }, { \"null\": true }, { \"null\": true }, "
                                        "{ \"data\": \"dx\" }"),
       "FAILS: backward: device crashed: SIGSEGV in relu_gradient at address 0..." },
@@ -273,9 +273,16 @@ static const struct {
                "{ \"data\": \"dx\" }"), "runs, backward too" },
     { "\"parameters\": [], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", \"dtype\": \"'float32'\", "
       "\"initial\": 1 }") "\"steps\": [ { \"allocate\": \"w\", \"bytes\": 8 } ]", "runs" },
-    { ANYTHING("\"x\""), "not run: give it a \"smoke\": what to pass as x is not clear" },
+    { ANYTHING("\"x\""), "runs" }, /* x may be anything */
+    { ANYTHING("\"x\"") ", \"let\": { \"n\": \"x + 1\" }",
+      "not run: give it a \"smoke\": what to pass as x is not clear" },
+    /* Faults of the manifest that no call can avoid. */
+    { TAKES OUTPUTS(OUT) CALL("give_i32", "{ \"data\": \"nobody\" }"),
+      "FAILS: a.json:...column 1: there is no \"nobody\" here" },
+    { ANYTHING("\"x\"") ", \"when\": \"rank(x) == 2 and dtype(y) == 'int8'\"" SMOKE("\"x\": \"int8[2, 2]\""),
+      "FAILS: ...there is no \"y\" here" },
     { ANYTHING("\"x\"") ", \"when\": \"numel(x) == 5\"",
-      "not run: give it a \"smoke\": no tensors of extent 4 fulfil its condition" },
+      "not run: give it a \"smoke\": no tensors of extent 4 fulfil its condition (..." },
     /* Calls that are described. */
     { ANYTHING("\"a\", \"b\", \"c\", \"d\", \"e\", \"f\", \"g\"")
           ", \"when\": \"a == True and b == 3 and c == 2.5 and d == 'text' and e == None and f == [1, ['x'], []] "
@@ -288,8 +295,9 @@ static const struct {
     { ANYTHING("\"*rest\"") ", \"when\": \"len(rest) == 2\"" SMOKE("\"rest\": [1, 2]"), "runs" },
     { ANYTHING("\"*rest\"") SMOKE("\"rest\": 5"), "runs" }, /* by its name, which fills nothing */
     { ANYTHING("\"*rest\"") SMOKE("\"more\": [1]"),
-      "not run: its \"smoke\" is a call that this kernel does not serve" },
-    { ANYTHING("\"x\"") SMOKE("\"y\": 1"), "not run: its \"smoke\" is a call that this kernel does not serve" },
+      "not run: its \"smoke\" is no call of this kernel: ...: the kernel has no argument more" },
+    { ANYTHING("\"x\"") SMOKE("\"y\": 1"),
+      "not run: its \"smoke\" is no call of this kernel: ...: the argument x is missing" },
     { ANYTHING("\"x\"") SMOKE("\"x\": { \"a\": 1 }"), "FAILS: a.json:..." BAD_SMOKE },
     { ANYTHING("\"x\"") SMOKE("\"x\": [1, { \"a\": 1 }]"), "FAILS: a.json:..." BAD_SMOKE },
     /* What only looks like a tensor is a string. */
@@ -303,6 +311,19 @@ static const struct {
 };
 /* clang-format on */
 enum { N_CHECKED = sizeof checked / sizeof *checked };
+
+/* An API for each: a kernel is chosen by it. */
+static const char *const apis[] = {
+    "abs",    "acos",      "acosh",   "add",     "addmm",  "all",    "amax",   "amin",  "angle",
+    "any",    "argmax",    "argmin",  "argsort", "asin",   "asinh",  "atan",   "atan2", "atanh",
+    "bmm",    "cat",       "ceil",    "chunk",   "clamp",  "clone",  "cos",    "cosh",  "cross",
+    "cummax", "cummin",    "cumprod", "cumsum",  "diag",   "diff",   "dist",   "div",   "dot",
+    "eq",     "erf",       "erfc",    "erfinv",  "exp",    "exp2",   "expand", "expm1", "flatten",
+    "flip",   "floor",     "fmod",    "frac",    "gather", "ge",     "gelu",   "gt",    "histc",
+    "isnan",  "kron",      "le",      "lerp",    "lgamma", "linear", "log",    "log10", "log1p",
+    "log2",   "logaddexp", "lt",      "matmul",  "max",    "mean",   "median", "min",   "mm",
+};
+_Static_assert(N_CHECKED <= sizeof apis / sizeof *apis, "every kernel needs an API of its own");
 
 /* "abc...def" is any text that starts with abc and ends in def. */
 static bool is_like(const char *text, const char *pattern)
@@ -329,7 +350,7 @@ static void write_kernels(const char *path, size_t from, size_t to)
             "\"speechless\", \"into\": \"s\" } } ] } },\n  \"kernels\": [\n",
             dirname(ut));
     for (size_t i = from; i < to; i++)
-        fprintf(out, "    { \"apis\": [\"%s.k%zu\"], %s }%s\n", i % 2 ? "Torch" : "*", i,
+        fprintf(out, "    { \"apis\": [\"%s.%s\"], %s }%s\n", i % 2 ? "Torch" : "*", apis[i],
                 checked[i].kernel, i + 1 < to ? "," : "");
     fprintf(out, "  ] }\n");
     fclose(out);
@@ -375,6 +396,31 @@ START_TEST(every_kernel_gets_its_verdict)
 }
 END_TEST
 
+/* An API that does not exist is refused before anything is loaded, by the run too. */
+START_TEST(apis_that_do_not_exist)
+{
+    struct workspace w = workspace_make();
+    write_text(in(&w, "a.json"),
+               "{ \"plugin\": 1, \"libraries\": { \"m\": \"libm.so.6\" }, \"kernels\": [\n"
+               "{ \"apis\": [\"Torch.exp\", \"Torch.matmull\"], \"parameters\": [\"x\"],\n"
+               "  \"outputs\": [ { \"name\": \"y\", \"shape\": \"shape(x)\" } ],\n"
+               "  \"steps\": [ { \"call\": \"expf\" } ] } ] }\n");
+    for (int i = 0; i < 2; i++) {
+        struct outcome o = i ? run_program(&w, "-api_info",
+                                           PROBE_TEST_DATA "/dumps/m2/L1_statistics/dump.json",
+                                           "--backend", "plugin:a.json", "-o", "out", NULL)
+                             : run_program(&w, "plugin", "check", "a.json", NULL);
+        ck_assert_int_eq(o.status, 3);
+        ck_assert_msg(strstr(o.err,
+                             "a.json:2: kernels[0].apis[1]: there is no API \"matmull\"; the "
+                             "nearest is \"matmul\""),
+                      "%s", o.err);
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(other_words_are_refused)
 {
     struct workspace w = workspace_make();
@@ -405,7 +451,7 @@ START_TEST(functions_that_are_not_there)
         fprintf(
             out,
             "{ \"plugin\": 1, \"libraries\": { \"k\": \"%s/tests/plugin/libplugin-kernels.so\" }, "
-            "\"kernels\": [ { \"apis\": [\"Torch.f\"],\n" ANYTHING(
+            "\"kernels\": [ { \"apis\": [\"Torch.exp\"],\n" ANYTHING(
                 "") ", \"backward\": { \"gradients\": "
                     "[ { \"name\": \"d\", \"of\": \"None\" } ],\n \"steps\": [ { \"call\": \"%s\" "
                     "} ] } } ] }",
@@ -432,6 +478,7 @@ int main(void)
     tcase_add_test(tests, a_bad_manifest_ends_the_run);
     tcase_add_test(tests, plugin_check_reports);
     tcase_add_loop_test(tests, every_kernel_gets_its_verdict, 0, 2);
+    tcase_add_test(tests, apis_that_do_not_exist);
     tcase_add_test(tests, other_words_are_refused);
     tcase_add_test(tests, functions_that_are_not_there);
     suite_add_tcase(suite, tests);

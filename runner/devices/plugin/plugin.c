@@ -56,6 +56,7 @@ struct status plugin_open(struct plugin **out, const char *path,
     struct plugin *plugin = memory_allocate_zeroed(1, sizeof *plugin);
     if (!plugin) return status_no_memory(sizeof *plugin);
     struct status st = manifest_open(&plugin->manifest, path, options->file_policy);
+    if (!st.code && options->is_api) st = manifest_check_apis(&plugin->manifest, options->is_api);
     if (!st.code) st = start(plugin, options);
     if (st.code) {
         plugin_close(plugin);
@@ -91,13 +92,6 @@ struct status plugin_probe_symbol(struct plugin *plugin, size_t library, const c
     return isolation_call(plugin->isolation, offset, sizeof probe);
 }
 
-/* What the manifest gets wrong for this call is this call's matter: a SKIP row says what. */
-static struct status as_skip(struct status st)
-{
-    if (st.code == STATUS_BAD_INPUT) st.code = STATUS_SKIP;
-    return st;
-}
-
 static struct status run_backward(struct plugin *plugin, struct device_result *out)
 {
     uint64_t offset, bytes;
@@ -117,12 +111,12 @@ struct status plugin_run(struct plugin *plugin, struct device_result *out, struc
 
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     space_begin(space, KEEP_BYTES);
-    TRY(as_skip(binding_open(binding, arena, &plugin->manifest, c)));
-    TRY(as_skip(binding_build_forward(binding, space, &offset, &bytes)));
-    TRY(as_skip(isolation_call(plugin->isolation, offset, bytes)));
+    TRY(binding_open(binding, arena, &plugin->manifest, c));
+    TRY(binding_build_forward(binding, space, &offset, &bytes));
+    TRY(isolation_call(plugin->isolation, offset, bytes));
     TRY(binding_collect_outputs(&out->outputs, binding));
     if (!want_gradients) return status_ok();
-    out->backward = as_skip(run_backward(plugin, out));
+    out->backward = run_backward(plugin, out);
     if (out->backward.code) out->gradients = (struct value){ .kind = VALUE_NONE };
     /* Short memory says nothing about the kernel: the call is tried again with more. */
     return out->backward.code == STATUS_NO_MEMORY ? out->backward : status_ok();
@@ -139,11 +133,21 @@ static struct status device_open(struct device **out, const struct device_option
     return status_ok();
 }
 
+/* What the manifest gets wrong for this call is this call's matter: a SKIP row says what. */
+static struct status as_skip(struct status st)
+{
+    if (st.code == STATUS_BAD_INPUT) st.code = STATUS_SKIP;
+    return st;
+}
+
 static struct status device_run(struct device *device, struct device_result *out,
                                 struct arena *arena, const struct api_case *c, bool want_gradients)
 {
     /* `device` is the first member. */
-    return plugin_run((struct plugin *)(void *)device, out, arena, c, want_gradients);
+    struct status status =
+        plugin_run((struct plugin *)(void *)device, out, arena, c, want_gradients);
+    out->backward = as_skip(out->backward);
+    return as_skip(status);
 }
 
 static void device_close(struct device *device) { plugin_close((struct plugin *)(void *)device); }

@@ -120,7 +120,7 @@ struct status binding_open(struct binding *b, struct arena *arena, const struct 
         struct status st = try_kernel(&fits, b);
         if (!st.code && fits) return st;
         if (st.code == STATUS_NO_MEMORY) return st;
-        last = st.code ? status_error(STATUS_SKIP,
+        last = st.code ? status_error(st.code,
                                       "%s has no kernel for these arguments of "
                                       "%s.%s: %s",
                                       manifest->title, c->type, c->api, st.text)

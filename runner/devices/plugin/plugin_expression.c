@@ -140,7 +140,10 @@ static struct status call_function(struct expression_value *out, struct reader *
     const struct expression_function *function = expression_function_find(name);
     struct expression_value *arguments = NULL;
     size_t count;
-    if (!function) return fault(r, "no such function");
+    if (!function)
+        return status_error(
+            STATUS_BAD_INPUT, "column %d: there is no function \"%s\"; the nearest is \"%s\"",
+            (int)(r->at - r->text) - (int)strlen(name), name, expression_function_nearest(name));
     TRY(read_items(&arguments, &count, r, ")"));
     if (count < function->least || count > function->most)
         return fault(r, "wrong number of arguments for the function");

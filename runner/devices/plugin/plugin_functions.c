@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/nearest_name.h"
 
 static struct status wrong(const char *expected)
 {
@@ -429,4 +430,13 @@ const struct expression_function *expression_function_find(const char *name)
     for (const struct expression_function *f = expression_functions; f->name; f++)
         if (!strcmp(f->name, name)) return f;
     return NULL;
+}
+
+const char *expression_function_nearest(const char *name)
+{
+    const char *names[sizeof expression_functions / sizeof *expression_functions];
+    size_t count = 0;
+    for (; expression_functions[count].name; count++)
+        names[count] = expression_functions[count].name;
+    return nearest_name(name, names, count);
 }

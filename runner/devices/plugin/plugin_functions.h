@@ -16,6 +16,9 @@ struct expression_function {
 /* The row of a name, or NULL. */
 const struct expression_function *expression_function_find(const char *name);
 
+/* The name that is most like this one. */
+const char *expression_function_nearest(const char *name);
+
 /* All rows, ended by a NULL name. */
 extern const struct expression_function expression_functions[];
 

@@ -648,6 +648,28 @@ static struct status finish(struct manifest *out)
     return st;
 }
 
+static struct status check_api(const struct manifest *m, struct arena *arena, const cJSON *api,
+                               bool (*is_api)(const char **, struct arena *, const char *))
+{
+    const char *nearest, *name = strchr(api->valuestring, '.') + 1;
+    if (is_api(&nearest, arena, name)) return status_ok();
+    return config_json_fault(&m->file, api, "there is no API \"%s\"; the nearest is \"%s\"", name,
+                             nearest);
+}
+
+struct status manifest_check_apis(const struct manifest *m,
+                                  bool (*is_api)(const char **, struct arena *, const char *))
+{
+    struct arena arena = { 0 };
+    struct status st = status_ok();
+    for (size_t i = 0; !st.code && i < m->n_kernels; i++)
+        for (const cJSON *api = config_json_get(m->kernels[i].node, "apis")->child; api && !st.code;
+             api = api->next)
+            st = check_api(m, &arena, api, is_api);
+    arena_release(&arena);
+    return st;
+}
+
 struct status manifest_open(struct manifest *out, const char *path, struct file_policy policy)
 {
     memset(out, 0, sizeof *out);

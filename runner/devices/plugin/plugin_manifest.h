@@ -158,6 +158,12 @@ struct manifest {
  * written. */
 struct status manifest_open(struct manifest *out, const char *path, struct file_policy policy);
 
+/* Does every API that kernels name exist, in some group? STATUS_BAD_INPUT with its place and the
+ * nearest name; `is_api` as in struct device_options. */
+struct status manifest_check_apis(const struct manifest *manifest,
+                                  bool (*is_api)(const char **nearest, struct arena *arena,
+                                                 const char *name));
+
 /* The same from text in memory; relative library paths are taken from the directory of `name`. */
 struct status manifest_parse(struct manifest *out, const char *name, const char *text,
                              size_t bytes);

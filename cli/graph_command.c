@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare/dumps/input.h"
+#include "compare/dumps/layer_mapping.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
@@ -17,6 +18,7 @@
 struct graph_command_options {
     const char *framework; /* of the program's command line */
     const char *input, *target, *golden, *output, *formats, *schema, *fail_on;
+    const char *layers; /* "": a layer mapping without a file */
     bool fuzzy, overflow_check;
     int64_t threads;
     struct file_policy file_policy;
@@ -103,8 +105,15 @@ static void print_counts(const struct graph_counts *counts, const struct graph_j
         if (job->plan->kind != FOLDER_RANK) printf(" (rank %u)", counts->first_rank);
         printf("\n");
     }
-    printf("results: %s/%s_*%s.vis%s\n", job->output, compared ? "compare" : "build",
-           job->stamp.text, job->formats == GRAPH_DATABASE ? ".db" : "*");
+    static const char *const places[] = {
+        [FOLDER_RANK] = "", [FOLDER_RANKS] = "rank*_", [FOLDER_STEPS] = "step*_rank*_"
+    };
+    const char *verb = compared ? "compare" : "build";
+    printf("results:\n");
+    if (job->formats & GRAPH_VIS)
+        printf("  %s/%s_%s%s.vis\n", job->output, verb, places[job->plan->kind], job->stamp.text);
+    if (job->formats & GRAPH_DATABASE)
+        printf("  %s/%s_%s.vis.db\n", job->output, verb, job->stamp.text);
 }
 
 /* ---- the command ---------------------------------------------------------------------------------- */
@@ -131,7 +140,9 @@ static struct status make_job(struct graph_job *out, const struct graph_command_
     *out = (struct graph_job){
         .output = options->output,
         .options = { .generation = (enum generation)(options->schema[1] - '1'),
-                     .match = { .rule = options->fuzzy ? MATCH_FUZZY : MATCH_EXACT },
+                     .rule = options->layers  ? MATCH_MAPPED
+                             : options->fuzzy ? MATCH_FUZZY
+                                              : MATCH_EXACT,
                      .overflow_check = options->overflow_check,
                      .threads = options->threads ? (unsigned)options->threads
                                                  : (unsigned)environment_cores(),
@@ -140,6 +151,19 @@ static struct status make_job(struct graph_job *out, const struct graph_command_
     };
     TRY(read_formats(&out->formats, options->formats));
     return timestamp_of(&out->stamp, time(NULL));
+}
+
+/* The rules of a layer mapping; their text and tree live in `arena`. */
+static struct status read_layers(struct yaml_document *out, struct arena *arena,
+                                 const struct graph_command_options *options)
+{
+    char *text;
+    size_t bytes;
+    TRY(file_read_text(&text, &bytes, options->layers, options->file_policy));
+    const char *name = arena_copy_string(arena, options->layers);
+    struct status status = name ? yaml_parse(out, arena, name, text, bytes) : status_no_memory(0);
+    memory_release(text);
+    return status.code ? status : layer_mapping_check(out);
 }
 
 static struct status make_graphs(int *exit_status, const struct graph_command_options *options,
@@ -153,7 +177,15 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
     TRY(make_job(&job, options, watching));
     TRY(graph_plan_make(&plan, input->npu_path, input->bench_path));
     job.plan = &plan;
-    struct status status = graph_job_run(&counts, &job, warn, NULL);
+    struct arena arena = { 0 };
+    struct yaml_document layers;
+    struct status status = status_ok();
+    if (options->layers && *options->layers) {
+        status = read_layers(&layers, &arena, options);
+        job.options.layers = &layers;
+    }
+    if (!status.code) status = graph_job_run(&counts, &job, warn, NULL);
+    arena_release(&arena);
     if (!status.code) {
         print_counts(&counts, &job, clock_seconds() - started);
         *exit_status = options->fail_on && (counts.suspicious || counts.overflowing) ? 1 : 0;
@@ -205,6 +237,9 @@ static const struct option_row rows[] = {
       .help = "Where the results go; created when it does not exist; ./output by default." },
     { { "f", "fuzzy_match" }, OPTION_FLAG, AT(fuzzy),
       .help = "Match calls inside of matched modules without their counters, in order." },
+    { { "lm", "layer_mapping" }, OPTION_FILE, AT(layers), "[FILE]", .bare = "",
+      .help = "Match by the hierarchy of layers, with the rules of a YAML file or, without one, by equal "
+              "names; types and shapes are not looked at. Needed when the frameworks differ." },
     { { "oc", "overflow_check" }, OPTION_FLAG, AT(overflow_check),
       .help = "Mark nodes in which nan, inf or a norm a hundred times larger begin." },
     { { "format" }, OPTION_TEXT, AT(formats), "LIST",

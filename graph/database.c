@@ -250,6 +250,7 @@ static void bind_numbers(struct adding *a, uint32_t node)
 static struct status add_node(struct adding *a, uint32_t node)
 {
     struct database *d = a->d;
+    TRY(graph_check_watch(a->graph, a->order));
     TRY(make_names(a, node));
     TRY(make_data(a, node));
     TRY(add_stack(a, node));

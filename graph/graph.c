@@ -4,13 +4,29 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "compare/dumps/layer_mapping.h"
 #include "core/memory.h"
 
 struct pairing_job {
     struct graph *graph;
     const char *npu_folder, *bench_folder;
+    const char *npu_path, *bench_path; /* of their dumps */
     const struct graph_options *options;
 };
+
+static struct status match_graph(const struct pairing_job *job, const struct dump_pair *dumps)
+{
+    const struct graph_options *o = job->options;
+    uint32_t *bench_entry = NULL;
+    struct status status = status_ok();
+    if (o->rule == MATCH_MAPPED)
+        status = layer_mapping_match(&bench_entry, o->layers, dumps, job->npu_path, job->bench_path,
+                                     o->file_policy);
+    const struct match_request request = { .rule = o->rule, .bench_entry = bench_entry };
+    if (!status.code) status = match_nodes(&job->graph->npu, &job->graph->bench, &request);
+    memory_release(bench_entry);
+    return status;
+}
 
 /* Both dumps are read: the hierarchies decide which rows stand against each other. */
 static struct status pair(struct pairing *out, const struct dump_pair *dumps, void *context)
@@ -19,14 +35,14 @@ static struct status pair(struct pairing *out, const struct dump_pair *dumps, vo
     const struct graph_options *o = job->options;
     struct graph *g = job->graph;
 
-    if (dumps->npu->framework != dumps->bench->framework && o->match.rule != MATCH_MAPPED)
+    if (dumps->npu->framework != dumps->bench->framework && o->rule != MATCH_MAPPED)
         return status_error(STATUS_BAD_INPUT,
                             "'%s' and '%s' are of different frameworks, whose names only a layer "
                             "mapping (-lm) brings together",
                             job->npu_folder, job->bench_folder);
     TRY(graph_side_open(&g->npu, job->npu_folder, dumps->npu, o->file_policy));
     TRY(graph_side_open(&g->bench, job->bench_folder, dumps->bench, o->file_policy));
-    TRY(match_nodes(&g->npu, &g->bench, &o->match));
+    TRY(match_graph(job, dumps));
     return match_rows(out, &g->npu, &g->bench);
 }
 
@@ -41,7 +57,7 @@ static struct status compare(struct graph *graph, const char *npu_folder, const 
                              const struct graph_options *options)
 {
     char npu[PATH_MAX], bench[PATH_MAX];
-    struct pairing_job job = { graph, npu_folder, bench_folder, options };
+    struct pairing_job job = { graph, npu_folder, bench_folder, npu, bench, options };
     struct comparison_request request = {
         .npu_path = npu,
         .bench_path = bench,
@@ -93,7 +109,7 @@ static struct status open_parts(struct graph *graph, const char *npu_folder,
 struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
                          const struct graph_options *options)
 {
-    *out = (struct graph){ .compared = false };
+    *out = (struct graph){ .watch = options->watch };
     struct status status = open_parts(out, npu_folder, bench_folder, options);
     if (status.code) graph_close(out);
     return status;
@@ -109,6 +125,15 @@ void graph_close(struct graph *graph)
     if (graph->compared) comparison_release(&graph->comparison);
     else dump_rows_close(&graph->rows);
     *graph = (struct graph){ .compared = false };
+}
+
+struct status graph_check_watch(const struct graph *graph, size_t node)
+{
+    enum { NODES_BETWEEN = 256 };
+    const struct comparison_watch *watch = &graph->watch;
+    if (node % NODES_BETWEEN || !watch->go_on) return status_ok();
+    if (watch->go_on(watch->context, node, graph->npu.model.n_nodes)) return status_ok();
+    return status_error(STATUS_INTERRUPTED, "interrupted");
 }
 
 enum dump_kind graph_kind(const struct graph *graph) { return graph->npu.rows->kind; }

@@ -4,6 +4,7 @@
 #define PROBE_GRAPH_GRAPH_H
 
 #include "compare/dumps/comparison.h"
+#include "formats/yaml_tree.h"
 #include "graph/match.h"
 #include "graph/overflow.h"
 #include "graph/precision.h"
@@ -11,7 +12,8 @@
 
 struct graph_options {
     enum generation generation;
-    struct match_request match;
+    enum match_rule rule;
+    const struct yaml_document *layers; /* of MATCH_MAPPED: the mapping file; NULL: names agree */
     bool overflow_check;
     unsigned threads; /* for tensors, at least 1 */
     struct file_policy file_policy;
@@ -25,6 +27,7 @@ struct graph {
     struct dump_rows rows;        /* of a built graph */
     struct node_index *index;     /* by NPU node; NULL for a built graph */
     uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
+    struct comparison_watch watch;
 };
 
 /* Build the graph of a rank folder, or compare two. `out` must stay where it is until graph_close;
@@ -36,6 +39,10 @@ struct graph {
 struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
                          const struct graph_options *options);
 void graph_close(struct graph *graph);
+
+/* STATUS_INTERRUPTED when the watch says stop; asked by whoever walks over the nodes, with the number
+ * of the node that it has come to. */
+struct status graph_check_watch(const struct graph *graph, size_t node);
 
 enum dump_kind graph_kind(const struct graph *graph);
 enum overflow_level graph_overflow(const struct graph *graph, bool bench, uint32_t node);

@@ -108,14 +108,16 @@ static void match_exact(struct matching *m, uint32_t npu, uint32_t bench)
     if (m->same_path[npu] && rows_fit(m->npu, npu, m->bench, bench, true)) join(m, npu, bench);
 }
 
+/* The Bench node of the entry that the mapping gives an NPU node, or of the same name. */
 static void match_mapped(struct matching *m, uint32_t npu)
 {
-    char buffer[NAME_BUFFER];
-    struct name_slice name = model_name(&m->npu->model, npu);
-    size_t length = m->request->translate ? m->request->translate(buffer, name, m->request->context)
-                                          : 0;
-    if (length) name = name_slice_of(buffer, length);
-    uint32_t bench = model_find(&m->bench->model, name.text, name.length);
+    uint32_t entry = m->npu->entry_of[npu], bench = bench_of_name(m, npu);
+    uint32_t mapped = entry == ENTRY_NONE ? ROW_NONE : m->request->bench_entry[entry];
+    if (mapped != ROW_NONE) {
+        size_t length;
+        const char *name = dump_entry_name(m->bench->rows, mapped, &length);
+        bench = model_find(&m->bench->model, name, length);
+    }
     if (bench != NODE_NONE) join(m, npu, bench);
 }
 

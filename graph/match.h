@@ -9,16 +9,12 @@
 enum match_rule {
     MATCH_EXACT, /* equal names, ancestors, numbers of rows, types and shapes */
     MATCH_FUZZY, /* modules by name, their calls without counters and in order; shapes */
-    MATCH_MAPPED /* names as a layer mapping translates them; nothing else is looked at */
+    MATCH_MAPPED /* as a layer mapping says, else by name; nothing else is looked at */
 };
-
-/* The Bench name of an NPU node under a mapping, in `buffer`; its length, or 0 for the same name. */
-typedef size_t translate_name(char buffer[NAME_BUFFER], struct name_slice name, void *context);
 
 struct match_request {
     enum match_rule rule;
-    translate_name *translate; /* of MATCH_MAPPED */
-    void *context;
+    const uint32_t *bench_entry; /* MATCH_MAPPED: by NPU entry the Bench entry, or ROW_NONE */
 };
 
 /* Set `match` of both sides. The root always matches the root. */

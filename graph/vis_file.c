@@ -166,7 +166,9 @@ static struct status put_nodes(struct side_writing *s)
     TRY(put(s->w, ","));
     TRY(put_line(s, 1, "node"));
     TRY(put(s->w, "{"));
+    size_t written = 0;
     for (uint32_t node = model->root; node != NODE_NONE; node = model_after(model, node)) {
+        TRY(graph_check_watch(s->w->graph, written++));
         if (node != model->root) TRY(put(s->w, ","));
         TRY(put_node(s, node));
         TRY(put(s->w, "}"));

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/arithmetic/independence.h"
 #include "bench/primitives/casts.h"
 #include "core/hash.h"
 
@@ -23,6 +24,83 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Extents of the last dimension, for tests that go by rows and columns. */
+static size_t row_of(const struct tensor *t)
+{
+    int64_t last = t->rank ? t->shape[t->rank - 1] : 1;
+    return last > 0 ? (size_t)last : 1;
+}
+
+/* May a draw overflow the dtype? Where the law has next to no mass beyond it, an infinity is a fault. */
+static bool may_overflow(const struct random_context *context, enum dtype dtype, size_t n)
+{
+    double largest = dtype_info(dtype)->largest;
+    const struct distribution *d = context->distribution;
+    double beyond = d->cdf(-largest, context->parameters) + 1 -
+                    d->cdf(largest, context->parameters);
+    return beyond * (double)n > 1e-11;
+}
+
+/* The draw as a uniform number: its distribution function, at an atom a random place in its jump. */
+static double uniform_of(const struct random_context *context, double x, size_t i)
+{
+    const struct distribution *d = context->distribution;
+    double above = d->cdf(x, context->parameters);
+    if (!d->cdf_below) return above;
+    double below = d->cdf_below(x, context->parameters);
+    return below + (above - below) * random_hash(i);
+}
+
+/* A law that is one value has nothing to test. */
+static bool is_degenerate(const struct random_context *context, const double *sorted, size_t n)
+{
+    const struct distribution *d = context->distribution;
+    return n == 0 || d->cdf(sorted[0], context->parameters) -
+                             (d->cdf_below ? d->cdf_below(sorted[0], context->parameters) : 0) >=
+                         1 - 1e-9;
+}
+
+/* Whole numbers of a short range: Pearson's statistic, limit of Laurent and Massart at 1e-10. */
+static bool frequencies_hold(const struct random_context *context, const double *sorted, size_t n,
+                             char *reason, size_t bytes)
+{
+    enum { LEAST_EXPECTED = 16 };
+    const struct distribution *d = context->distribution;
+    double cells = context->parameters[1] - context->parameters[0], expected = (double)n / cells;
+    double statistic = 0, seen = 0, exponent = log(1e10);
+    if (!d->whole || !d->bounded || !(cells > 1) || expected < LEAST_EXPECTED) return true;
+    for (size_t i = 0, start = 0; i < n; i++) {
+        if (i + 1 < n && sorted[i + 1] == sorted[start]) continue;
+        double off = (double)(i + 1 - start) - expected;
+        statistic += off * off / expected;
+        seen++;
+        start = i + 1;
+    }
+    statistic += (cells - seen) * expected;
+    double limit = cells - 1 + 2 * sqrt((cells - 1) * exponent) + 2 * exponent;
+    if (statistic <= 1.5 * limit)
+        return true; /* counts have heavier tails than their normal limit */
+    (void)snprintf(
+        reason, bytes,
+        "the frequencies of the %.0f values give a chi square of %.4g; the limit is %.4g", cells,
+        statistic, 1.5 * limit);
+    return false;
+}
+
+/* Independence of the draws x; `sorted` are the same in order, `w` is room for n. */
+static bool order_holds(const struct random_context *context, const double *x, const double *sorted,
+                        double *w, size_t n, size_t row, char *reason, size_t bytes)
+{
+    if (is_degenerate(context, sorted, n)) return true;
+    if (!frequencies_hold(context, sorted, n, reason, bytes) ||
+        !neighbours_differ(x, sorted, n, reason, bytes))
+        return false;
+    for (size_t i = 0; i < n; i++) w[i] = uniform_of(context, x[i], i);
+    if (!moments_hold(w, n, reason, bytes)) return false;
+    for (size_t i = 0; i < n; i++) w[i] = sqrt(12) * (w[i] - 0.5);
+    return draws_are_independent(&(struct draws){ w, n, row, sqrt(3) }, reason, bytes);
+}
+
 /* Dvoretzky-Kiefer-Wolfowitz (Massart's constant): P(sup |F_n - F| > d) <= 2 exp(-2 n d^2).
  * Rounding to the tested dtype moves a value by half an ulp, so F is compared on both sides. */
 static bool distribution_holds(const struct bench_property *property, const struct tensor *got,
@@ -34,7 +112,8 @@ static bool distribution_holds(const struct bench_property *property, const stru
     struct tensor dense;
     bool holds = false;
     size_t n = tensor_elements(got);
-    double *sorted = arena_allocate_array(&arena, 2 * n, sizeof *sorted);
+    double *sorted = arena_allocate_array(&arena, 3 * n + 1, sizeof *sorted), *drawn = sorted + n;
+    bool overflows = dtype_is_float(got->dtype) && may_overflow(context, got->dtype, n);
 
     if (!sorted || tensor_densify(&dense, &arena, got).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
@@ -47,7 +126,9 @@ static bool distribution_holds(const struct bench_property *property, const stru
         double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, x) : 0;
         bool outside = d->bounded && (x + slack < context->parameters[0] ||
                                       x - slack > context->parameters[1] - d->whole);
-        if (!(x >= d->low && x <= d->high) || outside || (d->whole && x != floor(x))) {
+        drawn[i] = x;
+        if (!(x >= d->low && x <= d->high) || outside || (d->whole && x != floor(x)) ||
+            (isinf(x) && !overflows)) {
             (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, x, d->name);
             goto done;
         }
@@ -66,6 +147,8 @@ static bool distribution_holds(const struct bench_property *property, const stru
     if (!holds)
         (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f",
                        worst, d->name, limit);
+    if (holds)
+        holds = order_holds(context, drawn, sorted, drawn + n, n, row_of(got), reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -82,7 +165,8 @@ const struct bench_property *random_property(struct call *call,
     context->distribution = distribution;
     if (parameters) memcpy(context->parameters, parameters, sizeof context->parameters);
     *property = (struct bench_property){
-        "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9",
+        "legal values; their distribution (Dvoretzky-Kiefer-Wolfowitz), moments, order and "
+        "correlations, 1e-9",
         distribution_holds, context
     };
     return property;

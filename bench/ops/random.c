@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/arithmetic/independence.h"
 #include "bench/call/call.h"
 #include "bench/ops/properties.h"
 #include "bench/primitives/binary.h"
@@ -178,6 +179,27 @@ struct chance {
     size_t n;
 };
 
+static size_t row_of(const struct tensor *t)
+{
+    int64_t last = t->rank ? t->shape[t->rank - 1] : 1;
+    return last > 0 ? (size_t)last : 1;
+}
+
+/* Are choices x[0..n) of 0 and 1 with the given chances of a 1 (or all `p`) independent? They are standardized in
+ * place; NaN: not told. */
+static bool choices_hold(double *x, const double *chances, double p, size_t n, size_t row,
+                         char *reason, size_t bytes)
+{
+    double most = 1;
+    for (size_t i = 0; i < n; i++) {
+        double chance = chances ? chances[i] : p, deviation = sqrt(chance * (1 - chance));
+        x[i] = isnan(x[i]) || !(deviation > 0) ? 0 : (x[i] - chance) / deviation;
+        most = fmax(most, fabs(x[i]));
+    }
+    return draws_are_independent(&(struct draws){ x, n, row && n % row == 0 ? row : 1, most },
+                                 reason, bytes);
+}
+
 /* 0 or 1 only; certain elements as they must be; the number of ones within six sigma. */
 static bool chances_hold(const struct bench_property *property, const struct tensor *got,
                          char *reason, size_t bytes)
@@ -209,6 +231,7 @@ static bool chances_hold(const struct bench_property *property, const struct ten
     if (!holds)
         (void)snprintf(reason, bytes, "%g ones where %g +- %g are expected", ones, mean,
                        sqrt(variance));
+    else holds = choices_hold(x, chance->probability, 0, chance->n, row_of(got), reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -346,7 +369,9 @@ static bool dropout_holds(const struct bench_property *property, const struct te
     struct tensor dense, mask;
     double dropped = 0, told = 0;
     bool holds = false;
-    double *y = arena_allocate_array(&arena, 2 * d->n, sizeof *y), *m = NULL;
+    double *y = arena_allocate_array(&arena, 3 * d->n + 1, sizeof *y), *m = NULL,
+           *choice = y + 2 * d->n;
+    size_t channels = 0;
 
     if (!y || tensor_densify(&dense, &arena, got).code) goto no_memory;
     dtype_to_double(y, dense.data, dense.dtype, d->n);
@@ -379,10 +404,14 @@ static bool dropout_holds(const struct bench_property *property, const struct te
         }
         told += state != EITHER;
         dropped += state == DROPPED;
+        choice[channels++] = state == EITHER ? NAN : state == DROPPED;
     }
     holds = fabs(dropped - told * d->p) <= 6.2 * sqrt(told * d->p * (1 - d->p)) + 12;
     if (!holds)
         (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told, d->p);
+    else
+        holds = choices_hold(choice, NULL, d->p, channels, d->channel > 1 ? 1 : row_of(got), reason,
+                             bytes);
     goto done;
 no_memory:
     (void)snprintf(reason, bytes, "there is no memory to test the distribution");

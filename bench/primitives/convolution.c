@@ -153,9 +153,9 @@ struct terms {
 static double growth_of(const struct tape *tape, const struct terms *t, double *term,
                         const struct convolution *c)
 {
-    enum { LOOKED_AT = 4096, LEAST_LOOKED_AT = 16 };
-    size_t count = LOOKED_AT / (c->images * c->groups) + LEAST_LOOKED_AT,
-           stride = t->m * t->n / count + 1;
+    enum { TERMS_LOOKED_AT = 1 << 17, LEAST_LOOKED_AT = 16 };
+    size_t count = TERMS_LOOKED_AT / t->k / (c->images * c->groups) + LEAST_LOOKED_AT;
+    size_t stride = t->m * t->n / count + 1;
     double worst = 0;
     if (!tape_is_typical(tape)) return dot_growth(tape, t->k);
     for (size_t at = 0; at < t->m * t->n; at += stride) {

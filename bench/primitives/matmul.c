@@ -195,7 +195,16 @@ struct typical {
     double quotient, repeated;
 };
 
-enum { MOST_LOOKED_AT = 4096 };
+/* How many elements are looked at: a millisecond's worth of terms. */
+enum { MOST_LOOKED_AT = 4096, LEAST_LOOKED_AT = 64, TERMS_LOOKED_AT = 1 << 18 };
+
+static size_t looks(size_t k)
+{
+    size_t count = TERMS_LOOKED_AT / k;
+    return count > MOST_LOOKED_AT    ? MOST_LOOKED_AT
+           : count < LEAST_LOOKED_AT ? LEAST_LOOKED_AT
+                                     : count;
+}
 
 /* The estimate: the sum of squares of the products as if they were spread evenly. */
 static double estimated_spread(double k, double value, double norms)
@@ -207,7 +216,7 @@ static double estimated_spread(double k, double value, double norms)
 static void look_at_products(struct typical *typical, struct tape *tape, const struct node *node,
                              const struct node *a, const struct node *b, const struct matmul *p)
 {
-    size_t stride = node->n / MOST_LOOKED_AT + 1, size = p->m * p->n;
+    size_t stride = (node->n - 1) / looks(p->k) + 1, size = p->m * p->n;
     double *term = tape_allocate(tape, p->k, sizeof *term);
     typical->own = stride == 1 ? tape_allocate(tape, node->n, sizeof *typical->own) : NULL;
     double repeated = 0, looked_at = 0;

@@ -9,6 +9,14 @@
 
 struct pair pair_exact(double x) { return (struct pair){ x, 0, 0 }; }
 
+struct pair pair_integer(int64_t x)
+{
+    int64_t high = x &
+                   ~INT64_C(0xffffffff); /* each part is a double, and so is their sum's error */
+    double a = (double)high, b = (double)(x - high), sum = a + b;
+    return (struct pair){ sum, b - (sum - a), 0 };
+}
+
 static bool is_moderate(double x)
 {
     double magnitude = fabs(x);

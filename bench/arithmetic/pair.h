@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define PAIR_ROUNDOFF 0x1p-102 /* 16 u^2 */
 
@@ -21,6 +22,7 @@ struct pair {
 
 /* An exact number. */
 struct pair pair_exact(double x);
+struct pair pair_integer(int64_t x);
 
 bool pair_add(struct pair *out, struct pair a, struct pair b);      /* error 3 u^2 */
 bool pair_multiply(struct pair *out, struct pair a, struct pair b); /* 7 u^2 */

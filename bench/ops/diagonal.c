@@ -90,7 +90,7 @@ static struct node *embedded(struct call *call, struct node *x, int64_t offset, 
     for (int d = 0, from = 0; d <= x->rank; d++)
         if (d != first && d != second) own[from++] = stride[d];
     own[x->rank - 1] = stride[first] + stride[second];
-    return node_place(call->tape, x, 0, x->rank + 1, shape, own,
+    return node_place(call->tape, x, NULL, x->rank + 1, shape, own,
                       offset >= 0 ? offset * stride[second] : -offset * stride[first]);
 }
 

@@ -121,7 +121,7 @@ static void block_diag(struct call *call)
     }
     for (int k = 0; k < count; k++) {
         int64_t columns = parts[k]->shape[1];
-        parts[k] = node_place(tape, parts[k], 0, 2, (int64_t[]){ parts[k]->shape[0], width },
+        parts[k] = node_place(tape, parts[k], NULL, 2, (int64_t[]){ parts[k]->shape[0], width },
                               (int64_t[]){ width, 1 }, start);
         start += columns;
     }

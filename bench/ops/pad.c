@@ -42,7 +42,7 @@ static bool read_padding(struct padding *p, struct call *call, const struct node
 
 /* Crop by the negative amounts, then place in a larger tensor of `fill`. */
 static struct node *pad_constant(struct call *call, struct node *x, const struct padding *p,
-                                 double fill)
+                                 struct node *fill)
 {
     struct tape *tape = call->tape;
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], offset = 0;
@@ -130,8 +130,10 @@ static void pad(struct call *call)
     while (mode < 4 && strcmp(modes[mode], name) != 0) mode++;
     if (!call_require(call, mode != 4, "the padding mode '%s' is not known", name)) return;
     if (!read_padding(&p, call, x, "pad")) return;
-    if (mode == PAD_CONSTANT)
-        x = pad_constant(call, x, &p, call_is_none(call, "value") ? 0 : call_real(call, "value"));
+    if (mode == PAD_CONSTANT) /* PyTorch passes the value on as a double, for integers too */
+        x = pad_constant(
+            call, x, &p,
+            call_is_none(call, "value") ? NULL : node_scalar(call->tape, call_real(call, "value")));
     else
         x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &p) : x,
                           (enum pad_mode)mode, &p);
@@ -143,7 +145,7 @@ static void constant_pad_nd(struct call *call)
     struct node *x = call_tensor(call, "input");
     struct padding p;
     if (read_padding(&p, call, x, "pad"))
-        call_return(call, pad_constant(call, x, &p, call_real(call, "value")));
+        call_return(call, pad_constant(call, x, &p, call_tensor(call, "value")));
 }
 
 /* aten's reflection_pad and replication_pad: detail is the mode. */

@@ -5,21 +5,45 @@
 
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitives/alias.h"
+#include "bench/tape/enclosure.h"
+
+/* ---- integral to real ----------------------------------------------------------------------- */
+
+static void to_real_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+static bool to_real_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    return enclosure_pair(enclosure, out, node->inputs[0], i);
+}
+
+static const struct primitive to_real_primitive = { "a cast to real", NULL, to_real_enclose,
+                                                    to_real_pair };
+
+/* Are all elements doubles? */
+static bool fits_double(const struct node *x)
+{
+    for (size_t i = 0; i < x->n; i++)
+        if (x->integer[i] > INT64_C(1) << 53 || x->integer[i] < -(INT64_C(1) << 53)) return false;
+    return true;
+}
 
 struct node *node_to_real(struct tape *tape, struct node *x)
 {
     if (!x->integer) return x;
-    struct node *node = node_new_real(tape, x->dtype, x->rank, x->shape);
-    if (tape_failed(tape)) return tape_failure(tape);
-    bool exact = true;
-    for (size_t i = 0; i < x->n; i++) {
-        node->value[i] = (double)x->integer[i];
-        exact = exact && x->integer[i] <= (INT64_C(1) << 53) &&
-                x->integer[i] >= -(INT64_C(1) << 53);
-    }
+    bool exact = fits_double(x);
+    struct node *node =
+        exact ? node_new_real(tape, x->dtype, x->rank, x->shape)
+              : node_new(tape, &to_real_primitive, x->dtype, x->rank, x->shape, 1, &x, NULL);
+    if (tape_failed(tape)) return node;
+    for (size_t i = 0; i < x->n; i++) node->value[i] = (double)x->integer[i];
     if (!exact) node->relative = UNIT_ROUNDOFF * 2;
     return node;
 }
+
+/* ---- to other dtypes ------------------------------------------------------------------------ */
 
 struct node *node_to_integer(struct tape *tape, struct node *x, enum dtype dtype)
 {

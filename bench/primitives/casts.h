@@ -4,7 +4,8 @@
 
 #include "bench/tape/tape.h"
 
-/* Integral -> real, exact (beyond 2^53: rounded with its bound). A real node is returned as is. */
+/* Integral -> real. Beyond 2^53 the doubles are rounded and have bounds; pairs and balls of the
+ * elements are the integers all the same. A real node is returned as is. */
 struct node *node_to_real(struct tape *tape, struct node *x);
 
 /* As PyTorch's x.to(dtype) to an integer dtype (toward zero, wrapping) or bool (x != 0). */

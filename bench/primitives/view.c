@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/gather.h"
@@ -372,7 +373,19 @@ struct node *node_view(struct tape *tape, struct node *x, int rank, const int64_
     return strided(tape, &view_primitive, x, view);
 }
 
-struct node *node_place(struct tape *tape, struct node *x, double fill, int rank,
+/* Integers placed among copies of the first element of `fill`. */
+static struct node *place_integers(struct tape *tape, struct node *x, struct node *fill,
+                                   const struct view *view, int rank, const int64_t *shape)
+{
+    fill = fill ? node_to_integer(tape, fill, x->dtype) : NULL;
+    if (tape_failed(tape)) return x;
+    struct node *node =
+        node_integer_constant(tape, x->dtype, fill ? fill->integer[0] : 0, rank, shape);
+    if (!tape_failed(tape)) place_part(&(struct placing){ tape, node, x, true }, view);
+    return node;
+}
+
+struct node *node_place(struct tape *tape, struct node *x, struct node *fill, int rank,
                         const int64_t *shape, const int64_t *stride, int64_t offset)
 {
     size_t n;
@@ -380,7 +393,7 @@ struct node *node_place(struct tape *tape, struct node *x, double fill, int rank
     if (x->imaginary)
         return node_complex(
             tape, node_place(tape, node_real_part(tape, x), fill, rank, shape, stride, offset),
-            node_place(tape, node_imaginary_part(tape, x), 0, rank, shape, stride, offset));
+            node_place(tape, node_imaginary_part(tape, x), NULL, rank, shape, stride, offset));
     struct view *view = view_new(tape, x->rank, x->shape, stride, offset);
     if (!view) return unless_failed(tape, x);
     view_order(view);
@@ -388,10 +401,13 @@ struct node *node_place(struct tape *tape, struct node *x, double fill, int rank
         tape_fail(tape, STATUS_SKIP, "elements are placed outside the result or twice");
         return unless_failed(tape, x);
     }
-    if (!x->integer) return assembly_new(tape, x, view, fill, x->dtype, rank, shape);
-    struct node *node = node_integer_constant(tape, x->dtype, (int64_t)fill, rank, shape);
-    if (!tape_failed(tape)) place_part(&(struct placing){ tape, node, x, true }, view);
-    return node;
+    if (fill && fill->n != 1) {
+        tape_fail(tape, STATUS_SKIP, "the value to fill with must be one number");
+        return unless_failed(tape, x);
+    }
+    if (x->integer) return place_integers(tape, x, fill, view, rank, shape);
+    double value = fill ? *node_values(tape, node_to_real(tape, fill)) : 0;
+    return assembly_new(tape, x, view, value, x->dtype, rank, shape);
 }
 
 /* ---- permutation -------------------------------------------------------------------- */

@@ -15,9 +15,9 @@ struct node *node_slice(struct tape *tape, struct node *x, int dim, int64_t star
                         int64_t step);
 
 /* The adjoint of a view, for one that no two elements share: a result of `shape`, `fill`
- * everywhere but at offset + sum_d i_d * stride[d] (in elements of the dense result), where
+ * (one element, exact; NULL: 0) everywhere but at offset + sum_d i_d * stride[d] (in elements of the dense result), where
  * x[i0, i1, ...] lies. stride has x's rank. Covers constant padding and diag_embed. */
-struct node *node_place(struct tape *tape, struct node *x, double fill, int rank,
+struct node *node_place(struct tape *tape, struct node *x, struct node *fill, int rank,
                         const int64_t *shape, const int64_t *stride, int64_t offset);
 
 #endif

@@ -149,15 +149,14 @@ enum { FIRST_PRECISION = 128, LAST_PRECISION = 2560 };
 
 bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
 {
-    if (!node->primitive || node->integer || !isfinite(node->value[i])) {
+    if (node->integer) {
+        *out = pair_integer(node->integer[i]);
+        return true;
+    }
+    if (!node->primitive || !isfinite(node->value[i])) {
         double value;
-        if (node->integer &&
-            (node->integer[i] > INT64_C(1) << 53 || node->integer[i] < -(INT64_C(1) << 53)))
-            return false;
-        if (node->integer) value = (double)node->integer[i];
-        else if (!node_is_exact(node)) return false;
-        else value = *node_block(node, i, 1, &value);
-        *out = pair_exact(value);
+        if (!node_is_exact(node)) return false;
+        *out = pair_exact(*node_block(node, i, 1, &value));
         return true;
     }
     return ++enclosure->work <= enclosure->limit && node->primitive->pair &&

@@ -164,12 +164,29 @@ START_TEST(quotient_and_remainder_fit)
 }
 END_TEST
 
+/* An int64 beyond 2^53 as float64 is that integer in the reference, not the double next to it. */
+START_TEST(casts_of_large_integers_are_exact)
+{
+    struct arena arena = { 0 };
+    const struct reference *r =
+        output(evaluate("Tensor.double(i64(2)[9007199254740993 -9223372036854775807])", &arena), 0);
+    ck_assert_double_eq(r->hi[0], 0x1p53);
+    ck_assert_double_eq(r->lo[0], 1);
+    ck_assert_double_eq(r->hi[1], -0x1p63);
+    ck_assert_double_eq(r->lo[1], 1);
+    ck_assert_double_eq(reference_bound(r, 0), 0);
+    ck_assert_double_eq(reference_bound(r, 1), 0);
+    arena_release(&arena);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("identities");
     TCase *tests = tcase_create("identities");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, tiny_cross_entropy_keeps_its_digits);
+    tcase_add_test(tests, casts_of_large_integers_are_exact);
     tcase_add_test(tests, ctc_likelihoods_sum_to_one);
     tcase_add_test(tests, products_do_not_overflow_on_the_way);
     tcase_add_test(tests, running_logsumexp_needs_no_global_maximum);

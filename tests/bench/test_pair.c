@@ -141,6 +141,34 @@ START_TEST(a_low_part_of_zero_proves_nothing)
 }
 END_TEST
 
+/* Every int64 is a pair without an error: hi its double, lo the rest. */
+START_TEST(integers_are_pairs)
+{
+    static const int64_t edges[] = { 0,
+                                     1,
+                                     -1,
+                                     INT64_MAX,
+                                     INT64_MIN,
+                                     INT64_MIN + 1,
+                                     (INT64_C(1) << 53) + 1,
+                                     -(INT64_C(1) << 53) - 1 };
+    struct numbers numbers = { 11 };
+    fmpz_t sum;
+    fmpz_init(sum);
+    for (int k = 0; k < 100000; k++) {
+        int64_t x = k < 8 ? edges[k]
+                          : (int64_t)(numbers_next(&numbers) >> numbers_next(&numbers) % 64);
+        struct pair p = pair_integer(x);
+        fmpz_set_d(sum, p.hi);
+        if (p.lo < 0) fmpz_sub_ui(sum, sum, (ulong)-p.lo);
+        else fmpz_add_ui(sum, sum, (ulong)p.lo);
+        ck_assert_msg(fmpz_equal_si(sum, x) && p.error == 0 && p.hi == (double)x,
+                      "%lld as a pair is %.17g + %.17g", (long long)x, p.hi, p.lo);
+    }
+    fmpz_clear(sum);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("pair");
@@ -148,6 +176,7 @@ int main(void)
     tcase_set_timeout(tests, 120);
     tcase_add_loop_test(tests, results_lie_within_their_bounds, 0,
                         sizeof operations / sizeof *operations);
+    tcase_add_test(tests, integers_are_pairs);
     tcase_add_test(tests, what_is_refused);
     tcase_add_test(tests, a_low_part_of_zero_proves_nothing);
     suite_add_tcase(suite, tests);

@@ -2,17 +2,13 @@
 
 #include <math.h>
 
-#include "bench/arithmetic/rounding.h"
 #include "core/vectorize.h"
 
 enum { LANES = COMPENSATED_LANES };
 
-/* TwoSum of a lane and a term. */
 static inline void add(struct compensated *c, size_t lane, double x)
 {
-    double s = c->sum[lane] + x, z = s - c->sum[lane];
-    c->low[lane] += (c->sum[lane] - (s - z)) + (x - z);
-    c->sum[lane] = s;
+    c->low[lane] += two_sum(&c->sum[lane], x);
     c->magnitude[lane] += fabs(x);
 }
 
@@ -61,7 +57,7 @@ bool compensated_total(double *sum, double *bound, const struct compensated *c)
     }
     double result = total.sum[0] + (total.low[0] + low);
     if (!isfinite(result)) return false;
-    double nu = (double)(c->terms + 2 * LANES) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    double gamma = gamma_of((double)(c->terms + 2 * LANES));
     *sum = result;
     *bound = c->terms <= 1
                  ? 0
@@ -71,7 +67,7 @@ bool compensated_total(double *sum, double *bound, const struct compensated *c)
 
 bool running_pair(struct pair *out, const struct running *r, bool products)
 {
-    double nu = (double)(r->terms + 3) * UNIT_ROUNDOFF, gamma = nu / (1 - nu);
+    double gamma = gamma_of((double)(r->terms + 3));
     if (!pair_add(out, pair_exact(r->sum), pair_exact(r->low))) return false;
     if (!products && !r->rounded) return true;
     out->error = (gamma * gamma * r->magnitude + (products ? (double)r->terms * 0x1p-1073 : 0)) *

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "bench/arithmetic/pair.h"
+#include "bench/arithmetic/rounding.h"
 
 enum { COMPENSATED_LANES = 16 };
 
@@ -39,10 +40,9 @@ struct running {
 
 static inline void running_add(struct running *r, double x)
 {
-    double s = r->sum + x, z = s - r->sum, error = (r->sum - (s - z)) + (x - z);
+    double error = two_sum(&r->sum, x);
     r->low += error;
     r->rounded |= error != 0;
-    r->sum = s;
     r->magnitude += fabs(x);
     r->terms++;
 }

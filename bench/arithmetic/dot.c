@@ -126,9 +126,7 @@ double dot_extracted_deeply(double *hi, double *lo, const struct dot *dot, const
     /* The three exact sums and the rest as a pair: two TwoSums, then what they leave. */
     double sum = s.sum[0] - sigma[0], low = 0;
     for (int level = 1; level < LEVELS; level++) {
-        double x = s.sum[level] - sigma[level], next = sum + x, z = next - sum;
-        low += (sum - (next - z)) + (x - z);
-        sum = next;
+        low += two_sum(&sum, s.sum[level] - sigma[level]);
     }
     double bound = s.left ? dot->bound * sigma[LEVELS - 1] : 0;
     if (low != 0 || s.left) bound += 4 * UNIT_ROUNDOFF * (fabs(low) + fabs(s.rest));

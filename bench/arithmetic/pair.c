@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "bench/arithmetic/rounding.h"
+
 /* Beyond these no product of two numbers or its error leaves the range of double. */
 #define SMALLEST 0x1p-450
 #define LARGEST  0x1p450
@@ -26,8 +28,8 @@ static bool is_moderate(double x)
 /* hi + lo as a normalized pair. */
 static struct pair normalized(double hi, double lo)
 {
-    double sum = hi + lo, z = sum - hi;
-    return (struct pair){ sum, (hi - (sum - z)) + (lo - z), 0 };
+    double error = two_sum(&hi, lo);
+    return (struct pair){ hi, error, 0 };
 }
 
 static bool take(struct pair *out, struct pair result, double error)

@@ -12,6 +12,7 @@
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"

@@ -13,6 +13,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"

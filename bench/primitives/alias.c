@@ -11,18 +11,8 @@ static void alias_backward(struct tape *tape, struct node *node, struct node *co
     tape_accumulate(tape, node->inputs[0], cotangent);
 }
 
-static void alias_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
-static bool alias_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
-{
-    return enclosure_pair(enclosure, out, node->inputs[0], i);
-}
-
-static const struct primitive alias_primitive = { "alias", alias_backward, alias_enclose,
-                                                  alias_pair };
+static const struct primitive alias_primitive = { "alias", alias_backward, input_enclose,
+                                                  input_pair };
 
 struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
 {

@@ -15,7 +15,6 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/unary_functions.h"
 
-#define U    UNIT_ROUNDOFF
 #define TINY 0x1p-1074
 
 /* clang-format off */
@@ -147,20 +146,21 @@ static double value_polygamma(double n, double x)
 static double error_sum(double a, double ea, double b, double eb, double y)
 {
     (void)a, (void)b;
-    return ea + eb + U * fabs(y);
+    return ea + eb + UNIT_ROUNDOFF * fabs(y);
 }
 
 static double error_product(double a, double ea, double b, double eb, double y)
 {
-    return fabs(a) * eb + fabs(b) * ea + ea * eb + U * fabs(y) + TINY;
+    return fabs(a) * eb + fabs(b) * ea + ea * eb + UNIT_ROUNDOFF * fabs(y) + TINY;
 }
 
 /* |a/b - a'/b'| <= (ea + |a/b| eb) / (|b| - eb); numerics section 3.3. */
 static double error_quotient(double a, double ea, double b, double eb, double y)
 {
     (void)a;
-    if (ea == 0 && eb == 0) return U * fabs(y) + TINY;
-    return eb < fabs(b) ? (ea + fabs(y) * (1 + 2 * U) * eb) / (fabs(b) - eb) + U * fabs(y) + TINY
+    if (ea == 0 && eb == 0) return UNIT_ROUNDOFF * fabs(y) + TINY;
+    return eb < fabs(b) ? (ea + fabs(y) * (1 + 2 * UNIT_ROUNDOFF) * eb) / (fabs(b) - eb) +
+                              UNIT_ROUNDOFF * fabs(y) + TINY
                         : INFINITY;
 }
 
@@ -168,7 +168,7 @@ static double error_quotient(double a, double ea, double b, double eb, double y)
  * enough below 2^-10 with the factor 2; beyond that nothing is claimed. */
 static double error_pow(double a, double ea, double b, double eb, double y)
 {
-    double own = 2 * U * fabs(y) + TINY;
+    double own = 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
     if (ea == 0 && eb == 0) return own;
     if (a == 0 && ea == 0) return eb < b ? own : INFINITY;
     if (eb == 0 && a <= ea) { /* around or below zero: only small whole powers */
@@ -183,7 +183,7 @@ static double error_pow(double a, double ea, double b, double eb, double y)
 
 static double error_atan2(double a, double ea, double b, double eb, double y)
 {
-    double own = 2 * U * fabs(y) + TINY;
+    double own = 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
     if (ea == 0 && eb == 0) return own;
     double r = hypot(a, b) - ea - eb;
     /* The branch cut along the negative axis. */
@@ -194,7 +194,7 @@ static double error_atan2(double a, double ea, double b, double eb, double y)
 static double error_hypot(double a, double ea, double b, double eb, double y)
 {
     (void)a, (void)b;
-    return ea + eb + 2 * U * fabs(y) + TINY;
+    return ea + eb + 2 * UNIT_ROUNDOFF * fabs(y) + TINY;
 }
 
 /* fmod is exact for exact arguments; otherwise the quotient must not straddle an integer, which
@@ -207,7 +207,7 @@ static double error_exact_only(double a, double ea, double b, double eb, double 
 
 static double error_remainder(double a, double ea, double b, double eb, double y)
 {
-    return error_exact_only(a, ea, b, eb, y) + U * fabs(y);
+    return error_exact_only(a, ea, b, eb, y) + UNIT_ROUNDOFF * fabs(y);
 }
 
 /* a - rest and the division by b round, 2 u |y| in all: less than the half that the last step
@@ -222,43 +222,44 @@ static double error_floor_divide(double a, double ea, double b, double eb, doubl
  * enter relative to exp(-d) <= 1.45 log1p(exp(-d)). */
 static double error_of_small(double small, double d)
 {
-    return small > 0 ? (16 + 2 * d) * U * small : 0;
+    return small > 0 ? (16 + 2 * d) * UNIT_ROUNDOFF * small : 0;
 }
 static double error_logaddexp(double a, double ea, double b, double eb, double y)
 {
     double d = fabs(a - b);
-    return fmax(ea, eb) + U * fabs(y) + error_of_small(log1p(exp(-d)), d) + TINY;
+    return fmax(ea, eb) + UNIT_ROUNDOFF * fabs(y) + error_of_small(log1p(exp(-d)), d) + TINY;
 }
 static double error_logaddexp2(double a, double ea, double b, double eb, double y)
 {
     double d = fabs(a - b);
-    return fmax(ea, eb) + U * fabs(y) + error_of_small(1.4427 * log1p(exp2(-d)), d) + TINY;
+    return fmax(ea, eb) + UNIT_ROUNDOFF * fabs(y) + error_of_small(1.4427 * log1p(exp2(-d)), d) +
+           TINY;
 }
 
 static double error_xlogy(double a, double ea, double b, double eb, double y)
 {
-    double own = 4 * U * fabs(y) + TINY;
+    double own = 4 * UNIT_ROUNDOFF * fabs(y) + TINY;
     if (ea == 0 && eb == 0) return a == 0 ? 0 : own;
     if (eb >= b) return INFINITY;
     double log_error = eb > 0 ? eb / (b - eb) : 0;
-    return (fabs(a) + ea) * log_error + ea * fabs(log(b)) * (1 + 8 * U) + own;
+    return (fabs(a) + ea) * log_error + ea * fabs(log(b)) * (1 + 8 * UNIT_ROUNDOFF) + own;
 }
 
 /* One ulp for exact arguments; otherwise the balls decide. */
 static double error_wrapped(double a, double ea, double b, double eb, double y)
 {
     (void)a, (void)b;
-    return ea == 0 && eb == 0 ? 2 * U * fabs(y) + TINY : INFINITY;
+    return ea == 0 && eb == 0 ? 2 * UNIT_ROUNDOFF * fabs(y) + TINY : INFINITY;
 }
 
 static double error_polygamma(double n, double en, double x, double ex, double y)
 {
     if (ex > 0 && n == 1 && en == 0 && x > ex) { /* its slope: 2 sum 1/(x+k)^3 <= 2/x^3 + 1/x^2 */
         double low = (x - ex) * (1 - 0x1p-50);
-        return ex * (2 / low + 1) / (low * low) + 32 * U * fabs(y) + TINY;
+        return ex * (2 / low + 1) / (low * low) + 32 * UNIT_ROUNDOFF * fabs(y) + TINY;
     }
     double units = n == 0 ? 2 * unary_find("digamma")->ulps : n == 1 ? 32 : 2;
-    return ex == 0 && en == 0 ? units * U * fabs(y) + TINY : INFINITY;
+    return ex == 0 && en == 0 ? units * UNIT_ROUNDOFF * fabs(y) + TINY : INFINITY;
 }
 
 static void ball_floor_divide(arb_t y, const arb_t a, const arb_t b, slong p)

@@ -9,18 +9,8 @@
 
 /* ---- integral to real ----------------------------------------------------------------------- */
 
-static void to_real_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
-static bool to_real_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
-{
-    return enclosure_pair(enclosure, out, node->inputs[0], i);
-}
-
-static const struct primitive to_real_primitive = { "a cast to real", NULL, to_real_enclose,
-                                                    to_real_pair };
+static const struct primitive to_real_primitive = { "a cast to real", NULL, input_enclose,
+                                                    input_pair };
 
 /* Are all elements doubles? */
 static bool fits_double(const struct node *x)

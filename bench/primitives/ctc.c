@@ -187,16 +187,11 @@ static void residual_balls(struct node *out, struct known *known, const struct s
 
 /* ---- logarithms, as kernels compute -------------------------------------------------------------------- */
 
-static double rounded(const struct tape *tape, double x)
-{
-    return tape_is_single(tape) ? (float)x : x;
-}
-
 static double log_sum(const struct tape *tape, double a, double b)
 {
     if (a == -INFINITY || b == -INFINITY) return fmax(a, b);
     double high = fmax(a, b), low = fmin(a, b);
-    return rounded(tape, high + Sleef_log1p_u10(Sleef_exp_u10(rounded(tape, low - high))));
+    return tape_round(tape, high + Sleef_log1p_u10(Sleef_exp_u10(tape_round(tape, low - high))));
 }
 
 static void forward_logs(const struct tape *tape, double *alpha, const struct sample *s)
@@ -207,7 +202,7 @@ static void forward_logs(const struct tape *tape, double *alpha, const struct sa
             double sum = t == 0 ? (k < 2 ? 0 : -INFINITY) : before[k];
             if (t > 0 && k >= 1) sum = log_sum(tape, sum, before[k - 1]);
             if (t > 0 && may_skip(s, k)) sum = log_sum(tape, sum, before[k - 2]);
-            row[k] = rounded(tape, sum + log_probability(s, t, label(s, k)));
+            row[k] = tape_round(tape, sum + log_probability(s, t, label(s, k)));
         }
     }
 }
@@ -219,7 +214,7 @@ static void backward_logs(const struct tape *tape, double *beta, const double *a
         double sum = t + 1 == s->steps && k + 2 >= s->states ? 0 : -INFINITY;
         for (int64_t next = k; t + 1 < s->steps && next <= k + 2 && next < s->states; next++) {
             if (next == k + 2 && !may_skip(s, next)) continue;
-            double path = rounded(tape, after[next] + log_probability(s, t + 1, label(s, next)));
+            double path = tape_round(tape, after[next] + log_probability(s, t + 1, label(s, next)));
             sum = log_sum(tape, sum, path);
         }
         beta[k] = sum;
@@ -241,13 +236,15 @@ static void residual_logs(const struct tape *tape, struct node *out, const struc
     const struct ctc_samples *all = s->all;
     for (int64_t c = 0; c < all->classes; c++) classes[c] = -INFINITY;
     for (int64_t k = 0; k < s->states; k++) {
-        double both = rounded(tape, alpha[t * s->states + k] + beta[k]);
+        double both = tape_round(tape, alpha[t * s->states + k] + beta[k]);
         classes[label(s, k)] = log_sum(tape, classes[label(s, k)], both);
     }
     for (int64_t c = 0; c < all->classes; c++) {
-        double p = rounded(tape, Sleef_exp_u10(log_probability(s, t, c)));
-        double posterior = rounded(tape, Sleef_exp_u10(rounded(tape, classes[c] - likelihood)));
-        out->value[(t * all->batch + s->number) * all->classes + c] = rounded(tape, p - posterior);
+        double p = tape_round(tape, Sleef_exp_u10(log_probability(s, t, c)));
+        double posterior =
+            tape_round(tape, Sleef_exp_u10(tape_round(tape, classes[c] - likelihood)));
+        out->value[(t * all->batch + s->number) * all->classes + c] =
+            tape_round(tape, p - posterior);
     }
 }
 

@@ -11,6 +11,17 @@ struct lines {
 struct lines lines_along(const struct node *x, int dim);
 size_t line_start(const struct lines *lines, size_t line);
 
+static inline size_t line_element(const struct lines *lines, size_t line, size_t k)
+{
+    return line_start(lines, line) + k * lines->step;
+}
+
+/* The line that element i of the tensor lies in. */
+static inline size_t line_of(const struct lines *lines, size_t i)
+{
+    return i / (lines->extent * lines->step) * lines->step + i % lines->step;
+}
+
 /* The position within its line of element i of the tensor. */
 static inline size_t line_position(const struct lines *lines, size_t i)
 {

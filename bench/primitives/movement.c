@@ -21,20 +21,8 @@ static void reshape_backward(struct tape *tape, struct node *node, struct node *
     tape_accumulate(tape, x, node_reshape(tape, cotangent, x->rank, x->shape));
 }
 
-static void same_element_enclose(struct enclosure *enclosure, void *ball, struct node *node,
-                                 size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
-static bool same_element_pair(struct enclosure *enclosure, struct pair *out, struct node *node,
-                              size_t i)
-{
-    return enclosure_pair(enclosure, out, node->inputs[0], i);
-}
-
-static const struct primitive reshape_primitive = { "reshape", reshape_backward,
-                                                    same_element_enclose, same_element_pair };
+static const struct primitive reshape_primitive = { "reshape", reshape_backward, input_enclose,
+                                                    input_pair };
 
 struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
@@ -192,76 +180,97 @@ static bool concatenate_pair(struct enclosure *enclosure, struct pair *out, stru
 static const struct primitive concatenate_primitive = { "concatenate", concatenate_backward,
                                                         concatenate_enclose, concatenate_pair };
 
-struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim)
-{
+/* What the parts make together. */
+struct joined {
     int64_t shape[TENSOR_MAX_RANK];
-    bool complex_valued = false, integral = true, errors = false;
-    enum dtype dtype = DT_NONE;
+    enum dtype dtype;
+    bool complex_valued, integral;
+};
 
-    if (tape_failed(tape)) return node_scalar(tape, 0);
+/* False after a failure. */
+static bool join_shapes(struct joined *j, struct tape *tape, struct node **parts, int count,
+                        int dim)
+{
+    *j = (struct joined){ .dtype = DT_NONE, .integral = true };
+    if (tape_failed(tape)) return false;
     if (count < 1) {
         tape_fail(tape, STATUS_SKIP, "concatenation of nothing");
-        return node_scalar(tape, 0);
+        return false;
     }
     if (dim < 0 || dim >= parts[0]->rank) {
         tape_fail(tape, STATUS_SKIP, "tensors of %d dimensions are not joined along number %d",
                   parts[0]->rank, dim);
-        return node_scalar(tape, 0);
+        return false;
     }
-    memcpy(shape, parts[0]->shape, sizeof shape);
-    shape[dim] = 0;
+    memcpy(j->shape, parts[0]->shape, sizeof j->shape);
+    j->shape[dim] = 0;
     for (int k = 0; k < count; k++) {
-        struct node *part = parts[k];
+        const struct node *part = parts[k];
         bool fits = part->rank == parts[0]->rank;
-        for (int d = 0; d < part->rank && fits; d++) fits = d == dim || part->shape[d] == shape[d];
+        for (int d = 0; d < part->rank && fits; d++)
+            fits = d == dim || part->shape[d] == j->shape[d];
         if (!fits) {
             tape_fail(tape, STATUS_SKIP, "concatenated tensors differ in shape");
-            return node_scalar(tape, 0);
+            return false;
         }
-        shape[dim] += part->shape[dim];
-        complex_valued = complex_valued || part->imaginary;
-        integral = integral && part->integer;
-        dtype = dtype_promote(dtype, part->dtype);
+        j->shape[dim] += part->shape[dim];
+        j->complex_valued = j->complex_valued || part->imaginary;
+        j->integral = j->integral && part->integer;
+        j->dtype = dtype_promote(j->dtype, part->dtype);
     }
+    return true;
+}
+
+static struct node *concatenate_complex(struct tape *tape, struct node **parts, int count, int dim)
+{
+    struct node **own = tape_allocate(tape, (size_t)count, sizeof *own);
+    if (!own) return tape_failure(tape);
+    for (int k = 0; k < count; k++) own[k] = node_real_part(tape, node_to_real(tape, parts[k]));
+    struct node *re = node_concatenate(tape, own, count, dim);
+    for (int k = 0; k < count; k++)
+        own[k] = node_imaginary_part(tape, node_to_real(tape, parts[k]));
+    return node_complex(tape, re, node_concatenate(tape, own, count, dim));
+}
+
+/* Copy one part to its place: `width` elements of every row, from `start` on. */
+static void copy_part(struct node *node, const struct node *part, size_t row, size_t start,
+                      size_t width)
+{
+    for (size_t to = start, from = 0; width && from < part->n; to += row, from += width) {
+        if (node->integer) {
+            memcpy(node->integer + to, part->integer + from, width * 8);
+            continue;
+        }
+        memcpy(node->value + to, part->value + from, width * 8);
+        for (size_t i = 0; node->error && i < width; i++)
+            node->error[to + i] = node_error(part, from + i);
+    }
+}
+
+struct node *node_concatenate(struct tape *tape, struct node **parts, int count, int dim)
+{
+    struct joined j;
+    bool errors = false;
+
+    if (!join_shapes(&j, tape, parts, count, dim)) return tape_failure(tape);
+    if (j.complex_valued) return concatenate_complex(tape, parts, count, dim);
     struct node **inputs = tape_allocate(tape, (size_t)count, sizeof *inputs);
     struct concatenation *c = tape_allocate(tape, 1, sizeof *c);
-    if (tape_failed(tape)) return node_scalar(tape, 0);
-    if (complex_valued) {
-        for (int k = 0; k < count; k++)
-            inputs[k] = node_real_part(tape, node_to_real(tape, parts[k]));
-        struct node *re = node_concatenate(tape, inputs, count, dim);
-        for (int k = 0; k < count; k++)
-            inputs[k] = node_imaginary_part(tape, node_to_real(tape, parts[k]));
-        return node_complex(tape, re, node_concatenate(tape, inputs, count, dim));
-    }
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int k = 0; k < count; k++) {
-        inputs[k] = integral ? parts[k] : node_to_real(tape, parts[k]);
-        if (!integral) (void)node_values(tape, inputs[k]);
+        inputs[k] = j.integral ? parts[k] : node_to_real(tape, parts[k]);
+        if (!j.integral) (void)node_values(tape, inputs[k]);
         errors = errors || !node_is_exact(inputs[k]);
     }
-    if (tape_failed(tape)) return parts[0];
-    c->dim = dim;
-    c->inner = 1;
-    for (int d = dim + 1; d < parts[0]->rank; d++) c->inner *= (size_t)shape[d];
-    c->extent = (size_t)shape[dim];
-    struct node *node = integral ? node_new_integer(tape, dtype, parts[0]->rank, shape)
-                                 : node_new(tape, &concatenate_primitive, dtype, parts[0]->rank,
-                                            shape, count, inputs, c);
-    if (!integral && errors) (void)node_need_errors(tape, node);
-    if (tape_failed(tape) || !node->n) return node;
-    size_t row = c->extent * c->inner, rows = node->n / row, start = 0;
-    for (int k = 0; k < count; k++) {
+    *c = (struct concatenation){ dim, 1, (size_t)j.shape[dim] };
+    for (int d = dim + 1; d < parts[0]->rank; d++) c->inner *= (size_t)j.shape[d];
+    struct node *node = j.integral ? node_new_integer(tape, j.dtype, parts[0]->rank, j.shape)
+                                   : node_new(tape, &concatenate_primitive, j.dtype, parts[0]->rank,
+                                              j.shape, count, inputs, c);
+    if (!j.integral && errors) (void)node_need_errors(tape, node);
+    for (size_t k = 0, start = 0; !tape_failed(tape) && k < (size_t)count; k++) {
         size_t width = (size_t)inputs[k]->shape[dim] * c->inner;
-        for (size_t r = 0; r < rows && width; r++) {
-            size_t to = r * row + start, from = r * width;
-            if (integral) {
-                memcpy(node->integer + to, inputs[k]->integer + from, width * 8);
-                continue;
-            }
-            memcpy(node->value + to, inputs[k]->value + from, width * 8);
-            for (size_t i = 0; node->error && i < width; i++)
-                node->error[to + i] = node_error(inputs[k], from + i);
-        }
+        copy_part(node, inputs[k], c->extent * c->inner, start, width);
         start += width;
     }
     return node;

@@ -1,4 +1,4 @@
-/* Sums, means and products over dimensions. */
+/* Sums and means over dimensions. */
 #ifndef PROBE_BENCH_PRIMITIVES_REDUCE_H
 #define PROBE_BENCH_PRIMITIVES_REDUCE_H
 
@@ -7,6 +7,5 @@
 /* Over the dimensions whose bit is set in `dims` (all ones: every dimension). Integers wrap. */
 struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
 struct node *node_mean(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
-struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim);
 
 #endif

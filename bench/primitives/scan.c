@@ -14,6 +14,7 @@
 #include "bench/primitives/lines.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/view.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
 /* A scan along dimension `dim`, from its end with `reverse`. */
@@ -32,11 +33,6 @@ static const struct scan *scan_along(struct tape *tape, const struct node *x, in
     return scan;
 }
 
-static double rounded(const struct tape *tape, double x)
-{
-    return tape_is_single(tape) ? (float)x : x;
-}
-
 /* How many roundings a library function costs a kernel; ours are good to one ulp. */
 static double function_cost(const struct tape *tape)
 {
@@ -46,9 +42,7 @@ static double function_cost(const struct tape *tape)
 static void set_error(struct node *node, size_t at, double bound)
 {
     if (!node->error) return;
-    node->error[at] = !isfinite(node->value[at]) ? 0
-                      : bound >= 0               ? bound * (1 + 0x1p-40)
-                                                 : INFINITY;
+    node->error[at] = tidy_bound(bound * (1 + 0x1p-40), node->value[at]);
 }
 
 /* ---- sums ------------------------------------------------------------------------------------- */
@@ -255,7 +249,7 @@ struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
     for (size_t line = 0; line < l->count && !tape_failed(tape); line++) {
         double product = 1, error = 0;
         for (size_t k = 0, at = line_start(l, line); k < l->extent; k++, at += l->step) {
-            double v = x->value[at], next = rounded(tape, product * v);
+            double v = x->value[at], next = tape_round(tape, product * v);
             if (node->error) {
                 double e = node_error(x, at);
                 error = error * (fabs(v) + e) + fabs(product) * e +
@@ -332,7 +326,7 @@ static const struct primitive shares_primitive = { "shares of running sums", NUL
 /* exp(d) for d <= 0 and its absolute error when d is off by e. */
 static double exponential(const struct tape *tape, double *error, double d, double e)
 {
-    double y = rounded(tape, scalar_exp(rounded(tape, d)));
+    double y = tape_round(tape, scalar_exp(tape_round(tape, d)));
     double argument = e + tape->unit * fabs(d);
     *error = y * (function_cost(tape) * tape->unit + (argument < 0.5 ? 1.3 * argument : INFINITY)) +
              tape->tiny;
@@ -359,10 +353,10 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
                                 ? exponential(tape, &factor_error, y - above, ey + above_error)
                                 : (factor_error = 0);
             total_error = factor * total_error + fabs(total) * factor_error + ec;
-            total = rounded(tape, cotangent->value[at] + rounded(tape, factor * total));
+            total = tape_round(tape, cotangent->value[at] + tape_round(tape, factor * total));
             total_error += 2 * tape->unit * (fabs(total) + fabs(cotangent->value[at]));
             double share = exponential(tape, &share_error, x->value[at] - y, ex + ey);
-            out->value[at] = rounded(tape, share * total);
+            out->value[at] = tape_round(tape, share * total);
             set_error(out, at,
                       share * total_error + share_error * (fabs(total) + total_error) +
                           tape->unit * fabs(out->value[at]) + tape->tiny);
@@ -396,18 +390,17 @@ static void add_term(const struct tape *tape, struct scaled_sum *r, double x, do
         term = 1;
         other = 0;
     }
-    double s = r->sum + term, z = s - r->sum;
     if (tape->arithmetic == BENCH_NATIVE) {
-        r->sum = rounded(tape, s);
+        r->sum = tape_round(tape, r->sum + term);
         return;
     }
-    r->low += (r->sum - (s - z)) + (term - z);
-    r->sum = s;
-    r->error += other + (tape_is_model(tape) ? tape->unit * s : 2 * UNIT_ROUNDOFF * fabs(r->low));
+    r->low += two_sum(&r->sum, term);
+    r->error += other +
+                (tape_is_model(tape) ? tape->unit * r->sum : 2 * UNIT_ROUNDOFF * fabs(r->low));
     if (!tape_is_model(tape)) return;
     /* Kernels that add to the logarithm, y = max + log(1 + exp(-d)), round y at every step; what an earlier y
      * was off by counts by its share of the sum. */
-    double y = r->m + scalar_log(s), share = tape_is_typical(tape) ? 0.25 : 1;
+    double y = r->m + scalar_log(r->sum), share = tape_is_typical(tape) ? 0.25 : 1;
     r->stepped = r->stepped * exp(fmin(r->y - y, 0)) + share * tape->unit * (fabs(y) + 4);
     r->y = y;
 }
@@ -434,8 +427,8 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
                                          .input = node->error ? node_error(x, at) : 0,
                                          .y = fmax(v, r.m) };
             else if (v > -INFINITY) add_term(tape, &r, v, node->error ? node_error(x, at) : 0);
-            double sum = r.sum + r.low, log = rounded(tape, scalar_log(sum));
-            node->value[at] = isfinite(r.m) ? rounded(tape, r.m + log) : r.m;
+            double sum = r.sum + r.low, log = tape_round(tape, scalar_log(sum));
+            node->value[at] = isfinite(r.m) ? tape_round(tape, r.m + log) : r.m;
             double relative = r.error / sum + tape->unit; /* sum >= 1 - its error */
             set_error(node, at,
                       r.input + r.stepped + 1.01 * relative +

@@ -19,70 +19,49 @@
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
+#include "bench/primitives/lines.h"
 #include "bench/primitives/reduce.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
-#define U UNIT_ROUNDOFF
-
-struct lines {
+/* What the lines along `dim` have in common: parameters of the node of S'. */
+struct exponentials {
     int dim;
-    size_t outer, extent, inner;
+    struct lines lines;
     size_t *top;   /* per line: position of the largest element, the first NaN before all */
     double spread; /* of all lines: largest |x - m| whose exponential is not 0; at most 746 */
     double *input; /* per line: largest bound of the inputs; NULL when they are exact */
     double *total; /* per line, in a model: relative error of a kernel's sum of exponentials */
 };
 
-static size_t element(const struct lines *l, size_t line, size_t k)
+/* x's shape with an extent of 1 along dim. */
+static void shape_of_lines(int64_t *shape, const struct node *x, int dim)
 {
-    return (line / l->inner * l->extent + k) * l->inner + line % l->inner;
-}
-
-static size_t line_of(const struct lines *l, size_t i)
-{
-    return i / (l->extent * l->inner) * l->inner + i % l->inner;
-}
-
-static size_t position_of(const struct lines *l, size_t i) { return i / l->inner % l->extent; }
-
-/* The lines of x along dim, and x's shape with an extent of 1 there. */
-static void lines_along(struct lines *l, const struct node *x, int dim, int64_t *shape)
-{
-    *l = (struct lines){ dim, 1, 1, 1, NULL, 0, NULL, NULL };
     memcpy(shape, x->shape, sizeof x->shape);
-    for (int d = 0; d < x->rank; d++) {
-        size_t extent = (size_t)x->shape[d];
-        *(d < dim ? &l->outer : d == dim ? &l->extent : &l->inner) *= extent;
-    }
     if (x->rank) shape[dim] = 1;
 }
 
 /* Relative error of S'. */
-static double sum_error(const struct lines *l) { return (l->spread + 6) * U; }
-
-static double rounded(const struct tape *tape, double x)
-{
-    return tape_is_single(tape) ? (float)x : x;
-}
+static double sum_error(const struct exponentials *l) { return (l->spread + 6) * UNIT_ROUNDOFF; }
 
 /* ---- the sum of the others ----------------------------------------------------------------- */
 
 static void others_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     struct node *x = node->inputs[0];
     arb_t largest, term;
-    if (!l->extent) {
+    if (!l->lines.extent) {
         arb_zero(ball);
         return;
     }
     arb_init(largest);
     arb_init(term);
-    enclosure_element(enclosure, largest, x, element(l, line, l->top[line]));
-    enclosure->work += l->extent; /* leaves count nothing, exponentials cost as much */
+    enclosure_element(enclosure, largest, x, line_element(&l->lines, line, l->top[line]));
+    enclosure->work += l->lines.extent; /* leaves count nothing, exponentials cost as much */
     arb_zero(ball);
-    for (size_t k = 0; k < l->extent && enclosure->work <= enclosure->limit; k++) {
-        size_t at = element(l, line, k);
+    for (size_t k = 0; k < l->lines.extent && enclosure->work <= enclosure->limit; k++) {
+        size_t at = line_element(&l->lines, line, k);
         if (k == l->top[line] || x->value[at] == -INFINITY) continue;
         enclosure_element(enclosure, term, x, at);
         arb_sub(term, term, largest, enclosure->precision);
@@ -97,11 +76,12 @@ static void others_enclose(struct enclosure *enclosure, void *ball, struct node 
 static const struct primitive others_primitive = { "a sum of exponentials", NULL, others_enclose,
                                                    NULL };
 
-static size_t top_of_line(const struct lines *l, const double *x, size_t line)
+static size_t top_of_line(const struct exponentials *l, const double *x, size_t line)
 {
     size_t best = 0;
-    for (size_t k = 1; k < l->extent; k++) {
-        double have = x[element(l, line, best)], v = x[element(l, line, k)];
+    for (size_t k = 1; k < l->lines.extent; k++) {
+        double have = x[line_element(&l->lines, line, best)],
+               v = x[line_element(&l->lines, line, k)];
         if (isnan(have)) break;
         if (isnan(v) || v > have) best = k;
     }
@@ -109,7 +89,7 @@ static size_t top_of_line(const struct lines *l, const double *x, size_t line)
 }
 
 /* exp(x - m) of a line's elements, `stride` apart, into `out` (one after the other). */
-static void exponentials(struct tape *tape, double *out, const double *x, size_t n, size_t stride,
+static void exponentiate(struct tape *tape, double *out, const double *x, size_t n, size_t stride,
                          double m)
 {
     bool single = tape_is_single(tape);
@@ -137,35 +117,30 @@ static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
     size_t k = 0;
     for (; k + LANES <= n; k += LANES)
         for (size_t j = 0; j < LANES; j++) {
-            double s = sum[j] + e[k + j], z = s - sum[j];
-            low[j] += (sum[j] - (s - z)) + (e[k + j] - z);
-            sum[j] = s;
+            low[j] += two_sum(&sum[j], e[k + j]);
         }
-    for (size_t j = 0; k < n; k++, j++) {
-        double s = sum[j] + e[k], z = s - sum[j];
-        low[j] += (sum[j] - (s - z)) + (e[k] - z);
-        sum[j] = s;
-    }
+    for (size_t j = 0; k < n; k++, j++) low[j] += two_sum(&sum[j], e[k]);
     e[top] = kept;
     return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((low[0] + low[1]) + (low[2] + low[3]));
 }
 
 /* S' of one line. `line` is room for one; with `out`, exp(x - m) of every element is kept there. */
-static double sum_of_others(struct tape *tape, double *out, double *room, struct lines *l,
+static double sum_of_others(struct tape *tape, double *out, double *room, struct exponentials *l,
                             const double *x, size_t line)
 {
-    size_t first = element(l, line, 0);
-    double m = x[element(l, line, l->top[line])], least = 0;
-    double *e = out && l->inner == 1 ? out + first : room;
+    size_t first = line_element(&l->lines, line, 0);
+    double m = x[line_element(&l->lines, line, l->top[line])], least = 0;
+    double *e = out && l->lines.step == 1 ? out + first : room;
 
-    exponentials(tape, e, x + first, l->extent, l->inner, m);
-    for (size_t k = 0; k < l->extent; k++) { /* spread: the least d with exp(d) > 0 */
-        double d = x[first + k * l->inner] - m;
+    exponentiate(tape, e, x + first, l->lines.extent, l->lines.step, m);
+    for (size_t k = 0; k < l->lines.extent; k++) { /* spread: the least d with exp(d) > 0 */
+        double d = x[first + k * l->lines.step] - m;
         if (d >= -746 && d < least) least = d;
     }
     if (-least > l->spread) l->spread = -least;
-    for (size_t k = 0; out && l->inner > 1 && k < l->extent; k++) out[first + k * l->inner] = e[k];
-    return sum_but(tape, e, l->extent, l->top[line]);
+    for (size_t k = 0; out && l->lines.step > 1 && k < l->lines.extent; k++)
+        out[first + k * l->lines.step] = e[k];
+    return sum_but(tape, e, l->lines.extent, l->top[line]);
 }
 
 /* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. */
@@ -176,31 +151,31 @@ static double modelled_exponential(const struct tape *tape, double d)
 
 /* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
  * its exponentials' errors. `term` is room for a line. */
-static double modelled_total(const struct tape *tape, double *term, const struct lines *l,
+static double modelled_total(const struct tape *tape, double *term, const struct exponentials *l,
                              const struct node *x, size_t line)
 {
-    double m = x->value[element(l, line, l->top[line])], sum = 0, weighted = 0;
-    for (size_t k = 0; k < l->extent; k++) {
-        double d = x->value[element(l, line, k)] - m;
+    double m = x->value[line_element(&l->lines, line, l->top[line])], sum = 0, weighted = 0;
+    for (size_t k = 0; k < l->lines.extent; k++) {
+        double d = x->value[line_element(&l->lines, line, k)] - m;
         term[k] = scalar_exp(d);
         if (!(term[k] > 0)) continue;
         sum += term[k];
         weighted += term[k] * modelled_exponential(tape, d);
     }
     if (!(sum > 0)) return 0;
-    double own = tape_sum_growth(tape, l->extent);
+    double own = tape_sum_growth(tape, l->lines.extent);
     if (tape_is_typical(tape) && isfinite(sum))
-        own = sqrt(sum_spread(term, l->extent, false, !tape->wide)) / sum;
+        own = sqrt(sum_spread(term, l->lines.extent, false, !tape->wide)) / sum;
     return weighted / sum + own * tape->unit;
 }
 
-static void set_bounds_of_sums(struct node *node, const struct lines *l)
+static void set_bounds_of_sums(struct node *node, const struct exponentials *l)
 {
     for (size_t line = 0; line < node->n; line++) {
         double relative = l->total ? l->total[line] : sum_error(l);
         if (l->input)
             relative += l->input[line] < 0.25 ? expm1(2 * l->input[line]) * 1.01 : INFINITY;
-        node->error[line] = relative * node->value[line] + (double)l->extent * 0x1p-1073;
+        node->error[line] = relative * node->value[line] + (double)l->lines.extent * 0x1p-1073;
         if (!(node->error[line] >= 0)) node->error[line] = INFINITY;
     }
 }
@@ -210,45 +185,46 @@ static void set_bounds_of_sums(struct node *node, const struct lines *l)
 static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, double *out)
 {
     int64_t shape[TENSOR_MAX_RANK];
-    struct lines *l = tape_allocate(tape, 1, sizeof *l);
+    struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
 
     (void)node_values(tape, x);
     if (tape_failed(tape)) return x;
-    lines_along(l, x, dim, shape);
+    *l = (struct exponentials){ .dim = dim, .lines = lines_along(x, dim) };
+    shape_of_lines(shape, x, dim);
     struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
     node->tracked = false; /* the users pass the gradient on to x */
     l->top = tape_allocate(tape, node->n, sizeof *l->top);
-    double *room = tape_allocate(tape, l->extent, sizeof *room);
+    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
     if (tape_failed(tape)) return node;
     for (size_t line = 0; line < node->n; line++) {
         l->top[line] = top_of_line(l, x->value, line);
-        node->value[line] = l->extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
-        if (l->total) l->total[line] = l->extent ? modelled_total(tape, room, l, x, line) : 0;
+        node->value[line] = l->lines.extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
+        if (l->total) l->total[line] = l->lines.extent ? modelled_total(tape, room, l, x, line) : 0;
         if (!l->input) continue;
         l->input[line] = 0;
-        for (size_t k = 0; k < l->extent; k++)
-            l->input[line] = fmax(l->input[line], node_error(x, element(l, line, k)));
+        for (size_t k = 0; k < l->lines.extent; k++)
+            l->input[line] = fmax(l->input[line], node_error(x, line_element(&l->lines, line, k)));
     }
     if (node->error) set_bounds_of_sums(node, l);
     return node;
 }
 
 /* The largest element of a line; without elements, -infinity. */
-static double largest(const struct lines *l, const struct node *x, size_t line)
+static double largest(const struct exponentials *l, const struct node *x, size_t line)
 {
-    return l->extent ? x->value[element(l, line, l->top[line])] : -INFINITY;
+    return l->lines.extent ? x->value[line_element(&l->lines, line, l->top[line])] : -INFINITY;
 }
 
 /* ---- softmax ----------------------------------------------------------------------------------- */
 
 static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     struct node *x = node->inputs[0];
-    size_t line = line_of(l, i);
+    size_t line = line_of(&l->lines, i);
     arb_t sum, top;
     if (x->value[i] == -INFINITY) {
         arb_zero(ball);
@@ -258,7 +234,7 @@ static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node
     arb_init(top);
     enclosure_element(enclosure, sum, node->inputs[1], line);
     arb_add_ui(sum, sum, 1, enclosure->precision);
-    enclosure_element(enclosure, top, x, element(l, line, l->top[line]));
+    enclosure_element(enclosure, top, x, line_element(&l->lines, line, l->top[line]));
     enclosure_element(enclosure, ball, x, i);
     arb_sub(ball, ball, top, enclosure->precision);
     arb_exp(ball, ball, enclosure->precision);
@@ -269,7 +245,7 @@ static void softmax_enclose(struct enclosure *enclosure, void *ball, struct node
 
 static void softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     tape_accumulate(tape, node->inputs[0], node_softmax_gradient(tape, node, cotangent, l->dim));
 }
 
@@ -277,14 +253,14 @@ static void softmax_backward(struct tape *tape, struct node *node, struct node *
 
 static void dot_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t line)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     arb_t a, b;
     arb_init(a);
     arb_init(b);
     arb_zero(ball);
-    enclosure->work += l->extent;
-    for (size_t k = 0; k < l->extent && enclosure->work <= enclosure->limit; k++) {
-        size_t at = element(l, line, k);
+    enclosure->work += l->lines.extent;
+    for (size_t k = 0; k < l->lines.extent && enclosure->work <= enclosure->limit; k++) {
+        size_t at = line_element(&l->lines, line, k);
         enclosure_element(enclosure, a, node->inputs[0], at);
         enclosure_element(enclosure, b, node->inputs[1], at);
         arb_addmul(ball, a, b, enclosure->precision);
@@ -299,20 +275,19 @@ static const struct primitive dot_primitive = { "an inner product", NULL, dot_en
 /* One line's inner product. The bound: operands' errors, a rounding per product, TwoSum (a model's
  * kernel adds in any order). */
 static double dot_line(double *bound, const struct tape *tape, double *term, const struct node *a,
-                       const struct node *b, const struct lines *l, size_t line)
+                       const struct node *b, const struct exponentials *l, size_t line)
 {
     double sum = 0, low = 0, size = 0, operands = 0;
     bool single = tape_is_single(tape), certify = tape_is_reference(tape),
          typical = tape_is_typical(tape);
-    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+    for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
+         k++, at += l->lines.step) {
         double product = a->value[at] * b->value[at];
         if (single) {
             sum = (float)(sum + (float)product);
             continue;
         }
-        double s = sum + product, z = s - sum;
-        low += (sum - (s - z)) + (product - z);
-        sum = s;
+        low += two_sum(&sum, product);
         if (!certify) continue;
         double ea = node_error(a, at), eb = node_error(b, at);
         size += fabs(product);
@@ -322,29 +297,30 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
     }
     double y = isfinite(sum) ? sum + low : sum;
     if (typical && isfinite(sum)) {
-        *bound = sqrt(operands) + tape->unit * sqrt(sum_spread(term, l->extent, true, !tape->wide));
+        *bound = sqrt(operands) +
+                 tape->unit * sqrt(sum_spread(term, l->lines.extent, true, !tape->wide));
         return y;
     }
-    double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->extent) : 2;
+    double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->lines.extent) : 2;
     *bound = (operands + tape->unit * ((growth + 1) * size + fabs(y))) * (1 + 0x1p-20) +
-             (double)l->extent * tape->tiny;
+             (double)l->lines.extent * tape->tiny;
     return y;
 }
 
 static struct node *line_products(struct tape *tape, struct node *a, struct node *b,
-                                  const struct lines *l, int rank, const int64_t *shape)
+                                  const struct exponentials *l, int rank, const int64_t *shape)
 {
     struct node *node =
         node_new(tape, &dot_primitive, b->dtype, rank, shape, 2, (struct node *[]){ a, b }, l);
-    double *term = tape_allocate(tape, l->extent, sizeof *term), ignored;
+    double *term = tape_allocate(tape, l->lines.extent, sizeof *term), ignored;
     (void)node_values(tape, a);
     (void)node_values(tape, b);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < node->n && !tape_failed(tape); line++) {
         double *bound = node->error ? &node->error[line] : &ignored;
-        node->value[line] = l->extent ? dot_line(bound, tape, term, a, b, l, line) : (*bound = 0);
-        if (!isfinite(node->value[line])) *bound = 0;
-        else if (!(*bound >= 0)) *bound = INFINITY;
+        node->value[line] = l->lines.extent ? dot_line(bound, tape, term, a, b, l, line)
+                                            : (*bound = 0);
+        *bound = tidy_bound(*bound, node->value[line]);
     }
     return node;
 }
@@ -354,7 +330,8 @@ static void centred_enclose(struct enclosure *enclosure, void *ball, struct node
 {
     arb_t factor;
     arb_init(factor);
-    enclosure_element(enclosure, factor, node->inputs[2], line_of(node->parameters, i));
+    enclosure_element(enclosure, factor, node->inputs[2],
+                      line_of(&((const struct exponentials *)node->parameters)->lines, i));
     enclosure_element(enclosure, ball, node->inputs[1], i);
     arb_sub(ball, ball, factor, enclosure->precision);
     enclosure_element(enclosure, factor, node->inputs[0], i);
@@ -366,35 +343,37 @@ static const struct primitive centred_primitive = { "a gradient of softmax", NUL
                                                     NULL };
 
 static void centre_line(const struct tape *tape, struct node *out, const struct node *y,
-                        const struct node *c, const struct node *mean, const struct lines *l,
+                        const struct node *c, const struct node *mean, const struct exponentials *l,
                         size_t line)
 {
     double t = mean->value[line], et = out->error ? node_error(mean, line) : 0, unit = tape->unit;
-    for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
-        double d = rounded(tape, c->value[at] - t), v = rounded(tape, y->value[at] * d);
+    for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
+         k++, at += l->lines.step) {
+        double d = tape_round(tape, c->value[at] - t), v = tape_round(tape, y->value[at] * d);
         out->value[at] = v;
         if (!out->error) continue;
         double ed = node_error(c, at) + et + unit * fabs(d);
         double bound = fabs(y->value[at]) * ed + node_error(y, at) * (fabs(d) + ed) +
                        unit * fabs(v);
         bound = bound * (1 + 0x1p-40) + tape->tiny;
-        out->error[at] = !isfinite(v) ? 0 : bound >= 0 ? bound : INFINITY;
+        out->error[at] = tidy_bound(bound, v);
     }
 }
 
 struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct node *cotangent,
                                    int dim)
 {
-    struct lines *l = tape_allocate(tape, 1, sizeof *l);
+    struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
     int64_t shape[TENSOR_MAX_RANK];
     if (tape_failed(tape)) return y;
-    lines_along(l, y, dim, shape);
+    *l = (struct exponentials){ .dim = dim, .lines = lines_along(y, dim) };
+    shape_of_lines(shape, y, dim);
     struct node *mean = line_products(tape, cotangent, y, l, y->rank, shape);
     struct node *out = node_new(tape, &centred_primitive, y->dtype, y->rank, y->shape, 3,
                                 (struct node *[]){ y, cotangent, mean }, l);
     (void)node_need_errors(tape, out);
     out->tracked = mean->tracked = false;
-    for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->extent; line++)
+    for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->lines.extent; line++)
         centre_line(tape, out, y, cotangent, mean, l, line);
     return out;
 }
@@ -404,27 +383,27 @@ static const struct primitive softmax_primitive = { "softmax", softmax_backward,
 
 /* Softmax over lines whose sums are known, from the exponentials that `value` holds. */
 static void normalise(struct tape *tape, struct node *node, const struct node *x,
-                      const struct node *sums, const struct lines *l)
+                      const struct node *sums, const struct exponentials *l)
 {
     bool single = tape_is_single(tape);
     for (size_t line = 0; line < sums->n; line++) {
-        double m = largest(l, x, line), total = rounded(tape, 1 + sums->value[line]);
-        double *value = node->value + element(l, line, 0), nan = isfinite(m) ? 0 : NAN;
+        double m = largest(l, x, line), total = tape_round(tape, 1 + sums->value[line]);
+        double *value = node->value + line_element(&l->lines, line, 0), nan = isfinite(m) ? 0 : NAN;
         if (single)
-            for (size_t k = 0; k < l->extent; k++)
-                value[k * l->inner] = (float)(value[k * l->inner] / total + nan);
+            for (size_t k = 0; k < l->lines.extent; k++)
+                value[k * l->lines.step] = (float)(value[k * l->lines.step] / total + nan);
         else
-            for (size_t k = 0; k < l->extent; k++)
-                value[k * l->inner] = value[k * l->inner] / total + nan;
+            for (size_t k = 0; k < l->lines.extent; k++)
+                value[k * l->lines.step] = value[k * l->lines.step] / total + nan;
     }
     if (!tape_is_reference(tape)) return;
-    node->relative = 2 * sum_error(l) + 8 * U;
+    node->relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF;
     node->absolute = 4 * tape->tiny;
     if (!l->input && !l->total) return;
     double relative = node->relative, absolute = node->absolute;
     if (!node_need_errors(tape, node)) return;
     for (size_t i = 0; i < node->n; i++) {
-        size_t line = line_of(l, i);
+        size_t line = line_of(&l->lines, i);
         double e = l->input ? l->input[line] : 0;
         if (l->total)
             relative = l->total[line] + 3 * tape->unit +
@@ -439,15 +418,17 @@ static void normalise(struct tape *tape, struct node *node, const struct node *x
 
 static struct node *softmax_over(struct tape *tape, struct node *x, struct node *sums)
 {
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
-    double *room = tape_allocate(tape, l->extent, sizeof *room);
+    double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
     if (tape_failed(tape)) return node;
-    for (size_t line = 0; line < sums->n && l->extent; line++) {
-        size_t first = element(l, line, 0);
-        exponentials(tape, room, x->value + first, l->extent, l->inner, largest(l, x, line));
-        for (size_t k = 0; k < l->extent; k++) node->value[first + k * l->inner] = room[k];
+    for (size_t line = 0; line < sums->n && l->lines.extent; line++) {
+        size_t first = line_element(&l->lines, line, 0);
+        exponentiate(tape, room, x->value + first, l->lines.extent, l->lines.step,
+                     largest(l, x, line));
+        for (size_t k = 0; k < l->lines.extent; k++)
+            node->value[first + k * l->lines.step] = room[k];
     }
     normalise(tape, node, x, sums, l);
     return node;
@@ -473,14 +454,14 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
 static void log_softmax_ball(struct enclosure *enclosure, arb_ptr ball, struct node *x,
                              struct node *sums, size_t i)
 {
-    const struct lines *l = sums->parameters;
-    size_t line = line_of(l, i);
+    const struct exponentials *l = sums->parameters;
+    size_t line = line_of(&l->lines, i);
     arb_t sum, top;
     arb_init(sum);
     arb_init(top);
     enclosure_element(enclosure, sum, sums, line);
     arb_log1p(sum, sum, enclosure->precision);
-    enclosure_element(enclosure, top, x, element(l, line, l->top[line]));
+    enclosure_element(enclosure, top, x, line_element(&l->lines, line, l->top[line]));
     enclosure_element(enclosure, ball, x, i);
     arb_sub(ball, ball, top, enclosure->precision);
     arb_sub(ball, ball, sum, enclosure->precision);
@@ -491,16 +472,16 @@ static void log_softmax_ball(struct enclosure *enclosure, arb_ptr ball, struct n
 /* The logarithm of a line's total, less m; NaN where m is not finite. */
 static double log_total(const struct tape *tape, double m, double others)
 {
-    return isfinite(m) ? rounded(tape, scalar_log1p(others)) : NAN;
+    return isfinite(m) ? tape_round(tape, scalar_log1p(others)) : NAN;
 }
 
 static double log_softmax_value(const struct tape *tape, double x, double m, double log)
 {
-    return rounded(tape, rounded(tape, x - m) - log);
+    return tape_round(tape, tape_round(tape, x - m) - log);
 }
 
 /* `d` is x - m; a kernel rounds it, and the logarithm is off by the sum's relative error. */
-static double log_softmax_bound(const struct tape *tape, const struct lines *l, size_t line,
+static double log_softmax_bound(const struct tape *tape, const struct exponentials *l, size_t line,
                                 double d, double y)
 {
     if (!isfinite(y)) return 0;
@@ -509,7 +490,8 @@ static double log_softmax_bound(const struct tape *tape, const struct lines *l, 
         return tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) /
                    (tape_is_typical(tape) ? 4 : 1) +
                l->total[line] + input;
-    return (sum_error(l) + 4 * U) * fabs(y) + (double)l->extent * 0x1p-1072 + input * (1 + 0x1p-40);
+    return (sum_error(l) + 4 * UNIT_ROUNDOFF) * fabs(y) + (double)l->lines.extent * 0x1p-1072 +
+           input * (1 + 0x1p-40);
 }
 
 static void log_softmax_enclose(struct enclosure *enclosure, void *ball, struct node *node,
@@ -521,7 +503,7 @@ static void log_softmax_enclose(struct enclosure *enclosure, void *ball, struct 
 /* c - softmax * sum(c) */
 static void log_softmax_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     struct node *x = node->inputs[0];
     struct node *total = x->rank ? node_sum(tape, cotangent, 1u << l->dim, true) : cotangent;
     struct node *y = softmax_over(tape, x, node->inputs[1]);
@@ -537,17 +519,18 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
     if (tape_failed(tape)) return x;
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &log_softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
     if (tape_is_reference(tape)) {
-        node->relative = sum_error(l) + 4 * U;
-        node->absolute = (double)l->extent * 0x1p-1072;
+        node->relative = sum_error(l) + 4 * UNIT_ROUNDOFF;
+        node->absolute = (double)l->lines.extent * 0x1p-1072;
         if (l->input || l->total) (void)node_need_errors(tape, node);
     }
-    for (size_t line = 0; line < sums->n && !tape_failed(tape) && l->extent; line++) {
+    for (size_t line = 0; line < sums->n && !tape_failed(tape) && l->lines.extent; line++) {
         double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
-        for (size_t k = 0, at = element(l, line, 0); k < l->extent; k++, at += l->inner) {
+        for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
+             k++, at += l->lines.step) {
             node->value[at] = log_softmax_value(tape, x->value[at], m, log);
             if (node->error)
                 node->error[at] =
@@ -562,12 +545,12 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 static void logsumexp_enclose(struct enclosure *enclosure, void *ball, struct node *node,
                               size_t line)
 {
-    const struct lines *l = node->parameters;
+    const struct exponentials *l = node->parameters;
     arb_t top;
     arb_init(top);
     enclosure_element(enclosure, ball, node->inputs[1], line);
     arb_log1p(ball, ball, enclosure->precision);
-    enclosure_element(enclosure, top, node->inputs[0], element(l, line, l->top[line]));
+    enclosure_element(enclosure, top, node->inputs[0], line_element(&l->lines, line, l->top[line]));
     arb_add(ball, ball, top, enclosure->precision);
     arb_clear(top);
 }
@@ -589,16 +572,17 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
     if (tape_failed(tape)) return x;
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &logsumexp_primitive, x->dtype, x->rank, sums->shape, 2,
                                  (struct node *[]){ x, sums }, l);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        double m = largest(l, x, line), log = rounded(tape, scalar_log1p(sums->value[line]));
-        double y = isfinite(m) ? rounded(tape, m + log) : m;
+        double m = largest(l, x, line), log = tape_round(tape, scalar_log1p(sums->value[line]));
+        double y = isfinite(m) ? tape_round(tape, m + log) : m;
         node->value[line] = y;
         if (!node->error) continue;
-        double bound = (sum_error(l) + 4 * U) * log + U * fabs(y) + (double)l->extent * 0x1p-1072;
+        double bound = (sum_error(l) + 4 * UNIT_ROUNDOFF) * log + UNIT_ROUNDOFF * fabs(y) +
+                       (double)l->lines.extent * 0x1p-1072;
         if (l->total) bound = l->total[line] + tape->unit * (7 * log + fabs(y));
         if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
@@ -610,20 +594,20 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 
 /* c (softmax - [class is the target]), the gradient of -log_softmax_at. inputs: x, S', c;
  * parameters: the target node. For the largest element the difference is -S' / (1 + S'). */
-static double residual_value(double *bound, const struct tape *tape, const struct lines *l,
+static double residual_value(double *bound, const struct tape *tape, const struct exponentials *l,
                              const struct node *x, const struct node *sums, size_t line, size_t k,
                              bool is_target)
 {
     double m = largest(l, x, line), others = sums->value[line], total = 1 + others;
     double input = l->input ? l->input[line] : 0;
-    double relative = 2 * sum_error(l) + 8 * U +
+    double relative = 2 * sum_error(l) + 8 * UNIT_ROUNDOFF +
                       (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
-    double tiny = (double)l->extent * 0x1p-1072, y;
+    double tiny = (double)l->lines.extent * 0x1p-1072, y;
     if (!isfinite(m)) {
         *bound = 0;
         return NAN;
     }
-    double d = x->value[element(l, line, k)] - m;
+    double d = x->value[line_element(&l->lines, line, k)] - m;
     if (l->total) /* a kernel forms p - 1 by subtraction */
         relative = l->total[line] + modelled_exponential(tape, d) + 3 * tape->unit +
                    (input < 0.25 ? 1.01 * expm1(2 * input) : INFINITY);
@@ -641,13 +625,13 @@ static double residual_value(double *bound, const struct tape *tape, const struc
 static void residual_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     const struct node *target = node->parameters;
-    size_t line = line_of(l, i);
+    size_t line = line_of(&l->lines, i);
     arb_t c;
     arb_init(c);
     log_softmax_ball(enclosure, ball, x, sums, i);
-    if (target->integer[line] == (int64_t)position_of(l, i))
+    if (target->integer[line] == (int64_t)line_position(&l->lines, i))
         arb_expm1(ball, ball, enclosure->precision);
     else arb_exp(ball, ball, enclosure->precision);
     enclosure_element(enclosure, c, node->inputs[2], line);
@@ -664,32 +648,33 @@ static void uniform_residuals(struct tape *tape, struct node *out, const struct 
                               const struct node *sums, const struct node *c,
                               const struct node *target)
 {
-    const struct lines *l = sums->parameters;
-    double *e = tape_allocate(tape, l->extent, sizeof *e), relative = 0, most = 0;
+    const struct exponentials *l = sums->parameters;
+    double *e = tape_allocate(tape, l->lines.extent, sizeof *e), relative = 0, most = 0;
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        size_t first = element(l, line, 0), t = (size_t)target->integer[line];
+        size_t first = line_element(&l->lines, line, 0), t = (size_t)target->integer[line];
         double m = largest(l, x, line), factor = c->value[line];
-        double others = sums->value[line], total = rounded(tape, 1 + others);
-        exponentials(tape, e, x->value + first, l->extent, l->inner, m);
-        for (size_t k = 0; k < l->extent; k++) e[k] = rounded(tape, e[k] / total);
+        double others = sums->value[line], total = tape_round(tape, 1 + others);
+        exponentiate(tape, e, x->value + first, l->lines.extent, l->lines.step, m);
+        for (size_t k = 0; k < l->lines.extent; k++) e[k] = tape_round(tape, e[k] / total);
         e[t] = tape_is_single(tape) ? (float)(e[t] - 1)
                : t == l->top[line]  ? -others / total
                                     : e[t] - 1;
         double nan = isfinite(m) ? 0 : NAN;
-        for (size_t k = 0; k < l->extent; k++)
-            out->value[first + k * l->inner] = factor == 0 ? 0 : rounded(tape, e[k] * factor) + nan;
+        for (size_t k = 0; k < l->lines.extent; k++)
+            out->value[first + k * l->lines.step] =
+                factor == 0 ? 0 : tape_round(tape, e[k] * factor) + nan;
         if (factor != 0) relative = fmax(relative, node_error(c, line) / fabs(factor));
         most = fmax(most, fabs(factor));
     }
-    out->relative = (2 * sum_error(l) + 12 * U + relative) * (1 + 0x1p-20);
-    out->absolute = (1 + most) * (double)(l->extent + 2) * 0x1p-1070;
+    out->relative = (2 * sum_error(l) + 12 * UNIT_ROUNDOFF + relative) * (1 + 0x1p-20);
+    out->absolute = (1 + most) * (double)(l->lines.extent + 2) * 0x1p-1070;
 }
 
 static void at_class_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
     struct node *x = node->inputs[0], *sums = node->inputs[1];
     const struct node *target = node->parameters;
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     struct node *c = node_negate(tape, cotangent);
     struct node *out = node_new(tape, &residual_primitive, x->dtype, x->rank, x->shape, 3,
                                 (struct node *[]){ x, sums, c }, target);
@@ -705,8 +690,8 @@ static void at_class_backward(struct tape *tape, struct node *node, struct node 
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
         double factor = c->value[line], factor_error = node_error(c, line);
         bool nothing = factor == 0 && factor_error == 0;
-        for (size_t k = 0; k < l->extent; k++) {
-            size_t at = element(l, line, k);
+        for (size_t k = 0; k < l->lines.extent; k++) {
+            size_t at = line_element(&l->lines, line, k);
             double bound;
             double r = residual_value(&bound, tape, l, x, sums, line, k,
                                       target->integer[line] == (int64_t)k);
@@ -724,9 +709,9 @@ static void at_class_enclose(struct enclosure *enclosure, void *ball, struct nod
                              size_t line)
 {
     const struct node *target = node->parameters;
-    const struct lines *l = node->inputs[1]->parameters;
+    const struct exponentials *l = node->inputs[1]->parameters;
     log_softmax_ball(enclosure, ball, node->inputs[0], node->inputs[1],
-                     element(l, line, (size_t)target->integer[line]));
+                     line_element(&l->lines, line, (size_t)target->integer[line]));
 }
 
 static const struct primitive at_class_primitive = { "log_softmax at a class", at_class_backward,
@@ -737,12 +722,12 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, str
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
     if (tape_failed(tape)) return x;
-    const struct lines *l = sums->parameters;
+    const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &at_class_primitive, x->dtype, x->rank, sums->shape, 2,
                                  (struct node *[]){ x, sums }, target);
     (void)node_need_errors(tape, node);
     for (size_t line = 0; line < sums->n && !tape_failed(tape); line++) {
-        double v = x->value[element(l, line, (size_t)target->integer[line])];
+        double v = x->value[line_element(&l->lines, line, (size_t)target->integer[line])];
         double m = largest(l, x, line), log = log_total(tape, m, sums->value[line]);
         node->value[line] = log_softmax_value(tape, v, m, log);
         if (node->error)

@@ -1,11 +1,8 @@
 /* Values whose gradient is stated: an alias of the value with a backward of its own. */
 #include "bench/primitives/stated_gradient.h"
 
-#include <string.h>
-
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
-#include "bench/primitives/moved.h"
 #include "bench/tape/enclosure.h"
 
 struct stated {
@@ -19,13 +16,8 @@ static void stated_backward(struct tape *tape, struct node *node, struct node *c
     stated->backward(tape, node, cotangent, stated->parameters);
 }
 
-static void stated_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
 static const struct primitive stated_primitive = { "a stated gradient", stated_backward,
-                                                   stated_enclose, NULL };
+                                                   input_enclose, NULL };
 
 struct node *node_stated_gradient(struct tape *tape, struct node *value, int count,
                                   struct node *const *inputs, gradient_function *backward,
@@ -67,13 +59,8 @@ static void straight_backward(struct tape *tape, struct node *node, struct node 
     tape_accumulate(tape, node->inputs[1], cotangent);
 }
 
-static void straight_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
-{
-    enclosure_element(enclosure, ball, node->inputs[0], i);
-}
-
 static const struct primitive straight_primitive = { "a straight-through value", straight_backward,
-                                                     straight_enclose, NULL };
+                                                     input_enclose, NULL };
 
 struct node *node_straight_through(struct tape *tape, struct node *value, struct node *through)
 {
@@ -84,15 +71,8 @@ struct node *node_straight_through(struct tape *tape, struct node *value, struct
             node_straight_through(tape, node_real_part(tape, value), node_real_part(tape, through)),
             node_straight_through(tape, node_imaginary_part(tape, value),
                                   node_imaginary_part(tape, through)));
-    struct node *node = moved(tape, &straight_primitive, value, value->rank, value->shape, NULL);
-    struct node **inputs = tape_allocate(tape, 2, sizeof *inputs);
-    if (tape_failed(tape)) return unless_failed(tape, value);
-    inputs[0] = value;
-    inputs[1] = through;
-    node->inputs = inputs;
-    node->input_count = 2;
+    struct node *inputs[2] = { value, through };
+    struct node *node = node_sharing(tape, &straight_primitive, value, 2, inputs, NULL);
     node->tracked = through->tracked;
-    memcpy(node->value, value->value, value->n * sizeof *value->value);
-    if (node->error) memcpy(node->error, value->error, value->n * sizeof *value->error);
     return node;
 }

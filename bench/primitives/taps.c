@@ -12,6 +12,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
 struct taps *taps_windows(struct tape *tape, size_t inputs, size_t outputs, const int64_t *start,
@@ -155,7 +156,7 @@ static inline void finish_output(struct node *node, size_t out, const struct bou
                    b->underflow;
     bound = (bound + carried) * (1 + 0x1p-20);
     node->value[out] = total;
-    node->error[out] = !isfinite(total) ? 0 : bound >= 0 ? bound : INFINITY;
+    node->error[out] = tidy_bound(bound, total);
 }
 
 /* Output o of one line of neighbouring elements, which starts at element `line` of x. */
@@ -166,9 +167,7 @@ static void certified_output(struct node *node, const struct node *x, const stru
     for (size_t t = taps->first[o]; t < taps->first[o + 1]; t++) {
         size_t at = line + taps->index[t];
         double v = x->value[at], w = taps->weight ? taps->weight[t] : 1, p = w * v;
-        double s = sum + p, z = s - sum;
-        low += (sum - (s - z)) + (p - z);
-        sum = s;
+        low += two_sum(&sum, p);
         magnitude += fabs(p);
         carried += b->unsure * fabs(v);
         if (b->inexact) carried += (fabs(w) + taps->weight_error) * node_error(x, at);
@@ -190,9 +189,8 @@ static void certified_outputs(struct node *node, const struct node *x, const str
         const double *v = x->value + at;
         double w = taps->weight ? taps->weight[t] : 1;
         for (size_t j = 0; j < width; j++) {
-            double p = w * v[j], s = sum[j] + p, z = s - sum[j];
-            low[j] += (sum[j] - (s - z)) + (p - z);
-            sum[j] = s;
+            double p = w * v[j];
+            low[j] += two_sum(&sum[j], p);
             magnitude[j] += fabs(p);
             carried[j] += b->unsure * fabs(v[j]);
         }

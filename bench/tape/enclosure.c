@@ -123,6 +123,16 @@ void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i
     memo->used++;
 }
 
+void input_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclosure_element(enclosure, ball, node->inputs[0], i);
+}
+
+bool input_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i)
+{
+    return enclosure_pair(enclosure, out, node->inputs[0], i);
+}
+
 /* Split a ball into hi + lo and a bound that covers the radius and what lo cannot hold. */
 static void ball_to_pair(struct pair *pair, const arb_t ball)
 {

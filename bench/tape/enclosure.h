@@ -32,6 +32,10 @@ void enclosure_element(struct enclosure *enclosure, void *ball, struct node *nod
  * reached. */
 bool enclosure_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
 
+/* Element i as that of the first input: for primitives that pass elements on in their places. */
+void input_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i);
+bool input_pair(struct enclosure *enclosure, struct pair *out, struct node *node, size_t i);
+
 /* Remember the ball of another element that came with the one asked for. */
 void enclosure_remember(struct enclosure *enclosure, struct node *node, size_t i, const void *ball);
 

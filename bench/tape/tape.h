@@ -204,6 +204,12 @@ static inline double tape_sum_growth(const struct tape *tape, size_t n)
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? sqrt((double)n) / 3 : (double)(n - 1);
 }
 
+/* A result of a primitive as the tape's arithmetic rounds it. */
+static inline double tape_round(const struct tape *tape, double x)
+{
+    return tape_is_single(tape) ? (float)x : x;
+}
+
 /* Round all values to float if the tape works in float. */
 void node_round(struct tape *tape, struct node *node);
 

@@ -13,6 +13,7 @@
 #include "bench/arithmetic/rounding.h"
 #include "bench/primitive.h"
 #include "bench/primitives/gather.h"
+#include "bench/primitives/product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/scan.h"
 #include "support/suite.h"

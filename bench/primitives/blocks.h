@@ -1,0 +1,26 @@
+/* Reductions over several dimensions, as lines. */
+#ifndef PROBE_BENCH_PRIMITIVES_BLOCKS_H
+#define PROBE_BENCH_PRIMITIVES_BLOCKS_H
+
+#include "bench/primitives/lines.h"
+#include "bench/tape/tape.h"
+
+/* How one primitive reduces. Its nodes have one element per line of their input, and the struct lines
+ * in `parameters`. */
+struct reduction {
+    const struct primitive *primitive;
+    /* Real lines, by index: into node->value and the bounds. */
+    void (*evaluate)(struct tape *tape, struct node *node, const struct node *x,
+                     const struct lines *lines);
+    /* Integral lines, modulo 2^64. */
+    uint64_t neutral;
+    uint64_t (*combine)(uint64_t a, uint64_t b);
+    bool reads_leaves; /* whole lines of a leaf are read as it is stored, in BENCH_REFERENCE */
+};
+
+/* Reduce real or integral x over the dimensions whose bit is set in `dims`. Dimensions that do not lie
+ * together are moved to the end first. */
+struct node *node_reduce(struct tape *tape, const struct reduction *reduction, struct node *x,
+                         uint32_t dims, bool keepdim);
+
+#endif

@@ -1,0 +1,142 @@
+/* Products with their relative error carried along. */
+#include "bench/primitives/product.h"
+
+#include <math.h>
+
+#include "bench/primitives/blocks.h"
+#include "bench/primitives/chain_rule.h"
+#include "bench/primitives/lines.h"
+#include "bench/primitives/movement.h"
+#include "bench/tape/enclosure.h"
+
+/* A product as m 2^e with its relative error, so that no intermediate leaves the range of double.
+ * In BENCH_NATIVE m alone, rounded as the kernel would and free to overflow. */
+struct scaled {
+    double m, relative;
+    int64_t e;
+};
+
+static struct scaled scaled_one(void) { return (struct scaled){ 1, 0, 0 }; }
+
+/* p times v, which is off by at most `error`. */
+static void scaled_multiply(struct scaled *p, const struct tape *tape, double v, double error)
+{
+    if (!tape_is_reference(tape)) {
+        p->m = tape_is_single(tape) ? (float)(p->m * v) : p->m * v;
+        return;
+    }
+    int shift = 0;
+    double m = p->m * v, own = error == 0 ? 0 : v != 0 ? error / fabs(v) : INFINITY;
+    p->relative += own + p->relative * own + tape->unit * (1 + p->relative + own);
+    if (m != 0 && isfinite(m)) m = frexp(m, &shift);
+    p->m = m;
+    p->e += shift;
+    if (v == 0 && error == 0) p->relative = 0;
+}
+
+static struct scaled scaled_product(const struct tape *tape, const struct scaled *a,
+                                    const struct scaled *b)
+{
+    struct scaled p = *a;
+    scaled_multiply(&p, tape, b->m, b->m == 0 ? 0 : b->relative * fabs(b->m));
+    if (b->m == 0 && b->relative > 0) p.relative = INFINITY;
+    p.e += b->e;
+    return p;
+}
+
+/* The value and, where `bound` is not NULL, its bound. */
+static double scaled_value(double *bound, const struct tape *tape, const struct scaled *p)
+{
+    int64_t e = p->e > 5000 ? 5000 : p->e < -5000 ? -5000 : p->e;
+    double y = ldexp(p->m, (int)e);
+    if (bound) {
+        double error = (p->m == 0 && p->relative == 0 ? 0 : p->relative * fabs(y) + tape->tiny) *
+                       (1 + 0x1p-40);
+        *bound = !isfinite(y) ? 0 : error >= 0 && !isinf(p->relative) ? error : INFINITY;
+    }
+    return y;
+}
+
+static void product_evaluate(struct tape *tape, struct node *node, const struct node *x,
+                             const struct lines *l)
+{
+    bool certify = node_need_errors(tape, node);
+    for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+        struct scaled p = scaled_one();
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = line_element(l, i, k);
+            scaled_multiply(&p, tape, x->value[at], certify ? node_error(x, at) : 0);
+        }
+        node->value[i] = scaled_value(certify ? &node->error[i] : NULL, tape, &p);
+    }
+}
+
+static void enclose_product(struct enclosure *enclosure, void *ball, struct node *x,
+                            const struct lines *l, size_t out, size_t except)
+{
+    arb_t factor;
+    arb_init(factor);
+    arb_one(ball);
+    for (size_t k = 0; k < l->extent; k++) {
+        if (k == except) continue;
+        enclosure_element(enclosure, factor, x, line_element(l, out, k));
+        arb_mul(ball, ball, factor, enclosure->precision);
+    }
+    arb_clear(factor);
+}
+
+static void product_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    enclose_product(enclosure, ball, node->inputs[0], node->parameters, i, SIZE_MAX);
+}
+
+/* The product of the others at every position: the gradient of a product, right at zeros. */
+static void others_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
+{
+    const struct lines *l = node->parameters;
+    enclose_product(enclosure, ball, node->inputs[0], l, line_of(l, i), line_position(l, i));
+}
+
+static const struct primitive others_primitive = { "products of others", NULL, others_enclose,
+                                                   NULL };
+
+static void product_backward(struct tape *tape, struct node *node, struct node *cotangent)
+{
+    const struct lines *l = node->parameters;
+    struct node *x = node->inputs[0];
+    struct node *others = node_new(tape, &others_primitive, x->dtype, x->rank, x->shape, 1, &x, l);
+    bool certify = node_need_errors(tape, others);
+    struct scaled *prefix = tape_allocate(tape, l->extent + 1, sizeof *prefix);
+
+    /* Every element gets the product before it times the product behind it. */
+    for (size_t out = 0; out < node->n && !tape_failed(tape); out++) {
+        struct scaled suffix = scaled_one();
+        prefix[0] = scaled_one();
+        for (size_t k = 0; k < l->extent; k++) {
+            size_t at = line_element(l, out, k);
+            prefix[k + 1] = prefix[k];
+            scaled_multiply(&prefix[k + 1], tape, x->value[at], certify ? node_error(x, at) : 0);
+        }
+        for (size_t k = l->extent; k-- > 0;) {
+            size_t at = line_element(l, out, k);
+            struct scaled p = scaled_product(tape, &prefix[k], &suffix);
+            others->value[at] = scaled_value(certify ? &others->error[at] : NULL, tape, &p);
+            scaled_multiply(&suffix, tape, x->value[at], certify ? node_error(x, at) : 0);
+        }
+    }
+    tape_accumulate(
+        tape, x, node_multiply(tape, others, node_broadcast(tape, cotangent, x->rank, x->shape)));
+}
+
+static const struct primitive product_primitive = { "product", product_backward, product_enclose,
+                                                    NULL };
+
+static uint64_t wrapping_product(uint64_t a, uint64_t b) { return a * b; }
+
+static const struct reduction product = { &product_primitive, product_evaluate, 1, wrapping_product,
+                                          false };
+
+struct node *node_product(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
+{
+    return node_reduce(tape, &product, x, dims, keepdim);
+}

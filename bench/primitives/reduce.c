@@ -218,14 +218,14 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
 
 static uint64_t wrapping_sum(uint64_t a, uint64_t b) { return a + b; }
 
-static const struct reduction sum = { &sum_primitive, sum_evaluate, 0, wrapping_sum, true };
+static const struct reduction summation = { &sum_primitive, sum_evaluate, 0, wrapping_sum, true };
 
 struct node *node_sum(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)
 {
     if (x->imaginary)
         return node_complex(tape, node_sum(tape, node_real_part(tape, x), dims, keepdim),
                             node_sum(tape, node_imaginary_part(tape, x), dims, keepdim));
-    return node_reduce(tape, &sum, x, dims, keepdim);
+    return node_reduce(tape, &summation, x, dims, keepdim);
 }
 
 struct node *node_mean(struct tape *tape, struct node *x, uint32_t dims, bool keepdim)

@@ -39,15 +39,19 @@ void table_rows_close(struct table_rows *table)
 static struct status take_cells(struct table_rows *table, struct csv_row *row,
                                 const struct sheet_row *from)
 {
-    if (from->count > table->capacity) {
-        struct csv_text *cells = memory_resize(table->cells, from->count * sizeof *cells);
-        if (!cells) return status_no_memory(from->count * sizeof *cells);
+    if (!table->rows) table->width = from->count;
+    size_t count = from->count > table->width ? from->count : table->width;
+    if (count > table->capacity) {
+        struct csv_text *cells = memory_resize(table->cells, count * sizeof *cells);
+        if (!cells) return status_no_memory(count * sizeof *cells);
         table->cells = cells;
-        table->capacity = from->count;
+        table->capacity = count;
     }
-    for (size_t i = 0; i < from->count; i++)
-        table->cells[i] = (struct csv_text){ from->cells[i].text, from->cells[i].length };
-    *row = (struct csv_row){ .cells = table->cells, .count = from->count, .number = ++table->rows };
+    for (size_t i = 0; i < count; i++)
+        table->cells[i] = i < from->count
+                              ? (struct csv_text){ from->cells[i].text, from->cells[i].length }
+                              : (struct csv_text){ "", 0 };
+    *row = (struct csv_row){ .cells = table->cells, .count = count, .number = ++table->rows };
     return status_ok();
 }
 

@@ -1,6 +1,7 @@
 /* The rows of a result table, CSV or workbook, one after the other. A workbook with several sheets,
  * as comparisons of more than a million rows have, reads as one table: the header of the first
- * sheet counts, those of the others are passed over.
+ * sheet counts, those of the others are passed over. Rows of a sheet are as wide as its header,
+ * because blank cells at their ends are not stored.
  */
 #ifndef PROBE_REPORT_HTML_TABLE_ROWS_H
 #define PROBE_REPORT_HTML_TABLE_ROWS_H
@@ -20,7 +21,7 @@ struct table_rows {
     size_t sheets_read;
     uint64_t rows;
     struct csv_text *cells; /* of the last row of a sheet */
-    size_t capacity;
+    size_t capacity, width; /* of `cells`; of the header */
 };
 
 /* Is it a table, by its suffix? */

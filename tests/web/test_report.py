@@ -323,6 +323,11 @@ class ReportTest(unittest.TestCase):
         self.wait(f"document.querySelector('#detail-name').textContent !== '{first}'")
         self.press("p")
         self.wait(f"document.querySelector('#detail-name').textContent === '{first}'")
+        # With a row open, moving opens the neighbour.
+        self.press("j")
+        self.wait(f"document.querySelector('#detail-name').textContent !== '{first}'")
+        self.press("k")
+        self.wait(f"document.querySelector('#detail-name').textContent === '{first}'")
         self.press(Keys.ESCAPE, "/")
         self.driver.switch_to.active_element.send_keys("dropout")
         self.wait("document.querySelector('.table').getAttribute('aria-rowcount') < 40")
@@ -385,6 +390,7 @@ class ReportTest(unittest.TestCase):
         self.open("dumps")
         self.wait("document.querySelector('.worst .why')")
         self.assertIn("comparison of dumps", self.text(".facts"))
+        self.assertEqual(self.all(".notes"), [])
         # A softmax that is half too large keeps its direction, which is all that the rules of a comparison ask.
         for name in ("gelu.1", "layer_norm.2"):
             self.assertIn(f"Functional.{name}.forward.output.0", self.text(".worst-list"))
@@ -467,6 +473,38 @@ class ReportTest(unittest.TestCase):
         self.driver.execute_async_script("setTimeout(arguments[0], 300)")
         self.assertIsNone(self.driver.execute_script("return window.ran ?? null"))
         self.driver.get_log("browser") # the refusal is what was wanted
+
+    def test_a_page_without_charts(self):
+        """As it is when Chart.js was missing at build time."""
+        with open(self.pages.make("wrong"), encoding="utf-8") as file:
+            html = file.read()
+        at = html.index("<script>/*!")
+        bare = self.pages.path("bare.html")
+        with open(bare, "w", encoding="utf-8") as file:
+            file.write(html[:at] + html[html.index("</script>", at) + len("</script>"):])
+        open_page(self.driver, bare)
+        self.wait("document.body.textContent.includes('made without charts')")
+        self.press("n")
+        self.wait("document.querySelector('#detail-name')")
+
+    def test_columns_can_be_chosen(self):
+        self.open("wrong", "#rows")
+        self.rows_shown(124)
+        self.assertNotIn("reference dtype", self.text(".table-head").lower())
+        self.one(".columns-menu summary").click()
+        self.driver.find_element(By.XPATH, "//label[contains(., 'Reference dtype')]").click()
+        self.wait("document.querySelector('.table-head').textContent.includes('Reference dtype')")
+
+    def test_on_paper(self):
+        self.open("wrong")
+        self.wait("document.querySelectorAll('.worst .why').length >= 3")
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        try:
+            self.assertEqual(self.driver.execute_script("return getComputedStyle(document.querySelector('.tabs')).display"), "none")
+            self.assertNotEqual(self.driver.execute_script("return getComputedStyle(document.querySelector('.page-body')).overflow"), "auto")
+            self.picture("print", 800, 1100)
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
     def test_a_page_that_was_cut_short(self):
         page = self.pages.make("sweep")

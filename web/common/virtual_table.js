@@ -13,9 +13,9 @@ export class VirtualTable {
     // columns: [{ id, title, width, numeric, grow, sortable }]
     // draw(cell, column, row): fill the element of a cell; `row` is the index given to `show`
     // prepare(rows): a promise that the rows can be drawn
-    // on_open(row, position), on_sort(column id)
-    constructor({ columns, draw, prepare, on_open, on_sort, label, row_class, empty }) {
-        Object.assign(this, { columns, draw, prepare, on_open, on_sort, row_class, empty });
+    // on_open(row, position), on_move(row, position) when keys moved the selection, on_sort(column id)
+    constructor({ columns, draw, prepare, on_open, on_move, on_sort, label, row_class, empty }) {
+        Object.assign(this, { columns, draw, prepare, on_open, on_move, on_sort, row_class, empty });
         this.order = new Uint32Array(0);
         this.selected = -1;
         this.sort = null;
@@ -154,12 +154,18 @@ export class VirtualTable {
         this.schedule();
     }
 
+    // Move the selection by some rows, as keys do.
+    move(by) {
+        if (!this.order.length) return;
+        this.select(this.selected < 0 ? 0 : this.selected + by);
+        this.on_move(this.order[this.selected], this.selected);
+    }
+
     key(event) {
         const page = Math.max(1, Math.floor(this.body_height() / row_height) - 1);
         const steps = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
         if (event.key in steps) {
-            const target = this.selected < 0 ? 0 : this.selected + steps[event.key];
-            this.select(Math.max(0, Math.min(this.order.length - 1, target)));
+            this.move(steps[event.key]);
         } else if (event.key === "Enter" && this.selected >= 0 && event.target === this.node) {
             this.on_open(this.order[this.selected], this.selected);
         } else {

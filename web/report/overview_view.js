@@ -197,6 +197,7 @@ const sum = (list) => list.reduce((total, value) => total + value, 0);
 
 function time_panel(results, actions) {
     const timed = results.inputs.filter((input) => input.time.calls);
+    if (!results.inputs.some((input) => input.kind === "run")) return null;
     if (!timed.length) return panel(words("time"), null, element("p", { class: "quiet" }, words("no time")));
     const total = [0, 0, 0], apis = new Map();
     let calls = 0;

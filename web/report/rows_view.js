@@ -68,6 +68,7 @@ export class RowsView {
             draw: (cell, column, row) => this.draw_cell(cell, column, row),
             prepare: (rows) => this.prepare(rows),
             on_open: (row) => this.open_row(row),
+            on_move: (row) => { if (this.open >= 0) this.open_row(row); },
             on_sort: (id) => this.toggle_sort(id),
             row_class: (row) => verdict_class(this.results.columns.text_of_code("verdict", this.ready.get("verdict")[row])),
             empty: () => words(this.results.rows ? "no rows match" : "no rows"),
@@ -227,7 +228,9 @@ export class RowsView {
             });
             return element("label", {}, box, metric_ids.includes(id) ? metric_words(id) : words(`column.${id}`));
         });
-        return element("details", { class: "menu columns-menu" }, element("summary", {}, words("columns")), element("div", { class: "menu-list" }, boxes));
+        const menu = element("details", { class: "menu columns-menu" }, element("summary", {}, words("columns")), element("div", { class: "menu-list", tabindex: "-1" }, boxes));
+        menu.addEventListener("focusout", (event) => { if (!menu.contains(event.relatedTarget)) menu.open = false; });
+        return menu;
     }
 
     // ---- applying -----------------------------------------------------------------------------------------

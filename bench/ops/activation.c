@@ -17,7 +17,6 @@
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
-#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 #include "core/vectorize.h"
@@ -312,34 +311,35 @@ struct slopes {
 static bool slopes_hold(const struct bench_property *property, const struct tensor *got,
                         char *reason, size_t reason_bytes)
 {
-    const struct slopes *s = property->context;
+    const struct slopes *slopes = property->context;
     struct arena arena = { 0 };
     struct tensor dense;
     double margin = 4 * dtype_ulp(got->dtype, 1), sum = 0, count = 0;
-    double *drawn = arena_allocate_array(&arena, 2 * s->x->n, sizeof *drawn);
+    double *drawn = arena_allocate_array(&arena, 2 * slopes->x->n, sizeof *drawn);
     bool holds = false;
     if (!drawn || tensor_densify(&dense, &arena, got).code) {
         (void)snprintf(reason, reason_bytes, "there is no memory to test the distribution");
         goto done;
     }
-    dtype_to_double(drawn, dense.data, dense.dtype, s->x->n);
-    for (size_t i = 0; i < s->x->n; i++) {
-        double x = s->x->value[i], y = drawn[i];
-        double a = x > 0 ? x : x * s->low, b = x > 0 ? x : x * s->high;
+    dtype_to_double(drawn, dense.data, dense.dtype, slopes->x->n);
+    for (size_t i = 0; i < slopes->x->n; i++) {
+        double x = slopes->x->value[i], y = drawn[i];
+        double a = x > 0 ? x : x * slopes->low, b = x > 0 ? x : x * slopes->high;
         double slack = margin * (fabs(a) + fabs(b)) + dtype_ulp(got->dtype, 0);
         if (isinf(x) && isinf(y)) continue;
         if (isnan(x) ? !isnan(y) : !(y >= fmin(a, b) - slack && y <= fmax(a, b) + slack)) {
             (void)snprintf(reason, reason_bytes,
-                           "element %zu is %g for input %g: no slope in [%g, %g]", i, y, x, s->low,
-                           s->high);
+                           "element %zu is %g for input %g: no slope in [%g, %g]", i, y, x,
+                           slopes->low, slopes->high);
             goto done;
         }
         if (!(x < 0) || slack > 0x1p-6 * fabs(x)) continue;
         sum += y / x;
         count++;
     }
-    double middle = (s->low + s->high) / 2, sigma = (s->high - s->low) / sqrt(12 * fmax(count, 1));
-    holds = fabs(sum - count * middle) <= count * (6.2 * sigma + margin * s->high) + 1e-9;
+    double middle = (slopes->low + slopes->high) / 2,
+           sigma = (slopes->high - slopes->low) / sqrt(12 * fmax(count, 1));
+    holds = fabs(sum - count * middle) <= count * (6.2 * sigma + margin * slopes->high) + 1e-9;
     if (!holds)
         (void)snprintf(reason, reason_bytes, "the mean of %g slopes is %g; it should be near %g",
                        count, sum / count, middle);

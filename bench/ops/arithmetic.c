@@ -86,65 +86,70 @@ static void refuse_zero_divisors(struct call *call, const struct node *b)
 static void add(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
+    struct operands operands = two_operands(call, "input", "other");
     struct node *alpha = call_node(call, call_value(call, "alpha"));
     int sign = (int)call->op->detail;
     if (call->op->text) {
-        struct node *a = o.a;
-        o.a = o.b;
-        o.b = a;
+        struct node *a = operands.a;
+        operands.a = operands.b;
+        operands.b = a;
     }
-    if (o.integral && alpha->integer) {
-        struct node *scaled = node_integer_binary(tape, o.dtype, wrapping_multiply, o.b, alpha);
-        call_return(call,
-                    node_integer_binary(tape, o.dtype, sign > 0 ? wrapping_add : wrapping_subtract,
-                                        o.a, scaled));
+    if (operands.integral && alpha->integer) {
+        struct node *scaled =
+            node_integer_binary(tape, operands.dtype, wrapping_multiply, operands.b, alpha);
+        call_return(call, node_integer_binary(tape, operands.dtype,
+                                              sign > 0 ? wrapping_add : wrapping_subtract,
+                                              operands.a, scaled));
         return;
     }
-    struct node *b = call_real(call, "alpha") == 1 ? o.b : node_multiply(tape, o.b, alpha);
-    call_return_typed(call, sign > 0 ? node_add(tape, o.a, b) : node_subtract(tape, o.a, b),
-                      o.dtype);
+    struct node *b = call_real(call, "alpha") == 1 ? operands.b
+                                                   : node_multiply(tape, operands.b, alpha);
+    call_return_typed(call,
+                      sign > 0 ? node_add(tape, operands.a, b) : node_subtract(tape, operands.a, b),
+                      operands.dtype);
 }
 
 /* relu(a + alpha b) */
 static void add_relu(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
+    struct operands operands = two_operands(call, "input", "other");
     struct node *alpha = call_node(call, call_value(call, "alpha")), *zero = node_scalar(tape, 0);
-    struct node *sum = node_add(tape, o.a, node_multiply(tape, o.b, alpha));
+    struct node *sum = node_add(tape, operands.a, node_multiply(tape, operands.b, alpha));
     call_return_typed(call, node_select(tape, node_compare(tape, COMPARE_LE, sum, zero), zero, sum),
-                      o.dtype);
+                      operands.dtype);
 }
 
 static void multiply(struct call *call)
 {
-    struct operands o = two_operands(call, "input", "other");
-    call_return_typed(call, node_multiply_as(call->tape, o.dtype, o.a, o.b), o.dtype);
+    struct operands operands = two_operands(call, "input", "other");
+    call_return_typed(call, node_multiply_as(call->tape, operands.dtype, operands.a, operands.b),
+                      operands.dtype);
 }
 
 /* ---- quotients ---------------------------------------------------------------------------------- */
 
 static void divide_exactly(struct call *call)
 {
-    struct operands o = two_float_operands(call, "input", "other");
-    call_return_typed(call, node_divide(call->tape, o.a, o.b), o.dtype);
+    struct operands operands = two_float_operands(call, "input", "other");
+    call_return_typed(call, node_divide(call->tape, operands.a, operands.b), operands.dtype);
 }
 
 static void divide_rounded(struct call *call, bool down)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
-    if (o.integral) {
-        refuse_zero_divisors(call, o.b);
-        call_return(call, node_integer_binary(tape, o.dtype, down ? quotient_floor : quotient_trunc,
-                                              o.a, o.b));
+    struct operands operands = two_operands(call, "input", "other");
+    if (operands.integral) {
+        refuse_zero_divisors(call, operands.b);
+        call_return(call, node_integer_binary(tape, operands.dtype,
+                                              down ? quotient_floor : quotient_trunc, operands.a,
+                                              operands.b));
         return;
     }
-    struct node *y = down ? node_apply2(tape, "floor_divide", o.a, o.b)
-                          : node_apply(tape, "trunc", node_divide(tape, o.a, o.b));
-    struct node *inputs[2] = { node_to_real(tape, o.a), node_to_real(tape, o.b) };
-    call_return_typed(call, node_flat(tape, y, 2, inputs), o.dtype);
+    struct node *y = down ? node_apply2(tape, "floor_divide", operands.a, operands.b)
+                          : node_apply(tape, "trunc", node_divide(tape, operands.a, operands.b));
+    struct node *inputs[2] = { node_to_real(tape, operands.a), node_to_real(tape, operands.b) };
+    call_return_typed(call, node_flat(tape, y, 2, inputs), operands.dtype);
 }
 
 static void divide(struct call *call)
@@ -162,14 +167,16 @@ static void floor_divide(struct call *call) { divide_rounded(call, true); }
 static void modulo(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
+    struct operands operands = two_operands(call, "input", "other");
     bool floored = !strcmp(call->op->text, "remainder");
-    if (o.integral) {
-        refuse_zero_divisors(call, o.b);
-        call_return(
-            call, node_integer_binary(tape, o.dtype, floored ? rest_floor : rest_trunc, o.a, o.b));
+    if (operands.integral) {
+        refuse_zero_divisors(call, operands.b);
+        call_return(call,
+                    node_integer_binary(tape, operands.dtype, floored ? rest_floor : rest_trunc,
+                                        operands.a, operands.b));
     } else {
-        call_return_typed(call, node_apply2(tape, call->op->text, o.a, o.b), o.dtype);
+        call_return_typed(call, node_apply2(tape, call->op->text, operands.a, operands.b),
+                          operands.dtype);
     }
 }
 
@@ -178,27 +185,29 @@ static void modulo(struct call *call)
 static void power(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "exponent");
-    if (o.integral) call_return(call, node_integer_binary(tape, o.dtype, integer_power, o.a, o.b));
-    else call_return_typed(call, node_power(tape, o.a, o.b), o.dtype);
+    struct operands operands = two_operands(call, "input", "exponent");
+    if (operands.integral)
+        call_return(
+            call, node_integer_binary(tape, operands.dtype, integer_power, operands.a, operands.b));
+    else call_return_typed(call, node_power(tape, operands.a, operands.b), operands.dtype);
 }
 
 /* In float64 whatever comes in. */
 static void float_power(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "exponent");
-    call_return_typed(call, node_power(tape, o.a, o.b),
-                      dtype_is_complex(o.dtype) ? DT_C128 : DT_F64);
+    struct operands operands = two_operands(call, "input", "exponent");
+    call_return_typed(call, node_power(tape, operands.a, operands.b),
+                      dtype_is_complex(operands.dtype) ? DT_C128 : DT_F64);
 }
 
 /* input * 2^other */
 static void scale_by_power(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_float_operands(call, "input", "other");
-    struct node *scale = node_power(tape, node_scalar(tape, 2), o.b);
-    call_return_typed(call, node_multiply(tape, o.a, scale), o.dtype);
+    struct operands operands = two_float_operands(call, "input", "other");
+    struct node *scale = node_power(tape, node_scalar(tape, 2), operands.b);
+    call_return_typed(call, node_multiply(tape, operands.a, scale), operands.dtype);
 }
 
 /* ---- extrema ----------------------------------------------------------------------------------------- */
@@ -230,45 +239,48 @@ static void extremum_backward(struct tape *tape, struct node *node, struct node 
     gradient_pass(tape, b, cotangent, rest);
 }
 
-void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan)
+void call_return_larger(struct call *call, struct operands *operands, bool most, bool ignores_nan)
 {
     struct tape *tape = call->tape;
-    if (o->integral) {
-        call_return(call, node_integer_binary(tape, o->dtype,
-                                              most ? larger_integer : smaller_integer, o->a, o->b));
+    if (operands->integral) {
+        call_return(call, node_integer_binary(tape, operands->dtype,
+                                              most ? larger_integer : smaller_integer, operands->a,
+                                              operands->b));
         return;
     }
     struct choice *choice = tape_allocate(tape, 1, sizeof *choice);
     if (!choice) return;
     *choice = (struct choice){ most, ignores_nan };
-    struct node *a = node_to_real(tape, o->a), *b = node_to_real(tape, o->b);
+    struct node *a = node_to_real(tape, operands->a), *b = node_to_real(tape, operands->b);
     struct node *first = node_compare(tape, most ? COMPARE_GE : COMPARE_LE, a, b);
     first = node_or(tape, first, node_isnan(tape, ignores_nan ? b : a));
     struct node *y = node_select(tape, first, a, b);
     y = node_stated_gradient(tape, y, 2, (struct node *[]){ a, b }, extremum_backward, choice);
-    call_return_typed(call, y, o->dtype);
+    call_return_typed(call, y, operands->dtype);
 }
 
 /* maximum, minimum: NaN wins. fmax, fmin (text): NaN loses. detail: the sign. */
 static void extremum(struct call *call)
 {
-    struct operands o = two_operands(call, "input", "other");
-    call_return_larger(call, &o, call->op->detail > 0, call->op->text != NULL);
+    struct operands operands = two_operands(call, "input", "other");
+    call_return_larger(call, &operands, call->op->detail > 0, call->op->text != NULL);
 }
 
 /* 0 below, 1 above, `values` at zero; NaN counts as not above. */
 static void heaviside(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "values");
-    if (o.integral) {
-        call_return(call, node_integer_binary(tape, o.dtype, step, o.a, o.b));
+    struct operands operands = two_operands(call, "input", "values");
+    if (operands.integral) {
+        call_return(call, node_integer_binary(tape, operands.dtype, step, operands.a, operands.b));
         return;
     }
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1);
-    struct node *side = node_select(tape, node_compare(tape, COMPARE_GT, o.a, zero), one, zero);
-    call_return_typed(call, node_select(tape, node_compare(tape, COMPARE_EQ, o.a, zero), o.b, side),
-                      o.dtype);
+    struct node *side =
+        node_select(tape, node_compare(tape, COMPARE_GT, operands.a, zero), one, zero);
+    call_return_typed(
+        call, node_select(tape, node_compare(tape, COMPARE_EQ, operands.a, zero), operands.b, side),
+        operands.dtype);
 }
 
 /* The neighbour of a toward b in their own dtype: sign and magnitude as an integer step. */
@@ -291,19 +303,20 @@ static double neighbour(double a, double b, enum dtype dtype)
 static void next_after(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
+    struct operands operands = two_operands(call, "input", "other");
     int64_t shape[TENSOR_MAX_RANK];
     int rank;
     if (!call_require(call,
-                      shape_broadcast(&rank, shape, o.a->rank, o.a->shape, o.b->rank, o.b->shape),
+                      shape_broadcast(&rank, shape, operands.a->rank, operands.a->shape,
+                                      operands.b->rank, operands.b->shape),
                       "the shapes do not broadcast"))
         return;
-    struct node *a = node_broadcast(tape, node_to_real(tape, o.a), rank, shape);
-    struct node *b = node_broadcast(tape, node_to_real(tape, o.b), rank, shape);
-    struct node *y = node_new_real(tape, o.dtype, rank, shape);
+    struct node *a = node_broadcast(tape, node_to_real(tape, operands.a), rank, shape);
+    struct node *b = node_broadcast(tape, node_to_real(tape, operands.b), rank, shape);
+    struct node *y = node_new_real(tape, operands.dtype, rank, shape);
     const double *from = node_values(tape, a), *to = node_values(tape, b);
     if (tape_failed(tape)) return;
-    for (size_t i = 0; i < y->n; i++) y->value[i] = neighbour(from[i], to[i], o.dtype);
+    for (size_t i = 0; i < y->n; i++) y->value[i] = neighbour(from[i], to[i], operands.dtype);
     call_return(call, y);
 }
 
@@ -312,8 +325,9 @@ static void next_after(struct call *call)
 /* text: the function. */
 static void binary(struct call *call)
 {
-    struct operands o = two_float_operands(call, "input", "other");
-    call_return_typed(call, node_apply2(call->tape, call->op->text, o.a, o.b), o.dtype);
+    struct operands operands = two_float_operands(call, "input", "other");
+    call_return_typed(call, node_apply2(call->tape, call->op->text, operands.a, operands.b),
+                      operands.dtype);
 }
 
 /* logaddexp and logaddexp2. Kernels form max + log(1 + exp(-d)), d = |a - b|: the logarithm's errors are
@@ -321,25 +335,26 @@ static void binary(struct call *call)
 static void log_of_sum(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_float_operands(call, "input", "other");
-    struct node *y = node_apply2(tape, call->op->text, o.a, o.b);
+    struct operands operands = two_float_operands(call, "input", "other");
+    struct node *y = node_apply2(tape, call->op->text, operands.a, operands.b);
     if (tape_is_model(tape) && !tape_failed(tape)) {
-        struct node *d = node_detach(tape, node_apply(tape, "abs", node_subtract(tape, o.a, o.b)));
+        struct node *d =
+            node_detach(tape, node_apply(tape, "abs", node_subtract(tape, operands.a, operands.b)));
         struct node *log = node_apply(tape, "softplus", node_negate(tape, d));
         y = node_model_error(tape, y, node_offset(tape, log, 0.25), 16);
     }
-    call_return_typed(call, y, o.dtype);
+    call_return_typed(call, y, operands.dtype);
 }
 
 /* Integers only: detail 0 gcd, 1 lcm. */
 static void divisors(struct call *call)
 {
-    struct operands o = two_operands(call, "input", "other");
-    if (!call_require(call, o.integral, "gcd and lcm take integers")) return;
-    call_return(call, node_integer_binary(call->tape, o.dtype,
+    struct operands operands = two_operands(call, "input", "other");
+    if (!call_require(call, operands.integral, "gcd and lcm take integers")) return;
+    call_return(call, node_integer_binary(call->tape, operands.dtype,
                                           call->op->detail ? least_common_multiple
                                                            : greatest_common_divisor,
-                                          o.a, o.b));
+                                          operands.a, operands.b));
 }
 
 /* clang-format off */

@@ -81,9 +81,9 @@ struct heads {
 
 /* (length, batch, heads * width) -> (batch * heads, length, width) */
 static struct node *split_heads(struct tape *tape, struct node *x, int64_t length,
-                                const struct heads *h)
+                                const struct heads *heads)
 {
-    int64_t shape[3] = { length, h->batch * h->count, h->width };
+    int64_t shape[3] = { length, heads->batch * heads->count, heads->width };
     return node_transpose(tape, node_reshape(tape, x, 3, shape), 0, 1);
 }
 
@@ -106,17 +106,17 @@ static struct node *projected(struct call *call, struct node *x, int part, int64
 
 /* One more source position: a learned bias row, then a zero row, as asked. */
 static struct node *extended(struct call *call, struct node *x, const char *bias_name,
-                             const struct heads *h, bool zero)
+                             const struct heads *heads, bool zero)
 {
     struct tape *tape = call->tape;
     struct node *bias = call_optional_tensor(call, bias_name), *parts[3] = { x };
     int count = 1;
     if (bias) { /* (1, 1, e), repeated over the batch, split into heads */
-        int64_t wide[3] = { 1, h->batch, h->count * h->width };
-        parts[count++] = split_heads(tape, node_broadcast(tape, bias, 3, wide), 1, h);
+        int64_t wide[3] = { 1, heads->batch, heads->count * heads->width };
+        parts[count++] = split_heads(tape, node_broadcast(tape, bias, 3, wide), 1, heads);
     }
     if (zero) {
-        int64_t shape[3] = { h->batch * h->count, 1, h->width };
+        int64_t shape[3] = { heads->batch * heads->count, 1, heads->width };
         parts[count++] = node_constant(tape, x->dtype, 0, 3, shape);
     }
     return count > 1 ? node_concatenate(tape, parts, count, 1) : x;
@@ -136,7 +136,7 @@ static struct node *widened(struct tape *tape, struct node *mask, int64_t extra)
     return node_concatenate(tape, parts, 2, mask->rank - 1);
 }
 
-static struct node *masked_scores(struct call *call, struct node *scores, const struct heads *h,
+static struct node *masked_scores(struct call *call, struct node *scores, const struct heads *heads,
                                   int64_t extra)
 {
     struct tape *tape = call->tape;
@@ -148,15 +148,16 @@ static struct node *masked_scores(struct call *call, struct node *scores, const 
     if (mask) scores = apply_mask(tape, scores, widened(tape, mask, extra), true);
     if (!padding) return scores;
     padding = widened(tape, padding, extra);
-    int64_t by_batch[4] = { h->batch, h->count, h->target, -1 }, row[4] = { h->batch, 1, 1, -1 };
-    int64_t flat[3] = { h->batch * h->count, h->target, -1 };
+    int64_t by_batch[4] = { heads->batch, heads->count, heads->target, -1 },
+            row[4] = { heads->batch, 1, 1, -1 };
+    int64_t flat[3] = { heads->batch * heads->count, heads->target, -1 };
     by_batch[3] = row[3] = flat[2] = scores->shape[2];
     struct node *wide = node_reshape(tape, scores, 4, by_batch);
     return node_reshape(tape, apply_mask(tape, wide, node_reshape(tape, padding, 4, row), true), 3,
                         flat);
 }
 
-static void return_weights(struct call *call, struct node *weights, const struct heads *h,
+static void return_weights(struct call *call, struct node *weights, const struct heads *heads,
                            bool batched)
 {
     struct tape *tape = call->tape;
@@ -164,7 +165,7 @@ static void return_weights(struct call *call, struct node *weights, const struct
         call_return_none(call);
         return;
     }
-    int64_t shape[4] = { h->batch, h->count, h->target, weights->shape[2] };
+    int64_t shape[4] = { heads->batch, heads->count, heads->target, weights->shape[2] };
     enum dtype dtype = call_tensor(call, "query")->dtype;
     weights = node_reshape(tape, weights, 4, shape);
     bool average = call_bool(call, "average_attn_weights");
@@ -192,30 +193,30 @@ static void multi_head_attention_forward(struct call *call)
         *inputs[i] = node_reshape(tape, *inputs[i], 3, shape);
     }
     int64_t e = q->shape[2];
-    struct heads h = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
-    if (!call_require(call, h.count >= 1 && e % h.count == 0,
+    struct heads heads = { q->shape[1], call_int(call, "num_heads"), 0, q->shape[0], k->shape[0] };
+    if (!call_require(call, heads.count >= 1 && e % heads.count == 0,
                       "%lld features do not divide into %lld heads", (long long)e,
-                      (long long)h.count))
+                      (long long)heads.count))
         return;
-    h.width = e / h.count;
+    heads.width = e / heads.count;
     bool zero = call_bool(call, "add_zero_attn"), bias = !call_is_none(call, "bias_k");
-    q = split_heads(tape, projected(call, q, 0, e), h.target, &h);
-    k = extended(call, split_heads(tape, projected(call, k, 1, e), h.source, &h), "bias_k", &h,
-                 zero);
-    v = extended(call, split_heads(tape, projected(call, v, 2, e), h.source, &h), "bias_v", &h,
-                 zero);
-    q = node_scale(tape, q, 1 / sqrt((double)h.width));
+    q = split_heads(tape, projected(call, q, 0, e), heads.target, &heads);
+    k = extended(call, split_heads(tape, projected(call, k, 1, e), heads.source, &heads), "bias_k",
+                 &heads, zero);
+    v = extended(call, split_heads(tape, projected(call, v, 2, e), heads.source, &heads), "bias_v",
+                 &heads, zero);
+    q = node_scale(tape, q, 1 / sqrt((double)heads.width));
     struct node *scores = node_matmul(tape, q, false, k, true);
-    scores = masked_scores(call, scores, &h, (int64_t)bias + (int64_t)zero);
+    scores = masked_scores(call, scores, &heads, (int64_t)bias + (int64_t)zero);
     struct node *weights = node_softmax(tape, scores, 2);
     struct node *out = node_transpose(tape, node_matmul(tape, weights, false, v, false), 0, 1);
-    int64_t joined[3] = { h.target, h.batch, e };
+    int64_t joined[3] = { heads.target, heads.batch, e };
     out = compose_linear(tape, node_reshape(tape, out, 3, joined),
                          call_tensor(call, "out_proj_weight"),
                          call_optional_tensor(call, "out_proj_bias"));
-    if (!batched) out = node_reshape(tape, out, 2, (int64_t[]){ h.target, out->shape[2] });
+    if (!batched) out = node_reshape(tape, out, 2, (int64_t[]){ heads.target, out->shape[2] });
     call_return_typed(call, out, dtype);
-    return_weights(call, weights, &h, batched);
+    return_weights(call, weights, &heads, batched);
 }
 
 /* clang-format off */

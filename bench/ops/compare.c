@@ -51,10 +51,11 @@ static void return_truth(struct call *call, struct node *truth, bool is_comparis
 static void compare(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
+    struct operands operands = two_operands(call, "input", "other");
     enum comparison comparison = (enum comparison)call->op->detail;
-    if (o.a->imaginary || o.b->imaginary) {
-        struct node *a = node_cast(tape, o.a, o.dtype), *b = node_cast(tape, o.b, o.dtype);
+    if (operands.a->imaginary || operands.b->imaginary) {
+        struct node *a = node_cast(tape, operands.a, operands.dtype),
+                    *b = node_cast(tape, operands.b, operands.dtype);
         struct node *unequal = differ(tape, a, b);
         if (!call_require(call, comparison == COMPARE_EQ || comparison == COMPARE_NE,
                           "complex numbers have no order"))
@@ -63,8 +64,8 @@ static void compare(struct call *call)
         return;
     }
     return_truth(call,
-                 node_compare(tape, comparison, node_as_compared(tape, o.a, o.dtype),
-                              node_as_compared(tape, o.b, o.dtype)),
+                 node_compare(tape, comparison, node_as_compared(tape, operands.a, operands.dtype),
+                              node_as_compared(tape, operands.b, operands.dtype)),
                  true);
 }
 
@@ -204,24 +205,25 @@ static binary_integers *const bitwise[] = { bit_and, bit_or, bit_xor, shift_left
 static void bits(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
-    if (!call_require(call, o.integral, "bitwise operations take integers")) return;
-    call_return(call, node_integer_binary(tape, o.dtype, bitwise[call->op->detail], o.a, o.b));
+    struct operands operands = two_operands(call, "input", "other");
+    if (!call_require(call, operands.integral, "bitwise operations take integers")) return;
+    call_return(call, node_integer_binary(tape, operands.dtype, bitwise[call->op->detail],
+                                          operands.a, operands.b));
 }
 
 /* Shifts of floats multiply by a power of two; detail as above. */
 static void shift(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct operands o = two_operands(call, "input", "other");
-    if (o.integral) {
+    struct operands operands = two_operands(call, "input", "other");
+    if (operands.integral) {
         bits(call);
         return;
     }
-    struct node *scale = node_apply2(tape, "pow", node_scalar(tape, 2), o.b);
-    struct node *y = call->op->detail == SHIFT_LEFT ? node_multiply(tape, o.a, scale)
-                                                    : node_divide(tape, o.a, scale);
-    call_return_typed(call, y, o.dtype);
+    struct node *scale = node_apply2(tape, "pow", node_scalar(tape, 2), operands.b);
+    struct node *y = call->op->detail == SHIFT_LEFT ? node_multiply(tape, operands.a, scale)
+                                                    : node_divide(tape, operands.a, scale);
+    call_return_typed(call, y, operands.dtype);
 }
 
 static void bitwise_not(struct call *call)

@@ -1,6 +1,5 @@
 /* Complex tensors from real ones. */
 #include "bench/call/op.h"
-#include "bench/ops/operands.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/movement.h"

@@ -71,54 +71,59 @@ static struct node *pad_trailing(struct tape *tape, struct node *x, const int64_
 }
 
 static struct node *convolve(struct call *call, struct node *x, struct node *w, struct node *bias,
-                             const struct convolution_arguments *a)
+                             const struct convolution_arguments *arguments)
 {
     struct tape *tape = call->tape;
-    struct convolution_geometry geometry = { .groups = a->groups };
+    struct convolution_geometry geometry = { .groups = arguments->groups };
     enum dtype dtype = dtype_promote(x->dtype, w->dtype);
-    x = to_rank5(tape, x, a->spatial, a->batched);
-    w = to_rank5(tape, w, a->spatial, true);
+    x = to_rank5(tape, x, arguments->spatial, arguments->batched);
+    w = to_rank5(tape, w, arguments->spatial, true);
     memcpy(geometry.x, x->shape, sizeof geometry.x);
     memcpy(geometry.w, w->shape, sizeof geometry.w);
     geometry.y[0] = x->shape[0];
     geometry.y[1] = w->shape[0];
     for (int d = 0; d < 3; d++) {
-        geometry.stride[d] = a->stride[d];
-        geometry.padding[d] = a->padding[d];
-        geometry.dilation[d] = a->dilation[d];
-        int64_t reach = x->shape[2 + d] + 2 * a->padding[d] -
-                        a->dilation[d] * (w->shape[2 + d] - 1) - 1;
-        if (!call_require(call, a->stride[d] >= 1 && a->dilation[d] >= 1 && reach >= 0,
+        geometry.stride[d] = arguments->stride[d];
+        geometry.padding[d] = arguments->padding[d];
+        geometry.dilation[d] = arguments->dilation[d];
+        int64_t reach = x->shape[2 + d] + 2 * arguments->padding[d] -
+                        arguments->dilation[d] * (w->shape[2 + d] - 1) - 1;
+        if (!call_require(call,
+                          arguments->stride[d] >= 1 && arguments->dilation[d] >= 1 && reach >= 0,
                           "the kernel does not fit the input"))
             return x;
-        geometry.y[2 + d] = reach / a->stride[d] + 1;
+        geometry.y[2 + d] = reach / arguments->stride[d] + 1;
     }
-    if (!call_require(call, a->groups >= 1 && x->shape[1] == w->shape[1] * a->groups,
+    if (!call_require(call,
+                      arguments->groups >= 1 && x->shape[1] == w->shape[1] * arguments->groups,
                       "%lld input channels for a weight of %lld and %lld groups",
-                      (long long)x->shape[1], (long long)w->shape[1], (long long)a->groups))
+                      (long long)x->shape[1], (long long)w->shape[1], (long long)arguments->groups))
         return x;
     struct node *y = add_bias(tape, node_convolution(tape, CONVOLVE, x, w, &geometry), bias);
-    return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
+    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
+                           dtype);
 }
 
 static struct node *convolve_transposed(struct call *call, struct node *x, struct node *w,
-                                        struct node *bias, const struct convolution_arguments *a)
+                                        struct node *bias,
+                                        const struct convolution_arguments *arguments)
 {
     struct tape *tape = call->tape;
-    struct convolution_geometry geometry = { .groups = a->groups };
+    struct convolution_geometry geometry = { .groups = arguments->groups };
     enum dtype dtype = dtype_promote(x->dtype, w->dtype);
-    x = to_rank5(tape, x, a->spatial, a->batched); /* plays the part of y */
-    w = to_rank5(tape, w, a->spatial, true);
+    x = to_rank5(tape, x, arguments->spatial, arguments->batched); /* plays the part of y */
+    w = to_rank5(tape, w, arguments->spatial, true);
     memcpy(geometry.y, x->shape, sizeof geometry.y);
     memcpy(geometry.w, w->shape, sizeof geometry.w);
     geometry.x[0] = x->shape[0];
-    geometry.x[1] = w->shape[1] * a->groups;
+    geometry.x[1] = w->shape[1] * arguments->groups;
     for (int d = 0; d < 3; d++) {
-        geometry.stride[d] = a->stride[d];
-        geometry.padding[d] = a->padding[d];
-        geometry.dilation[d] = a->dilation[d];
-        geometry.x[2 + d] = (x->shape[2 + d] - 1) * a->stride[d] - 2 * a->padding[d] +
-                            a->dilation[d] * (w->shape[2 + d] - 1) + a->output_padding[d] + 1;
+        geometry.stride[d] = arguments->stride[d];
+        geometry.padding[d] = arguments->padding[d];
+        geometry.dilation[d] = arguments->dilation[d];
+        geometry.x[2 + d] =
+            (x->shape[2 + d] - 1) * arguments->stride[d] - 2 * arguments->padding[d] +
+            arguments->dilation[d] * (w->shape[2 + d] - 1) + arguments->output_padding[d] + 1;
         if (geometry.x[2 + d] < 0) call_fail(call, "the padding leaves nothing of the result");
     }
     if (x->shape[1] != w->shape[0])
@@ -126,25 +131,26 @@ static struct node *convolve_transposed(struct call *call, struct node *x, struc
                   (long long)w->shape[0]);
     struct node *y =
         add_bias(tape, node_convolution(tape, CONVOLVE_INPUT_ADJOINT, x, w, &geometry), bias);
-    return node_with_dtype(tape, from_rank5(tape, y, a->spatial, a->batched), dtype);
+    return node_with_dtype(tape, from_rank5(tape, y, arguments->spatial, arguments->batched),
+                           dtype);
 }
 
-static bool read_arguments(struct call *call, struct convolution_arguments *a, const struct node *x,
-                           int spatial)
+static bool read_arguments(struct call *call, struct convolution_arguments *arguments,
+                           const struct node *x, int spatial)
 {
-    *a = (struct convolution_arguments){ .spatial = spatial,
-                                         .stride = { 1, 1, 1 },
-                                         .dilation = { 1, 1, 1 } };
+    *arguments = (struct convolution_arguments){ .spatial = spatial,
+                                                 .stride = { 1, 1, 1 },
+                                                 .dilation = { 1, 1, 1 } };
     if (!call_require(call, x->rank == spatial + 1 || x->rank == spatial + 2,
                       "a tensor of %d dimensions; %s takes %d or %d", x->rank, call->api_case->api,
                       spatial + 1, spatial + 2))
         return false;
-    a->batched = x->rank == spatial + 2;
-    a->groups = call_int(call, "groups");
-    if (a->groups < 1 || a->groups > INT32_MAX)
-        call_fail(call, "%lld groups", (long long)a->groups);
-    spatial_argument(call, "stride", spatial, 1, a->stride);
-    spatial_argument(call, "dilation", spatial, 1, a->dilation);
+    arguments->batched = x->rank == spatial + 2;
+    arguments->groups = call_int(call, "groups");
+    if (arguments->groups < 1 || arguments->groups > INT32_MAX)
+        call_fail(call, "%lld groups", (long long)arguments->groups);
+    spatial_argument(call, "stride", spatial, 1, arguments->stride);
+    spatial_argument(call, "dilation", spatial, 1, arguments->dilation);
     return !tape_failed(call->tape);
 }
 
@@ -155,9 +161,9 @@ static void convolution(struct call *call)
     int spatial = (int)call->op->detail;
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
     struct node *bias = call_optional_tensor(call, "bias");
-    struct convolution_arguments a;
+    struct convolution_arguments arguments;
 
-    if (!read_arguments(call, &a, x, spatial)) return;
+    if (!read_arguments(call, &arguments, x, spatial)) return;
     const struct value *padding = call_value(call, "padding");
     if (padding->kind == VALUE_STRING) {
         int64_t extra[3] = { 0 };
@@ -166,24 +172,26 @@ static void convolution(struct call *call)
                           "padding is '%s'; it can be 'valid' or 'same'", padding->string))
             return;
         for (int d = 0; same && d < 3; d++)
-            if (!call_require(call, a.stride[d] == 1, "padding 'same' needs a stride of 1")) return;
+            if (!call_require(call, arguments.stride[d] == 1, "padding 'same' needs a stride of 1"))
+                return;
         if (!call_require(call, !same || w->rank == spatial + 2, "a weight of %d dimensions",
                           w->rank))
             return;
         for (int d = 0; same && d < spatial; d++) {
-            int64_t total = a.dilation[3 - spatial + d] * (w->shape[2 + d] - 1);
-            a.padding[3 - spatial + d] = total / 2;
+            int64_t total = arguments.dilation[3 - spatial + d] * (w->shape[2 + d] - 1);
+            arguments.padding[3 - spatial + d] = total / 2;
             extra[3 - spatial + d] = total % 2; /* the odd one goes to the end */
         }
         if (same && (extra[0] || extra[1] || extra[2])) {
             /* One extra element at the end: pad by hand, so that both ends keep total / 2. */
-            struct node *padded = pad_trailing(tape, to_rank5(tape, x, spatial, a.batched), extra);
-            x = from_rank5(tape, padded, spatial, a.batched);
+            struct node *padded =
+                pad_trailing(tape, to_rank5(tape, x, spatial, arguments.batched), extra);
+            x = from_rank5(tape, padded, spatial, arguments.batched);
         }
     } else {
-        spatial_argument(call, "padding", spatial, 0, a.padding);
+        spatial_argument(call, "padding", spatial, 0, arguments.padding);
     }
-    call_return(call, convolve(call, x, w, bias, &a));
+    call_return(call, convolve(call, x, w, bias, &arguments));
 }
 
 static void convolution_transposed(struct call *call)
@@ -191,12 +199,12 @@ static void convolution_transposed(struct call *call)
     int spatial = (int)call->op->detail;
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
     struct node *bias = call_optional_tensor(call, "bias");
-    struct convolution_arguments a;
+    struct convolution_arguments arguments;
 
-    if (!read_arguments(call, &a, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, 0, a.padding);
-    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
-    call_return(call, convolve_transposed(call, x, w, bias, &a));
+    if (!read_arguments(call, &arguments, x, spatial)) return;
+    spatial_argument(call, "padding", spatial, 0, arguments.padding);
+    spatial_argument(call, "output_padding", spatial, 0, arguments.output_padding);
+    call_return(call, convolve_transposed(call, x, w, bias, &arguments));
 }
 
 /* torch.convolution and _convolution: the general entry with all arguments positional. */
@@ -204,16 +212,17 @@ static void convolution_general(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
     struct node *bias = call_optional_tensor(call, "bias");
-    struct convolution_arguments a;
+    struct convolution_arguments arguments;
     int spatial = w->rank - 2;
     if (!call_require(call, spatial >= 1 && spatial <= 3, "a convolution over %d dimensions",
                       spatial))
         return;
-    if (!read_arguments(call, &a, x, spatial)) return;
-    spatial_argument(call, "padding", spatial, 0, a.padding);
-    spatial_argument(call, "output_padding", spatial, 0, a.output_padding);
-    call_return(call, call_bool(call, "transposed") ? convolve_transposed(call, x, w, bias, &a)
-                                                    : convolve(call, x, w, bias, &a));
+    if (!read_arguments(call, &arguments, x, spatial)) return;
+    spatial_argument(call, "padding", spatial, 0, arguments.padding);
+    spatial_argument(call, "output_padding", spatial, 0, arguments.output_padding);
+    call_return(call, call_bool(call, "transposed")
+                          ? convolve_transposed(call, x, w, bias, &arguments)
+                          : convolve(call, x, w, bias, &arguments));
 }
 
 /* conv_tbc: x (time, batch, channel), w (kernel, in, out), bias (out). */
@@ -225,13 +234,13 @@ static void convolution_tbc(struct call *call)
     if (!call_require(call, x->rank == 3 && w->rank == 3,
                       "conv_tbc takes tensors of three dimensions"))
         return;
-    struct convolution_arguments a = {
+    struct convolution_arguments arguments = {
         .spatial = 1, .batched = true, .stride = { 1, 1, 1 }, .dilation = { 1, 1, 1 }, .groups = 1
     };
-    spatial_argument(call, "pad", 1, 0, a.padding);
+    spatial_argument(call, "pad", 1, 0, arguments.padding);
     int to_bct[3] = { 1, 2, 0 }, to_oik[3] = { 2, 1, 0 }, back[3] = { 2, 0, 1 };
-    struct node *y =
-        convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik), bias, &a);
+    struct node *y = convolve(call, node_permute(tape, x, to_bct), node_permute(tape, w, to_oik),
+                              bias, &arguments);
     call_return(call, node_permute(tape, y, back));
 }
 

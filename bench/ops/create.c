@@ -135,27 +135,29 @@ struct literal {
     size_t n;
 };
 
-static void literal_walk(struct literal *l, const struct value *value, int depth)
+static void literal_walk(struct literal *literal, const struct value *value, int depth)
 {
     if (value->kind == VALUE_LIST || value->kind == VALUE_SIZE) {
         int64_t count = (int64_t)value->list.count;
-        if (depth == l->rank && l->n == 0 && depth < TENSOR_MAX_RANK) l->shape[l->rank++] = count;
-        if (depth >= l->rank || l->shape[depth] != count) {
-            call_fail(l->call, "the nested lists are ragged");
+        if (depth == literal->rank && literal->n == 0 && depth < TENSOR_MAX_RANK)
+            literal->shape[literal->rank++] = count;
+        if (depth >= literal->rank || literal->shape[depth] != count) {
+            call_fail(literal->call, "the nested lists are ragged");
             return;
         }
-        for (int64_t i = 0; i < count; i++) literal_walk(l, &value->list.items[i], depth + 1);
+        for (int64_t i = 0; i < count; i++) literal_walk(literal, &value->list.items[i], depth + 1);
         return;
     }
-    struct node *item = call_node(l->call, value);
-    if (depth != l->rank || item->n != 1) call_fail(l->call, "the data is not an array of numbers");
-    if (tape_failed(l->call->tape)) return;
-    l->dtype = dtype_promote(l->dtype, number_dtype(value));
-    if (l->real)
-        l->real[l->n] = item->integer ? (double)item->integer[0]
-                                      : *node_values(l->call->tape, item);
-    if (l->integer && item->integer) l->integer[l->n] = item->integer[0];
-    l->n++;
+    struct node *item = call_node(literal->call, value);
+    if (depth != literal->rank || item->n != 1)
+        call_fail(literal->call, "the data is not an array of numbers");
+    if (tape_failed(literal->call->tape)) return;
+    literal->dtype = dtype_promote(literal->dtype, number_dtype(value));
+    if (literal->real)
+        literal->real[literal->n] = item->integer ? (double)item->integer[0]
+                                                  : *node_values(literal->call->tape, item);
+    if (literal->integer && item->integer) literal->integer[literal->n] = item->integer[0];
+    literal->n++;
 }
 
 /* tensor, as_tensor, scalar_tensor, new_tensor: text is the parameter that has the data;
@@ -171,19 +173,20 @@ static void tensor(struct call *call)
         call_return_typed(call, x, dtype == DT_NONE ? x->dtype : dtype);
         return;
     }
-    struct literal l = { .call = call };
-    literal_walk(&l, data, 0);
+    struct literal literal = { .call = call };
+    literal_walk(&literal, data, 0);
     if (dtype == DT_NONE && call->op->detail == 1) dtype = call_tensor(call, "input")->dtype;
-    if (dtype == DT_NONE) dtype = call->op->detail == 2 || l.dtype == DT_NONE ? DT_F32 : l.dtype;
-    bool integral = l.dtype != DT_NONE && dtype_is_integral(l.dtype);
-    struct node *out =
-        integral ? node_new_integer(tape, l.dtype, l.rank, l.shape)
-                 : node_new_real(tape, dtype_is_integral(dtype) ? DT_F64 : dtype, l.rank, l.shape);
-    if (!call_require(call, out->n == l.n, "the nested lists are ragged")) return;
-    l.n = 0;
-    l.real = out->integer ? NULL : out->value;
-    l.integer = out->integer;
-    literal_walk(&l, data, 0);
+    if (dtype == DT_NONE)
+        dtype = call->op->detail == 2 || literal.dtype == DT_NONE ? DT_F32 : literal.dtype;
+    bool integral = literal.dtype != DT_NONE && dtype_is_integral(literal.dtype);
+    struct node *out = integral ? node_new_integer(tape, literal.dtype, literal.rank, literal.shape)
+                                : node_new_real(tape, dtype_is_integral(dtype) ? DT_F64 : dtype,
+                                                literal.rank, literal.shape);
+    if (!call_require(call, out->n == literal.n, "the nested lists are ragged")) return;
+    literal.n = 0;
+    literal.real = out->integer ? NULL : out->value;
+    literal.integer = out->integer;
+    literal_walk(&literal, data, 0);
     if (!out->integer && dtype_info(dtype)->kind == KIND_FLOAT && dtype_info(dtype)->bytes < 8) {
         /* Python's doubles are stored rounded. */
         for (size_t i = 0; i < out->n; i++) {
@@ -379,23 +382,23 @@ struct window {
     int64_t m; /* number of steps from one end to the other */
 };
 
-static void cosine_sum(arb_t y, const struct window *w, const arb_t turns, slong precision)
+static void cosine_sum(arb_t y, const struct window *window, const arb_t turns, slong precision)
 {
     arb_t cosine, factor;
     arb_init(cosine);
     arb_init(factor);
-    arb_set_d(y, w->terms[0]);
+    arb_set_d(y, window->terms[0]);
     for (int k = 1; k < 3; k++) {
         arb_mul_si(cosine, turns, k, precision);
         arb_cos_pi(cosine, cosine, precision);
-        arb_set_d(factor, k == 1 ? -w->terms[1] : w->terms[2]);
+        arb_set_d(factor, k == 1 ? -window->terms[1] : window->terms[2]);
         arb_addmul(y, cosine, factor, precision);
     }
     arb_clear(cosine);
     arb_clear(factor);
 }
 
-static void kaiser(arb_t y, const struct window *w, const arb_t x, slong precision)
+static void kaiser(arb_t y, const struct window *window, const arb_t x, slong precision)
 {
     arb_t inside, beta, zero;
     arb_init(inside);
@@ -406,7 +409,7 @@ static void kaiser(arb_t y, const struct window *w, const arb_t x, slong precisi
     arb_neg(inside, inside);
     arb_nonnegative_part(inside, inside);
     arb_sqrt(inside, inside, precision);
-    arb_set_d(beta, w->beta);
+    arb_set_d(beta, window->beta);
     arb_mul(inside, inside, beta, precision);
     arb_hypgeom_bessel_i(y, zero, inside, precision);
     arb_hypgeom_bessel_i(inside, zero, beta, precision);
@@ -416,18 +419,18 @@ static void kaiser(arb_t y, const struct window *w, const arb_t x, slong precisi
     arb_clear(zero);
 }
 
-static void window_ball(arb_t y, const struct window *w, size_t i, slong precision)
+static void window_ball(arb_t y, const struct window *window, size_t i, slong precision)
 {
     arb_t x;
     arb_init(x);
     arb_set_si(x, 2 * (slong)i); /* x = 2 i / m */
-    arb_div_si(x, x, w->m, precision);
-    if (w->kind == WINDOW_COSINES) {
-        cosine_sum(y, w, x, precision);
+    arb_div_si(x, x, window->m, precision);
+    if (window->kind == WINDOW_COSINES) {
+        cosine_sum(y, window, x, precision);
     } else {
         arb_sub_si(x, x, 1, precision);
-        if (w->kind == WINDOW_KAISER) {
-            kaiser(y, w, x, precision);
+        if (window->kind == WINDOW_KAISER) {
+            kaiser(y, window, x, precision);
         } else {
             arb_abs(x, x);
             arb_sub_si(x, x, 1, precision);
@@ -449,25 +452,25 @@ static void return_window(struct call *call, const struct window *kind, int64_t 
 {
     struct tape *tape = call->tape;
     enum dtype dtype = call_dtype(call, "dtype");
-    struct window *w = tape_allocate(tape, 1, sizeof *w);
+    struct window *window = tape_allocate(tape, 1, sizeof *window);
     arb_t y;
 
     if (dtype == DT_NONE) dtype = DT_F32;
-    if (!call_require(call, w && length >= 0 && length <= MOST_OF_WINDOW,
+    if (!call_require(call, window && length >= 0 && length <= MOST_OF_WINDOW,
                       "a window of %lld elements", (long long)length))
         return;
     if (length <= 1) {
         call_return_typed(call, node_constant(tape, dtype, 1, 1, &length), dtype);
         return;
     }
-    *w = *kind;
-    w->m = periodic ? length : length - 1;
-    struct node *node = node_new(tape, &window_primitive, dtype, 1, &length, 0, NULL, w);
+    *window = *kind;
+    window->m = periodic ? length : length - 1;
+    struct node *node = node_new(tape, &window_primitive, dtype, 1, &length, 0, NULL, window);
     bool certify = node_need_errors(tape, node);
     if (tape_failed(tape)) return;
     arb_init(y);
     for (size_t i = 0; i < node->n; i++) {
-        window_ball(y, w, i, 128);
+        window_ball(y, window, i, 128);
         node->value[i] = arf_get_d(arb_midref(y), ARF_RND_NEAR);
         /* A kernel's own formula: an angle, a cosine or a series, a sum of terms up
          * to 1. */

@@ -33,21 +33,22 @@ static const int64_t *integers(struct call *call, const char *name, int64_t coun
 }
 
 /* Find every sample's target: rows of a matrix, or pieces of one sequence. */
-static void find_targets(struct call *call, struct ctc_samples *s, const struct node *targets)
+static void find_targets(struct call *call, struct ctc_samples *samples, const struct node *targets)
 {
     int64_t at = 0, stride = targets->rank == 2 ? targets->shape[1] : 0;
-    s->target = tape_allocate(call->tape, (size_t)s->batch, sizeof *s->target);
+    samples->target = tape_allocate(call->tape, (size_t)samples->batch, sizeof *samples->target);
     if (tape_failed(call->tape)) return;
-    for (int64_t n = 0; n < s->batch; n++) {
-        int64_t length = s->target_length[n], first = stride ? n * stride : at;
+    for (int64_t n = 0; n < samples->batch; n++) {
+        int64_t length = samples->target_length[n], first = stride ? n * stride : at;
         bool fits = length >= 0 && (!stride || length <= stride) &&
                     length <= (int64_t)targets->n - first;
-        fits = fits && s->input_length[n] >= 0 && s->input_length[n] <= s->steps;
+        fits = fits && samples->input_length[n] >= 0 && samples->input_length[n] <= samples->steps;
         for (int64_t k = 0; k < length && fits; k++)
-            fits = targets->integer[first + k] >= 0 && targets->integer[first + k] < s->classes;
+            fits = targets->integer[first + k] >= 0 &&
+                   targets->integer[first + k] < samples->classes;
         if (!call_require(call, fits, "lengths or classes of sample %lld do not fit", (long long)n))
             return;
-        s->target[n] = targets->integer + first;
+        samples->target[n] = targets->integer + first;
         at += length;
     }
 }
@@ -57,33 +58,34 @@ static void ctc_loss(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = node_to_real(tape, call_tensor(call, "log_probs"));
     struct node *targets = node_cast(tape, call_tensor(call, "targets"), DT_I64);
-    struct ctc_samples *s = tape_allocate(tape, 1, sizeof *s);
+    struct ctc_samples *samples = tape_allocate(tape, 1, sizeof *samples);
     bool single = x->rank == 2;
     if (!call_require(call, x->rank == 3 || single, "log_probs must have two or three dimensions"))
         return;
-    *s = (struct ctc_samples){ .steps = x->shape[0],
-                               .batch = single ? 1 : x->shape[1],
-                               .classes = x->shape[x->rank - 1],
-                               .blank = call_int(call, "blank"),
-                               .zero_infinity = call_bool(call, "zero_infinity") };
-    if (!call_require(call, s->blank >= 0 && s->blank < s->classes,
+    *samples = (struct ctc_samples){ .steps = x->shape[0],
+                                     .batch = single ? 1 : x->shape[1],
+                                     .classes = x->shape[x->rank - 1],
+                                     .blank = call_int(call, "blank"),
+                                     .zero_infinity = call_bool(call, "zero_infinity") };
+    if (!call_require(call, samples->blank >= 0 && samples->blank < samples->classes,
                       "the blank is not one of the classes"))
         return;
-    s->input_length = integers(call, "input_lengths", s->batch);
-    s->target_length = integers(call, "target_lengths", s->batch);
+    samples->input_length = integers(call, "input_lengths", samples->batch);
+    samples->target_length = integers(call, "target_lengths", samples->batch);
     if (tape_failed(tape)) return;
-    find_targets(call, s, targets);
+    find_targets(call, samples, targets);
     if (tape_failed(tape)) return;
-    int64_t shape[3] = { s->steps, s->batch, s->classes };
-    struct node *loss = node_ctc(tape, node_reshape(tape, x, 3, shape), s);
-    if (s->zero_infinity)
+    int64_t shape[3] = { samples->steps, samples->batch, samples->classes };
+    struct node *loss = node_ctc(tape, node_reshape(tape, x, 3, shape), samples);
+    if (samples->zero_infinity)
         loss = node_select(tape, node_compare(tape, COMPARE_EQ, loss, node_scalar(tape, INFINITY)),
                            node_scalar(tape, 0), loss);
     enum loss_reduction reduction = loss_reduction(call);
     if (reduction == LOSS_MEAN) {
-        struct node *length = node_new_real(tape, DT_NONE, 1, &s->batch);
-        for (int64_t n = 0; n < s->batch && !tape_failed(tape); n++)
-            length->value[n] = (double)(s->target_length[n] > 1 ? s->target_length[n] : 1);
+        struct node *length = node_new_real(tape, DT_NONE, 1, &samples->batch);
+        for (int64_t n = 0; n < samples->batch && !tape_failed(tape); n++)
+            length->value[n] =
+                (double)(samples->target_length[n] > 1 ? samples->target_length[n] : 1);
         loss = node_divide(tape, loss, length);
     }
     loss = loss_reduced(call, loss);

@@ -4,14 +4,17 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/operands.h"
-#include "bench/ops/reductions.h"
+#include "bench/ops/reduction_arguments.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 
-struct node *extremum_along(struct call *call, struct node *x, int dim, int sign, size_t output,
-                            struct node **index)
+/* Largest (sign 1) or smallest (-1) elements of one dimension and their positions; of equal ones
+ * the device's position counts (output number `output`). keepdim shapes. The gradient goes to
+ * the position. */
+static struct node *extremum_along(struct call *call, struct node *x, int dim, int sign,
+                                   size_t output, struct node **index)
 {
     struct tape *tape = call->tape;
     if (!call_require(call, !x->rank || x->shape[dim] != 0,
@@ -34,8 +37,8 @@ static void extremum_of_all(struct call *call)
 /* max(input, other): detail is the sign. */
 static void extremum_of_two(struct call *call)
 {
-    struct operands o = two_operands(call, "input", "other");
-    call_return_larger(call, &o, call->op->detail > 0, false);
+    struct operands operands = two_operands(call, "input", "other");
+    call_return_larger(call, &operands, call->op->detail > 0, false);
 }
 
 /* max(input, dim): values and indices. A tensor in the place of dim is the other operand of
@@ -44,24 +47,26 @@ static void extremum_of_dim(struct call *call)
 {
     struct tape *tape = call->tape;
     if (call_value(call, "dim")->kind == VALUE_TENSOR) {
-        struct operands o = two_operands(call, "input", "dim");
-        call_return_larger(call, &o, call->op->detail > 0, false);
+        struct operands operands = two_operands(call, "input", "dim");
+        call_return_larger(call, &operands, call->op->detail > 0, false);
         return;
     }
     struct node *x = call_tensor(call, "input"), *index = x;
     int dim = call_dim(call, "dim", x->rank);
-    struct reduced r = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
+    struct reduced reduction = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
     struct node *y = extremum_along(call, x, dim, (int)call->op->detail, 1, &index);
-    call_return_typed(call, reduced_shape(tape, y, &r), x->dtype);
-    call_return(call, reduced_shape(tape, index, &r));
+    call_return_typed(call, reduced_shape(tape, y, &reduction), x->dtype);
+    call_return(call, reduced_shape(tape, index, &reduction));
 }
 
 /* amax, amin over any dimensions. */
 static void extremum_of_dims(struct call *call)
 {
-    struct reduced r = reduced_argument(call);
-    call_return_typed(
-        call, node_extremum(call->tape, r.x, r.dims, r.keepdim, (int)call->op->detail), r.x->dtype);
+    struct reduced reduction = reduced_argument(call);
+    call_return_typed(call,
+                      node_extremum(call->tape, reduction.x, reduction.dims, reduction.keepdim,
+                                    (int)call->op->detail),
+                      reduction.x->dtype);
 }
 
 /* The smallest and the largest. */
@@ -79,7 +84,7 @@ static void position(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *index = x;
-    struct reduced r = { x, 0, call_bool(call, "keepdim"), 1 };
+    struct reduced reduction = { x, 0, call_bool(call, "keepdim"), 1 };
     int64_t flat[1] = { -1 }, ones[TENSOR_MAX_RANK];
     bool all = call_is_none(call, "dim");
     int dim = all ? 0 : call_dim(call, "dim", x->rank);
@@ -87,10 +92,10 @@ static void position(struct call *call)
     (void)extremum_along(call, lines, dim, (int)call->op->detail, 0, &index);
     if (all) {
         for (int d = 0; d < x->rank; d++) ones[d] = 1;
-        index = node_reshape(tape, index, r.keepdim ? x->rank : 0, ones);
+        index = node_reshape(tape, index, reduction.keepdim ? x->rank : 0, ones);
     } else {
-        r.dims = one_dim(x, dim);
-        index = reduced_shape(tape, index, &r);
+        reduction.dims = one_dim(x, dim);
+        index = reduced_shape(tape, index, &reduction);
     }
     call_return(call, index);
 }

@@ -13,34 +13,36 @@ struct blocks {
     int64_t batch, channels, in[2], kernel[2], dilation[2], padding[2], stride[2], out[2];
 };
 
-static bool read_blocks(struct blocks *b, struct call *call)
+static bool read_blocks(struct blocks *blocks, struct call *call)
 {
-    call_ints_repeated(call, "kernel_size", b->kernel, 2);
-    call_ints_repeated(call, "dilation", b->dilation, 2);
-    call_ints_repeated(call, "padding", b->padding, 2);
-    call_ints_repeated(call, "stride", b->stride, 2);
+    call_ints_repeated(call, "kernel_size", blocks->kernel, 2);
+    call_ints_repeated(call, "dilation", blocks->dilation, 2);
+    call_ints_repeated(call, "padding", blocks->padding, 2);
+    call_ints_repeated(call, "stride", blocks->stride, 2);
     for (int k = 0; k < 2; k++) {
         if (!call_require(call,
-                          b->kernel[k] >= 1 && b->dilation[k] >= 1 && b->stride[k] >= 1 &&
-                              b->padding[k] >= 0 && b->kernel[k] <= INT32_MAX &&
-                              b->dilation[k] <= INT32_MAX && b->padding[k] <= INT32_MAX &&
-                              b->in[k] >= 0 && b->in[k] <= INT32_MAX,
+                          blocks->kernel[k] >= 1 && blocks->dilation[k] >= 1 &&
+                              blocks->stride[k] >= 1 && blocks->padding[k] >= 0 &&
+                              blocks->kernel[k] <= INT32_MAX && blocks->dilation[k] <= INT32_MAX &&
+                              blocks->padding[k] <= INT32_MAX && blocks->in[k] >= 0 &&
+                              blocks->in[k] <= INT32_MAX,
                           "kernel, dilation, padding or stride is out of range"))
             return false;
-        int64_t span = b->in[k] + 2 * b->padding[k] - b->dilation[k] * (b->kernel[k] - 1) - 1;
-        b->out[k] = span < 0 ? 0 : span / b->stride[k] + 1;
-        if (b->out[k] < 1) call_fail(call, "the blocks are larger than the input");
+        int64_t span = blocks->in[k] + 2 * blocks->padding[k] -
+                       blocks->dilation[k] * (blocks->kernel[k] - 1) - 1;
+        blocks->out[k] = span < 0 ? 0 : span / blocks->stride[k] + 1;
+        if (blocks->out[k] < 1) call_fail(call, "the blocks are larger than the input");
     }
     return !tape_failed(call->tape);
 }
 
 /* For element (n, c, ky, kx, oy, ox) of the blocks its place in (n, c, y, x), -1 in the
  * padding. */
-static int64_t *block_map(struct tape *tape, const struct blocks *b)
+static int64_t *block_map(struct tape *tape, const struct blocks *blocks)
 {
-    const int64_t shape[] = { b->batch,     b->channels, b->kernel[0],
-                              b->kernel[1], b->out[0],   b->out[1] };
-    size_t planes = (size_t)(b->batch * b->channels), at = 0, n;
+    const int64_t shape[] = { blocks->batch,     blocks->channels, blocks->kernel[0],
+                              blocks->kernel[1], blocks->out[0],   blocks->out[1] };
+    size_t planes = (size_t)(blocks->batch * blocks->channels), at = 0, n;
     if (!shape_elements(&n, 6, shape)) {
         tape_fail(tape, STATUS_SKIP, "the blocks are too many");
         return NULL;
@@ -48,14 +50,17 @@ static int64_t *block_map(struct tape *tape, const struct blocks *b)
     int64_t *map = tape_allocate(tape, n, sizeof *map);
     if (!map) return NULL;
     for (size_t plane = 0; plane < planes; plane++)
-        for (int64_t ky = 0; ky < b->kernel[0]; ky++)
-            for (int64_t kx = 0; kx < b->kernel[1]; kx++)
-                for (int64_t oy = 0; oy < b->out[0]; oy++)
-                    for (int64_t ox = 0; ox < b->out[1]; ox++) {
-                        int64_t y = oy * b->stride[0] - b->padding[0] + ky * b->dilation[0];
-                        int64_t x = ox * b->stride[1] - b->padding[1] + kx * b->dilation[1];
-                        bool inside = y >= 0 && y < b->in[0] && x >= 0 && x < b->in[1];
-                        map[at++] = inside ? ((int64_t)plane * b->in[0] + y) * b->in[1] + x : -1;
+        for (int64_t ky = 0; ky < blocks->kernel[0]; ky++)
+            for (int64_t kx = 0; kx < blocks->kernel[1]; kx++)
+                for (int64_t oy = 0; oy < blocks->out[0]; oy++)
+                    for (int64_t ox = 0; ox < blocks->out[1]; ox++) {
+                        int64_t y = oy * blocks->stride[0] - blocks->padding[0] +
+                                    ky * blocks->dilation[0];
+                        int64_t x = ox * blocks->stride[1] - blocks->padding[1] +
+                                    kx * blocks->dilation[1];
+                        bool inside = y >= 0 && y < blocks->in[0] && x >= 0 && x < blocks->in[1];
+                        map[at++] =
+                            inside ? ((int64_t)plane * blocks->in[0] + y) * blocks->in[1] + x : -1;
                     }
     return map;
 }
@@ -65,19 +70,20 @@ static void unfold(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    struct blocks b;
+    struct blocks blocks;
 
     if (!call_require(call, x->rank == 3 || x->rank == 4,
                       "unfold takes 3 or 4 dimensions, the argument has %d", x->rank))
         return;
     const int64_t *shape = x->shape + x->rank - 3;
-    b = (struct blocks){ .batch = x->rank == 4 ? x->shape[0] : 1,
-                         .channels = shape[0],
-                         .in = { shape[1], shape[2] } };
-    if (!read_blocks(&b, call)) return;
-    int64_t *map = block_map(tape, &b);
+    blocks = (struct blocks){ .batch = x->rank == 4 ? x->shape[0] : 1,
+                              .channels = shape[0],
+                              .in = { shape[1], shape[2] } };
+    if (!read_blocks(&blocks, call)) return;
+    int64_t *map = block_map(tape, &blocks);
     if (!map) return;
-    int64_t result[3] = { b.batch, b.channels * b.kernel[0] * b.kernel[1], b.out[0] * b.out[1] };
+    int64_t result[3] = { blocks.batch, blocks.channels * blocks.kernel[0] * blocks.kernel[1],
+                          blocks.out[0] * blocks.out[1] };
     int batched = x->rank == 4;
     call_return(call, node_gather(tape, x, 2 + batched, result + !batched, map, 0));
 }
@@ -86,22 +92,23 @@ static void fold(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
-    struct blocks b;
+    struct blocks blocks;
 
     if (!call_require(call, x->rank == 2 || x->rank == 3,
                       "fold takes 2 or 3 dimensions, the argument has %d", x->rank))
         return;
-    b = (struct blocks){ .batch = x->rank == 3 ? x->shape[0] : 1 };
-    call_ints_repeated(call, "output_size", b.in, 2);
-    if (!read_blocks(&b, call)) return;
-    int64_t rows = x->shape[x->rank - 2], area = b.kernel[0] * b.kernel[1];
-    if (!call_require(call, rows % area == 0 && x->shape[x->rank - 1] == b.out[0] * b.out[1],
+    blocks = (struct blocks){ .batch = x->rank == 3 ? x->shape[0] : 1 };
+    call_ints_repeated(call, "output_size", blocks.in, 2);
+    if (!read_blocks(&blocks, call)) return;
+    int64_t rows = x->shape[x->rank - 2], area = blocks.kernel[0] * blocks.kernel[1];
+    if (!call_require(call,
+                      rows % area == 0 && x->shape[x->rank - 1] == blocks.out[0] * blocks.out[1],
                       "the argument does not hold the blocks of this output"))
         return;
-    b.channels = rows / area;
-    int64_t *map = block_map(tape, &b);
+    blocks.channels = rows / area;
+    int64_t *map = block_map(tape, &blocks);
     if (!map) return;
-    int64_t result[4] = { b.batch, b.channels, b.in[0], b.in[1] };
+    int64_t result[4] = { blocks.batch, blocks.channels, blocks.in[0], blocks.in[1] };
     int batched = x->rank == 3;
     call_return(call, node_scatter_add(tape, x, 3 + batched, result + !batched, map));
 }

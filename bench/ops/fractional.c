@@ -28,9 +28,10 @@ struct fractional {
     size_t count[MOST_DIMS];
 };
 
-static void make_sequence(int64_t *starts, const struct fractional *f, int d, double u, bool single)
+static void make_sequence(int64_t *starts, const struct fractional *fractional, int d, double u,
+                          bool single)
 {
-    int64_t out = f->out[d], span = f->in[d] - f->kernel[d];
+    int64_t out = fractional->out[d], span = fractional->in[d] - fractional->kernel[d];
     for (int64_t i = 0; i + 1 < out; i++) {
         if (single) {
             float a = (float)span / (float)(out - 1), s = (float)u;
@@ -51,13 +52,14 @@ static int by_value(const void *a, const void *b)
 
 /* All sequences: between consecutive u at which some (i + u) a is whole nothing changes.
  * That of u = 1/2 comes first. */
-static bool make_all(struct fractional *f, struct tape *tape, int d)
+static bool make_all(struct fractional *fractional, struct tape *tape, int d)
 {
-    size_t out = (size_t)f->out[d], n = 0;
-    double a = out > 1 ? (double)(f->in[d] - f->kernel[d]) / (double)(out - 1) : 0;
+    size_t out = (size_t)fractional->out[d], n = 0;
+    double a = out > 1 ? (double)(fractional->in[d] - fractional->kernel[d]) / (double)(out - 1)
+                       : 0;
     size_t most = (out + 1) * ((size_t)ceil(a) + 2) + 2;
     double *breaks = tape_allocate(tape, most, sizeof *breaks);
-    f->starts[d] = tape_allocate(tape, (most + 1) * out, sizeof *f->starts[d]);
+    fractional->starts[d] = tape_allocate(tape, (most + 1) * out, sizeof *fractional->starts[d]);
     if (tape_failed(tape)) return false;
     breaks[n++] = 0;
     for (size_t i = 0; i + 1 < out && a > 0; i++)
@@ -65,28 +67,29 @@ static bool make_all(struct fractional *f, struct tape *tape, int d)
             breaks[n++] = m / a - (double)i;
     qsort(breaks, n, sizeof *breaks, by_value);
     breaks[n++] = 1;
-    make_sequence(f->starts[d], f, d, 0.5, false);
-    f->count[d] = 1;
+    make_sequence(fractional->starts[d], fractional, d, 0.5, false);
+    fractional->count[d] = 1;
     for (size_t k = 0; k + 1 < n; k++) {
-        int64_t *next = f->starts[d] + f->count[d] * out;
+        int64_t *next = fractional->starts[d] + fractional->count[d] * out;
         if (breaks[k + 1] - breaks[k] < 0x1p-40) continue;
-        make_sequence(next, f, d, (breaks[k] + breaks[k + 1]) / 2, false);
-        if (memcmp(next, next - out, out * sizeof *next)) f->count[d]++;
+        make_sequence(next, fractional, d, (breaks[k] + breaks[k + 1]) / 2, false);
+        if (memcmp(next, next - out, out * sizeof *next)) fractional->count[d]++;
     }
     return true;
 }
 
 /* The first largest element of a window, PyTorch's order; a later NaN
  * replaces everything. */
-static size_t window_maximum(const struct fractional *f, const double *plane, const int64_t *at)
+static size_t window_maximum(const struct fractional *fractional, const double *plane,
+                             const int64_t *at)
 {
     size_t best = SIZE_MAX;
     int64_t end[MOST_DIMS];
-    for (int d = 0; d < MOST_DIMS; d++) end[d] = at[d] + f->kernel[d];
+    for (int d = 0; d < MOST_DIMS; d++) end[d] = at[d] + fractional->kernel[d];
     for (int64_t z = at[0]; z < end[0]; z++)
         for (int64_t y = at[1]; y < end[1]; y++)
             for (int64_t x = at[2]; x < end[2]; x++) {
-                size_t k = (size_t)((z * f->in[1] + y) * f->in[2] + x);
+                size_t k = (size_t)((z * fractional->in[1] + y) * fractional->in[2] + x);
                 if (best == SIZE_MAX || plane[k] > plane[best] || isnan(plane[k])) best = k;
             }
     return best;
@@ -94,15 +97,15 @@ static size_t window_maximum(const struct fractional *f, const double *plane, co
 
 /* Maxima of one plane for one sequence per dimension. With `got`, stop and return false at
  * the first that is not the device's. */
-static bool pool_plane(const struct fractional *f, const double *plane,
+static bool pool_plane(const struct fractional *fractional, const double *plane,
                        const int64_t *const *starts, const double *got, int64_t *index)
 {
     size_t at = 0;
-    for (int64_t z = 0; z < f->out[0]; z++)
-        for (int64_t y = 0; y < f->out[1]; y++)
-            for (int64_t x = 0; x < f->out[2]; x++, at++) {
+    for (int64_t z = 0; z < fractional->out[0]; z++)
+        for (int64_t y = 0; y < fractional->out[1]; y++)
+            for (int64_t x = 0; x < fractional->out[2]; x++, at++) {
                 int64_t place[MOST_DIMS] = { starts[0][z], starts[1][y], starts[2][x] };
-                size_t best = window_maximum(f, plane, place);
+                size_t best = window_maximum(fractional, plane, place);
                 if (got && got[at] != plane[best] && !(isnan(got[at]) && isnan(plane[best])))
                     return false;
                 index[at] = (int64_t)best;
@@ -110,76 +113,80 @@ static bool pool_plane(const struct fractional *f, const double *plane,
     return true;
 }
 
-static void explain_plane(const struct fractional *f, const double *plane, const double *got,
-                          int64_t *index)
+static void explain_plane(const struct fractional *fractional, const double *plane,
+                          const double *got, int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
-    size_t total = f->count[0] * f->count[1] * f->count[2];
+    size_t total = fractional->count[0] * fractional->count[1] * fractional->count[2];
     for (size_t k = 0; got && k < total; k++) {
         size_t rest = k;
         for (int d = 0; d < MOST_DIMS; d++) {
-            starts[d] = f->starts[d] + rest % f->count[d] * (size_t)f->out[d];
-            rest /= f->count[d];
+            starts[d] = fractional->starts[d] +
+                        rest % fractional->count[d] * (size_t)fractional->out[d];
+            rest /= fractional->count[d];
         }
-        if (pool_plane(f, plane, starts, got, index)) return;
+        if (pool_plane(fractional, plane, starts, got, index)) return;
     }
-    for (int d = 0; d < MOST_DIMS; d++) starts[d] = f->starts[d];
-    (void)pool_plane(f, plane, starts, NULL, index);
+    for (int d = 0; d < MOST_DIMS; d++) starts[d] = fractional->starts[d];
+    (void)pool_plane(fractional, plane, starts, NULL, index);
 }
 
 /* Sequences of one plane from given samples: PyTorch lists them width first in 2-D and
  * depth first in 3-D. */
-static void sampled_plane(const struct fractional *f, const double *plane, const double *samples,
-                          bool single, int64_t *const *scratch, int64_t *index)
+static void sampled_plane(const struct fractional *fractional, const double *plane,
+                          const double *samples, bool single, int64_t *const *scratch,
+                          int64_t *index)
 {
     const int64_t *starts[MOST_DIMS];
     for (int d = 0; d < MOST_DIMS; d++) {
-        starts[d] = f->starts[d];
-        int k = f->dims == 2 ? 2 - d : d;
-        if (d < MOST_DIMS - f->dims) continue;
-        make_sequence(scratch[d], f, d, samples[k], single);
+        starts[d] = fractional->starts[d];
+        int k = fractional->dims == 2 ? 2 - d : d;
+        if (d < MOST_DIMS - fractional->dims) continue;
+        make_sequence(scratch[d], fractional, d, samples[k], single);
         starts[d] = scratch[d];
     }
-    (void)pool_plane(f, plane, starts, NULL, index);
+    (void)pool_plane(fractional, plane, starts, NULL, index);
 }
 
-static bool open_fractional(struct fractional *f, struct call *call, const struct node *x)
+static bool open_fractional(struct fractional *fractional, struct call *call, const struct node *x)
 {
     const struct value *size = call_value(call, "output_size"),
                        *by = call_value(call, "output_ratio");
     int64_t kernel[MOST_DIMS], out[MOST_DIMS] = { 0 };
 
-    *f = (struct fractional){ .dims = (int)call->op->detail, .planes = 1, .rank = x->rank };
-    if (!call_require(call, x->rank == f->dims + 1 || x->rank == f->dims + 2,
-                      "%d spatial dimensions are needed", f->dims))
+    *fractional =
+        (struct fractional){ .dims = (int)call->op->detail, .planes = 1, .rank = x->rank };
+    if (!call_require(call, x->rank == fractional->dims + 1 || x->rank == fractional->dims + 2,
+                      "%d spatial dimensions are needed", fractional->dims))
         return false;
-    call_ints_repeated(call, "kernel_size", kernel, f->dims);
-    if (size->kind != VALUE_NONE) call_ints_repeated(call, "output_size", out, f->dims);
+    call_ints_repeated(call, "kernel_size", kernel, fractional->dims);
+    if (size->kind != VALUE_NONE) call_ints_repeated(call, "output_size", out, fractional->dims);
     else if (by->kind == VALUE_NONE) call_fail(call, "output_size or output_ratio is needed");
-    memcpy(f->shape, x->shape, sizeof f->shape);
-    for (int d = 0; d < x->rank - f->dims; d++) f->planes *= (size_t)x->shape[d];
+    memcpy(fractional->shape, x->shape, sizeof fractional->shape);
+    for (int d = 0; d < x->rank - fractional->dims; d++) fractional->planes *= (size_t)x->shape[d];
     for (int d = 0; d < MOST_DIMS && !tape_failed(call->tape); d++) {
-        int own = d - (MOST_DIMS - f->dims);
-        f->in[d] = f->out[d] = f->kernel[d] = 1;
+        int own = d - (MOST_DIMS - fractional->dims);
+        fractional->in[d] = fractional->out[d] = fractional->kernel[d] = 1;
         if (own < 0) {
-            (void)make_all(f, call->tape, d);
+            (void)make_all(fractional, call->tape, d);
             continue;
         }
-        f->in[d] = x->shape[x->rank - f->dims + own];
+        fractional->in[d] = x->shape[x->rank - fractional->dims + own];
         if (size->kind == VALUE_NONE) {
             const struct value *item = value_is_sequence(by)
                                            ? &by->list.items[by->list.count > (size_t)own ? own : 0]
                                            : by;
-            out[own] = (int64_t)((double)f->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
+            out[own] =
+                (int64_t)((double)fractional->in[d] * (item->kind == VALUE_FLOAT ? item->real : 1));
         }
-        f->out[d] = out[own];
-        f->kernel[d] = kernel[own];
-        f->shape[x->rank - f->dims + own] = out[own];
-        if (out[own] < 1 || kernel[own] < 1 || out[own] > f->in[d] || kernel[own] > f->in[d] ||
-            out[own] + kernel[own] - 1 > f->in[d])
+        fractional->out[d] = out[own];
+        fractional->kernel[d] = kernel[own];
+        fractional->shape[x->rank - fractional->dims + own] = out[own];
+        if (out[own] < 1 || kernel[own] < 1 || out[own] > fractional->in[d] ||
+            kernel[own] > fractional->in[d] || out[own] + kernel[own] - 1 > fractional->in[d])
             call_fail(call, "%lld windows of %lld do not fit %lld elements", (long long)out[own],
-                      (long long)kernel[own], (long long)f->in[d]);
-        else (void)make_all(f, call->tape, d);
+                      (long long)kernel[own], (long long)fractional->in[d]);
+        else (void)make_all(fractional, call->tape, d);
     }
     return !tape_failed(call->tape);
 }
@@ -205,10 +212,10 @@ struct tied_place {
 
 static bool same_value(void *context, size_t i, int64_t index)
 {
-    const struct tied_place *t = context;
-    size_t first = i / t->per_plane * t->plane;
-    return index >= 0 && (size_t)index < t->plane &&
-           t->x->value[first + (size_t)index] == t->x->value[first + (size_t)t->own[i]];
+    const struct tied_place *tied = context;
+    size_t first = i / tied->per_plane * tied->plane;
+    return index >= 0 && (size_t)index < tied->plane &&
+           tied->x->value[first + (size_t)index] == tied->x->value[first + (size_t)tied->own[i]];
 }
 
 /* text: "indices" when the API always returns them. */
@@ -217,29 +224,29 @@ static void fractional_max_pool(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"),
                 *samples = call_optional_tensor(call, "_random_samples");
-    struct fractional f;
+    struct fractional fractional;
 
     x = node_to_real(tape, x);
     const double *value = node_values(tape, x);
-    if (!open_fractional(&f, call, x)) return;
-    struct node *index = node_new_integer(tape, DT_I64, f.rank, f.shape);
-    size_t plane = (size_t)(f.in[0] * f.in[1] * f.in[2]),
-           per_plane = (size_t)(f.out[0] * f.out[1] * f.out[2]);
+    if (!open_fractional(&fractional, call, x)) return;
+    struct node *index = node_new_integer(tape, DT_I64, fractional.rank, fractional.shape);
+    size_t plane = (size_t)(fractional.in[0] * fractional.in[1] * fractional.in[2]),
+           per_plane = (size_t)(fractional.out[0] * fractional.out[1] * fractional.out[2]);
     int64_t *scratch[MOST_DIMS];
     for (int d = 0; d < MOST_DIMS; d++)
-        scratch[d] = tape_allocate(tape, (size_t)f.out[d], sizeof(int64_t));
-    if (!call_require(call, !samples || samples->n >= f.planes * (size_t)f.dims,
+        scratch[d] = tape_allocate(tape, (size_t)fractional.out[d], sizeof(int64_t));
+    if (!call_require(call, !samples || samples->n >= fractional.planes * (size_t)fractional.dims,
                       "there are too few random samples"))
         return;
     const double *sample = samples ? node_values(tape, samples) : NULL;
     const double *got = samples ? NULL : device_values(call, index->n);
     if (tape_failed(tape)) return;
-    for (size_t p = 0; p < f.planes; p++) {
+    for (size_t p = 0; p < fractional.planes; p++) {
         int64_t *own = index->integer + p * per_plane;
         if (sample)
-            sampled_plane(&f, value + p * plane, sample + p * (size_t)f.dims, x->dtype != DT_F64,
-                          scratch, own);
-        else explain_plane(&f, value + p * plane, got ? got + p * per_plane : NULL, own);
+            sampled_plane(&fractional, value + p * plane, sample + p * (size_t)fractional.dims,
+                          x->dtype != DT_F64, scratch, own);
+        else explain_plane(&fractional, value + p * plane, got ? got + p * per_plane : NULL, own);
     }
     bool both = call->op->text || call_bool(call, "return_indices");
     struct tied_place tie = { x, index->integer, plane, per_plane };
@@ -248,7 +255,7 @@ static void fractional_max_pool(struct call *call)
     if (!map) return;
     for (size_t i = 0; i < index->n; i++)
         map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
-    call_return(call, node_gather(tape, x, f.rank, f.shape, map, 0));
+    call_return(call, node_gather(tape, x, fractional.rank, fractional.shape, map, 0));
     if (both) call_return(call, index);
 }
 

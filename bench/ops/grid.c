@@ -53,9 +53,10 @@ static double clip(double at, int64_t size, bool *flat)
 }
 
 /* at reflected between its borders as sign * at + *shift. */
-static double reflection(const struct sampler *s, double at, int64_t size, double *shift)
+static double reflection(const struct sampler *sampler, double at, int64_t size, double *shift)
 {
-    double low = s->align ? 0 : -0.5, span = s->align ? (double)(size - 1) : (double)size;
+    double low = sampler->align ? 0 : -0.5,
+           span = sampler->align ? (double)(size - 1) : (double)size;
     if (span == 0) {
         *shift = 0;
         return 0;
@@ -71,36 +72,37 @@ static double reflection(const struct sampler *s, double at, int64_t size, doubl
 }
 
 /* A place as padding moves it; plain doubles. */
-static double moved_place(const struct sampler *s, double at, int64_t size)
+static double moved_place(const struct sampler *sampler, double at, int64_t size)
 {
     bool flat = false;
     double shift;
-    if (s->padding == GRID_ZEROS) return at;
-    if (s->padding == GRID_REFLECTION) {
-        double sign = reflection(s, at, size, &shift);
+    if (sampler->padding == GRID_ZEROS) return at;
+    if (sampler->padding == GRID_REFLECTION) {
+        double sign = reflection(sampler, at, size, &shift);
         at = sign * at + shift;
     }
     return clip(at, size, &flat);
 }
 
 /* Column k of the grid as places along input dimension dims - 1 - k: (batch, points). */
-static struct node *places(const struct sampler *s, int dim)
+static struct node *places(const struct sampler *sampler, int dim)
 {
-    struct tape *tape = s->tape;
-    int64_t shape[2] = { (int64_t)s->batch, (int64_t)s->points };
-    double size = (double)s->size[dim];
-    struct node *at = node_slice(tape, s->grid, s->grid->rank - 1, s->dims - 1 - dim, 1, 1);
+    struct tape *tape = sampler->tape;
+    int64_t shape[2] = { (int64_t)sampler->batch, (int64_t)sampler->points };
+    double size = (double)sampler->size[dim];
+    struct node *at =
+        node_slice(tape, sampler->grid, sampler->grid->rank - 1, sampler->dims - 1 - dim, 1, 1);
     at = node_reshape(tape, at, 2, shape);
-    if (s->align) return node_scale(tape, node_offset(tape, at, 1), (size - 1) / 2);
+    if (sampler->align) return node_scale(tape, node_offset(tape, at, 1), (size - 1) / 2);
     return node_scale(tape, node_offset(tape, node_scale(tape, node_offset(tape, at, 1), size), -1),
                       0.5);
 }
 
 /* Places moved by the padding, with PyTorch's gradient: none where they were clipped. */
-static struct node *padded_places(const struct sampler *s, struct node *at, int64_t size)
+static struct node *padded_places(const struct sampler *sampler, struct node *at, int64_t size)
 {
-    struct tape *tape = s->tape;
-    if (s->padding == GRID_ZEROS) return at;
+    struct tape *tape = sampler->tape;
+    if (sampler->padding == GRID_ZEROS) return at;
     struct node *sign = node_new_real(tape, DT_NONE, 2, at->shape),
                 *shift = node_new_real(tape, DT_NONE, 2, at->shape);
     struct node *keep = node_new_integer(tape, DT_BOOL, 2, at->shape);
@@ -111,12 +113,13 @@ static struct node *padded_places(const struct sampler *s, struct node *at, int6
         bool flat = false;
         sign->value[i] = 1;
         shift->value[i] = 0;
-        if (s->padding == GRID_REFLECTION)
-            sign->value[i] = reflection(s, value[i], size, &shift->value[i]);
+        if (sampler->padding == GRID_REFLECTION)
+            sign->value[i] = reflection(sampler, value[i], size, &shift->value[i]);
         border->value[i] = clip(sign->value[i] * value[i] + shift->value[i], size, &flat);
         keep->integer[i] = !flat;
     }
-    if (s->padding == GRID_REFLECTION) at = node_add(tape, node_multiply(tape, at, sign), shift);
+    if (sampler->padding == GRID_REFLECTION)
+        at = node_add(tape, node_multiply(tape, at, sign), shift);
     return node_select(tape, keep, at, border);
 }
 
@@ -126,37 +129,37 @@ static int64_t to_index(double at) { return at > -0x1p31 && at < 0x1p31 ? (int64
 /* ---- gathering ---------------------------------------------------------------------- */
 
 /* x at the indices index[dim][point], 0 outside: a node of the result's shape. */
-static struct node *gathered(const struct sampler *s, int64_t *const *index)
+static struct node *gathered(const struct sampler *sampler, int64_t *const *index)
 {
-    struct tape *tape = s->tape;
-    size_t per_item = s->channels * s->points, plane = 1;
-    int64_t *map = tape_allocate(tape, s->batch * per_item, sizeof *map);
-    int64_t *place = tape_allocate(tape, s->points, sizeof *place);
-    if (!map || !place) return s->x;
-    for (int d = 0; d < s->dims; d++) plane *= (size_t)s->size[d];
-    for (size_t b = 0; b < s->batch; b++) {
-        for (size_t p = 0; p < s->points; p++) {
+    struct tape *tape = sampler->tape;
+    size_t per_item = sampler->channels * sampler->points, plane = 1;
+    int64_t *map = tape_allocate(tape, sampler->batch * per_item, sizeof *map);
+    int64_t *place = tape_allocate(tape, sampler->points, sizeof *place);
+    if (!map || !place) return sampler->x;
+    for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
+    for (size_t b = 0; b < sampler->batch; b++) {
+        for (size_t p = 0; p < sampler->points; p++) {
             place[p] = 0;
-            for (int d = 0; d < s->dims && place[p] >= 0; d++) {
-                int64_t i = index[d][b * s->points + p];
-                place[p] = i < 0 || i >= s->size[d] ? -1 : place[p] * s->size[d] + i;
+            for (int d = 0; d < sampler->dims && place[p] >= 0; d++) {
+                int64_t i = index[d][b * sampler->points + p];
+                place[p] = i < 0 || i >= sampler->size[d] ? -1 : place[p] * sampler->size[d] + i;
             }
         }
-        for (size_t c = 0; c < s->channels; c++)
-            for (size_t p = 0; p < s->points; p++)
-                map[b * per_item + c * s->points + p] =
-                    place[p] < 0 ? -1 : (int64_t)((b * s->channels + c) * plane) + place[p];
+        for (size_t c = 0; c < sampler->channels; c++)
+            for (size_t p = 0; p < sampler->points; p++)
+                map[b * per_item + c * sampler->points + p] =
+                    place[p] < 0 ? -1 : (int64_t)((b * sampler->channels + c) * plane) + place[p];
     }
-    return node_gather(tape, s->x, s->rank, s->shape, map, 0);
+    return node_gather(tape, sampler->x, sampler->rank, sampler->shape, map, 0);
 }
 
 /* (batch, points) -> (batch, 1, result's spatial shape). */
-static struct node *over_channels(const struct sampler *s, struct node *w)
+static struct node *over_channels(const struct sampler *sampler, struct node *w)
 {
     int64_t shape[MOST_DIMS + 2];
-    memcpy(shape, s->shape, sizeof shape);
+    memcpy(shape, sampler->shape, sizeof shape);
     shape[1] = 1;
-    return node_reshape(s->tape, w, s->rank, shape);
+    return node_reshape(sampler->tape, w, sampler->rank, shape);
 }
 
 /* Per dimension: `taps` weights and indices around each place. */
@@ -167,51 +170,53 @@ struct stencil {
 };
 
 /* The sum over all combinations of taps. */
-static struct node *weighted_sum(const struct sampler *s, const struct stencil *t)
+static struct node *weighted_sum(const struct sampler *sampler, const struct stencil *stencil)
 {
     struct node *sum = NULL;
     int total = 1;
-    for (int d = 0; d < s->dims; d++) total *= t->taps;
+    for (int d = 0; d < sampler->dims; d++) total *= stencil->taps;
     for (int k = 0; k < total; k++) {
         int64_t *index[MOST_DIMS];
         struct node *weight = NULL;
-        for (int d = 0, rest = k; d < s->dims; d++, rest /= t->taps) {
-            struct node *own = t->weight[d][rest % t->taps];
-            weight = weight ? node_multiply(s->tape, weight, own) : own;
-            index[d] = t->index[d][rest % t->taps];
+        for (int d = 0, rest = k; d < sampler->dims; d++, rest /= stencil->taps) {
+            struct node *own = stencil->weight[d][rest % stencil->taps];
+            weight = weight ? node_multiply(sampler->tape, weight, own) : own;
+            index[d] = stencil->index[d][rest % stencil->taps];
         }
-        struct node *term = node_multiply(s->tape, gathered(s, index), over_channels(s, weight));
-        sum = sum ? node_add(s->tape, sum, term) : term;
+        struct node *term =
+            node_multiply(sampler->tape, gathered(sampler, index), over_channels(sampler, weight));
+        sum = sum ? node_add(sampler->tape, sum, term) : term;
     }
-    return sum ? sum : s->x;
+    return sum ? sum : sampler->x;
 }
 
 /* The cell of each place and how far into it the place lies. */
-static struct node *cell_of(const struct sampler *s, struct node *at, struct node **cell)
+static struct node *cell_of(const struct sampler *sampler, struct node *at, struct node **cell)
 {
-    *cell = node_new_real(s->tape, DT_NONE, 2, at->shape);
-    const double *value = node_values(s->tape, at);
-    if (tape_failed(s->tape)) return at;
+    *cell = node_new_real(sampler->tape, DT_NONE, 2, at->shape);
+    const double *value = node_values(sampler->tape, at);
+    if (tape_failed(sampler->tape)) return at;
     for (size_t i = 0; i < at->n; i++) (*cell)->value[i] = floor(value[i]);
-    return node_subtract(s->tape, at, *cell);
+    return node_subtract(sampler->tape, at, *cell);
 }
 
-static struct node *bilinear(const struct sampler *s)
+static struct node *bilinear(const struct sampler *sampler)
 {
-    struct tape *tape = s->tape;
-    struct stencil t = { .taps = 2 };
-    for (int d = 0; d < s->dims; d++) {
-        struct node *cell, *at = padded_places(s, places(s, d), s->size[d]);
-        struct node *into = cell_of(s, at, &cell);
+    struct tape *tape = sampler->tape;
+    struct stencil stencil = { .taps = 2 };
+    for (int d = 0; d < sampler->dims; d++) {
+        struct node *cell, *at = padded_places(sampler, places(sampler, d), sampler->size[d]);
+        struct node *into = cell_of(sampler, at, &cell);
         for (int k = 0; k < 2; k++) {
-            t.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
-            if (tape_failed(tape)) return s->x;
-            for (size_t i = 0; i < at->n; i++) t.index[d][k][i] = to_index(cell->value[i]) + k;
+            stencil.index[d][k] = tape_allocate(tape, at->n, sizeof(int64_t));
+            if (tape_failed(tape)) return sampler->x;
+            for (size_t i = 0; i < at->n; i++)
+                stencil.index[d][k][i] = to_index(cell->value[i]) + k;
         }
-        t.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
-        t.weight[d][1] = into;
+        stencil.weight[d][0] = node_subtract(tape, node_scalar(tape, 1), into);
+        stencil.weight[d][1] = into;
     }
-    return weighted_sum(s, &t);
+    return weighted_sum(sampler, &stencil);
 }
 
 /* Keys' kernel with a = -3/4 at distances 1 + t, t, 1 - t, 2 - t. */
@@ -231,118 +236,122 @@ static void cubic_weights(struct tape *tape, struct node *t, struct node **w)
     for (int k = 0; k < 4; k++) w[k] = node_model_error(tape, w[k], one, 16);
 }
 
-static struct node *bicubic(const struct sampler *s)
+static struct node *bicubic(const struct sampler *sampler)
 {
-    struct tape *tape = s->tape;
-    struct stencil t = { .taps = 4 };
-    for (int d = 0; d < s->dims; d++) {
-        struct node *cell, *into = cell_of(s, places(s, d), &cell);
-        cubic_weights(tape, into, t.weight[d]);
+    struct tape *tape = sampler->tape;
+    struct stencil stencil = { .taps = 4 };
+    for (int d = 0; d < sampler->dims; d++) {
+        struct node *cell, *into = cell_of(sampler, places(sampler, d), &cell);
+        cubic_weights(tape, into, stencil.weight[d]);
         for (int k = 0; k < 4; k++) {
-            t.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
-            if (tape_failed(tape)) return s->x;
+            stencil.index[d][k] = tape_allocate(tape, cell->n, sizeof(int64_t));
+            if (tape_failed(tape)) return sampler->x;
             for (size_t i = 0; i < cell->n; i++)
-                t.index[d][k][i] = to_index(moved_place(s, cell->value[i] + k - 1, s->size[d]));
+                stencil.index[d][k][i] =
+                    to_index(moved_place(sampler, cell->value[i] + k - 1, sampler->size[d]));
         }
     }
-    return weighted_sum(s, &t);
+    return weighted_sum(sampler, &stencil);
 }
 
 /* ---- nearest ----------------------------------------------------------------------------- */
 
 /* How near half-way a place may be rounded either way. */
-static double tie_width(const struct sampler *s, int dim)
+static double tie_width(const struct sampler *sampler, int dim)
 {
-    double unit = dtype_ulp(s->grid->dtype == DT_F64 ? DT_F64 : DT_F32, 1);
-    return 8 * unit * (double)(s->size[dim] + 1);
+    double unit = dtype_ulp(sampler->grid->dtype == DT_F64 ? DT_F64 : DT_F32, 1);
+    return 8 * unit * (double)(sampler->size[dim] + 1);
 }
 
 /* The device's result where it has the value of another input that is as near. */
-static void settle_nearest(const struct sampler *s, int64_t **index, struct node *const *at)
+static void settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
-    const struct tensor *got = call_device_output(s->call, 0);
+    const struct tensor *got = call_device_output(sampler->call, 0);
     struct tensor dense;
     if (!got || dtype_is_complex(got->dtype) ||
-        tensor_elements(got) != s->batch * s->channels * s->points ||
-        tensor_densify(&dense, s->tape->arena, got).code)
+        tensor_elements(got) != sampler->batch * sampler->channels * sampler->points ||
+        tensor_densify(&dense, sampler->tape->arena, got).code)
         return;
-    double *theirs = tape_allocate(s->tape, s->batch * s->channels * s->points, sizeof *theirs);
-    const double *x = node_values(s->tape, s->x);
+    double *theirs = tape_allocate(
+        sampler->tape, sampler->batch * sampler->channels * sampler->points, sizeof *theirs);
+    const double *x = node_values(sampler->tape, sampler->x);
     size_t plane = 1;
     if (!theirs) return;
-    dtype_to_double(theirs, dense.data, dense.dtype, s->batch * s->channels * s->points);
-    for (int d = 0; d < s->dims; d++) plane *= (size_t)s->size[d];
-    for (size_t i = 0; i < s->batch * s->points; i++)
-        for (int d = 0; d < s->dims; d++) {
+    dtype_to_double(theirs, dense.data, dense.dtype,
+                    sampler->batch * sampler->channels * sampler->points);
+    for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
+    for (size_t i = 0; i < sampler->batch * sampler->points; i++)
+        for (int d = 0; d < sampler->dims; d++) {
             double place = at[d]->value[i], half = place - floor(place) - 0.5;
-            if (!(fabs(half) <= tie_width(s, d))) continue;
+            if (!(fabs(half) <= tie_width(sampler, d))) continue;
             int64_t own = index[d][i], other = (int64_t)(2 * floor(place) + 1) - own;
-            size_t first = i / s->points * s->channels, p = i % s->points;
+            size_t first = i / sampler->points * sampler->channels, p = i % sampler->points;
             for (int64_t choice = 0; choice < 2; choice++) { /* the one channel 0 agrees with */
                 int64_t flat = 0;
                 index[d][i] = choice ? other : own;
-                for (int e = 0; e < s->dims && flat >= 0; e++)
-                    flat = index[e][i] < 0 || index[e][i] >= s->size[e]
+                for (int e = 0; e < sampler->dims && flat >= 0; e++)
+                    flat = index[e][i] < 0 || index[e][i] >= sampler->size[e]
                                ? -1
-                               : flat * s->size[e] + index[e][i];
+                               : flat * sampler->size[e] + index[e][i];
                 double have = flat < 0 ? 0 : x[first * plane + (size_t)flat];
-                if (have == theirs[first * s->points + p]) break;
+                if (have == theirs[first * sampler->points + p]) break;
                 if (choice) index[d][i] = own;
             }
         }
 }
 
-static struct node *nearest(const struct sampler *s)
+static struct node *nearest(const struct sampler *sampler)
 {
-    struct tape *tape = s->tape;
+    struct tape *tape = sampler->tape;
     struct node *at[MOST_DIMS], *zero = NULL;
     int64_t *index[MOST_DIMS];
-    for (int d = 0; d < s->dims; d++) {
-        at[d] = padded_places(s, places(s, d), s->size[d]);
+    for (int d = 0; d < sampler->dims; d++) {
+        at[d] = padded_places(sampler, places(sampler, d), sampler->size[d]);
         index[d] = tape_allocate(tape, at[d]->n, sizeof(int64_t));
         const double *value = node_values(tape, at[d]);
-        if (tape_failed(tape)) return s->x;
+        if (tape_failed(tape)) return sampler->x;
         for (size_t i = 0; i < at[d]->n; i++) index[d][i] = to_index(nearbyint(value[i]));
-        struct node *none = node_scale(tape, places(s, d), 0);
+        struct node *none = node_scale(tape, places(sampler, d), 0);
         zero = zero ? node_add(tape, zero, none) : none;
     }
-    settle_nearest(s, index, at);
-    struct node *y = gathered(s, index);
+    settle_nearest(sampler, index, at);
+    struct node *y = gathered(sampler, index);
     /* The grid's gradient is zero, not absent. */
-    return s->grid->tracked
-               ? node_straight_through(tape, y, node_add(tape, y, over_channels(s, zero)))
+    return sampler->grid->tracked
+               ? node_straight_through(tape, y, node_add(tape, y, over_channels(sampler, zero)))
                : y;
 }
 
 /* ---- grid_sample --------------------------------------------------------------------- */
 
-static bool open_sampler(struct sampler *s, struct call *call)
+static bool open_sampler(struct sampler *sampler, struct call *call)
 {
-    *s = (struct sampler){ .call = call,
-                           .tape = call->tape,
-                           .x = call_tensor(call, "input"),
-                           .grid = call_tensor(call, "grid") };
-    const struct node *x = s->x, *grid = s->grid;
+    *sampler = (struct sampler){ .call = call,
+                                 .tape = call->tape,
+                                 .x = call_tensor(call, "input"),
+                                 .grid = call_tensor(call, "grid") };
+    const struct node *x = sampler->x, *grid = sampler->grid;
     if (tape_failed(call->tape)) return false;
-    s->dims = x->rank - 2;
-    s->align = call_bool(call, "align_corners");
+    sampler->dims = x->rank - 2;
+    sampler->align = call_bool(call, "align_corners");
     if (!call_require(call,
-                      s->dims >= 2 && s->dims <= MOST_DIMS && grid->rank == x->rank &&
-                          grid->shape[0] == x->shape[0] && grid->shape[grid->rank - 1] == s->dims &&
-                          !x->integer && !grid->integer,
+                      sampler->dims >= 2 && sampler->dims <= MOST_DIMS && grid->rank == x->rank &&
+                          grid->shape[0] == x->shape[0] &&
+                          grid->shape[grid->rank - 1] == sampler->dims && !x->integer &&
+                          !grid->integer,
                       "input and grid do not fit each other"))
         return false;
-    s->rank = x->rank;
-    s->batch = (size_t)x->shape[0];
-    s->channels = (size_t)x->shape[1];
-    s->points = 1;
-    s->shape[0] = x->shape[0];
-    s->shape[1] = x->shape[1];
-    for (int d = 0; d < s->dims; d++) {
-        s->size[d] = x->shape[d + 2];
-        s->shape[d + 2] = grid->shape[d + 1];
-        s->points *= (size_t)grid->shape[d + 1];
-        if (!s->size[d]) call_fail(call, "an empty input cannot be sampled");
+    sampler->rank = x->rank;
+    sampler->batch = (size_t)x->shape[0];
+    sampler->channels = (size_t)x->shape[1];
+    sampler->points = 1;
+    sampler->shape[0] = x->shape[0];
+    sampler->shape[1] = x->shape[1];
+    for (int d = 0; d < sampler->dims; d++) {
+        sampler->size[d] = x->shape[d + 2];
+        sampler->shape[d + 2] = grid->shape[d + 1];
+        sampler->points *= (size_t)grid->shape[d + 1];
+        if (!sampler->size[d]) call_fail(call, "an empty input cannot be sampled");
     }
     return !tape_failed(call->tape);
 }
@@ -364,17 +373,17 @@ static void grid_sample(struct call *call)
 {
     static const char *const mode_names[] = { "bilinear", "nearest", "bicubic" };
     static const char *const padding_names[] = { "zeros", "border", "reflection" };
-    struct sampler s;
-    if (!open_sampler(&s, call)) return;
-    s.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
-    s.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
-    if (!call_require(call, s.mode != GRID_BICUBIC || s.dims == 2,
+    struct sampler sampler;
+    if (!open_sampler(&sampler, call)) return;
+    sampler.mode = (enum grid_mode)choice(call, call->op->text, mode_names);
+    sampler.padding = (enum grid_padding)choice(call, "padding_mode", padding_names);
+    if (!call_require(call, sampler.mode != GRID_BICUBIC || sampler.dims == 2,
                       "bicubic sampling is for 2 spatial dimensions"))
         return;
-    struct node *y = s.mode == GRID_BILINEAR  ? bilinear(&s)
-                     : s.mode == GRID_NEAREST ? nearest(&s)
-                                              : bicubic(&s);
-    call_return_typed(call, y, s.x->dtype);
+    struct node *y = sampler.mode == GRID_BILINEAR  ? bilinear(&sampler)
+                     : sampler.mode == GRID_NEAREST ? nearest(&sampler)
+                                                    : bicubic(&sampler);
+    call_return_typed(call, y, sampler.x->dtype);
 }
 
 /* ---- affine_grid ------------------------------------------------------------------------- */

@@ -36,110 +36,114 @@ struct resolver {
     size_t why_bytes;
 };
 
-static bool refuse(struct resolver *r, const char *format, ...)
+static bool refuse(struct resolver *resolver, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static bool refuse(struct resolver *r, const char *format, ...)
+static bool refuse(struct resolver *resolver, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(r->why, r->why_bytes, format, arguments);
+    (void)vsnprintf(resolver->why, resolver->why_bytes, format, arguments);
     va_end(arguments);
     return false;
 }
 
-static bool room(struct resolver *r, int dims)
+static bool room(struct resolver *resolver, int dims)
 {
-    if (r->own + dims > r->x->rank)
-        return refuse(r, "too many indices for %d dimensions", r->x->rank);
-    if (r->rank + dims >= INDEXING_MOST) return refuse(r, "too many dimensions");
+    if (resolver->own + dims > resolver->x->rank)
+        return refuse(resolver, "too many indices for %d dimensions", resolver->x->rank);
+    if (resolver->rank + dims >= INDEXING_MOST) return refuse(resolver, "too many dimensions");
     return true;
 }
 
 /* Dimension of the view with `extent` and `stride`; chosen may be NULL. */
-static bool add_dimension(struct resolver *r, int64_t extent, int64_t stride, struct node *chosen)
+static bool add_dimension(struct resolver *resolver, int64_t extent, int64_t stride,
+                          struct node *chosen)
 {
-    if (r->rank >= INDEXING_MOST) return refuse(r, "too many dimensions");
-    r->shape[r->rank] = extent;
-    r->stride[r->rank] = stride;
-    r->chosen[r->rank++] = chosen;
+    if (resolver->rank >= INDEXING_MOST) return refuse(resolver, "too many dimensions");
+    resolver->shape[resolver->rank] = extent;
+    resolver->stride[resolver->rank] = stride;
+    resolver->chosen[resolver->rank++] = chosen;
     return true;
 }
 
-static bool whole_dimension(struct resolver *r)
+static bool whole_dimension(struct resolver *resolver)
 {
-    if (!room(r, 1)) return false;
-    r->own++;
-    return add_dimension(r, r->x->shape[r->own - 1], r->own_stride[r->own - 1], NULL);
+    if (!room(resolver, 1)) return false;
+    resolver->own++;
+    return add_dimension(resolver, resolver->x->shape[resolver->own - 1],
+                         resolver->own_stride[resolver->own - 1], NULL);
 }
 
-static bool take_int(struct resolver *r, int64_t index)
+static bool take_int(struct resolver *resolver, int64_t index)
 {
-    if (!room(r, 1)) return false;
-    int64_t extent = r->x->shape[r->own];
+    if (!room(resolver, 1)) return false;
+    int64_t extent = resolver->x->shape[resolver->own];
     if (index < -extent || index >= extent)
-        return refuse(r, "index %lld is out of range for dimension %d of size %lld",
-                      (long long)index, r->own, (long long)extent);
-    r->offset += (index < 0 ? index + extent : index) * r->own_stride[r->own];
-    r->own++;
+        return refuse(resolver, "index %lld is out of range for dimension %d of size %lld",
+                      (long long)index, resolver->own, (long long)extent);
+    resolver->offset += (index < 0 ? index + extent : index) * resolver->own_stride[resolver->own];
+    resolver->own++;
     return true;
 }
 
 /* A slice's part: an int, an integer tensor of one element, or None. */
-static bool slice_part(struct resolver *r, const struct value *part, int64_t fallback, int64_t *out)
+static bool slice_part(struct resolver *resolver, const struct value *part, int64_t fallback,
+                       int64_t *out)
 {
     *out = fallback;
     if (part->kind == VALUE_NONE) return true;
     if (part->kind == VALUE_INT) *out = part->integer;
     else if (part->kind == VALUE_TENSOR) {
-        struct node *node = call_node(r->call, part);
+        struct node *node = call_node(resolver->call, part);
         if (!node->integer || node->n != 1)
-            return refuse(r, "a slice bound is a tensor that is not one integer");
+            return refuse(resolver, "a slice bound is a tensor that is not one integer");
         *out = node->integer[0];
     } else {
-        return refuse(r, "a slice of something else than ints");
+        return refuse(resolver, "a slice of something else than ints");
     }
     return true;
 }
 
-static bool take_slice(struct resolver *r, const struct value *slice)
+static bool take_slice(struct resolver *resolver, const struct value *slice)
 {
     int64_t start, end, step;
-    if (!room(r, 1)) return false;
-    int64_t extent = r->x->shape[r->own], stride = r->own_stride[r->own];
-    if (slice->list.count != 3) return refuse(r, "a slice of %zu parts", slice->list.count);
-    if (!slice_part(r, &slice->list.items[0], 0, &start) ||
-        !slice_part(r, &slice->list.items[1], extent, &end) ||
-        !slice_part(r, &slice->list.items[2], 1, &step))
+    if (!room(resolver, 1)) return false;
+    int64_t extent = resolver->x->shape[resolver->own],
+            stride = resolver->own_stride[resolver->own];
+    if (slice->list.count != 3) return refuse(resolver, "a slice of %zu parts", slice->list.count);
+    if (!slice_part(resolver, &slice->list.items[0], 0, &start) ||
+        !slice_part(resolver, &slice->list.items[1], extent, &end) ||
+        !slice_part(resolver, &slice->list.items[2], 1, &step))
         return false;
-    if (step < 1) return refuse(r, "a slice with step %lld", (long long)step);
+    if (step < 1) return refuse(resolver, "a slice with step %lld", (long long)step);
     if (start < 0) start += extent;
     if (end < 0) end += extent;
     start = start < 0 ? 0 : start > extent ? extent : start;
     end = end < start ? start : end > extent ? extent : end;
     int64_t length = (end - start) / step + ((end - start) % step != 0);
-    if (length) r->offset += start * stride;
-    r->own++;
-    return add_dimension(r, length, stride * (step < extent ? step : 1),
+    if (length) resolver->offset += start * stride;
+    resolver->own++;
+    return add_dimension(resolver, length, stride * (step < extent ? step : 1),
                          NULL); /* never that long */
 }
 
 /* A bool tensor covers its own rank of dimensions and becomes an index for each. */
-static bool take_mask(struct resolver *r, const struct node *mask)
+static bool take_mask(struct resolver *resolver, const struct node *mask)
 {
-    struct tape *tape = r->call->tape;
+    struct tape *tape = resolver->call->tape;
     int64_t count = 0;
-    if (!room(r, mask->rank)) return false;
+    if (!room(resolver, mask->rank)) return false;
     for (int d = 0; d < mask->rank; d++)
-        if (mask->shape[d] != r->x->shape[r->own + d])
-            return refuse(r, "a mask of %lld for dimension %d of size %lld",
-                          (long long)mask->shape[d], r->own + d,
-                          (long long)r->x->shape[r->own + d]);
+        if (mask->shape[d] != resolver->x->shape[resolver->own + d])
+            return refuse(resolver, "a mask of %lld for dimension %d of size %lld",
+                          (long long)mask->shape[d], resolver->own + d,
+                          (long long)resolver->x->shape[resolver->own + d]);
     for (size_t i = 0; i < mask->n; i++) count += mask->integer[i] != 0;
     int columns = mask->rank ? mask->rank : 1;
     struct node *index[TENSOR_MAX_RANK];
     for (int d = 0; d < columns; d++) index[d] = node_new_integer(tape, DT_I64, 1, &count);
-    if (tape_failed(tape)) return refuse(r, "no memory for a mask");
+    if (tape_failed(tape)) return refuse(resolver, "no memory for a mask");
     int64_t at = 0;
     for (size_t i = 0; i < mask->n; i++) {
         if (!mask->integer[i]) continue;
@@ -151,24 +155,27 @@ static bool take_mask(struct resolver *r, const struct node *mask)
         if (!mask->rank) index[0]->integer[at] = 0;
         at++;
     }
-    if (!mask->rank) return add_dimension(r, 1, 0, index[0]);
-    for (int d = 0; d < columns; d++, r->own++)
-        if (!add_dimension(r, r->x->shape[r->own], r->own_stride[r->own], index[d])) return false;
+    if (!mask->rank) return add_dimension(resolver, 1, 0, index[0]);
+    for (int d = 0; d < columns; d++, resolver->own++)
+        if (!add_dimension(resolver, resolver->x->shape[resolver->own],
+                           resolver->own_stride[resolver->own], index[d]))
+            return false;
     return true;
 }
 
-static bool take_tensor(struct resolver *r, struct node *index)
+static bool take_tensor(struct resolver *resolver, struct node *index)
 {
-    if (!index->integer) return refuse(r, "an index must be an integer or bool tensor");
-    if (index->dtype == DT_BOOL || index->dtype == DT_U8) return take_mask(r, index);
-    if (!index->rank) return take_int(r, index->integer[0]);
-    if (!room(r, 1)) return false;
-    r->own++;
-    return add_dimension(r, r->x->shape[r->own - 1], r->own_stride[r->own - 1], index);
+    if (!index->integer) return refuse(resolver, "an index must be an integer or bool tensor");
+    if (index->dtype == DT_BOOL || index->dtype == DT_U8) return take_mask(resolver, index);
+    if (!index->rank) return take_int(resolver, index->integer[0]);
+    if (!room(resolver, 1)) return false;
+    resolver->own++;
+    return add_dimension(resolver, resolver->x->shape[resolver->own - 1],
+                         resolver->own_stride[resolver->own - 1], index);
 }
 
 /* A nested list of ints or bools as an integer or bool node. */
-static bool list_index(struct resolver *r, const struct value *list, struct node **out)
+static bool list_index(struct resolver *resolver, const struct value *list, struct node **out)
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
@@ -176,32 +183,34 @@ static bool list_index(struct resolver *r, const struct value *list, struct node
     const struct value *at = list;
 
     for (; value_is_sequence(at); at = &at->list.items[0]) {
-        if (rank == TENSOR_MAX_RANK) return refuse(r, "an index list of too many dimensions");
+        if (rank == TENSOR_MAX_RANK)
+            return refuse(resolver, "an index list of too many dimensions");
         shape[rank++] = (int64_t)at->list.count;
         n *= at->list.count;
         if (!at->list.count) break;
     }
     bool is_bool = n && at->kind == VALUE_BOOL;
-    struct node *node = node_new_integer(r->call->tape, is_bool ? DT_BOOL : DT_I64, rank, shape);
-    if (tape_failed(r->call->tape)) return refuse(r, "no memory for an index");
+    struct node *node =
+        node_new_integer(resolver->call->tape, is_bool ? DT_BOOL : DT_I64, rank, shape);
+    if (tape_failed(resolver->call->tape)) return refuse(resolver, "no memory for an index");
     for (size_t i = 0; i < n; i++) {
         size_t rest = i, block = n;
         const struct value *item = list;
         for (int d = 0; d < rank; d++) {
             if (!value_is_sequence(item) || (int64_t)item->list.count != shape[d])
-                return refuse(r, "an index list that is ragged");
+                return refuse(resolver, "an index list that is ragged");
             block /= (size_t)shape[d];
             item = &item->list.items[rest / block];
             rest %= block;
         }
         if (item->kind == VALUE_TENSOR) {
-            struct node *one = call_node(r->call, item);
-            if (!one->integer || one->n != 1) return refuse(r, "an index list of tensors");
+            struct node *one = call_node(resolver->call, item);
+            if (!one->integer || one->n != 1) return refuse(resolver, "an index list of tensors");
             node->integer[i] = one->integer[0];
         } else if (item->kind == VALUE_INT || item->kind == VALUE_BOOL) {
             node->integer[i] = item->kind == VALUE_INT ? item->integer : item->boolean;
         } else {
-            return refuse(r, "an index list of something else than ints");
+            return refuse(resolver, "an index list of something else than ints");
         }
     }
     *out = node;
@@ -225,20 +234,21 @@ static int covered(const struct value *item, bool none_is_all)
     return 1;
 }
 
-static bool take_item(struct resolver *r, const struct value *item, bool none_is_all)
+static bool take_item(struct resolver *resolver, const struct value *item, bool none_is_all)
 {
     struct node *index = NULL;
     switch (item->kind) {
-    case VALUE_INT: return take_int(r, item->integer);
-    case VALUE_SLICE: return take_slice(r, item);
-    case VALUE_NONE: return none_is_all ? whole_dimension(r) : add_dimension(r, 1, 0, NULL);
+    case VALUE_INT: return take_int(resolver, item->integer);
+    case VALUE_SLICE: return take_slice(resolver, item);
+    case VALUE_NONE:
+        return none_is_all ? whole_dimension(resolver) : add_dimension(resolver, 1, 0, NULL);
     case VALUE_BOOL:
-        index = node_integer_constant(r->call->tape, DT_BOOL, item->boolean, 0, NULL);
-        return take_mask(r, index);
-    case VALUE_TENSOR: return take_tensor(r, call_node(r->call, item));
+        index = node_integer_constant(resolver->call->tape, DT_BOOL, item->boolean, 0, NULL);
+        return take_mask(resolver, index);
+    case VALUE_TENSOR: return take_tensor(resolver, call_node(resolver->call, item));
     case VALUE_LIST:
-    case VALUE_SIZE: return list_index(r, item, &index) && take_tensor(r, index);
-    default: return refuse(r, "an index of a type that is not understood");
+    case VALUE_SIZE: return list_index(resolver, item, &index) && take_tensor(resolver, index);
+    default: return refuse(resolver, "an index of a type that is not understood");
     }
 }
 
@@ -263,7 +273,7 @@ static bool is_misplaced(const struct value *item, bool none_is_all)
     }
 }
 
-static bool take_items(struct resolver *r, const struct value *items, size_t count,
+static bool take_items(struct resolver *resolver, const struct value *items, size_t count,
                        bool none_is_all)
 {
     int total = 0;
@@ -271,20 +281,20 @@ static bool take_items(struct resolver *r, const struct value *items, size_t cou
     for (size_t i = 0; i < count; i++) total += covered(&items[i], none_is_all);
     for (size_t i = 0; i < count; i++) {
         if (behind && is_misplaced(&items[i], none_is_all))
-            return refuse(r, "an item behind a mask of several dimensions");
+            return refuse(resolver, "an item behind a mask of several dimensions");
         behind = behind || is_wide_mask(&items[i]);
         if (items[i].kind != VALUE_ELLIPSIS) {
-            if (!take_item(r, &items[i], none_is_all)) return false;
+            if (!take_item(resolver, &items[i], none_is_all)) return false;
             continue;
         }
-        if (ellipsis) return refuse(r, "two ellipses in one index");
+        if (ellipsis) return refuse(resolver, "two ellipses in one index");
         ellipsis = true;
-        for (int k = r->x->rank - total; k > 0; k--)
-            if (!whole_dimension(r)) return false;
+        for (int k = resolver->x->rank - total; k > 0; k--)
+            if (!whole_dimension(resolver)) return false;
     }
-    while (r->own < r->x->rank)
-        if (!whole_dimension(r)) return false;
-    return !tape_failed(r->call->tape);
+    while (resolver->own < resolver->x->rank)
+        if (!whole_dimension(resolver)) return false;
+    return !tape_failed(resolver->call->tape);
 }
 
 /* ---- positions ---------------------------------------------------------------------- */
@@ -309,81 +319,82 @@ static int64_t *block_offsets(struct tape *tape, int rank, const int64_t *shape,
 }
 
 /* Where the chosen dimensions lie, for each element of their broadcast shape. */
-static int64_t *chosen_offsets(struct resolver *r, int rank, const int64_t *shape, size_t *n)
+static int64_t *chosen_offsets(struct resolver *resolver, int rank, const int64_t *shape, size_t *n)
 {
-    struct tape *tape = r->call->tape;
+    struct tape *tape = resolver->call->tape;
     *n = 1;
     for (int d = 0; d < rank; d++) *n *= (size_t)shape[d];
     int64_t *out = tape_allocate(tape, *n, sizeof *out);
     if (!out) return NULL;
     memset(out, 0, *n * sizeof *out);
-    for (int k = 0; k < r->rank; k++) {
-        if (!r->chosen[k]) continue;
-        struct node *index = node_broadcast(tape, r->chosen[k], rank, shape);
+    for (int k = 0; k < resolver->rank; k++) {
+        if (!resolver->chosen[k]) continue;
+        struct node *index = node_broadcast(tape, resolver->chosen[k], rank, shape);
         if (tape_failed(tape)) return NULL;
         for (size_t i = 0; i < *n; i++) {
             int64_t at = index->integer[i];
-            if (at < -r->shape[k] || at >= r->shape[k]) {
-                (void)refuse(r, "index %lld is out of range for a dimension of size %lld",
-                             (long long)at, (long long)r->shape[k]);
+            if (at < -resolver->shape[k] || at >= resolver->shape[k]) {
+                (void)refuse(resolver, "index %lld is out of range for a dimension of size %lld",
+                             (long long)at, (long long)resolver->shape[k]);
                 return NULL;
             }
-            out[i] += (at < 0 ? at + r->shape[k] : at) * r->stride[k];
+            out[i] += (at < 0 ? at + resolver->shape[k] : at) * resolver->stride[k];
         }
     }
     return out;
 }
 
 /* The widest run of whole trailing dimensions that all positions are multiples of. */
-static size_t row_of(const struct resolver *r, int *trailing)
+static size_t row_of(const struct resolver *resolver, int *trailing)
 {
     int64_t row = 1;
-    int d = r->rank - 1;
-    for (; d >= 0 && !r->chosen[d]; d--) {
-        if (r->shape[d] == 1) continue;
-        if (r->stride[d] != row || r->shape[d] == 0) break;
-        row *= r->shape[d];
+    int d = resolver->rank - 1;
+    for (; d >= 0 && !resolver->chosen[d]; d--) {
+        if (resolver->shape[d] == 1) continue;
+        if (resolver->stride[d] != row || resolver->shape[d] == 0) break;
+        row *= resolver->shape[d];
     }
-    bool fits = r->offset % row == 0 && r->x->n % (size_t)row == 0;
-    for (int k = 0; k <= d; k++) fits = fits && r->stride[k] % row == 0;
-    *trailing = fits ? r->rank - 1 - d : 0;
+    bool fits = resolver->offset % row == 0 && resolver->x->n % (size_t)row == 0;
+    for (int k = 0; k <= d; k++) fits = fits && resolver->stride[k] % row == 0;
+    *trailing = fits ? resolver->rank - 1 - d : 0;
     return fits ? (size_t)row : 1;
 }
 
 /* Result dimensions and map when tensors choose along some dimensions. */
-static bool choose(struct indexing *out, struct resolver *r)
+static bool choose(struct indexing *out, struct resolver *resolver)
 {
-    struct tape *tape = r->call->tape;
+    struct tape *tape = resolver->call->tape;
     int64_t together[TENSOR_MAX_RANK], shape[INDEXING_MOST], stride[INDEXING_MOST];
     int wide = 0, first = -1, last = -1, trailing;
     bool adjacent = true;
     size_t lead, middle, tail;
 
-    for (int k = 0; k < r->rank; k++) {
-        if (!r->chosen[k]) continue;
+    for (int k = 0; k < resolver->rank; k++) {
+        if (!resolver->chosen[k]) continue;
         if (first < 0) first = k;
         else if (last != k - 1) adjacent = false;
         last = k;
-        if (!shape_broadcast(&wide, together, wide, together, r->chosen[k]->rank,
-                             r->chosen[k]->shape))
-            return refuse(r, "the index tensors do not broadcast");
+        if (!shape_broadcast(&wide, together, wide, together, resolver->chosen[k]->rank,
+                             resolver->chosen[k]->shape))
+            return refuse(resolver, "the index tensors do not broadcast");
     }
-    out->row = row_of(r, &trailing);
+    out->row = row_of(resolver, &trailing);
     int kept = 0, split = 0;
-    for (int k = 0; k < r->rank; k++) {
+    for (int k = 0; k < resolver->rank; k++) {
         if (k == first && adjacent) split = kept;
-        if (r->chosen[k]) continue;
-        shape[kept] = r->shape[k];
-        stride[kept++] = r->stride[k];
+        if (resolver->chosen[k]) continue;
+        shape[kept] = resolver->shape[k];
+        stride[kept++] = resolver->stride[k];
     }
-    if (kept + wide > TENSOR_MAX_RANK) return refuse(r, "a result of %d dimensions", kept + wide);
+    if (kept + wide > TENSOR_MAX_RANK)
+        return refuse(resolver, "a result of %d dimensions", kept + wide);
     out->rank = kept + wide;
     memcpy(out->shape, shape, (size_t)split * sizeof *shape);
     if (wide) memcpy(out->shape + split, together, (size_t)wide * sizeof *together);
     memcpy(out->shape + split + wide, shape + split, (size_t)(kept - split) * sizeof *shape);
 
     int64_t *before = block_offsets(tape, split, shape, stride, &lead);
-    int64_t *chosen = chosen_offsets(r, wide, together, &middle);
+    int64_t *chosen = chosen_offsets(resolver, wide, together, &middle);
     int64_t *after =
         block_offsets(tape, kept - split - trailing, shape + split, stride + split, &tail);
     if (!before || !chosen || !after) return false;
@@ -393,7 +404,8 @@ static bool choose(struct indexing *out, struct resolver *r)
     for (size_t a = 0; a < lead; a++)
         for (size_t b = 0; b < middle; b++)
             for (size_t c = 0; c < tail; c++)
-                out->map[at++] = (r->offset + before[a] + chosen[b] + after[c]) / (int64_t)out->row;
+                out->map[at++] = (resolver->offset + before[a] + chosen[b] + after[c]) /
+                                 (int64_t)out->row;
     return true;
 }
 
@@ -401,37 +413,38 @@ bool indexing_open(struct indexing *out, struct call *call, const struct node *x
                    const struct value *items, size_t count, bool none_is_all, char *why,
                    size_t why_bytes)
 {
-    struct resolver r = { .call = call, .x = x, .why = why, .why_bytes = why_bytes };
+    struct resolver resolver = { .call = call, .x = x, .why = why, .why_bytes = why_bytes };
     bool chooses = false;
 
     *why = '\0';
     memset(out, 0, sizeof *out);
-    shape_strides(r.own_stride, x->rank, x->shape);
-    if (!take_items(&r, items, count, none_is_all)) return false;
-    for (int k = 0; k < r.rank; k++) chooses = chooses || r.chosen[k];
-    if (chooses) return choose(out, &r);
-    if (r.rank > TENSOR_MAX_RANK) return refuse(&r, "a result of %d dimensions", r.rank);
+    shape_strides(resolver.own_stride, x->rank, x->shape);
+    if (!take_items(&resolver, items, count, none_is_all)) return false;
+    for (int k = 0; k < resolver.rank; k++) chooses = chooses || resolver.chosen[k];
+    if (chooses) return choose(out, &resolver);
+    if (resolver.rank > TENSOR_MAX_RANK)
+        return refuse(&resolver, "a result of %d dimensions", resolver.rank);
     out->is_view = true;
-    out->rank = r.rank;
+    out->rank = resolver.rank;
     out->row = 1;
-    out->offset = r.offset;
-    memcpy(out->shape, r.shape, (size_t)r.rank * sizeof *out->shape);
-    memcpy(out->stride, r.stride, (size_t)r.rank * sizeof *out->stride);
+    out->offset = resolver.offset;
+    memcpy(out->shape, resolver.shape, (size_t)resolver.rank * sizeof *out->shape);
+    memcpy(out->stride, resolver.stride, (size_t)resolver.rank * sizeof *out->stride);
     return true;
 }
 
 bool indexing_need_map(struct indexing *indexing, struct call *call, const struct node *x)
 {
-    struct resolver r = {
+    struct resolver resolver = {
         .call = call, .x = x, .rank = indexing->rank, .offset = indexing->offset
     };
     int trailing;
     size_t n;
 
     if (indexing->map) return true;
-    memcpy(r.shape, indexing->shape, sizeof indexing->shape);
-    memcpy(r.stride, indexing->stride, sizeof indexing->stride);
-    indexing->row = row_of(&r, &trailing);
+    memcpy(resolver.shape, indexing->shape, sizeof indexing->shape);
+    memcpy(resolver.stride, indexing->stride, sizeof indexing->stride);
+    indexing->row = row_of(&resolver, &trailing);
     indexing->map =
         block_offsets(call->tape, indexing->rank - trailing, indexing->shape, indexing->stride, &n);
     if (!indexing->map) return false;

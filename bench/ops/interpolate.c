@@ -32,21 +32,21 @@ static bool length_fits(struct call *call, const struct value *list, int dims, c
 }
 
 /* `size` or `scale_factor`; with `recompute` the factors only make the size. */
-static bool read_sizes(struct sizes *s, struct call *call, const struct node *x, bool recompute)
+static bool read_sizes(struct sizes *sizes, struct call *call, const struct node *x, bool recompute)
 {
     const struct value *size = call_value(call, "size"), *factor = call_value(call, "scale_factor");
-    memset(s, 0, sizeof *s);
-    s->dims = x->rank - 2;
-    if (!call_require(call, s->dims >= 1 && s->dims <= SPATIAL,
+    memset(sizes, 0, sizeof *sizes);
+    sizes->dims = x->rank - 2;
+    if (!call_require(call, sizes->dims >= 1 && sizes->dims <= SPATIAL,
                       "interpolation takes 3 to 5 dimensions, the argument has %d", x->rank))
         return false;
     bool sized = size->kind != VALUE_NONE;
     if (sized == (factor->kind != VALUE_NONE))
         call_fail(call, "either size or scale_factor is needed");
     if (tape_failed(call->tape) ||
-        !length_fits(call, sized ? size : factor, s->dims, sized ? "size" : "scale_factor"))
+        !length_fits(call, sized ? size : factor, sizes->dims, sized ? "size" : "scale_factor"))
         return false;
-    for (int k = 0; k < s->dims; k++) {
+    for (int k = 0; k < sizes->dims; k++) {
         const struct value *item = item_of(sized ? size : factor, k);
         double number = item->kind == VALUE_INT     ? (double)item->integer
                         : item->kind == VALUE_FLOAT ? item->real
@@ -55,8 +55,8 @@ static bool read_sizes(struct sizes *s, struct call *call, const struct node *x,
         if (!call_require(call, out >= 1 && out < 0x1p31 && x->shape[k + 2] >= 1,
                           "a result extent of %g", out))
             return false;
-        s->out[k] = (int64_t)out;
-        s->scale[k] = sized || recompute ? 0 : number;
+        sizes->out[k] = (int64_t)out;
+        sizes->scale[k] = sized || recompute ? 0 : number;
     }
     return true;
 }
@@ -83,27 +83,27 @@ static int64_t nearest_source(int64_t o, int64_t in, int64_t out, double scale, 
 }
 
 /* Sources along spatial dimension k; true when float and double agree on all of them. */
-static bool nearest_sources(struct node *index, const struct sizes *s, const struct node *x, int k,
-                            bool exact, bool single)
+static bool nearest_sources(struct node *index, const struct sizes *sizes, const struct node *x,
+                            int k, bool exact, bool single)
 {
     bool agree = true;
-    for (int64_t o = 0; o < s->out[k]; o++) {
+    for (int64_t o = 0; o < sizes->out[k]; o++) {
         int64_t in = x->shape[k + 2];
-        index->integer[o] = nearest_source(o, in, s->out[k], s->scale[k], exact, single);
-        agree = agree &&
-                index->integer[o] == nearest_source(o, in, s->out[k], s->scale[k], exact, !single);
+        index->integer[o] = nearest_source(o, in, sizes->out[k], sizes->scale[k], exact, single);
+        agree = agree && index->integer[o] ==
+                             nearest_source(o, in, sizes->out[k], sizes->scale[k], exact, !single);
     }
     return agree;
 }
 
-static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *s, bool exact,
-                               bool single, bool *agree)
+static struct node *nearest_in(struct call *call, struct node *x, const struct sizes *sizes,
+                               bool exact, bool single, bool *agree)
 {
     *agree = true;
-    for (int k = 0; k < s->dims; k++) {
-        struct node *index = node_new_integer(call->tape, DT_I64, 1, &s->out[k]);
+    for (int k = 0; k < sizes->dims; k++) {
+        struct node *index = node_new_integer(call->tape, DT_I64, 1, &sizes->out[k]);
         if (tape_failed(call->tape)) break;
-        *agree = nearest_sources(index, s, x, k, exact, single) && *agree;
+        *agree = nearest_sources(index, sizes, x, k, exact, single) && *agree;
         x = node_index_select(call->tape, x, k + 2, index);
     }
     return x;
@@ -124,27 +124,28 @@ static size_t differing(struct call *call, struct node *y, const struct tensor *
 }
 
 /* In the arithmetic of the dtype, unless the device's result is nearer to the other's. */
-static struct node *nearest(struct call *call, struct node *x, const struct sizes *s, bool exact)
+static struct node *nearest(struct call *call, struct node *x, const struct sizes *sizes,
+                            bool exact)
 {
     bool agree, single = x->dtype != DT_F64;
-    struct node *y = nearest_in(call, x, s, exact, single, &agree);
+    struct node *y = nearest_in(call, x, sizes, exact, single, &agree);
     if (agree || tape_failed(call->tape)) return y;
     const struct tensor *got = call_device_output(call, 0);
     if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != y->n) return y;
-    struct node *other = nearest_in(call, x, s, exact, !single, &agree);
+    struct node *other = nearest_in(call, x, sizes, exact, !single, &agree);
     return differing(call, other, got) < differing(call, y, got) ? other : y;
 }
 
 /* ---- modes -------------------------------------------------------------------------- */
 
 /* Adaptive averages, one dimension after the other. */
-static struct node *area(struct call *call, struct node *x, const struct sizes *s)
+static struct node *area(struct call *call, struct node *x, const struct sizes *sizes)
 {
     struct tape *tape = call->tape;
-    for (int k = 0; k < s->dims && !tape_failed(tape); k++) {
-        int64_t in = x->shape[k + 2], out = s->out[k], shape[SPATIAL] = { out, 1, 1 };
+    for (int k = 0; k < sizes->dims && !tape_failed(tape); k++) {
+        int64_t in = x->shape[k + 2], out = sizes->out[k], shape[SPATIAL] = { out, 1, 1 };
         int64_t *start = tape_allocate(tape, 2 * (size_t)out, sizeof *start), *end = start + out;
-        struct node *count = node_new_real(tape, DT_NONE, s->dims - k, shape);
+        struct node *count = node_new_real(tape, DT_NONE, sizes->dims - k, shape);
         if (tape_failed(tape)) break;
         for (int64_t o = 0; o < out; o++) {
             start[o] = o * in / out;
@@ -157,14 +158,15 @@ static struct node *area(struct call *call, struct node *x, const struct sizes *
     return x;
 }
 
-static struct node *resampled(struct call *call, struct node *x, const struct sizes *s,
+static struct node *resampled(struct call *call, struct node *x, const struct sizes *sizes,
                               enum resample_kind kind, bool align_corners)
 {
-    for (int k = s->dims - 1; k >= 0; k--) {
-        struct resample r = { kind, x->shape[k + 2], s->out[k], s->scale[k], align_corners };
+    for (int k = sizes->dims - 1; k >= 0; k--) {
+        struct resample resample = { kind, x->shape[k + 2], sizes->out[k], sizes->scale[k],
+                                     align_corners };
         /* PyTorch copies where the extent stays, also under a factor near 1. */
-        if (kind == RESAMPLE_LINEAR && r.in == r.out) continue;
-        x = node_taps(call->tape, x, k + 2, resample_taps(call->tape, &r));
+        if (kind == RESAMPLE_LINEAR && resample.in == resample.out) continue;
+        x = node_taps(call->tape, x, k + 2, resample_taps(call->tape, &resample));
     }
     return x;
 }
@@ -185,28 +187,28 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
 {
     struct node *x = call_tensor(call, "input");
     size_t m = 0;
-    struct sizes s;
+    struct sizes sizes;
 
     while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
     if (!call_require(call, m != sizeof modes / sizeof *modes,
                       "the interpolation mode '%s' is not known", mode))
         return;
-    if (!read_sizes(&s, call, x, recompute || modes[m].mode == MODE_AREA)) return;
-    if (!call_require(call, !modes[m].dims || modes[m].dims == s.dims,
+    if (!read_sizes(&sizes, call, x, recompute || modes[m].mode == MODE_AREA)) return;
+    if (!call_require(call, !modes[m].dims || modes[m].dims == sizes.dims,
                       "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
-                      modes[m].dims, s.dims))
+                      modes[m].dims, sizes.dims))
         return;
     struct node *y;
     switch (modes[m].mode) {
-    case MODE_NEAREST: y = nearest(call, x, &s, false); break;
-    case MODE_NEAREST_EXACT: y = nearest(call, x, &s, true); break;
-    case MODE_AREA: y = area(call, x, &s); break;
+    case MODE_NEAREST: y = nearest(call, x, &sizes, false); break;
+    case MODE_NEAREST_EXACT: y = nearest(call, x, &sizes, true); break;
+    case MODE_AREA: y = area(call, x, &sizes); break;
     case MODE_LINEAR:
-        y = resampled(call, x, &s, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
+        y = resampled(call, x, &sizes, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
                       align_corners);
         break;
     default:
-        y = resampled(call, x, &s, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
+        y = resampled(call, x, &sizes, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
                       align_corners);
         break;
     }

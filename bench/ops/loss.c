@@ -30,11 +30,11 @@ struct pair {
 
 static struct pair pair_of(struct call *call, const char *first, const char *second)
 {
-    struct pair p = { call_tensor(call, first), call_tensor(call, second), DT_NONE };
-    p.dtype = call_float_type(call, (struct node *[]){ p.x, p.t }, 2);
-    p.x = node_to_real(call->tape, p.x);
-    p.t = node_to_real(call->tape, p.t);
-    return p;
+    struct pair pair = { call_tensor(call, first), call_tensor(call, second), DT_NONE };
+    pair.dtype = call_float_type(call, (struct node *[]){ pair.x, pair.t }, 2);
+    pair.x = node_to_real(call->tape, pair.x);
+    pair.t = node_to_real(call->tape, pair.t);
+    return pair;
 }
 
 static struct node *number(struct call *call, const char *name)
@@ -57,9 +57,9 @@ static struct node *times_weight(struct call *call, struct node *loss)
 
 static void mse_loss(struct call *call)
 {
-    struct pair p = pair_of(call, "input", "target");
-    struct node *d = node_subtract(call->tape, p.x, p.t);
-    call_return_typed(call, loss_reduced(call, node_apply(call->tape, "square", d)), p.dtype);
+    struct pair pair = pair_of(call, "input", "target");
+    struct node *d = node_subtract(call->tape, pair.x, pair.t);
+    call_return_typed(call, loss_reduced(call, node_apply(call->tape, "square", d)), pair.dtype);
 }
 
 static int64_t distance(int64_t a, int64_t b)
@@ -71,18 +71,19 @@ static int64_t distance(int64_t a, int64_t b)
 /* |input - target|; of integers, which have no mean, an integer. */
 static void l1_loss(struct call *call)
 {
-    struct operands o = two_operands(call, "input", "target");
-    if (o.integral) {
-        struct node *d = node_integer_binary(call->tape, o.dtype, distance, o.a, o.b);
+    struct operands operands = two_operands(call, "input", "target");
+    if (operands.integral) {
+        struct node *d =
+            node_integer_binary(call->tape, operands.dtype, distance, operands.a, operands.b);
         if (call_require(call, loss_reduction(call) != LOSS_MEAN,
                          "the mean of integers needs a dtype"))
             call_return_typed(call, loss_reduced(call, d),
-                              loss_reduction(call) == LOSS_SUM ? DT_I64 : o.dtype);
+                              loss_reduction(call) == LOSS_SUM ? DT_I64 : operands.dtype);
         return;
     }
-    struct pair p = pair_of(call, "input", "target");
-    struct node *d = node_magnitude(call->tape, node_subtract(call->tape, p.x, p.t));
-    call_return_typed(call, loss_reduced(call, d), dtype_component(p.dtype));
+    struct pair pair = pair_of(call, "input", "target");
+    struct node *d = node_magnitude(call->tape, node_subtract(call->tape, pair.x, pair.t));
+    call_return_typed(call, loss_reduced(call, d), dtype_component(pair.dtype));
 }
 
 /* d^2 / (2 width) within the width, scale (|d| - width / 2) beyond; smooth_l1: scale 1 and the
@@ -91,11 +92,11 @@ static void smooth_loss(struct call *call)
 {
     struct tape *tape = call->tape;
     bool huber = call->op->detail != 0;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     double width = call_real(call, huber ? "delta" : "beta");
-    struct node *d = node_subtract(tape, p.x, p.t), *size = node_apply(tape, "abs", d);
+    struct node *d = node_subtract(tape, pair.x, pair.t), *size = node_apply(tape, "abs", d);
     if (width == 0 && !huber) {
-        call_return_typed(call, loss_reduced(call, size), p.dtype);
+        call_return_typed(call, loss_reduced(call, size), pair.dtype);
         return;
     }
     struct node *limit = node_scalar(tape, width);
@@ -106,7 +107,8 @@ static void smooth_loss(struct call *call)
     struct node *line = node_subtract(tape, size, node_scalar(tape, 0.5 * width));
     if (huber) line = node_multiply(tape, line, limit);
     else parabola = node_divide(tape, parabola, limit);
-    call_return_typed(call, loss_reduced(call, node_select(tape, inside, parabola, line)), p.dtype);
+    call_return_typed(call, loss_reduced(call, node_select(tape, inside, parabola, line)),
+                      pair.dtype);
 }
 
 /* ---- binary cross entropy -------------------------------------------------------------------------- */
@@ -133,17 +135,17 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
 static void binary_cross_entropy(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *least = node_scalar(tape, -100);
-    struct node *yes = node_apply(tape, "log", p.x),
-                *no = node_apply(tape, "log1p", node_negate(tape, p.x));
+    struct node *yes = node_apply(tape, "log", pair.x),
+                *no = node_apply(tape, "log1p", node_negate(tape, pair.x));
     yes = node_select(tape, node_compare(tape, COMPARE_LT, yes, least), least, yes);
     no = node_select(tape, node_compare(tape, COMPARE_LT, no, least), least, no);
-    struct node *loss =
-        node_add(tape, node_multiply(tape, p.t, yes), node_multiply(tape, one_less(tape, p.t), no));
-    loss = node_stated_gradient(tape, node_negate(tape, loss), 2, (struct node *[]){ p.x, p.t },
-                                binary_backward, NULL);
-    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
+    struct node *loss = node_add(tape, node_multiply(tape, pair.t, yes),
+                                 node_multiply(tape, one_less(tape, pair.t), no));
+    loss = node_stated_gradient(tape, node_negate(tape, loss), 2,
+                                (struct node *[]){ pair.x, pair.t }, binary_backward, NULL);
+    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
 }
 
 /* The formula that kernels use, which cancels where the loss is small and whose gradient is sigmoid(x) - t:
@@ -170,16 +172,17 @@ static struct node *published_logits_loss(struct tape *tape, struct node *x, str
 static void binary_cross_entropy_with_logits(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *positive = call_optional_tensor(call, "pos_weight");
     struct node *yes =
-        node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
+        node_multiply(tape, pair.t, node_apply(tape, "softplus", node_negate(tape, pair.x)));
     if (positive) yes = node_multiply(tape, yes, positive);
-    struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
+    struct node *no =
+        node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = node_add(tape, yes, no);
     if (tape_is_model(tape))
-        loss = node_model_either(tape, published_logits_loss(tape, p.x, p.t, positive), loss);
-    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), p.dtype);
+        loss = node_model_either(tape, published_logits_loss(tape, pair.x, pair.t, positive), loss);
+    call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
 }
 
 /* ---- divergences ------------------------------------------------------------------------------------- */
@@ -189,43 +192,45 @@ static void binary_cross_entropy_with_logits(struct call *call)
 static void kl_div(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *loss;
     if (call_bool(call, "log_target"))
-        loss = node_multiply(tape, node_apply(tape, "exp", p.t), node_subtract(tape, p.t, p.x));
+        loss = node_multiply(tape, node_apply(tape, "exp", pair.t),
+                             node_subtract(tape, pair.t, pair.x));
     else
-        loss = node_subtract(tape, node_apply2(tape, "xlogy", p.t, p.t),
-                             node_multiply(tape, p.t, p.x));
+        loss = node_subtract(tape, node_apply2(tape, "xlogy", pair.t, pair.t),
+                             node_multiply(tape, pair.t, pair.x));
     if (strcmp(call_string(call, "reduction"), "batchmean") != 0) {
-        call_return_typed(call, loss_reduced(call, loss), p.dtype);
+        call_return_typed(call, loss_reduced(call, loss), pair.dtype);
         return;
     }
     struct node *sum = node_sum(tape, loss, all_dims(loss), false);
-    double batch = p.x->rank ? (double)p.x->shape[0] : 1;
-    call_return_typed(call, node_divide(tape, sum, node_scalar(tape, batch)), p.dtype);
+    double batch = pair.x->rank ? (double)pair.x->shape[0] : 1;
+    call_return_typed(call, node_divide(tape, sum, node_scalar(tape, batch)), pair.dtype);
 }
 
 /* exp(x) - t x, or x - t log(x + eps); with Stirling's term for t > 1 when full. */
 static void poisson_nll_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *loss;
     if (call_bool(call, "log_input"))
-        loss = node_subtract(tape, node_apply(tape, "exp", p.x), node_multiply(tape, p.t, p.x));
+        loss = node_subtract(tape, node_apply(tape, "exp", pair.x),
+                             node_multiply(tape, pair.t, pair.x));
     else {
-        struct node *log = node_apply(tape, "log", node_add(tape, p.x, number(call, "eps")));
-        loss = node_subtract(tape, p.x, node_multiply(tape, p.t, log));
+        struct node *log = node_apply(tape, "log", node_add(tape, pair.x, number(call, "eps")));
+        loss = node_subtract(tape, pair.x, node_multiply(tape, pair.t, log));
     }
     if (call_bool(call, "full")) {
-        struct node *above = node_compare(tape, COMPARE_GT, p.t, node_scalar(tape, 1));
-        struct node *sane = node_select(tape, above, p.t, node_scalar(tape, 2));
+        struct node *above = node_compare(tape, COMPARE_GT, pair.t, node_scalar(tape, 1));
+        struct node *sane = node_select(tape, above, pair.t, node_scalar(tape, 2));
         struct node *stirling = node_subtract(tape, node_apply2(tape, "xlogy", sane, sane), sane);
         struct node *circle = node_multiply(tape, node_scale(tape, node_pi(tape), 2), sane);
         stirling = node_add(tape, stirling, node_scale(tape, node_apply(tape, "log", circle), 0.5));
         loss = node_add(tape, loss, node_select(tape, above, stirling, node_scalar(tape, 0)));
     }
-    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+    call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 
 /* The cotangent passes as if nothing had been clamped. */
@@ -240,24 +245,24 @@ static void unclamped_backward(struct tape *tape, struct node *node, struct node
 static void gaussian_nll_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *v = node_to_real(tape, call_tensor(call, "var")), *eps = number(call, "eps");
     int64_t shape[TENSOR_MAX_RANK];
-    if (v->rank + 1 == p.x->rank) {
+    if (v->rank + 1 == pair.x->rank) {
         memcpy(shape, v->shape, sizeof shape);
         shape[v->rank] = 1;
         v = node_reshape(tape, v, v->rank + 1, shape);
     }
     struct node *clamped = node_select(tape, node_compare(tape, COMPARE_LT, v, eps), eps, v);
     v = node_stated_gradient(tape, clamped, 1, &v, unclamped_backward, NULL);
-    struct node *d = node_subtract(tape, p.x, p.t);
+    struct node *d = node_subtract(tape, pair.x, pair.t);
     struct node *loss = node_divide(tape, node_apply(tape, "square", d), v);
     loss = node_scale(tape, node_add(tape, node_apply(tape, "log", v), loss), 0.5);
     if (call_bool(call, "full"))
         loss = node_add(
             tape, loss,
             node_scale(tape, node_apply(tape, "log", node_scale(tape, node_pi(tape), 2)), 0.5));
-    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+    call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 
 /* ---- margins ---------------------------------------------------------------------------------------------- */
@@ -266,45 +271,48 @@ static void gaussian_nll_loss(struct call *call)
 static void hinge_embedding_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *zero = node_scalar(tape, 0), *one = node_scalar(tape, 1),
                 *less = node_scalar(tape, -1);
-    struct node *hinge = node_positive_part(tape, node_subtract(tape, number(call, "margin"), p.x));
-    struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, p.t, one), hinge, zero);
-    struct node *near = node_select(tape, node_compare(tape, COMPARE_NE, p.t, less), p.x, zero);
-    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), p.dtype);
+    struct node *hinge =
+        node_positive_part(tape, node_subtract(tape, number(call, "margin"), pair.x));
+    struct node *far = node_select(tape, node_compare(tape, COMPARE_NE, pair.t, one), hinge, zero);
+    struct node *near =
+        node_select(tape, node_compare(tape, COMPARE_NE, pair.t, less), pair.x, zero);
+    call_return_typed(call, loss_reduced(call, node_add(tape, far, near)), pair.dtype);
 }
 
 /* max(0, margin - t (x1 - x2)) */
 static void margin_ranking_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input1", "target");
-    struct node *d = node_subtract(tape, p.x, node_to_real(tape, call_tensor(call, "input2")));
-    struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, p.t, d));
-    call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), p.dtype);
+    struct pair pair = pair_of(call, "input1", "target");
+    struct node *d = node_subtract(tape, pair.x, node_to_real(tape, call_tensor(call, "input2")));
+    struct node *z = node_subtract(tape, number(call, "margin"), node_multiply(tape, pair.t, d));
+    call_return_typed(call, loss_reduced(call, node_positive_part(tape, z)), pair.dtype);
 }
 
 /* log(1 + exp(-t x)) */
 static void soft_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
-    struct node *z = node_negate(tape, node_multiply(tape, p.t, p.x));
-    call_return_typed(call, loss_reduced(call, node_apply(tape, "softplus", z)), p.dtype);
+    struct pair pair = pair_of(call, "input", "target");
+    struct node *z = node_negate(tape, node_multiply(tape, pair.t, pair.x));
+    call_return_typed(call, loss_reduced(call, node_apply(tape, "softplus", z)), pair.dtype);
 }
 
 /* The mean over the last dimension of the binary cross entropies of logits. */
 static void multilabel_soft_margin_loss(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct pair p = pair_of(call, "input", "target");
+    struct pair pair = pair_of(call, "input", "target");
     struct node *yes =
-        node_multiply(tape, p.t, node_apply(tape, "softplus", node_negate(tape, p.x)));
-    struct node *no = node_multiply(tape, one_less(tape, p.t), node_apply(tape, "softplus", p.x));
+        node_multiply(tape, pair.t, node_apply(tape, "softplus", node_negate(tape, pair.x)));
+    struct node *no =
+        node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = times_weight(call, node_add(tape, yes, no));
     if (loss->rank) loss = node_mean(tape, loss, 1u << (loss->rank - 1), false);
-    call_return_typed(call, loss_reduced(call, loss), p.dtype);
+    call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 
 /* The functions of the torch module reduce nothing by default: PyTorch's argument parser reads the

@@ -25,17 +25,17 @@ struct classes {
     bool uniform;         /* no weights given */
 };
 
-static bool read_targets(struct call *call, struct classes *c, const struct node *target,
+static bool read_targets(struct call *call, struct classes *classes, const struct node *target,
                          const double *weight, int64_t ignored)
 {
     struct tape *tape = call->tape;
-    int64_t shape[TENSOR_MAX_RANK], extent = c->x->shape[c->dim];
-    memcpy(shape, c->x->shape, sizeof shape);
-    shape[c->dim] = 1;
-    c->target = node_new_integer(tape, DT_I64, c->x->rank, shape);
-    c->weights = node_new_real(tape, DT_NONE, c->x->rank, shape);
-    if (!call_require(call, c->target->n == target->n, "%zu targets for %zu predictions", target->n,
-                      c->target->n))
+    int64_t shape[TENSOR_MAX_RANK], extent = classes->x->shape[classes->dim];
+    memcpy(shape, classes->x->shape, sizeof shape);
+    shape[classes->dim] = 1;
+    classes->target = node_new_integer(tape, DT_I64, classes->x->rank, shape);
+    classes->weights = node_new_real(tape, DT_NONE, classes->x->rank, shape);
+    if (!call_require(call, classes->target->n == target->n, "%zu targets for %zu predictions",
+                      target->n, classes->target->n))
         return false;
     if (!extent && target->n) { /* an ignored target stands at class 0 */
         call_fail(call, "no classes for %zu targets", target->n);
@@ -48,120 +48,125 @@ static bool read_targets(struct call *call, struct classes *c, const struct node
                           "target %lld is not one of %lld classes", (long long)k,
                           (long long)extent))
             return false;
-        c->target->integer[i] = skip ? 0 : k;
-        c->weights->value[i] = skip ? 0 : weight ? weight[k] : 1;
+        classes->target->integer[i] = skip ? 0 : k;
+        classes->weights->value[i] = skip ? 0 : weight ? weight[k] : 1;
     }
     return true;
 }
 
-static bool open_classes(struct call *call, struct classes *c)
+static bool open_classes(struct call *call, struct classes *classes)
 {
     struct tape *tape = call->tape;
-    c->x = node_to_real(tape, call_tensor(call, "input"));
-    c->dim = c->x->rank > 1;
+    classes->x = node_to_real(tape, call_tensor(call, "input"));
+    classes->dim = classes->x->rank > 1;
     struct node *target = call_tensor(call, "target");
     struct node *weight = call_optional_tensor(call, "weight");
-    if (!call_require(call, c->x->rank != 0 && target->integer,
+    if (!call_require(call, classes->x->rank != 0 && target->integer,
                       "the input needs a class dimension and the target class numbers"))
         return false;
-    if (!call_require(call, !weight || weight->n == (size_t)c->x->shape[c->dim],
-                      "%zu weights for %lld classes", weight->n, (long long)c->x->shape[c->dim]))
+    if (!call_require(call, !weight || weight->n == (size_t)classes->x->shape[classes->dim],
+                      "%zu weights for %lld classes", weight->n,
+                      (long long)classes->x->shape[classes->dim]))
         return false;
-    c->uniform = weight == NULL;
-    return read_targets(call, c, target, weight ? node_values(tape, weight) : NULL,
+    classes->uniform = weight == NULL;
+    return read_targets(call, classes, target, weight ? node_values(tape, weight) : NULL,
                         call_int(call, "ignore_index"));
 }
 
 /* "none": per target; "sum"; "mean": over the sum of weights. */
-static struct node *reduce_by_weight(struct call *call, struct classes *c, struct node *loss)
+static struct node *reduce_by_weight(struct call *call, struct classes *classes, struct node *loss)
 {
     struct tape *tape = call->tape;
     enum loss_reduction reduction = loss_reduction(call);
     if (reduction == LOSS_NONE) {
         int64_t shape[TENSOR_MAX_RANK];
         int rank = 0;
-        for (int d = 0; d < c->x->rank; d++)
-            if (d != c->dim) shape[rank++] = c->x->shape[d];
+        for (int d = 0; d < classes->x->rank; d++)
+            if (d != classes->dim) shape[rank++] = classes->x->shape[d];
         return node_reshape(tape, loss, rank, shape);
     }
     struct node *sum = node_sum(tape, loss, all_dims(loss), false);
     if (reduction == LOSS_SUM) return sum;
-    return node_divide(tape, sum, node_sum(tape, c->weights, all_dims(c->weights), false));
+    return node_divide(tape, sum,
+                       node_sum(tape, classes->weights, all_dims(classes->weights), false));
 }
 
 /* Values of ignored positions must not spread infinities or NaN. */
-static struct node *weighted(struct tape *tape, struct classes *c, struct node *value)
+static struct node *weighted(struct tape *tape, struct classes *classes, struct node *value)
 {
-    struct node *ignored = node_compare(tape, COMPARE_EQ, c->weights, node_scalar(tape, 0));
-    struct node *product = c->uniform ? value : node_multiply(tape, value, c->weights);
+    struct node *ignored = node_compare(tape, COMPARE_EQ, classes->weights, node_scalar(tape, 0));
+    struct node *product = classes->uniform ? value : node_multiply(tape, value, classes->weights);
     return node_select(tape, ignored, node_scalar(tape, 0), product);
 }
 
 static void nll_loss(struct call *call)
 {
-    struct classes c;
+    struct classes classes;
     struct tape *tape = call->tape;
-    if (!open_classes(call, &c)) return;
-    struct node *picked = node_take_along(tape, c.x, c.dim, c.target);
-    struct node *loss = weighted(tape, &c, node_negate(tape, picked));
-    call_return_typed(call, reduce_by_weight(call, &c, loss), c.x->dtype);
+    if (!open_classes(call, &classes)) return;
+    struct node *picked = node_take_along(tape, classes.x, classes.dim, classes.target);
+    struct node *loss = weighted(tape, &classes, node_negate(tape, picked));
+    call_return_typed(call, reduce_by_weight(call, &classes, loss), classes.x->dtype);
 }
 
 /* Sum over the class dimension of weight * value. */
-static struct node *class_sum(struct call *call, struct classes *c, struct node *value)
+static struct node *class_sum(struct call *call, struct classes *classes, struct node *value)
 {
     struct tape *tape = call->tape;
     struct node *weight = call_optional_tensor(call, "weight");
     if (weight) {
         int64_t shape[TENSOR_MAX_RANK];
-        for (int d = 0; d < c->x->rank; d++) shape[d] = 1;
-        shape[c->dim] = c->x->shape[c->dim];
-        value = node_multiply(tape, value, node_reshape(tape, weight, c->x->rank, shape));
+        for (int d = 0; d < classes->x->rank; d++) shape[d] = 1;
+        shape[classes->dim] = classes->x->shape[classes->dim];
+        value = node_multiply(tape, value, node_reshape(tape, weight, classes->x->rank, shape));
     }
-    return node_sum(tape, value, 1u << c->dim, true);
+    return node_sum(tape, value, 1u << classes->dim, true);
 }
 
 /* Targets are probabilities of the input's shape. */
 static void cross_entropy_of_probabilities(struct call *call, struct node *target)
 {
     struct tape *tape = call->tape;
-    struct classes c = { .x = node_to_real(tape, call_tensor(call, "input")) };
-    c.dim = c.x->rank > 1;
-    double smoothing = call_real(call, "label_smoothing"), extent = (double)c.x->shape[c.dim];
-    if (!call_require(call, c.x->rank == target->rank && c.x->n == target->n,
+    struct classes classes = { .x = node_to_real(tape, call_tensor(call, "input")) };
+    classes.dim = classes.x->rank > 1;
+    double smoothing = call_real(call, "label_smoothing"),
+           extent = (double)classes.x->shape[classes.dim];
+    if (!call_require(call, classes.x->rank == target->rank && classes.x->n == target->n,
                       "probabilities must have the shape of the input"))
         return;
     if (smoothing > 0)
         target = node_offset(tape, node_scale(tape, target, 1 - smoothing), smoothing / extent);
-    struct node *log = node_log_softmax(tape, c.x, c.dim);
-    struct node *loss = class_sum(call, &c, node_negate(tape, node_multiply(tape, log, target)));
+    struct node *log = node_log_softmax(tape, classes.x, classes.dim);
+    struct node *loss =
+        class_sum(call, &classes, node_negate(tape, node_multiply(tape, log, target)));
     enum loss_reduction reduction = loss_reduction(call);
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    for (int d = 0; d < c.x->rank; d++)
-        if (d != c.dim) shape[rank++] = c.x->shape[d];
+    for (int d = 0; d < classes.x->rank; d++)
+        if (d != classes.dim) shape[rank++] = classes.x->shape[d];
     struct node *flat = node_reshape(tape, loss, rank, shape);
     struct node *y = flat;
     if (reduction != LOSS_NONE) y = node_sum(tape, flat, all_dims(flat), false);
     if (reduction == LOSS_MEAN) /* over positions, not over classes */
-        y = node_divide(tape, y, node_scalar(tape, (double)c.x->n / extent));
-    call_return_typed(call, y, c.x->dtype);
+        y = node_divide(tape, y, node_scalar(tape, (double)classes.x->n / extent));
+    call_return_typed(call, y, classes.x->dtype);
 }
 
 /* (1 - s) nll + s / C sum_c w_c (-log p_c), both divided by the targets' weights for "mean". */
-static struct node *smoothed(struct call *call, struct classes *c, double smoothing)
+static struct node *smoothed(struct call *call, struct classes *classes, double smoothing)
 {
     struct tape *tape = call->tape;
-    double share = smoothing / (double)c->x->shape[c->dim];
-    struct node *log = node_log_softmax(tape, c->x, c->dim);
+    double share = smoothing / (double)classes->x->shape[classes->dim];
+    struct node *log = node_log_softmax(tape, classes->x, classes->dim);
     struct node *nll =
-        weighted(tape, c, node_negate(tape, node_take_along(tape, log, c->dim, c->target)));
-    struct node *ignored = node_compare(tape, COMPARE_EQ, c->weights, node_scalar(tape, 0));
-    struct node *smooth = node_negate(tape, class_sum(call, c, log));
+        weighted(tape, classes,
+                 node_negate(tape, node_take_along(tape, log, classes->dim, classes->target)));
+    struct node *ignored = node_compare(tape, COMPARE_EQ, classes->weights, node_scalar(tape, 0));
+    struct node *smooth = node_negate(tape, class_sum(call, classes, log));
     smooth = node_select(tape, ignored, node_scalar(tape, 0), smooth);
     struct node *loss =
         node_add(tape, node_scale(tape, nll, 1 - smoothing), node_scale(tape, smooth, share));
-    return reduce_by_weight(call, c, loss);
+    return reduce_by_weight(call, classes, loss);
 }
 
 static void cross_entropy(struct call *call)
@@ -169,19 +174,19 @@ static void cross_entropy(struct call *call)
     struct tape *tape = call->tape;
     struct node *target = call_tensor(call, "target");
     double smoothing = call_real(call, "label_smoothing");
-    struct classes c;
+    struct classes classes;
     if (!target->integer) {
         cross_entropy_of_probabilities(call, target);
         return;
     }
-    if (!open_classes(call, &c)) return;
+    if (!open_classes(call, &classes)) return;
     struct node *loss;
-    if (smoothing > 0) loss = smoothed(call, &c, smoothing);
+    if (smoothing > 0) loss = smoothed(call, &classes, smoothing);
     else {
-        struct node *log = node_log_softmax_at(tape, c.x, c.dim, c.target);
-        loss = reduce_by_weight(call, &c, weighted(tape, &c, node_negate(tape, log)));
+        struct node *log = node_log_softmax_at(tape, classes.x, classes.dim, classes.target);
+        loss = reduce_by_weight(call, &classes, weighted(tape, &classes, node_negate(tape, log)));
     }
-    call_return_typed(call, loss, c.x->dtype);
+    call_return_typed(call, loss, classes.x->dtype);
 }
 
 /* ---- margins over classes ------------------------------------------------------------------- */

@@ -9,21 +9,25 @@
 struct operands two_operands(struct call *call, const char *first, const char *second)
 {
     struct tape *tape = call->tape;
-    struct operands o = { call_tensor(call, first), call_tensor(call, second), DT_NONE, false };
-    o.dtype = call_result_type(call, (struct node *[]){ o.a, o.b }, 2);
-    o.integral = o.a->integer && o.b->integer;
-    if (o.integral && dtype_is_integral(o.dtype)) {
-        if (o.a->dtype != o.dtype) o.a = node_to_integer(tape, o.a, o.dtype);
-        if (o.b->dtype != o.dtype) o.b = node_to_integer(tape, o.b, o.dtype);
+    struct operands operands = { call_tensor(call, first), call_tensor(call, second), DT_NONE,
+                                 false };
+    operands.dtype = call_result_type(call, (struct node *[]){ operands.a, operands.b }, 2);
+    operands.integral = operands.a->integer && operands.b->integer;
+    if (operands.integral && dtype_is_integral(operands.dtype)) {
+        if (operands.a->dtype != operands.dtype)
+            operands.a = node_to_integer(tape, operands.a, operands.dtype);
+        if (operands.b->dtype != operands.dtype)
+            operands.b = node_to_integer(tape, operands.b, operands.dtype);
     }
-    return o;
+    return operands;
 }
 
 struct operands two_float_operands(struct call *call, const char *first, const char *second)
 {
-    struct operands o = { call_tensor(call, first), call_tensor(call, second), DT_NONE, false };
-    o.dtype = call_float_type(call, (struct node *[]){ o.a, o.b }, 2);
-    return o;
+    struct operands operands = { call_tensor(call, first), call_tensor(call, second), DT_NONE,
+                                 false };
+    operands.dtype = call_float_type(call, (struct node *[]){ operands.a, operands.b }, 2);
+    return operands;
 }
 
 double number_as_compared(double x, enum dtype dtype)

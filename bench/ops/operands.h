@@ -21,7 +21,7 @@ struct operands two_float_operands(struct call *call, const char *first, const c
 
 /* Return the larger (`most`) or smaller of the operands, element by element. NaN wins unless it is
  * to be ignored. */
-void call_return_larger(struct call *call, struct operands *o, bool most, bool ignores_nan);
+void call_return_larger(struct call *call, struct operands *operands, bool most, bool ignores_nan);
 
 /* x as a kernel of `dtype` holds it: integers and weak numbers rounded to it, tensors of another
  * float dtype untouched (their promotion is exact). For comparisons, which see the rounding. */

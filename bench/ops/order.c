@@ -4,7 +4,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/operands.h"
-#include "bench/ops/reductions.h"
+#include "bench/ops/reduction_arguments.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -117,12 +117,12 @@ static void statistic_of_dim(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input");
     int dim = call_dim(call, "dim", x->rank);
-    struct reduced r = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
+    struct reduced reduction = { x, one_dim(x, dim), call_bool(call, "keepdim"), 1 };
     struct node *own = chosen_positions(call, x, dim, choices[call->op->detail]);
     struct node *index = settled_positions(call, 1, x, dim, own);
     struct node *y = node_take_along(tape, x, dim, index);
-    call_return_typed(call, reduced_shape(tape, y, &r), x->dtype);
-    call_return(call, reduced_shape(tape, index, &r));
+    call_return_typed(call, reduced_shape(tape, y, &reduction), x->dtype);
+    call_return(call, reduced_shape(tape, index, &reduction));
 }
 
 /* ---- quantiles ----------------------------------------------------------------------------------------- */
@@ -170,25 +170,27 @@ struct quantiles {
 
 /* Indices (lines, quantiles) of the elements below and above, the weights, and how far the rank
  * moves with q. */
-static void place_quantiles(struct tape *tape, const struct node *x, const struct quantiles *a,
-                            int64_t *below, int64_t *above, double *weight, double *rate)
+static void place_quantiles(struct tape *tape, const struct node *x,
+                            const struct quantiles *quantiles, int64_t *below, int64_t *above,
+                            double *weight, double *rate)
 {
-    size_t extent = a->lines.extent;
+    size_t extent = quantiles->lines.extent;
     struct sort_item *items = tape_allocate(tape, 2 * extent, sizeof *items);
-    for (size_t line = 0; line < a->lines.count && !tape_failed(tape); line++) {
-        size_t sane = sorted_line(items, x, &a->lines, line);
-        size_t count = a->ignore_nan ? sane : extent, first = line_start(&a->lines, line);
-        bool defined = a->ignore_nan ? sane > 0 : sane == extent;
-        for (size_t k = 0; k < a->q_count; k++) {
-            size_t at = k * a->lines.count + line;
+    for (size_t line = 0; line < quantiles->lines.count && !tape_failed(tape); line++) {
+        size_t sane = sorted_line(items, x, &quantiles->lines, line);
+        size_t count = quantiles->ignore_nan ? sane : extent,
+               first = line_start(&quantiles->lines, line);
+        bool defined = quantiles->ignore_nan ? sane > 0 : sane == extent;
+        for (size_t k = 0; k < quantiles->q_count; k++) {
+            size_t at = k * quantiles->lines.count + line;
             int64_t last = items[extent - 1].position;
-            struct place p = { last, last, 0 };
-            if (defined) p = place_of(items, count, a->q[k], a->interpolation);
-            below[at] = (int64_t)(first + (size_t)p.below * a->lines.step);
-            above[at] = (int64_t)(first + (size_t)p.above * a->lines.step);
-            weight[at] = p.weight;
+            struct place place = { last, last, 0 };
+            if (defined) place = place_of(items, count, quantiles->q[k], quantiles->interpolation);
+            below[at] = (int64_t)(first + (size_t)place.below * quantiles->lines.step);
+            above[at] = (int64_t)(first + (size_t)place.above * quantiles->lines.step);
+            weight[at] = place.weight;
             /* At a rank that is whole PyTorch's two neighbours are one. */
-            rate[at] = p.weight > 0 ? (double)(count - 1) : 0;
+            rate[at] = place.weight > 0 ? (double)(count - 1) : 0;
         }
     }
 }
@@ -202,17 +204,20 @@ static void quantile(struct call *call)
     bool all = call_is_none(call, "dim");
     struct node *lines = all ? node_reshape(tape, x, 1, flat) : x;
     int dim = all ? 0 : call_dim(call, "dim", x->rank), rank = 0;
-    struct quantiles a = { .q = node_values(tape, q),
-                           .q_count = q->n,
-                           .interpolation = interpolation_of(call),
-                           .ignore_nan = call->op->detail != 0 };
+    struct quantiles quantiles = { .q = node_values(tape, q),
+                                   .q_count = q->n,
+                                   .interpolation = interpolation_of(call),
+                                   .ignore_nan = call->op->detail != 0 };
     (void)node_values(tape, lines);
-    a.lines = lines_along(lines, dim);
+    quantiles.lines = lines_along(lines, dim);
     for (size_t k = 0; k < q->n; k++)
-        if (!call_require(call, a.q[k] >= 0 && a.q[k] <= 1, "a quantile outside [0, 1]")) return;
-    if (!call_require(
-            call, !x->integer && a.lines.extent && q->rank <= 1 && x->rank + 1 <= TENSOR_MAX_RANK,
-            "quantiles of floats, at least one element, q of one dimension"))
+        if (!call_require(call, quantiles.q[k] >= 0 && quantiles.q[k] <= 1,
+                          "a quantile outside [0, 1]"))
+            return;
+    if (!call_require(call,
+                      !x->integer && quantiles.lines.extent && q->rank <= 1 &&
+                          x->rank + 1 <= TENSOR_MAX_RANK,
+                      "quantiles of floats, at least one element, q of one dimension"))
         return;
     /* (q), then the dimensions that are kept. */
     if (q->rank) shape[rank++] = (int64_t)q->n;
@@ -228,8 +233,8 @@ static void quantile(struct call *call)
     int64_t *below = tape_allocate(tape, weight->n, sizeof *below);
     int64_t *above = tape_allocate(tape, weight->n, sizeof *above);
     if (tape_failed(tape)) return;
-    place_quantiles(tape, lines, &a, below, above, weight->value, rate->value);
-    if (a.interpolation == LINEAR && q->tracked)
+    place_quantiles(tape, lines, &quantiles, below, above, weight->value, rate->value);
+    if (quantiles.interpolation == LINEAR && q->tracked)
         weight = node_straight_through(
             tape, weight,
             node_multiply(tape, node_reshape(tape, q, q->rank ? rank : 0, column), rate));
@@ -237,7 +242,7 @@ static void quantile(struct call *call)
     struct node *high = node_gather(tape, lines, rank, shape, above, 0);
     struct node *between = node_multiply(tape, weight, node_subtract(tape, high, low));
     struct node *y = node_add(tape, low, between);
-    if (a.interpolation == LOWER || a.interpolation == NEAREST) y = low;
+    if (quantiles.interpolation == LOWER || quantiles.interpolation == NEAREST) y = low;
     call_return_typed(call, y, x->dtype);
 }
 

@@ -15,25 +15,25 @@ struct padding {
     int dims; /* dimensions the list names */
 };
 
-static bool read_padding(struct padding *p, struct call *call, const struct node *x,
+static bool read_padding(struct padding *padding, struct call *call, const struct node *x,
                          const char *name)
 {
     int64_t pads[2 * TENSOR_MAX_RANK];
     int count = call_ints(call, name, pads, 2 * TENSOR_MAX_RANK);
-    memset(p, 0, sizeof *p);
+    memset(padding, 0, sizeof *padding);
     if (!call_require(call, count % 2 == 0 && count / 2 <= x->rank,
                       "%d padding amounts for %d dimensions", count, x->rank))
         return false;
-    p->dims = count / 2;
-    for (int k = 0; k < p->dims; k++) {
+    padding->dims = count / 2;
+    for (int k = 0; k < padding->dims; k++) {
         int d = x->rank - 1 - k;
-        p->before[d] = pads[2 * k];
-        p->after[d] = pads[2 * k + 1];
+        padding->before[d] = pads[2 * k];
+        padding->after[d] = pads[2 * k + 1];
         int64_t limit = INT32_MAX;
         if (!call_require(call,
-                          p->before[d] <= limit && p->after[d] <= limit && p->before[d] >= -limit &&
-                              p->after[d] >= -limit &&
-                              x->shape[d] + p->before[d] + p->after[d] >= 0,
+                          padding->before[d] <= limit && padding->after[d] <= limit &&
+                              padding->before[d] >= -limit && padding->after[d] >= -limit &&
+                              x->shape[d] + padding->before[d] + padding->after[d] >= 0,
                           "the padding of dimension %d does not fit its extent", d))
             return false;
     }
@@ -41,7 +41,7 @@ static bool read_padding(struct padding *p, struct call *call, const struct node
 }
 
 /* Crop by the negative amounts, then place in a larger tensor of `fill`. */
-static struct node *pad_constant(struct call *call, struct node *x, const struct padding *p,
+static struct node *pad_constant(struct call *call, struct node *x, const struct padding *padding,
                                  struct node *fill)
 {
     struct tape *tape = call->tape;
@@ -49,19 +49,20 @@ static struct node *pad_constant(struct call *call, struct node *x, const struct
     bool grows = false;
 
     for (int d = 0; d < x->rank; d++) {
-        int64_t cut = p->before[d] < 0 ? -p->before[d] : 0,
-                cut_end = p->after[d] < 0 ? -p->after[d] : 0;
+        int64_t cut = padding->before[d] < 0 ? -padding->before[d] : 0,
+                cut_end = padding->after[d] < 0 ? -padding->after[d] : 0;
         if (!call_require(call, cut + cut_end <= x->shape[d],
                           "more is cropped of dimension %d than it has", d))
             return x;
         if (cut || cut_end) x = node_slice(tape, x, d, cut, x->shape[d] - cut - cut_end, 1);
-        shape[d] = x->shape[d] + (p->before[d] > 0 ? p->before[d] : 0) +
-                   (p->after[d] > 0 ? p->after[d] : 0);
+        shape[d] = x->shape[d] + (padding->before[d] > 0 ? padding->before[d] : 0) +
+                   (padding->after[d] > 0 ? padding->after[d] : 0);
         grows = grows || shape[d] != x->shape[d];
     }
     if (!grows) return x;
     shape_strides(stride, x->rank, shape);
-    for (int d = 0; d < x->rank; d++) offset += (p->before[d] > 0 ? p->before[d] : 0) * stride[d];
+    for (int d = 0; d < x->rank; d++)
+        offset += (padding->before[d] > 0 ? padding->before[d] : 0) * stride[d];
     return node_place(tape, x, fill, x->rank, shape, stride, offset);
 }
 
@@ -98,23 +99,23 @@ static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mo
 }
 
 static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mode mode,
-                                  const struct padding *p)
+                                  const struct padding *padding)
 {
-    for (int d = x->rank - p->dims; d < x->rank; d++)
-        x = pad_dimension(call, x, mode, d, p->before[d], p->after[d]);
+    for (int d = x->rank - padding->dims; d < x->rank; d++)
+        x = pad_dimension(call, x, mode, d, padding->before[d], padding->after[d]);
     return x;
 }
 
 /* PyTorch's circular padding crops first: what is repeated is what is left. */
-static struct node *cropped(struct tape *tape, struct node *x, struct padding *p)
+static struct node *cropped(struct tape *tape, struct node *x, struct padding *padding)
 {
     for (int d = 0; d < x->rank; d++) {
-        int64_t from = p->before[d] < 0 ? -p->before[d] : 0,
-                behind = p->after[d] < 0 ? -p->after[d] : 0;
+        int64_t from = padding->before[d] < 0 ? -padding->before[d] : 0,
+                behind = padding->after[d] < 0 ? -padding->after[d] : 0;
         if (!from && !behind) continue;
         x = node_slice(tape, x, d, from, x->shape[d] - from - behind, 1);
-        p->before[d] += from;
-        p->after[d] += behind;
+        padding->before[d] += from;
+        padding->after[d] += behind;
     }
     return x;
 }
@@ -124,37 +125,37 @@ static void pad(struct call *call)
     static const char *const modes[] = { "constant", "reflect", "replicate", "circular" };
     struct node *x = call_tensor(call, "input");
     const char *name = call_string(call, "mode");
-    struct padding p;
+    struct padding padding;
     int mode = 0;
 
     while (mode < 4 && strcmp(modes[mode], name) != 0) mode++;
     if (!call_require(call, mode != 4, "the padding mode '%s' is not known", name)) return;
-    if (!read_padding(&p, call, x, "pad")) return;
+    if (!read_padding(&padding, call, x, "pad")) return;
     if (mode == PAD_CONSTANT) /* PyTorch passes the value on as a double, for integers too */
         x = pad_constant(
-            call, x, &p,
+            call, x, &padding,
             call_is_none(call, "value") ? NULL : node_scalar(call->tape, call_real(call, "value")));
     else
-        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &p) : x,
-                          (enum pad_mode)mode, &p);
+        x = pad_repeating(call, mode == PAD_CIRCULAR ? cropped(call->tape, x, &padding) : x,
+                          (enum pad_mode)mode, &padding);
     call_return(call, x);
 }
 
 static void constant_pad_nd(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct padding p;
-    if (read_padding(&p, call, x, "pad"))
-        call_return(call, pad_constant(call, x, &p, call_tensor(call, "value")));
+    struct padding padding;
+    if (read_padding(&padding, call, x, "pad"))
+        call_return(call, pad_constant(call, x, &padding, call_tensor(call, "value")));
 }
 
 /* aten's reflection_pad and replication_pad: detail is the mode. */
 static void repeating_pad(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct padding p;
-    if (read_padding(&p, call, x, "padding"))
-        call_return(call, pad_repeating(call, x, (enum pad_mode)call->op->detail, &p));
+    struct padding padding;
+    if (read_padding(&padding, call, x, "padding"))
+        call_return(call, pad_repeating(call, x, (enum pad_mode)call->op->detail, &padding));
 }
 
 /* clang-format off */

@@ -31,23 +31,23 @@ struct pooling {
 
 /* Spatial sizes of x with `dims` of them; a result shape whose last extents are
  * still x's. */
-static bool open_pooling(struct pooling *p, struct call *call, const struct node *x, int dims)
+static bool open_pooling(struct pooling *pooling, struct call *call, const struct node *x, int dims)
 {
-    memset(p, 0, sizeof *p);
-    p->dims = dims;
-    p->batch = 1;
+    memset(pooling, 0, sizeof *pooling);
+    pooling->dims = dims;
+    pooling->batch = 1;
     if (!call_require(call, x->rank == dims + 1 || x->rank == dims + 2,
                       "%d spatial dimensions need %d or %d dimensions, the argument has %d", dims,
                       dims + 1, dims + 2, x->rank))
         return false;
-    for (int d = 0; d < x->rank - dims; d++) p->batch *= (size_t)x->shape[d];
+    for (int d = 0; d < x->rank - dims; d++) pooling->batch *= (size_t)x->shape[d];
     for (int k = 0; k < SPATIAL; k++) {
         int d = x->rank - SPATIAL + k;
-        p->in[k] = k < SPATIAL - dims ? 1 : x->shape[d];
-        p->out[k] = p->kernel[k] = p->stride[k] = p->dilation[k] = 1;
+        pooling->in[k] = k < SPATIAL - dims ? 1 : x->shape[d];
+        pooling->out[k] = pooling->kernel[k] = pooling->stride[k] = pooling->dilation[k] = 1;
     }
-    p->rank = x->rank;
-    memcpy(p->shape, x->shape, sizeof p->shape);
+    pooling->rank = x->rank;
+    memcpy(pooling->shape, x->shape, sizeof pooling->shape);
     return true;
 }
 
@@ -63,40 +63,46 @@ static bool spatial_ints(int64_t *out, struct call *call, const char *name, int 
 
 static int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
-static void finish_shape(struct pooling *p)
+static void finish_shape(struct pooling *pooling)
 {
-    for (int k = 0; k < p->dims; k++)
-        p->shape[p->rank - p->dims + k] = p->out[SPATIAL - p->dims + k];
+    for (int k = 0; k < pooling->dims; k++)
+        pooling->shape[pooling->rank - pooling->dims + k] =
+            pooling->out[SPATIAL - pooling->dims + k];
 }
 
 /* kernel_size, stride (kernel by default), padding, dilation, ceil_mode of a
  * pooling call. */
-static bool read_windows(struct pooling *p, struct call *call, bool dilated)
+static bool read_windows(struct pooling *pooling, struct call *call, bool dilated)
 {
     bool ceil_mode = call_bool(call, "ceil_mode");
-    int first = SPATIAL - p->dims;
+    int first = SPATIAL - pooling->dims;
 
-    if (!spatial_ints(p->kernel, call, "kernel_size", p->dims)) call_fail(call, "no kernel size");
-    if (!spatial_ints(p->stride, call, "stride", p->dims))
-        memcpy(p->stride, p->kernel, sizeof p->stride);
-    (void)spatial_ints(p->padding, call, "padding", p->dims);
-    if (dilated) (void)spatial_ints(p->dilation, call, "dilation", p->dims);
+    if (!spatial_ints(pooling->kernel, call, "kernel_size", pooling->dims))
+        call_fail(call, "no kernel size");
+    if (!spatial_ints(pooling->stride, call, "stride", pooling->dims))
+        memcpy(pooling->stride, pooling->kernel, sizeof pooling->stride);
+    (void)spatial_ints(pooling->padding, call, "padding", pooling->dims);
+    if (dilated) (void)spatial_ints(pooling->dilation, call, "dilation", pooling->dims);
     for (int k = first; k < SPATIAL; k++) {
         if (!call_require(call,
-                          p->kernel[k] >= 1 && p->stride[k] >= 1 && p->dilation[k] >= 1 &&
-                              p->padding[k] >= 0 && p->kernel[k] <= INT32_MAX &&
-                              p->stride[k] <= INT32_MAX && p->dilation[k] <= INT32_MAX &&
-                              p->padding[k] <= p->kernel[k] / 2,
+                          pooling->kernel[k] >= 1 && pooling->stride[k] >= 1 &&
+                              pooling->dilation[k] >= 1 && pooling->padding[k] >= 0 &&
+                              pooling->kernel[k] <= INT32_MAX && pooling->stride[k] <= INT32_MAX &&
+                              pooling->dilation[k] <= INT32_MAX &&
+                              pooling->padding[k] <= pooling->kernel[k] / 2,
                           "kernel, stride, padding or dilation is out of range"))
             return false;
-        int64_t span = p->in[k] + 2 * p->padding[k] - p->dilation[k] * (p->kernel[k] - 1) - 1;
-        int64_t out = floor_divide(span + (ceil_mode ? p->stride[k] - 1 : 0), p->stride[k]) + 1;
+        int64_t span = pooling->in[k] + 2 * pooling->padding[k] -
+                       pooling->dilation[k] * (pooling->kernel[k] - 1) - 1;
+        int64_t out =
+            floor_divide(span + (ceil_mode ? pooling->stride[k] - 1 : 0), pooling->stride[k]) + 1;
         /* The last window of ceil_mode must start inside the input or its left padding. */
-        if (ceil_mode && (out - 1) * p->stride[k] >= p->in[k] + p->padding[k]) out--;
+        if (ceil_mode && (out - 1) * pooling->stride[k] >= pooling->in[k] + pooling->padding[k])
+            out--;
         if (!call_require(call, out >= 1, "the windows are larger than the input")) return false;
-        p->out[k] = out;
+        pooling->out[k] = out;
     }
-    finish_shape(p);
+    finish_shape(pooling);
     return !tape_failed(call->tape);
 }
 
@@ -107,22 +113,23 @@ static int64_t adaptive_end(int64_t o, int64_t in, int64_t out)
 }
 
 /* output_size of an adaptive call: an int or a list, None keeping an extent. */
-static bool read_adaptive(struct pooling *p, struct call *call)
+static bool read_adaptive(struct pooling *pooling, struct call *call)
 {
     const struct value *value = call_value(call, "output_size");
     size_t count = value_is_sequence(value) ? value->list.count : 1;
-    if (count != 1 && count != (size_t)p->dims) call_fail(call, "output_size has %zu items", count);
-    for (int k = 0; k < p->dims && !tape_failed(call->tape); k++) {
+    if (count != 1 && count != (size_t)pooling->dims)
+        call_fail(call, "output_size has %zu items", count);
+    for (int k = 0; k < pooling->dims && !tape_failed(call->tape); k++) {
         const struct value *item =
             !value_is_sequence(value) ? value : &value->list.items[count == 1 ? 0 : k];
-        int at = SPATIAL - p->dims + k;
-        if (item->kind == VALUE_NONE) p->out[at] = p->in[at];
+        int at = SPATIAL - pooling->dims + k;
+        if (item->kind == VALUE_NONE) pooling->out[at] = pooling->in[at];
         else if (item->kind == VALUE_INT && item->integer >= 0 && item->integer < INT32_MAX)
-            p->out[at] = item->integer;
+            pooling->out[at] = item->integer;
         else call_fail(call, "output_size must be ints");
-        if (p->in[at] == 0 && p->out[at] > 0) call_fail(call, "the argument is empty");
+        if (pooling->in[at] == 0 && pooling->out[at] > 0) call_fail(call, "the argument is empty");
     }
-    finish_shape(p);
+    finish_shape(pooling);
     return !tape_failed(call->tape);
 }
 
@@ -130,47 +137,49 @@ static bool read_adaptive(struct pooling *p, struct call *call)
 
 /* Windows of one spatial dimension clipped to the input, and their sizes
  * counting padding. */
-static bool windows_of(struct tape *tape, const struct pooling *p, int k, bool adaptive,
+static bool windows_of(struct tape *tape, const struct pooling *pooling, int k, bool adaptive,
                        int64_t **start, int64_t **end, int64_t **padded)
 {
-    size_t n = (size_t)p->out[k];
+    size_t n = (size_t)pooling->out[k];
     *start = tape_allocate(tape, n, sizeof **start);
     *end = tape_allocate(tape, n, sizeof **end);
     *padded = tape_allocate(tape, n, sizeof **padded);
     if (tape_failed(tape)) return false;
-    for (int64_t o = 0; o < p->out[k]; o++) {
+    for (int64_t o = 0; o < pooling->out[k]; o++) {
         if (adaptive) {
-            (*start)[o] = adaptive_start(o, p->in[k], p->out[k]);
-            (*end)[o] = adaptive_end(o, p->in[k], p->out[k]);
+            (*start)[o] = adaptive_start(o, pooling->in[k], pooling->out[k]);
+            (*end)[o] = adaptive_end(o, pooling->in[k], pooling->out[k]);
             (*padded)[o] = (*end)[o] - (*start)[o];
             continue;
         }
-        int64_t from = o * p->stride[k] - p->padding[k], to = from + p->kernel[k];
-        int64_t limit = p->in[k] + p->padding[k];
+        int64_t from = o * pooling->stride[k] - pooling->padding[k], to = from + pooling->kernel[k];
+        int64_t limit = pooling->in[k] + pooling->padding[k];
         (*padded)[o] = (to < limit ? to : limit) - from;
         (*start)[o] = from < 0 ? 0 : from;
-        (*end)[o] = to < p->in[k] ? to : p->in[k];
+        (*end)[o] = to < pooling->in[k] ? to : pooling->in[k];
     }
     return true;
 }
 
 /* Sums over the windows and, in *sizes, how many elements each has (with padding
  * if asked). */
-static struct node *window_sums(struct tape *tape, struct node *x, const struct pooling *p,
+static struct node *window_sums(struct tape *tape, struct node *x, const struct pooling *pooling,
                                 bool adaptive, bool count_padding, struct node **sizes)
 {
     int64_t *start, *end, *padded, plane[SPATIAL];
-    memcpy(plane, p->out + SPATIAL - p->dims, (size_t)p->dims * sizeof *plane);
-    *sizes = node_constant(tape, DT_NONE, 1, p->dims, plane);
-    for (int k = SPATIAL - 1; k >= SPATIAL - p->dims; k--) {
-        if (tape_failed(tape) || !windows_of(tape, p, k, adaptive, &start, &end, &padded)) return x;
-        int dim = p->rank - SPATIAL + k, own = k - (SPATIAL - p->dims);
-        x = node_taps(tape, x, dim,
-                      taps_windows(tape, (size_t)p->in[k], (size_t)p->out[k], start, end));
+    memcpy(plane, pooling->out + SPATIAL - pooling->dims, (size_t)pooling->dims * sizeof *plane);
+    *sizes = node_constant(tape, DT_NONE, 1, pooling->dims, plane);
+    for (int k = SPATIAL - 1; k >= SPATIAL - pooling->dims; k--) {
+        if (tape_failed(tape) || !windows_of(tape, pooling, k, adaptive, &start, &end, &padded))
+            return x;
+        int dim = pooling->rank - SPATIAL + k, own = k - (SPATIAL - pooling->dims);
+        x = node_taps(
+            tape, x, dim,
+            taps_windows(tape, (size_t)pooling->in[k], (size_t)pooling->out[k], start, end));
         size_t inner = 1;
-        for (int d = own + 1; d < p->dims; d++) inner *= (size_t)plane[d];
+        for (int d = own + 1; d < pooling->dims; d++) inner *= (size_t)plane[d];
         for (size_t i = 0; !tape_failed(tape) && i < (*sizes)->n; i++) {
-            size_t o = i / inner % (size_t)p->out[k];
+            size_t o = i / inner % (size_t)pooling->out[k];
             (*sizes)->value[i] *= (double)(count_padding ? padded[o] : end[o] - start[o]);
         }
     }
@@ -182,12 +191,14 @@ static void avg_pool(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
-    struct pooling p;
+    struct pooling pooling;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail) ||
+        !read_windows(&pooling, call, false))
+        return;
     struct node *sum =
-        window_sums(tape, x, &p, false, call_bool(call, "count_include_pad"), &sizes);
-    if (p.dims > 1 && !call_is_none(call, "divisor_override"))
+        window_sums(tape, x, &pooling, false, call_bool(call, "count_include_pad"), &sizes);
+    if (pooling.dims > 1 && !call_is_none(call, "divisor_override"))
         sizes = node_scalar(tape, (double)call_int(call, "divisor_override"));
     call_return_typed(call, node_divide(tape, sum, sizes), x->dtype);
 }
@@ -195,9 +206,10 @@ static void avg_pool(struct call *call)
 static void adaptive_avg_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
-    struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
-    struct node *sum = window_sums(call->tape, x, &p, true, false, &sizes);
+    struct pooling pooling;
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail) || !read_adaptive(&pooling, call))
+        return;
+    struct node *sum = window_sums(call->tape, x, &pooling, true, false, &sizes);
     call_return_typed(call, node_divide(call->tape, sum, sizes), x->dtype);
 }
 
@@ -207,13 +219,15 @@ static void lp_pool(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "input"), *sizes = NULL;
-    struct pooling p;
+    struct pooling pooling;
     double power = call_real(call, "norm_type"), kernel = 1;
 
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, false)) return;
-    for (int k = 0; k < SPATIAL; k++) kernel *= (double)p.kernel[k];
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail) ||
+        !read_windows(&pooling, call, false))
+        return;
+    for (int k = 0; k < SPATIAL; k++) kernel *= (double)pooling.kernel[k];
     struct node *powers = node_apply2(tape, "pow", x, node_scalar(tape, power));
-    struct node *sum = window_sums(tape, powers, &p, false, true, &sizes),
+    struct node *sum = window_sums(tape, powers, &pooling, false, true, &sizes),
                 *mean = node_divide(tape, sum, sizes);
     /* PyTorch has sign(mean) * relu(|mean|): mean itself, but its slope at 0 is 0. */
     struct node *nonzero =
@@ -236,41 +250,42 @@ static bool replaces(const struct node *x, size_t candidate, size_t best)
 }
 
 /* Bounds of window o of dimension k: positions from, from + step, ... below to. */
-static void window_bounds(const struct pooling *p, int k, int64_t o, bool adaptive, int64_t *from,
-                          int64_t *to)
+static void window_bounds(const struct pooling *pooling, int k, int64_t o, bool adaptive,
+                          int64_t *from, int64_t *to)
 {
     if (adaptive) {
-        *from = adaptive_start(o, p->in[k], p->out[k]);
-        *to = adaptive_end(o, p->in[k], p->out[k]);
+        *from = adaptive_start(o, pooling->in[k], pooling->out[k]);
+        *to = adaptive_end(o, pooling->in[k], pooling->out[k]);
         return;
     }
-    *from = o * p->stride[k] - p->padding[k];
-    *to = *from + (p->kernel[k] - 1) * p->dilation[k] + 1;
-    if (*to > p->in[k]) *to = p->in[k];
-    while (*from < 0) *from += p->dilation[k];
+    *from = o * pooling->stride[k] - pooling->padding[k];
+    *to = *from + (pooling->kernel[k] - 1) * pooling->dilation[k] + 1;
+    if (*to > pooling->in[k]) *to = pooling->in[k];
+    while (*from < 0) *from += pooling->dilation[k];
 }
 
 /* Position in its plane of the first largest element of each window. */
-static struct node *window_arguments(struct call *call, struct node *x, const struct pooling *p,
-                                     bool adaptive)
+static struct node *window_arguments(struct call *call, struct node *x,
+                                     const struct pooling *pooling, bool adaptive)
 {
-    struct node *index = node_new_integer(call->tape, DT_I64, p->rank, p->shape);
-    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), at = 0;
+    struct node *index = node_new_integer(call->tape, DT_I64, pooling->rank, pooling->shape);
+    size_t plane = (size_t)(pooling->in[0] * pooling->in[1] * pooling->in[2]), at = 0;
     int64_t from[SPATIAL], to[SPATIAL], o[SPATIAL];
 
     if (!x->integer) (void)node_values(call->tape, x);
     if (tape_failed(call->tape)) return index;
-    for (size_t b = 0; b < p->batch; b++)
-        for (o[0] = 0; o[0] < p->out[0]; o[0]++)
-            for (o[1] = 0; o[1] < p->out[1]; o[1]++)
-                for (o[2] = 0; o[2] < p->out[2]; o[2]++) {
+    for (size_t b = 0; b < pooling->batch; b++)
+        for (o[0] = 0; o[0] < pooling->out[0]; o[0]++)
+            for (o[1] = 0; o[1] < pooling->out[1]; o[1]++)
+                for (o[2] = 0; o[2] < pooling->out[2]; o[2]++) {
                     for (int k = 0; k < SPATIAL; k++)
-                        window_bounds(p, k, o[k], adaptive, &from[k], &to[k]);
+                        window_bounds(pooling, k, o[k], adaptive, &from[k], &to[k]);
                     size_t best = SIZE_MAX;
-                    for (int64_t z = from[0]; z < to[0]; z += p->dilation[0])
-                        for (int64_t y = from[1]; y < to[1]; y += p->dilation[1])
-                            for (int64_t w = from[2]; w < to[2]; w += p->dilation[2]) {
-                                size_t k = b * plane + (size_t)((z * p->in[1] + y) * p->in[2] + w);
+                    for (int64_t z = from[0]; z < to[0]; z += pooling->dilation[0])
+                        for (int64_t y = from[1]; y < to[1]; y += pooling->dilation[1])
+                            for (int64_t w = from[2]; w < to[2]; w += pooling->dilation[2]) {
+                                size_t k = b * plane +
+                                           (size_t)((z * pooling->in[1] + y) * pooling->in[2] + w);
                                 if (best == SIZE_MAX || replaces(x, k, best)) best = k;
                             }
                     if (!call_require(call, best != SIZE_MAX,
@@ -290,45 +305,45 @@ struct acceptance {
 /* Any position in the window whose element equals the maximum is right. */
 static bool accept_index(void *context, size_t i, int64_t index)
 {
-    const struct acceptance *a = context;
-    const struct pooling *p = a->p;
-    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]), rest = i;
+    const struct acceptance *acceptance = context;
+    const struct pooling *pooling = acceptance->p;
+    size_t plane = (size_t)(pooling->in[0] * pooling->in[1] * pooling->in[2]), rest = i;
     int64_t position[SPATIAL], left = index;
 
     if (index < 0 || index >= (int64_t)plane) return false;
     for (int k = SPATIAL - 1; k >= 0; k--) {
-        int64_t from, to, o = (int64_t)(rest % (size_t)p->out[k]);
-        rest /= (size_t)p->out[k];
-        position[k] = left % p->in[k];
-        left /= p->in[k];
-        window_bounds(p, k, o, a->adaptive, &from, &to);
-        if (position[k] < from || position[k] >= to || (position[k] - from) % p->dilation[k])
+        int64_t from, to, o = (int64_t)(rest % (size_t)pooling->out[k]);
+        rest /= (size_t)pooling->out[k];
+        position[k] = left % pooling->in[k];
+        left /= pooling->in[k];
+        window_bounds(pooling, k, o, acceptance->adaptive, &from, &to);
+        if (position[k] < from || position[k] >= to || (position[k] - from) % pooling->dilation[k])
             return false;
     }
     size_t base = rest * plane, have = base + (size_t)index,
-           want = base + (size_t)a->own->integer[i];
-    if (a->x->integer) return a->x->integer[have] == a->x->integer[want];
-    return a->x->value[have] == a->x->value[want] ||
-           (isnan(a->x->value[have]) && isnan(a->x->value[want]));
+           want = base + (size_t)acceptance->own->integer[i];
+    if (acceptance->x->integer) return acceptance->x->integer[have] == acceptance->x->integer[want];
+    return acceptance->x->value[have] == acceptance->x->value[want] ||
+           (isnan(acceptance->x->value[have]) && isnan(acceptance->x->value[want]));
 }
 
 /* Gather the elements at the indices, returned with them when `both`. */
-static void return_maxima(struct call *call, struct node *x, const struct pooling *p, bool adaptive,
-                          bool both)
+static void return_maxima(struct call *call, struct node *x, const struct pooling *pooling,
+                          bool adaptive, bool both)
 {
     struct tape *tape = call->tape;
-    struct node *index = window_arguments(call, x, p, adaptive);
-    struct acceptance acceptance = { x, index, p, adaptive };
-    size_t plane = (size_t)(p->in[0] * p->in[1] * p->in[2]);
+    struct node *index = window_arguments(call, x, pooling, adaptive);
+    struct acceptance acceptance = { x, index, pooling, adaptive };
+    size_t plane = (size_t)(pooling->in[0] * pooling->in[1] * pooling->in[2]);
 
     if (tape_failed(tape)) return;
     if (both) index = call_settled_indices(call, 1, index, accept_index, &acceptance);
     int64_t *map = tape_allocate(tape, index->n, sizeof *map);
     if (!map) return;
-    size_t per_plane = (size_t)(p->out[0] * p->out[1] * p->out[2]);
+    size_t per_plane = (size_t)(pooling->out[0] * pooling->out[1] * pooling->out[2]);
     for (size_t i = 0; i < index->n; i++)
         map[i] = (int64_t)(i / per_plane * plane) + index->integer[i];
-    call_return(call, node_gather(tape, x, p->rank, p->shape, map, 0));
+    call_return(call, node_gather(tape, x, pooling->rank, pooling->shape, map, 0));
     if (both) call_return(call, index);
 }
 
@@ -336,17 +351,20 @@ static void return_maxima(struct call *call, struct node *x, const struct poolin
 static void max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_windows(&p, call, true)) return;
-    return_maxima(call, x, &p, false, call->op->text || call_bool(call, "return_indices"));
+    struct pooling pooling;
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail) ||
+        !read_windows(&pooling, call, true))
+        return;
+    return_maxima(call, x, &pooling, false, call->op->text || call_bool(call, "return_indices"));
 }
 
 static void adaptive_max_pool(struct call *call)
 {
     struct node *x = call_tensor(call, "input");
-    struct pooling p;
-    if (!open_pooling(&p, call, x, (int)call->op->detail) || !read_adaptive(&p, call)) return;
-    return_maxima(call, x, &p, true, call->op->text || call_bool(call, "return_indices"));
+    struct pooling pooling;
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail) || !read_adaptive(&pooling, call))
+        return;
+    return_maxima(call, x, &pooling, true, call->op->text || call_bool(call, "return_indices"));
 }
 
 /* ---- unpooling ---------------------------------------------------------------------- */
@@ -357,39 +375,43 @@ static void max_unpool(struct call *call)
     struct node *x = call_tensor(call, "input"), *indices = call_tensor(call, "indices");
     int dims = (int)call->op->detail, first = SPATIAL - dims;
     int64_t sizes[TENSOR_MAX_RANK];
-    struct pooling p;
+    struct pooling pooling;
 
-    if (!open_pooling(&p, call, x, dims)) return;
+    if (!open_pooling(&pooling, call, x, dims)) return;
     if (!call_require(call, indices->integer && indices->n == x->n,
                       "indices must be integers of the shape of the input"))
         return;
-    (void)spatial_ints(p.kernel, call, "kernel_size", dims);
-    if (!spatial_ints(p.stride, call, "stride", dims)) memcpy(p.stride, p.kernel, sizeof p.stride);
-    (void)spatial_ints(p.padding, call, "padding", dims);
+    (void)spatial_ints(pooling.kernel, call, "kernel_size", dims);
+    if (!spatial_ints(pooling.stride, call, "stride", dims))
+        memcpy(pooling.stride, pooling.kernel, sizeof pooling.stride);
+    (void)spatial_ints(pooling.padding, call, "padding", dims);
     for (int k = first; k < SPATIAL; k++) {
         if (!call_require(call,
-                          p.kernel[k] >= 1 && p.stride[k] >= 1 && p.padding[k] >= 0 &&
-                              p.kernel[k] <= INT32_MAX && p.stride[k] <= INT32_MAX &&
-                              p.padding[k] <= INT32_MAX && p.in[k] <= INT32_MAX,
+                          pooling.kernel[k] >= 1 && pooling.stride[k] >= 1 &&
+                              pooling.padding[k] >= 0 && pooling.kernel[k] <= INT32_MAX &&
+                              pooling.stride[k] <= INT32_MAX && pooling.padding[k] <= INT32_MAX &&
+                              pooling.in[k] <= INT32_MAX,
                           "kernel, stride or padding is out of range"))
             return;
-        p.out[k] = (p.in[k] - 1) * p.stride[k] + p.kernel[k] - 2 * p.padding[k];
+        pooling.out[k] = (pooling.in[k] - 1) * pooling.stride[k] + pooling.kernel[k] -
+                         2 * pooling.padding[k];
     }
     int given = call_is_none(call, "output_size")
                     ? 0
                     : call_ints(call, "output_size", sizes, TENSOR_MAX_RANK);
     if (!call_require(call, !given || given >= dims, "output_size has %d items", given)) return;
-    for (int k = 0; given >= dims && k < dims; k++) p.out[first + k] = sizes[given - dims + k];
-    finish_shape(&p);
+    for (int k = 0; given >= dims && k < dims; k++)
+        pooling.out[first + k] = sizes[given - dims + k];
+    finish_shape(&pooling);
     for (int k = first; k < SPATIAL; k++)
-        if (!call_require(call, p.out[k] >= 0 && p.out[k] <= INT32_MAX,
+        if (!call_require(call, pooling.out[k] >= 0 && pooling.out[k] <= INT32_MAX,
                           "the output size is out of range"))
             return;
-    struct node *zero = node_constant(tape, x->dtype, 0, p.rank, p.shape);
+    struct node *zero = node_constant(tape, x->dtype, 0, pooling.rank, pooling.shape);
     int64_t *map = tape_allocate(tape, x->n, sizeof *map);
     if (tape_failed(tape)) return;
-    int64_t plane = p.out[0] * p.out[1] * p.out[2];
-    size_t per_plane = (size_t)(p.in[0] * p.in[1] * p.in[2]);
+    int64_t plane = pooling.out[0] * pooling.out[1] * pooling.out[2];
+    size_t per_plane = (size_t)(pooling.in[0] * pooling.in[1] * pooling.in[2]);
     for (size_t i = 0; i < x->n; i++) {
         if (!call_require(call, indices->integer[i] >= 0 && indices->integer[i] < plane,
                           "index %lld is outside the output", (long long)indices->integer[i]))

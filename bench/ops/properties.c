@@ -35,28 +35,30 @@ static size_t row_of(const struct tensor *t)
 static bool may_overflow(const struct random_context *context, enum dtype dtype, size_t n)
 {
     double largest = dtype_info(dtype)->largest;
-    const struct distribution *d = context->distribution;
-    double beyond = d->cdf(-largest, context->parameters) + 1 -
-                    d->cdf(largest, context->parameters);
+    const struct distribution *distribution = context->distribution;
+    double beyond = distribution->cdf(-largest, context->parameters) + 1 -
+                    distribution->cdf(largest, context->parameters);
     return beyond * (double)n > 1e-11;
 }
 
 /* The draw as a uniform number: its distribution function, at an atom a random place in its jump. */
 static double uniform_of(const struct random_context *context, double x, size_t i)
 {
-    const struct distribution *d = context->distribution;
-    double above = d->cdf(x, context->parameters);
-    if (!d->cdf_below) return above;
-    double below = d->cdf_below(x, context->parameters);
+    const struct distribution *distribution = context->distribution;
+    double above = distribution->cdf(x, context->parameters);
+    if (!distribution->cdf_below) return above;
+    double below = distribution->cdf_below(x, context->parameters);
     return below + (above - below) * random_hash(i);
 }
 
 /* A law that is one value has nothing to test. */
 static bool is_degenerate(const struct random_context *context, const double *sorted, size_t n)
 {
-    const struct distribution *d = context->distribution;
-    return n == 0 || d->cdf(sorted[0], context->parameters) -
-                             (d->cdf_below ? d->cdf_below(sorted[0], context->parameters) : 0) >=
+    const struct distribution *distribution = context->distribution;
+    return n == 0 || distribution->cdf(sorted[0], context->parameters) -
+                             (distribution->cdf_below
+                                  ? distribution->cdf_below(sorted[0], context->parameters)
+                                  : 0) >=
                          1 - 1e-9;
 }
 
@@ -65,10 +67,11 @@ static bool frequencies_hold(const struct random_context *context, const double 
                              char *reason, size_t bytes)
 {
     enum { LEAST_EXPECTED = 16 };
-    const struct distribution *d = context->distribution;
+    const struct distribution *distribution = context->distribution;
     double cells = context->parameters[1] - context->parameters[0], expected = (double)n / cells;
     double statistic = 0, seen = 0, exponent = log(1e10);
-    if (!d->whole || !d->bounded || !(cells > 1) || expected < LEAST_EXPECTED) return true;
+    if (!distribution->whole || !distribution->bounded || !(cells > 1) || expected < LEAST_EXPECTED)
+        return true;
     for (size_t i = 0, start = 0; i < n; i++) {
         if (i + 1 < n && sorted[i + 1] == sorted[start]) continue;
         double off = (double)(i + 1 - start) - expected;
@@ -107,7 +110,7 @@ static bool distribution_holds(const struct bench_property *property, const stru
                                char *reason, size_t bytes)
 {
     const struct random_context *context = property->context;
-    const struct distribution *d = context->distribution;
+    const struct distribution *distribution = context->distribution;
     struct arena arena = { 0 };
     struct tensor dense;
     bool holds = false;
@@ -124,12 +127,14 @@ static bool distribution_holds(const struct bench_property *property, const stru
         double x = sorted[i];
         /* A float may be an end that it was rounded to. */
         double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, x) : 0;
-        bool outside = d->bounded && (x + slack < context->parameters[0] ||
-                                      x - slack > context->parameters[1] - d->whole);
+        bool outside = distribution->bounded &&
+                       (x + slack < context->parameters[0] ||
+                        x - slack > context->parameters[1] - distribution->whole);
         drawn[i] = x;
-        if (!(x >= d->low && x <= d->high) || outside || (d->whole && x != floor(x)) ||
-            (isinf(x) && !overflows)) {
-            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, x, d->name);
+        if (!(x >= distribution->low && x <= distribution->high) || outside ||
+            (distribution->whole && x != floor(x)) || (isinf(x) && !overflows)) {
+            (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, x,
+                           distribution->name);
             goto done;
         }
     }
@@ -137,16 +142,16 @@ static bool distribution_holds(const struct bench_property *property, const stru
     double limit = sqrt(log(2e9) / (2 * (double)(n ? n : 1))), worst = 0;
     for (size_t i = 0; i < n; i++) {
         double slack = dtype_is_float(dense.dtype) ? 0.5 * dtype_ulp(dense.dtype, sorted[i]) : 0;
-        double below =
-            (d->cdf_below ? d->cdf_below : d->cdf)(sorted[i] - slack, context->parameters);
-        double above = d->cdf(sorted[i] + slack, context->parameters);
+        double below = (distribution->cdf_below ? distribution->cdf_below : distribution->cdf)(
+            sorted[i] - slack, context->parameters);
+        double above = distribution->cdf(sorted[i] + slack, context->parameters);
         worst =
             fmax(worst, fmax(below - (double)(i + 1) / (double)n, (double)i / (double)n - above));
     }
     holds = worst <= limit;
     if (!holds)
         (void)snprintf(reason, bytes, "the distribution is %.4f away from %s; the limit is %.4f",
-                       worst, d->name, limit);
+                       worst, distribution->name, limit);
     if (holds)
         holds = order_holds(context, drawn, sorted, drawn + n, n, row_of(got), reason, bytes);
 done:

@@ -269,7 +269,7 @@ struct standardized {
 static bool standardized_holds(const struct bench_property *property, const struct tensor *got,
                                char *reason, size_t bytes)
 {
-    const struct standardized *s = property->context;
+    const struct standardized *standardized = property->context;
     struct arena arena = { 0 };
     struct tensor dense, unit;
     bool holds = false;
@@ -283,16 +283,17 @@ static bool standardized_holds(const struct bench_property *property, const stru
     double *x = unit.data;
     dtype_to_double(x, dense.data, dense.dtype, n);
     for (size_t i = 0; i < n; i++) {
-        if (s->deviation[i] > 0) {
-            x[drawn++] = (x[i] - s->mean[i]) / s->deviation[i];
-        } else if (!(fabs(x[i] - s->mean[i]) <= dtype_ulp(dense.dtype, s->mean[i]))) {
+        if (standardized->deviation[i] > 0) {
+            x[drawn++] = (x[i] - standardized->mean[i]) / standardized->deviation[i];
+        } else if (!(fabs(x[i] - standardized->mean[i]) <=
+                     dtype_ulp(dense.dtype, standardized->mean[i]))) {
             (void)snprintf(reason, bytes, "element %zu is %.9g where the mean is %.9g and std is 0",
-                           i, x[i], s->mean[i]);
+                           i, x[i], standardized->mean[i]);
             goto done;
         }
     }
     unit.shape[0] = (int64_t)drawn;
-    holds = s->standard.holds(&s->standard, &unit, reason, bytes);
+    holds = standardized->standard.holds(&standardized->standard, &unit, reason, bytes);
 done:
     arena_release(&arena);
     return holds;
@@ -314,19 +315,21 @@ static void normal(struct call *call)
     if (!call_is_none(call, "size")) rank = call_ints(call, "size", shape, TENSOR_MAX_RANK);
     mean = node_broadcast(tape, node_to_real(tape, mean), rank, shape);
     deviation = node_broadcast(tape, node_to_real(tape, deviation), rank, shape);
-    struct standardized *s = tape_allocate(tape, 1, sizeof *s);
+    struct standardized *standardized = tape_allocate(tape, 1, sizeof *standardized);
     struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
     double parameters[4] = { 0, 1 };
     const struct bench_property *standard = random_property(call, &normal_law, parameters);
     if (tape_failed(tape)) return;
-    *s = (struct standardized){ node_values(tape, mean), node_values(tape, deviation), *standard };
-    *property = (struct bench_property){ standard->test, standardized_holds, s };
+    *standardized =
+        (struct standardized){ node_values(tape, mean), node_values(tape, deviation), *standard };
+    *property = (struct bench_property){ standard->test, standardized_holds, standardized };
     struct node *draws = NULL;
     if (!tape_is_reference(tape)) {
         draws = node_new_real(tape, dtype, rank, shape);
         for (size_t i = 0; !tape_failed(tape) && i < draws->n; i++)
-            draws->value[i] = s->mean[i] + s->deviation[i] *
-                                               normal_quantile(random_uniform(call, i), parameters);
+            draws->value[i] = standardized->mean[i] +
+                              standardized->deviation[i] *
+                                  normal_quantile(random_uniform(call, i), parameters);
     }
     call_return_random(call, draws, dtype, rank, shape, property);
 }
@@ -347,16 +350,19 @@ struct dropout {
 enum fate { KEPT, DROPPED, EITHER, NEITHER };
 
 /* What became of element i, read from its value. */
-static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype dtype)
+static enum fate fate_of(const struct dropout *dropout, size_t i, double y, enum dtype dtype)
 {
-    double want = d->scale * d->x[i] + d->shift;
-    double unit = d->roundings * (dtype_ulp(dtype, d->scale * d->x[i]) +
-                                  dtype_ulp(dtype, d->dropped) * (d->dropped != 0));
+    double want = dropout->scale * dropout->x[i] + dropout->shift;
+    double unit = dropout->roundings *
+                  (dtype_ulp(dtype, dropout->scale * dropout->x[i]) +
+                   dtype_ulp(dtype, dropout->dropped) * (dropout->dropped != 0));
     if (fabs(want) > dtype_info(dtype)->largest) want = copysign(INFINITY, want);
     bool kept = fabs(y - want) <= unit || (isnan(want) && isnan(y)) || y == want;
-    bool dropped = d->dropped == 0 ? y == 0 : fabs(y - d->dropped) <= unit;
+    bool dropped = dropout->dropped == 0 ? y == 0 : fabs(y - dropout->dropped) <= unit;
     if (!kept && !dropped) return NEITHER;
-    return (kept && dropped) || fabs(want - d->dropped) <= unit ? EITHER : kept ? KEPT : DROPPED;
+    return (kept && dropped) || fabs(want - dropout->dropped) <= unit ? EITHER
+           : kept                                                     ? KEPT
+                                                                      : DROPPED;
 }
 
 /* Each element is kept or dropped, whole channels alike; the dropped ones within 6.2 sigma. Where
@@ -364,33 +370,34 @@ static enum fate fate_of(const struct dropout *d, size_t i, double y, enum dtype
 static bool dropout_holds(const struct bench_property *property, const struct tensor *got,
                           char *reason, size_t bytes)
 {
-    const struct dropout *d = property->context;
+    const struct dropout *dropout = property->context;
     struct arena arena = { 0 };
     struct tensor dense, mask;
     double dropped = 0, told = 0;
     bool holds = false;
-    double *y = arena_allocate_array(&arena, 3 * d->n + 1, sizeof *y), *m = NULL,
-           *choice = y + 2 * d->n;
+    double *y = arena_allocate_array(&arena, 3 * dropout->n + 1, sizeof *y), *m = NULL,
+           *choice = y + 2 * dropout->n;
     size_t channels = 0;
 
     if (!y || tensor_densify(&dense, &arena, got).code) goto no_memory;
-    dtype_to_double(y, dense.data, dense.dtype, d->n);
-    if (d->output) {
-        m = arena_allocate_array(&arena, 2 * d->n, sizeof *m);
-        if (!m || tensor_densify(&mask, &arena, d->output).code) goto no_memory;
-        dtype_to_double(m, mask.data, mask.dtype, d->n);
+    dtype_to_double(y, dense.data, dense.dtype, dropout->n);
+    if (dropout->output) {
+        m = arena_allocate_array(&arena, 2 * dropout->n, sizeof *m);
+        if (!m || tensor_densify(&mask, &arena, dropout->output).code) goto no_memory;
+        dtype_to_double(m, mask.data, mask.dtype, dropout->n);
     }
-    for (size_t first = 0; first < d->n; first += d->channel) {
+    for (size_t first = 0; first < dropout->n; first += dropout->channel) {
         enum fate state = EITHER; /* of the channel */
-        for (size_t i = first; i < first + d->channel && i < d->n; i++) {
-            enum fate here = fate_of(d, i, y[i], dense.dtype);
+        for (size_t i = first; i < first + dropout->channel && i < dropout->n; i++) {
+            enum fate here = fate_of(dropout, i, y[i], dense.dtype);
             if (here == NEITHER) {
                 (void)snprintf(reason, bytes, "element %zu is %.9g; it must be %.9g or %.9g", i,
-                               y[i], d->dropped, d->scale * d->x[i] + d->shift);
+                               y[i], dropout->dropped,
+                               dropout->scale * dropout->x[i] + dropout->shift);
                 goto done;
             }
             if (here == EITHER) continue;
-            enum fate before = m ? fate_of(d->mask, i, m[i], mask.dtype) : EITHER;
+            enum fate before = m ? fate_of(dropout->mask, i, m[i], mask.dtype) : EITHER;
             if ((before == KEPT || before == DROPPED) && before != here) {
                 (void)snprintf(reason, bytes,
                                "the gradient of element %zu does not follow the mask", i);
@@ -406,12 +413,14 @@ static bool dropout_holds(const struct bench_property *property, const struct te
         dropped += state == DROPPED;
         choice[channels++] = state == EITHER ? NAN : state == DROPPED;
     }
-    holds = fabs(dropped - told * d->p) <= 6.2 * sqrt(told * d->p * (1 - d->p)) + 12;
+    holds = fabs(dropped - told * dropout->p) <=
+            6.2 * sqrt(told * dropout->p * (1 - dropout->p)) + 12;
     if (!holds)
-        (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told, d->p);
+        (void)snprintf(reason, bytes, "%g of %g draws are dropped; p is %g", dropped, told,
+                       dropout->p);
     else
-        holds = choices_hold(choice, NULL, d->p, channels, d->channel > 1 ? 1 : row_of(got), reason,
-                             bytes);
+        holds = choices_hold(choice, NULL, dropout->p, channels,
+                             dropout->channel > 1 ? 1 : row_of(got), reason, bytes);
     goto done;
 no_memory:
     (void)snprintf(reason, bytes, "there is no memory to test the distribution");

@@ -4,7 +4,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/operands.h"
-#include "bench/ops/reductions.h"
+#include "bench/ops/reduction_arguments.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -22,21 +22,21 @@
 
 struct reduced reduced_argument(struct call *call)
 {
-    struct reduced r = { call_tensor(call, "input"), 0, false, 1 };
-    r.dims = call_dims(call, "dim", r.x);
-    r.keepdim = call_bool(call, "keepdim");
-    for (int d = 0; d < r.x->rank; d++)
-        if (r.dims >> d & 1) r.count *= (double)r.x->shape[d];
-    return r;
+    struct reduced reduction = { call_tensor(call, "input"), 0, false, 1 };
+    reduction.dims = call_dims(call, "dim", reduction.x);
+    reduction.keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < reduction.x->rank; d++)
+        if (reduction.dims >> d & 1) reduction.count *= (double)reduction.x->shape[d];
+    return reduction;
 }
 
-struct node *reduced_shape(struct tape *tape, struct node *y, const struct reduced *r)
+struct node *reduced_shape(struct tape *tape, struct node *y, const struct reduced *reduction)
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (r->keepdim || tape_failed(tape)) return y;
+    if (reduction->keepdim || tape_failed(tape)) return y;
     for (int d = 0; d < y->rank; d++)
-        if (!(r->dims >> d & 1)) shape[rank++] = y->shape[d];
+        if (!(reduction->dims >> d & 1)) shape[rank++] = y->shape[d];
     return node_reshape(tape, y, rank, shape);
 }
 
@@ -51,31 +51,32 @@ static enum dtype sum_dtype(struct call *call, const struct node *x)
 
 static void sum(struct call *call)
 {
-    struct reduced r = reduced_argument(call);
-    enum dtype dtype = sum_dtype(call, r.x);
-    struct node *x = node_cast(call->tape, r.x, dtype);
-    call_return_typed(call, node_sum(call->tape, x, r.dims, r.keepdim), dtype);
+    struct reduced reduction = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, reduction.x);
+    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    call_return_typed(call, node_sum(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
 /* A complex product over one dimension or all, by halving. */
-static struct node *complex_product(struct tape *tape, struct node *x, const struct reduced *r)
+static struct node *complex_product(struct tape *tape, struct node *x,
+                                    const struct reduced *reduction)
 {
     int64_t flat[1] = { -1 }, shape[TENSOR_MAX_RANK];
     int dim = 0;
     struct node *y = x;
     if (tape_failed(tape)) return x;
-    if (r->dims == all_dims(x)) y = node_reshape(tape, x, 1, flat);
+    if (reduction->dims == all_dims(x)) y = node_reshape(tape, x, 1, flat);
     else
-        while (!(r->dims >> dim & 1)) dim++;
+        while (!(reduction->dims >> dim & 1)) dim++;
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
-        if (r->dims >> d & 1) shape[d] = 1;
+        if (reduction->dims >> d & 1) shape[d] = 1;
     if (y->shape[dim] == 0) {
         struct node *re = node_real_part(tape, x), *im = node_imaginary_part(tape, x);
         struct node *one = node_constant(tape, re->dtype, 1, x->rank, shape);
         struct node *zero = node_constant(tape, im->dtype, 0, x->rank, shape);
         one = node_complex(tape, node_flat(tape, one, 1, &re), node_flat(tape, zero, 1, &im));
-        return reduced_shape(tape, one, r);
+        return reduced_shape(tape, one, reduction);
     }
     while (!tape_failed(tape) && y->shape[dim] > 1) {
         int64_t half = y->shape[dim] / 2, rest = y->shape[dim] % 2;
@@ -85,16 +86,16 @@ static struct node *complex_product(struct tape *tape, struct node *x, const str
         if (rest) parts[1] = node_slice(tape, y, dim, 2 * half, 1, 1);
         y = rest ? node_concatenate(tape, parts, 2, dim) : parts[0];
     }
-    return reduced_shape(tape, node_reshape(tape, y, x->rank, shape), r);
+    return reduced_shape(tape, node_reshape(tape, y, x->rank, shape), reduction);
 }
 
 static void product(struct call *call)
 {
-    struct reduced r = reduced_argument(call);
-    enum dtype dtype = sum_dtype(call, r.x);
-    struct node *x = node_cast(call->tape, r.x, dtype);
-    struct node *y = x->imaginary ? complex_product(call->tape, x, &r)
-                                  : node_product(call->tape, x, r.dims, r.keepdim);
+    struct reduced reduction = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, reduction.x);
+    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    struct node *y = x->imaginary ? complex_product(call->tape, x, &reduction)
+                                  : node_product(call->tape, x, reduction.dims, reduction.keepdim);
     call_return_typed(call, y, dtype);
 }
 
@@ -105,33 +106,35 @@ static struct node *without_nan(struct tape *tape, struct node *x)
 
 static void nansum(struct call *call)
 {
-    struct reduced r = reduced_argument(call);
-    enum dtype dtype = sum_dtype(call, r.x);
-    struct node *x = node_cast(call->tape, without_nan(call->tape, r.x), dtype);
-    call_return_typed(call, node_sum(call->tape, x, r.dims, r.keepdim), dtype);
+    struct reduced reduction = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, reduction.x);
+    struct node *x = node_cast(call->tape, without_nan(call->tape, reduction.x), dtype);
+    call_return_typed(call, node_sum(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
 static void mean(struct call *call)
 {
-    struct reduced r = reduced_argument(call);
+    struct reduced reduction = reduced_argument(call);
     enum dtype dtype = call_dtype(call, "dtype");
-    if (!call_require(call, dtype != DT_NONE || !r.x->integer,
+    if (!call_require(call, dtype != DT_NONE || !reduction.x->integer,
                       "the mean of integers needs a dtype"))
         return;
-    if (dtype == DT_NONE) dtype = r.x->dtype;
-    struct node *x = node_cast(call->tape, r.x, dtype);
-    call_return_typed(call, node_mean(call->tape, x, r.dims, r.keepdim), dtype);
+    if (dtype == DT_NONE) dtype = reduction.x->dtype;
+    struct node *x = node_cast(call->tape, reduction.x, dtype);
+    call_return_typed(call, node_mean(call->tape, x, reduction.dims, reduction.keepdim), dtype);
 }
 
 static void nanmean(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct reduced r = reduced_argument(call);
-    enum dtype dtype = sum_dtype(call, r.x);
-    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, r.x)));
-    struct node *total = node_sum(tape, without_nan(tape, r.x), r.dims, r.keepdim);
-    call_return_typed(call, node_divide(tape, total, node_sum(tape, count, r.dims, r.keepdim)),
-                      dtype);
+    struct reduced reduction = reduced_argument(call);
+    enum dtype dtype = sum_dtype(call, reduction.x);
+    struct node *count = node_to_real(tape, node_not(tape, node_isnan(tape, reduction.x)));
+    struct node *total =
+        node_sum(tape, without_nan(tape, reduction.x), reduction.dims, reduction.keepdim);
+    call_return_typed(
+        call, node_divide(tape, total, node_sum(tape, count, reduction.dims, reduction.keepdim)),
+        dtype);
 }
 
 /* The vjp of broadcasting as an API. */
@@ -164,26 +167,26 @@ static void trace(struct call *call)
 static void logsumexp(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct reduced r = reduced_argument(call);
-    enum dtype dtype = call_float_type(call, &r.x, 1);
+    struct reduced reduction = reduced_argument(call);
+    enum dtype dtype = call_float_type(call, &reduction.x, 1);
     int order[TENSOR_MAX_RANK], kept = 0, at;
     int64_t shape[TENSOR_MAX_RANK];
     if (tape_failed(tape)) return;
-    struct node *x = node_to_real(tape, r.x);
+    struct node *x = node_to_real(tape, reduction.x);
     /* The reduced dimensions last, then as one. */
     for (int d = 0; d < x->rank; d++)
-        if (!(r.dims >> d & 1)) order[kept++] = d;
+        if (!(reduction.dims >> d & 1)) order[kept++] = d;
     at = kept;
     for (int d = 0; d < x->rank; d++)
-        if (r.dims >> d & 1) order[at++] = d;
+        if (reduction.dims >> d & 1) order[at++] = d;
     for (int d = 0; d < kept; d++) shape[d] = x->shape[order[d]];
-    shape[kept] = (int64_t)r.count;
+    shape[kept] = (int64_t)reduction.count;
     struct node *lines = node_reshape(tape, node_permute(tape, x, order), kept + 1, shape);
     struct node *y = node_logsumexp(tape, lines, kept);
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
-        if (r.dims >> d & 1) shape[d] = 1;
-    y = reduced_shape(tape, node_reshape(tape, y, x->rank, shape), &r);
+        if (reduction.dims >> d & 1) shape[d] = 1;
+    y = reduced_shape(tape, node_reshape(tape, y, x->rank, shape), &reduction);
     call_return_typed(call, y, dtype);
 }
 
@@ -198,24 +201,25 @@ struct moments {
 
 /* var(x, unbiased), var(x, dim, unbiased, keepdim), var(x, dim, *, correction, keepdim): a bool in
  * the place of dim is unbiased. */
-static bool moment_arguments(struct call *call, struct moments *m)
+static bool moment_arguments(struct call *call, struct moments *moments)
 {
     const struct value *dim = call_value(call, "dim"), *unbiased = call_value(call, "unbiased");
     double correction = 1;
-    m->r = (struct reduced){ node_to_real(call->tape, call_tensor(call, "input")), 0, false, 1 };
+    moments->r =
+        (struct reduced){ node_to_real(call->tape, call_tensor(call, "input")), 0, false, 1 };
     if (dim->kind == VALUE_BOOL) {
         correction = dim->boolean ? 1 : 0;
-        m->r.dims = all_dims(m->r.x);
+        moments->r.dims = all_dims(moments->r.x);
     } else {
-        m->r.dims = call_dims(call, "dim", m->r.x);
+        moments->r.dims = call_dims(call, "dim", moments->r.x);
     }
-    m->whole = m->r.x->rank == 0 || dim->kind == VALUE_BOOL || dim->kind == VALUE_NONE;
+    moments->whole = moments->r.x->rank == 0 || dim->kind == VALUE_BOOL || dim->kind == VALUE_NONE;
     if (unbiased->kind != VALUE_NONE) correction = call_real(call, "unbiased") != 0;
     if (!call_is_none(call, "correction")) correction = call_real(call, "correction");
-    m->r.keepdim = call_bool(call, "keepdim");
-    for (int d = 0; d < m->r.x->rank; d++)
-        if (m->r.dims >> d & 1) m->r.count *= (double)m->r.x->shape[d];
-    m->freedom = m->r.count - correction;
+    moments->r.keepdim = call_bool(call, "keepdim");
+    for (int d = 0; d < moments->r.x->rank; d++)
+        if (moments->r.dims >> d & 1) moments->r.count *= (double)moments->r.x->shape[d];
+    moments->freedom = moments->r.count - correction;
     return !tape_failed(call->tape);
 }
 
@@ -224,31 +228,33 @@ static bool moment_arguments(struct call *call, struct moments *m)
 static void variance_backward(struct tape *tape, struct node *node, struct node *cotangent,
                               const void *parameters)
 {
-    const struct moments *m = parameters;
+    const struct moments *moments = parameters;
     struct node *x = node->inputs[1];
-    if (m->freedom == 0 && m->whole) {
-        bool imaginary = m->r.x->imaginary && x != m->real;
+    if (moments->freedom == 0 && moments->whole) {
+        bool imaginary = moments->r.x->imaginary && x != moments->real;
         struct node *endless = node_multiply(tape, cotangent, node_scalar(tape, INFINITY));
         struct node *all = node_constant(tape, DT_NONE, imaginary ? 0 : 1, x->rank, x->shape);
         gradient_pass(tape, x, imaginary ? node_detach(tape, all) : endless, all);
         return;
     }
     struct node *scale =
-        node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, m->freedom));
-    gradient_pass(tape, x, scale, node_subtract(tape, x, node_mean(tape, x, m->r.dims, true)));
+        node_divide(tape, node_scale(tape, cotangent, 2), node_scalar(tape, moments->freedom));
+    gradient_pass(tape, x, scale,
+                  node_subtract(tape, x, node_mean(tape, x, moments->r.dims, true)));
 }
 
 /* The sum of squared deviations of one real component over the divisor, dims kept. */
-static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *m)
+static struct node *variance_of(struct tape *tape, struct node *x, const struct moments *moments)
 {
-    struct node *mean = node_mean(tape, x, m->r.dims, true), *d = node_subtract(tape, x, mean);
-    struct node *total = node_sum(tape, node_apply(tape, "square", d), m->r.dims, true);
-    struct node *y = node_divide(tape, total, node_scalar(tape, fmax(m->freedom, 0)));
+    struct node *mean = node_mean(tape, x, moments->r.dims, true),
+                *d = node_subtract(tape, x, mean);
+    struct node *total = node_sum(tape, node_apply(tape, "square", d), moments->r.dims, true);
+    struct node *y = node_divide(tape, total, node_scalar(tape, fmax(moments->freedom, 0)));
     if (tape_is_model(tape)) { /* all terms share the error of the mean */
         struct node *shared = node_subtract(tape, mean, node_detach(tape, mean));
         y = node_add(tape, y, node_scale(tape, node_apply(tape, "square", shared), 2));
     }
-    return node_stated_gradient(tape, y, 1, &x, variance_backward, m);
+    return node_stated_gradient(tape, y, 1, &x, variance_backward, moments);
 }
 
 /* c / (2 y), and 0 where y is 0. */
@@ -296,13 +302,13 @@ static void moments(struct call *call)
 static void truth(struct call *call)
 {
     struct tape *tape = call->tape;
-    struct reduced r = reduced_argument(call);
-    struct node *flag = node_to_integer(tape, r.x, DT_BOOL);
+    struct reduced reduction = reduced_argument(call);
+    struct node *flag = node_to_integer(tape, reduction.x, DT_BOOL);
     if (call->op->detail) flag = node_not(tape, flag);
-    struct node *count = node_sum(tape, flag, r.dims, r.keepdim);
+    struct node *count = node_sum(tape, flag, reduction.dims, reduction.keepdim);
     struct node *y = node_to_integer(tape, count, DT_BOOL);
     if (call->op->detail) y = node_not(tape, y);
-    call_return_typed(call, y, r.x->dtype == DT_U8 ? DT_U8 : DT_BOOL);
+    call_return_typed(call, y, reduction.x->dtype == DT_U8 ? DT_U8 : DT_BOOL);
 }
 
 static void count_nonzero(struct call *call)

@@ -89,21 +89,21 @@ struct draws {
     bool replacement;
 };
 
-static bool count_uniforms(double *u, const struct draws *d, const double *k, enum dtype dtype,
+static bool count_uniforms(double *u, const struct draws *draws, const double *k, enum dtype dtype,
                            char *reason, size_t bytes)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        double first = d->first[i], second = d->second ? d->second[i] : 0;
+    for (size_t i = 0; i < draws->n; i++) {
+        double first = draws->first[i], second = draws->second ? draws->second[i] : 0;
         if (!(k[i] >= 0) || k[i] != floor(k[i]) ||
-            (d->second && k[i] > first * (1 + dtype_ulp(dtype, 1)))) {
+            (draws->second && k[i] > first * (1 + dtype_ulp(dtype, 1)))) {
             (void)snprintf(reason, bytes, "element %zu is %.9g, which %s cannot be", i, k[i],
-                           d->name);
+                           draws->name);
             return false;
         }
         /* Beyond the dtype's whole numbers a draw is known to half a step only. */
         double slack = floor(dtype_is_float(dtype) ? 0.5 * dtype_ulp(dtype, k[i]) : 0);
-        double below = d->cdf(k[i] - slack - 1, first, second),
-               upto = d->cdf(k[i] + slack, first, second);
+        double below = draws->cdf(k[i] - slack - 1, first, second),
+               upto = draws->cdf(k[i] + slack, first, second);
         if (upto - below <= 0) { /* so far out that no probability is left */
             (void)snprintf(reason, bytes, "element %zu is %.9g, for parameters %.9g and %.9g", i,
                            k[i], first, second);
@@ -116,15 +116,15 @@ static bool count_uniforms(double *u, const struct draws *d, const double *k, en
 
 /* Each row is a sequence of draws from the classes that are left. They are lined up by falling
  * weight: a generator that flattens the weights moves the whole distribution of U. */
-static bool class_uniforms(double *u, const struct draws *d, const double *drawn, double *left,
+static bool class_uniforms(double *u, const struct draws *draws, const double *drawn, double *left,
                            char *reason, size_t bytes)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        size_t row = i / d->samples;
-        if (i % d->samples == 0)
-            memcpy(left, d->first + row * d->classes, d->classes * sizeof *left);
+    for (size_t i = 0; i < draws->n; i++) {
+        size_t row = i / draws->samples;
+        if (i % draws->samples == 0)
+            memcpy(left, draws->first + row * draws->classes, draws->classes * sizeof *left);
         double below = 0, total = 0;
-        if (!(drawn[i] >= 0 && drawn[i] < (double)d->classes) || drawn[i] != floor(drawn[i]) ||
+        if (!(drawn[i] >= 0 && drawn[i] < (double)draws->classes) || drawn[i] != floor(drawn[i]) ||
             !(left[(size_t)drawn[i]] > 0)) {
             (void)snprintf(reason, bytes,
                            "draw %zu is %.9g, which is not a class or has no weight left", i,
@@ -132,12 +132,12 @@ static bool class_uniforms(double *u, const struct draws *d, const double *drawn
             return false;
         }
         size_t k = (size_t)drawn[i];
-        for (size_t c = 0; c < d->classes; c++) {
+        for (size_t c = 0; c < draws->classes; c++) {
             total += left[c];
             if (left[c] > left[k] || (left[c] == left[k] && c < k)) below += left[c];
         }
         u[i] = (below + random_hash(i) * left[k]) / total;
-        if (!d->replacement) left[k] = 0;
+        if (!draws->replacement) left[k] = 0;
     }
     return true;
 }
@@ -145,20 +145,20 @@ static bool class_uniforms(double *u, const struct draws *d, const double *drawn
 static bool draws_hold(const struct bench_property *property, const struct tensor *got,
                        char *reason, size_t bytes)
 {
-    const struct draws *d = property->context;
+    const struct draws *draws = property->context;
     struct arena arena = { 0 };
     struct tensor dense;
     bool holds = false;
-    double *u = arena_allocate_array(&arena, d->n, sizeof *u),
-           *k = arena_allocate_array(&arena, 2 * d->n, sizeof *k);
-    double *left = arena_allocate_array(&arena, d->classes + 1, sizeof *left);
+    double *u = arena_allocate_array(&arena, draws->n, sizeof *u),
+           *k = arena_allocate_array(&arena, 2 * draws->n, sizeof *k);
+    double *left = arena_allocate_array(&arena, draws->classes + 1, sizeof *left);
     if (!u || !k || !left || tensor_densify(&dense, &arena, got).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
     } else {
-        dtype_to_double(k, dense.data, dense.dtype, d->n);
-        holds = (d->cdf ? count_uniforms(u, d, k, dense.dtype, reason, bytes)
-                        : class_uniforms(u, d, k, left, reason, bytes)) &&
-                random_uniforms_hold(u, d->n, d->name, reason, bytes);
+        dtype_to_double(k, dense.data, dense.dtype, draws->n);
+        holds = (draws->cdf ? count_uniforms(u, draws, k, dense.dtype, reason, bytes)
+                            : class_uniforms(u, draws, k, left, reason, bytes)) &&
+                random_uniforms_hold(u, draws->n, draws->name, reason, bytes);
     }
     arena_release(&arena);
     return holds;
@@ -180,29 +180,30 @@ static const struct bench_property *draws_property(struct call *call, struct dra
 /* ---- the APIs ------------------------------------------------------------------------------------------- */
 
 /* The least k with cdf(k) > u. */
-static double count_quantile(const struct draws *d, size_t i, double u)
+static double count_quantile(const struct draws *draws, size_t i, double u)
 {
-    double first = d->first[i], second = d->second ? d->second[i] : 0, low = -1, high = 1;
-    while (d->cdf(high, first, second) <= u && high < 0x1p52) high *= 2;
+    double first = draws->first[i], second = draws->second ? draws->second[i] : 0, low = -1,
+           high = 1;
+    while (draws->cdf(high, first, second) <= u && high < 0x1p52) high *= 2;
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
-        if (d->cdf(middle, first, second) > u) high = middle;
+        if (draws->cdf(middle, first, second) > u) high = middle;
         else low = middle;
     }
     return high;
 }
 
-static void return_counts(struct call *call, const struct node *x, struct draws d)
+static void return_counts(struct call *call, const struct node *x, struct draws draws)
 {
     struct tape *tape = call->tape;
     struct node *y = NULL;
-    d.n = x->n;
+    draws.n = x->n;
     if (!tape_is_reference(tape)) {
         y = node_new_real(tape, x->dtype, x->rank, x->shape);
-        for (size_t i = 0; !tape_failed(tape) && i < d.n; i++)
-            y->value[i] = count_quantile(&d, i, random_uniform(call, i));
+        for (size_t i = 0; !tape_failed(tape) && i < draws.n; i++)
+            y->value[i] = count_quantile(&draws, i, random_uniform(call, i));
     }
-    call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, d));
+    call_return_random(call, y, x->dtype, x->rank, x->shape, draws_property(call, draws));
 }
 
 static void poisson(struct call *call)
@@ -243,36 +244,37 @@ static void binomial(struct call *call)
 }
 
 /* Draws of classes, by inversion of what is left. */
-static struct node *draw_classes(struct call *call, const struct draws *d, int rank,
+static struct node *draw_classes(struct call *call, const struct draws *draws, int rank,
                                  const int64_t *shape, enum dtype dtype)
 {
     struct tape *tape = call->tape;
     struct node *y = node_new_integer(tape, dtype, rank, shape);
-    double *left = tape_allocate(tape, d->classes + 1, sizeof *left);
-    for (size_t i = 0; !tape_failed(tape) && i < d->n; i++) {
-        if (i % d->samples == 0)
-            memcpy(left, d->first + i / d->samples * d->classes, d->classes * sizeof *left);
+    double *left = tape_allocate(tape, draws->classes + 1, sizeof *left);
+    for (size_t i = 0; !tape_failed(tape) && i < draws->n; i++) {
+        if (i % draws->samples == 0)
+            memcpy(left, draws->first + i / draws->samples * draws->classes,
+                   draws->classes * sizeof *left);
         double total = 0;
         size_t k = 0, last = 0;
-        for (size_t c = 0; c < d->classes; c++) total += left[c];
+        for (size_t c = 0; c < draws->classes; c++) total += left[c];
         double target = random_uniform(call, i) * total;
-        for (double sum = 0; k < d->classes; k++) {
+        for (double sum = 0; k < draws->classes; k++) {
             if (left[k] > 0) last = k;
             sum += left[k];
             if (left[k] > 0 && sum > target) break;
         }
-        y->integer[i] = (int64_t)(k < d->classes ? k : last);
-        if (!d->replacement) left[y->integer[i]] = 0;
+        y->integer[i] = (int64_t)(k < draws->classes ? k : last);
+        if (!draws->replacement) left[y->integer[i]] = 0;
     }
     return y;
 }
 
-static void return_classes(struct call *call, struct draws d, int rank, const int64_t *shape,
+static void return_classes(struct call *call, struct draws draws, int rank, const int64_t *shape,
                            enum dtype dtype)
 {
     struct node *y = tape_is_reference(call->tape) ? NULL
-                                                   : draw_classes(call, &d, rank, shape, dtype);
-    call_return_random(call, y, dtype, rank, shape, draws_property(call, d));
+                                                   : draw_classes(call, &draws, rank, shape, dtype);
+    call_return_random(call, y, dtype, rank, shape, draws_property(call, draws));
 }
 
 /* Indices of classes drawn by weight, per row; without replacement one after the other. */
@@ -285,26 +287,26 @@ static void multinomial(struct call *call)
     if (!call_require(call, x->rank >= 1 && x->rank <= 2 && samples >= 1 && x->n,
                       "multinomial takes a vector or a matrix of weights, and one draw at least"))
         return;
-    struct draws d = { .name = "the weights",
-                       .first = weight,
-                       .classes = (size_t)x->shape[x->rank - 1],
-                       .samples = (size_t)samples,
-                       .replacement = call_bool(call, "replacement") };
-    size_t rows = x->n / d.classes;
+    struct draws draws = { .name = "the weights",
+                           .first = weight,
+                           .classes = (size_t)x->shape[x->rank - 1],
+                           .samples = (size_t)samples,
+                           .replacement = call_bool(call, "replacement") };
+    size_t rows = x->n / draws.classes;
     for (size_t r = 0; r < rows && !tape_failed(tape); r++) {
         size_t positive = 0;
-        for (size_t c = 0; c < d.classes; c++) {
-            double w = weight[r * d.classes + c];
+        for (size_t c = 0; c < draws.classes; c++) {
+            double w = weight[r * draws.classes + c];
             if (!call_require(call, w >= 0 && isfinite(w), "a weight of %g", w)) return;
             positive += w > 0;
         }
-        if (!call_require(call, positive >= (d.replacement ? 1 : d.samples),
+        if (!call_require(call, positive >= (draws.replacement ? 1 : draws.samples),
                           "more draws than classes of positive weight"))
             return;
     }
     int64_t shape[2] = { x->rank == 2 ? (int64_t)rows : samples, samples };
-    d.n = rows * d.samples;
-    if (!tape_failed(tape)) return_classes(call, d, x->rank, shape, DT_I64);
+    draws.n = rows * draws.samples;
+    if (!tape_failed(tape)) return_classes(call, draws, x->rank, shape, DT_I64);
 }
 
 /* A permutation of 0 .. n-1. The time of its test is quadratic: long ones are refused. */
@@ -318,12 +320,12 @@ static void randperm(struct call *call)
         return;
     struct node *ones = node_constant(tape, DT_NONE, 1, 1, &n);
     if (tape_failed(tape)) return;
-    struct draws d = { .name = "equally likely permutations",
-                       .first = ones->value,
-                       .n = (size_t)n,
-                       .classes = (size_t)n,
-                       .samples = n ? (size_t)n : 1 };
-    return_classes(call, d, 1, &n, dtype == DT_NONE ? DT_I64 : dtype);
+    struct draws draws = { .name = "equally likely permutations",
+                           .first = ones->value,
+                           .n = (size_t)n,
+                           .classes = (size_t)n,
+                           .samples = n ? (size_t)n : 1 };
+    return_classes(call, draws, 1, &n, dtype == DT_NONE ? DT_I64 : dtype);
 }
 
 /* clang-format off */

@@ -4,7 +4,6 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
-#include "bench/ops/reductions.h"
 #include "bench/ops/settling.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"

@@ -46,40 +46,40 @@ struct meeting {
     int64_t *count;        /* items at each place */
 };
 
-static bool meet(struct meeting *m, struct call *call, struct node *x, struct node *src,
+static bool meet(struct meeting *meeting, struct call *call, struct node *x, struct node *src,
                  const int64_t *map, bool include_self)
 {
     struct tape *tape = call->tape;
     struct node *parts[2] = { node_reshape(tape, x, 1, (int64_t[]){ (int64_t)x->n }),
                               node_reshape(tape, src, 1, (int64_t[]){ (int64_t)src->n }) };
-    m->x = x;
-    m->list = node_concatenate(tape, parts, 2, 0);
-    m->map = tape_allocate(tape, x->n + src->n, sizeof *m->map);
-    m->count = tape_allocate(tape, x->n, sizeof *m->count);
-    m->most = 0;
+    meeting->x = x;
+    meeting->list = node_concatenate(tape, parts, 2, 0);
+    meeting->map = tape_allocate(tape, x->n + src->n, sizeof *meeting->map);
+    meeting->count = tape_allocate(tape, x->n, sizeof *meeting->count);
+    meeting->most = 0;
     if (tape_failed(tape)) return false;
-    memset(m->count, 0, x->n * sizeof *m->count);
-    for (size_t i = 0; i < src->n; i++) m->count[map[i]]++;
+    memset(meeting->count, 0, x->n * sizeof *meeting->count);
+    for (size_t i = 0; i < src->n; i++) meeting->count[map[i]]++;
     for (size_t j = 0; j < x->n; j++) {
-        bool own = include_self || !m->count[j];
-        m->map[j] = own ? (int64_t)j : -1;
-        m->count[j] += own;
-        if ((size_t)m->count[j] > m->most) m->most = (size_t)m->count[j];
+        bool own = include_self || !meeting->count[j];
+        meeting->map[j] = own ? (int64_t)j : -1;
+        meeting->count[j] += own;
+        if ((size_t)meeting->count[j] > meeting->most) meeting->most = (size_t)meeting->count[j];
     }
-    memcpy(m->map + x->n, map, src->n * sizeof *map);
+    memcpy(meeting->map + x->n, map, src->n * sizeof *map);
     return true;
 }
 
 /* Integers: one pass over the list. */
-static struct node *integer_reduction(struct call *call, const struct meeting *m,
+static struct node *integer_reduction(struct call *call, const struct meeting *meeting,
                                       enum reduction_kind kind)
 {
-    struct node *out = node_new_integer(call->tape, DT_I64, m->x->rank, m->x->shape);
+    struct node *out = node_new_integer(call->tape, DT_I64, meeting->x->rank, meeting->x->shape);
     bool *seen = tape_allocate(call->tape, out->n, sizeof *seen);
     if (tape_failed(call->tape)) return out;
     memset(seen, 0, out->n * sizeof *seen);
-    for (size_t i = 0; i < m->list->n; i++) {
-        int64_t v = m->list->integer[i], j = m->map[i];
+    for (size_t i = 0; i < meeting->list->n; i++) {
+        int64_t v = meeting->list->integer[i], j = meeting->map[i];
         if (j < 0) continue;
         int64_t *y = &out->integer[j];
         if (!seen[j]) *y = v;
@@ -90,85 +90,91 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
         seen[j] = true;
     }
     for (size_t j = 0; kind == REDUCE_MEAN && j < out->n; j++) { /* rounded down */
-        int64_t sum = out->integer[j], n = m->count[j];
+        int64_t sum = out->integer[j], n = meeting->count[j];
         out->integer[j] = sum / n - (sum % n < 0);
     }
-    return node_to_integer(call->tape, out, m->x->dtype);
+    return node_to_integer(call->tape, out, meeting->x->dtype);
 }
 
 /* Products by places side by side, filled up with ones, so that zeros have
  * right gradients. */
-static struct node *product(struct call *call, const struct meeting *m)
+static struct node *product(struct call *call, const struct meeting *meeting)
 {
     struct tape *tape = call->tape;
-    int64_t shape[2] = { (int64_t)m->x->n, (int64_t)m->most };
+    int64_t shape[2] = { (int64_t)meeting->x->n, (int64_t)meeting->most };
     size_t total;
-    if (!call_require(
-            call, !__builtin_mul_overflow(m->x->n, m->most, &total) && total <= (size_t)1 << 28,
-            "%zu elements meet at one place; a product of so many is not supported", m->most))
-        return m->x;
+    if (!call_require(call,
+                      !__builtin_mul_overflow(meeting->x->n, meeting->most, &total) &&
+                          total <= (size_t)1 << 28,
+                      "%zu elements meet at one place; a product of so many is not supported",
+                      meeting->most))
+        return meeting->x;
     int64_t *places = tape_allocate(tape, total, sizeof *places);
-    int64_t *next = tape_allocate(tape, m->x->n, sizeof *next);
-    if (!places || !next) return m->x;
+    int64_t *next = tape_allocate(tape, meeting->x->n, sizeof *next);
+    if (!places || !next) return meeting->x;
     for (size_t i = 0; i < total; i++) places[i] = -1;
-    memset(next, 0, m->x->n * sizeof *next);
-    for (size_t i = 0; i < m->list->n; i++)
-        if (m->map[i] >= 0) places[m->map[i] * shape[1] + next[m->map[i]]++] = (int64_t)i;
-    struct node *factors = node_gather(tape, m->list, 2, shape, places, 1);
-    return node_reshape(tape, node_product(tape, factors, 2, false), m->x->rank, m->x->shape);
+    memset(next, 0, meeting->x->n * sizeof *next);
+    for (size_t i = 0; i < meeting->list->n; i++)
+        if (meeting->map[i] >= 0)
+            places[meeting->map[i] * shape[1] + next[meeting->map[i]]++] = (int64_t)i;
+    struct node *factors = node_gather(tape, meeting->list, 2, shape, places, 1);
+    return node_reshape(tape, node_product(tape, factors, 2, false), meeting->x->rank,
+                        meeting->x->shape);
 }
 
 /* The extremum of each place; NaN wins. Its gradient is shared by all that equal it, where
  * PyTorch counts self's element too when it equals the extremum without being included. */
-static struct node *extremum(struct call *call, const struct meeting *m, int sign)
+static struct node *extremum(struct call *call, const struct meeting *meeting, int sign)
 {
     struct tape *tape = call->tape;
-    const double *v = node_values(tape, m->list);
-    int64_t *best = tape_allocate(tape, m->x->n, sizeof *best);
-    int64_t n = (int64_t)m->list->n;
+    const double *v = node_values(tape, meeting->list);
+    int64_t *best = tape_allocate(tape, meeting->x->n, sizeof *best);
+    int64_t n = (int64_t)meeting->list->n;
     struct node *share = node_new_real(tape, DT_NONE, 1, &n),
                 *ties = node_new_real(tape, DT_NONE, 1, &n);
-    if (tape_failed(tape)) return m->x;
-    for (size_t j = 0; j < m->x->n; j++) best[j] = -1;
-    for (size_t i = 0; i < m->list->n; i++) {
-        if (m->map[i] < 0) continue;
-        int64_t *b = &best[m->map[i]];
+    if (tape_failed(tape)) return meeting->x;
+    for (size_t j = 0; j < meeting->x->n; j++) best[j] = -1;
+    for (size_t i = 0; i < meeting->list->n; i++) {
+        if (meeting->map[i] < 0) continue;
+        int64_t *b = &best[meeting->map[i]];
         if (*b < 0 || (!isnan(v[*b]) && (isnan(v[i]) || sign * v[i] > sign * v[*b])))
             *b = (int64_t)i;
     }
-    double *equal = tape_allocate(tape, m->x->n, sizeof *equal);
-    if (!equal) return m->x;
-    memset(equal, 0, m->x->n * sizeof *equal);
-    for (size_t i = 0; i < m->list->n; i++) {
-        int64_t place = m->map[i] >= 0 ? m->map[i] : (int64_t)i;
+    double *equal = tape_allocate(tape, meeting->x->n, sizeof *equal);
+    if (!equal) return meeting->x;
+    memset(equal, 0, meeting->x->n * sizeof *equal);
+    for (size_t i = 0; i < meeting->list->n; i++) {
+        int64_t place = meeting->map[i] >= 0 ? meeting->map[i] : (int64_t)i;
         if (v[i] == v[best[place]]) equal[place]++;
     }
-    for (size_t i = 0; i < m->list->n; i++) {
-        bool ties_here = m->map[i] >= 0 && v[i] == v[best[m->map[i]]];
+    for (size_t i = 0; i < meeting->list->n; i++) {
+        bool ties_here = meeting->map[i] >= 0 && v[i] == v[best[meeting->map[i]]];
         share->value[i] = ties_here;
-        ties->value[i] = ties_here ? equal[m->map[i]] : 1;
+        ties->value[i] = ties_here ? equal[meeting->map[i]] : 1;
     }
-    struct node *value = node_gather(tape, m->list, m->x->rank, m->x->shape, best, 0);
-    struct node *weighted = node_multiply(tape, m->list, node_divide(tape, share, ties));
-    return node_straight_through(tape, value,
-                                 node_scatter_add(tape, weighted, m->x->rank, m->x->shape, m->map));
+    struct node *value =
+        node_gather(tape, meeting->list, meeting->x->rank, meeting->x->shape, best, 0);
+    struct node *weighted = node_multiply(tape, meeting->list, node_divide(tape, share, ties));
+    return node_straight_through(
+        tape, value,
+        node_scatter_add(tape, weighted, meeting->x->rank, meeting->x->shape, meeting->map));
 }
 
 static struct node *reduced(struct call *call, struct node *x, struct node *src, const int64_t *map,
                             enum reduction_kind kind, bool include_self)
 {
     struct tape *tape = call->tape;
-    struct meeting m;
-    if (tape_failed(tape) || !meet(&m, call, x, src, map, include_self)) return x;
-    if (m.list->integer) return integer_reduction(call, &m, kind);
-    if (kind == REDUCE_PROD) return product(call, &m);
+    struct meeting meeting;
+    if (tape_failed(tape) || !meet(&meeting, call, x, src, map, include_self)) return x;
+    if (meeting.list->integer) return integer_reduction(call, &meeting, kind);
+    if (kind == REDUCE_PROD) return product(call, &meeting);
     if (kind == REDUCE_AMAX || kind == REDUCE_AMIN)
-        return extremum(call, &m, kind == REDUCE_AMAX ? 1 : -1);
-    struct node *sum = node_scatter_add(tape, m.list, x->rank, x->shape, m.map);
+        return extremum(call, &meeting, kind == REDUCE_AMAX ? 1 : -1);
+    struct node *sum = node_scatter_add(tape, meeting.list, x->rank, x->shape, meeting.map);
     if (kind == REDUCE_SUM) return sum;
     struct node *count = node_new_real(tape, DT_NONE, x->rank, x->shape);
     for (size_t j = 0; !tape_failed(tape) && j < x->n; j++)
-        count->value[j] = (double)(m.count[j] ? m.count[j] : 1);
+        count->value[j] = (double)(meeting.count[j] ? meeting.count[j] : 1);
     return node_divide(tape, sum, count);
 }
 

@@ -95,22 +95,24 @@ struct simplex {
     bool hard;
 };
 
-static size_t top_of(const double *y, const struct simplex *s, size_t line)
+static size_t top_of(const double *y, const struct simplex *simplex, size_t line)
 {
-    size_t best = 0, first = line / s->inner * s->extent * s->inner + line % s->inner;
-    for (size_t k = 1; k < s->extent; k++)
-        if (y[first + k * s->inner] > y[first + best * s->inner]) best = k;
-    return first + best * s->inner;
+    size_t best = 0,
+           first = line / simplex->inner * simplex->extent * simplex->inner + line % simplex->inner;
+    for (size_t k = 1; k < simplex->extent; k++)
+        if (y[first + k * simplex->inner] > y[first + best * simplex->inner]) best = k;
+    return first + best * simplex->inner;
 }
 
-static bool is_distribution(const double *y, const struct simplex *s, size_t line, double slack)
+static bool is_distribution(const double *y, const struct simplex *simplex, size_t line,
+                            double slack)
 {
-    size_t first = line / s->inner * s->extent * s->inner + line % s->inner;
+    size_t first = line / simplex->inner * simplex->extent * simplex->inner + line % simplex->inner;
     double sum = 0;
-    for (size_t k = 0; k < s->extent; k++) {
-        double v = y[first + k * s->inner];
+    for (size_t k = 0; k < simplex->extent; k++) {
+        double v = y[first + k * simplex->inner];
         if (!(v >= -slack && v <= 1 + slack)) return false;
-        if (s->hard && fabs(v) > slack && fabs(v - 1) > slack) return false;
+        if (simplex->hard && fabs(v) > slack && fabs(v - 1) > slack) return false;
         sum += v;
     }
     return fabs(sum - 1) <= slack;
@@ -121,11 +123,11 @@ static bool is_distribution(const double *y, const struct simplex *s, size_t lin
 static bool simplex_holds(const struct bench_property *property, const struct tensor *got,
                           char *reason, size_t reason_bytes)
 {
-    const struct simplex *s = property->context;
+    const struct simplex *simplex = property->context;
     struct arena arena = { 0 };
     struct tensor dense;
-    size_t n = s->lines * s->extent;
-    double slack = dtype_ulp(got->dtype, 1) * (double)(s->extent + 4), mean = 0, variance = 0,
+    size_t n = simplex->lines * simplex->extent;
+    double slack = dtype_ulp(got->dtype, 1) * (double)(simplex->extent + 4), mean = 0, variance = 0,
            seen = 0;
     double *y = arena_allocate_array(&arena, n, sizeof *y);
     bool holds = false;
@@ -134,17 +136,17 @@ static bool simplex_holds(const struct bench_property *property, const struct te
         goto done;
     }
     dtype_to_double(y, dense.data, dense.dtype, n);
-    for (size_t line = 0; line < s->lines && s->extent; line++) {
-        if (!is_distribution(y, s, line, slack)) {
+    for (size_t line = 0; line < simplex->lines && simplex->extent; line++) {
+        if (!is_distribution(y, simplex, line, slack)) {
             (void)snprintf(reason, reason_bytes,
                            "line %zu along the dimension is not a distribution", line);
             goto done;
         }
-        size_t likely = top_of(s->share->value, s, line);
-        double p = s->share->value[likely];
+        size_t likely = top_of(simplex->share->value, simplex, line);
+        double p = simplex->share->value[likely];
         mean += p;
         variance += p * (1 - p);
-        seen += top_of(y, s, line) == likely;
+        seen += top_of(y, simplex, line) == likely;
     }
     holds = fabs(seen - mean) <= 6.2 * sqrt(variance) + 12;
     if (!holds)
@@ -180,7 +182,8 @@ static void hidden_backward(struct tape *tape, struct node *node, struct node *c
 }
 
 /* One draw of softmax((x + gumbel) / tau), a single 1 at its top when hard. */
-static struct node *gumbel_draw(struct call *call, struct node *x, const struct simplex *s, int dim)
+static struct node *gumbel_draw(struct call *call, struct node *x, const struct simplex *simplex,
+                                int dim)
 {
     struct tape *tape = call->tape;
     struct node *noise = node_new_real(tape, DT_NONE, x->rank, x->shape);
@@ -192,12 +195,12 @@ static struct node *gumbel_draw(struct call *call, struct node *x, const struct 
     struct node *z =
         node_divide(tape, node_add(tape, x, noise), node_scalar(tape, call_real(call, "tau")));
     struct node *y = node_softmax(tape, z, dim);
-    if (!s->hard || tape_failed(tape)) return y;
+    if (!simplex->hard || tape_failed(tape)) return y;
     struct node *hard = node_new_real(tape, x->dtype, x->rank, x->shape);
     if (tape_failed(tape)) return y;
     memset(hard->value, 0, hard->n * sizeof *hard->value);
-    for (size_t line = 0; line < s->lines && s->extent; line++)
-        hard->value[top_of(y->value, s, line)] = 1;
+    for (size_t line = 0; line < simplex->lines && simplex->extent; line++)
+        hard->value[top_of(y->value, simplex, line)] = 1;
     return hard;
 }
 
@@ -206,23 +209,23 @@ static void gumbel_softmax(struct call *call)
     struct tape *tape = call->tape;
     struct node *x = node_to_real(tape, call_tensor(call, "logits")), *y = NULL;
     int dim = call_dim(call, "dim", x->rank);
-    struct simplex *s = tape_allocate(tape, 1, sizeof *s);
+    struct simplex *simplex = tape_allocate(tape, 1, sizeof *simplex);
     struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
     if (tape_failed(tape)) return;
-    *s = (struct simplex){ 0, x->rank ? (size_t)x->shape[dim] : 1, 1, node_softmax(tape, x, dim),
-                           call_bool(call, "hard") };
-    for (int d = dim + 1; d < x->rank; d++) s->inner *= (size_t)x->shape[d];
-    s->lines = s->extent ? x->n / s->extent : 0;
+    *simplex = (struct simplex){ 0, x->rank ? (size_t)x->shape[dim] : 1, 1,
+                                 node_softmax(tape, x, dim), call_bool(call, "hard") };
+    for (int d = dim + 1; d < x->rank; d++) simplex->inner *= (size_t)x->shape[d];
+    simplex->lines = simplex->extent ? x->n / simplex->extent : 0;
     *property = (struct bench_property){
         "each line is a distribution; the likeliest class on top within 6.2 sigma (1e-9)",
-        simplex_holds, s
+        simplex_holds, simplex
     };
     if (!tape_is_reference(tape)) {
-        y = gumbel_draw(call, x, s, dim);
+        y = gumbel_draw(call, x, simplex, dim);
     } else if (call_device_output(call, 0)) {
         y = node_leaf(tape, call_device_output(call, 0), false);
         bool fits = y->n == x->n && !y->integer;
-        gradient_function *backward = s->hard ? hidden_backward : gumbel_backward;
+        gradient_function *backward = simplex->hard ? hidden_backward : gumbel_backward;
         y = fits ? node_stated_gradient(tape, y, 1, &x, backward, call) : NULL;
     }
     call_return_random(call, y, x->dtype, x->rank, x->shape, property);

@@ -15,12 +15,12 @@ struct slices {
 };
 
 /* Equal as ==: NaN differs from itself. */
-static bool equal_slices(const struct slices *s, size_t a, size_t b)
+static bool equal_slices(const struct slices *slices, size_t a, size_t b)
 {
-    for (size_t k = 0; k < s->width; k++) {
-        size_t i = a * s->width + k, j = b * s->width + k;
-        if (s->x->integer ? s->x->integer[i] != s->x->integer[j]
-                          : !(s->x->value[i] == s->x->value[j]))
+    for (size_t k = 0; k < slices->width; k++) {
+        size_t i = a * slices->width + k, j = b * slices->width + k;
+        if (slices->x->integer ? slices->x->integer[i] != slices->x->integer[j]
+                               : !(slices->x->value[i] == slices->x->value[j]))
             return false;
     }
     return true;
@@ -28,18 +28,18 @@ static bool equal_slices(const struct slices *s, size_t a, size_t b)
 
 /* Positions of slices in order: sorted by their first elements, then every run of equal ones by the
  * next, until the slices differ or end. items has room for twice the count. */
-static void sort_slices(const struct slices *s, struct sort_item *items, bool *starts_run)
+static void sort_slices(const struct slices *slices, struct sort_item *items, bool *starts_run)
 {
-    bool open = s->count > 1;
-    for (size_t i = 0; i < s->count; i++) starts_run[i] = i == 0;
-    for (size_t k = 0; k < s->width && open; k++) {
+    bool open = slices->count > 1;
+    for (size_t i = 0; i < slices->count; i++) starts_run[i] = i == 0;
+    for (size_t k = 0; k < slices->width && open; k++) {
         open = false;
-        for (size_t first = 0, end; first < s->count; first = end) {
-            for (end = first + 1; end < s->count && !starts_run[end];) end++;
+        for (size_t first = 0, end; first < slices->count; first = end) {
+            for (end = first + 1; end < slices->count && !starts_run[end];) end++;
             if (end - first == 1) continue;
             for (size_t i = first; i < end; i++)
-                items[i].key = sort_key(s->x, (size_t)items[i].position * s->width + k);
-            sort_items(items + first, items + s->count, end - first);
+                items[i].key = sort_key(slices->x, (size_t)items[i].position * slices->width + k);
+            sort_items(items + first, items + slices->count, end - first);
             for (size_t i = first + 1; i < end; i++) {
                 starts_run[i] = items[i].key != items[i - 1].key;
                 open = open || !starts_run[i];
@@ -64,20 +64,20 @@ static void unique(struct call *call)
         return;
     if (!flat->integer) (void)node_values(tape, flat);
     if (tape_failed(tape)) return;
-    struct slices s = { flat, (size_t)flat->shape[0], 0 };
-    s.width = s.count ? flat->n / s.count : 1;
-    struct sort_item *order = tape_allocate(tape, 2 * s.count, sizeof *order);
-    bool *starts_run = tape_allocate(tape, s.count, sizeof *starts_run);
+    struct slices slices = { flat, (size_t)flat->shape[0], 0 };
+    slices.width = slices.count ? flat->n / slices.count : 1;
+    struct sort_item *order = tape_allocate(tape, 2 * slices.count, sizeof *order);
+    bool *starts_run = tape_allocate(tape, slices.count, sizeof *starts_run);
     struct node *inverse = whole ? node_new_integer(tape, DT_I64, x->rank, x->shape)
                                  : node_new_integer(tape, DT_I64, 1, flat->shape);
-    int64_t *kept = tape_allocate(tape, s.count, sizeof *kept), found = 0;
-    int64_t *counts = tape_allocate(tape, s.count, sizeof *counts);
+    int64_t *kept = tape_allocate(tape, slices.count, sizeof *kept), found = 0;
+    int64_t *counts = tape_allocate(tape, slices.count, sizeof *counts);
     if (tape_failed(tape)) return;
-    for (size_t i = 0; i < s.count; i++) order[i].position = (int64_t)i;
-    if (!consecutive) sort_slices(&s, order, starts_run);
-    for (size_t i = 0; i < s.count; i++) {
+    for (size_t i = 0; i < slices.count; i++) order[i].position = (int64_t)i;
+    if (!consecutive) sort_slices(&slices, order, starts_run);
+    for (size_t i = 0; i < slices.count; i++) {
         int64_t at = order[i].position;
-        if (!i || !equal_slices(&s, (size_t)order[i - 1].position, (size_t)at)) {
+        if (!i || !equal_slices(&slices, (size_t)order[i - 1].position, (size_t)at)) {
             kept[found] = at;
             counts[found++] = 0;
         }
@@ -86,7 +86,7 @@ static void unique(struct call *call)
     }
     memcpy(shape, flat->shape, sizeof shape);
     shape[0] = found;
-    struct node *values = node_gather_rows(tape, flat, flat->rank, shape, s.width, kept, 0);
+    struct node *values = node_gather_rows(tape, flat, flat->rank, shape, slices.width, kept, 0);
     if (!whole) values = node_transpose(tape, values, 0, dim);
     call_return(call, values);
     if (call_bool(call, "return_inverse")) call_return(call, inverse);

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
-#include "bench/ops/operands.h"
-#include "bench/ops/reductions.h"
+#include "bench/ops/reduction_arguments.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/extremum.h"
 #include "bench/primitives/matrix.h"
@@ -77,8 +76,8 @@ static struct node *extreme_sum(struct tape *tape, struct node *x, int summed, i
 {
     struct node *sums = node_vector_norm(tape, x, 1, 1u << summed, true);
     struct node *y = node_extremum(tape, sums, 1u << other, true, order > 0 ? 1 : -1);
-    struct reduced r = { x, 1u << summed | 1u << other, keepdim, 1 };
-    return reduced_shape(tape, y, &r);
+    struct reduced reduction = { x, 1u << summed | 1u << other, keepdim, 1 };
+    return reduced_shape(tape, y, &reduction);
 }
 
 /* "fro", "nuc" or a number. */

@@ -10,8 +10,8 @@
 /* Who may read a new file or directory besides its owner. */
 enum file_readers { READERS_GROUP /* mode 0640 */, READERS_NONE /* mode 0600; directories 0700 */ };
 
-/* Write a text beside the wanted name ("<path>.<process>.part"), make it durable, and rename it; an older
- * file of the name is replaced. On failure nothing is left and the older file stays. */
+/* Write a text as a file that appears when it is whole (core/new_file.h). On failure nothing is left and
+ * an older file of the name stays. */
 struct status whole_file_write(const char *path, const void *data, size_t bytes,
                                enum file_readers readers);
 

@@ -13,7 +13,6 @@
 enum { WRITE_BYTES = 1 << 20 };
 
 struct csv_state {
-    struct file file;
     struct csv_buffer text;
 };
 
@@ -27,14 +26,7 @@ static struct status create(struct table_file *file)
 {
     struct csv_state *state = memory_allocate_zeroed(1, sizeof *state);
     if (!state) return status_no_memory(sizeof *state);
-    struct status status = file_create(&state->file, file->part);
-    if (!status.code) {
-        status = csv_append_mark(&state->text);
-        if (status.code) {
-            (void)file_close(&state->file);
-            (void)file_remove(file->part);
-        }
-    }
+    struct status status = csv_append_mark(&state->text);
     if (status.code) release(state);
     else file->state = state;
     return status;
@@ -69,9 +61,10 @@ static struct status append_cell(struct csv_buffer *out, const struct table_cell
     }
 }
 
-static struct status write_text(struct csv_state *state)
+static struct status write_text(const struct table_file *file)
 {
-    TRY(file_write_all(&state->file, state->text.data, state->text.length));
+    struct csv_state *state = file->state;
+    TRY(file_write_all(&file->file.file, state->text.data, state->text.length));
     csv_buffer_clear(&state->text);
     return status_ok();
 }
@@ -84,25 +77,17 @@ static struct status add_row(struct table_file *file, const struct table_cell *c
     (void)fill;
     for (size_t i = 0; i < count; i++) TRY(append_cell(&state->text, &cells[i]));
     TRY(csv_end_row(&state->text));
-    return state->text.length < WRITE_BYTES ? status_ok() : write_text(state);
+    return state->text.length < WRITE_BYTES ? status_ok() : write_text(file);
 }
 
 static struct status finish(struct table_file *file)
 {
-    struct csv_state *state = file->state;
-    struct status status = write_text(state);
-    if (!status.code) status = file_sync(&state->file);
-    struct status closed = file_close(&state->file);
-    release(state);
-    return status.code ? status : closed;
+    struct status status = write_text(file);
+    release(file->state);
+    return status;
 }
 
-static void discard(struct table_file *file)
-{
-    struct csv_state *state = file->state;
-    (void)file_close(&state->file);
-    release(state);
-}
+static void discard(struct table_file *file) { release(file->state); }
 
 const struct table_writer table_csv_writer = {
     .name = "csv",

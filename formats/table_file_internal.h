@@ -7,15 +7,16 @@
 #ifndef PROBE_FORMATS_TABLE_FILE_INTERNAL_H
 #define PROBE_FORMATS_TABLE_FILE_INTERNAL_H
 
+#include "core/new_file.h"
 #include "formats/table_file.h"
 
 struct table_file {
     const struct table_writer *writer;
-    char *path, *part; /* the name in the end, and until then */
-    void *state;       /* of the writer */
+    struct new_file file; /* its part is what the writer fills */
+    void *state;          /* of the writer */
 };
 
-/* One format. `finish` and `discard` free `state`; `create` leaves nothing on failure. `create` is NULL
+/* One format. `finish` and `discard` free `state`; on failure `create` leaves none. `create` is NULL
  * where the format was not built in. */
 struct table_writer {
     const char *name;

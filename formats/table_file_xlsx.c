@@ -30,7 +30,7 @@ struct xlsx_state {
 static struct status library_error(const struct table_file *file, lxw_error error)
 {
     if (error == LXW_ERROR_MEMORY_MALLOC_FAILED) return status_no_memory(0);
-    return status_error(STATUS_IO, "cannot write '%s': %s", file_shown(file->path).text,
+    return status_error(STATUS_IO, "cannot write '%s': %s", file_shown(file->file.path).text,
                         lxw_strerror(error));
 }
 
@@ -53,15 +53,12 @@ static struct status name_folder(struct xlsx_state *state, const char *path)
 
 static struct status open_workbook(struct table_file *file, struct xlsx_state *state)
 {
-    struct file created = FILE_NONE;
     lxw_workbook_options options = { .constant_memory = LXW_TRUE, .use_zip64 = LXW_TRUE };
 
-    TRY(name_folder(state, file->part));
+    TRY(name_folder(state, file->file.part));
     options.tmpdir = state->folder;
-    /* Made here, the file has the mode that results have; the library opens it again. */
-    TRY(file_create(&created, file->part));
-    TRY(file_close(&created));
-    state->workbook = workbook_new_opt(file->part, &options);
+    /* The part is there, with the mode that results have; the library opens it again. */
+    state->workbook = workbook_new_opt(file->file.part, &options);
     if (!state->workbook) return status_no_memory(0);
     static const lxw_color_t colors[TABLE_FILLS] = {
         [TABLE_YELLOW] = 0xffff00, [TABLE_RED] = 0xff0000
@@ -89,7 +86,6 @@ static struct status create(struct table_file *file)
     struct status status = open_workbook(file, state);
     if (status.code) {
         drop_workbook(state);
-        if (file_exists(file->part)) (void)file_remove(file->part);
         release(state);
         return status;
     }
@@ -181,18 +177,9 @@ static struct status check_sheets(struct table_file *file)
         FILE *rows = sheet->optimize_tmpfile;
         if (rows && (fflush(rows) || ferror(rows)))
             return status_error(STATUS_IO, "cannot write '%s': no room for its temporary file",
-                                file_shown(file->path).text);
+                                file_shown(file->file.path).text);
     }
     return status_ok();
-}
-
-static struct status sync_part(const struct table_file *file)
-{
-    struct file part = FILE_NONE;
-    TRY(file_open_append(&part, file->part, FILES_TRUSTED));
-    struct status status = file_sync(&part);
-    struct status closed = file_close(&part);
-    return status.code ? status : closed;
 }
 
 static struct status finish(struct table_file *file)
@@ -203,7 +190,7 @@ static struct status finish(struct table_file *file)
 
     release(state);
     if (!status.code && error) status = library_error(file, error);
-    return status.code ? status : sync_part(file);
+    return status;
 }
 
 static void discard(struct table_file *file)

@@ -14,7 +14,7 @@ enum { COMPRESSION_LEVEL = 5 };
 
 static struct status flush(struct page *page)
 {
-    TRY(file_write_all(&page->file, page->chunk, page->used));
+    TRY(file_write_all(&page->file.file, page->chunk, page->used));
     page->written += page->used;
     page->used = 0;
     return status_ok();
@@ -40,8 +40,7 @@ static struct status put_text(struct page *page, const char *text)
 
 struct status page_open(struct page *page, const char *path, const struct embedded_file *template)
 {
-    page->file = FILE_NONE;
-    page->path = page->part = NULL;
+    page->file = NEW_FILE_NONE;
     page->packed = NULL;
     page->packed_capacity = page->used = 0;
     page->blocks = 0;
@@ -50,33 +49,14 @@ struct status page_open(struct page *page, const char *path, const struct embedd
     if (!place) return status_error(STATUS_INTERNAL, "%s has no place for data", template->name);
     page->tail = place + sizeof PAGE_DATA_PLACE - 1;
 
-    size_t bytes = strlen(path) + sizeof ".part";
-    page->path = memory_copy_string(path);
-    char *part = memory_allocate(bytes);
-    if (!page->path || !part) {
-        memory_release(part);
-        return status_no_memory(bytes);
-    }
-    (void)snprintf(part, bytes, "%s.part", path);
-    /* What a killed process left behind. */
-    struct status status = file_exists(part) ? file_remove(part) : status_ok();
-    if (!status.code) status = file_create(&page->file, part);
-    if (status.code) {
-        memory_release(part);
-        return status;
-    }
-    page->part = part;
+    TRY(new_file_create(&page->file, path));
     return put(page, template->text, (size_t)(place - template->text));
 }
 
 void page_discard(struct page *page)
 {
-    (void)file_close(&page->file);
-    if (page->part) (void)file_remove(page->part);
-    memory_release(page->part);
-    memory_release(page->path);
+    new_file_abandon(&page->file);
     memory_release(page->packed);
-    page->part = page->path = NULL;
     page->packed = NULL;
 }
 
@@ -171,11 +151,7 @@ struct status page_finish(struct page *page, const void *meta, size_t bytes)
     TRY(put_block(page, "meta", meta, bytes));
     TRY(put_text(page, page->tail));
     TRY(flush(page));
-    TRY(file_sync(&page->file));
-    TRY(file_close(&page->file));
-    TRY(file_rename(page->part, page->path));
-    memory_release(page->part);
-    page->part = NULL;
+    TRY(new_file_finish(&page->file));
     page_discard(page);
     return status_ok();
 }

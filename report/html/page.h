@@ -9,8 +9,7 @@
  * as base64 of a zlib stream, so that no byte of a result file can become markup. The last block,
  * "block-meta", is JSON and says what the others are; web/common/blocks.js reads them.
  *
- * The file appears under its name only when it is whole: it is written beside it with ".part"
- * behind its name and renamed. An older file of the name is replaced.
+ * The file appears under its name only when it is whole (core/new_file.h).
  */
 #ifndef PROBE_REPORT_HTML_PAGE_H
 #define PROBE_REPORT_HTML_PAGE_H
@@ -20,14 +19,13 @@
 #include <stdint.h>
 
 #include "core/embedded.h"
-#include "core/file.h"
+#include "core/new_file.h"
 #include "core/status.h"
 
 enum { PAGE_CHUNK = 1 << 16 };
 
 struct page {
-    struct file file;
-    char *path, *part;
+    struct new_file file;
     const char *tail; /* what follows the data */
     uint32_t blocks;  /* written so far */
     unsigned char *packed;

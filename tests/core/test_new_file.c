@@ -1,0 +1,94 @@
+/* Files that appear when they are whole. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/new_file.h"
+#include "support/suite.h"
+#include "support/workspace.h"
+
+static struct workspace workspace;
+
+static void start(void) { workspace = workspace_make(); }
+static void finish(void) { workspace_remove(&workspace); }
+
+static void holds(const char *path, const char *want)
+{
+    char text[64] = "";
+    FILE *file = fopen(path, "rb");
+    ck_assert_ptr_nonnull(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    ck_assert_str_eq(text, want);
+}
+
+static void begin(struct new_file *file, const char *text)
+{
+    ck_assert_int_eq(new_file_create(file, in(&workspace, "result")).code, STATUS_OK);
+    ck_assert_int_eq(file_write_all(&file->file, text, strlen(text)).code, STATUS_OK);
+}
+
+START_TEST(the_older_file_stays_until_the_end)
+{
+    struct new_file file;
+    write_file(in(&workspace, "result"), "old", 3);
+    begin(&file, "new");
+    holds(in(&workspace, "result"), "old");
+    char part[4096];
+    (void)snprintf(part, sizeof part, "%s", file.part);
+    ck_assert_int_eq(new_file_finish(&file).code, STATUS_OK);
+    holds(in(&workspace, "result"), "new");
+    ck_assert(!file_exists(part));
+}
+END_TEST
+
+START_TEST(what_is_abandoned_leaves_nothing)
+{
+    struct new_file file;
+    begin(&file, "half");
+    struct status failure = status_error(STATUS_IO, "the first failure");
+    ck_assert_str_eq(new_file_end(&file, failure).text, "the first failure");
+    ck_assert(!file_exists(in(&workspace, "result")));
+    ck_assert_int_eq(rmdir(workspace.path), 0); /* empty */
+    ck_assert_int_eq(mkdir(workspace.path, 0700), 0);
+    new_file_abandon(&file); /* once more does no harm */
+}
+END_TEST
+
+START_TEST(a_leftover_of_this_process_is_replaced)
+{
+    struct new_file file;
+    char part[4096];
+    (void)snprintf(part, sizeof part, "%s.%ld.part", in(&workspace, "result"), (long)getpid());
+    write_file(part, "left by a killed process", 24);
+    begin(&file, "whole");
+    ck_assert_int_eq(new_file_finish(&file).code, STATUS_OK);
+    holds(in(&workspace, "result"), "whole");
+}
+END_TEST
+
+START_TEST(a_folder_that_is_missing_is_named)
+{
+    struct new_file file;
+    struct status status = new_file_create(&file, in(&workspace, "no/where"));
+    ck_assert_int_ne(status.code, STATUS_OK);
+    ck_assert_msg(strstr(status.text, "no/where"), "%s", status.text);
+    new_file_abandon(&file);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("new_file");
+    TCase *tests = tcase_create("new_file");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, the_older_file_stays_until_the_end);
+    tcase_add_test(tests, what_is_abandoned_leaves_nothing);
+    tcase_add_test(tests, a_leftover_of_this_process_is_replaced);
+    tcase_add_test(tests, a_folder_that_is_missing_is_named);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -5,18 +5,11 @@
 
 #include "core/memory.h"
 #include "formats/json_tree.h"
-#include "report/html/columns.h"
+#include "pages/columns.h"
+#include "pages/json_out.h"
 #include "report/html/input_rows.h"
 #include "report/html/inputs.h"
-#include "report/html/json_out.h"
 #include "report/html/overview.h"
-
-static const struct embedded_file *find_page(const char *name)
-{
-    const struct embedded_file *file = pages_files;
-    while (file->name && strcmp(file->name, name) != 0) file++;
-    return file->name ? file : NULL;
-}
 
 /* The run file, as it is when it is JSON. */
 static struct status describe_run(struct text_out *meta, const char *path,
@@ -121,7 +114,7 @@ struct status html_report_write(struct html_report_summary *out,
 {
     *out = (struct html_report_summary){ .inputs = 0 };
     struct inputs inputs;
-    const struct embedded_file *template = find_page("report.html");
+    const struct embedded_file *template = page_template("report.html");
     if (!template) return status_error(STATUS_INTERNAL, "the page is not part of this program");
     out->has_charts = page_has_charts(template);
     TRY(inputs_find(&inputs, request->paths, request->count, request->policy));

@@ -7,7 +7,7 @@
 #ifndef PROBE_REPORT_HTML_INPUT_ROWS_H
 #define PROBE_REPORT_HTML_INPUT_ROWS_H
 
-#include "report/html/columns.h"
+#include "pages/columns.h"
 #include "report/html/inputs.h"
 #include "report/html/overview.h"
 

@@ -5,7 +5,7 @@
 #define PROBE_REPORT_HTML_LAYOUTS_H
 
 #include "formats/csv.h"
-#include "report/html/columns.h"
+#include "pages/columns.h"
 #include "standards/judge.h"
 
 enum page_column {

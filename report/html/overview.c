@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "report/html/json_out.h"
+#include "pages/json_out.h"
 
 /* Rows, errors and seconds of one API or dtype. */
 struct overview_group {

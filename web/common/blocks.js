@@ -1,5 +1,5 @@
 // The blocks of data in the page: base64 of zlib streams, decoded when somebody asks for one.
-// report/html/page.h says how they are written.
+// pages/page.h says how they are written.
 
 function bytes_of_base64(text) {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);

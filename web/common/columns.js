@@ -1,4 +1,4 @@
-// Columns of rows, decoded block by block on demand. report/html/columns.h has the formats:
+// Columns of rows, decoded block by block on demand. pages/columns.h has the formats:
 // numbers are the high halves of doubles, codes point into a dictionary, texts end with a NUL.
 
 const blank_bits = 0xffffffff;

@@ -1,11 +1,11 @@
-#include "report/html/columns.h"
+#include "pages/columns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "report/html/json_out.h"
+#include "pages/json_out.h"
 
 struct block_note {
     uint32_t number, rows;

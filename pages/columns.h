@@ -12,8 +12,8 @@
  * Blocks of a column that hold empty cells only are left out. What is in memory is one block of
  * each column in use and the dictionaries, whatever the number of rows.
  */
-#ifndef PROBE_REPORT_HTML_COLUMNS_H
-#define PROBE_REPORT_HTML_COLUMNS_H
+#ifndef PROBE_PAGES_COLUMNS_H
+#define PROBE_PAGES_COLUMNS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #include "core/text_table.h"
 #include "formats/csv.h"
 #include "formats/text_out.h"
-#include "report/html/page.h"
+#include "pages/page.h"
 
 enum column_kind { COLUMN_NUMBERS, COLUMN_CODES, COLUMN_TEXTS };
 

@@ -1,7 +1,7 @@
 /* JSON into a growing text. Like all of text_out, what follows a failure is dropped.
  */
-#ifndef PROBE_REPORT_HTML_JSON_OUT_H
-#define PROBE_REPORT_HTML_JSON_OUT_H
+#ifndef PROBE_PAGES_JSON_OUT_H
+#define PROBE_PAGES_JSON_OUT_H
 
 #include "formats/text_out.h"
 

@@ -1,7 +1,7 @@
-/* report/html/page.c and columns.c: what is in the file is what was put in, read back by an
+/* pages/page.c and columns.c: what is in the file is what was put in, read back by an
  * independent decoder; a page that fails leaves nothing. */
-#include "report/html/columns.h"
-#include "report/html/page.h"
+#include "pages/columns.h"
+#include "pages/page.h"
 
 #include <math.h>
 
@@ -222,7 +222,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("html page");
+    Suite *suite = suite_create("pages");
     TCase *tests = tcase_create("page and columns");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, blocks_come_back);

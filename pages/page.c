@@ -1,6 +1,6 @@
 /* A page of 50,000 rows has some 10 MB, nearly all of it base64; compressing takes most of the time
  * that writing it takes, which is why the level is a middle one. */
-#include "report/html/page.h"
+#include "pages/page.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,6 +58,13 @@ void page_discard(struct page *page)
     new_file_abandon(&page->file);
     memory_release(page->packed);
     page->packed = NULL;
+}
+
+const struct embedded_file *page_template(const char *file_name)
+{
+    const struct embedded_file *file = pages_files;
+    while (file->name && strcmp(file->name, file_name) != 0) file++;
+    return file->name ? file : NULL;
 }
 
 bool page_has_charts(const struct embedded_file *template)

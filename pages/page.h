@@ -11,8 +11,8 @@
  *
  * The file appears under its name only when it is whole (core/new_file.h).
  */
-#ifndef PROBE_REPORT_HTML_PAGE_H
-#define PROBE_REPORT_HTML_PAGE_H
+#ifndef PROBE_PAGES_PAGE_H
+#define PROBE_PAGES_PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,6 +48,9 @@ struct status page_finish(struct page *page, const void *meta, size_t bytes);
 
 /* Take away what was written, after a failure. Does nothing after page_finish. */
 void page_discard(struct page *page);
+
+/* The markup of web/NAME, put together as NAME.html; NULL when there is none. */
+const struct embedded_file *page_template(const char *file_name);
 
 /* Do pages of this program have charts? Not when Chart.js was missing at build time. */
 bool page_has_charts(const struct embedded_file *template);

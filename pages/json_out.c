@@ -1,4 +1,4 @@
-#include "report/html/json_out.h"
+#include "pages/json_out.h"
 
 #include <math.h>
 #include <stdarg.h>

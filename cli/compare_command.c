@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/compare_ranks.h"
 #include "cli/compare_trees.h"
 #include "compare/dumps/input.h"
 #include "compare/dumps/job.h"
@@ -23,7 +24,7 @@
 struct compare_options {
     const char *framework; /* of the program's command line */
     const char *input, *target, *golden, *output;
-    bool show_stacks, compare_only, fuzzy, highlight, xlsx, log_rows;
+    bool diff_analyze, show_stacks, compare_only, fuzzy, highlight, xlsx, log_rows;
     const char *format, *schema;
     bool bench_only, schema_only, json, no_progress;
     struct integer_list ranks, steps;
@@ -365,7 +366,10 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     request.comparison.profile = profile;
     request.comparison.mapping = mapping;
     request.comparison.fix = options->tensor_fix ? &fix : NULL;
-    if (!status.code) status = compare_plan(exit_status, &plan, &request, options, watching);
+    if (!status.code)
+        status = options->diff_analyze
+                     ? compare_ranks(exit_status, &plan, &request, options->fail_on != NULL)
+                     : compare_plan(exit_status, &plan, &request, options, watching);
     if (profile) profile_release(profile);
     mapping_close(mapping);
     tensor_fix_release(&fix);
@@ -446,6 +450,9 @@ static const struct option_row rows[] = {
     { { "tensor-fix" }, OPTION_FILE, AT(tensor_fix), "FILE",
       .help = "A YAML file with corrections of tensors before they are compared: padding rows, "
               "calibration matrices." },
+    { { "da", "diff_analyze" }, OPTION_FLAG, AT(diff_analyze),
+      .help = "Find where ranks begin to differ, following their communications: compare_result_{rank}.json "
+              "of each rank, diff_analyze_{time}.json of all." },
     { { "rank" }, OPTION_INTEGERS, AT(ranks), "N", .minimum = 0, .maximum = 999999999,
       .help = "Only these ranks: --rank 0,1." },
     { { "step" }, OPTION_INTEGERS, AT(steps), "N", .minimum = 0, .maximum = 999999999,

@@ -134,6 +134,7 @@ static struct status compare(struct comparison *c, const struct comparison_reque
     TRY(read_dumps(c, request));
     TRY(check_dumps(c, request));
     c->kind = c->npu.kind;
+    if (c->kind == DUMP_TENSOR && request->by_statistics) c->kind = DUMP_STATISTICS;
     TRY(read_stacks(c, request));
     TRY(pair_rows(c, request));
     TRY(measure_rows(c, request));

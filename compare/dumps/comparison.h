@@ -15,6 +15,7 @@ struct comparison_request {
     enum dump_framework framework; /* that of the command */
     enum generation generation;
     bool fuzzy, highlight;
+    bool by_statistics; /* dumps of tensors by their recorded statistics, without their files */
     struct file_policy file_policy;
     unsigned threads;
     const struct profile *profile; /* limits for tensors, or NULL */

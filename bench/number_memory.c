@@ -1,3 +1,4 @@
+/* The allocators that GMP, MPFR and FLINT are given. */
 #include "bench/number_memory.h"
 
 #include <stdio.h>

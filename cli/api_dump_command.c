@@ -1,3 +1,4 @@
+/* The options of api_dump_compare, its tables on the terminal and in files. */
 #include "cli/api_dump_command.h"
 
 #include <stddef.h>

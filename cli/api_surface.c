@@ -1,3 +1,4 @@
+/* Reads the embedded list of names once; a name is looked up in its group. */
 #include "cli/api_surface.h"
 
 #include <stdbool.h>

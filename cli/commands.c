@@ -1,3 +1,5 @@
+/* Finds the command of a command line, parses its options, runs it, and turns a status into an exit
+ * status. */
 #include "cli/commands.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The trees that `compare` takes beside dumps, told apart by the comparison file. */
 #include "cli/compare_trees.h"
 
 #include <stdio.h>

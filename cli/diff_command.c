@@ -1,3 +1,4 @@
+/* The options of diff; a file is judged as one output of one call. */
 #include "cli/diff_command.h"
 
 #include <math.h>

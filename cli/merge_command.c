@@ -1,3 +1,4 @@
+/* The options of merge_result. */
 #include "cli/merge_command.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Help and manual page from the tables of options: wrapped at the width of a terminal, escaped for troff. */
 #include "cli/option_text.h"
 
 #include <string.h>
@@ -145,7 +146,8 @@ static const struct {
     const char *code, *meaning;
 } exit_statuses[] = {
     { "0", "The work was done. Precision verdicts do not change the status unless asked." },
-    { "1", "--fail-on was given and a call has that verdict or a worse one, a --baseline has new or worse "
+    { "1", "--fail-on was given and a call has that verdict or a worse one, a --baseline has new "
+           "or worse "
            "failures, or fewer calls were judged than --min-judged asks for." },
     { "2", "The command line is wrong; nothing was done." },
     { "3", "A file cannot be used: the dump, a configuration, or a result file." },

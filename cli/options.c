@@ -1,3 +1,5 @@
+/* Parsing of a command line by a table of options; every refusal names what was typed and the nearest
+ * name that is known. */
 #include "cli/options.h"
 
 #include <ctype.h>

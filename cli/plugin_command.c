@@ -1,3 +1,4 @@
+/* The options of plugin check, and what it prints of each kernel. */
 #include "cli/plugin_command.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Makes the smallest call that a kernel's manifest allows, and runs it. */
 #include "cli/plugin_smoke.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The options of report. */
 #include "cli/report_command.h"
 
 #include <stddef.h>

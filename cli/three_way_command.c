@@ -1,3 +1,4 @@
+/* The options of the three-way comparison, its files, and the counts that it prints. */
 #include "cli/three_way_command.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* The local time as fourteen digits. */
 #include "core/timestamp.h"
 
 struct status timestamp_of(struct timestamp *out, time_t when)

@@ -1,3 +1,4 @@
+/* Hands a warning to whoever was set to print it. */
 #include "core/warnings.h"
 
 #include <stdarg.h>

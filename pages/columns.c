@@ -1,3 +1,4 @@
+/* Columns are filled row by row and become a block of the page when they are full. */
 #include "pages/columns.h"
 
 #include <math.h>

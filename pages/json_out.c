@@ -1,3 +1,4 @@
+/* Punctuation and numbers of JSON. */
 #include "pages/json_out.h"
 
 #include <math.h>

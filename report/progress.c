@@ -1,3 +1,4 @@
+/* Decides when a line is due and what the rate is; nothing is printed more often than the eye follows. */
 #include "report/progress.h"
 
 #include <unistd.h>

@@ -1,3 +1,4 @@
+/* Collects outcomes while they are committed, and prints them at the end. */
 #include "report/summary.h"
 
 #include <math.h>

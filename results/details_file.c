@@ -1,3 +1,4 @@
+/* Columns are found by their headers in all spellings; rows are read by the numbers of those. */
 #include "results/details_file.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A judged output as a tree of cJSON, member by member. */
 #include "results/judged_json.h"
 
 #include <math.h>

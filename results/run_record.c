@@ -1,3 +1,4 @@
+/* Members of the run file as a tree of cJSON, compared key by key when a run is resumed. */
 #include "results/run_record.h"
 
 #include <stddef.h>

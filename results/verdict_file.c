@@ -1,3 +1,4 @@
+/* Finds the columns of names and verdicts, and visits the rows. */
 #include "results/verdict_file.h"
 
 #include <stdint.h>

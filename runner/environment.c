@@ -1,3 +1,4 @@
+/* Settings of the C library, of the floating-point unit and of OpenBLAS. */
 #include "runner/environment.h"
 
 #include <fenv.h>

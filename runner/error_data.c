@@ -1,3 +1,4 @@
+/* Names and writes the files of one call's tensors. */
 #include "runner/error_data.h"
 
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* The handler writes to a pipe; whoever polls reads from it. */
 #include "runner/interrupts.h"
 
 #include <assert.h>

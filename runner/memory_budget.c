@@ -1,3 +1,4 @@
+/* Callers take tickets and wait in that order until their bytes fit. */
 #include "runner/memory_budget.h"
 
 #include <stdio.h>

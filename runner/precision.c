@@ -1,3 +1,4 @@
+/* The nominal dtype by the rules of the reference tool, from the recorded arguments. */
 #include "runner/precision.h"
 
 #include <string.h>

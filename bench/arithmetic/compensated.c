@@ -1,3 +1,5 @@
+/* Lanes of running sums whose rounding errors are summed beside them; lanes are folded at the end, and
+ * the bound follows from how many terms there were. */
 #include "bench/arithmetic/compensated.h"
 
 #include <math.h>

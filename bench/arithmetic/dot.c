@@ -1,3 +1,5 @@
+/* Extraction of dot products into sums without rounding: factors are cut at powers of two, level by
+ * level, until what is left is below the wanted bound. */
 #include "bench/arithmetic/dot.h"
 
 #include <math.h>

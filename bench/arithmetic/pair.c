@@ -1,3 +1,4 @@
+/* Pairs step by step: each operation adds what it may have lost to the bound of its result. */
 #include "bench/arithmetic/pair.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Composite functions in blocks that stay in the first-level cache between the steps of a formula. */
 #include "bench/arithmetic/vector_functions.h"
 
 #include <math.h>

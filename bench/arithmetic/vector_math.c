@@ -1,3 +1,5 @@
+/* SLEEF at the widest registers that the processor has. The functions chosen give the same bits at every
+ * width, so that ends of arrays can be computed one by one. */
 #include "bench/arithmetic/vector_math.h"
 
 #include <string.h>

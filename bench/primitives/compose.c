@@ -1,3 +1,4 @@
+/* Batched products, linear layers and normalization as compositions. */
 #include "bench/primitives/compose.h"
 #include "bench/primitives/alias.h"
 

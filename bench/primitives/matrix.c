@@ -1,3 +1,4 @@
+/* Values, bounds, gradients and balls of matrix functions, one function after the other. */
 #include "bench/primitives/matrix.h"
 
 #include <arb_mat.h>

@@ -1,3 +1,4 @@
+/* What overflow of a kernel's arithmetic does to a bound. */
 #include "bench/tape/bounds.h"
 
 void model_overflows(struct tape *tape, struct node *node)

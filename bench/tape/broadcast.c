@@ -1,3 +1,4 @@
+/* Walks over the rows of broadcast operands, whose strides are 0 where an extent is repeated. */
 #include "bench/tape/broadcast.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Comparisons that doubles leave open, decided by balls of growing precision. */
 #include "bench/tape/decisions.h"
 
 #include "bench/tape/enclosure.h"

@@ -1,3 +1,4 @@
+/* Reads the calls of one step from its dump, in order, with the places of their data. */
 #include "compare/api_dumps/api_calls.h"
 
 #include <ctype.h>

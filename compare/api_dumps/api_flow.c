@@ -1,3 +1,4 @@
+/* The sequence of the comparison: calls, names, groups, data, tables. */
 #include "compare/api_dumps/api_flow.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Reads the embedded table of names; a name that is not listed stays as it is. */
 #include "compare/api_dumps/api_names.h"
 
 #include <ctype.h>

@@ -1,3 +1,5 @@
+/* Calls that certainly belong together are anchors, found range by range; the gaps between them are cut
+ * into groups where that costs least. */
 #include "compare/api_dumps/call_match.h"
 
 #include <string.h>

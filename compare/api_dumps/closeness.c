@@ -1,3 +1,4 @@
+/* One pass over two tensors, in double. */
 #include "compare/api_dumps/closeness.h"
 
 #include <math.h>

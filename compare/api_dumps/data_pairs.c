@@ -1,3 +1,4 @@
+/* Pairs by edit distance over shapes; an unequal pair costs more than leaving both out. */
 #include "compare/api_dumps/data_pairs.h"
 
 #include "compare/api_dumps/align.h"

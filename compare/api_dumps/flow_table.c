@@ -1,3 +1,4 @@
+/* Tables of texts: padded for a terminal, quoted for a file. */
 #include "compare/api_dumps/flow_table.h"
 
 #include <string.h>

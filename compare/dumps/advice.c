@@ -1,3 +1,4 @@
+/* The advice is the text of the first suspicious row, by kind of finding. */
 #include "compare/dumps/advice.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Renumbers backward records by counting those of each name. */
 #include "compare/dumps/backward_numbers.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* The sequence of a comparison, one step a function; both dumps are read at the same time. */
 #include "compare/dumps/comparison.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* The keys of a comparison file, each checked where it is taken; a fault is named with its line. */
 #include "compare/dumps/input.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* What a comparison leaves behind: its table, its advice, and what is said of it. */
 #include "compare/dumps/job.h"
 
 #include <inttypes.h>

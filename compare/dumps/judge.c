@@ -1,3 +1,4 @@
+/* The rules of verdicts by kind of dump, each a function of a row and its partner. */
 #include "compare/dumps/judge.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Mapping files become tables of names; a key of pairing is a name looked up there. */
 #include "compare/dumps/mapping.h"
 
 #include <stdio.h>

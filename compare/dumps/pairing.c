@@ -1,3 +1,5 @@
+/* Pairs by hashed keys. The fuzzy rule keeps one chain of waiting rows for each key, so that finding the
+ * oldest partner takes no search. */
 #include "compare/dumps/pairing.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Lists folders and pairs what they hold, by number where both sides have the same numbers. */
 #include "compare/dumps/plan.h"
 
 #include <ctype.h>

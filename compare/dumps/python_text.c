@@ -1,3 +1,4 @@
+/* Printing of JSON values as Python prints them, read straight from the text. */
 #include "compare/dumps/python_text.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* Names with the place of their frames in the mapped file; frames are read when they are shown. */
 #include "compare/dumps/stacks.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Differences of the four statistics, and whether they look suspicious. */
 #include "compare/dumps/statistics.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Counts of rows, and the first output that differs while its inputs agree. */
 #include "compare/dumps/suspects.h"
 
 #include "compare/dumps/judge.h"

@@ -1,3 +1,4 @@
+/* Writes the rows of a comparison through a list of columns. */
 #include "compare/dumps/table.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Reads the corrections and applies them to one tensor at a time. */
 #include "compare/dumps/tensor_fix.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Threads take rows from a counter; each maps the two files of its row and folds them. */
 #include "compare/dumps/tensor_rows.h"
 
 #include <assert.h>

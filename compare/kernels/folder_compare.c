@@ -1,3 +1,4 @@
+/* Walks over both trees by sorted names and compares what both have. */
 #include "compare/kernels/folder_compare.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Pairs the kernels of a rank and a step and writes one table for them. */
 #include "compare/kernels/kernel_compare.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Tells kernels by the names of their files, and reads statistic.csv. */
 #include "compare/kernels/kernel_files.h"
 
 #include <errno.h>

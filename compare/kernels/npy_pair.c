@@ -1,3 +1,4 @@
+/* Both files are mapped and folded with the metrics of tensors. */
 #include "compare/kernels/npy_pair.h"
 
 #include <math.h>

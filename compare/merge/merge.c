@@ -1,3 +1,4 @@
+/* Collects the wanted rows rank by rank and joins them by name, the k-th with the k-th. */
 #include "compare/merge/merge.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reads and checks the configuration; a fault is named with its line. */
 #include "compare/merge/merge_config.h"
 
 #include <string.h>

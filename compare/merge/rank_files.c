@@ -1,3 +1,4 @@
+/* Lists the folder and reads the rank out of each name. */
 #include "compare/merge/rank_files.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Streams one workbook and keeps the rows that are wanted. */
 #include "compare/merge/rank_rows.h"
 
 #include <string.h>

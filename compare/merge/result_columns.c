@@ -1,3 +1,4 @@
+/* The headers that each kind of result has, as tables. */
 #include "compare/merge/result_columns.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Takes a line of evidence apart with the streaming reader and writes it anew in short form. */
 #include "report/html/evidence_row.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* The sequence of a report: inputs found, rows read, page written. */
 #include "report/html/html_report.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Rows of the table, with the lines of evidence that have the same name beside them. */
 #include "report/html/input_rows.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Finds the files of a run by their names and time stamps. */
 #include "report/html/inputs.h"
 
 #include <stdio.h>

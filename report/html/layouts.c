@@ -1,3 +1,4 @@
+/* Tables of columns and headers. */
 #include "report/html/layouts.h"
 
 #include <string.h>

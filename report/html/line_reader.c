@@ -1,3 +1,4 @@
+/* A window over the file that grows up to the longest line that is kept. */
 #include "report/html/line_reader.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Counts by verdict, and short lists of what is first and worst. */
 #include "report/html/overview.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* One reader over two formats: csv.h and sheet_read.h. */
 #include "report/html/table_rows.h"
 
 #include <string.h>

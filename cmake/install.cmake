@@ -3,9 +3,15 @@
 if(TARGET probe-ut AND (NOT CMAKE_CROSSCOMPILING OR PROBE_EMULATE))
   set(manual ${CMAKE_BINARY_DIR}/probe-ut.1)
   add_custom_command(TARGET probe-ut POST_BUILD COMMAND probe-ut --man > ${manual} VERBATIM)
-  install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-  # Where each shell looks, below the share directory.
-  foreach(place bash:bash-completion/completions/probe-ut zsh:zsh/site-functions/_probe-ut
+  if(NOT PROBE_DEBIAN)
+    install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endif()
+  # Where each shell looks, below the share directory; Debian's zsh has a place for packages.
+  set(zsh_functions zsh/site-functions)
+  if(PROBE_DEBIAN)
+    set(zsh_functions zsh/vendor-completions)
+  endif()
+  foreach(place bash:bash-completion/completions/probe-ut zsh:${zsh_functions}/_probe-ut
                 fish:fish/vendor_completions.d/probe-ut.fish)
     string(REGEX MATCH "^([a-z]+):(.*)/([^/]+)$" matched ${place})
     set(shell ${CMAKE_MATCH_1})
@@ -20,6 +26,6 @@ endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut
         FILES_MATCHING PATTERN "*.json")
 if(EXISTS ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py)
-  install(PROGRAMS ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py
+  install(FILES ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py
           DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut)
 endif()

@@ -1,28 +1,73 @@
 #!/bin/sh
-# Install the Debian packages that are missing.
+# Install the packages of the distribution that are missing: Debian, Ubuntu (apt), openEuler, Fedora
+# (dnf).
 #
 #   scripts/install-deps.sh          what the program needs to be built
-#   scripts/install-deps.sh --tests  what its tests need in addition
+#   scripts/install-deps.sh --tests  what its tests need in addition (Debian and Ubuntu)
+#   scripts/install-deps.sh --list   only print the names, one on a line
 #
 # Does nothing, and needs no rights, when everything is there.
 set -eu
 
-build="gcc libc6-dev cmake ninja-build pkg-config
-       libffi-dev libopenblas-dev libmpfr-dev libflint-dev libflint-arb-dev libsleef-dev
-       libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev libsqlite3-dev libjs-chart.js"
-# Oracles and tools of the tests: known-answer generator, other implementations of the same
-# operators, memory checker.
-tests="check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy python3-openpyxl valgrind
-       clang libclang-rt-dev clang-tidy cppcheck nodejs chromium chromium-driver python3-selenium
-       fonts-noto-cjk"
+list=
+tests=
+for option; do
+    case $option in
+        --tests) tests=1 ;;
+        --list) list=1 ;;
+        *) echo "usage: scripts/install-deps.sh [--tests] [--list]" >&2; exit 2 ;;
+    esac
+done
 
-packages=$build
-[ "${1:-}" = "--tests" ] && packages="$build $tests"
+if command -v apt-get >/dev/null; then
+    manager=apt
+    packages="gcc libc6-dev cmake ninja-build pkg-config
+              libffi-dev libopenblas-dev libmpfr-dev libflint-dev libsleef-dev
+              libcjson-dev zlib1g-dev libyaml-dev libexpat1-dev libxlsxwriter-dev libsqlite3-dev
+              libjs-chart.js"
+    # Arb is a library of its own up to FLINT 2 (Debian 12, Ubuntu 22.04), later a part of FLINT.
+    # Without package lists nobody knows yet; see below.
+    if apt-cache show libflint-arb-dev >/dev/null 2>&1 ||
+        ! apt-cache show libflint-dev >/dev/null 2>&1; then
+        packages="$packages libflint-arb-dev"
+    fi
+    # Oracles and tools of the tests: known-answer generator, other implementations of the same
+    # operators, memory checker, analysers, shells, a browser.
+    [ -z "$tests" ] || packages="$packages
+              check libcsv-dev librandom123-dev libdnnl-dev python3-torch python3-numpy
+              python3-openpyxl valgrind clang libclang-rt-dev clang-tidy clang-format cppcheck
+              zsh fish nodejs chromium chromium-driver python3-selenium fonts-noto-cjk"
+    is_installed()
+    {
+        [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null || true)" = installed ]
+    }
+elif command -v dnf >/dev/null; then
+    manager=dnf
+    packages="gcc glibc-devel cmake ninja-build pkgconf-pkg-config
+              libffi-devel openblas-devel mpfr-devel flint-devel sleef-devel
+              cjson-devel zlib-devel libyaml-devel expat-devel sqlite-devel"
+    # Not in every release: workbooks (.xlsx) are written where it is, and Arb of FLINT 2.
+    for optional in libxlsxwriter-devel arb-devel; do
+        if dnf -q list "$optional" >/dev/null 2>&1; then packages="$packages $optional"; fi
+    done
+    if [ -n "$tests" ]; then
+        echo "install-deps.sh: the tests are run on Debian; their packages have other names here" >&2
+        exit 1
+    fi
+    is_installed() { rpm -q --quiet --whatprovides "$1"; }
+else
+    echo "install-deps.sh: neither apt-get nor dnf is here; docs/dependencies.md lists the libraries" >&2
+    exit 1
+fi
+
+if [ -n "$list" ]; then
+    printf '%s\n' $packages
+    exit 0
+fi
 
 missing=""
 for package in $packages; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing="$missing $package"
+    is_installed "$package" || missing="$missing $package"
 done
 [ -z "$missing" ] && exit 0
 
@@ -35,7 +80,17 @@ if [ "$(id -u)" -ne 0 ]; then
     sudo=sudo
 fi
 echo "installing:$missing"
-# A fresh machine has no package lists; one that has them may have old ones.
+if [ $manager = dnf ]; then
+    # shellcheck disable=SC2086
+    exec $sudo dnf install -y -q $missing
+fi
+# A fresh machine has no package lists; one that has them may have old ones. The lists also say
+# whether Arb is a package here, so the question is asked again.
 $sudo apt-get update -qq
+case $missing in
+    *libflint-arb-dev*)
+        apt-cache show libflint-arb-dev >/dev/null 2>&1 ||
+            missing=$(echo "$missing" | sed 's/libflint-arb-dev//') ;;
+esac
 # shellcheck disable=SC2086
 DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends $missing

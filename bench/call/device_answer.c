@@ -11,6 +11,15 @@ const struct tensor *call_device_output(struct call *call, size_t k)
     return value->kind == VALUE_TENSOR ? value->tensor.tensor : NULL;
 }
 
+struct node *call_device_numbers(struct call *call, size_t k, size_t n)
+{
+    const struct tensor *got = call_device_output(call, k);
+    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n) return NULL;
+    struct node *node = node_leaf(call->tape, got, false);
+    if (!node->integer) (void)node_values(call->tape, node);
+    return tape_failed(call->tape) ? NULL : node;
+}
+
 struct node *call_device_integers(struct call *call, size_t k, const struct node *like)
 {
     const struct tensor *got = call_device_output(call, k);

@@ -15,6 +15,10 @@ struct device_answer {
 /* What the device returned as flat output k: its tensor, or NULL (not settled, not a tensor). */
 const struct tensor *call_device_output(struct call *call, size_t k);
 
+/* The same as a node whose elements have been read, when it is of n real numbers or integers;
+ * otherwise NULL. */
+struct node *call_device_numbers(struct call *call, size_t k, size_t n);
+
 /* The device's flat output k as an int64 node of the shape of `like`; NULL when it is no integer
  * tensor of as many elements. */
 struct node *call_device_integers(struct call *call, size_t k, const struct node *like);

@@ -191,19 +191,6 @@ static bool open_fractional(struct fractional *fractional, struct call *call, co
     return !tape_failed(call->tape);
 }
 
-/* The device's output 0 as doubles, or NULL. */
-static const double *device_values(struct call *call, size_t n)
-{
-    const struct tensor *got = call_device_output(call, 0);
-    struct tensor dense;
-    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n ||
-        tensor_densify(&dense, call->tape->arena, got).code)
-        return NULL;
-    double *out = tape_allocate(call->tape, n, sizeof *out);
-    if (out) dtype_to_double(out, dense.data, dense.dtype, n);
-    return out;
-}
-
 struct tied_place {
     const struct node *x;
     const int64_t *own;
@@ -239,7 +226,8 @@ static void fractional_max_pool(struct call *call)
                       "there are too few random samples"))
         return;
     const double *sample = samples ? node_values(tape, samples) : NULL;
-    const double *got = samples ? NULL : device_values(call, index->n);
+    struct node *device = samples ? NULL : call_device_numbers(call, 0, index->n);
+    const double *got = device ? node_values(tape, device) : NULL;
     if (tape_failed(tape)) return;
     for (size_t p = 0; p < fractional.planes; p++) {
         int64_t *own = index->integer + p * per_plane;

@@ -3,7 +3,6 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/indexing.h"
-#include "bench/ops/integers.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"

@@ -266,19 +266,12 @@ static double tie_width(const struct sampler *sampler, int dim)
 /* The device's result where it has the value of another input that is as near. */
 static void settle_nearest(const struct sampler *sampler, int64_t **index, struct node *const *at)
 {
-    const struct tensor *got = call_device_output(sampler->call, 0);
-    struct tensor dense;
-    if (!got || dtype_is_complex(got->dtype) ||
-        tensor_elements(got) != sampler->batch * sampler->channels * sampler->points ||
-        tensor_densify(&dense, sampler->tape->arena, got).code)
-        return;
-    double *theirs = tape_allocate(
-        sampler->tape, sampler->batch * sampler->channels * sampler->points, sizeof *theirs);
+    size_t n = sampler->batch * sampler->channels * sampler->points, plane = 1;
+    struct node *device = call_device_numbers(sampler->call, 0, n);
+    if (!device) return;
+    const double *theirs = node_values(sampler->tape, device);
     const double *x = node_values(sampler->tape, sampler->x);
-    size_t plane = 1;
-    if (!theirs) return;
-    dtype_to_double(theirs, dense.data, dense.dtype,
-                    sampler->batch * sampler->channels * sampler->points);
+    if (tape_failed(sampler->tape)) return;
     for (int d = 0; d < sampler->dims; d++) plane *= (size_t)sampler->size[d];
     for (size_t i = 0; i < sampler->batch * sampler->points; i++)
         for (int d = 0; d < sampler->dims; d++) {

@@ -14,7 +14,6 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/integers.h"
-#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
@@ -552,16 +551,6 @@ static long double row_distance(const struct node *v, size_t i, const struct nod
     return most;
 }
 
-/* The device's output 0, when it is of n real numbers or integers; otherwise NULL. */
-static struct node *device_elements(struct call *call, size_t n)
-{
-    const struct tensor *got = call_device_output(call, 0);
-    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != n) return NULL;
-    struct node *node = node_leaf(call->tape, got, false);
-    if (!node->integer) (void)node_values(call->tape, node);
-    return tape_failed(call->tape) ? NULL : node;
-}
-
 struct node *overwritten(struct call *call, struct node *x, struct node *v, size_t row,
                          const int64_t *map)
 {
@@ -574,7 +563,7 @@ struct node *overwritten(struct call *call, struct node *x, struct node *v, size
     if (!writer) return x;
     for (size_t i = 0; i < entries && !several; i++)
         several = map[i] >= 0 && writer[map[i]] != (int64_t)i;
-    struct node *got = several && !x->imaginary ? device_elements(call, x->n) : NULL;
+    struct node *got = several && !x->imaginary ? call_device_numbers(call, 0, x->n) : NULL;
     if (got) {
         long double *best = tape_allocate(tape, rows, sizeof *best);
         if (!best) return x;

@@ -110,16 +110,12 @@ static struct node *nearest_in(struct call *call, struct node *x, const struct s
 }
 
 /* How many elements of y the device does not have. */
-static size_t differing(struct call *call, struct node *y, const struct tensor *got)
+static size_t differing(struct tape *tape, struct node *y, struct node *device)
 {
-    struct tensor dense;
+    const double *own = node_values(tape, y), *theirs = node_values(tape, device);
     size_t count = 0;
-    if (tensor_densify(&dense, call->tape->arena, got).code) return 0;
-    double *value = tape_allocate(call->tape, y->n, sizeof *value);
-    const double *own = node_values(call->tape, y);
-    if (!value) return 0;
-    dtype_to_double(value, dense.data, dense.dtype, y->n);
-    for (size_t i = 0; i < y->n; i++) count += value[i] != own[i] && !isnan(own[i]);
+    for (size_t i = 0; !tape_failed(tape) && i < y->n; i++)
+        count += theirs[i] != own[i] && !isnan(own[i]);
     return count;
 }
 
@@ -130,10 +126,10 @@ static struct node *nearest(struct call *call, struct node *x, const struct size
     bool agree, single = x->dtype != DT_F64;
     struct node *y = nearest_in(call, x, sizes, exact, single, &agree);
     if (agree || tape_failed(call->tape)) return y;
-    const struct tensor *got = call_device_output(call, 0);
-    if (!got || dtype_is_complex(got->dtype) || tensor_elements(got) != y->n) return y;
+    struct node *device = call_device_numbers(call, 0, y->n);
+    if (!device) return y;
     struct node *other = nearest_in(call, x, sizes, exact, !single, &agree);
-    return differing(call, other, got) < differing(call, y, got) ? other : y;
+    return differing(call->tape, other, device) < differing(call->tape, y, device) ? other : y;
 }
 
 /* ---- modes -------------------------------------------------------------------------- */

@@ -14,7 +14,6 @@
 #include "bench/primitives/gather.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/product.h"
-#include "bench/primitives/reduce.h"
 #include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"

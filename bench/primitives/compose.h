@@ -4,8 +4,8 @@
 
 #include "bench/tape/tape.h"
 
-/* torch.matmul: ranks 1 and up, batch dimensions broadcast. Integers multiply exactly up to
- * 2^53 and wrap to the common dtype. */
+/* torch.matmul: ranks 1 and up, batch dimensions broadcast. Integers are multiplied as such and wrap
+ * to the common dtype. */
 struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b);
 
 /* x w^T + b over the last dimension; b may be NULL. */

@@ -60,6 +60,7 @@ struct reader {
     const char *name;
     struct storage *storages; /* newest first */
     bool big_endian;
+    bool unsummed; /* see pt_read_unsummed */
 };
 
 static struct status bad(const struct reader *r, const char *problem)
@@ -353,6 +354,7 @@ static struct status read_zip(struct tensor *out, struct reader *r, const void *
     size_t folder_bytes = 0, used;
 
     TRY(zip_open(&zip, r->arena, bytes, size, r->name));
+    zip.unsummed = r->unsummed;
     const struct zip_entry *entry = find_pickle(&zip, &folder_bytes);
     if (!entry) return bad(r, "it has not exactly one record data.pkl, as torch.save writes");
     const char *folder = entry->name;
@@ -451,13 +453,24 @@ static struct status read_legacy(struct tensor *out, struct reader *r, const uns
     return finish(out, r, view);
 }
 
+static struct status read_any(struct tensor *out, struct reader *r, const void *bytes, size_t size)
+{
+    if (size >= sizeof legacy_magic && !memcmp(bytes, legacy_magic, sizeof legacy_magic))
+        return read_legacy(out, r, bytes, size);
+    if (size >= 4 && !memcmp(bytes, "PK\3\4", 4)) return read_zip(out, r, bytes, size);
+    return bad(r, "it is not a file of torch.save");
+}
+
 struct status pt_read(struct tensor *out, struct arena *arena, const void *bytes, size_t size,
                       const char *name)
 {
     struct reader r = { .arena = arena, .name = name };
+    return read_any(out, &r, bytes, size);
+}
 
-    if (size >= sizeof legacy_magic && !memcmp(bytes, legacy_magic, sizeof legacy_magic))
-        return read_legacy(out, &r, bytes, size);
-    if (size >= 4 && !memcmp(bytes, "PK\3\4", 4)) return read_zip(out, &r, bytes, size);
-    return bad(&r, "it is not a file of torch.save");
+struct status pt_read_unsummed(struct tensor *out, struct arena *arena, const void *bytes,
+                               size_t size, const char *name)
+{
+    struct reader r = { .arena = arena, .name = name, .unsummed = true };
+    return read_any(out, &r, bytes, size);
 }

@@ -28,6 +28,11 @@
 struct status pt_read(struct tensor *out, struct arena *arena, const void *bytes, size_t size,
                       const char *name);
 
+/* The same without the checksum of the elements: for a reader that would see a damaged element anyway,
+ * as a comparison does, and which the sum would cost more than its own work. */
+struct status pt_read_unsummed(struct tensor *out, struct arena *arena, const void *bytes,
+                               size_t size, const char *name);
+
 /* Write a tensor to a new file (it must not exist) that torch.load reads, also with
  * weights_only: a zip archive, C order. (float8 tensors need torch 2.1 or later to load.)
  * `arena` is scratch. */

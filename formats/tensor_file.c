@@ -11,24 +11,37 @@ typedef struct status tensor_reader(struct tensor *out, struct arena *arena, con
 
 static const struct {
     const char *suffix;
-    tensor_reader *read;
+    tensor_reader *read, *read_unsummed;
 } readers[] = {
-    { ".npy", npy_read },
-    { ".pt", pt_read },
+    { ".npy", npy_read, npy_read },
+    { ".pt", pt_read, pt_read_unsummed },
 };
 
-struct status tensor_file_parse(struct tensor *out, struct arena *arena, const void *bytes,
-                                size_t size, const char *name)
+static struct status parse(struct tensor *out, struct arena *arena, const void *bytes, size_t size,
+                           const char *name, bool unsummed)
 {
     const char *suffix = strrchr(name, '.');
 
     for (size_t i = 0; suffix && i < sizeof readers / sizeof *readers; i++)
         if (!strcmp(suffix, readers[i].suffix))
-            return readers[i].read(out, arena, bytes, size, name);
+            return (unsummed ? readers[i].read_unsummed : readers[i].read)(out, arena, bytes, size,
+                                                                           name);
     return status_error(STATUS_BAD_INPUT,
                         "cannot read '%s': its name ends with neither .pt nor "
                         ".npy",
                         file_shown(name).text);
+}
+
+struct status tensor_file_parse(struct tensor *out, struct arena *arena, const void *bytes,
+                                size_t size, const char *name)
+{
+    return parse(out, arena, bytes, size, name, false);
+}
+
+struct status tensor_file_parse_unsummed(struct tensor *out, struct arena *arena, const void *bytes,
+                                         size_t size, const char *name)
+{
+    return parse(out, arena, bytes, size, name, true);
 }
 
 struct status tensor_file_read(struct tensor *out, struct file_map *map, struct arena *arena,

@@ -11,6 +11,10 @@
 struct status tensor_file_parse(struct tensor *out, struct arena *arena, const void *bytes,
                                 size_t size, const char *name);
 
+/* The same; checksums of the elements are not looked at (pt_read_unsummed). */
+struct status tensor_file_parse_unsummed(struct tensor *out, struct arena *arena, const void *bytes,
+                                         size_t size, const char *name);
+
 /* Open a file by path with the checks of core/file.h, map it and read its tensor. The elements
  * live in `map` or in `arena`; the caller unmaps with file_unmap when it is done. On failure
  * nothing is left mapped. */

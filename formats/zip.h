@@ -8,6 +8,7 @@
 #ifndef PROBE_FORMATS_ZIP_H
 #define PROBE_FORMATS_ZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct zip {
     const char *name; /* of the file, for messages */
     struct zip_entry *entries;
     size_t count;
+    bool unsummed; /* set by the caller: checksums of stored entries are not looked at */
 };
 
 enum {

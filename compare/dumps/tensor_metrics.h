@@ -42,8 +42,33 @@ struct tensor_sums {
     bool inf_signs_differ;
 };
 
-/* Fold two tensors of the same number of elements, dense, of any dtypes. Both complex or none.
- * `limits` (TENSOR_LIMITS relative errors) may be NULL. */
+/* A sum with what was rounded away. */
+struct compensated {
+    double sum, rest;
+};
+
+enum folded_sum { FOLD_DOT, FOLD_NPU, FOLD_BENCH, FOLD_DIFFERENCE, FOLD_SUMS };
+
+/* A fold in the making: windows of two tensors of the same number of elements are added in order. */
+struct tensor_folding {
+    struct tensor_sums sums;
+    struct compensated totals[FOLD_SUMS];
+    enum dtype npu, bench;
+    const double *limits;
+    bool zeros; /* Bench has had elements that are 0 */
+};
+
+/* Start: dtypes of the sides, both complex or none; `limits` (TENSOR_LIMITS relative errors, which must
+ * stay) may be NULL. */
+struct tensor_folding tensor_folding_start(enum dtype npu, enum dtype bench, const double *limits);
+
+/* Add `n` elements. How a tensor is cut into windows changes nothing but rounding. */
+void tensor_folding_add(struct tensor_folding *folding, const void *npu, const void *bench,
+                        size_t n);
+
+struct tensor_sums tensor_folding_finish(const struct tensor_folding *folding);
+
+/* Two dense tensors at once. */
 void tensor_sums_fold(struct tensor_sums *out, const struct tensor *npu, const struct tensor *bench,
                       const double *limits);
 

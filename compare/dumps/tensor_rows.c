@@ -19,6 +19,7 @@ enum {
     MAP_FROM_BYTES = 256 << 10, /* below, a read costs less than a mapping */
     THREADS_MAX = 64,
     WATCH_MS = 100,
+    WINDOW_BYTES = 256 << 10, /* of a side, read and folded while it is in the cache */
 };
 
 static const char data_folder[] = "dump_tensor_data";
@@ -48,6 +49,7 @@ struct worker {
     struct work *work;
     struct arena arena;
     struct csv_buffer name;
+    char (*window)[WINDOW_BYTES]; /* of each side */
 };
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -68,6 +70,7 @@ static void open_side(struct side *side, const struct dump_rows *dump, const cha
 struct loaded {
     struct tensor tensor;
     struct file_map map; /* data is NULL when the elements are in the arena */
+    struct file file;    /* of the map: its elements are read, which costs less than mapping them */
 };
 
 static struct status read_bytes(const void **bytes, size_t *size, struct loaded *out,
@@ -92,6 +95,7 @@ static void unload(struct loaded *loaded)
 {
     if (loaded->map.data) file_unmap(&loaded->map);
     loaded->map.data = NULL;
+    (void)file_close(&loaded->file);
 }
 
 /* The elements of the row's data file, dense. */
@@ -99,20 +103,19 @@ static struct status load(struct loaded *out, struct worker *w, enum fix_side wh
                           const struct dump_row *row)
 {
     const struct side *side = &w->work->side[which];
-    struct file file = FILE_NONE;
     const void *bytes = NULL;
     size_t size = 0;
 
-    *out = (struct loaded){ .map = { .data = NULL } };
+    *out = (struct loaded){ .file = FILE_NONE };
     if (side->status.code) return side->status;
     csv_buffer_clear(&w->name);
     TRY(dump_row_append_data_name(&w->name, side->dump, row));
     TRY(csv_append_bytes(&w->name, "", 1));
     const char *name = dump_data_name(w->name.data);
-    TRY(file_open_read_in(&file, &side->folder, name, w->work->request->file_policy));
-    struct status status = read_bytes(&bytes, &size, out, &w->arena, &file);
-    (void)file_close(&file);
-    if (!status.code) status = tensor_file_parse(&out->tensor, &w->arena, bytes, size, name);
+    TRY(file_open_read_in(&out->file, &side->folder, name, w->work->request->file_policy));
+    struct status status = read_bytes(&bytes, &size, out, &w->arena, &out->file);
+    if (!status.code)
+        status = tensor_file_parse_unsummed(&out->tensor, &w->arena, bytes, size, name);
     if (!status.code) status = tensor_densify(&out->tensor, &w->arena, &out->tensor);
     if (status.code) unload(out);
     return status;
@@ -247,21 +250,60 @@ static enum row_level judge_by_profile(const struct profile *profile, const char
 
 /* ---- one pair --------------------------------------------------------------------------- */
 
-static void compare_arrays(struct tensor_result *r, struct work *work, const char *entry,
-                           enum dtype recorded, const struct tensor *npu,
-                           const struct tensor *bench)
+/* Where elements of a dense tensor lie in the map of its file, if they do. */
+static bool place_in_map(size_t *start, const struct loaded *loaded, size_t bytes)
 {
-    const struct profile *profile = work->request->profile;
-    struct tensor_sums sums;
+    const char *data = loaded->tensor.data, *map = loaded->map.data;
+    if (!map || data < map || data + bytes > map + loaded->map.bytes) return false;
+    *start = (size_t)(data - map);
+    return true;
+}
+
+/* Elements from..to: where they are, or, of a map, read into `window`. A file that cannot be read again,
+ * which is only possible when it has changed, is left to the map. */
+static const void *window_of(const struct loaded *loaded, size_t from, size_t to, char *window)
+{
+    size_t start, got = 0, bytes = dtype_info(loaded->tensor.dtype)->bytes;
+    size_t wanted = (to - from) * bytes;
+    if (!place_in_map(&start, loaded, tensor_elements(&loaded->tensor) * bytes) ||
+        file_read_at(&got, &loaded->file, window, wanted, start + from * bytes).code ||
+        got != wanted)
+        return (const char *)loaded->tensor.data + from * bytes;
+    return window;
+}
+
+/* One pass over both, window by window: memory does not grow with the tensors. */
+static struct tensor_sums fold_windows(struct worker *w, const struct loaded *npu,
+                                       const struct loaded *bench, const double *limits)
+{
+    enum dtype npu_dtype = npu->tensor.dtype, bench_dtype = bench->tensor.dtype;
+    size_t npu_bytes = dtype_info(npu_dtype)->bytes, bench_bytes = dtype_info(bench_dtype)->bytes;
+    size_t total = tensor_elements(&npu->tensor);
+    size_t step = WINDOW_BYTES / (npu_bytes > bench_bytes ? npu_bytes : bench_bytes);
+    struct tensor_folding folding = tensor_folding_start(npu_dtype, bench_dtype, limits);
+
+    for (size_t from = 0, to; from < total; from = to) {
+        to = total - from < step ? total : from + step;
+        tensor_folding_add(&folding, window_of(npu, from, to, w->window[FIX_NPU]),
+                           window_of(bench, from, to, w->window[FIX_BENCH]), to - from);
+    }
+    return tensor_folding_finish(&folding);
+}
+
+static void compare_arrays(struct tensor_result *r, struct worker *w, const char *entry,
+                           enum dtype recorded, const struct loaded *npu,
+                           const struct loaded *bench)
+{
+    const struct profile *profile = w->work->request->profile;
     struct chain chain = { .dtype = DT_NONE };
     char api[128] = "";
 
     if (profile) {
         api_of_entry(api, entry);
-        chain = chain_of(profile, api, recorded == DT_NONE ? npu->dtype : recorded);
+        chain = chain_of(profile, api, recorded == DT_NONE ? npu->tensor.dtype : recorded);
     }
-    tensor_sums_fold(&sums, npu, bench, profile ? chain.limit : NULL);
-    set_sums(r, &sums, tensor_elements(npu) == 1);
+    struct tensor_sums sums = fold_windows(w, npu, bench, profile ? chain.limit : NULL);
+    set_sums(r, &sums, tensor_elements(&npu->tensor) == 1);
     if (profile) r->profile_level = (uint8_t)judge_by_profile(profile, api, &chain, &sums);
 }
 
@@ -293,15 +335,15 @@ void tensor_pair_measure(struct tensor_result *r, const struct tensor *npu,
     set_sums(r, &sums, tensor_elements(npu) == 1);
 }
 
-static void compare_loaded(struct tensor_result *r, struct work *work,
+static void compare_loaded(struct tensor_result *r, struct worker *w,
                            const struct dump_row *npu_row, const struct dump_row *bench_row,
-                           const struct tensor *npu, const struct tensor *bench)
+                           const struct loaded *npu, const struct loaded *bench)
 {
-    const struct comparison *c = work->c;
+    const struct comparison *c = w->work->c;
     uint64_t before = r->notes;
 
-    if (!can_measure(r, npu, bench)) return;
-    compare_arrays(r, work, dump_entry_name(&c->npu, npu_row->entry, NULL),
+    if (!can_measure(r, &npu->tensor, &bench->tensor)) return;
+    compare_arrays(r, w, dump_entry_name(&c->npu, npu_row->entry, NULL),
                    dtype_from_name(dump_text(&c->npu, npu_row->dtype)), npu, bench);
     if (r->notes == before && dtypes_differ(c, npu_row, bench_row))
         r->notes |= note_bit(NOTE_DTYPES_DIFFER);
@@ -399,7 +441,7 @@ static struct status compare_files(struct tensor_result *r, struct worker *w,
     }
     status = correct(r, &npu, w, FIX_NPU, npu_row);
     if (!status.code) status = correct(r, &bench, w, FIX_BENCH, bench_row);
-    if (!status.code) compare_loaded(r, w->work, npu_row, bench_row, &npu.tensor, &bench.tensor);
+    if (!status.code) compare_loaded(r, w, npu_row, bench_row, &npu, &bench);
     unload(&npu);
     unload(&bench);
     return status;
@@ -428,7 +470,9 @@ static void *run_thread(void *argument)
     struct status status = status_ok();
     uint32_t n_rows = work->c->npu.n_rows;
 
-    for (;;) {
+    w.window = memory_allocate(FIX_SIDES * sizeof *w.window);
+    if (!w.window) status = status_no_memory(FIX_SIDES * sizeof *w.window);
+    while (!status.code) {
         uint32_t row = atomic_fetch_add(&work->next, 1);
         if (row >= n_rows || atomic_load(&work->stop)) break;
         status = compare_row(&w, row);
@@ -438,6 +482,7 @@ static void *run_thread(void *argument)
     }
     arena_release(&w.arena);
     csv_buffer_release(&w.name);
+    memory_release(w.window);
     (void)pthread_mutex_lock(&work->lock);
     if (status.code && !work->failure.code) work->failure = status;
     if (status.code) atomic_store(&work->stop, true);

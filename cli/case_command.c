@@ -28,8 +28,8 @@ static const struct option_row rows[] = {
       .suffix = ".json",
       .help = "The dump.json that has the call." },
     { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
-      .help = "The call, as in the result file: Torch.matmul.3. The name of a details row does as "
-              "well." },
+      .help = "The call under any name that is printed or read: Torch.matmul.3 of the result file, "
+              "Torch.matmul.3.forward of the dump or a JUnit report, a row of the details." },
     { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .choices = device_names,
       .help = "What is tested, as for run_ut." },
     { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,

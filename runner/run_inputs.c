@@ -5,7 +5,7 @@
 
 #include "core/hash.h"
 #include "core/memory.h"
-#include "results/resume.h"
+#include "core/nearest_name.h"
 #include "runner/environment.h"
 
 static struct status order_calls(struct run_inputs *inputs, bool filter)
@@ -90,15 +90,43 @@ void run_inputs_close(struct run_inputs *inputs)
     arena_release(&inputs->arena);
 }
 
+/* The call's own name, the keys that the dump has it under ("….forward"), which are also the names in
+ * a JUnit report, and the names of its rows ("….forward.output.0"). */
+static bool is_name_of(const char *name, const char *call)
+{
+    static const char *const directions[] = { ".forward", ".backward" };
+    size_t length = strlen(call);
+    if (strncmp(name, call, length) != 0) return false;
+    const char *rest = name + length;
+    if (!*rest) return true;
+    for (size_t i = 0; i < 2; i++) {
+        size_t n = strlen(directions[i]);
+        if (!strncmp(rest, directions[i], n) && (!rest[n] || rest[n] == '.')) return true;
+    }
+    return false;
+}
+
+static struct status no_such_call(const struct run_inputs *inputs, const char *name)
+{
+    const struct call_order *order = &inputs->order;
+    const char **names = memory_allocate(order->count * sizeof *names);
+    if (!names) return status_no_memory(order->count * sizeof *names);
+    for (size_t i = 0; i < order->count; i++) names[i] = call_order_name(order, i);
+    const char *nearest = nearest_name(name, names, order->count);
+    struct status status =
+        status_error(STATUS_BAD_ARGUMENT, "%s has no call '%s'; the nearest is '%s'", inputs->path,
+                     name, nearest ? nearest : "");
+    memory_release(names);
+    return status;
+}
+
 struct status run_inputs_find(size_t *position, const struct run_inputs *inputs, const char *name)
 {
     const struct call_order *order = &inputs->order;
-    struct csv_text cell = { name, strlen(name) };
     for (size_t i = 0; i < order->count; i++) {
-        const char *call = call_order_name(order, i);
-        if (strcmp(call, name) != 0 && !resume_row_belongs(cell, call)) continue;
+        if (!is_name_of(name, call_order_name(order, i))) continue;
         *position = order->positions[i];
         return status_ok();
     }
-    return status_error(STATUS_BAD_ARGUMENT, "%s has no call '%s'", inputs->path, name);
+    return no_such_call(inputs, name);
 }

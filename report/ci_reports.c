@@ -24,20 +24,19 @@ static bool read_least(size_t *least, const char *text, size_t all)
     return true;
 }
 
-/* A report is written beside its place and renamed, so the directory must take new files. */
+/* A report is written beside its place and renamed, so the directory must take new files. It is made,
+ * as that of the result files is. */
 static struct status check_report_path(const char *path)
 {
     char directory[4096];
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) : 0;
-    struct file opened;
     if (length >= sizeof directory)
         return status_error(STATUS_BAD_ARGUMENT, "'%s' is too long a name", path);
     memcpy(directory, slash ? path : ".", slash ? length : 1);
     directory[slash ? length : 1] = '\0';
     if (slash && !length) memcpy(directory, "/", 2);
-    TRY(file_open_directory(&opened, directory, FILES_TRUSTED));
-    (void)file_close(&opened);
+    TRY(file_make_directories(directory));
     if (!access(directory, W_OK)) return status_ok();
     return status_error(STATUS_BAD_ARGUMENT, "option '--junit': '%s' cannot be written in",
                         directory);

@@ -1,4 +1,5 @@
-/* Collects outcomes while they are committed, and prints them at the end. */
+/* Rows are told by API: a model calls one function a thousand times, and the person who reads this
+ * looks for functions. */
 #include "report/summary.h"
 
 #include <math.h>
@@ -6,61 +7,128 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "formats/text_out.h"
 
 /* ---- collecting ------------------------------------------------------------------------- */
 
-/* How far beyond its limit a row is. A limit may be one to stay below (an error) or one to reach
- * (a similarity); either way the further apart the worse. Rows whose message says it all, a
- * crash or a wrong shape, have no numbers and come first. */
-static double excess(const char *metric, double value, double limit)
+static struct status make_tables(struct summary *summary)
 {
-    if (!metric[0] || isnan(value) || isinf(value)) return INFINITY;
-    double a = fabs(value), b = fabs(limit);
-    if (a == b) return 1;
-    double small = fmin(a, b), large = fmax(a, b);
-    return small > 0 ? large / small : large > 0 ? 1e300 : 1;
+    if (summary->has_tables) return status_ok();
+    TRY(text_table_create(&summary->api_names));
+    struct status status = text_table_create(&summary->reason_keys);
+    if (status.code) text_table_release(&summary->api_names);
+    summary->has_tables = !status.code;
+    return status;
 }
 
-/* Does row a come before row b in the list of the worst? */
-static bool is_worse(const struct worst_row *a, const struct worst_row *b)
+/* "Functional.layer_norm" of "Functional.layer_norm.3". */
+static size_t api_length(const char *call)
 {
-    if (a->verdict != b->verdict) return a->verdict == VERDICT_ERROR;
-    double x = excess(a->metric, a->value, a->limit), y = excess(b->metric, b->value, b->limit);
-    if (x != y) return x > y;
-    return a->order < b->order;
+    const char *dot = strrchr(call, '.');
+    return dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1) ? (size_t)(dot - call)
+                                                                             : strlen(call);
 }
 
-static struct status add_worst(struct summary *summary, const struct row_note *note)
+/* Room for one more API: what is in the table has a place, whatever fails. */
+static struct status make_room(struct summary *summary)
 {
-    struct worst_row row = { note->verdict, NULL,        note->metric,
-                             note->value,   note->limit, summary->rows };
-    if (summary->n_worst == SUMMARY_WORST && !is_worse(&row, &summary->worst[SUMMARY_WORST - 1]))
-        return status_ok();
-    row.name = memory_copy_string(note->name);
-    if (!row.name) return status_no_memory(0);
-    if (summary->n_worst == SUMMARY_WORST) memory_release(summary->worst[--summary->n_worst].name);
-    size_t at = summary->n_worst++;
-    for (; at && is_worse(&row, &summary->worst[at - 1]); at--)
-        summary->worst[at] = summary->worst[at - 1];
-    summary->worst[at] = row;
+    if (summary->api_names.count < summary->api_capacity) return status_ok();
+    size_t capacity = summary->api_capacity ? 2 * summary->api_capacity : 64;
+    struct api_summary *apis = memory_resize(summary->apis, capacity * sizeof *apis);
+    if (!apis) return status_no_memory(capacity * sizeof *apis);
+    memset(apis + summary->api_capacity, 0, (capacity - summary->api_capacity) * sizeof *apis);
+    summary->apis = apis;
+    summary->api_capacity = capacity;
     return status_ok();
 }
 
-static struct status add_reason(struct summary *summary, const char *text)
+static struct status find_api(struct api_summary **out, struct summary *summary, const char *call)
 {
-    for (size_t i = 0; i < summary->n_reasons; i++)
-        if (!strcmp(summary->reasons[i].text, text)) {
-            summary->reasons[i].count++;
-            return status_ok();
-        }
-    if (summary->n_reasons == SUMMARY_REASONS) {
+    uint32_t number;
+    TRY(make_room(summary));
+    TRY(text_table_add(&number, NULL, &summary->api_names, call, api_length(call)));
+    *out = &summary->apis[number];
+    return status_ok();
+}
+
+static struct status replace_text(char **text, const char *by)
+{
+    char *copy = memory_copy_string(by);
+    if (!copy) return status_no_memory(0);
+    memory_release(*text);
+    *text = copy;
+    return status_ok();
+}
+
+/* Errors before warnings, then by excess; the first row among equals. */
+static struct status add_failing_row(struct api_summary *api, const struct row_note *note)
+{
+    bool same = note->verdict == api->verdict;
+    if (api->row && (same ? note->excess <= api->excess : note->verdict != VERDICT_ERROR))
+        return status_ok();
+    TRY(replace_text(&api->row, note->name));
+    TRY(replace_text(&api->sentence, note->sentence));
+    api->verdict = note->verdict;
+    api->excess = note->excess;
+    return status_ok();
+}
+
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Length of `name` when it stands at `at` as a word of its own, 0 otherwise. */
+static size_t match_word(const char *at, const char *text, const char *name, size_t length)
+{
+    bool begins = at == text || !is_word(at[-1]);
+    return length && begins && !strncmp(at, name, length) && !is_word(at[length]) ? length : 0;
+}
+
+/* Copy `text` without what tells one call from another: its name, its API, numbers. */
+static void append_kind(struct text_out *out, const char *text, const char *call)
+{
+    size_t api = api_length(call), first = strcspn(call, ".");
+    const char *bare = first < api ? call + first + 1 : call;
+    for (const char *at = text; *at;) {
+        size_t skipped = match_word(at, text, call, strlen(call));
+        if (!skipped) skipped = match_word(at, text, bare, (size_t)(call + api - bare));
+        if (!skipped) skipped = strspn(at, "0123456789");
+        if (!skipped) text_out_bytes(out, at, 1);
+        at += skipped ? skipped : 1;
+    }
+}
+
+/* What the rows skipped for one reason have in common. */
+static struct status reason_key(struct text_out *out, const struct row_note *note, const char *call)
+{
+    text_out_string(out, row_cause_name(note->cause));
+    text_out_string(out, ": ");
+    if (note->cause != CAUSE_LISTS && note->cause != CAUSE_MEMORY)
+        append_kind(out, note->sentence, call);
+    return out->status;
+}
+
+static struct status add_reason(struct summary *summary, const struct row_note *note,
+                                const char *call)
+{
+    struct text_out key = { .status.code = STATUS_OK };
+    uint32_t number = 0;
+    struct status status = reason_key(&key, note, call);
+    if (!status.code)
+        status =
+            text_table_add(&number, NULL, &summary->reason_keys, key.text.data, key.text.length);
+    csv_buffer_release(&key.text);
+    TRY(status);
+    if (number >= SUMMARY_REASONS) {
         summary->other_reasons++;
         return status_ok();
     }
-    char *copy = memory_copy_string(text);
-    if (!copy) return status_no_memory(0);
-    summary->reasons[summary->n_reasons++] = (struct skip_reason){ copy, 1 };
-    return status_ok();
+    struct skip_reason *reason = &summary->reasons[number];
+    if (reason->count++) return status_ok();
+    reason->cause = note->cause;
+    TRY(replace_text(&reason->sentence, note->sentence));
+    return replace_text(&reason->row, note->name);
 }
 
 static void count_call(struct summary *summary, enum verdict forward, enum verdict backward)
@@ -71,20 +139,42 @@ static void count_call(struct summary *summary, enum verdict forward, enum verdi
     summary->judged += verdict_is_judgement(forward) || verdict_is_judgement(backward);
 }
 
-struct status summary_add(struct summary *summary, const struct case_outcome *outcome)
+static void add_references(struct reference_use *all, const struct reference_use *more)
 {
+    all->components += more->components;
+    all->certified += more->certified;
+    all->recomputed += more->recomputed;
+    all->costly_outputs += more->costly_outputs;
+}
+
+/* A gradient that is None by right, of an integer say, is nothing that was skipped; nor is news what a
+ * failure in the forward kept from being tried. */
+static bool is_skip(const struct row_note *note, const struct case_outcome *outcome)
+{
+    return note->verdict == VERDICT_SKIP && note->cause != CAUSE_DEVICE_FAILED &&
+           (note->cause != CAUSE_NOTHING_TO_JUDGE || outcome->forward == VERDICT_SKIP);
+}
+
+struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
+                          const char *name)
+{
+    struct api_summary *api = NULL;
+    bool fails = false;
+    TRY(make_tables(summary));
+    TRY(find_api(&api, summary, name));
     count_call(summary, outcome->forward, outcome->backward);
+    add_references(&summary->references, &outcome->references);
     summary->internal_errors += outcome->internal_error;
-    summary->references.components += outcome->references.components;
-    summary->references.certified += outcome->references.certified;
-    summary->references.recomputed += outcome->references.recomputed;
-    summary->references.costly_outputs += outcome->references.costly_outputs;
+    api->calls++;
     for (size_t i = 0; i < outcome->n_notes; i++) {
         const struct row_note *note = &outcome->notes[i];
-        summary->rows++;
-        if (note->message) TRY(add_reason(summary, note->message));
-        else TRY(add_worst(summary, note));
+        if (is_skip(note, outcome)) TRY(add_reason(summary, note, name));
+        if (note->verdict == VERDICT_SKIP) continue;
+        summary->failing_rows++;
+        fails = true;
+        TRY(add_failing_row(api, note));
     }
+    api->failing += fails;
     return status_ok();
 }
 
@@ -142,6 +232,11 @@ static void print_counts(FILE *out, const struct summary *summary, bool color)
     }
 }
 
+static const char *part_of(const struct summary *summary)
+{
+    return summary->earlier ? " (of this part of the run)" : "";
+}
+
 /* Shares of the components of all references. */
 static void print_references(FILE *out, const struct summary *summary)
 {
@@ -152,8 +247,8 @@ static void print_references(FILE *out, const struct summary *summary)
             "\nreferences%s: %zu values, %.6g %% in tensors certified to 2^-10 ulp, %.3g %% "
             "recomputed in higher "
             "precision\n",
-            summary->earlier ? " (of this part of the run)" : "", use->components,
-            100 * (double)use->certified / all, 100 * (double)use->recomputed / all);
+            part_of(summary), use->components, 100 * (double)use->certified / all,
+            100 * (double)use->recomputed / all);
     if (use->costly_outputs)
         fprintf(out, "  %zu outputs had more than a thousandth recomputed\n", use->costly_outputs);
 }
@@ -164,59 +259,118 @@ static void print_text(FILE *out, const char *text)
     for (; *text; text++) fputc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
 }
 
-static void print_worst(FILE *out, const struct summary *summary)
+static bool is_worse(const struct api_summary *a, const struct api_summary *b)
 {
-    if (!summary->n_worst) return;
-    fprintf(out, "\nworst rows%s\n", summary->earlier ? " (of this part of the run)" : "");
-    for (size_t i = 0; i < summary->n_worst; i++) {
-        const struct worst_row *row = &summary->worst[i];
-        fprintf(out, "  %-7s  ", verdict_name(row->verdict));
-        print_text(out, row->name);
-        if (row->metric[0])
-            fprintf(out, ": %s %.6g, limit %.6g", row->metric, row->value, row->limit);
+    if (a->verdict != b->verdict) return a->verdict == VERDICT_ERROR;
+    return a->excess > b->excess;
+}
+
+/* The worst APIs, worst first; of equals the one met first. Returns how many fail. */
+static size_t pick_worst(size_t picked[SUMMARY_APIS_SHOWN], const struct summary *summary)
+{
+    size_t failing = 0, n = 0;
+    for (size_t i = 0; summary->has_tables && i < summary->api_names.count; i++) {
+        if (!summary->apis[i].row) continue;
+        failing++;
+        size_t at = n < SUMMARY_APIS_SHOWN ? n++ : SUMMARY_APIS_SHOWN;
+        while (at && is_worse(&summary->apis[i], &summary->apis[picked[at - 1]])) {
+            if (at < SUMMARY_APIS_SHOWN) picked[at] = picked[at - 1];
+            at--;
+        }
+        if (at < SUMMARY_APIS_SHOWN) picked[at] = i;
+    }
+    return failing;
+}
+
+/* The name of the call that a row belongs to. */
+static void print_command(FILE *out, const char *repeat, const char *row)
+{
+    struct text_out word = { .status.code = STATUS_OK };
+    text_out_shell_word(&word, row);
+    text_out_bytes(&word, "", 1);
+    if (!word.status.code) fprintf(out, "  the worst again: %s%s\n", repeat, word.text.data);
+    csv_buffer_release(&word.text);
+}
+
+static void print_failing(FILE *out, const struct summary *summary, const char *repeat)
+{
+    size_t picked[SUMMARY_APIS_SHOWN], failing = pick_worst(picked, summary);
+    if (!failing) return;
+    fprintf(out, "\nfailing%s: %zu rows of %zu APIs\n", part_of(summary), summary->failing_rows,
+            failing);
+    for (size_t i = 0; i < failing && i < SUMMARY_APIS_SHOWN; i++) {
+        const struct api_summary *api = &summary->apis[picked[i]];
+        fprintf(out, "  %-7s  ", verdict_name(api->verdict));
+        print_text(out, text_table_get(&summary->api_names, (uint32_t)picked[i], NULL));
+        fprintf(out, ": %zu of %zu calls\n             ", api->failing, api->calls);
+        print_text(out, api->row);
+        fprintf(out, ": ");
+        print_text(out, api->sentence);
         fputc('\n', out);
     }
+    if (failing > SUMMARY_APIS_SHOWN)
+        fprintf(out, "  and %zu more APIs\n", failing - SUMMARY_APIS_SHOWN);
+    if (repeat) print_command(out, repeat, summary->apis[picked[0]].row);
 }
 
 static int compare_reasons(const void *a, const void *b)
 {
     const struct skip_reason *const *x = a, *const *y = b;
     if ((*x)->count != (*y)->count) return (*x)->count < (*y)->count ? 1 : -1;
-    return strcmp((*x)->text, (*y)->text);
+    return strcmp((*x)->sentence, (*y)->sentence);
+}
+
+static void print_reason(FILE *out, const struct skip_reason *reason)
+{
+    fprintf(out, "  %6zu  ", reason->count);
+    if (reason->cause == CAUSE_LISTS) fprintf(out, "left out by the white and black list");
+    else if (reason->cause == CAUSE_MEMORY)
+        fprintf(out, "more memory than the budget (give it with --memory)");
+    else print_text(out, reason->sentence);
+    fprintf(out, " [");
+    print_text(out, reason->row);
+    fprintf(out, "%s]\n", reason->count > 1 ? ", ..." : "");
 }
 
 /* Reasons by count. */
 static void print_reasons(FILE *out, const struct summary *summary)
 {
     const struct skip_reason *sorted[SUMMARY_REASONS];
-    size_t rest = summary->other_reasons;
-    if (!summary->n_reasons) return;
-    for (size_t i = 0; i < summary->n_reasons; i++) sorted[i] = &summary->reasons[i];
-    qsort(sorted, summary->n_reasons, sizeof sorted[0], compare_reasons);
-    fprintf(out, "\nskipped rows%s\n", summary->earlier ? " (of this part of the run)" : "");
-    for (size_t i = 0; i < summary->n_reasons; i++) {
-        if (i >= SUMMARY_REASONS_SHOWN) {
-            rest += sorted[i]->count;
-            continue;
-        }
-        fprintf(out, "  %6zu  ", sorted[i]->count);
-        print_text(out, sorted[i]->text);
-        fputc('\n', out);
+    size_t rest = summary->other_reasons, n = 0;
+    for (size_t i = 0; i < SUMMARY_REASONS; i++)
+        if (summary->reasons[i].count) sorted[n++] = &summary->reasons[i];
+    if (!n) return;
+    qsort(sorted, n, sizeof sorted[0], compare_reasons);
+    fprintf(out, "\nskipped rows%s\n", part_of(summary));
+    for (size_t i = 0; i < n; i++) {
+        if (i < SUMMARY_REASONS_SHOWN) print_reason(out, sorted[i]);
+        else rest += sorted[i]->count;
     }
     if (rest) fprintf(out, "  %6zu  for other reasons\n", rest);
 }
 
-void summary_print(FILE *out, const struct summary *summary, bool color)
+void summary_print(FILE *out, const struct summary *summary, const char *repeat, bool color)
 {
     print_counts(out, summary, color);
     print_references(out, summary);
-    print_worst(out, summary);
+    print_failing(out, summary, repeat);
     print_reasons(out, summary);
 }
 
 void summary_release(struct summary *summary)
 {
-    for (size_t i = 0; i < summary->n_worst; i++) memory_release(summary->worst[i].name);
-    for (size_t i = 0; i < summary->n_reasons; i++) memory_release(summary->reasons[i].text);
-    summary->n_worst = summary->n_reasons = 0;
+    for (size_t i = 0; summary->has_tables && i < summary->api_names.count; i++) {
+        memory_release(summary->apis[i].row);
+        memory_release(summary->apis[i].sentence);
+    }
+    for (size_t i = 0; i < SUMMARY_REASONS; i++) {
+        memory_release(summary->reasons[i].row);
+        memory_release(summary->reasons[i].sentence);
+    }
+    memory_release(summary->apis);
+    if (summary->has_tables) {
+        text_table_release(&summary->api_names);
+        text_table_release(&summary->reason_keys);
+    }
+    *summary = (struct summary){ .calls = 0 };
 }

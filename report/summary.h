@@ -1,5 +1,5 @@
-/* What a run found, for the terminal: counts by verdict, how sure the references are, the worst
- * rows, why calls were skipped.
+/* What a run found, for the terminal: counts by verdict, how sure the references are, which APIs fail
+ * and how badly, why rows were skipped.
  */
 #ifndef PROBE_REPORT_SUMMARY_H
 #define PROBE_REPORT_SUMMARY_H
@@ -8,38 +8,46 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "core/text_table.h"
 #include "report/ci_reports.h"
 #include "results/outcome.h"
 
-enum { SUMMARY_WORST = 10, SUMMARY_REASONS = 256, SUMMARY_REASONS_SHOWN = 12 };
+enum { SUMMARY_APIS_SHOWN = 10, SUMMARY_REASONS = 256, SUMMARY_REASONS_SHOWN = 12 };
 
-struct worst_row {
-    enum verdict verdict;
-    char *name;
-    const char *metric;
-    double value, limit;
-    size_t order; /* of the row in the run: earlier ones first among equals */
+/* An API that was met, with its worst row. */
+struct api_summary {
+    size_t calls, failing;
+    enum verdict verdict; /* of the worst row; VERDICT_BLANK while none fails */
+    double excess;        /* of the same */
+    char *row, *sentence; /* of the same; owned */
 };
 
+/* Rows that were skipped for one reason, whatever call and sizes it names. */
 struct skip_reason {
-    char *text;
+    enum row_cause cause;
+    char *sentence, *row; /* of the first; owned */
     size_t count;
 };
 
+/* All zeros is an empty one. */
 struct summary {
     size_t counts[2][VERDICT_SKIP + 1]; /* [forward, backward][verdict], by call */
     size_t calls, earlier;              /* `earlier`: done before this part of the run */
     size_t judged;                      /* calls with a verdict other than SKIP in a direction */
-    struct worst_row worst[SUMMARY_WORST];
-    size_t n_worst, rows;
-    struct skip_reason reasons[SUMMARY_REASONS]; /* of rows; more kinds go uncounted */
-    size_t n_reasons, other_reasons;
+    size_t failing_rows;
+    struct text_table api_names, reason_keys;
+    bool has_tables;
+    struct api_summary *apis; /* by number in `api_names` */
+    size_t api_capacity;
+    struct skip_reason reasons[SUMMARY_REASONS]; /* by number in `reason_keys` */
+    size_t other_reasons;                        /* rows of more kinds than that */
     size_t internal_errors;
     struct reference_use references; /* of this part of the run */
 };
 
-/* Add the outcome of a call. */
-struct status summary_add(struct summary *summary, const struct case_outcome *outcome);
+/* Add the outcome of call `name`. */
+struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
+                          const char *name);
 
 /* Add a call that an earlier part of the run did, by the cells of its result row. */
 void summary_add_earlier(struct summary *summary, struct csv_text forward,
@@ -48,7 +56,8 @@ void summary_add_earlier(struct summary *summary, struct csv_text forward,
 /* The verdicts of the calls, for the exit status. */
 struct ci_counts summary_ci_counts(const struct summary *summary);
 
-void summary_print(FILE *out, const struct summary *summary, bool color);
+/* `repeat` is the command that shows a call again, up to its name; NULL when there is none. */
+void summary_print(FILE *out, const struct summary *summary, const char *repeat, bool color);
 
 void summary_release(struct summary *summary);
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "results/coordinates.h"
+
 /* cJSON's functions return NULL when there is no memory; *ok collects that.
  *
  * Numbers are put in as text of `digits` significant digits: cJSON itself would print each one up
@@ -71,12 +73,16 @@ static void add_limits(bool *ok, cJSON *object, const struct judged *judged)
     }
 }
 
-static void add_worst(bool *ok, cJSON *object, const char *key, const struct worst_element *worst)
+static void add_worst(bool *ok, cJSON *object, const char *key, const struct judged *judged,
+                      const struct worst_element *worst)
 {
     if (worst->index == SIZE_MAX) return;
     cJSON *item = add_object(ok, object, key);
     if (!item) return;
+    char place[COORDINATES_BYTES];
+    coordinates_text(place, judged->cells[COLUMN_SHAPE], worst->index, judged->metrics.n);
     add_number(ok, item, "index", (double)worst->index);
+    if (place[0]) add_text(ok, item, "at", place);
     add_exact(ok, item, "want", worst->want);
     add_exact(ok, item, "got", worst->got);
     add_number(ok, item, "error", worst->value);
@@ -116,8 +122,9 @@ static void add_histogram(bool *ok, cJSON *object, const struct metrics *metrics
     }
 }
 
-static void add_metrics(bool *ok, cJSON *object, const struct metrics *metrics)
+static void add_metrics(bool *ok, cJSON *object, const struct judged *judged)
 {
+    const struct metrics *metrics = &judged->metrics;
     add_number(ok, object, "elements", (double)metrics->n);
     add_number(ok, object, "compared", (double)metrics->compared);
     add_number(ok, object, "agreed without comparison", (double)metrics->agreed);
@@ -130,9 +137,9 @@ static void add_metrics(bool *ok, cJSON *object, const struct metrics *metrics)
     add_number(ok, object, "rms ulp", metrics->rms_ulp);
     add_number(ok, object, "reference bound ulp", metrics->bound_ulp);
     add_classes(ok, object, metrics);
-    add_worst(ok, object, "worst absolute", &metrics->worst_abs);
-    add_worst(ok, object, "worst relative", &metrics->worst_relative);
-    add_worst(ok, object, "worst ulp", &metrics->worst_ulp);
+    add_worst(ok, object, "worst absolute", judged, &metrics->worst_abs);
+    add_worst(ok, object, "worst relative", judged, &metrics->worst_relative);
+    add_worst(ok, object, "worst ulp", judged, &metrics->worst_ulp);
     add_histogram(ok, object, metrics);
 }
 
@@ -149,7 +156,7 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
         static const char *const states[] = { "exact", "certified", "bounded" };
         add_text(&ok, evidence, "reference", states[judged->reference_state]);
         add_number(&ok, evidence, "recomputed", (double)judged->recomputed);
-        add_metrics(&ok, evidence, &judged->metrics);
+        add_metrics(&ok, evidence, judged);
     }
     return result(ok);
 }

@@ -2,9 +2,11 @@
  * allocates as often as one of a hundred. */
 #include "results/outcome.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "results/row_sentence.h"
 
 /* ---- causes ----------------------------------------------------------------------------- */
 
@@ -49,9 +51,23 @@ enum row_cause row_cause_from_name(const char *name, size_t length)
 
 /* ---- outcomes --------------------------------------------------------------------------- */
 
+/* A limit may be one to stay below (an error) or one to reach (a similarity); either way the further
+ * apart the worse. Where rounding has been measured, that says more. */
+static double excess_of(const struct judged *judged, enum row_cause cause)
+{
+    double value = judged->deciding_value, limit = judged->deciding_limit;
+    bool measured = !cause && judged->deciding_metric && *judged->deciding_metric;
+    if (!measured || isnan(value) || isinf(value)) return INFINITY;
+    if (judged->has_over_rounding) return judged->over_rounding;
+    double a = fabs(value), b = fabs(limit), small = fmin(a, b), large = fmax(a, b);
+    if (a == b || isnan(limit)) return 1;
+    return small > 0 ? large / small : 1e300;
+}
+
 struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,
                                 enum row_cause cause)
 {
+    char sentence[ROW_SENTENCE_BYTES];
     if (judged->verdict == VERDICT_PASS || judged->verdict == VERDICT_BLANK) return status_ok();
     if (outcome->n_notes == outcome->notes_capacity) {
         size_t capacity = outcome->notes_capacity ? 2 * outcome->notes_capacity : 4;
@@ -60,26 +76,23 @@ struct status case_outcome_note(struct case_outcome *outcome, const struct judge
         outcome->notes = notes;
         outcome->notes_capacity = capacity;
     }
-    bool skip = judged->verdict == VERDICT_SKIP;
-    char *text = memory_copy_string(judged->cells[skip ? COLUMN_MESSAGE : COLUMN_NAME]);
-    if (!text) return status_no_memory(0);
-    outcome->notes[outcome->n_notes++] = (struct row_note){
+    row_sentence(sentence, judged, cause);
+    struct row_note *note = &outcome->notes[outcome->n_notes++];
+    *note = (struct row_note){
         .verdict = judged->verdict,
         .cause = cause,
-        .name = skip ? NULL : text,
-        .message = skip ? text : NULL,
-        .metric = judged->deciding_metric ? judged->deciding_metric : "",
-        .value = judged->deciding_value,
-        .limit = judged->deciding_limit,
+        .name = memory_copy_string(judged->cells[COLUMN_NAME]),
+        .sentence = memory_copy_string(sentence),
+        .excess = excess_of(judged, cause),
     };
-    return status_ok();
+    return note->name && note->sentence ? status_ok() : status_no_memory(0);
 }
 
 static void release_notes(struct case_outcome *outcome)
 {
     for (size_t i = 0; i < outcome->n_notes; i++) {
         memory_release(outcome->notes[i].name);
-        memory_release(outcome->notes[i].message);
+        memory_release(outcome->notes[i].sentence);
     }
     outcome->n_notes = 0;
 }

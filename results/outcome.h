@@ -40,10 +40,10 @@ enum row_cause row_cause_from_name(const char *name, size_t length);
 struct row_note {
     enum verdict verdict;
     enum row_cause cause;
-    char *name;         /* of the row; NULL for SKIP */
-    char *message;      /* of a SKIP row; NULL otherwise */
-    const char *metric; /* what decided, a constant; "" when a message says it all */
-    double value, limit;
+    char *name;     /* of the row; owned */
+    char *sentence; /* what is wrong with it (results/row_sentence.h); owned */
+    double
+        excess; /* how far beyond what is allowed, 1 or more; infinite when there are no numbers */
 };
 
 /* Components of floating-point references: all, those within 2^-10 ulp of the tested dtype (as a

@@ -44,8 +44,9 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
 {
     if (outcome->fatal.code) return outcome->fatal;
     size_t call = run->output.pending[run->threads->committed];
-    TRY(run_output_add(&run->output, outcome, dump_name(run->inputs.dump, call)));
-    TRY(summary_add(&run->summary, outcome));
+    const char *name = dump_name(run->inputs.dump, call);
+    TRY(run_output_add(&run->output, outcome, name));
+    TRY(summary_add(&run->summary, outcome, name));
     progress_count(&run->progress,
                    outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
     return status_ok();
@@ -193,7 +194,7 @@ static void report(const struct run *run)
 {
     double elapsed = clock_seconds() - run->started_s;
     size_t here = run->summary.calls - run->summary.earlier;
-    summary_print(stdout, &run->summary, wants_color(run->options));
+    summary_print(stdout, &run->summary, run->checkers.repeat, wants_color(run->options));
     print_files(run);
     printf("\n%zu calls in %.2f s (%.0f a second), backend %s, profile %s, %zu threads, BLAS "
            "core %s\n",

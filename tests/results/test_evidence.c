@@ -78,7 +78,26 @@ START_TEST(a_call_that_is_not_there)
         run_program(&w, "case", "-api_info", dump_path, "--name", "Torch.matmul.77", NULL);
     ck_assert_int_eq(o.status, 2);
     ck_assert_ptr_nonnull(strstr(o.err, "Torch.matmul.77"));
+    ck_assert_ptr_nonnull(strstr(o.err, "the nearest is 'Torch.matmul."));
     outcome_free(&o);
+    /* What the dump, the report and the rows call it. */
+    static const char *const names[] = { "Functional.layer_norm.1",
+                                         "Functional.layer_norm.1.forward",
+                                         "Functional.layer_norm.1.backward",
+                                         "Functional.layer_norm.1.backward.output.1" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        o = run_program(&w, "case", "-api_info", dump_path, "--name", names[i], NULL);
+        ck_assert_msg(o.status == 0, "%s: %s", names[i], o.err);
+        ck_assert_ptr_nonnull(strstr(o.out, "Functional.layer_norm.1.forward.output.0: pass"));
+        outcome_free(&o);
+    }
+    static const char *const others[] = { "Functional.layer_norm.1.forwards",
+                                          "Functional.layer_norm.11", "Functional.layer_norm" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        o = run_program(&w, "case", "-api_info", dump_path, "--name", others[i], NULL);
+        ck_assert_int_eq(o.status, 2);
+        outcome_free(&o);
+    }
     workspace_remove(&w);
 }
 END_TEST

@@ -2,11 +2,13 @@
 #include "cli/api_dump_command.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "compare/api_dumps/api_flow.h"
 #include "core/memory.h"
 #include "core/whole_file.h"
+#include "runner/interrupts.h"
 
 struct api_dump_options {
     const char *framework; /* of the program's command line: the dumps say theirs */
@@ -16,6 +18,8 @@ struct api_dump_options {
     bool equal_nan, ignore_unmatched, ignore_backward, quiet;
     struct file_policy file_policy;
 };
+
+static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
 
 static void print_warning(void *context, const char *text)
 {
@@ -76,10 +80,10 @@ static struct status compare_steps(size_t *not_close, const struct api_flow *flo
     return status_ok();
 }
 
-static struct status run(int *exit_status, const void *values)
+static struct status compare(size_t *not_close, const struct api_dump_options *options,
+                             const struct interrupts *interrupts)
 {
-    const struct api_dump_options *options = values;
-    struct api_flow_request request = {
+    const struct api_flow_request request = {
         .origin = options->folders.items[0],
         .target = options->folders.items[1],
         .tolerance = { options->rtol, options->atol, options->equal_nan },
@@ -87,14 +91,26 @@ static struct status run(int *exit_status, const void *values)
         .ignore_backward = options->ignore_backward,
         .policy = options->file_policy,
         .warnings = { print_warning, NULL },
+        .stop = { stop_is_asked_for, (void *)(uintptr_t)interrupts },
     };
     struct api_flow flow;
-    size_t not_close = 0;
 
     struct status status = api_flow_open(&flow, &request);
     if (!status.code && options->output) status = private_directory_make(options->output);
-    if (!status.code) status = compare_steps(&not_close, &flow, options);
+    if (!status.code) status = compare_steps(not_close, &flow, options);
     api_flow_close(&flow);
+    return status;
+}
+
+static struct status run(int *exit_status, const void *values)
+{
+    const struct api_dump_options *options = values;
+    struct interrupts interrupts;
+    size_t not_close = 0;
+
+    TRY(interrupts_open(&interrupts));
+    struct status status = compare(&not_close, options, &interrupts);
+    interrupts_close(&interrupts);
     *exit_status = options->fail_on && not_close ? 1 : 0;
     return status;
 }

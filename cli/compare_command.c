@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +64,8 @@ static bool go_on(void *context, size_t done, size_t total)
     (void)pthread_mutex_unlock(&w->lock);
     return !stopped;
 }
+
+static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
 
 static void end_progress(struct watching *w)
 {
@@ -348,11 +351,13 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     struct tensor_fix fix = { 0 };
 
     TRY(make_request(&request, options, input, watching));
+    const struct stop stop = { stop_is_asked_for, (void *)(uintptr_t)watching->interrupts };
     const struct compare_trees_request trees = { .input = input,
                                                  .output = options->output,
                                                  .format = request.table.format,
                                                  .fail_on_error = options->fail_on != NULL,
-                                                 .policy = options->file_policy };
+                                                 .policy = options->file_policy,
+                                                 .stop = stop };
     bool done;
     TRY(compare_trees(&done, exit_status, &trees));
     if (done) return status_ok();
@@ -368,7 +373,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     request.comparison.fix = options->tensor_fix ? &fix : NULL;
     if (!status.code)
         status = options->diff_analyze
-                     ? compare_ranks(exit_status, &plan, &request, options->fail_on != NULL)
+                     ? compare_ranks(exit_status, &plan, &request, options->fail_on != NULL, stop)
                      : compare_plan(exit_status, &plan, &request, options, watching);
     if (profile) profile_release(profile);
     mapping_close(mapping);

@@ -1,3 +1,4 @@
+/* The ranks of a folder one after the other, then what they have in common; printed as they come. */
 #include "cli/compare_ranks.h"
 
 #include <stdio.h>
@@ -112,14 +113,16 @@ static struct status make_folder(struct folder *folder)
 
 /* Jobs begin..end are of one folder. */
 static struct status compare_folder(bool *differs, const struct job_request *request,
-                                    const struct dump_job *jobs, size_t n)
+                                    const struct dump_job *jobs, size_t n, struct stop stop)
 {
     struct folder folder = { .request = request, .name = jobs->folder };
 
     folder.ranks = memory_allocate_zeroed(n, sizeof *folder.ranks);
     struct status status = folder.ranks ? make_folder(&folder) : status_no_memory(0);
-    for (size_t i = 0; i < n && !status.code; i++)
+    for (size_t i = 0; i < n && !status.code; i++) {
         if (!jobs[i].is_debug) status = try_rank(&folder, &jobs[i]);
+        if (!status.code) status = stop_check(stop);
+    }
     if (!status.code && !folder.n_ranks)
         status = folder.failure.code ? folder.failure
                                      : status_error(STATUS_BAD_INPUT, "there is no dump.json");
@@ -131,7 +134,8 @@ static struct status compare_folder(bool *differs, const struct job_request *req
 }
 
 struct status compare_ranks(int *exit_status, const struct dump_plan *plan,
-                            const struct job_request *request, bool fail_on_difference)
+                            const struct job_request *request, bool fail_on_difference,
+                            struct stop stop)
 {
     bool differs = false;
 
@@ -139,7 +143,7 @@ struct status compare_ranks(int *exit_status, const struct dump_plan *plan,
         end = begin + 1;
         while (end < plan->count && !strcmp(plan->jobs[begin].folder, plan->jobs[end].folder))
             end++;
-        TRY(compare_folder(&differs, request, &plan->jobs[begin], end - begin));
+        TRY(compare_folder(&differs, request, &plan->jobs[begin], end - begin, stop));
     }
     *exit_status = fail_on_difference && differs ? 1 : 0;
     return status_ok();

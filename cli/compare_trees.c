@@ -27,6 +27,7 @@ static struct status compare_kernels(size_t *verdict_no,
                                       .output = request->output,
                                       .format = request->format,
                                       .policy = request->policy,
+                                      .stop = request->stop,
                                       .warnings = { print_warning, NULL } };
     struct kernel_counts counts;
 
@@ -48,6 +49,7 @@ static struct status compare_folders(size_t *verdict_no,
                                             .n_map = input->n_map,
                                             .output = request->output,
                                             .policy = request->policy,
+                                            .stop = request->stop,
                                             .warnings = { print_warning, NULL } };
     struct folder_counts counts;
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "compare/dumps/input.h"
+#include "core/stop.h"
 #include "formats/table_file.h"
 
 struct compare_trees_request {
@@ -13,6 +14,7 @@ struct compare_trees_request {
     enum table_format format; /* of kernels; folders give CSV */
     bool fail_on_error;       /* exit with status 1 when a row was judged No */
     struct file_policy policy;
+    struct stop stop;
 };
 
 /* Compare if the comparison file asks for it (rank_id, common) and both paths are folders that are not

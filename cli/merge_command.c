@@ -2,6 +2,7 @@
 #include "cli/merge_command.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -10,12 +11,15 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/timestamp.h"
+#include "runner/interrupts.h"
 
 struct merge_options {
     const char *framework; /* of the program's command line: makes no difference */
     const char *input, *output, *config;
     struct file_policy file_policy;
 };
+
+static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
 
 static void print_warning(void *context, const char *text)
 {
@@ -44,23 +48,38 @@ static struct status name_result(char **out, const char *directory)
     return status;
 }
 
+static struct status merge(const char *path, const struct merge_options *options,
+                           const struct interrupts *interrupts)
+{
+    struct merge_counts counts;
+    const struct merge_request request = {
+        .input = options->input,
+        .config = options->config,
+        .output = path,
+        .policy = options->file_policy,
+        .warnings = { print_warning, NULL },
+        .stop = { stop_is_asked_for, (void *)(uintptr_t)interrupts },
+    };
+
+    TRY(merge_results(&counts, &request));
+    (void)printf("%zu rows of %zu ranks, %zu columns%s\n%s\n", counts.rows, counts.ranks,
+                 counts.columns, counts.left_out ? "; some files were left out" : "", path);
+    return status_ok();
+}
+
 static struct status run(int *exit_status, const void *values)
 {
     const struct merge_options *options = values;
-    struct merge_counts counts;
+    struct interrupts interrupts;
     char *path = NULL;
 
     TRY(file_make_directories(options->output));
     TRY(name_result(&path, options->output));
-    struct merge_request request = { .input = options->input,
-                                     .config = options->config,
-                                     .output = path,
-                                     .policy = options->file_policy,
-                                     .warnings = { print_warning, NULL } };
-    struct status status = merge_results(&counts, &request);
-    if (!status.code)
-        printf("%zu rows of %zu ranks, %zu columns%s\n%s\n", counts.rows, counts.ranks,
-               counts.columns, counts.left_out ? "; some files were left out" : "", path);
+    struct status status = interrupts_open(&interrupts);
+    if (!status.code) {
+        status = merge(path, options, &interrupts);
+        interrupts_close(&interrupts);
+    }
     memory_release(path);
     *exit_status = 0;
     return status;

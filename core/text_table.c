@@ -1,5 +1,4 @@
-/* Open addressing over numbers of entries, with half of the hash beside each; texts are copied into
- * large chunks of an arena. */
+/* Open addressing over numbers of entries, with half of the hash beside each. */
 #include "core/text_table.h"
 
 #include <string.h>
@@ -20,7 +19,7 @@ struct text_slot {
     uint32_t tag;
 };
 
-enum { FIRST_ENTRIES = 1024, CHUNK_BYTES = 1 << 20 };
+enum { FIRST_ENTRIES = 1024 };
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -123,23 +122,6 @@ static struct status grow(struct text_table *table)
     return status_ok();
 }
 
-/* A copy of the text. Names are short, and an allocation for each would double their size. */
-static const char *keep(struct text_table *table, const char *text, size_t length)
-{
-    if (length + 1 > CHUNK_BYTES / 16) return arena_copy_bytes(&table->arena, text, length);
-    if (length + 1 > table->chunk_left) {
-        table->chunk = arena_allocate(&table->arena, CHUNK_BYTES);
-        table->chunk_left = table->chunk ? CHUNK_BYTES : 0;
-        if (!table->chunk) return NULL;
-    }
-    char *copy = table->chunk;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    table->chunk += length + 1;
-    table->chunk_left -= length + 1;
-    return copy;
-}
-
 struct status text_table_add(uint32_t *number, bool *added, struct text_table *table,
                              const char *text, size_t length)
 {
@@ -167,7 +149,8 @@ struct status text_table_add(uint32_t *number, bool *added, struct text_table *t
         TRY(grow(table));
         slot = find_slot(table, hash, text, length);
     }
-    const char *copy = keep(table, text, length);
+    table->texts.arena = &table->arena; /* the table may have moved */
+    const char *copy = text_pool_copy(&table->texts, text, length);
     if (!copy) return status_no_memory(length);
     table->entries[table->count] = (struct text_entry){ hash, copy, (uint32_t)length };
     *number = table->last = table->count++;

@@ -11,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/status.h"
+#include "core/text_pool.h"
 
 #define TEXT_NONE UINT32_MAX
 
@@ -25,9 +26,8 @@ struct text_table {
     uint32_t mask; /* slots - 1 */
     uint32_t last; /* entry met last */
     uint64_t key[2];
-    struct arena arena; /* texts, packed into chunks */
-    char *chunk;
-    size_t chunk_left;
+    struct arena arena; /* of the texts */
+    struct text_pool texts;
 };
 
 struct status text_table_create(struct text_table *out);

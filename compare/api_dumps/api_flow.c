@@ -229,8 +229,10 @@ static struct status compare_direction(struct comparing *comparing, struct flow_
 
     struct status status = data_pairs_make(&pairs, groups, &flow->origin.steps[step],
                                            &flow->target.steps[step], options);
-    for (size_t i = 0; i < pairs.count && !status.code; i++)
+    for (size_t i = 0; i < pairs.count && !status.code; i++) {
         status = (by_values ? add_values : add_statistics)(table, comparing, &pairs.items[i]);
+        if (!status.code) status = stop_check(flow->request->stop);
+    }
     memory_release(pairs.items);
     return status;
 }

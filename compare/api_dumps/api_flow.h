@@ -10,6 +10,7 @@
 #include "compare/api_dumps/api_calls.h"
 #include "compare/api_dumps/closeness.h"
 #include "compare/api_dumps/flow_table.h"
+#include "core/stop.h"
 #include "core/warnings.h"
 
 struct api_flow_request {
@@ -19,6 +20,7 @@ struct api_flow_request {
     bool ignore_backward;
     struct file_policy policy;
     struct warnings warnings;
+    struct stop stop;
 };
 
 /* A comparison: the calls of both sides are read when it is opened, one step after the other is

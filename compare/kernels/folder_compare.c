@@ -207,7 +207,7 @@ static struct status compare_file(struct table_file *table, struct walking *walk
         walking->counts->verdict_no += tensor_verdict(&pair.result) == VERDICT_NO;
     }
     arena_release(&arena);
-    return status;
+    return status.code ? status : stop_check(walking->request->stop);
 }
 
 static struct status compare_files(struct table_file *table, struct walking *walking,

@@ -8,6 +8,7 @@
 #include "compare/dumps/input.h"
 #include "core/file.h"
 #include "core/status.h"
+#include "core/stop.h"
 #include "core/warnings.h"
 
 struct folder_request {
@@ -17,6 +18,7 @@ struct folder_request {
     const char *output;
     struct file_policy policy;
     struct warnings warnings;
+    struct stop stop;
 };
 
 struct folder_counts {

@@ -189,7 +189,7 @@ static struct status add_row(struct comparing *comparing, const struct kernel_da
                                                          : add_statistic_row(comparing, npu, bench);
     arena_reset(&comparing->arena);
     comparing->counts->rows++;
-    return status;
+    return status.code ? status : stop_check(comparing->request->stop);
 }
 
 static int compare_data(const struct kernel_data *a, const struct kernel_data *b)

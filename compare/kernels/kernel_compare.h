@@ -6,6 +6,7 @@
 
 #include "compare/dumps/input.h"
 #include "core/file.h"
+#include "core/stop.h"
 #include "core/timestamp.h"
 #include "core/warnings.h"
 #include "formats/table_file.h"
@@ -18,6 +19,7 @@ struct kernel_request {
     struct timestamp stamp;
     struct file_policy policy;
     struct warnings warnings;
+    struct stop stop;
 };
 
 struct kernel_counts {

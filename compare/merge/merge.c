@@ -13,6 +13,7 @@
 #include "formats/table_file.h"
 
 #define NO_ROW UINT32_MAX
+enum { ROWS_BETWEEN_STOPS = 1024 };
 
 /* A row of the merged table. */
 struct merged_row {
@@ -106,7 +107,8 @@ static struct status read_ranks(struct merging *merging)
         struct merged_rank *rank = &merging->ranks[merging->n_ranks];
         rank->rank = merging->files.items[i].rank;
         struct status status = rank_rows_read(&rank->rows, merging->files.items[i].path,
-                                              &merging->config, &merging->columns, request->policy);
+                                              &merging->config, &merging->columns, request->policy,
+                                              request->stop);
         if (status.code) {
             rank_rows_release(&rank->rows);
             if (!is_of_file(status)) return status;
@@ -254,6 +256,7 @@ static struct status write_sheet(struct table_file *file, struct merging *mergin
         for (size_t k = 0; k < merging->n_ranks; k++)
             cells[k + 1] = value_of(&merging->ranks[k], order[i], column);
         TRY(table_file_add_row(file, cells, count, TABLE_PLAIN));
+        if (i % ROWS_BETWEEN_STOPS == 0) TRY(stop_check(merging->request->stop));
     }
     return status_ok();
 }

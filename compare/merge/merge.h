@@ -13,6 +13,7 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "core/stop.h"
 #include "core/warnings.h"
 
 struct merge_request {
@@ -21,6 +22,7 @@ struct merge_request {
     const char *output; /* .xlsx to be written; appears when it is whole */
     struct file_policy policy;
     struct warnings warnings;
+    struct stop stop;
 };
 
 struct merge_counts {

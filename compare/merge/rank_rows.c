@@ -8,6 +8,8 @@
 #include "core/text_pool.h"
 #include "formats/csv.h"
 
+enum { ROWS_BETWEEN_STOPS = 1024 };
+
 /* Where the columns stand in one file. */
 struct places {
     size_t name, npu_max, bench_max;
@@ -21,6 +23,7 @@ struct rank_reader {
     const char *path;
     struct places places;
     struct text_pool texts;
+    struct stop stop;
 };
 
 static struct status bad(const char *path, const char *problem)
@@ -236,15 +239,19 @@ static struct status read_rows(struct rank_reader *reader, struct sheet_reader *
     while (more) {
         TRY(sheet_next(sheet, &row, &more));
         if (more) TRY(take_row(reader, &row));
+        if (row.number % ROWS_BETWEEN_STOPS == 0) TRY(stop_check(reader->stop));
     }
     return status_ok();
 }
 
 struct status rank_rows_read(struct rank_rows *out, const char *path,
                              const struct merge_config *config,
-                             const struct merged_columns *columns, struct file_policy policy)
+                             const struct merged_columns *columns, struct file_policy policy,
+                             struct stop stop)
 {
-    struct rank_reader reader = { .rows = out, .config = config, .columns = columns, .path = path };
+    struct rank_reader reader = {
+        .rows = out, .config = config, .columns = columns, .path = path, .stop = stop
+    };
     struct sheet_book *book = NULL;
     struct sheet_reader *sheet = NULL;
 

@@ -10,6 +10,7 @@
 #include "compare/merge/result_columns.h"
 #include "core/arena.h"
 #include "core/file.h"
+#include "core/stop.h"
 #include "formats/table_file.h"
 
 struct rank_row {
@@ -40,7 +41,8 @@ struct status rank_columns(struct merged_columns *columns, struct arena *arena, 
  *   errors  STATUS_BAD_INPUT: the file is damaged or lacks a column, in words that say which */
 struct status rank_rows_read(struct rank_rows *out, const char *path,
                              const struct merge_config *config,
-                             const struct merged_columns *columns, struct file_policy policy);
+                             const struct merged_columns *columns, struct file_policy policy,
+                             struct stop stop);
 
 void rank_rows_release(struct rank_rows *rows);
 

@@ -1,3 +1,5 @@
+/* Communications of ranks that are one make an event. Events are followed from those that nothing leads
+ * to, each behind all that lead to it (Kahn 1962), and know whether a difference leads to them. */
 #include "compare/ranks/first_difference.h"
 
 #include <stdio.h>

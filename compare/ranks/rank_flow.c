@@ -1,3 +1,5 @@
+/* The file is written entry by entry, while the entries are looked at; of each the search keeps where its
+ * record stands, to read back the few that are reported. */
 #include "compare/ranks/rank_flow.h"
 
 #include <math.h>

@@ -344,6 +344,30 @@ START_TEST(inputs_that_make_no_table_are_refused)
 }
 END_TEST
 
+static bool always(void *context)
+{
+    ++*(int *)context;
+    return true;
+}
+
+START_TEST(an_interruption_leaves_no_file)
+{
+    struct merge_counts counts;
+    int asked = 0;
+    BOOK("0", ROW("A.x.f", "#1", "", ""));
+    BOOK("1", ROW("A.x.f", "#1", "", ""));
+    write_config("api: [A]\n");
+    struct merge_request request = { .input = place.path,
+                                     .config = in(&place, "merge.yaml"),
+                                     .output = in(&place, "merged.xlsx"),
+                                     .policy = FILES_TRUSTED,
+                                     .stop = { always, &asked } };
+    ck_assert_int_eq(merge_results(&counts, &request).code, STATUS_INTERRUPTED);
+    ck_assert_int_eq(asked, 1);
+    ck_assert_int_ne(access(in(&place, "merged.xlsx"), F_OK), 0);
+}
+END_TEST
+
 static int left;
 
 static int refuse(size_t bytes)
@@ -404,6 +428,7 @@ int main(void)
     tcase_add_loop_test(tests, other_workbooks_in_the_folder_are_refused, 0,
                         sizeof strange_names / sizeof *strange_names);
     tcase_add_test(tests, inputs_that_make_no_table_are_refused);
+    tcase_add_test(tests, an_interruption_leaves_no_file);
     tcase_add_loop_test(tests, failures_leave_no_file, 0, 2);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -10,5 +10,5 @@ cmake --build build/release --target probe-ut
 
 dump=tests/data/dumps/m2/L1_statistics/dump.json
 echo
-echo "build/release/probe-ut run_ut -api_info $dump -o quickstart-output"
-build/release/probe-ut run_ut -api_info "$dump" -o quickstart-output
+echo "build/release/probe-ut run_ut -api_info $dump -o quickstart-output --report quickstart-output/report.html"
+build/release/probe-ut run_ut -api_info "$dump" -o quickstart-output --report quickstart-output/report.html

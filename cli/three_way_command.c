@@ -144,6 +144,7 @@ static struct ci_counts ci_counts_of(const struct compare_counts *counts)
 static struct ci_options ci_options_of(const struct compare_options *options)
 {
     return (struct ci_options){ .junit = options->junit,
+                                .page = options->report,
                                 .baseline = options->baseline,
                                 .fail_on = options->fail_on,
                                 .min_judged = options->min_judged,

@@ -113,10 +113,16 @@ struct status columns_put_code(struct columns *columns, uint16_t *code, size_t a
     return number ? columns_put_bits(columns, at, number) : status_ok();
 }
 
+size_t columns_longest_text(const struct columns *columns, size_t at)
+{
+    size_t longest = columns->forms[at].longest;
+    return longest ? longest : COLUMN_TEXT_LONGEST;
+}
+
 struct status columns_put_text(struct columns *columns, size_t at, struct csv_text text)
 {
     struct column *column = &columns->items[at];
-    size_t length = cut_length(text, COLUMN_TEXT_LONGEST);
+    size_t length = cut_length(text, columns_longest_text(columns, at));
     if (length) column->filled = true;
     TRY(csv_append_bytes(&column->text, text.bytes, length));
     if (length == text.length) return status_ok();

@@ -33,6 +33,7 @@ struct column_form {
     const char *id; /* as the page's scripts name it */
     enum column_kind kind;
     uint32_t block_rows;
+    size_t longest; /* bytes of a text; longer ones are cut. 0: COLUMN_TEXT_LONGEST */
 };
 
 struct column;
@@ -57,6 +58,9 @@ struct status columns_put_bits(struct columns *columns, size_t column, uint32_t 
 struct status columns_put_code(struct columns *columns, uint16_t *code, size_t column,
                                struct csv_text text);
 struct status columns_put_text(struct columns *columns, size_t column, struct csv_text text);
+
+/* Bytes of a text that a column takes. */
+size_t columns_longest_text(const struct columns *columns, size_t column);
 
 /* The row is complete. */
 struct status columns_end_row(struct columns *columns);

@@ -26,7 +26,7 @@ static bool read_least(size_t *least, const char *text, size_t all)
 
 /* A report is written beside its place and renamed, so the directory must take new files. It is made,
  * as that of the result files is. */
-static struct status check_report_path(const char *path)
+static struct status check_report_path(const char *option, const char *path)
 {
     char directory[4096];
     const char *slash = strrchr(path, '/');
@@ -38,7 +38,7 @@ static struct status check_report_path(const char *path)
     if (slash && !length) memcpy(directory, "/", 2);
     TRY(file_make_directories(directory));
     if (!access(directory, W_OK)) return status_ok();
-    return status_error(STATUS_BAD_ARGUMENT, "option '--junit': '%s' cannot be written in",
+    return status_error(STATUS_BAD_ARGUMENT, "option '--%s': '%s' cannot be written in", option,
                         directory);
 }
 
@@ -50,7 +50,8 @@ struct status ci_check(const struct ci_options *options)
                             "option '--min-judged': '%s' is neither a number of calls nor a share "
                             "such as 95%%",
                             options->min_judged);
-    return options->junit ? check_report_path(options->junit) : status_ok();
+    if (options->junit) TRY(check_report_path("junit", options->junit));
+    return options->page ? check_report_path("report", options->page) : status_ok();
 }
 
 static struct status compare_with_baseline(bool *fails, const struct ci_options *options,

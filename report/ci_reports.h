@@ -11,6 +11,7 @@
 
 struct ci_options {
     const char *junit;      /* XML file to write, or NULL */
+    const char *page;       /* page of --report, or NULL; only its place is looked at */
     const char *baseline;   /* earlier details file, or NULL */
     const char *fail_on;    /* "error", "warning", "skip" or NULL */
     const char *min_judged; /* "20" or "95%", or NULL */
@@ -28,7 +29,7 @@ struct ci_counts {
 /* Exit statuses beside those of enum status_code. */
 enum { EXIT_FAILURES = 1, EXIT_NO_VERDICT = 5 };
 
-/* Check the options before the work: a share that is none, a JUnit file that cannot be written. */
+/* Check the options before the work: a share that is none, a JUnit file or page that cannot be written. */
 struct status ci_check(const struct ci_options *options);
 
 /* Write and print the reports.

@@ -205,6 +205,7 @@ static void report(const struct run *run)
 static struct ci_options ci_options_of(const struct run_options *options)
 {
     return (struct ci_options){ .junit = options->junit,
+                                .page = options->report,
                                 .baseline = options->baseline,
                                 .fail_on = options->fail_on,
                                 .min_judged = options->min_judged,

@@ -233,7 +233,7 @@ static struct status put_evidence(struct row_reader *rows)
     struct csv_buffer *compact = &rows->evidence.compact;
     struct csv_text text = { compact->data, compact->length };
     /* The column cuts texts that are too long, which would leave no JSON. */
-    if (text.length <= COLUMN_TEXT_LONGEST)
+    if (text.length <= columns_longest_text(rows->columns, PAGE_EVIDENCE))
         TRY(columns_put_text(rows->columns, PAGE_EVIDENCE, text));
     else
         TRY(columns_put_text(rows->columns, PAGE_EVIDENCE,

@@ -10,20 +10,20 @@
 enum { NAME_ROWS = 16384, MESSAGE_ROWS = 2048, EVIDENCE_ROWS = 256, VALUE_ROWS = 65536 };
 
 /* clang-format off */
-#define NUMBERS(id) { id, COLUMN_NUMBERS, VALUE_ROWS }
-#define CODES(id) { id, COLUMN_CODES, VALUE_ROWS }
+#define NUMBERS(name) { .id = name, .kind = COLUMN_NUMBERS, .block_rows = VALUE_ROWS }
+#define CODES(name) { .id = name, .kind = COLUMN_CODES, .block_rows = VALUE_ROWS }
 
 const struct column_form page_forms[PAGE_COLUMNS] = {
-    [PAGE_NAME] = { "name", COLUMN_TEXTS, NAME_ROWS },
+    [PAGE_NAME] = { .id = "name", .kind = COLUMN_TEXTS, .block_rows = NAME_ROWS },
     [PAGE_NAME_HASH] = NUMBERS("name_hash"),
     [PAGE_VERDICT] = CODES("verdict"),
     [PAGE_DIRECTION] = CODES("direction"),
     [PAGE_API] = CODES("api"),
     [PAGE_CALL_SECONDS] = NUMBERS("call_seconds"),
-    [PAGE_MESSAGE] = { "message", COLUMN_TEXTS, MESSAGE_ROWS },
-    [PAGE_EVIDENCE] = { "evidence", COLUMN_TEXTS, EVIDENCE_ROWS },
-    [PAGE_STACK] = { "stack", COLUMN_TEXTS, EVIDENCE_ROWS },
-    [PAGE_PARTNER] = { "partner", COLUMN_TEXTS, MESSAGE_ROWS },
+    [PAGE_MESSAGE] = { .id = "message", .kind = COLUMN_TEXTS, .block_rows = MESSAGE_ROWS },
+    [PAGE_EVIDENCE] = { .id = "evidence", .kind = COLUMN_TEXTS, .block_rows = EVIDENCE_ROWS, .longest = 1 << 16 },
+    [PAGE_STACK] = { .id = "stack", .kind = COLUMN_TEXTS, .block_rows = EVIDENCE_ROWS, .longest = 1 << 14 },
+    [PAGE_PARTNER] = { .id = "partner", .kind = COLUMN_TEXTS, .block_rows = MESSAGE_ROWS },
     [PAGE_DTYPE] = CODES("dtype"),
     [PAGE_BENCH_DTYPE] = CODES("bench_dtype"),
     [PAGE_SHAPE] = CODES("shape"),

@@ -104,9 +104,11 @@ static struct csv_text text_of(const char *string)
 /* Three columns of five rows in blocks of two; the third block of texts is empty and left out. */
 START_TEST(columns_are_cut_into_blocks)
 {
-    static const struct column_form forms[] = { { "n", COLUMN_NUMBERS, 2 },
-                                                { "c", COLUMN_CODES, 4 },
-                                                { "t", COLUMN_TEXTS, 2 } };
+    static const struct column_form forms[] = {
+        { .id = "n", .kind = COLUMN_NUMBERS, .block_rows = 2 },
+        { .id = "c", .kind = COLUMN_CODES, .block_rows = 4 },
+        { .id = "t", .kind = COLUMN_TEXTS, .block_rows = 2 }
+    };
     struct scratch scratch = scratch_make();
     const char *path = scratch_path(&scratch, "page.html");
     struct page *page = malloc(sizeof *page);
@@ -158,7 +160,9 @@ END_TEST
 /* A text of 10 MB takes no room in the page; it is cut behind a whole character and says its length. */
 START_TEST(giant_texts_are_cut)
 {
-    static const struct column_form forms[] = { { "t", COLUMN_TEXTS, 2 } };
+    static const struct column_form forms[] = {
+        { .id = "t", .kind = COLUMN_TEXTS, .block_rows = 2 }
+    };
     enum { BYTES = 10000000 };
     struct scratch scratch = scratch_make();
     struct page *page = malloc(sizeof *page);
@@ -193,7 +197,9 @@ END_TEST
 /* A dictionary holds 65,534 texts; what comes later is "other", and what it has is still found. */
 START_TEST(full_dictionaries)
 {
-    static const struct column_form forms[] = { { "c", COLUMN_CODES, 1024 } };
+    static const struct column_form forms[] = {
+        { .id = "c", .kind = COLUMN_CODES, .block_rows = 1024 }
+    };
     struct scratch scratch = scratch_make();
     struct page *page = malloc(sizeof *page);
     struct columns columns;

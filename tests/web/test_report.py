@@ -124,6 +124,13 @@ class Pages:
         subprocess.run([LARGE, "50000", self.path("large"), self.path("sweep"), "--message", "3000000"], check=True)
         program("report", self.path("large"), "-o", self.path("large.html"))
 
+    def million(self):
+        """Verdicts of a million calls, the last of which failed."""
+        head = "API name,Forward Test Success,Backward Test Success,Message\n"
+        rows = "".join(f"Torch.mul.{number},pass,pass,\n" for number in range(999_999))
+        self.write("million/accuracy_checking_result_20260101000000.csv", head + rows + "Torch.last.0,error,pass,why\n")
+        program("report", self.path("million"), "-o", self.path("million.html"))
+
     def empty(self):
         self.make("sweep")
         details = glob.glob(self.path("sweep/*details*"))[0]
@@ -449,6 +456,26 @@ class ReportTest(unittest.TestCase):
         self.wait("document.querySelector('#detail-name')")
         self.assertIn("(3000000 bytes)", self.driver.execute_script("return document.querySelector('.detail').textContent"))
         self.picture("large")
+
+    def test_a_million_rows(self):
+        took = self.open("million")
+        print(f"1,000,000 calls: {os.path.getsize(self.pages.make('million')) / 1e6:.1f} MB, open and ready after {took:.2f} s")
+        self.press("2")
+        self.rows_shown(1_000_000)
+        # Taller than an element can be: the table scrolls by shares of the way.
+        self.driver.execute_script("document.querySelector('.table').scrollTop = 1e9")
+        self.wait("[...document.querySelectorAll('.table .row')].some((row) => row.ariaRowIndex === '1000001')")
+        self.assertEqual(self.names()[-1], "Torch.last.0")
+        self.driver.execute_script("document.querySelector('.table').scrollTop = 0")
+        self.wait("[...document.querySelectorAll('.table .row')].some((row) => row.ariaRowIndex === '2')")
+        self.one(".table").send_keys(Keys.END)
+        self.wait("document.querySelector('.table .row[aria-selected=true]')?.ariaRowIndex === '1000001'")
+        box = self.driver.execute_script("const row = document.querySelector('.table .row[aria-selected=true]').getBoundingClientRect(), table = document.querySelector('.table').getBoundingClientRect(); return [row.top - table.top, table.bottom - row.bottom]")
+        self.assertTrue(all(distance >= -1 for distance in box), box)
+        self.press("n")
+        self.wait("document.querySelector('.table .row[aria-selected=true]')")
+        self.one(".search").send_keys("mul.99999")
+        self.rows_shown(10)
 
     def test_hostile_texts_are_texts(self):
         page = self.pages.make("hostile")

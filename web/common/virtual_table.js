@@ -157,7 +157,7 @@ export class VirtualTable {
     // Move the selection by some rows, as keys do.
     move(by) {
         if (!this.order.length) return;
-        this.select(this.selected < 0 ? 0 : this.selected + by);
+        this.select(this.selected + by);
         this.on_move(this.order[this.selected], this.selected);
     }
 

@@ -18,30 +18,31 @@ enum {
     PAIR_BUDGET = 4 << 20
 };
 
+/* Of a reference: its nodes, and the arrays that refinement writes to, NULL before the first. */
 struct refine_context {
     struct node *re, *im;
     struct arena *arena;
-    bool owned; /* the reference has arrays of its own */
+    double *hi, *lo, *error;
 };
 
-/* Values and bounds of the reference's own, which refinement writes to. The node's arrays stay
- * as they are: split into hi + lo its value alone would no longer meet its bound. */
+/* Give the reference arrays of its own. The node's stay as they are: split into hi + lo its value
+ * alone would no longer meet its bound. */
 static struct status own_arrays(struct reference *r)
 {
     struct refine_context *context = r->refine_context;
-    if (context->owned) return status_ok();
+    if (context->hi) return status_ok();
     double *error = arena_allocate_array(context->arena, r->n, sizeof *error);
     double *hi = arena_allocate_array(context->arena, r->n, sizeof *hi);
     if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
     if (dtype_info(r->dtype)->significand_bits == 53) {
-        r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
-        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
+        context->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *context->lo);
+        if (!context->lo) return status_no_memory(r->n * sizeof *context->lo);
     }
     for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
     memcpy(hi, r->hi, r->n * sizeof *hi);
-    r->error = error;
-    r->hi = hi;
-    context->owned = true;
+    r->error = context->error = error;
+    r->hi = context->hi = hi;
+    r->lo = context->lo;
     return status_ok();
 }
 
@@ -52,7 +53,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
     TRY(own_arrays(r));
     r->recomputed += count;
     size_t stride = context->im ? 2 : 1;
-    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0 };
+    struct enclosure_target target = { context->hi, context->lo, context->error, stride, 0 };
     if (!context->im) {
         enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
@@ -73,7 +74,7 @@ static struct status refine_as_pairs(struct reference *r, size_t count, const si
     if (context->im) return status_ok();
     TRY(own_arrays(r));
     r->recomputed += count;
-    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0 };
+    struct enclosure_target target = { context->hi, context->lo, context->error, 1, 0 };
     (void)enclosure_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
     return status_ok();
 }
@@ -166,40 +167,54 @@ static struct status certify(struct reference *r, struct arena *arena)
     return status_ok();
 }
 
+/* The components of a complex value, interleaved. */
+static struct status take_complex(struct reference *r, struct tape *tape, struct node *re,
+                                  struct arena *arena)
+{
+    struct node *im = re->imaginary;
+    const double *x = node_values(tape, re), *y = im ? node_values(tape, im) : NULL;
+    TRY(tape->status);
+    r->n *= 2;
+    double *hi = arena_allocate_array(arena, r->n, sizeof *hi);
+    double *error = arena_allocate_array(arena, r->n, sizeof *error);
+    if (!hi || !error) return status_no_memory(0);
+    for (size_t i = 0; i < re->n; i++) {
+        hi[2 * i] = x[i];
+        hi[2 * i + 1] = y ? y[i] : 0;
+        error[2 * i] = node_error(re, i);
+        error[2 * i + 1] = im ? node_error(im, i) : 0;
+    }
+    r->hi = hi;
+    r->error = error;
+    return status_ok();
+}
+
+static struct status take_real(struct reference *r, struct tape *tape, struct node *node)
+{
+    (void)node_values(tape, node);
+    r->hi = node->value;
+    r->error = node->error;
+    r->relative = node->relative;
+    r->absolute = node->absolute;
+    return tape->status;
+}
+
 struct status reference_over(struct reference *out, struct tape *tape, struct node *node,
                              enum dtype dtype, struct arena *arena)
 {
-    struct reference r = { .dtype = dtype, .rank = node->rank, .n = node->n };
+    struct reference r = {
+        .dtype = dtype, .rank = node->rank, .n = node->n, .integer = node->integer
+    };
+    bool complex_valued = dtype_is_complex(dtype);
 
     memcpy(r.shape, node->shape, sizeof r.shape);
-    if (node->integer) {
-        r.integer = node->integer;
-    } else if (dtype_is_complex(dtype)) {
-        struct node *im = node->imaginary;
-        const double *re = node_values(tape, node), *other = im ? node_values(tape, im) : NULL;
-        if (tape_failed(tape)) return tape->status;
-        r.n *= 2;
-        r.hi = arena_allocate_array(arena, r.n, sizeof *r.hi);
-        r.error = arena_allocate_array(arena, r.n, sizeof *r.error);
-        if (!r.hi || !r.error) return status_no_memory(0);
-        for (size_t i = 0; i < node->n; i++) {
-            r.hi[2 * i] = re[i];
-            r.hi[2 * i + 1] = other ? other[i] : 0;
-            r.error[2 * i] = node_error(node, i);
-            r.error[2 * i + 1] = im ? node_error(im, i) : 0;
-        }
-    } else {
-        r.hi = (double *)(uintptr_t)node_values(tape, node);
-        if (tape_failed(tape)) return tape->status;
-        r.error = node->error;
-        r.relative = node->relative;
-        r.absolute = node->absolute;
-    }
     if (!node->integer) {
-        struct refine_context *context = arena_allocate(arena, sizeof *context);
+        TRY(complex_valued ? take_complex(&r, tape, node, arena) : take_real(&r, tape, node));
+        struct refine_context *context = arena_allocate_zeroed(arena, 1, sizeof *context);
         if (!context) return status_no_memory(0);
-        *context = (struct refine_context){ node, dtype_is_complex(dtype) ? node->imaginary : NULL,
-                                            arena, false };
+        context->re = node;
+        context->im = complex_valued ? node->imaginary : NULL;
+        context->arena = arena;
         r.refine_context = context;
         r.refine = refine;
     }

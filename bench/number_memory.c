@@ -1,4 +1,4 @@
-/* The allocators that GMP, MPFR and FLINT are given. */
+/* The allocators that GMP, MPFR and FLINT are given: they return a block or end the process. */
 #include "bench/number_memory.h"
 
 #include <stdio.h>

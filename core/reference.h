@@ -57,8 +57,8 @@ struct reference {
      * independent and uniform in +-u (u / sqrt 3 each), in the order that adds one term after
      * the other: for a sum about u / 3 * sqrt(n) * sum|x| at most. It never exceeds kernel_bound[i].
      * Both are absolute, per component, finite and not negative. */
-    double *kernel_bound;     /* or NULL */
-    double *kernel_rms; /* or NULL; set only together with `kernel_bound` */
+    double *kernel_bound; /* or NULL */
+    double *kernel_rms;   /* or NULL; set only together with `kernel_bound` */
 
     /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
      * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated

@@ -1,5 +1,5 @@
-/* Extraction of dot products into sums without rounding: factors are cut at powers of two, level by
- * level, until what is left is below the wanted bound. */
+/* Dot products by extraction, and the elements of whole products that need them: a few rows and columns
+ * at a time, so that they stay in the caches. */
 #include "bench/arithmetic/dot.h"
 
 #include <math.h>

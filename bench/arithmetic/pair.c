@@ -1,4 +1,4 @@
-/* Pairs step by step: each operation adds what it may have lost to the bound of its result. */
+/* Double-double arithmetic: TwoSum and fused products, renormalized after each step. */
 #include "bench/arithmetic/pair.h"
 
 #include <math.h>

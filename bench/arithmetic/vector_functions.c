@@ -1,4 +1,4 @@
-/* Composite functions in blocks that stay in the first-level cache between the steps of a formula. */
+/* Composite functions on arrays: the steps that SLEEF has are done on whole blocks. */
 #include "bench/arithmetic/vector_functions.h"
 
 #include <math.h>

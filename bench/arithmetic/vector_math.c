@@ -1,5 +1,4 @@
-/* SLEEF at the widest registers that the processor has. The functions chosen give the same bits at every
- * width, so that ends of arrays can be computed one by one. */
+/* SLEEF's functions by register width: one wrapper per function and width, chosen at run time. */
 #include "bench/arithmetic/vector_math.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Batched products, linear layers and normalization as compositions. */
+/* torch.matmul, linear and normalization from primitives. */
 #include "bench/primitives/compose.h"
 #include "bench/primitives/alias.h"
 

@@ -165,7 +165,7 @@ struct scatter {
 
 static void scatter_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct scatter *scatter = node->parameters;
+    const struct scatter *scatter = node->state;
     struct node *x = node->inputs[0];
     tape_accumulate(
         tape, x,
@@ -192,7 +192,7 @@ static bool scatter_index(struct scatter *scatter, const struct node *node)
 
 static void scatter_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    struct scatter *scatter = (struct scatter *)(uintptr_t)node->parameters;
+    struct scatter *scatter = node->state;
     size_t target = i / scatter->row, column = i % scatter->row;
     arb_t term;
 
@@ -326,8 +326,9 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     struct scatter *scatter = tape_allocate(tape, 1, sizeof *scatter);
     if (!scatter) return unless_failed(tape, x);
     *scatter = (struct scatter){ tape, map, row ? row : 1, NULL, NULL };
-    struct node *node = moved(tape, &scatter_primitive, x, rank, shape, scatter);
+    struct node *node = moved(tape, &scatter_primitive, x, rank, shape, NULL);
     if (tape_failed(tape)) return node;
+    node->state = scatter;
     node->relative = node->absolute = 0;
     if (!map_fits(tape, map, x->n / scatter->row, node->n / scatter->row))
         return unless_failed(tape, x);

@@ -1,4 +1,5 @@
-/* Values, bounds, gradients and balls of matrix functions, one function after the other. */
+/* Functions of square matrices: plain algorithms in double, and the same functions of balls (arb_mat) for
+ * what they leave open, a whole matrix at a time. */
 #include "bench/primitives/matrix.h"
 
 #include <arb_mat.h>

@@ -96,13 +96,13 @@ static bool view_find(const struct view *view, size_t place, size_t *element)
 struct assembly {
     double fill;
     const struct node *owner;
-    struct view **views; /* one per input of the node */
+    const struct view **views; /* one per input of the node */
     int capacity;
 };
 
 static void assembly_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    const struct assembly *assembly = node->parameters;
+    const struct assembly *assembly = node->state;
     for (int k = 0; k < node->input_count; k++) {
         const struct view *view = assembly->views[k];
         if (node->inputs[k]->tracked)
@@ -114,7 +114,7 @@ static void assembly_backward(struct tape *tape, struct node *node, struct node 
 
 static void assembly_enclose(struct enclosure *enclosure, void *ball, struct node *node, size_t i)
 {
-    const struct assembly *assembly = node->parameters;
+    const struct assembly *assembly = node->state;
     bool found = false;
     size_t element;
     arb_t term;
@@ -199,16 +199,16 @@ static void place_part(const struct placing *p, const struct view *view)
 
 /* Add a part to an assembly whose other parts are in place. */
 static void assembly_extend(struct tape *tape, struct node *node, struct node *part,
-                            struct view *view)
+                            const struct view *view)
 {
-    struct assembly *assembly = (struct assembly *)(uintptr_t)node->parameters;
+    struct assembly *assembly = node->state;
     int count = node->input_count;
 
     (void)node_values(tape, part);
     if (count == assembly->capacity) {
         int capacity = count ? 2 * count : 1;
         struct node **inputs = tape_allocate(tape, (size_t)capacity, sizeof *inputs);
-        struct view **views = tape_allocate(tape, (size_t)capacity, sizeof *views);
+        const struct view **views = tape_allocate(tape, (size_t)capacity, sizeof *views);
         if (!inputs || !views) return;
         if (count) memcpy(inputs, node->inputs, (size_t)count * sizeof *inputs);
         if (count) memcpy(views, assembly->views, (size_t)count * sizeof *views);
@@ -226,14 +226,15 @@ static void assembly_extend(struct tape *tape, struct node *node, struct node *p
 }
 
 /* An assembly of one part. */
-static struct node *assembly_new(struct tape *tape, struct node *part, struct view *view,
+static struct node *assembly_new(struct tape *tape, struct node *part, const struct view *view,
                                  double fill, enum dtype dtype, int rank, const int64_t *shape)
 {
     struct assembly *assembly = tape_allocate(tape, 1, sizeof *assembly);
     if (!assembly) return unless_failed(tape, part);
     *assembly = (struct assembly){ fill, NULL, NULL, 0 };
-    struct node *node = node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, assembly);
+    struct node *node = node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, NULL);
     if (tape_failed(tape)) return node;
+    node->state = assembly;
     for (size_t i = 0; i < node->n; i++) node->value[i] = fill;
     assembly_extend(tape, node, part, view);
     return node;
@@ -241,7 +242,7 @@ static struct node *assembly_new(struct tape *tape, struct node *part, struct vi
 
 static void view_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
-    struct view *view = (struct view *)(uintptr_t)node->parameters;
+    const struct view *view = node->parameters;
     struct node *x = node->inputs[0];
 
     if (!view->nested) {
@@ -253,13 +254,13 @@ static void view_backward(struct tape *tape, struct node *node, struct node *cot
     }
     struct node *sum = x->cotangent;
     if (sum && sum->primitive == &assembly_primitive &&
-        ((const struct assembly *)sum->parameters)->owner == x) {
+        ((const struct assembly *)sum->state)->owner == x) {
         assembly_extend(tape, sum, cotangent, view);
         return;
     }
     sum = assembly_new(tape, cotangent, view, 0, cotangent->dtype, x->rank, x->shape);
     if (tape_failed(tape)) return;
-    if (!x->cotangent) ((struct assembly *)(uintptr_t)sum->parameters)->owner = x;
+    if (!x->cotangent) ((struct assembly *)sum->state)->owner = x;
     tape_accumulate(tape, x, sum);
 }
 

@@ -1,4 +1,4 @@
-/* What overflow of a kernel's arithmetic does to a bound. */
+/* Values that overflow in a float kernel and not in double. */
 #include "bench/tape/bounds.h"
 
 void model_overflows(struct tape *tape, struct node *node)

@@ -1,4 +1,4 @@
-/* Walks over the rows of broadcast operands, whose strides are 0 where an extent is repeated. */
+/* Shapes broadcast, and the walk over rows: dimensions are merged where all operands step alike. */
 #include "bench/tape/broadcast.h"
 
 #include <string.h>

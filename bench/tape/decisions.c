@@ -1,4 +1,4 @@
-/* Comparisons that doubles leave open, decided by balls of growing precision. */
+/* Order by balls at growing precision, for the few pairs that doubles with bounds leave open. */
 #include "bench/tape/decisions.h"
 
 #include "bench/tape/enclosure.h"

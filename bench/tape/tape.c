@@ -154,6 +154,7 @@ struct node *node_sharing(struct tape *tape, const struct primitive *primitive, 
     node->inputs = own;
     node->input_count = input_count;
     node->source = NULL;
+    node->state = NULL;
     node->cotangent = NULL;
     record(tape, node);
     return node;

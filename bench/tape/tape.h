@@ -67,6 +67,7 @@ struct node {
     struct node **inputs;
     int input_count;
     const void *parameters; /* of the primitive */
+    void *state;            /* what the primitive adds to after the node is made, or NULL */
 
     const struct tensor *source; /* leaf: elements not yet converted when value is NULL */
     float *single;               /* leaf: elements as float, when a kernel asked for them */

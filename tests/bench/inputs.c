@@ -1,3 +1,4 @@
+/* Arguments for functions of one and two variables: edges first, then random ones. */
 #include "bench/inputs.h"
 
 #include <math.h>

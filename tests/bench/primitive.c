@@ -1,3 +1,4 @@
+/* Made-up operands and the verdicts on results. */
 #include "bench/primitive.h"
 
 #include <math.h>

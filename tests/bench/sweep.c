@@ -1,3 +1,4 @@
+/* A sweep over bit patterns of a narrow type. */
 #include "bench/sweep.h"
 
 #include <math.h>

@@ -55,7 +55,8 @@ static void check_tensor(struct tally *tally, const struct sample *sample, const
     tally->tensors++;
     for (size_t i = 0; i < n; i++) {
         double want = r->hi[i], error = fabs(got[i] - want);
-        if (!isfinite(want) || fabs(want) + r->kernel_bound[i] > dtype_info(r->dtype)->largest) continue;
+        if (!isfinite(want) || fabs(want) + r->kernel_bound[i] > dtype_info(r->dtype)->largest)
+            continue;
         double rounding = rounding_of(r->dtype, want, r->kernel_bound[i]);
         double allowed = (r->kernel_bound[i] + rounding) * (1 + 0x1p-20) + reference_bound(r, i);
         tally->elements++;

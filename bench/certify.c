@@ -18,31 +18,31 @@ enum {
     PAIR_BUDGET = 4 << 20
 };
 
-/* Of a reference: its nodes, and the arrays that refinement writes to, NULL before the first. */
 struct refine_context {
     struct node *re, *im;
     struct arena *arena;
-    double *hi, *lo, *error;
+    bool owned; /* the reference has arrays of its own */
 };
 
-/* Give the reference arrays of its own. The node's stay as they are: split into hi + lo its value
- * alone would no longer meet its bound. */
+/* Give the reference arrays of its own, which refinement writes to. The node's stay as they are: split
+ * into hi + lo its value alone would no longer meet its bound. An array `lo` that the caller has given
+ * it is used. */
 static struct status own_arrays(struct reference *r)
 {
     struct refine_context *context = r->refine_context;
-    if (context->hi) return status_ok();
+    if (context->owned) return status_ok();
     double *error = arena_allocate_array(context->arena, r->n, sizeof *error);
     double *hi = arena_allocate_array(context->arena, r->n, sizeof *hi);
     if (!error || !hi) return status_no_memory(r->n * 2 * sizeof *error);
     if (dtype_info(r->dtype)->significand_bits == 53) {
-        context->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *context->lo);
-        if (!context->lo) return status_no_memory(r->n * sizeof *context->lo);
+        r->lo = arena_allocate_zeroed(context->arena, r->n, sizeof *r->lo);
+        if (!r->lo) return status_no_memory(r->n * sizeof *r->lo);
     }
     for (size_t i = 0; i < r->n; i++) error[i] = reference_bound(r, i);
     memcpy(hi, r->hi, r->n * sizeof *hi);
-    r->error = context->error = error;
-    r->hi = context->hi = hi;
-    r->lo = context->lo;
+    r->error = error;
+    r->hi = hi;
+    context->owned = true;
     return status_ok();
 }
 
@@ -53,7 +53,7 @@ static struct status refine_within(struct reference *r, size_t count, const size
     TRY(own_arrays(r));
     r->recomputed += count;
     size_t stride = context->im ? 2 : 1;
-    struct enclosure_target target = { context->hi, context->lo, context->error, stride, 0 };
+    struct enclosure_target target = { r->hi, r->lo, r->error, stride, 0 };
     if (!context->im) {
         enclosure_refine(&target, context->re, count, components, r->dtype, wanted_ulp, budget);
         return status_ok();
@@ -74,7 +74,7 @@ static struct status refine_as_pairs(struct reference *r, size_t count, const si
     if (context->im) return status_ok();
     TRY(own_arrays(r));
     r->recomputed += count;
-    struct enclosure_target target = { context->hi, context->lo, context->error, 1, 0 };
+    struct enclosure_target target = { r->hi, r->lo, r->error, 1, 0 };
     (void)enclosure_refine_pairs(&target, context->re, count, components, PAIR_BUDGET);
     return status_ok();
 }

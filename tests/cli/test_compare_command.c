@@ -289,6 +289,78 @@ START_TEST(workbook_equals_csv)
 }
 END_TEST
 
+/* ---- interruption ----------------------------------------------------------------------- */
+
+enum { CALLS = 12000 };
+
+/* A dump whose workbook takes a second or so. */
+static void make_large(const struct workspace *w)
+{
+    FILE *f = fopen(in(w, "dump.json"), "w");
+    ck_assert_ptr_nonnull(f);
+    fputs("{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": {", f);
+    for (int i = 0; i < CALLS; i++)
+        fprintf(f,
+                "%s\"Torch.f.%d.forward\": {\"output\": [{\"type\": \"torch.Tensor\", \"dtype\": "
+                "\"torch.float32\", \"shape\": [2], \"Max\": %d.5, \"Min\": 0.25, \"Mean\": 1.5, "
+                "\"Norm\": 3.5}]}",
+                i ? ", " : "", i, i);
+    fputs("}}", f);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(chmod(in(w, "dump.json"), 0640), 0);
+}
+
+static struct outcome stop_after(const struct workspace *w, int milliseconds, int signal)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s", in(w, "dump.json"));
+    char *arguments[] = {
+        (char *)"probe-ut", (char *)"compare", (char *)"-tp",    path, (char *)"-gp", path,
+        (char *)"-o",       (char *)"out",     (char *)"--xlsx", NULL
+    };
+    pid_t pid = start_program(w, arguments);
+    usleep((useconds_t)milliseconds * 1000);
+    kill(pid, signal);
+    return wait_program(w, pid);
+}
+
+/* Whatever the moment: a workbook that has its name ends as archives do. */
+START_TEST(killed_at_any_moment)
+{
+    struct workspace w = workspace_make();
+    make_large(&w);
+    for (int ms = 5; ms < 700; ms += ms / 3 + 5) {
+        struct outcome outcome = stop_after(&w, ms, SIGKILL);
+        outcome_free(&outcome);
+        glob_t found;
+        if (glob(in(&w, "out/compare_result_*.xlsx"), 0, NULL, &found) == 0)
+            for (size_t i = 0; i < found.gl_pathc; i++) {
+                size_t length;
+                char *bytes = read_file(found.gl_pathv[i], &length);
+                ck_assert_uint_gt(length, 22);
+                ck_assert_int_eq(memcmp(bytes + length - 22, "PK\5\6", 4), 0);
+                free(bytes);
+            }
+        globfree(&found);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
+/* An interrupted comparison says so and leaves nothing; one that was done in time is whole. */
+START_TEST(interrupted)
+{
+    struct workspace w = workspace_make();
+    make_large(&w);
+    struct outcome outcome = stop_after(&w, 60, SIGINT);
+    ck_assert_msg(outcome.status == 130 || outcome.status == 0 || outcome.status == 1000 + SIGINT,
+                  "status %d", outcome.status);
+    if (outcome.status) ck_assert_uint_eq(count_matches(&w, "out/compare_result_*"), 0);
+    outcome_free(&outcome);
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("compare_command");
@@ -307,6 +379,8 @@ int main(void)
     tcase_add_test(tests, formulas_in_names);
     tcase_add_test(tests, summary_as_json);
     tcase_add_test(tests, workbook_equals_csv);
+    tcase_add_test(tests, killed_at_any_moment);
+    tcase_add_test(tests, interrupted);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -49,6 +49,7 @@ static struct status write_table(const struct flow_table *table, const char *fol
         return status_error(STATUS_BAD_ARGUMENT, "the name of the output folder is too long");
     struct status status = flow_table_write(&text, table);
     if (!status.code) status = whole_file_write(path, text.data, text.length, READERS_NONE);
+    if (!status.code) (void)printf("%s\n", path);
     csv_buffer_release(&text);
     return status;
 }
@@ -77,6 +78,7 @@ static struct status compare_steps(size_t *not_close, const struct api_flow *flo
         api_flow_step_release(&step);
         TRY(status);
     }
+    (void)printf("%zu compared values are not close\n", *not_close);
     return status_ok();
 }
 
@@ -117,7 +119,7 @@ static struct status run(int *exit_status, const void *values)
 
 static const char *const *fail_on_choices(void)
 {
-    static const char *const choices[] = { "difference", NULL };
+    static const char *const choices[] = { "error", "warning", NULL };
     return choices;
 }
 
@@ -141,7 +143,7 @@ static const struct option_row rows[] = {
     { { "ignore_backward" }, OPTION_FLAG, AT(ignore_backward),
       .help = "Compare the forward pass only." },
     { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "WHAT", .choices = fail_on_choices,
-      .help = "Exit with status 1 when values that were compared are not close." },
+      .help = "Exit with status 1 when values that were compared are not close; both words mean that." },
     { { "quiet" }, OPTION_FLAG, AT(quiet), .help = "Do not print the tables." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are links, belong to another user, may be written by others or "
@@ -154,7 +156,7 @@ static const struct api_dump_options defaults = { .rtol = 1e-4, .atol = 1e-4 };
 
 const struct command api_dump_command = {
     .word = "api_dump_compare",
-    .summary = "compare two API dumps of different frameworks by the flow of their calls",
+    .summary = "compare API dumps of two frameworks, whose calls differ",
     .text =
         "Reads two API dumps (mindtorch, mindspore or torch, below rank0/), finds out from names "
         "and shapes which calls of one do what which calls of the other do, and compares what "

@@ -202,6 +202,12 @@ static struct status add_values(struct flow_table *table, struct comparing *comp
     return status.code ? status : flow_table_add(table, cells);
 }
 
+static bool is_near(double a, double b, struct tolerance tolerance)
+{
+    if (isnan(a) && isnan(b)) return true; /* not recorded, mostly */
+    return a == b || fabs(a - b) <= tolerance.atol + tolerance.rtol * fabs(b);
+}
+
 /* Differences of the recorded maximum, minimum and mean. */
 static struct status add_statistics(struct flow_table *table, struct comparing *comparing,
                                     const struct data_pair *pair)
@@ -216,6 +222,11 @@ static struct status add_statistics(struct flow_table *table, struct comparing *
                                      cut(fabs(a->min - b->min), 5), cut(fabs(a->mean - b->mean), 5))
                       : "nan, nan, nan";
     if ((a && !cells[2]) || (b && !cells[3]) || !cells[4]) return status_no_memory(0);
+    const struct tolerance tolerance = comparing->flow->request->tolerance;
+    if (a && b &&
+        !(is_near(a->max, b->max, tolerance) && is_near(a->min, b->min, tolerance) &&
+          is_near(a->mean, b->mean, tolerance)))
+        comparing->out->not_close++;
     return flow_table_add(table, cells);
 }
 

@@ -494,13 +494,18 @@ END_TEST
 START_TEST(the_command_writes_three_files)
 {
     struct stat info;
-    char command[900];
+    char command[1600];
     const char *const *lines = LINES("Functional_f_0_forward_input.0 [2]");
     write_dump("o", "torch", lines);
     write_dump("t", "mindspore", lines);
     snprintf(command, sizeof command,
-             "cd %s && %s -f mindspore api_dump_compare o t -o out >printed 2>err", place.path,
-             PROBE_UT);
+             "cd %s && %s -f mindspore api_dump_compare o t -o out >printed 2>err && grep -q '^0 "
+             "compared values are not close' printed && ! %s api_dump_compare o t2 --fail-on error "
+             "--quiet >/dev/null 2>err && %s api_dump_compare o t2 --atol 0.25 --fail-on error "
+             "--quiet >/dev/null 2>err",
+             place.path, PROBE_UT, PROBE_UT, PROBE_UT);
+    write_dump("t2", "torch",
+               LINES("[\"Functional_f_0_forward_input.0\",0,[],\"f\",[2],[1.5,-2.0,0.5]]"));
     ck_assert_int_eq(system(command), 0);
     static const char *const names[] = { "out", "out/ts_api_mapping.csv",
                                          "out/ts_api_forward_compare.csv",

@@ -278,6 +278,19 @@ static int64_t clamp_integer(double x, const struct dtype_info *info)
 DEFINE_WRITER(dtype_from_double, double, bf16_encode)
 DEFINE_WRITER(dtype_from_float, float, bf16_encode_float)
 
+/* A double from which every narrower format rounds as it would from the integer itself: what does not
+ * fit is rounded to odd, which is innocuous when the target has two bits less at least (Boldo and
+ * Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd",
+ * 2008). Rounding to nearest twice would turn just above a tie into a tie. */
+static double odd_double(int64_t x)
+{
+    uint64_t magnitude = x < 0 ? -(uint64_t)x : (uint64_t)x;
+    int shift = 0;
+    for (; magnitude >> 53; shift++) magnitude = magnitude >> 1 | (magnitude & 1);
+    double rounded = ldexp((double)magnitude, shift);
+    return x < 0 ? -rounded : rounded;
+}
+
 void dtype_from_int64(void *out, enum dtype dtype, const int64_t *in, size_t n)
 {
     switch (dtype) {
@@ -289,7 +302,8 @@ void dtype_from_int64(void *out, enum dtype dtype, const int64_t *in, size_t n)
     case DT_BOOL: EACH(((uint8_t *)out)[i] = in[i] != 0); break;
     default:
         for (size_t i = 0; i < n; i++) {
-            double pair[2] = { (double)in[i], 0 };
+            bool wide = dtype == DT_F64 || dtype == DT_C128;
+            double pair[2] = { wide ? (double)in[i] : odd_double(in[i]), 0 };
             dtype_from_double((unsigned char *)out + i * dtypes[dtype].bytes, dtype, pair, 1);
         }
     }

@@ -80,7 +80,7 @@ void dtype_to_int64(int64_t *out, const void *in, enum dtype dtype, size_t n);
 void dtype_from_double(void *out, enum dtype dtype, const double *in, size_t n);
 void dtype_from_float(void *out, enum dtype dtype, const float *in, size_t n);
 
-/* int64 values into `dtype`; narrower integers wrap as C conversions do. */
+/* int64 values into `dtype`, rounded once; narrower integers wrap as C conversions do. */
 void dtype_from_int64(void *out, enum dtype dtype, const int64_t *in, size_t n);
 
 /* The spacing of floating type `dtype` at |x|, in Muller's sense: 2^(max(e, exponent_min) -

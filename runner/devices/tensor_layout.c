@@ -17,7 +17,7 @@ void layout_convert(void *out, enum dtype to, const void *in, enum dtype from, s
     }
     for (size_t done = 0; done < n; done += BLOCK) {
         size_t count = n - done < BLOCK ? n - done : BLOCK;
-        if (dtype_is_integral(from) && dtype_is_integral(to)) {
+        if (dtype_is_integral(from)) {
             int64_t integers[BLOCK];
             dtype_to_int64(integers, source, from, count);
             dtype_from_int64(target, to, integers, count);

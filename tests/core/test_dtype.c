@@ -228,6 +228,38 @@ START_TEST(integers_truncate_and_saturate)
 }
 END_TEST
 
+/* A double has 53 bits, so that an integer just above a tie would become the tie on its way. */
+START_TEST(integers_are_rounded_once)
+{
+    static const int64_t integers[] = {
+        (INT64_C(1) << 60) + (INT64_C(1) << 36) + 1, /* above a tie of float32 */
+        (INT64_C(1) << 60) + (INT64_C(3) << 36) - 1, /* below one */
+        -(INT64_C(1) << 60) - (INT64_C(1) << 36) - 1,
+        INT64_MAX,
+        INT64_MIN,
+        (INT64_C(1) << 53) + 1,
+        7,
+    };
+    for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
+        float got, pair[2];
+        dtype_from_int64(&got, DT_F32, &integers[i], 1);
+        ck_assert_float_eq(got, (float)integers[i]); /* C rounds once */
+        dtype_from_int64(pair, DT_C64, &integers[i], 1);
+        ck_assert_float_eq(pair[0], (float)integers[i]);
+        double wide;
+        dtype_from_int64(&wide, DT_F64, &integers[i], 1);
+        ck_assert_double_eq(wide, (double)integers[i]);
+    }
+    /* bfloat16 has 8 bits: 2^60 + 2^52 is a tie. */
+    int64_t above = (INT64_C(1) << 60) + (INT64_C(1) << 52) + 1, tie = above - 1;
+    uint16_t bits;
+    dtype_from_int64(&bits, DT_BF16, &above, 1);
+    ck_assert_uint_eq(bits, 0x5d81);
+    dtype_from_int64(&bits, DT_BF16, &tie, 1);
+    ck_assert_uint_eq(bits, 0x5d80);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("dtype");
@@ -242,6 +274,7 @@ int main(void)
     tcase_add_test(tests, bools_are_0_or_1);
     tcase_add_test(tests, names_and_aliases);
     tcase_add_test(tests, ulp_of_special_places);
+    tcase_add_test(tests, integers_are_rounded_once);
     tcase_add_test(tests, integers_truncate_and_saturate);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

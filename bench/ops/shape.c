@@ -7,7 +7,6 @@
 #include "bench/primitives/binary.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/gather.h"
-#include "bench/primitives/moved.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"

@@ -101,7 +101,7 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const
             tape, node_gather_rows(tape, node_real_part(tape, x), rank, shape, row, map, fill),
             node_gather_rows(tape, node_imaginary_part(tape, x), rank, shape, row, map, 0));
     struct gather *gather = tape_allocate(tape, 1, sizeof *gather);
-    if (!gather) return unless_failed(tape, x);
+    if (!gather) return tape_failure(tape);
     *gather = (struct gather){ map, row ? row : 1, fill };
     struct node *node = moved(tape, &gather_primitive, x, rank, shape, gather);
     if (tape_failed(tape)) return node;
@@ -111,7 +111,7 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const
     /* The fill is exact: under uniform bounds it would not be. */
     if (fills && !x->integer && !node_is_exact(x)) (void)node_need_errors(tape, node);
     if (tape_failed(tape) || !map_fits(tape, map, entries, x->n / gather->row))
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     for (size_t i = 0; i < entries; i++)
         gather_row(node, x, i * gather->row, map[i], gather->row, fill);
     return node;
@@ -131,7 +131,7 @@ struct node *node_index_select(struct tape *tape, struct node *x, int dim, struc
     if (tape_failed(tape)) return x;
     if (!x->rank && index->n != 1) {
         tape_fail(tape, STATUS_SKIP, "%zu indices into a scalar", index->n);
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     memcpy(shape, x->shape, sizeof shape);
     for (int d = 0; d < x->rank; d++)
@@ -140,13 +140,13 @@ struct node *node_index_select(struct tape *tape, struct node *x, int dim, struc
     int64_t extent = x->rank ? x->shape[dim] : 1;
     if (x->rank) shape[dim] = (int64_t)index->n;
     int64_t *map = tape_allocate(tape, outer * index->n, sizeof *map);
-    if (!map) return unless_failed(tape, x);
+    if (!map) return tape_failure(tape);
     for (size_t i = 0; i < index->n; i++) {
         int64_t at = index->integer ? index->integer[i] : -1;
         if (at < 0 || at >= extent) {
             tape_fail(tape, STATUS_SKIP, "index %lld is out of range for dimension %d of size %lld",
                       (long long)at, dim, (long long)extent);
-            return unless_failed(tape, x);
+            return tape_failure(tape);
         }
         for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + at;
     }
@@ -324,14 +324,14 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
             tape, node_scatter_add_rows(tape, node_real_part(tape, x), rank, shape, row, map),
             node_scatter_add_rows(tape, node_imaginary_part(tape, x), rank, shape, row, map));
     struct scatter *scatter = tape_allocate(tape, 1, sizeof *scatter);
-    if (!scatter) return unless_failed(tape, x);
+    if (!scatter) return tape_failure(tape);
     *scatter = (struct scatter){ tape, map, row ? row : 1, NULL, NULL };
     struct node *node = moved(tape, &scatter_primitive, x, rank, shape, NULL);
     if (tape_failed(tape)) return node;
     node->state = scatter;
     node->relative = node->absolute = 0;
     if (!map_fits(tape, map, x->n / scatter->row, node->n / scatter->row))
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     if (!x->integer) {
         scatter_reals(tape, node, x, scatter);
         return node;

@@ -30,11 +30,6 @@ void copy_strided(void *dst, const void *src, int rank, const int64_t *shape, co
     }
 }
 
-struct node *unless_failed(struct tape *tape, struct node *node)
-{
-    return tape_failed(tape) ? node_scalar(tape, 0) : node;
-}
-
 struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x, int rank,
                    const int64_t *shape, const void *parameters)
 {

@@ -13,7 +13,4 @@ void copy_strided(void *dst, const void *src, int rank, const int64_t *shape, co
 struct node *moved(struct tape *tape, const struct primitive *primitive, struct node *x, int rank,
                    const int64_t *shape, const void *parameters);
 
-/* What to return after allocating: the harmless node once the tape has failed. */
-struct node *unless_failed(struct tape *tape, struct node *node);
-
 #endif

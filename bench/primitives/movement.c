@@ -33,7 +33,7 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
     if (tape_failed(tape)) return x;
     if (rank > TENSOR_MAX_RANK) {
         tape_fail(tape, STATUS_SKIP, "a reshape to %d dimensions", rank);
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     for (int i = 0; i < rank; i++) {
         full[i] = shape[i] == -1 ? 1 : shape[i];
@@ -51,7 +51,7 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
         shape_format(from, sizeof from, x->rank, x->shape);
         shape_format(to, sizeof to, rank, shape);
         tape_fail(tape, STATUS_SKIP, "shape %s cannot be reshaped to %s", from, to);
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
     if (x->imaginary)
@@ -114,7 +114,7 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
         shape_format(from, sizeof from, x->rank, x->shape);
         shape_format(to, sizeof to, rank, shape);
         tape_fail(tape, STATUS_SKIP, "shape %s does not expand to %s", from, to);
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     if (rank == x->rank && !memcmp(full, x->shape, (size_t)rank * sizeof *full)) return x;
     if (x->imaginary)

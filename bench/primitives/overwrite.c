@@ -7,7 +7,6 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/gather.h"
-#include "bench/primitives/moved.h"
 #include "bench/tape/enclosure.h"
 
 struct overwrite {
@@ -59,7 +58,7 @@ struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, s
     if (!row) row = 1;
     size_t rows = x->n / row;
     if (!writer) writer = overwrite_writers(tape, rows, map, v->n / row);
-    if (!writer) return unless_failed(tape, x);
+    if (!writer) return tape_failure(tape);
     if (x->imaginary)
         return node_complex(tape,
                             node_overwrite(tape, node_real_part(tape, x), node_real_part(tape, v),
@@ -72,14 +71,14 @@ struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, s
         (void)node_values(tape, v);
     }
     struct overwrite *o = tape_allocate(tape, 1, sizeof *o);
-    if (!o) return unless_failed(tape, x);
+    if (!o) return tape_failure(tape);
     *o = (struct overwrite){ map, row, writer };
     struct node *inputs[2] = { x, v };
     struct node *node = x->integer ? node_new_integer(tape, x->dtype, x->rank, x->shape)
                                    : node_new(tape, &overwrite_primitive, x->dtype, x->rank,
                                               x->shape, 2, inputs, o);
     if (!x->integer && (!node_is_exact(x) || !node_is_exact(v))) (void)node_need_errors(tape, node);
-    if (tape_failed(tape)) return unless_failed(tape, x);
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t j = 0; j < rows; j++) {
         const struct node *from = writer[j] < 0 ? x : v;
         size_t at = (writer[j] < 0 ? j : (size_t)writer[j]) * row, to = j * row;

@@ -3,7 +3,7 @@
  * Values come from SLEEF's 1.0- and 1.5-ulp functions (the declared bound of the library,
  * checked against MPFR in tests/bench) or from formulas whose bound is derived beside them in
  * units of ulp, with k = 1.5 for each library call inside (first-order rule: the relative error
- * of h(g(x)) is that of h plus |g h'/h| times that of g).
+ * of h(tape(x)) is that of h plus |tape h'/h| times that of tape).
  */
 #include "bench/primitives/unary_functions.h"
 
@@ -485,249 +485,256 @@ static void ball_lgamma(arb_t y, const arb_t x, slong p)
 
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
-#define DERIVATIVE(NAME) static struct node *NAME(struct tape *g, struct node *x, struct node *y)
+#define DERIVATIVE(NAME) static struct node *NAME(struct tape *tape, struct node *x, struct node *y)
 
-static struct node *one_minus(struct tape *g, struct node *x)
+static struct node *one_minus(struct tape *tape, struct node *x)
 {
-    return node_subtract(g, node_scalar(g, 1), x);
+    return node_subtract(tape, node_scalar(tape, 1), x);
 }
 
-static struct node *power(struct tape *g, struct node *x, double exponent)
+static struct node *power(struct tape *tape, struct node *x, double exponent)
 {
-    return node_apply2(g, "pow", x, node_scalar(g, exponent));
+    return node_apply2(tape, "pow", x, node_scalar(tape, exponent));
 }
 
 DERIVATIVE(d_abs)
 {
     (void)y;
-    return node_apply(g, "sign", x);
+    return node_apply(tape, "sign", x);
 }
 DERIVATIVE(d_exp)
 {
-    (void)x, (void)g;
+    (void)x, (void)tape;
     return y;
 }
 DERIVATIVE(d_exp2)
 {
     (void)x;
-    return node_multiply(g, y, node_apply(g, "log", node_scalar(g, 2)));
+    return node_multiply(tape, y, node_apply(tape, "log", node_scalar(tape, 2)));
 }
 DERIVATIVE(d_expm1)
 {
-    if (tape_is_model(g)) return node_offset(g, y, 1); /* the frameworks' formula */
-    return node_apply(g, "exp", x);
+    if (tape_is_model(tape)) return node_offset(tape, y, 1); /* the frameworks' formula */
+    return node_apply(tape, "exp", x);
 }
 DERIVATIVE(d_log)
 {
     (void)y;
-    return node_apply(g, "reciprocal", x);
+    return node_apply(tape, "reciprocal", x);
 }
 DERIVATIVE(d_logarithm2)
 {
     (void)y;
-    return node_apply(g, "reciprocal",
-                      node_multiply(g, x, node_apply(g, "log", node_scalar(g, 2))));
+    return node_apply(tape, "reciprocal",
+                      node_multiply(tape, x, node_apply(tape, "log", node_scalar(tape, 2))));
 }
 DERIVATIVE(d_logarithm10)
 {
     (void)y;
-    return node_apply(g, "reciprocal",
-                      node_multiply(g, x, node_apply(g, "log", node_scalar(g, 10))));
+    return node_apply(tape, "reciprocal",
+                      node_multiply(tape, x, node_apply(tape, "log", node_scalar(tape, 10))));
 }
 DERIVATIVE(d_log1p)
 {
     (void)y;
-    return node_apply(g, "reciprocal", node_offset(g, x, 1));
+    return node_apply(tape, "reciprocal", node_offset(tape, x, 1));
 }
 DERIVATIVE(d_sqrt)
 {
     (void)x;
-    return node_divide(g, node_scalar(g, 0.5), y);
+    return node_divide(tape, node_scalar(tape, 0.5), y);
 }
 DERIVATIVE(d_rsqrt)
 {
     (void)x;
-    return node_scale(g, power(g, y, 3), -0.5);
+    return node_scale(tape, power(tape, y, 3), -0.5);
 }
 DERIVATIVE(d_reciprocal)
 {
     (void)x;
-    return node_negate(g, node_multiply(g, y, y));
+    return node_negate(tape, node_multiply(tape, y, y));
 }
 DERIVATIVE(d_square)
 {
     (void)y;
-    return node_scale(g, x, 2);
+    return node_scale(tape, x, 2);
 }
 DERIVATIVE(d_sin)
 {
     (void)y;
-    return node_apply(g, "cos", x);
+    return node_apply(tape, "cos", x);
 }
 DERIVATIVE(d_cos)
 {
     (void)y;
-    return node_negate(g, node_apply(g, "sin", x));
+    return node_negate(tape, node_apply(tape, "sin", x));
 }
 DERIVATIVE(d_tan)
 {
     (void)x;
-    return node_offset(g, node_multiply(g, y, y), 1);
+    return node_offset(tape, node_multiply(tape, y, y), 1);
 }
 DERIVATIVE(d_asin)
 {
     (void)y;
-    if (tape_is_model(g)) return node_apply(g, "rsqrt", one_minus(g, node_multiply(g, x, x)));
-    return node_apply(g, "rsqrt", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
+    if (tape_is_model(tape))
+        return node_apply(tape, "rsqrt", one_minus(tape, node_multiply(tape, x, x)));
+    return node_apply(tape, "rsqrt",
+                      node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));
 }
-DERIVATIVE(d_acos) { return node_negate(g, d_asin(g, x, y)); }
+DERIVATIVE(d_acos) { return node_negate(tape, d_asin(tape, x, y)); }
 DERIVATIVE(d_atan)
 {
     (void)y;
-    return node_apply(g, "reciprocal", node_offset(g, node_multiply(g, x, x), 1));
+    return node_apply(tape, "reciprocal", node_offset(tape, node_multiply(tape, x, x), 1));
 }
 DERIVATIVE(d_sinh)
 {
     (void)y;
-    return node_apply(g, "cosh", x);
+    return node_apply(tape, "cosh", x);
 }
 DERIVATIVE(d_cosh)
 {
     (void)y;
-    return node_apply(g, "sinh", x);
+    return node_apply(tape, "sinh", x);
 }
 DERIVATIVE(d_tanh)
 {
     (void)x;
-    return node_multiply(g, one_minus(g, y), node_offset(g, y, 1));
+    return node_multiply(tape, one_minus(tape, y), node_offset(tape, y, 1));
 }
 DERIVATIVE(d_asinh)
 {
     (void)y;
-    return node_apply(g, "rsqrt", node_offset(g, node_multiply(g, x, x), 1));
+    return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), 1));
 }
 DERIVATIVE(d_acosh)
 {
     (void)y;
-    if (tape_is_model(g)) return node_apply(g, "rsqrt", node_offset(g, node_multiply(g, x, x), -1));
-    return node_apply(g, "rsqrt", node_multiply(g, node_offset(g, x, -1), node_offset(g, x, 1)));
+    if (tape_is_model(tape))
+        return node_apply(tape, "rsqrt", node_offset(tape, node_multiply(tape, x, x), -1));
+    return node_apply(tape, "rsqrt",
+                      node_multiply(tape, node_offset(tape, x, -1), node_offset(tape, x, 1)));
 }
 DERIVATIVE(d_atanh)
 {
     (void)y;
-    if (tape_is_model(g)) return node_apply(g, "reciprocal", one_minus(g, node_multiply(g, x, x)));
-    return node_apply(g, "reciprocal", node_multiply(g, one_minus(g, x), node_offset(g, x, 1)));
+    if (tape_is_model(tape))
+        return node_apply(tape, "reciprocal", one_minus(tape, node_multiply(tape, x, x)));
+    return node_apply(tape, "reciprocal",
+                      node_multiply(tape, one_minus(tape, x), node_offset(tape, x, 1)));
 }
 /* 2/sqrt(pi) exp(-x^2) = 2 sqrt(2) phi(x sqrt 2), with phi's own constant inside. */
 DERIVATIVE(d_erf)
 {
     (void)y;
-    struct node *root2 = node_apply(g, "sqrt", node_scalar(g, 2));
-    struct node *pdf = node_apply(g, "normal_pdf", node_multiply(g, x, root2));
-    return node_multiply(g, node_scale(g, root2, 2), pdf);
+    struct node *root2 = node_apply(tape, "sqrt", node_scalar(tape, 2));
+    struct node *pdf = node_apply(tape, "normal_pdf", node_multiply(tape, x, root2));
+    return node_multiply(tape, node_scale(tape, root2, 2), pdf);
 }
-DERIVATIVE(d_erfc) { return node_negate(g, d_erf(g, x, y)); }
+DERIVATIVE(d_erfc) { return node_negate(tape, d_erf(tape, x, y)); }
 DERIVATIVE(d_sigmoid)
 {
     (void)y;
-    return node_activation_slope(g, SLOPE_SIGMOID, x);
+    return node_activation_slope(tape, SLOPE_SIGMOID, x);
 }
 DERIVATIVE(d_silu)
 {
     (void)y;
-    return node_activation_slope(g, SLOPE_SILU, x);
+    return node_activation_slope(tape, SLOPE_SILU, x);
 }
 DERIVATIVE(d_softplus)
 {
     (void)y;
-    return node_apply(g, "sigmoid", x);
+    return node_apply(tape, "sigmoid", x);
 }
 DERIVATIVE(d_logsigmoid)
 {
     (void)y;
-    return node_apply(g, "sigmoid", node_negate(g, x));
+    return node_apply(tape, "sigmoid", node_negate(tape, x));
 }
 DERIVATIVE(d_mish)
 {
     (void)y;
-    struct node *t = node_apply(g, "tanh", node_apply(g, "softplus", x));
-    struct node *slope = node_multiply(g, one_minus(g, t), node_offset(g, t, 1));
-    slope = node_multiply(g, slope, node_multiply(g, x, node_apply(g, "sigmoid", x)));
-    return node_add(g, t, slope);
+    struct node *t = node_apply(tape, "tanh", node_apply(tape, "softplus", x));
+    struct node *slope = node_multiply(tape, one_minus(tape, t), node_offset(tape, t, 1));
+    slope = node_multiply(tape, slope, node_multiply(tape, x, node_apply(tape, "sigmoid", x)));
+    return node_add(tape, t, slope);
 }
 DERIVATIVE(d_gelu)
 {
     (void)y;
-    return node_activation_slope(g, SLOPE_GELU, x);
+    return node_activation_slope(tape, SLOPE_GELU, x);
 }
 DERIVATIVE(d_one)
 {
     (void)x;
-    return node_constant(g, DT_NONE, 1, y->rank, y->shape);
+    return node_constant(tape, DT_NONE, 1, y->rank, y->shape);
 }
 DERIVATIVE(d_times_pi)
 {
     (void)x, (void)y;
-    return node_apply(g, "times_pi", node_scalar(g, 1));
+    return node_apply(tape, "times_pi", node_scalar(tape, 1));
 }
 DERIVATIVE(d_deg2rad)
 {
     (void)x, (void)y;
-    return node_apply(g, "deg2rad", node_scalar(g, 1));
+    return node_apply(tape, "deg2rad", node_scalar(tape, 1));
 }
 DERIVATIVE(d_rad2deg)
 {
     (void)x, (void)y;
-    return node_apply(g, "rad2deg", node_scalar(g, 1));
+    return node_apply(tape, "rad2deg", node_scalar(tape, 1));
 }
 DERIVATIVE(d_sinpi)
 {
     (void)y;
-    return node_apply(g, "times_pi", node_apply(g, "cospi", x));
+    return node_apply(tape, "times_pi", node_apply(tape, "cospi", x));
 }
 DERIVATIVE(d_cospi)
 {
     (void)y;
-    return node_negate(g, node_apply(g, "times_pi", node_apply(g, "sinpi", x)));
+    return node_negate(tape, node_apply(tape, "times_pi", node_apply(tape, "sinpi", x)));
 }
 /* (cos(pi x) - sinc(x)) / x, and 0 at 0. */
 DERIVATIVE(d_sinc)
 {
-    struct node *zero = node_scalar(g, 0);
-    struct node *slope = node_divide(g, node_subtract(g, node_apply(g, "cospi", x), y), x);
-    return node_select(g, node_compare(g, COMPARE_EQ, x, zero), zero, slope);
+    struct node *zero = node_scalar(tape, 0);
+    struct node *slope = node_divide(tape, node_subtract(tape, node_apply(tape, "cospi", x), y), x);
+    return node_select(tape, node_compare(tape, COMPARE_EQ, x, zero), zero, slope);
 }
 /* sqrt(pi)/2 exp(y^2) */
 DERIVATIVE(d_erfinv)
 {
-    struct node *root = node_apply(g, "sqrt", node_apply(g, "times_pi", node_scalar(g, 0.25)));
+    struct node *root =
+        node_apply(tape, "sqrt", node_apply(tape, "times_pi", node_scalar(tape, 0.25)));
     (void)x;
-    return node_multiply(g, root, node_apply(g, "exp", node_multiply(g, y, y)));
+    return node_multiply(tape, root, node_apply(tape, "exp", node_multiply(tape, y, y)));
 }
 /* The derivative of digamma is polygamma(1, x). */
 DERIVATIVE(d_digamma)
 {
     (void)y;
-    return node_apply2(g, "polygamma", node_scalar(g, 1), x);
+    return node_apply2(tape, "polygamma", node_scalar(tape, 1), x);
 }
 DERIVATIVE(d_i0)
 {
     (void)y;
-    return node_apply(g, "i1", x);
+    return node_apply(tape, "i1", x);
 }
 /* I0 - I1 / x, which tends to 1/2 at 0. */
 DERIVATIVE(d_i1)
 {
-    struct node *half = node_scalar(g, 0.5);
-    struct node *slope = node_subtract(g, node_apply(g, "i0", x), node_divide(g, y, x));
-    return node_select(g, node_compare(g, COMPARE_EQ, x, node_scalar(g, 0)), half, slope);
+    struct node *half = node_scalar(tape, 0.5);
+    struct node *slope = node_subtract(tape, node_apply(tape, "i0", x), node_divide(tape, y, x));
+    return node_select(tape, node_compare(tape, COMPARE_EQ, x, node_scalar(tape, 0)), half, slope);
 }
 DERIVATIVE(d_lgamma)
 {
     (void)y;
-    return node_apply(g, "digamma", x);
+    return node_apply(tape, "digamma", x);
 }
-DERIVATIVE(d_normal_pdf) { return node_negate(g, node_multiply(g, x, y)); }
+DERIVATIVE(d_normal_pdf) { return node_negate(tape, node_multiply(tape, x, y)); }
 
 /* ---- the table ------------------------------------------------------------------------------ */
 

@@ -230,7 +230,7 @@ static struct node *assembly_new(struct tape *tape, struct node *part, const str
                                  double fill, enum dtype dtype, int rank, const int64_t *shape)
 {
     struct assembly *assembly = tape_allocate(tape, 1, sizeof *assembly);
-    if (!assembly) return unless_failed(tape, part);
+    if (!assembly) return tape_failure(tape);
     *assembly = (struct assembly){ fill, NULL, NULL, 0 };
     struct node *node = node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, NULL);
     if (tape_failed(tape)) return node;
@@ -366,10 +366,10 @@ struct node *node_view(struct tape *tape, struct node *x, int rank, const int64_
             tape, node_view(tape, node_real_part(tape, x), rank, shape, stride, offset),
             node_view(tape, node_imaginary_part(tape, x), rank, shape, stride, offset));
     struct view *view = view_new(tape, rank, shape, stride, offset);
-    if (!view) return unless_failed(tape, x);
+    if (!view) return tape_failure(tape);
     if (!view_fits(view, x->n)) {
         tape_fail(tape, STATUS_SKIP, "a view reaches outside its tensor");
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     return strided(tape, &view_primitive, x, view);
 }
@@ -396,15 +396,15 @@ struct node *node_place(struct tape *tape, struct node *x, struct node *fill, in
             tape, node_place(tape, node_real_part(tape, x), fill, rank, shape, stride, offset),
             node_place(tape, node_imaginary_part(tape, x), NULL, rank, shape, stride, offset));
     struct view *view = view_new(tape, x->rank, x->shape, stride, offset);
-    if (!view) return unless_failed(tape, x);
+    if (!view) return tape_failure(tape);
     view_order(view);
     if (!shape_elements(&n, rank, shape) || !view_fits(view, n) || !view->nested) {
         tape_fail(tape, STATUS_SKIP, "elements are placed outside the result or twice");
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     if (fill && fill->n != 1) {
         tape_fail(tape, STATUS_SKIP, "the value to fill with must be one number");
-        return unless_failed(tape, x);
+        return tape_failure(tape);
     }
     if (x->integer) return place_integers(tape, x, fill, view, rank, shape);
     double value = fill ? *node_values(tape, node_to_real(tape, fill)) : 0;
@@ -453,7 +453,7 @@ struct node *node_permute(struct tape *tape, struct node *x, const int *order)
         stride[d] = own[order[d]];
     }
     struct view *view = view_new(tape, x->rank, shape, stride, 0);
-    if (!view) return unless_failed(tape, x);
+    if (!view) return tape_failure(tape);
     return strided(tape, x->n ? &permute_primitive : &view_primitive, x, view);
 }
 

@@ -17,8 +17,9 @@ struct compare_trees_request {
     struct stop stop;
 };
 
-/* Compare if the comparison file asks for it (rank_id, common) and both paths are folders that are not
- * of both modes; *done says whether. */
+/* Compare if the comparison file asks for it (rank_id, common) and both paths are folders; *done says
+ * whether. Where both hold graph or pynative, each step of those is a pair of its own, with results
+ * in OUT/{mode}/{step}. */
 struct status compare_trees(bool *done, int *exit_status,
                             const struct compare_trees_request *request);
 

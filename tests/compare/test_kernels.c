@@ -417,6 +417,30 @@ START_TEST(the_comparison_file_chooses)
 }
 END_TEST
 
+/* Trees of both modes are taken apart first; a step that cannot be compared is skipped. */
+START_TEST(modes_are_taken_apart)
+{
+    double one[2] = { 1, 1 };
+    char command[1500];
+    for (int side = 0; side < 2; side++) {
+        const char *root = side ? "bench" : "npu";
+        char folder[200];
+        snprintf(folder, sizeof folder, "%s/graph/step0/rank_0/net/0/7", root);
+        write_vector(folder, "A.a.1.0.1.input.0.ND.npy", 2, one);
+        snprintf(folder, sizeof folder, "%s/pynative/step1/rank_%d/net/0/7", root, side);
+        write_vector(folder, "A.a.1.0.1.input.0.ND.npy", 2, one);
+    }
+    write_into(".", "compare.json",
+               "{\"npu_path\": \"npu\", \"bench_path\": \"bench\", "
+               "\"rank_id\": []}");
+    snprintf(command, sizeof command,
+             "cd %s && %s compare -i compare.json -o o --format csv >printed 2>err && test -f "
+             "o/graph/step0/compare_result_0_7_*.csv && grep -q 'pynative/step1 is skipped' err",
+             place.path, PROBE_UT);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kernels");
@@ -431,6 +455,7 @@ int main(void)
     tcase_add_test(tests, ranks_and_steps_are_chosen);
     tcase_add_test(tests, folders_meet_by_their_names);
     tcase_add_test(tests, the_comparison_file_chooses);
+    tcase_add_test(tests, modes_are_taken_apart);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -16,10 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(name, data, size);
     name[size] = '\0';
     if (kernel_name_split(key, sizeof key, &timestamp, name)) {
-        const char *direction = strstr(key, ".input.");
-        if (!direction) direction = strstr(key, ".output.");
-        assert(direction && strlen(key) < strlen(name) && strlen(key) < sizeof key);
-        assert(strstr(name, direction));
+        /* behind the operator and the task */
+        const char *direction = strchr(strchr(key, '.') + 1, '.') + 1;
+        assert(!strncmp(direction, "input.", 6) || !strncmp(direction, "output.", 7));
+        assert(strstr(name, direction) && strlen(key) < strlen(name));
     }
     free(name);
     return 0;

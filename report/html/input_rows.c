@@ -260,7 +260,8 @@ static struct status begin_call(struct row_reader *rows, const struct page_name 
 
 static struct status read_row(struct row_reader *rows, const struct csv_row *csv)
 {
-    struct row_cells row = { .verdict = rows->layout->empty_verdict };
+    static const struct csv_text none = { "", 0 };
+    struct row_cells row = { none, none, none, rows->layout->empty_verdict, false };
     bool has_evidence;
 
     rows->error = NAN;

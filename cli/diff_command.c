@@ -16,6 +16,8 @@
 #include "results/details_file.h"
 #include "results/judged_json.h"
 #include "runner/api_lists.h"
+#include "runner/api_names.h"
+#include "runner/threshold_names.h"
 #include "standards/judge.h"
 #include "standards/profile.h"
 
@@ -79,6 +81,15 @@ static struct status take_name(struct diff *d)
             d->c.api = arena_copy_bytes(&d->arena, first + 1, (size_t)(last - first - 1));
     }
     return d->c.full_name && d->c.api ? status_ok() : status_no_memory(length);
+}
+
+static struct status check_name(struct diff *d)
+{
+    const char *nearest;
+    if (!d->options->api || api_name_is_known(&nearest, &d->arena, d->c.api)) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "option '--api': there is no API '%s', the nearest is '%s'", d->c.api,
+                        nearest);
 }
 
 /* ---- the tensors ------------------------------------------------------------------------ */
@@ -181,6 +192,8 @@ static struct status judge(struct diff *d)
     TRY(parse_dtype(&dtype, "--dtype", options->dtype));
     TRY(parse_dtype(&bench, "--bench-dtype", options->bench_dtype));
     TRY(take_name(d));
+    TRY(check_name(d));
+    TRY(threshold_names_check(options->thresholds, options->file_policy));
     TRY(profile_load(&d->profile, options->profile, options->thresholds, options->file_policy));
     TRY(read_side(&d->want, d));
     TRY(read_side(&d->got, d));

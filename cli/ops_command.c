@@ -11,6 +11,7 @@
 
 #include "bench/bench.h"
 #include "cli/api_surface.h"
+#include "core/nearest_name.h"
 #include "standards/profile.h"
 
 struct ops_options {
@@ -86,18 +87,43 @@ static struct status collect(struct listing *listing, struct arena *arena)
     return status_ok();
 }
 
+/* Is this what a line is called, bare or with its group? */
+static bool is_called(const struct line *line, const char *name)
+{
+    size_t group = strlen(line->entry.group);
+    if (!strcmp(name, line->entry.name)) return true;
+    return !strncmp(name, line->entry.group, group) && name[group] == '.' &&
+           !strcmp(name + group + 1, line->entry.name);
+}
+
+/* A name that nothing is called was mistyped. */
+static struct status check_names(const struct listing *listing, const struct ops_options *options,
+                                 struct arena *arena)
+{
+    const char **names = arena_allocate_array(arena, listing->count, sizeof *names);
+    if (!names) return status_no_memory(listing->count * sizeof *names);
+    for (size_t i = 0; i < listing->count; i++) names[i] = listing->lines[i].entry.name;
+    for (size_t k = 0; k < options->names.count; k++) {
+        const char *name = options->names.items[k];
+        size_t i = 0;
+        while (i < listing->count && !is_called(&listing->lines[i], name)) i++;
+        if (i < listing->count) continue;
+        const char *group = strchr(name, '.');
+        return status_error(STATUS_BAD_ARGUMENT, "there is no API '%s', the nearest is '%s'", name,
+                            nearest_name(group ? group + 1 : name, names, listing->count));
+    }
+    return status_ok();
+}
+
 /* Keep what was asked for. */
 static void restrict_listing(struct listing *listing, const struct ops_options *options)
 {
     size_t kept = 0;
     for (size_t i = 0; i < listing->count; i++) {
         const struct line *line = &listing->lines[i];
-        char full[256];
         bool wanted = !options->names.count;
-        (void)snprintf(full, sizeof full, "%s.%s", line->entry.group, line->entry.name);
         for (size_t k = 0; k < options->names.count; k++)
-            wanted = wanted || !strcmp(options->names.items[k], line->entry.name) ||
-                     !strcmp(options->names.items[k], full);
+            wanted = wanted || is_called(line, options->names.items[k]);
         if (wanted && !(options->missing && line->entry.forward)) listing->lines[kept++] = *line;
     }
     listing->count = kept;
@@ -255,6 +281,7 @@ static struct status ops_run(int *exit_status, const void *values)
 
     struct status status = profile_load(&profile, profile_names()[0], NULL, FILES_CHECKED);
     if (!status.code) status = collect(&listing, &arena);
+    if (!status.code) status = check_names(&listing, options, &arena);
     if (!status.code) {
         listing.profile = profile;
         restrict_listing(&listing, options);

@@ -14,6 +14,7 @@
 #include "report/failing.h"
 #include "report/html/html_report.h"
 #include "results/run_pairing.h"
+#include "runner/threshold_names.h"
 #include "standards/three_way/three_way.h"
 
 struct compare_options {
@@ -162,6 +163,10 @@ static struct status load_rules(struct three_way_rules **rules,
         TRY(file_read_text(&text, &bytes, options->thresholds, options->file_policy));
     struct status status = three_way_rules_load(rules, options->profile, options->thresholds, text);
     memory_release(text);
+    if (status.code) return status;
+    /* Rows may be of APIs that only the makers of the files know, so a name is not refused. */
+    struct status names = threshold_names_check(options->thresholds, options->file_policy);
+    if (names.code) fprintf(stderr, "warning: %s\n", names.text);
     return status;
 }
 

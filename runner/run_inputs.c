@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "runner/environment.h"
+#include "runner/threshold_names.h"
 
 static struct status order_calls(struct run_inputs *inputs, bool filter)
 {
@@ -76,6 +77,7 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
         TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
     TRY(check_baseline(o));
     TRY(profile_load(&out->profile, profile, o->thresholds, o->file_policy));
+    TRY(threshold_names_check(o->thresholds, o->file_policy));
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
     TRY(order_calls(out, o->filter_api));
     return describe_run(out, o);

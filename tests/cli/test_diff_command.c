@@ -144,11 +144,6 @@ START_TEST(forms_of_names)
         { "Torch.linalg.inv.0", "Torch.linalg.inv.0.forward.output.0", false },
         { "Torch.linalg.inv.0.forward.output.1", "Torch.linalg.inv.0.forward.output.1", false },
         { "Torch.linalg.inv.0.forward.output.999999999", "Torch.linalg.inv.0.forward.output.999999999", false },
-        /* No numbers behind the last dot, or no type before the first: names of APIs. */
-        { "Functional.relu.3x", "Functional.relu.3x.forward.output.0", false },
-        { "Functional.relu.+3", "Functional.relu.+3.forward.output.0", false },
-        { "Functional.relu.", "Functional.relu..forward.output.0", false },
-        { "relu.3", "relu.3.forward.output.0", false },
     };
     /* clang-format on */
     struct workspace w = workspace_make();
@@ -164,6 +159,16 @@ START_TEST(forms_of_names)
                          names[i].binary ? "0.25000000000000" : " ");
         ck_assert_int_eq(strcmp(cell(object, "均方根误差"), " ") == 0, names[i].binary);
         cJSON_Delete(object);
+        outcome_free(&o);
+    }
+    /* No number behind the last dot, or no type before the first: names of APIs, which are none. */
+    static const char *const unknown[] = { "Functional.relu.3x", "Functional.relu.+3",
+                                           "Functional.relu.", "relu.3", "matmull" };
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct outcome o =
+            run_program(&w, "diff", "want.npy", "got.npy", "--api", unknown[i], NULL);
+        ck_assert_msg(o.status == 2, "%s: %d", unknown[i], o.status);
+        ck_assert_ptr_nonnull(strstr(o.err, "there is no API"));
         outcome_free(&o);
     }
     workspace_remove(&w);

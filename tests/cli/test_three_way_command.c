@@ -659,6 +659,9 @@ START_TEST(thresholds_of_the_user)
                                    "gpu.csv", "-o", "out", "--profile", "v2", "--thresholds",
                                    "mine.json", NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.err, "warning: mine.json:1: overrides[0].api: there is no API 'a'") !=
+                      NULL,
+                  "%s", o.err);
     char *result = output(&s.w, RESULT);
     ck_assert(has_line(result, "Torch.a.0,pass, ,"));
     free(result);

@@ -242,6 +242,33 @@ START_TEST(verdicts_of_the_peer_count)
 }
 END_TEST
 
+/* A limit for an API that does not exist is a mistake in writing, at its place. */
+START_TEST(thresholds_name_apis)
+{
+    static const struct {
+        const char *api, *says;
+    } rows[] = { { "\"addd\"",
+                   "limits.json:1: overrides[0].api: there is no API 'addd', the nearest "
+                   "is 'add'" },
+                 { "[\"add\", \"Torch.add\"]", "overrides[0].api[1]: there is no API 'Torch.add'" },
+                 { "[\"add\", \"linalg.inv\", \"__iadd__\"]", NULL } };
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 5);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "{\"overrides\":[{\"api\":%s,\"limits\":{\"thousandth\":0}}]}",
+                 rows[i].api);
+        write_text(in(&w, "limits.json"), text);
+        struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--thresholds",
+                                       "limits.json", NULL);
+        ck_assert_msg(o.status == (rows[i].says ? 3 : 0), "%d %s", o.status, o.err);
+        if (rows[i].says) ck_assert_msg(strstr(o.err, rows[i].says) != NULL, "%s", o.err);
+        outcome_free(&o);
+    }
+    workspace_remove(&w);
+}
+END_TEST
+
 /* A directory with a slash at its end, and files named without a directory. */
 START_TEST(names_with_and_without_a_directory)
 {
@@ -481,6 +508,7 @@ int main(void)
     tcase_add_test(tests, without_results);
     tcase_add_test(tests, torn_run_files);
     tcase_add_test(tests, timings_are_continued);
+    tcase_add_test(tests, thresholds_name_apis);
     tcase_add_test(tests, without_a_run_file);
     tcase_add_test(tests, verdicts_of_the_peer_count);
     tcase_add_test(tests, names_with_and_without_a_directory);

@@ -71,6 +71,20 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
     return add(record, key, array);
 }
 
+struct status run_record_add_about(struct run_record *record, const char *key, const char *text)
+{
+    struct cJSON *about = cJSON_GetObjectItemCaseSensitive(record->object, "about");
+    if (!about) about = cJSON_AddObjectToObject(record->object, "about");
+    bool added = about && cJSON_AddStringToObject(about, key, text);
+    return added ? status_ok() : status_no_memory(0);
+}
+
+const char *run_record_about(const struct run_record *record, const char *key)
+{
+    const cJSON *about = cJSON_GetObjectItemCaseSensitive(record->object, "about");
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, key));
+}
+
 struct status run_record_write(const struct run_record *record, const char *path)
 {
     struct csv_buffer text = { 0 };
@@ -97,6 +111,8 @@ static void note_difference(char *list, size_t bytes, const struct cJSON *then,
     cJSON_free(b);
 }
 
+static bool is_compared(const struct cJSON *item) { return strcmp(item->string, "about") != 0; }
+
 static void find_differences(char *list, size_t bytes, const struct cJSON *then,
                              const struct cJSON *now)
 {
@@ -104,12 +120,12 @@ static void find_differences(char *list, size_t bytes, const struct cJSON *then,
     cJSON_ArrayForEach(item, now)
     {
         const struct cJSON *other = cJSON_GetObjectItemCaseSensitive(then, item->string);
-        if (!other || !cJSON_Compare(item, other, 1))
+        if (is_compared(item) && (!other || !cJSON_Compare(item, other, 1)))
             note_difference(list, bytes, other, item, item->string);
     }
     cJSON_ArrayForEach(item, then)
     {
-        if (!cJSON_GetObjectItemCaseSensitive(now, item->string))
+        if (is_compared(item) && !cJSON_GetObjectItemCaseSensitive(now, item->string))
             note_difference(list, bytes, item, NULL, item->string);
     }
 }

@@ -14,7 +14,7 @@
 struct cJSON;
 
 struct run_record {
-    struct cJSON *object; /* flat; every member is compared */
+    struct cJSON *object; /* flat; every member is compared but the object "about" */
 };
 
 /* An empty record. */
@@ -28,6 +28,12 @@ struct status run_record_add_flag(struct run_record *record, const char *key, in
 struct status run_record_add_digest(struct run_record *record, const char *key, uint64_t digest);
 struct status run_record_add_texts(struct run_record *record, const char *key,
                                    const char *const *texts, size_t count);
+
+/* Add a member of "about", which tells runs apart for people and is not compared. */
+struct status run_record_add_about(struct run_record *record, const char *key, const char *text);
+
+/* A member of "about"; NULL when there is none. Lives as long as the record. */
+const char *run_record_about(const struct run_record *record, const char *key);
 
 /* Write the record to `path`, whole or not at all: a file beside it is renamed. */
 struct status run_record_write(const struct run_record *record, const char *path);

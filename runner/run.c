@@ -190,12 +190,22 @@ static void print_files(const struct run *run)
     if (run->options->timings) printf("  %s\n", run->options->timings);
 }
 
+/* What the run file says about the run beside its options. */
+static void print_about(const struct run *run, const char *before, const char *key)
+{
+    const char *text = run_record_about(&run->inputs.record, key);
+    if (text) printf("%s %s", before, text);
+}
+
 static void report(const struct run *run)
 {
     double elapsed = clock_seconds() - run->started_s;
     size_t here = run->summary.calls - run->summary.earlier;
     summary_print(stdout, &run->summary, run->checkers.repeat, wants_color(run->options));
     print_files(run);
+    printf("\ndump %s", run->options->api_info);
+    print_about(run, ", on", "host");
+    print_about(run, " at", "date");
     printf("\n%zu calls in %.2f s (%.0f a second), backend %s, profile %s, %zu threads, BLAS "
            "core %s\n",
            here, elapsed, elapsed > 0 ? (double)here / elapsed : 0, run->options->backend,

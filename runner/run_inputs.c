@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "runner/environment.h"
+#include "runner/run_about.h"
 #include "runner/threshold_names.h"
 
 static struct status order_calls(struct run_inputs *inputs, bool filter)
@@ -57,7 +58,8 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     TRY(run_record_add_texts(record, "white_list", lists->white, lists->n_white));
     TRY(run_record_add_texts(record, "black_list", lists->black, lists->n_black));
     TRY(run_record_add_number(record, "precision", lists->precision));
-    return run_record_add_text(record, "blas_core", environment_blas_core());
+    TRY(run_record_add_text(record, "blas_core", environment_blas_core()));
+    return run_about_add(record, o->api_info);
 }
 
 /* What is read only when the run is over is refused before it starts. */
@@ -115,9 +117,9 @@ static struct status no_such_call(const struct run_inputs *inputs, const char *n
     if (!names) return status_no_memory(order->count * sizeof *names);
     for (size_t i = 0; i < order->count; i++) names[i] = call_order_name(order, i);
     const char *nearest = nearest_name(name, names, order->count);
-    struct status status =
-        status_error(STATUS_BAD_ARGUMENT, "%s has no call '%s'; the nearest is '%s'", inputs->path,
-                     name, nearest ? nearest : "");
+    struct status status = status_error(STATUS_BAD_ARGUMENT,
+                                        "%s has no call '%s'; the nearest is '%s'", inputs->path,
+                                        name, nearest ? nearest : "");
     memory_release(names);
     return status;
 }

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include <cjson/cJSON.h>
+
 #include "support/dumps.h"
 #include "support/suite.h"
 
@@ -131,7 +133,9 @@ START_TEST(torn_run_files)
         same_files(&p, RESULT);
         same_files(&p, DETAILS);
         same_files(&p, EVIDENCE);
-        same_files(&p, RUN);
+        char *record = read_file(run, NULL);
+        ck_assert_ptr_nonnull(strstr(record, "\"dump_digest\""));
+        free(record);
         workspace_remove(&p.w);
     }
 }
@@ -239,6 +243,38 @@ START_TEST(verdicts_of_the_peer_count)
         }
         workspace_remove(&w);
     }
+}
+END_TEST
+
+/* The run file says for people what was run, where and when; a run that is resumed elsewhere, by another
+ * path or later is the same run. */
+START_TEST(run_files_tell_runs_apart)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "my dump.json"), 4, 5);
+    succeeded(run_program(&w, "-api_info", "my dump.json", "-o", "out", NULL));
+    char *text = read_file(only_match(&w, "out/" RUN), NULL);
+    cJSON *record = cJSON_Parse(text);
+    const cJSON *about = cJSON_GetObjectItem(record, "about");
+    ck_assert_str_eq(cJSON_GetObjectItem(about, "dump")->valuestring, in(&w, "my dump.json"));
+    const char *command = cJSON_GetObjectItem(about, "command")->valuestring;
+    ck_assert_ptr_nonnull(strstr(command, " -api_info 'my dump.json' -o out"));
+    static const char form[] = "0000-00-00T00:00:00";
+    const char *date = cJSON_GetObjectItem(about, "date")->valuestring;
+    for (size_t i = 0; i < sizeof form - 1; i++)
+        ck_assert_msg(form[i] == '0' ? date[i] >= '0' && date[i] <= '9' : date[i] == form[i], "%s",
+                      date);
+    char host[256];
+    ck_assert_int_eq(gethostname(host, sizeof host), 0);
+    ck_assert_str_eq(cJSON_GetObjectItem(about, "host")->valuestring, host);
+    cJSON_Delete(record);
+    free(text);
+    ck_assert_int_eq(rename(in(&w, "my dump.json"), in(&w, "moved.json")), 0);
+    struct outcome o = run_program(&w, "-api_info", "moved.json", "-csv_path",
+                                   only_match(&w, "out/" RESULT), NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
 }
 END_TEST
 
@@ -509,6 +545,7 @@ int main(void)
     tcase_add_test(tests, torn_run_files);
     tcase_add_test(tests, timings_are_continued);
     tcase_add_test(tests, thresholds_name_apis);
+    tcase_add_test(tests, run_files_tell_runs_apart);
     tcase_add_test(tests, without_a_run_file);
     tcase_add_test(tests, verdicts_of_the_peer_count);
     tcase_add_test(tests, names_with_and_without_a_directory);

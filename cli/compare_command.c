@@ -273,7 +273,7 @@ static struct status open_mapping(struct mapping **out, const struct compare_opt
         { options->data_mapping, MAPPING_DATA },
     };
     bool mindspore = options->framework && !strcmp(options->framework, "mindspore");
-    const struct mapping_log log = { print_warning, NULL };
+    const struct warnings warnings = { print_warning, NULL };
 
     *out = NULL;
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
@@ -284,7 +284,7 @@ static struct status open_mapping(struct mapping **out, const struct compare_opt
             continue;
         }
         return mapping_open(out, asked[i].kind, *asked[i].path ? asked[i].path : NULL,
-                            options->file_policy, &log);
+                            options->file_policy, warnings);
     }
     return status_ok();
 }
@@ -343,7 +343,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
                                         .n_ranks = options->ranks.count,
                                         .steps = options->steps.items,
                                         .n_steps = options->steps.count };
-    const struct plan_log log = { print_warning, NULL };
+    const struct warnings warnings = { print_warning, NULL };
     struct job_request request;
     struct dump_plan plan;
     struct profile *profile = NULL;
@@ -361,7 +361,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     bool done;
     TRY(compare_trees(&done, exit_status, &trees));
     if (done) return status_ok();
-    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, &log));
+    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, warnings));
     struct status status = status_ok();
     if (options->profile)
         status = profile_load(&profile, options->profile, NULL, options->file_policy);

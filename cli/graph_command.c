@@ -81,7 +81,7 @@ static bool go_on(void *context, size_t done, size_t total)
     return !interrupts_take(w->interrupts);
 }
 
-static void warn(void *context, const char *text)
+static void print_warning(void *context, const char *text)
 {
     (void)context;
     (void)fprintf(stderr, "warning: %s; it is left out\n", text);
@@ -184,7 +184,7 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
         status = read_layers(&layers, &arena, options);
         job.options.layers = &layers;
     }
-    if (!status.code) status = graph_job_run(&counts, &job, warn, NULL);
+    if (!status.code) status = graph_job_run(&counts, &job, print_warning, NULL);
     arena_release(&arena);
     if (!status.code) {
         print_counts(&counts, &job, clock_seconds() - started);

@@ -126,7 +126,7 @@ static struct status make_graph(bool *made, struct running *r, const struct grap
 }
 
 /* A rank whose files cannot be used costs its own graph. */
-static struct status make_graphs(struct running *r, graph_warning *warn, void *context)
+static struct status make_graphs(struct running *r, graph_warning *tell, void *context)
 {
     const struct graph_plan *plan = r->job->plan;
     struct status first = status_ok();
@@ -138,7 +138,7 @@ static struct status make_graphs(struct running *r, graph_warning *warn, void *c
         if (!status.code) continue;
         if (!first.code) first = status;
         r->counts->failed++;
-        warn(context, status.text);
+        tell(context, status.text);
     }
     return r->counts->graphs ? status_ok() : first;
 }
@@ -151,7 +151,7 @@ static struct status open_database(struct running *r)
     return database_create(&r->database, path);
 }
 
-static struct status run(struct running *r, graph_warning *warn, void *context)
+static struct status run(struct running *r, graph_warning *tell, void *context)
 {
     size_t bytes = (r->job->plan->count + 1) * sizeof *r->ranks;
     r->ranks = memory_allocate(bytes);
@@ -164,7 +164,7 @@ static struct status run(struct running *r, graph_warning *warn, void *context)
                                           .steps = r->steps };
     TRY(file_make_directories(r->job->output));
     TRY(open_database(r));
-    TRY(make_graphs(r, warn, context));
+    TRY(make_graphs(r, tell, context));
     if (!r->database) return status_ok();
     struct database *database = r->database;
     r->database = NULL;
@@ -172,11 +172,11 @@ static struct status run(struct running *r, graph_warning *warn, void *context)
 }
 
 struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
-                            graph_warning *warn, void *context)
+                            graph_warning *tell, void *context)
 {
     struct running r = { .job = job, .counts = out };
     *out = (struct graph_counts){ .graphs = 0 };
-    struct status status = run(&r, warn, context);
+    struct status status = run(&r, tell, context);
     database_abandon(r.database);
     memory_release(r.ranks);
     memory_release(r.steps);

@@ -49,7 +49,7 @@ static struct status row_name(const char **out, struct doing *d, uint32_t row)
     return status_ok();
 }
 
-static struct status warn(struct doing *d, const char *text)
+static struct status note_warning(struct doing *d, const char *text)
 {
     return say(&d->out->warnings, "%s\n", text);
 }
@@ -353,7 +353,7 @@ static struct status compare_and_show(struct doing *d)
     comparison.bench_path = d->job->bench_path;
     TRY(comparison_run(&d->c, &comparison));
     if (d->c.npu.n_rows) return show(d);
-    TRY(warn(d, "the dump of the NPU has no rows; there is no result"));
+    TRY(note_warning(d, "the dump of the NPU has no rows; there is no result"));
     return status_ok();
 }
 

@@ -1,7 +1,6 @@
 /* Mapping files become tables of names; a key of pairing is a name looked up there. */
 #include "compare/dumps/mapping.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "compare/dumps/layer_mapping.h"
@@ -128,21 +127,8 @@ static struct status check_list(const struct yaml_document *document, const stru
     return status_ok();
 }
 
-static void warn_lengths(const struct mapping_log *log, const struct mapping *m,
-                         const struct yaml_node *node, const char *key)
-{
-    char text[400];
-    if (!log || !log->warn) return;
-    (void)snprintf(
-        text, sizeof text,
-        "%s, line %u: '%s' and its counterpart have different lengths; the record is skipped",
-        m->document.name, node->line, key);
-    text_tidy(text);
-    log->warn(log->context, text);
-}
-
 static struct status read_record(struct mapping *m, const struct yaml_node *node,
-                                 const struct mapping_log *log)
+                                 struct warnings warnings)
 {
     const struct yaml_node *ms_api = yaml_member(node, "ms_api"),
                            *pt_api = yaml_member(node, "pt_api");
@@ -160,7 +146,10 @@ static struct status read_record(struct mapping *m, const struct yaml_node *node
         size_t ms = record.ms[i] ? record.ms[i]->count : 0,
                pt = record.pt[i] ? record.pt[i]->count : 0;
         if (ms == pt) continue;
-        warn_lengths(log, m, node, sections[i].ms[0]);
+        warn(warnings,
+             "%s, line %u: '%s' and its counterpart have different lengths; the record is "
+             "skipped",
+             m->document.name, node->line, sections[i].ms[0]);
         return status_ok();
     }
     TRY(add_name(&number, m, ms_api->text));
@@ -169,17 +158,17 @@ static struct status read_record(struct mapping *m, const struct yaml_node *node
 }
 
 /* One record, or a list of them. */
-static struct status read_records(struct mapping *m, const struct mapping_log *log)
+static struct status read_records(struct mapping *m, struct warnings warnings)
 {
     const struct yaml_node *root = m->document.root;
-    if (root->kind == YAML_MAPPING) return read_record(m, root, log);
+    if (root->kind == YAML_MAPPING) return read_record(m, root, warnings);
     if (root->kind != YAML_SEQUENCE && !yaml_is_null(root))
         return yaml_fault(&m->document, root, "expected records with ms_api and pt_api");
     for (size_t i = 0; i < root->count; i++) {
         if (root->items[i]->kind != YAML_MAPPING)
             return yaml_fault(&m->document, root->items[i],
                               "expected a record with ms_api and pt_api");
-        TRY(read_record(m, root->items[i], log));
+        TRY(read_record(m, root->items[i], warnings));
     }
     return status_ok();
 }
@@ -199,28 +188,28 @@ static struct status read_document(struct mapping *m, const char *path, struct f
 }
 
 static struct status read_mapping(struct mapping *m, const char *path, struct file_policy policy,
-                                  const struct mapping_log *log)
+                                  struct warnings warnings)
 {
     TRY(text_table_create(&m->names));
     if (path) TRY(read_document(m, path, policy));
     switch (m->kind) {
     case MAPPING_API:
         TRY(read_built_in(m));
-        return m->has_file ? read_records(m, log) : status_ok();
+        return m->has_file ? read_records(m, warnings) : status_ok();
     case MAPPING_LAYER: return m->has_file ? layer_mapping_check(&m->document) : status_ok();
     default: return m->has_file ? read_pairs(m) : status_ok();
     }
 }
 
 struct status mapping_open(struct mapping **out, enum mapping_kind kind, const char *path,
-                           struct file_policy policy, const struct mapping_log *log)
+                           struct file_policy policy, struct warnings warnings)
 {
     struct mapping *m = memory_allocate_zeroed(1, sizeof *m);
 
     *out = NULL;
     if (!m) return status_no_memory(sizeof *m);
     m->kind = kind;
-    struct status status = read_mapping(m, path, policy, log);
+    struct status status = read_mapping(m, path, policy, warnings);
     if (status.code) mapping_close(m);
     else *out = m;
     return status;

@@ -11,15 +11,11 @@
 
 #include "compare/dumps/pairing.h"
 #include "core/file.h"
+#include "core/warnings.h"
 
 enum mapping_kind { MAPPING_NONE, MAPPING_API, MAPPING_CELL, MAPPING_DATA, MAPPING_LAYER };
 
 struct mapping;
-
-struct mapping_log {
-    void (*warn)(void *context, const char *text); /* one line each */
-    void *context;
-};
 
 /* Read a mapping; immutable afterwards, shared by comparisons side by side.
  *
@@ -27,7 +23,7 @@ struct mapping_log {
  *   errors  STATUS_BAD_INPUT with the place in the file: no mapping, indices that occur twice or are
  *           negative. Lists of different lengths are warned about and their record skipped. */
 struct status mapping_open(struct mapping **out, enum mapping_kind kind, const char *path,
-                           struct file_policy policy, const struct mapping_log *log);
+                           struct file_policy policy, struct warnings warnings);
 void mapping_close(struct mapping *mapping); /* NULL is fine */
 enum mapping_kind mapping_kind(const struct mapping *mapping);
 

@@ -2,7 +2,6 @@
 #include "compare/dumps/plan.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,21 +18,8 @@ enum { MIXED_FOLDERS = 2 };
 struct planning {
     struct dump_plan *plan;
     const struct plan_filter *filter;
-    const struct plan_log *log;
+    struct warnings warnings;
 };
-
-static __attribute__((format(printf, 2, 3))) void warn(const struct planning *p, const char *format,
-                                                       ...)
-{
-    char text[600];
-    va_list arguments;
-    if (!p->log || !p->log->warn) return;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    text_tidy(text);
-    p->log->warn(p->log->context, text);
-}
 
 static char *join(const char *folder, const char *name)
 {
@@ -160,7 +146,7 @@ static struct status plan_rank(struct planning *p, const char *npu, const char *
         TRY(add_job(p->plan, npu_path, bench_path, folder, suffix, i == 1));
     }
     if (!any)
-        warn(p, "'%s' and '%s' do not both hold dump.json or debug.json; skipped",
+        warn(p->warnings, "'%s' and '%s' do not both hold dump.json or debug.json; skipped",
              file_shown(npu).text, file_shown(bench).text);
     return status_ok();
 }
@@ -176,7 +162,7 @@ static struct status pair_ranks(struct planning *p, const struct ranks *npu,
                             file_shown(bench_path).text, bench->names.count);
     for (size_t i = 0; i < npu->names.count; i++)
         if (npu->numbers[i] != bench->numbers[i]) {
-            warn(p,
+            warn(p->warnings,
                  "the ranks of '%s' and '%s' have different numbers; they are paired by position",
                  file_shown(npu_path).text, file_shown(bench_path).text);
             break;
@@ -285,7 +271,7 @@ static struct status plan_steps(struct planning *p, const struct directory_names
             !is_wanted(p->filter->steps, p->filter->n_steps, step))
             continue;
         if (!has_folder(bench_path, names->items[i]))
-            warn(p, "'%s' has no %s; the step is skipped", file_shown(bench_path).text,
+            warn(p->warnings, "'%s' has no %s; the step is skipped", file_shown(bench_path).text,
                  names->items[i]);
         else TRY(plan_below(p, npu_path, bench_path, folder, names->items[i], depth));
     }
@@ -349,10 +335,12 @@ static struct status check_exists(const char *path)
 }
 
 struct status dump_plan_make(struct dump_plan *out, const char *npu_path, const char *bench_path,
-                             const struct plan_filter *filter, const struct plan_log *log)
+                             const struct plan_filter *filter, struct warnings warnings)
 {
     static const struct plan_filter everything = { .ranks = NULL };
-    struct planning p = { .plan = out, .filter = filter ? filter : &everything, .log = log };
+    struct planning p = { .plan = out,
+                          .filter = filter ? filter : &everything,
+                          .warnings = warnings };
     bool npu_is_folder = directory_exists(npu_path), bench_is_folder = directory_exists(bench_path);
 
     *out = (struct dump_plan){ 0 };

@@ -14,18 +14,13 @@
 #include <stdint.h>
 
 #include "core/status.h"
+#include "core/warnings.h"
 
 struct dump_job {
     char *npu_path, *bench_path; /* dump.json or debug.json */
     char *folder;                /* below the folder of results: "", "step1/", "graph/step0/" */
     char *suffix;                /* of result names: "" or "_rank3" */
     bool is_debug;
-};
-
-/* Told of what is skipped, ranks that were paired by position, and the like. One line each. */
-struct plan_log {
-    void (*warn)(void *context, const char *text);
-    void *context;
 };
 
 struct dump_plan {
@@ -39,10 +34,10 @@ struct plan_filter {
     size_t n_ranks, n_steps;
 };
 
-/* Make the plan. STATUS_BAD_INPUT: one path is a file, the other a folder; a folder that holds something
+/* Make the plan. Warnings tell what is skipped and what was paired by position. STATUS_BAD_INPUT: one path is a file, the other a folder; a folder that holds something
  * else; numbers of ranks that differ; nothing that both have. */
 struct status dump_plan_make(struct dump_plan *out, const char *npu_path, const char *bench_path,
-                             const struct plan_filter *filter, const struct plan_log *log);
+                             const struct plan_filter *filter, struct warnings warnings);
 void dump_plan_release(struct dump_plan *plan);
 
 /* Do both folders hold sub-folders named graph or pynative? */

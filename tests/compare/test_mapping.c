@@ -54,7 +54,8 @@ static const char *partners(struct both *b, enum mapping_kind kind, const char *
     struct pairing pairing;
     int length = 0;
 
-    struct status status = mapping_open(&mapping, kind, path, FILES_CHECKED, NULL);
+    struct status status =
+        mapping_open(&mapping, kind, path, FILES_CHECKED, (struct warnings){ 0 });
     ck_assert_msg(!status.code, "%s", status.text);
     status =
         mapping_apply(&use, &rule, mapping, &b->dumps, b->npu_path, b->bench_path, FILES_CHECKED);
@@ -287,7 +288,8 @@ START_TEST(wrong_files)
     struct scratch scratch = scratch_make();
     struct mapping *mapping;
     const char *path = scratch_text(&scratch, "m.yaml", wrong[_i].yaml);
-    struct status status = mapping_open(&mapping, wrong[_i].kind, path, FILES_CHECKED, NULL);
+    struct status status =
+        mapping_open(&mapping, wrong[_i].kind, path, FILES_CHECKED, (struct warnings){ 0 });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_msg(strstr(status.text, wrong[_i].message) != NULL, "%s", status.text);
     ck_assert_ptr_null(mapping);
@@ -306,10 +308,10 @@ START_TEST(unequal_lists_are_skipped)
     struct scratch scratch = scratch_make();
     struct mapping *mapping;
     int warnings = 0;
-    const struct mapping_log log = { count_warnings, &warnings };
+    const struct warnings told = { count_warnings, &warnings };
     const char *path =
         scratch_text(&scratch, "m.yaml", "- ms_api: a\n  pt_api: b\n  ms_args: [0]\n");
-    ck_assert_int_eq(mapping_open(&mapping, MAPPING_API, path, FILES_CHECKED, &log).code,
+    ck_assert_int_eq(mapping_open(&mapping, MAPPING_API, path, FILES_CHECKED, told).code,
                      STATUS_OK);
     ck_assert_int_eq(warnings, 1);
     mapping_close(mapping);

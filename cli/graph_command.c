@@ -29,7 +29,7 @@ struct graph_command_options {
 static const struct {
     const char *name;
     enum graph_format format;
-} formats[] = { { "vis", GRAPH_VIS }, { "db", GRAPH_DATABASE } };
+} formats[] = { { "html", GRAPH_HTML }, { "vis", GRAPH_VIS }, { "db", GRAPH_DATABASE } };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static struct status add_format(unsigned *out, const char *name, size_t length)
@@ -42,7 +42,7 @@ static struct status add_format(unsigned *out, const char *name, size_t length)
         if (formats[i].format == GRAPH_DATABASE && !database_available())
             return status_error(STATUS_BAD_ARGUMENT,
                                 "this program was built without SQLite and cannot write databases; "
-                                "use --format vis");
+                                "use --format html,vis");
         *out |= formats[i].format;
         return status_ok();
     }
@@ -52,12 +52,12 @@ static struct status add_format(unsigned *out, const char *name, size_t length)
                         nearest_name(typed, names, N_FORMATS));
 }
 
-/* A list with commas; without one everything that this build can write. */
+/* A list with commas; without one the page and what older viewers read. */
 static struct status read_formats(unsigned *out, const char *list)
 {
     *out = 0;
     if (!list) {
-        *out = GRAPH_VIS | (database_available() ? GRAPH_DATABASE : 0u);
+        *out = GRAPH_HTML | GRAPH_VIS;
         return status_ok();
     }
     for (;;) {
@@ -110,6 +110,7 @@ static void print_counts(const struct graph_counts *counts, const struct graph_j
     };
     const char *verb = compared ? "compare" : "build";
     printf("results:\n");
+    if (job->formats & GRAPH_HTML) printf("  %s/%s_%s.html\n", job->output, verb, job->stamp.text);
     if (job->formats & GRAPH_VIS)
         printf("  %s/%s_%s%s.vis\n", job->output, verb, places[job->plan->kind], job->stamp.text);
     if (job->formats & GRAPH_DATABASE)
@@ -243,7 +244,8 @@ static const struct option_row rows[] = {
     { { "oc", "overflow_check" }, OPTION_FLAG, AT(overflow_check),
       .help = "Mark nodes in which nan, inf or a norm a hundred times larger begin." },
     { { "format" }, OPTION_TEXT, AT(formats), "LIST",
-      .help = "vis (JSON), db (SQLite), or both with a comma between them; both by default." },
+      .help = "html (a page to look at), vis (JSON) and db (SQLite) for msprobe's viewers; a list with commas. "
+              "html,vis by default." },
     { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = schema_choices,
       .help = "Indices and colours of a generation of msprobe: g2 (default), g1, g3." },
     { { "n", "num_threads" }, OPTION_INTEGER, AT(threads), "N", .minimum = 1, .maximum = 64,
@@ -263,12 +265,13 @@ const struct command graph_command = {
     .word = "graph",
     .aliases = (const char *const[]){ "graph_visualize", NULL },
     .summary = "draw the hierarchy of a model, or compare two",
-    .text = "Reads dump.json, construct.json and stack.json of a rank (dump with level L0 or mix), "
-            "builds the hierarchy of modules and calls, compares it with another one, and writes "
-            "files for the viewers of msprobe: .vis (JSON) and .vis.db (SQLite, for TensorBoard's "
-            "graph_ascend plug-in).\n\n"
-            "Nodes of a comparison have a precision index, from which their colour is taken; the "
-            "summary names the first suspicious one in the order of execution.",
+    .text =
+        "Reads dump.json, construct.json and stack.json of a rank (dump with level L0 or mix), "
+        "builds the hierarchy of modules and calls, compares it with another one, and writes "
+        "a page that opens in any browser and files for the viewers of msprobe: .vis (JSON) and "
+        ".vis.db (SQLite, for TensorBoard's graph_ascend plug-in).\n\n"
+        "Nodes of a comparison have a precision index, from which their colour is taken; the "
+        "summary names the first suspicious one in the order of execution.",
     .options = rows,
     .bytes = sizeof(struct graph_command_options),
     .framework_offset = offsetof(struct graph_command_options, framework),

@@ -9,12 +9,14 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "graph/database.h"
+#include "graph/page_file.h"
 #include "graph/vis_file.h"
 
 struct running {
     const struct graph_job *job;
     struct graph_counts *counts;
     struct database *database;
+    struct graph_page page; /* when job->formats has GRAPH_HTML */
     struct database_config config;
     unsigned *ranks, *steps; /* distinct, of the graphs that were made */
 };
@@ -110,7 +112,8 @@ static struct status write_graph(struct running *r, const struct graph *graph,
         TRY(result_path(path, r->job, task, "vis"));
         TRY(vis_file_write(path, graph, o->overflow_check, o->generation));
     }
-    return r->database ? database_add(r->database, graph, task->step, task->rank) : status_ok();
+    if (r->database) TRY(database_add(r->database, graph, task->step, task->rank));
+    return r->page.page ? graph_page_add(&r->page, graph, task->step, task->rank) : status_ok();
 }
 
 static struct status make_graph(bool *made, struct running *r, const struct graph_task *task)
@@ -143,12 +146,27 @@ static struct status make_graphs(struct running *r, graph_warning *tell, void *c
     return r->counts->graphs ? status_ok() : first;
 }
 
-static struct status open_database(struct running *r)
+/* The files that hold all graphs. */
+static struct status open_files(struct running *r)
 {
     char path[PATH_MAX];
-    if (!(r->job->formats & GRAPH_DATABASE)) return status_ok();
-    TRY(result_path(path, r->job, NULL, "vis.db"));
-    return database_create(&r->database, path);
+    if (r->job->formats & GRAPH_DATABASE) {
+        TRY(result_path(path, r->job, NULL, "vis.db"));
+        TRY(database_create(&r->database, path));
+    }
+    if (!(r->job->formats & GRAPH_HTML)) return status_ok();
+    TRY(result_path(path, r->job, NULL, "html"));
+    return graph_page_create(&r->page, path);
+}
+
+static struct status finish_files(struct running *r)
+{
+    const struct graph_options *o = &r->job->options;
+    struct database *database = r->database;
+    r->database = NULL;
+    if (database) TRY(database_finish(database, &r->config));
+    return r->page.page ? graph_page_finish(&r->page, o->overflow_check, o->generation)
+                        : status_ok();
 }
 
 static struct status run(struct running *r, graph_warning *tell, void *context)
@@ -163,12 +181,9 @@ static struct status run(struct running *r, graph_warning *tell, void *context)
                                           .ranks = r->ranks,
                                           .steps = r->steps };
     TRY(file_make_directories(r->job->output));
-    TRY(open_database(r));
+    TRY(open_files(r));
     TRY(make_graphs(r, tell, context));
-    if (!r->database) return status_ok();
-    struct database *database = r->database;
-    r->database = NULL;
-    return database_finish(database, &r->config);
+    return finish_files(r);
 }
 
 struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
@@ -178,6 +193,7 @@ struct status graph_job_run(struct graph_counts *out, const struct graph_job *jo
     *out = (struct graph_counts){ .graphs = 0 };
     struct status status = run(&r, tell, context);
     database_abandon(r.database);
+    graph_page_discard(&r.page);
     memory_release(r.ranks);
     memory_release(r.steps);
     return status;

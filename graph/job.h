@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "graph/plan.h"
 
-enum graph_format { GRAPH_VIS = 1, GRAPH_DATABASE = 2 }; /* bits */
+enum graph_format { GRAPH_VIS = 1, GRAPH_DATABASE = 2, GRAPH_HTML = 4 }; /* bits */
 
 struct graph_job {
     const struct graph_plan *plan;

@@ -1,0 +1,224 @@
+#!/usr/bin/python3
+"""test_graph.py PROBE_UT DATA OUT [NAME ...]
+
+The graph page in a real browser: what is on the screen, what clicks and keys do, and that nothing of a dump
+runs. Leaves its pictures in OUT. Pages are made by the program from the dumps in DATA.
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from browser import browser, faults, open_page, wait
+
+PROGRAM, DATA, OUT = sys.argv[1:4]
+EVIL = ["<img src=x onerror=window.evil=1>", "</script><script>window.evil=1</script>", "__proto__", "constructor", "a\"b'c&d"]
+
+
+def tensor(value):
+    return {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 3], "Max": value, "Min": -value, "Mean": 0.0, "Norm": value,
+            "requires_grad": True}
+
+
+def write_rank(folder, names, parent, value):
+    """A rank folder of calls below one module."""
+    os.makedirs(folder, exist_ok=True)
+    data = {name: {"input_args": [tensor(1.0)], "input_kwargs": {}, "output": [tensor(value(i))]} for i, name in enumerate(names)}
+    files = {"dump.json": {"task": "statistics", "level": "mix", "framework": "pytorch", "dump_data_dir": None, "data": data},
+             "construct.json": {parent: None} | {name: parent for name in names},
+             "stack.json": {name: [f"File {name}, line 1, in forward, \n {name}"] for name in names}}
+    for name, content in files.items():
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        os.chmod(path, 0o640)
+
+
+class Pages:
+    """The pages of the tests, made once."""
+
+    def __init__(self):
+        self.place = tempfile.mkdtemp(prefix="probe-graph-")
+        self.pages = {}
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def graph(self, name, *words):
+        if name not in self.pages:
+            done = subprocess.run([PROGRAM, "graph", "--format", "html", "-o", self.path(name), *words], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+            self.pages[name] = glob.glob(self.path(f"{name}/*.html"))[0]
+        return self.pages[name]
+
+    def compared(self):
+        return self.graph("compared", "-tp", f"{DATA}/graph/npu", "-gp", f"{DATA}/graph/bench", "-oc")
+
+    def built(self):
+        return self.graph("built", "-tp", f"{DATA}/graph/bench")
+
+    def ranks(self):
+        for side, factor in (("a", 1.0), ("b", 2.0)):
+            for rank in range(3):
+                write_rank(self.path(f"{side}/rank{rank}"), [f"Functional.linear.{i}.forward" for i in range(4)], "Module.m.M.forward.0",
+                           lambda i, f=factor, r=rank: f if r == 2 and i == 1 else 1.0)
+        return self.graph("ranks", "-tp", self.path("a"), "-gp", self.path("b"))
+
+    def hostile(self):
+        names = [f"Functional.{evil}.{i}.forward" for i, evil in enumerate(EVIL)]
+        for side in ("ha", "hb"):
+            write_rank(self.path(side), names, "Module.<b>m</b>.M.forward.0", lambda i: 1.0)
+        return self.graph("hostile", "-tp", self.path("ha"), "-gp", self.path("hb"))
+
+
+class GraphPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        os.makedirs(OUT, exist_ok=True)
+        cls.pages = Pages()
+        cls.context = browser()
+        cls.driver = cls.context.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.context.__exit__(None, None, None)
+
+    def tearDown(self):
+        self.assertEqual(faults(self.driver), [])
+
+    def open(self, page, fragment=""):
+        open_page(self.driver, page, fragment)
+
+    def wait(self, condition, what="the page"):
+        return wait(self.driver, condition, what=what)
+
+    def click(self, selector):
+        self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
+    def picture(self, name):
+        self.wait("document.fonts.status === 'loaded'")
+        self.driver.save_screenshot(os.path.join(OUT, f"graph_{name}.png"))
+
+    def selected(self, side="npu"):
+        return f"document.querySelector('[data-side=\"{side}\"] .row[aria-selected=\"true\"] .cell')?.title"
+
+    def test_the_first_suspicious_node_and_its_partner(self):
+        self.open(self.pages.compared())
+        self.click("#first-suspicious")
+        self.wait(f"{self.selected()} === 'Functional.layer_norm.2.forward'")
+        self.wait(f"{self.selected('bench')} === 'Functional.layer_norm.2.forward'")
+        self.wait("document.querySelector('.detail h2')?.textContent.includes('Functional.layer_norm.2.forward')")
+        detail = self.driver.find_element(By.CSS_SELECTOR, ".detail").text
+        self.assertIn("6.997486", detail)  # the weight that was multiplied by 1.01: its norm on both sides
+        self.assertIn("6.928203", detail)
+        self.assertIn("models.py, line", detail)
+        self.picture("compared")
+
+    def test_folding_shows_the_worst_below(self):
+        self.open(self.pages.compared())
+        self.wait("[...document.querySelectorAll('[data-side=\"npu\"] .row')].some((row) => row.querySelector('.count-bad'))")
+        rows = self.driver.execute_script("return document.querySelectorAll('[data-side=\"npu\"] .row').length")
+        self.click("[data-side='npu'] .row:nth-child(3) .twisty")
+        self.wait(f"document.querySelectorAll('[data-side=\"npu\"] .row').length === {rows + 1}")
+
+    def test_search_by_expression(self):
+        self.open(self.pages.compared())
+        self.driver.find_element(By.ID, "find-kind").send_keys("any node")
+        box = self.driver.find_element(By.ID, "search")
+        box.send_keys("/mlp.*Linear\\.forward/")
+        self.wait("document.querySelector('.found').textContent.includes('of 4')")
+        box.send_keys(Keys.ENTER)
+        self.wait(f"{self.selected()} === 'Module.h.0.mlp.c_fc.Linear.forward.0'")
+        box.send_keys(Keys.ENTER)
+        self.wait(f"{self.selected()} === 'Module.h.0.mlp.c_proj.Linear.forward.0'")
+        box.clear()
+        box.send_keys("/(/")
+        self.wait("document.querySelector('#search').classList.contains('bad')")
+
+    def test_keys_walk_through_the_tree(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Module.h.0.GPTBlock.forward.0")
+        self.wait(f"{self.selected()} === 'Module.h.0.GPTBlock.forward.0'")
+        table = self.driver.find_element(By.CSS_SELECTOR, "[data-side='npu']")
+        table.send_keys(Keys.ARROW_RIGHT)
+        table.send_keys(Keys.ARROW_RIGHT)
+        self.wait(f"{self.selected()} === 'Module.h.0.ln_1.LayerNorm.forward.0'")
+        table.send_keys(Keys.ARROW_DOWN)
+        self.wait(f"{self.selected()} === 'Module.h.0.attn.GPTAttn.forward.0'")
+        table.send_keys(Keys.ARROW_LEFT)
+        self.wait(f"{self.selected()} === 'Module.h.0.GPTBlock.forward.0'")
+        self.assertIn("Module.h.0.GPTBlock.forward.0", self.driver.execute_script("return decodeURIComponent(location.hash)"))
+
+    def test_language_theme_and_palette(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.softmax.1.forward")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("l")
+        self.wait("document.documentElement.lang === 'zh' && document.body.textContent.includes('第一个可疑节点')")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("t")
+        self.wait("document.documentElement.dataset.theme === 'dark'")
+        self.wait("document.querySelector('.detail h2')?.textContent.includes('Functional.softmax.1.forward')")
+        self.wait(f"{self.selected()} === 'Functional.softmax.1.forward'", "the node of the address is in sight")
+        self.picture("dark_zh")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("l")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("t")
+        self.wait("document.documentElement.lang === 'en'")
+        self.click(".legend summary")
+        self.driver.find_element(By.ID, "palette").send_keys("of msprobe")
+        self.wait("[...document.querySelectorAll('.chip.index')].some((chip) => chip.style.backgroundColor === 'rgb(255, 112, 77)')")
+
+    def test_ranks_and_steps(self):
+        self.open(self.pages.ranks())
+        self.click("#tab-ranks")
+        self.wait("document.querySelectorAll('.matrix-cell b').length === 3")
+        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('.matrix-cell b')].map((cell) => cell.textContent)"),
+                         ["0", "0", "0.50"])
+        self.picture("ranks")
+        self.click("tbody tr:nth-child(3) .matrix-cell")
+        self.wait(f"{self.selected()} === 'Functional.linear.1.forward'")
+        self.driver.find_element(By.ID, "choose-rank").send_keys("0")
+        self.wait("document.querySelector('#choose-rank').value === '0' && location.hash.includes('rank=0')")
+
+    def test_structure(self):
+        self.open(self.pages.compared(), "#view=differences")
+        self.wait("document.body.textContent.includes('Both sides have the same structure.')")
+
+    def test_a_built_graph_has_one_pane(self):
+        self.open(self.pages.built())
+        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('.panes .table').length"), 1)
+        self.click("#unfold-all")
+        self.wait("document.querySelectorAll('.row').length > 10")
+        self.picture("built")
+
+    def test_a_narrow_window(self):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 560, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+        try:
+            self.open(self.pages.compared())
+            self.click("#first-suspicious")
+            self.wait("document.querySelector('.detail h2')")
+            self.wait("(() => { const row = document.querySelector('[data-side=\"npu\"] .row[aria-selected=\"true\"]')?.getBoundingClientRect(), "
+                      "pane = document.querySelector('[data-side=\"npu\"]').getBoundingClientRect(); "
+                      "return row && row.top >= pane.top && row.bottom <= pane.bottom; })()", "the selection is in sight")
+            self.assertTrue(self.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
+            self.picture("narrow")
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False})
+
+    def test_names_with_markup_are_texts(self):
+        self.open(self.pages.hostile())
+        self.click("#unfold-all")
+        self.wait("document.querySelectorAll('[data-side=\"npu\"] .row').length >= 7")
+        for i, evil in enumerate(EVIL):
+            self.driver.execute_script("location.hash = arguments[0]", f"#view=graph&side=npu&node={json.dumps('')}")
+            self.driver.execute_script("[...document.querySelectorAll('[data-side=\"npu\"] .cell')].find((cell) => cell.title === arguments[0]).click()",
+                                       f"Functional.{evil}.{i}.forward")
+            self.wait("document.querySelector('.detail h2')")
+        self.assertIsNone(self.driver.execute_script("return window.evil ?? null"))
+        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('#page img, #page b + script').length"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)

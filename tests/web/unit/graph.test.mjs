@@ -1,0 +1,125 @@
+// The modules of the graph page that need no browser.
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import { Bands, index_text } from "../../../web/graph/bands.js";
+import { structure_differences } from "../../../web/graph/difference_view.js";
+import { find_nodes, name_test } from "../../../web/graph/find.js";
+import { name_parts, path_below } from "../../../web/graph/names.js";
+import { route_of_text, route_text } from "../../../web/graph/route.js";
+import { Side, Texts } from "../../../web/graph/side.js";
+import { Tree } from "../../../web/graph/tree.js";
+
+const meta = { task: "summary", generation: 2, colours: {
+    "#FFFCF3": { value: [0, 0.2] }, "#FFEDBE": { value: [0.2, 0.4] }, "#FFDC7F": { value: [0.4, 0.6] },
+    "#FFC62E": { value: [0.6, 0.8] }, "#FF704D": { value: [0.8, 1] }, "#C7C7C7": { value: [] } } };
+
+const texts = (...items) => new TextEncoder().encode(items.map((item) => `${item}\0`).join(""));
+
+// A side from rows of [name, parent, partner, place, index, type].
+function side_of(rows) {
+    const n = rows.length, bytes = new Uint8Array(27 * n), view = new DataView(bytes.buffer);
+    rows.forEach(([, parent, partner, place, index, type], i) => {
+        [parent, partner, place, -1, 0].forEach((value, slot) => view.setInt32(4 * (slot * n + i), value, true));
+        view.setFloat32(4 * (5 * n + i), index, true);
+        bytes[24 * n + i] = type;
+    });
+    return new Side({ count: n }, 512, texts(...rows.map(([name]) => name)), bytes);
+}
+
+const small = () => side_of([
+    ["DefaultModel", -1, 0, 5, NaN, 0],
+    ["Module.a.A.forward.0", 0, 1, 2, 0.1, 0],
+    ["Torch.x.0.forward", 1, 2, 0, 0.9, 1],
+    ["Torch.y.0.forward", 1, -1, 1, NaN, 1],
+    ["Module.b.B.forward.0", 0, 3, 4, 0, 0],
+    ["Torch.z.0.forward", 4, 4, 3, 0.3, 1],
+]);
+
+test("texts are found by their number", () => {
+    const some = new Texts(texts("a", "", "误差"), 3);
+    assert.deepEqual([some.get(0), some.get(1), some.get(2)], ["a", "", "误差"]);
+    assert.throws(() => new Texts(texts("a"), 2), /cut short/);
+});
+
+test("a block of nodes that is cut short is refused", () => {
+    assert.throws(() => new Side({ count: 2 }, 512, texts("a", "b"), new Uint8Array(53)), /cut short/);
+});
+
+test("descendants are the numbers behind a node", () => {
+    const side = small();
+    assert.deepEqual([...side.end], [6, 4, 3, 4, 6, 6]);
+    assert.deepEqual([...side.depth], [0, 1, 2, 2, 1, 2]);
+    assert.deepEqual(side.children(0), [1, 4]);
+    assert.deepEqual(side.ancestors(5), [0, 4, 5]);
+});
+
+test("the worst below a node is known while it is folded", () => {
+    const side = small();
+    side.roll_up(new Bands(meta));
+    assert.ok(Math.abs(side.worst[1] - 0.9) < 1e-6 && Math.abs(side.worst[0] - 0.9) < 1e-6);
+    assert.deepEqual([...side.suspicious], [1, 1, 1, 0, 0, 0]);
+});
+
+test("folded subtrees are out of sight", () => {
+    const tree = new Tree(small());
+    assert.deepEqual([...tree.visible], [0, 1, 4]);
+    tree.toggle(4);
+    assert.deepEqual([...tree.visible], [0, 1, 4, 5]);
+    tree.fold_all();
+    tree.reveal(3);
+    assert.deepEqual([...tree.visible], [0, 1, 2, 3, 4]);
+    assert.equal(tree.position(4), 4);
+    assert.equal(tree.position(5), -1);
+});
+
+test("nodes are found in the order of execution", () => {
+    const side = small(), bands = new Bands(meta);
+    assert.deepEqual(find_nodes(side, "", "calls", bands), [2, 3, 5]);
+    assert.deepEqual(find_nodes(side, "", "unmatched", bands), [3]);
+    assert.deepEqual(find_nodes(side, "", "suspicious", bands), [2]);
+    assert.deepEqual(find_nodes(side, "TORCH", "any", bands), [2, 3, 5]);
+    assert.deepEqual(find_nodes(side, "/^Module\\.[ab]/", "any", bands), [1, 4]);
+    assert.equal(find_nodes(side, "/(/", "any", bands), null);
+});
+
+test("a plain search takes no character for more than it is", () => {
+    assert.ok(name_test("a.b")("xa.by"));
+    assert.ok(!name_test("a.b")("aXb"));
+});
+
+test("bands: lower ends belong to them, the last one is closed", () => {
+    const bands = new Bands(meta);
+    assert.deepEqual([0, 0.2, 0.39, 0.8, 1].map((value) => bands.band(value)), [0, 1, 1, 4, 4]);
+    assert.equal(bands.band(NaN), -1);
+    const md5 = new Bands({ task: "md5", generation: 2, colours: { "#FFFCF3": { value: [1, 1] }, "#FF704D": { value: [0, 0] } } });
+    assert.ok(md5.worse(0, 1) && !md5.worse(1, 0) && md5.is_suspicious(0) && !md5.is_suspicious(1));
+    assert.notEqual(md5.colour(0), md5.colour(1));
+});
+
+test("indices are short", () => {
+    assert.deepEqual([0, 1, 0.5, 0.0123, 0.00004, NaN].map(index_text), ["0", "1", "0.50", "0.012", "4e-5", ""]);
+});
+
+test("names in their parts", () => {
+    assert.deepEqual(name_parts("Module.h.0.attn.GPTAttn.forward.1"), { type: "Module", path: ["h", "0", "attn"], kind: "GPTAttn", call: "forward 1" });
+    assert.deepEqual(name_parts("Functional.softmax.3.backward"), { type: "Functional", path: ["softmax"], kind: "", call: "3 backward" });
+    assert.deepEqual(name_parts("DefaultModel").path, ["DefaultModel"]);
+    assert.deepEqual(path_below(["h", "0", "attn"], ["h", "0"]), ["attn"]);
+    assert.deepEqual(path_below(["h", "0"], ["h", "0"]), ["0"]);
+});
+
+test("addresses come back as they were", () => {
+    const state = { view: "graph", step: 1, rank: 3, side: "bench", node: "Module.a&b=c#.A.forward.0" };
+    assert.deepEqual(route_of_text(route_text(state)), state);
+    assert.deepEqual(route_of_text("#view=nonsense&step=x"), { view: "graph", step: null, rank: null, side: "npu", node: "" });
+});
+
+test("structures: what only one side has, without what lies below it", () => {
+    const npu = small(), bench = side_of([["DefaultModel", -1, 0, 2, NaN, 0], ["Module.new.N.forward.0", 0, -1, 1, NaN, 0],
+        ["Torch.w.0.forward", 1, -1, 0, NaN, 1], ["Torch.y.0.forward", 0, -1, 1, NaN, 1]]);
+    const found = structure_differences({ npu, bench });
+    assert.deepEqual(found["only npu"], []);
+    assert.deepEqual(found["only bench"], [1]);
+    assert.deepEqual(found["unmatched pairs"], [3]);
+});

@@ -1,0 +1,101 @@
+// The panel of a node: where it is, what went in and came out on both sides, and where it was called.
+
+import { copy_button } from "../common/clipboard.js";
+import { breakable, element, replace } from "../common/elements.js";
+import { words } from "../common/language.js";
+import { index_text } from "./bands.js";
+import { name_parts } from "./names.js";
+
+// What has columns of its own; other keys of a row are metrics.
+const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
+const statistics = ["Max", "Min", "Mean", "Norm"];
+
+export class Detail {
+    constructor({ bands, on_go }) {
+        Object.assign(this, { bands, on_go });
+        this.node = element("section", { class: "detail", "aria-live": "polite" });
+        this.clear();
+    }
+
+    clear() {
+        this.turn = null;
+        replace(this.node, element("p", { class: "quiet detail-empty" }, words("select a node")));
+    }
+
+    async show(graph, key, node) {
+        const side = graph[key], other = key === "npu" ? graph.bench : graph.npu, turn = this.turn = {};
+        const partner = other ? side.partner[node] : -1;
+        const [rows, partner_rows, frames] = await Promise.all([side.rows(node), partner >= 0 ? other.rows(partner) : null, side.frames(node)]);
+        if (this.turn !== turn) return;
+        const npu_rows = key === "npu" ? rows : partner_rows, bench_rows = key === "npu" ? partner_rows : rows;
+        replace(this.node, this.head(side, key, node, other, partner),
+            this.table("inputs", npu_rows?.inputs, bench_rows?.inputs, Boolean(other)),
+            this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), this.stack(frames));
+        this.node.scrollTop = 0;
+    }
+
+    head(side, key, node, other, partner) {
+        const crumbs = side.ancestors(node).map((at) => {
+            const parts = name_parts(side.name(at)), text = parts.kind || parts.path.at(-1) || side.name(at);
+            return element("button", { class: "crumb", type: "button", title: side.name(at), onclick: () => this.on_go(key, at) }, text);
+        });
+        const value = side.index[node];
+        const chip = Number.isNaN(value) ? null : element("span", { class: "chip index", title: words("index") }, `${words("index")} ${index_text(value)}`);
+        const colour = this.bands.colour(value);
+        if (chip && colour) chip.style.backgroundColor = colour;
+        else if (chip) chip.classList.add("plain-index");
+        return element("div", { class: "detail-head" },
+            element("nav", { class: "crumbs", "aria-label": words("name") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb])),
+            element("h2", { class: "mono" }, breakable(side.name(node)), copy_button(side.name(node))),
+            element("p", { class: "facts" }, chip,
+                side.overflow[node] ? element("span", { class: "fact" }, words(`overflow.${side.overflow[node]}`)) : null,
+                side.repair[node] ? element("span", { class: "fact" }, words(`repair.${side.repair[node]}`)) : null,
+                side.has_children(node) ? element("span", { class: "fact" }, words("children", { count: side.end[node] - node - 1 })) : null,
+                other ? this.partner_link(key, other, partner) : null));
+    }
+
+    partner_link(key, other, partner) {
+        if (partner < 0) return element("span", { class: "fact" }, words("no partner"));
+        return element("button", { class: "link", type: "button", onclick: () => this.on_go(key === "npu" ? "bench" : "npu", partner) },
+            `${words("partner")} ${other.name(partner)}`);
+    }
+
+    // Rows of both sides by position; what only one side has stands alone.
+    table(title, npu, bench, compared) {
+        const left = Object.entries(npu ?? {}), right = Object.entries(bench ?? {}), count = Math.max(left.length, right.length);
+        if (!count) return element("div", { class: "detail-part" }, element("h3", {}, words(title)), element("p", { class: "quiet" }, words("nothing recorded")));
+        const pairs = Array.from({ length: count }, (_, i) => [left[i], right[i]]);
+        const metrics = [...new Set(pairs.flatMap(([one]) => Object.keys(one?.[1] ?? {})).filter((key) => !described.includes(key)))];
+        const shows = (key) => pairs.some((pair) => pair.some((row) => row && key in row[1]));
+        const columns = ["dtype", "shape", ...statistics, "md5"].filter(shows);
+        return element("div", { class: "detail-part" }, element("h3", {}, words(title)),
+            element("div", { class: "scroll-box" }, element("table", { class: "plain rows" },
+                element("thead", {}, element("tr", {}, element("th", {}, words("name")), compared ? element("th", {}) : null,
+                    columns.map((key) => element("th", { class: statistics.includes(key) ? "numeric" : "" }, key)),
+                    metrics.map((key) => element("th", { class: "numeric metric" }, key)))),
+                element("tbody", {}, pairs.map((pair) => this.pair(pair, columns, metrics, compared))))));
+    }
+
+    pair([npu, bench], columns, metrics, compared) {
+        const name = (npu ?? bench)[0], sides = [["npu", npu?.[1]], ["bench", bench?.[1]]].filter(([key]) => compared || key === "npu");
+        const short = name.split(/\.(?=(?:input|output|parameters|kwargs)\b)/).slice(1).join(".") || name;
+        return sides.map(([key, row], i) => element("tr", { class: i ? "lower" : sides.length > 1 ? "upper" : "" },
+            i ? null : element("td", { class: "mono", rowspan: sides.length, title: name }, short),
+            compared ? element("td", { class: "quiet" }, words(key)) : null,
+            columns.map((column) => this.cell(column, row, key === "bench" ? npu?.[1] : bench?.[1])),
+            i ? null : metrics.map((metric) => element("td", { class: "numeric mono metric", rowspan: sides.length }, row?.[metric] ?? ""))));
+    }
+
+    cell(column, row, other) {
+        const text = row ? row[column] ?? (column === "Max" ? row.value : undefined) ?? "" : "–";
+        const differs = row && other && other[column] !== undefined && other[column] !== row[column];
+        return element("td", { class: `mono${statistics.includes(column) ? " numeric" : ""}${differs ? " differs" : ""}` }, text);
+    }
+
+    stack(frames) {
+        const part = element("div", { class: "detail-part" }, element("h3", {}, words("stack"), frames.length ? copy_button(frames.join("\n")) : null));
+        if (!frames.length) part.append(element("p", { class: "quiet" }, words("no stack")));
+        else part.append(element("ol", { class: "frames mono" }, frames.map((frame) => element("li", {}, frame.replace(/\s*\n\s*/g, "  "))))); 
+        return part;
+    }
+}

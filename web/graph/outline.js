@@ -1,0 +1,143 @@
+// One pane: the tree of a side as an outline, of which only the rows in sight are drawn.
+
+import { element } from "../common/elements.js";
+import { words } from "../common/language.js";
+import { VirtualTable } from "../common/virtual_table.js";
+import { index_text } from "./bands.js";
+import { name_parts, path_below } from "./names.js";
+import { node_call, node_collection } from "./side.js";
+import { Tree } from "./tree.js";
+
+const overflow_marks = ["", "▲", "▲▲", "▲▲▲"];
+const indent = 16;
+
+export class Outline {
+    // on_select(node) when the reader chose a node
+    constructor(side, { bands, compared, key, on_select }) {
+        Object.assign(this, { side, bands, compared, key, on_select });
+        this.tree = new Tree(side);
+        this.selected = -1;
+        this.table = new VirtualTable({
+            columns: this.columns(), label: words(key), draw: (cell, column, node) => this.draw_cell(cell, column, node),
+            prepare: () => null, on_open: (node) => this.choose(node), on_move: (node) => this.choose(node), on_sort: () => {},
+            row_class: (node) => this.row_class(node), empty: () => words("no matches"),
+        });
+        this.table.node.dataset.side = key;
+        // Left and right fold and unfold, as in every tree.
+        this.table.node.addEventListener("keydown", (event) => this.fold_key(event), true);
+        // The selection stays in sight when the pane gets another size, as when the detail opens below it.
+        new ResizeObserver(() => { if (this.table.selected >= 0) this.table.scroll_to(this.table.selected); }).observe(this.table.node);
+        this.refresh();
+    }
+
+    columns() {
+        const node = { id: "node", title: words(this.key), width: 240, grow: true, sortable: false };
+        const index = { id: "index", title: words("index"), width: 150, numeric: true, sortable: false };
+        return this.compared && this.key !== "bench" ? [node, index] : [node, { ...index, title: "" }];
+    }
+
+    relabel() {
+        this.table.set_columns(this.columns());
+    }
+
+    refresh() {
+        this.table.show(this.tree.visible, null, true);
+        this.mark();
+    }
+
+    mark() {
+        this.table.selected = this.selected < 0 ? -1 : this.tree.position(this.selected);
+        this.table.redraw();
+    }
+
+    row_class(node) {
+        const unmatched = this.compared && node > 0 && this.side.partner[node] < 0;
+        return `node type-${this.side.type[node]}${unmatched ? " is-unmatched" : ""}`;
+    }
+
+    label(node) {
+        const { side } = this, parts = name_parts(side.name(node));
+        const parent = side.parent[node] > 0 ? name_parts(side.name(side.parent[node])) : null;
+        const path = parent && parts.type === parent.type ? path_below(parts.path, parent.path) : parts.path;
+        return [element("span", { class: "node-path" }, path.join(".") || side.name(node)),
+            parts.kind ? element("span", { class: "node-kind" }, parts.kind) : null,
+            parts.call ? element("span", { class: "node-call" }, parts.call) : null,
+            side.type[node] === node_call && parts.type ? element("span", { class: "node-type" }, parts.type) : null];
+    }
+
+    draw_cell(cell, column, node) {
+        if (column.id === "index") this.draw_index(cell, node);
+        else this.draw_node(cell, node);
+    }
+
+    draw_node(cell, node) {
+        const { side, tree } = this, folds = side.has_children(node);
+        cell.title = side.name(node);
+        cell.style.paddingLeft = `${6 + Math.min(24, side.depth[node]) * indent}px`;
+        cell.append(folds ? element("button", { class: "twisty", type: "button", tabindex: "-1", "aria-expanded": String(Boolean(tree.unfolded[node])),
+            onclick: (event) => { event.stopPropagation(); this.toggle(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),
+        element("span", { class: "node-label" }, this.label(node)),
+        side.overflow[node] ? element("span", { class: "overflow", title: words(`overflow.${side.overflow[node]}`) }, overflow_marks[side.overflow[node]]) : "",
+        side.repair[node] ? element("span", { class: "repair", title: words(`repair.${side.repair[node]}`) }, "⚒") : "");
+    }
+
+    draw_index(cell, node) {
+        const { side, bands } = this;
+        const folded = side.has_children(node) && !this.tree.unfolded[node];
+        if (folded && side.suspicious[node]) cell.append(element("span", { class: "count-bad", title: words("of calls", { bad: side.suspicious[node], count: side.end[node] - node }) }, `${side.suspicious[node]}×`));
+        if (folded && bands.worse(side.worst[node], side.index[node])) cell.append(this.chip(side.worst[node], true));
+        if (!Number.isNaN(side.index[node])) cell.append(this.chip(side.index[node], false));
+        else if (this.compared && node > 0 && side.partner[node] < 0) cell.append(element("span", { class: "chip unmatched" }, words("unmatched")));
+    }
+
+    chip(value, rolled) {
+        const bad = this.bands.is_suspicious(value);
+        const chip = element("span", { class: `chip index${rolled ? " rolled" : ""}${bad ? " bad-index" : ""}`, title: rolled ? words("below") : words("index") }, index_text(value));
+        const colour = this.bands.colour(value);
+        if (!colour) chip.classList.add("plain-index");
+        else chip.style[rolled ? "borderColor" : "backgroundColor"] = colour;
+        return chip;
+    }
+
+    toggle(node) {
+        this.tree.toggle(node);
+        this.refresh();
+    }
+
+    choose(node) {
+        this.selected = node;
+        this.mark();
+        this.on_select(node);
+    }
+
+    // Show a node wherever it is, without telling anybody.
+    show_node(node) {
+        this.selected = node;
+        this.tree.reveal(node);
+        this.refresh();
+        if (this.table.selected >= 0) this.table.select(this.table.selected);
+    }
+
+    clear() {
+        this.selected = -1;
+        this.mark();
+    }
+
+    fold_key(event) {
+        const { side, tree, selected } = this;
+        if (selected < 0 || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
+        const open = Boolean(tree.unfolded[selected]), folds = side.has_children(selected);
+        if (event.key === "ArrowRight" && folds && !open) this.toggle(selected);
+        else if (event.key === "ArrowRight" && folds) this.choose(selected + 1);
+        else if (event.key === "ArrowLeft" && folds && open && selected) this.toggle(selected);
+        else if (event.key === "ArrowLeft" && side.parent[selected] >= 0) this.choose(side.parent[selected]);
+        else return;
+        if (this.table.selected >= 0) this.table.select(this.table.selected);
+        event.preventDefault();
+        event.stopPropagation();
+    }
+}
+
+export function is_module(side, node) {
+    return side.type[node] !== node_call && side.type[node] !== node_collection;
+}

@@ -13,7 +13,7 @@ import { verdict_badge, verdict_class, verdict_failed, verdict_order, verdict_sh
 const typing_pause_ms = 180;
 const code_columns = ["decided_by", "dtype", "shape", "direction", "standard", "reference", "api", "bench_dtype", "bench_shape"];
 const text_columns = ["partner"];
-const widths = { verdict: 104, name: 330, input: 150, dtype: 124, shape: 150, direction: 96, standard: 144, decided_by: 170, reference: 100,
+const widths = { verdict: 104, name: 330, input: 150, dtype: 124, shape: 128, direction: 96, standard: 118, decided_by: 170, reference: 100,
     api: 150, bench_dtype: 124, bench_shape: 150, partner: 260 };
 const first_metrics = ["allowance", "worst_ulp", "max_abs_error", "max_relative_error", "cosine", "rmse_quotient",
     "max_relative_quotient", "mean_relative_quotient", "binary_mismatch", "max_difference", "norm_relative_error"];

@@ -171,7 +171,7 @@ export const report_words = {
 
     "standard.benchmark": ["benchmark", "标杆比对"],
     "standard.binary": ["binary", "二进制一致"],
-    "standard.absolute": ["absolute threshold", "绝对阈值"],
+    "standard.absolute": ["absolute", "绝对阈值"],
     "standard.ulp": ["ulp", "ULP"],
     "standard.thousandth": ["thousandth", "双千"],
     "standard.accumulative": ["accumulative", "累积误差"],
@@ -179,7 +179,7 @@ export const report_words = {
 
     "standard.标杆比对法": ["benchmark", "标杆比对法"],
     "standard.二进制一致法": ["binary", "二进制一致法"],
-    "standard.绝对阈值法": ["absolute threshold", "绝对阈值法"],
+    "standard.绝对阈值法": ["absolute", "绝对阈值法"],
     "standard.ULP误差比对法": ["ulp", "ULP误差比对法"],
     "standard.双千指标法": ["thousandth", "双千指标法"],
     "standard.累积误差比对法": ["accumulative", "累积误差比对法"],

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/csv.h"
 #include "results/coordinates.h"
 
 /* The first line of a text that is not blank. */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "results/outcome.h"
+#include "results/row_cause.h"
 #include "standards/judge.h"
 
 enum { ROW_SENTENCE_BYTES = 400 };

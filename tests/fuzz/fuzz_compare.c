@@ -72,7 +72,8 @@ static void compare(const struct memory_file *npu, const struct memory_file *gpu
 static void check_baseline(const struct memory_file *file)
 {
     struct baseline baseline;
-    if (baseline_compare(&baseline, file->path, file->path, FAILING_WARNINGS, FILES_TRUSTED).code) return;
+    if (baseline_compare(&baseline, file->path, file->path, FAILING_WARNINGS, FILES_TRUSTED).code)
+        return;
     assert(!baseline.counts[BASELINE_NEW]);
     baseline_release(&baseline);
 }

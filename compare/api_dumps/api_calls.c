@@ -70,7 +70,7 @@ static bool take_index(int *index, const char *text, size_t *length)
     while (digits < *length && isdigit((unsigned char)text[*length - digits - 1])) digits++;
     if (!digits || digits > 6 || digits == *length || text[*length - digits - 1] != '.')
         return false;
-    *index = atoi(text + *length - digits);
+    *index = (int)strtol(text + *length - digits, NULL, 10);
     *length -= digits + 1;
     return true;
 }

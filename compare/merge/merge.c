@@ -224,8 +224,8 @@ static struct status order_rows(uint32_t **out, struct merging *merging)
 static struct table_cell value_of(const struct merged_rank *rank, uint32_t row, size_t column)
 {
     uint32_t i = row < rank->n_of_row ? rank->of_row[row] : NO_ROW;
-    return i == NO_ROW ? (struct table_cell){ .kind = TABLE_EMPTY }
-                       : rank->rows.items[i].cells[column];
+    struct table_cell blank = { .kind = TABLE_EMPTY };
+    return i == NO_ROW ? blank : rank->rows.items[i].cells[column];
 }
 
 static struct status write_header(struct table_file *file, struct table_cell *cells,

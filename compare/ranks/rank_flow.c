@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -170,6 +171,13 @@ static const char *group_of(const struct flow_maker *maker, const struct dump_en
     return "*";
 }
 
+static bool read_rank(long long *rank, const char *text)
+{
+    char *end;
+    *rank = strtoll(text, &end, 10);
+    return end > text && !*end;
+}
+
 /* The rank at the other end: a keyword argument, else the second argument. False when none is there. */
 static bool peer_of(long long *peer, const struct flow_maker *maker, const struct dump_entry *entry)
 {
@@ -179,7 +187,7 @@ static bool peer_of(long long *peer, const struct flow_maker *maker, const struc
         const struct dump_row *row = &maker->c->npu.rows[entry->first_row + i];
         for (size_t k = 0; k < sizeof names / sizeof *names; k++)
             if (ends_with(suffix_of(maker, row), names[k]) && row_text(&text, maker, row))
-                return sscanf(text, "%lld", peer) == 1;
+                return read_rank(peer, text);
     }
     for (uint32_t i = 0; i < entry->n_rows; i++) {
         const struct dump_row *row = &maker->c->npu.rows[entry->first_row + i];

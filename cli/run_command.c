@@ -102,7 +102,7 @@ static const struct option_row rows[] = {
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
               "row, or for speed inside this one." },
     { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
-      .help = "When going on with a run, go back to the first call whose kernel crashed or hung "
+      .help = "When a run is resumed, go back to the first call whose kernel crashed or hung "
               "and repeat everything from there; otherwise such a call keeps its error row." },
     { { "j", "jit_compile" }, OPTION_FLAG, AT(jit_compile),
       .help = "Handed to the device: let an NPU compile operators just in time." },

@@ -170,8 +170,7 @@ const struct bench_property *random_property(struct call *call,
     context->distribution = distribution;
     if (parameters) memcpy(context->parameters, parameters, sizeof context->parameters);
     *property = (struct bench_property){
-        "legal values; their distribution (Dvoretzky-Kiefer-Wolfowitz), moments, order and "
-        "correlations, 1e-9",
+        "legal values; distribution within the Dvoretzky-Kiefer-Wolfowitz limit at 1e-9",
         distribution_holds, context
     };
     return property;

@@ -55,6 +55,7 @@ static bool go_on(void *context, size_t done, size_t total)
     if (!w->started) {
         progress_start(&w->progress, stderr, w->enabled, total, 0, 0, clock_seconds());
         w->progress.unit = "rows";
+        w->progress.unjudged = true;
         w->started = true;
     }
     w->progress.done = done;

@@ -33,8 +33,8 @@ static void draw_line(struct progress *progress, double now_s)
     size_t here = progress->done - progress->earlier;
     double rate = elapsed > 0 ? (double)here / elapsed : 0;
 
-    fprintf(progress->out, "\r\033[K%zu/%zu  failing %zu", progress->done, progress->total,
-            progress->failing);
+    fprintf(progress->out, "\r\033[K%zu/%zu", progress->done, progress->total);
+    if (!progress->unjudged) fprintf(progress->out, "  failing %zu", progress->failing);
     if (rate > 0) {
         double left = (double)(progress->total - progress->done) / rate;
         fprintf(progress->out, "  %.*f %s/s", rate < 10 ? 1 : 0, rate, progress->unit);
@@ -56,8 +56,10 @@ void progress_show(struct progress *progress, double now_s)
     int tenth = (int)(10 * progress->done / progress->total);
     if (tenth <= progress->tenth) return;
     progress->tenth = tenth;
-    fprintf(progress->out, "probe-ut: %d %% (%zu of %zu %s), %zu failing\n", 10 * tenth,
-            progress->done, progress->total, progress->unit, progress->failing);
+    fprintf(progress->out, "probe-ut: %d %% (%zu of %zu %s)", 10 * tenth, progress->done,
+            progress->total, progress->unit);
+    if (!progress->unjudged) fprintf(progress->out, ", %zu failing", progress->failing);
+    fputc('\n', progress->out);
     fflush(progress->out);
 }
 

@@ -12,6 +12,7 @@ struct progress {
     FILE *out;
     bool enabled, terminal, drawn;
     const char *unit; /* what is counted: "calls" unless set after progress_start */
+    bool unjudged;    /* set likewise: what fails is not known while it is counted, and not shown */
     size_t total;     /* calls of the run, those of an earlier part included */
     size_t earlier;   /* calls that were done before */
     size_t done, failing;

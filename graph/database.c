@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "core/new_file.h"
+#include "graph/communication.h"
 #include "graph/config_text.h"
 #include "graph/row_text.h"
 
@@ -65,7 +66,7 @@ struct database {
     sqlite3_stmt *node, *stack;
     struct new_file file; /* SQLite writes its part */
     /* texts of a node while its row is bound */
-    struct csv_buffer id, children, link, input, output, stack_text, stack_id, name, parent;
+    struct csv_buffer id, children, link, met, input, output, stack_text, stack_id, name, parent;
 };
 
 static struct status failed(const struct database *d, const char *what)
@@ -110,8 +111,8 @@ static struct status start(struct database *d)
 
 static void close_database(struct database *d)
 {
-    struct csv_buffer *texts[] = { &d->id,         &d->children, &d->link, &d->input, &d->output,
-                                   &d->stack_text, &d->stack_id, &d->name, &d->parent };
+    struct csv_buffer *texts[] = { &d->id,     &d->children,   &d->link,     &d->met,  &d->input,
+                                   &d->output, &d->stack_text, &d->stack_id, &d->name, &d->parent };
     (void)sqlite3_finalize(d->node);
     (void)sqlite3_finalize(d->stack);
     (void)sqlite3_close(d->sqlite);
@@ -212,10 +213,13 @@ static struct status make_data(struct adding *a, uint32_t node)
 {
     struct database *d = a->d;
     csv_buffer_clear(&d->link);
+    csv_buffer_clear(&d->met);
     csv_buffer_clear(&d->input);
     csv_buffer_clear(&d->output);
     if (a->other) TRY(partner_path_append(&d->link, a->side, a->other, node));
     else TRY(csv_append_bytes(&d->link, "[]", 2));
+    TRY(communications_append(&d->met, a->graph, a->bench, node));
+    if (!d->met.length) TRY(csv_append_bytes(&d->met, "{}", 2));
     TRY(row_writer_append(&d->input, &a->rows, node, false, 0));
     return row_writer_append(&d->output, &a->rows, node, true, 0);
 }
@@ -263,7 +267,7 @@ static struct status add_node(struct adding *a, uint32_t node)
     bind_text(d, MATCHED_NODE_LINK, &d->link);
     bind_text(d, STACK_ID, &d->stack_id);
     bind_string(d, PARALLEL_MERGE_INFO, "");
-    bind_string(d, MATCHED_DISTRIBUTED, "{}");
+    bind_text(d, MATCHED_DISTRIBUTED, &d->met);
     bind_text(d, INPUT_DATA, &d->input);
     bind_text(d, OUTPUT_DATA, &d->output);
     bind_string(d, DATA_SOURCE, a->bench ? "Bench" : "NPU");

@@ -43,7 +43,7 @@ static struct status pair(struct pairing *out, const struct dump_pair *dumps, vo
     TRY(graph_side_open(&g->npu, job->npu_folder, dumps->npu, o->file_policy));
     TRY(graph_side_open(&g->bench, job->bench_folder, dumps->bench, o->file_policy));
     TRY(match_graph(job, dumps));
-    return match_rows(out, &g->npu, &g->bench);
+    return match_rows(out, &g->npu, &g->bench, o->communications_only ? "Distributed." : "");
 }
 
 static struct status dump_path(char path[PATH_MAX], const char *folder)

@@ -10,12 +10,15 @@
 #include "graph/precision.h"
 #include "graph/side.h"
 
+struct communications;
+
 struct graph_options {
     enum generation generation;
     enum match_rule rule;
     const struct yaml_document *layers; /* of MATCH_MAPPED: the mapping file; NULL: names agree */
     bool overflow_check;
-    unsigned threads; /* for tensors, at least 1 */
+    bool communications_only; /* compare only calls named "Distributed." */
+    unsigned threads;         /* for tensors, at least 1 */
     struct file_policy file_policy;
     struct comparison_watch watch;
 };
@@ -28,6 +31,9 @@ struct graph {
     struct node_index *index;     /* by NPU node; NULL for a built graph */
     uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
     struct comparison_watch watch;
+    /* Set by whoever has several ranks: the number of this one, and the calls of all. NULL: alone. */
+    const struct communications *communications;
+    unsigned rank;
 };
 
 /* Build the graph of a rank folder, or compare two. `out` must stay where it is until graph_close;

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "graph/communication.h"
 #include "graph/database.h"
 #include "graph/page_file.h"
 #include "graph/vis_file.h"
@@ -16,7 +17,8 @@ struct running {
     const struct graph_job *job;
     struct graph_counts *counts;
     struct database *database;
-    struct graph_page page; /* when job->formats has GRAPH_HTML */
+    struct graph_page page;                /* when job->formats has GRAPH_HTML */
+    struct communications *communications; /* of the step that is being made; NULL: one rank */
     struct database_config config;
     unsigned *ranks, *steps; /* distinct, of the graphs that were made */
 };
@@ -121,11 +123,44 @@ static struct status make_graph(bool *made, struct running *r, const struct grap
     struct graph graph;
     TRY(graph_open(&graph, task->npu, task->bench, &r->job->options));
     *made = true;
+    graph.communications = r->communications;
+    graph.rank = task->rank;
     note_config(r, &graph, task);
     count_nodes(r, &graph, task);
     struct status status = write_graph(r, &graph, task);
     graph_close(&graph);
     return status;
+}
+
+/* Of a rank that cannot be used there are no calls; making its graph says why. */
+static struct status collect_communications(struct running *r, const struct graph_task *task)
+{
+    struct graph graph;
+    struct graph_options options = r->job->options;
+    options.communications_only = true;
+    if (!dump_may_communicate(task->npu, options.file_policy) &&
+        !(task->bench && dump_may_communicate(task->bench, options.file_policy)))
+        return status_ok();
+    struct status status = graph_open(&graph, task->npu, task->bench, &options);
+    if (status.code) return status.code == STATUS_BAD_INPUT ? status_ok() : status;
+    status = communications_add(r->communications, &graph, task->rank);
+    graph_close(&graph);
+    return status;
+}
+
+/* Links go to ranks that come later, so the calls of all ranks of a step are read before its first
+ * graph is made. */
+static struct status find_communications(struct running *r, size_t first)
+{
+    const struct graph_plan *plan = r->job->plan;
+    size_t end = first;
+    communications_release(r->communications);
+    r->communications = NULL;
+    while (end < plan->count && plan->tasks[end].step == plan->tasks[first].step) end++;
+    if (end - first < 2) return status_ok();
+    TRY(communications_create(&r->communications));
+    for (size_t i = first; i < end; i++) TRY(collect_communications(r, &plan->tasks[i]));
+    return communications_match(r->communications);
 }
 
 /* A rank whose files cannot be used costs its own graph. */
@@ -135,6 +170,7 @@ static struct status make_graphs(struct running *r, graph_warning *tell, void *c
     struct status first = status_ok();
     for (size_t i = 0; i < plan->count; i++) {
         bool made = false;
+        if (!i || plan->tasks[i].step != plan->tasks[i - 1].step) TRY(find_communications(r, i));
         struct status status = make_graph(&made, r, &plan->tasks[i]);
         if (status.code && (made || status.code != STATUS_BAD_INPUT || plan->count == 1))
             return status;
@@ -194,6 +230,7 @@ struct status graph_job_run(struct graph_counts *out, const struct graph_job *jo
     struct status status = run(&r, tell, context);
     database_abandon(r.database);
     graph_page_discard(&r.page);
+    communications_release(r.communications);
     memory_release(r.ranks);
     memory_release(r.steps);
     return status;

@@ -245,12 +245,15 @@ static void pair_in_state(struct pairing *out, const struct graph_side *npu, uin
 }
 
 struct status match_rows(struct pairing *out, const struct graph_side *npu,
-                         const struct graph_side *bench)
+                         const struct graph_side *bench, const char *prefix)
 {
     const struct dump_pair dumps = { .npu = npu->rows, .bench = bench->rows };
     TRY(pairing_start(out, &dumps));
-    for (uint32_t node = 0; node < npu->model.n_nodes; node++)
-        for (int state = 0; npu->match[node] != NODE_NONE && state < ROW_STATES; state++)
+    for (uint32_t node = 0; node < npu->model.n_nodes; node++) {
+        if (npu->match[node] == NODE_NONE) continue;
+        if (*prefix && !name_starts_with(model_name(&npu->model, node), prefix)) continue;
+        for (int state = 0; state < ROW_STATES; state++)
             pair_in_state(out, npu, node, bench, state);
+    }
     return status_ok();
 }

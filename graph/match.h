@@ -21,9 +21,9 @@ struct match_request {
 struct status match_nodes(struct graph_side *npu, struct graph_side *bench,
                           const struct match_request *request);
 
-/* The rows of matched nodes, by position: inputs, parameters, outputs and gradients of parameters
- * each by themselves. End with pairing_release. */
+/* The rows of matched nodes whose names begin with `prefix` ("": of all), by position: inputs,
+ * parameters, outputs and gradients of parameters each by themselves. End with pairing_release. */
 struct status match_rows(struct pairing *out, const struct graph_side *npu,
-                         const struct graph_side *bench);
+                         const struct graph_side *bench, const char *prefix);
 
 #endif

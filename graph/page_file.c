@@ -3,9 +3,11 @@
 #include "graph/page_file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "graph/communication.h"
 #include "graph/config_text.h"
 #include "graph/row_text.h"
 #include "pages/json_out.h"
@@ -192,6 +194,26 @@ static struct status add_rows(struct side_page *s)
     return status.code ? status : s->page->meta.status;
 }
 
+/* Of the calls that meet others, none of most graphs: then there is no block. */
+static struct status add_communications(struct side_page *s)
+{
+    struct csv_buffer met = { 0 };
+    struct status status = status_ok();
+    char key[32];
+    for (uint32_t i = 0; !status.code && i < s->n; i++) {
+        csv_buffer_clear(&met);
+        status = communications_append(&met, s->graph, s->bench, s->node_at[i]);
+        if (status.code || !met.length) continue;
+        int length = snprintf(key, sizeof key, "%s\"%u\":", s->bytes.length ? "," : "{", i);
+        status = csv_append_bytes(&s->bytes, key, (size_t)length);
+        if (!status.code) status = csv_append_bytes(&s->bytes, met.data, met.length);
+    }
+    csv_buffer_release(&met);
+    if (status.code || !s->bytes.length) return status;
+    TRY(csv_append_bytes(&s->bytes, "}", 1));
+    return end_block(s, "communications");
+}
+
 static struct status describe_side(struct side_page *s)
 {
     const char *folder = s->side->data_folder;
@@ -201,6 +223,7 @@ static struct status describe_side(struct side_page *s)
     TRY(add_names(s));
     TRY(add_nodes(s));
     TRY(add_stacks(s));
+    TRY(add_communications(s));
     TRY(add_rows(s));
     text_out_string(&s->page->meta, "}");
     return s->page->meta.status;

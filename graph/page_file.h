@@ -7,6 +7,8 @@
  *   nodes    32-bit: parent, partner on the other side, place in the order of execution, stack, micro step;
  *            32-bit float: precision index (NaN: none); 8-bit: type, repair, overflow level
  *   stacks   a JSON list of frames for each distinct stack, ended by a NUL
+ *   communications  a JSON object of the nodes that meet calls of other ranks: what they meet, as
+ *            communications_append writes it; only where there are such nodes
  *   rows     for GRAPH_PAGE_ROWS nodes each: JSON objects of a node's inputs and of its outputs, each
  *            ended by a NUL
  *

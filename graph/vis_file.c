@@ -6,6 +6,7 @@
 
 #include "core/new_file.h"
 #include "formats/json_write.h"
+#include "graph/communication.h"
 #include "graph/config_text.h"
 #include "graph/row_text.h"
 
@@ -110,6 +111,18 @@ static struct status put_data(struct side_writing *s, uint32_t node)
     return put(s->w, "}");
 }
 
+/* Only of calls that meet others. */
+static struct status put_communication(struct side_writing *s, uint32_t node)
+{
+    struct csv_buffer met = { 0 };
+    struct status status = communications_append(&met, s->w->graph, s->bench, node);
+    if (!status.code && met.length) status = put_line(s, 3, "matched_distributed");
+    if (!status.code) status = csv_append_bytes(&s->w->text, met.data ? met.data : "", met.length);
+    if (!status.code && met.length) status = put(s->w, ",");
+    csv_buffer_release(&met);
+    return status;
+}
+
 static struct status put_node(struct side_writing *s, uint32_t node)
 {
     struct writing *w = s->w;
@@ -151,6 +164,7 @@ static struct status put_node(struct side_writing *s, uint32_t node)
         TRY(put_line(s, 3, "micro_step_id"));
         TRY(put_number(w, "%.0f,", graph_micro_step(w->graph, s->bench, node)));
     }
+    TRY(put_communication(s, node));
     TRY(put_data(s, node));
     return csv_append_bytes(&w->text, blanks, (size_t)length);
 }

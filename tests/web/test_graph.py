@@ -70,6 +70,23 @@ class Pages:
                            lambda i, f=factor, r=rank: f if r == 2 and i == 1 else 1.0)
         return self.graph("ranks", "-tp", self.path("a"), "-gp", self.path("b"))
 
+    def communication(self):
+        group = {"type": "torch.ProcessGroup", "group_ranks": [0, 1, 2], "group_id": "tp"}
+        for side in ("ca", "cb"):
+            for rank in range(3):
+                write_rank(self.path(f"{side}/rank{rank}"), ["Functional.linear.0.forward", "Distributed.all_reduce.0.forward", "Distributed.broadcast.0.forward"],
+                           "Module.m.M.forward.0", lambda i, s=side, r=rank: 2.0 if s == "ca" and r == 1 and i == 1 else 4.0)
+                path = self.path(f"{side}/rank{rank}/dump.json")
+                with open(path, encoding="utf-8") as file:
+                    dump = json.load(file)
+                for name, entry in dump["data"].items():
+                    if name.startswith("Distributed"):
+                        entry["input_kwargs"]["group"] = group
+                dump["data"]["Distributed.broadcast.0.forward"]["input_args"].append({"type": "int", "value": 2})
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(dump, file)
+        return self.graph("communication", "-tp", self.path("ca"), "-gp", self.path("cb"))
+
     def hostile(self):
         names = [f"Functional.{evil}.{i}.forward" for i, evil in enumerate(EVIL)]
         for side in ("ha", "hb"):
@@ -181,6 +198,21 @@ class GraphPage(unittest.TestCase):
         self.wait(f"{self.selected()} === 'Functional.linear.1.forward'")
         self.driver.find_element(By.ID, "choose-rank").send_keys("0")
         self.wait("document.querySelector('#choose-rank').value === '0' && location.hash.includes('rank=0')")
+
+    def test_communication_leads_to_other_ranks(self):
+        self.open(self.pages.communication(), "#view=graph&rank=0&side=npu&node=Distributed.all_reduce.0.forward")
+        self.wait("document.querySelectorAll('.partners li').length === 2")
+        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('.partners li')].map((item) => item.textContent)"),
+                         ["⇄ Rank 1Distributed.all_reduce.0.forward0.5", "⇄ Rank 2Distributed.all_reduce.0.forward0"])
+        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('[data-side=\"npu\"] .communicates')].map((mark) => mark.textContent)"),
+                         ["⇄", "←"])
+        self.picture("communication")
+        self.click(".partners li:nth-child(1) .link")
+        self.wait(f"document.querySelector('#choose-rank').value === '1' && {self.selected()} === 'Distributed.all_reduce.0.forward'")
+        self.assertIn("rank=1", self.driver.execute_script("return location.hash"))
+        self.open(self.pages.communication(), "#view=graph&rank=2&side=bench&node=Distributed.broadcast.0.forward")
+        self.wait("document.querySelectorAll('.partners li').length === 2")
+        self.assertTrue(self.driver.execute_script("return [...document.querySelectorAll('.partners .fact')].every((mark) => mark.textContent.startsWith('→'))"))
 
     def test_structure(self):
         self.open(self.pages.compared(), "#view=differences")

@@ -4,6 +4,7 @@ import { copy_button } from "../common/clipboard.js";
 import { breakable, element, replace } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { index_text } from "./bands.js";
+import { communication_part } from "./communication.js";
 import { name_parts } from "./names.js";
 
 // What has columns of its own; other keys of a row are metrics.
@@ -11,8 +12,9 @@ const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5"
 const statistics = ["Max", "Min", "Mean", "Norm"];
 
 export class Detail {
-    constructor({ bands, on_go }) {
-        Object.assign(this, { bands, on_go });
+    // on_go(side, node); on_rank(side, rank, name) for a call of another rank
+    constructor({ bands, on_go, on_rank }) {
+        Object.assign(this, { bands, on_go, on_rank });
         this.node = element("section", { class: "detail", "aria-live": "polite" });
         this.clear();
     }
@@ -29,6 +31,7 @@ export class Detail {
         if (this.turn !== turn) return;
         const npu_rows = key === "npu" ? rows : partner_rows, bench_rows = key === "npu" ? partner_rows : rows;
         replace(this.node, this.head(side, key, node, other, partner),
+            side.communications.has(node) ? communication_part(side.communications.get(node), (rank, name) => this.on_rank(key, rank, name)) : null,
             this.table("inputs", npu_rows?.inputs, bench_rows?.inputs, Boolean(other)),
             this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), this.stack(frames));
         this.node.scrollTop = 0;

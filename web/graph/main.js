@@ -27,7 +27,8 @@ class GraphPage {
         this.body = element("main", { class: "page-body" });
         this.help = element("dialog", { class: "help" });
         this.strip = new Strip((node) => this.go("npu", node));
-        this.detail = new Detail({ bands: graphs.bands, on_go: (key, node) => this.go(key, node) });
+        this.detail = new Detail({ bands: graphs.bands, on_go: (key, node) => this.go(key, node),
+            on_rank: (key, rank, name) => this.go_to_rank(key, rank, name) });
         replace(root, this.head, this.bar, this.body, this.help);
     }
 
@@ -87,6 +88,14 @@ class GraphPage {
         const side = this.graph[key];
         if (!side) return;
         for (let i = 0; i < side.count; i++) if (side.name(i) === name) return this.go(key, i);
+    }
+
+    // A call of another rank of the same step.
+    async go_to_rank(key, rank, name) {
+        const number = this.graphs.find(this.graphs.graphs[this.number].step, rank);
+        if (number < 0) return;
+        await this.open(number);
+        this.go_by_name(key, name);
     }
 
     // ---- finding ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import { element } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { VirtualTable } from "../common/virtual_table.js";
 import { index_text } from "./bands.js";
+import { communication_mark } from "./communication.js";
 import { name_parts, path_below } from "./names.js";
 import { node_call, node_collection } from "./side.js";
 import { Tree } from "./tree.js";
@@ -77,6 +78,7 @@ export class Outline {
         cell.append(folds ? element("button", { class: "twisty", type: "button", tabindex: "-1", "aria-expanded": String(Boolean(tree.unfolded[node])),
             onclick: (event) => { event.stopPropagation(); this.toggle(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),
         element("span", { class: "node-label" }, this.label(node)),
+        side.communications.has(node) ? communication_mark(side.communications.get(node)) : "",
         side.overflow[node] ? element("span", { class: "overflow", title: words(`overflow.${side.overflow[node]}`) }, overflow_marks[side.overflow[node]]) : "",
         side.repair[node] ? element("span", { class: "repair", title: words(`repair.${side.repair[node]}`) }, "⚒") : "");
     }

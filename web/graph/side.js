@@ -2,6 +2,7 @@
 // descendants of node i are the numbers i + 1 to end[i] - 1.
 
 import { block_bytes } from "../common/blocks.js";
+import { communications_of } from "./communication.js";
 
 export const node_call = 1;
 export const node_collection = 9;
@@ -29,8 +30,11 @@ export class Texts {
 
 export class Side {
     static async open(meta, rows_nodes) {
-        const [names, nodes] = await Promise.all([block_bytes(meta.names), block_bytes(meta.nodes)]);
-        return new Side(meta, rows_nodes, names, nodes);
+        const [names, nodes, met] = await Promise.all([block_bytes(meta.names), block_bytes(meta.nodes),
+            meta.communications === undefined ? null : block_bytes(meta.communications)]);
+        const side = new Side(meta, rows_nodes, names, nodes);
+        if (met) side.communications = communications_of(JSON.parse(decoder.decode(met)));
+        return side;
     }
 
     constructor(meta, rows_nodes, names, nodes) {
@@ -51,6 +55,7 @@ export class Side {
         this.repair = bytes(1);
         this.overflow = bytes(2);
         this.row_blocks = new Map();
+        this.communications = new Map(); // by node: the calls of other ranks that it meets
         this.measure();
     }
 

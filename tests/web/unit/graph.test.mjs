@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Bands, index_text } from "../../../web/graph/bands.js";
+import { communications_of } from "../../../web/graph/communication.js";
 import { structure_differences } from "../../../web/graph/difference_view.js";
 import { find_nodes, name_test } from "../../../web/graph/find.js";
 import { name_parts, path_below } from "../../../web/graph/names.js";
@@ -52,6 +53,13 @@ test("descendants are the numbers behind a node", () => {
     assert.deepEqual([...side.depth], [0, 1, 2, 2, 1, 2]);
     assert.deepEqual(side.children(0), [1, 4]);
     assert.deepEqual(side.ancestors(5), [0, 4, 5]);
+});
+
+test("a batch of operations meets every one of its partners", () => {
+    const one = { communications_type: "send", nodes_info: { 1: ["0.5", "a"], 2: ["Nan", "b"] } };
+    const met = communications_of({ 4: one, 7: [one, { communications_type: "receive", nodes_info: { 3: ["1", "c"] } }] });
+    assert.deepEqual(met.get(4), [{ type: "send", rank: 1, index: "0.5", name: "a" }, { type: "send", rank: 2, index: "Nan", name: "b" }]);
+    assert.deepEqual(met.get(7).map(({ type, rank }) => `${type} ${rank}`), ["send 1", "send 2", "receive 3"]);
 });
 
 test("the worst below a node is known while it is folded", () => {

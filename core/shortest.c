@@ -100,6 +100,7 @@ static char *write_notation(char *at, const char *digits, size_t n, int exponent
         return write_exponent(at, exponent);
     }
     if (exponent < 0) {
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the digits follow */
         memcpy(at, "0.0000", 6);
         at += 1 - exponent;
         memcpy(at, digits, n);

@@ -118,7 +118,8 @@ static struct status set_text(struct csv_buffer *out, const char *text, size_t l
         unsigned char *at = (unsigned char *)out->data + i;
         bool is_blank = *at == '\n' || *at == '\t';
         if ((*at < ' ' && !is_blank) || *at == 0x7f) *at = ' ';
-        if (*at == 0xef && i + 2 < bytes && at[1] == 0xbf && at[2] >= 0xbe) memcpy(at, "   ", 3);
+        if (*at == 0xef && i + 2 < bytes && at[1] == 0xbf && at[2] >= 0xbe)
+            at[0] = at[1] = at[2] = ' ';
     }
     return status_ok();
 }

@@ -116,7 +116,7 @@ static struct status statistic_cell(struct table_cell *out, struct making *m, in
     int side = which / ROW_STATISTICS;
     const struct dump_row *row = row_of(m, side);
     if (!row) return not_applicable(out, m);
-    struct row_value value = dump_row_statistic(row, which % ROW_STATISTICS);
+    struct row_value value = dump_row_statistic(row, (enum row_statistic)(which % ROW_STATISTICS));
 
     if (value.kind == VALUE_IS_REAL) return real_cell(out, m, value.real);
     if (value.kind == VALUE_IS_BOOLEAN) return boolean_cell(out, m, value.boolean);

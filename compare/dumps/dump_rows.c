@@ -226,11 +226,13 @@ static struct status set_checksum_text(struct dump_row *row, struct reading *r, 
 static struct status set_recorded_checksum(struct dump_row *row, struct reading *r,
                                            const struct json_slice *md5)
 {
+    static const char digits[] = { '0', '1', '2', '3', '4', '5', '6', '7',
+                                   '8', '9', 'a', 'b', 'c', 'd', 'e', 'f' };
     uint32_t crc = 0;
     for (size_t i = 0; i < md5->bytes && md5->bytes == 8; i++) {
-        const char *digit = memchr("0123456789abcdef", md5->text[i], 16);
+        const char *digit = memchr(digits, md5->text[i], sizeof digits);
         if (!digit) break;
-        crc = crc << 4 | (uint32_t)(digit - "0123456789abcdef");
+        crc = crc << 4 | (uint32_t)(digit - digits);
         if (i < 7) continue;
         row->checksum_kind = CHECKSUM_CRC;
         row->checksum = crc;
@@ -250,7 +252,8 @@ static struct status fill_tensor(struct dump_row *row, struct reading *r, const 
     if (leaf->has_shape) TRY(intern_value(&row->shape, r, leaf->shape));
     if (leaf->odd_shape) row->fault = FAULT_SHAPE;
     for (int i = 0; i < ROW_STATISTICS; i++)
-        if (leaf->has_statistic[i]) TRY(set_statistic(row, r, i, leaf->at_start[i]));
+        if (leaf->has_statistic[i])
+            TRY(set_statistic(row, r, (enum row_statistic)i, leaf->at_start[i]));
     if (leaf->md5.text) return set_recorded_checksum(row, r, &leaf->md5);
     return set_value_crc(row, r, leaf);
 }

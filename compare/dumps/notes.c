@@ -5,6 +5,7 @@
 #include "compare/dumps/result.h"
 #include "formats/json_write.h"
 
+/* NOLINTBEGIN(bugprone-suspicious-missing-comma): long sentences go over two lines */
 static const char *const notes[ROW_NOTES] = {
     [NOTE_FORMULA_NAME] =
         "The name starts like a formula of a spreadsheet; the row is not compared. ",
@@ -71,6 +72,7 @@ static const char *const notes[ROW_NOTES] = {
 };
 
 const char *row_note_text(enum row_note note) { return notes[note]; }
+/* NOLINTEND(bugprone-suspicious-missing-comma) */
 
 static const char *const levels[ROW_LEVELS] = {
     [LEVEL_PASS] = "pass",           [LEVEL_WARNING] = "warning", [LEVEL_ERROR] = "error",

@@ -19,7 +19,9 @@ bool row_has_non_finite(const struct dump_rows *dump, const struct dump_row *row
 {
     double x;
     for (int i = STATISTIC_MAX; i <= STATISTIC_MIN; i++)
-        if (row_value_number(&x, dump, dump_row_statistic(row, i)) && !isfinite(x)) return true;
+        if (row_value_number(&x, dump, dump_row_statistic(row, (enum row_statistic)i)) &&
+            !isfinite(x))
+            return true;
     return false;
 }
 
@@ -52,8 +54,8 @@ void statistics_compare(struct statistic_difference out[ROW_STATISTICS],
         double n, b;
         out[i] = (struct statistic_difference){ .difference_cell = STATISTIC_IS_NOT_APPLICABLE,
                                                 .relative_cell = STATISTIC_IS_NOT_APPLICABLE };
-        if (row_value_number(&n, npu, dump_row_statistic(npu_row, i)) &&
-            row_value_number(&b, bench, dump_row_statistic(bench_row, i)))
+        if (row_value_number(&n, npu, dump_row_statistic(npu_row, (enum row_statistic)i)) &&
+            row_value_number(&b, bench, dump_row_statistic(bench_row, (enum row_statistic)i)))
             out[i] = differ(n, b, larger_of_magnitudes);
     }
 }

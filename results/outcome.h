@@ -17,8 +17,7 @@ struct row_note {
     enum row_cause cause;
     char *name;     /* of the row; owned */
     char *sentence; /* what is wrong with it (results/row_sentence.h); owned */
-    double
-        excess; /* how far beyond what is allowed, 1 or more; infinite when there are no numbers */
+    double excess;  /* times what is allowed; infinite when there are no numbers */
 };
 
 /* Components of floating-point references: all, those within 2^-10 ulp of the tested dtype (as a

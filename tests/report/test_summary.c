@@ -68,6 +68,7 @@ START_TEST(calls_are_counted)
            "1\033[0m        0\n"
            "backward   \033[32m       2\033[0m \033[33m       1\033[0m \033[31m       1\033[0m "
            "\033[36m       1\033[0m        1\n");
+    summary_release(&summary);
 }
 END_TEST
 
@@ -254,6 +255,7 @@ START_TEST(references_are_summed)
         ck_assert_str_eq(strstr(text, "\nreferences"), expected);
         free(text);
     }
+    summary_release(&summary);
 }
 END_TEST
 

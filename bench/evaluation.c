@@ -1,6 +1,7 @@
 /* Running a call on a tape, and the walk back from its results to its arguments. */
 #include "bench/evaluation.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "bench/call/op.h"
@@ -51,6 +52,10 @@ struct status evaluation_forward(struct evaluation *evaluation)
 {
     struct call *call = &evaluation->call;
     tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic, works_wide(call));
+    if (evaluation->stage != DT_NONE) {
+        evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
+        evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;
+    }
     call->tape = &evaluation->tape;
     call->results.items = NULL;
     call->results.gradient_property = NULL;

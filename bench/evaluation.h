@@ -11,6 +11,8 @@
 struct evaluation {
     struct arena *arena;
     enum bench_arithmetic arithmetic;
+    enum dtype
+        stage; /* of a model: the dtype that kernels round to between their steps, or DT_NONE */
     struct tape tape;
     struct call call;
 };
@@ -20,6 +22,10 @@ struct bench {
     struct evaluation own;
     struct bench_output *outputs;
     struct evaluation *models[2]; /* of a kernel's errors, worst and typical; NULL without */
+    struct evaluation
+        *staged[2];     /* the same for one that rounds between its steps, once asked for */
+    bool staged_walked; /* and their gradients */
+    const struct value *cotangents; /* after bench_backward */
 };
 
 /* The list of tensor arguments of call.api_case, whose nodes the evaluation makes. */

@@ -17,7 +17,7 @@ static _Noreturn void end_process(size_t bytes)
     char text[160];
     int length = snprintf(text, sizeof text,
                           "probe-ut: out of memory: %zu bytes were needed for a reference; the "
-                          "results so far can be gone on with\n",
+                          "results so far can be resumed\n",
                           bytes);
     ssize_t written = write(STDERR_FILENO, text, (size_t)length);
     (void)written;

@@ -5,7 +5,7 @@
 /* GMP, MPFR and FLINT cannot say that memory is short: what they get memory from returns a block
  * or does not return, and by default aborts. From here on a refused block is asked for again after
  * 1, 10 and 100 ms, while other threads give memory back; then the process ends with a line and
- * status 4, which costs no more than being killed: results that stand in the files can be gone on
+ * status 4, which costs no more than being killed: results that stand in the files can be resumed
  * with. Call once, before these libraries are used. */
 void number_memory_prepare(void);
 

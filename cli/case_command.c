@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/path_arguments.h"
 #include "report/ci_reports.h"
 #include "report/failing.h"
 #include "results/evidence.h"
@@ -25,8 +26,8 @@ struct case_options {
 /* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
-      .suffix = ".json",
-      .help = "The dump.json that has the call." },
+      .suffix = ".json", .or_directory = true,
+      .help = "The dump.json that has the call, or a directory with one at or below it." },
     { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
       .help = "The call under any name that is printed or read: Torch.matmul.3 of the result file, "
               "Torch.matmul.3.forward of the dump or a JUnit report, a row of the details." },
@@ -84,7 +85,11 @@ static struct status run_case(int *exit_status, const void *values)
 {
     const struct case_options *options = values;
     struct case_outcome outcome = { 0 };
-    struct status status = run_one_call(&outcome, &options->run, options->name);
+    struct run_options run = options->run;
+    char dump[PATH_ARGUMENT_BYTES];
+    TRY(path_argument_dump(dump, run.api_info, run.file_policy));
+    run.api_info = dump;
+    struct status status = run_one_call(&outcome, &run, options->name);
     if (!status.code) status = print_outcome(&outcome, options->json);
     if (!status.code) *exit_status = exit_status_of(&outcome, options->run.fail_on);
     case_outcome_release(&outcome);

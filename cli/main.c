@@ -30,7 +30,7 @@ static void input_is_gone(int signal)
 {
     static const char text[] = "probe-ut: SIGBUS: an input file became shorter while it was read, "
                                "or memory that is shared "
-                               "with a device ran out; the results so far can be gone on with\n";
+                               "with a device ran out; the results so far can be resumed\n";
     ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
     (void)written, (void)signal;
     _exit(3);

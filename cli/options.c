@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/directory.h"
 #include "core/nearest_name.h"
 
 enum { NAME_MAX_BYTES = 64, CANDIDATES_MAX = 128 };
@@ -197,7 +198,8 @@ static struct status set_text(const char **out, const struct option_row *row, co
 {
     if (!*text)
         return status_error(STATUS_BAD_ARGUMENT, "option '%s' has an empty value", argument);
-    if (row->suffix && !ends_in(text, row->suffix))
+    bool directory = row->or_directory && directory_exists(text);
+    if (row->suffix && !directory && !ends_in(text, row->suffix))
         return status_error(STATUS_BAD_ARGUMENT, "option '%s' takes a %s file, not '%s'", argument,
                             row->suffix, text);
     *out = text;

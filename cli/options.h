@@ -49,6 +49,7 @@ struct option_row {
     const char
         *bare; /* the value of a text, file or directory that may stand without one, or NULL */
     const char *suffix; /* ".json": what the name of a file must end in; NULL for anything */
+    bool or_directory;  /* a directory will do as well, whatever its name */
     /* Valid values, ended by NULL. A choice that ends in ':' stands for all values that start
      * with it ("plugin:kernels.json"). */
     const char *const *(*choices)(void);

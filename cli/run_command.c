@@ -3,7 +3,9 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "cli/path_arguments.h"
 #include "core/arena.h"
 #include "report/failing.h"
 #include "runner/devices/device_classes.h"
@@ -29,9 +31,9 @@ static const char *const *isolation_choices(void)
 /* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
-      .suffix = ".json",
-      .help = "The dump.json to check, recorded at level L1 or mix. Its tensors, if it has any, "
-              "lie in dump_tensor_data beside it." },
+      .suffix = ".json", .or_directory = true,
+      .help = "The dump.json to check, recorded at level L1 or mix, or a directory with one at or "
+              "below it. Its tensors, if it has any, lie in dump_tensor_data beside it." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
       .help = "Where the result files go; created when it does not exist. The working directory "
               "by default." },
@@ -102,7 +104,7 @@ static const struct option_row rows[] = {
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
               "row, or for speed inside this one." },
     { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
-      .help = "When going on with a run, go back to the first call whose kernel crashed or hung "
+      .help = "When a run is resumed, go back to the first call whose kernel crashed or hung "
               "and repeat everything from there; otherwise such a call keeps its error row." },
     { { "j", "jit_compile" }, OPTION_FLAG, AT(jit_compile),
       .help = "Handed to the device: let an NPU compile operators just in time." },
@@ -134,8 +136,13 @@ static struct status announce_torch(const struct run_options *o)
 
 static struct status run(int *exit_status, const void *options)
 {
-    TRY(announce_torch(options));
-    return run_checks(exit_status, options);
+    struct run_options resolved = *(const struct run_options *)options;
+    char dump[PATH_ARGUMENT_BYTES];
+    TRY(path_argument_dump(dump, resolved.api_info, resolved.file_policy));
+    if (strcmp(dump, resolved.api_info) != 0) printf("dump: %s\n", dump);
+    resolved.api_info = dump;
+    TRY(announce_torch(&resolved));
+    return run_checks(exit_status, &resolved);
 }
 
 static const char *const aliases[] = { "multi_run_ut", "acc_check", "multi_acc_check", NULL };

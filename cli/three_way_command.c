@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/path_arguments.h"
 #include "compare/details.h"
 #include "core/file.h"
 #include "core/memory.h"
@@ -202,9 +203,8 @@ static struct status make_page(const struct compare_options *options,
     return options->report ? html_report_make(&request, stdout) : status_ok();
 }
 
-static struct status run(int *exit_status, const void *values)
+static struct status compare_details(int *exit_status, const struct compare_options *options)
 {
-    const struct compare_options *options = values;
     struct three_way_rules *rules;
     struct output_files files;
     struct compare_counts counts;
@@ -236,16 +236,36 @@ static struct status run(int *exit_status, const void *values)
     return status;
 }
 
+/* A directory stands for a run in it, which is named. */
+static struct status resolve(char out[PATH_ARGUMENT_BYTES], const char **path, const char *option,
+                             struct file_policy policy)
+{
+    TRY(path_argument_details(out, *path, policy));
+    if (strcmp(out, *path) != 0) printf("%s: %s\n", option, out);
+    *path = out;
+    return status_ok();
+}
+
+static struct status run(int *exit_status, const void *values)
+{
+    struct compare_options options = *(const struct compare_options *)values;
+    char npu[PATH_ARGUMENT_BYTES], gpu[PATH_ARGUMENT_BYTES];
+    TRY(resolve(npu, &options.npu, "-npu", options.file_policy));
+    TRY(resolve(gpu, &options.gpu, "-gpu", options.file_policy));
+    return compare_details(exit_status, &options);
+}
+
 #define AT(member) .offset = offsetof(struct compare_options, member)
 
 /* clang-format off */
 static const struct option_row rows[] = {
     { { "npu", "npu_csv_path" }, OPTION_FILE, AT(npu), "FILE", .required = true,
-      .suffix = ".csv",
-      .help = "The accuracy_checking_details CSV of the NPU run." },
+      .suffix = ".csv", .or_directory = true,
+      .help = "The accuracy_checking_details CSV of the NPU run, or a directory of results, of which "
+              "the newest complete run is taken." },
     { { "gpu", "gpu_csv_path" }, OPTION_FILE, AT(gpu), "FILE", .required = true,
-      .suffix = ".csv",
-      .help = "The accuracy_checking_details CSV of the GPU run, on the same dump." },
+      .suffix = ".csv", .or_directory = true,
+      .help = "The same of the GPU run, on the same dump." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
       .help = "Where the two result files go; created when it does not exist. The working "
               "directory by default." },

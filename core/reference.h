@@ -60,6 +60,14 @@ struct reference {
     double *kernel_bound; /* or NULL */
     double *kernel_rms;   /* or NULL; set only together with `kernel_bound` */
 
+    /* The same two for a kernel whose intermediate results are tensors of `dtype`, rounded after every
+     * step of the op's composition (sums still in the compute dtype), and what those steps are. `stage`
+     * sets them when asked; NULL where there is nothing between. They stay NULL when it finds none. */
+    double *staged_bound, *staged_rms;
+    const char *staged_steps; /* "softmax, multiply, sum" */
+    struct status (*stage)(struct reference *reference);
+    void *stage_context;
+
     /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
      * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated
      * (error is an array afterwards). NULL when nothing can be gained. */

@@ -12,7 +12,7 @@ struct timestamp {
     char text[TIMESTAMP_DIGITS + 1];
 };
 
-/* STATUS_IO when the local time cannot be told. */
+/* STATUS_IO when the local time is not known. */
 struct status timestamp_of(struct timestamp *out, time_t when);
 
 #endif

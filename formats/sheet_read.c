@@ -113,7 +113,7 @@ static void start_cell(struct sheet_reader *reader, struct xml_part *part, const
     size_t i = 0, n_types = sizeof stored_types / sizeof *stored_types;
     while (type && i < n_types && strcmp(stored_types[i].type, type) != 0) i++;
     if (i == n_types) {
-        xml_part_refuse(part, "a cell of a type that is none");
+        xml_part_refuse(part, "a cell of an unknown type");
         return;
     }
     reader->stored = stored_types[i].stored;

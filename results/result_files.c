@@ -130,7 +130,7 @@ struct status result_files_create(struct result_files *out, const char *director
     return status_ok();
 }
 
-/* ---- going on with a run ---------------------------------------------------------------- */
+/* ---- resuming a run ---------------------------------------------------------------- */
 
 /* The names of the other files from that of the result file. */
 static struct status derive_names(struct result_files *files, const char *result_path)

@@ -4,7 +4,7 @@
  * Rows stand in dump order. The evidence of a call is one append, all its details rows are the
  * next, its result row comes last: a call counts as done when its result row is whole and its details rows are. A process
  * may die at any byte; result_files_resume cuts both files back to the calls that are done, and
- * going on from there gives the bytes of a run that never died. The file lock of the result file
+ * resuming from there gives the bytes of a run that never died. The file lock of the result file
  * keeps a second process away for as long as the files are open.
  */
 #ifndef PROBE_RESULTS_RESULT_FILES_H

@@ -63,7 +63,7 @@ static struct status sync_now_and_then(struct run *run, double *synced_s, double
 static struct status ended_early(const struct run *run, enum status_code code, const char *why)
 {
     return status_error(code,
-                        "%s, with %zu of %zu calls done; to go on, give the same options and "
+                        "%s, with %zu of %zu calls done; to resume, give the same options and "
                         "-csv_path %s",
                         why, run->summary.calls, run->inputs.order.count,
                         run->output.files.result_path);
@@ -157,7 +157,7 @@ static void announce_resumed(const struct run *run)
                 "probe-ut: warning: there is no readable %s, so nothing tells whether these files "
                 "are of the same run; new rows are added behind those that are there\n",
                 run->output.files.run_path);
-    printf("going on: %zu of %zu calls are done", notes->kept, run->inputs.order.count);
+    printf("resuming: %zu of %zu calls are done", notes->kept, run->inputs.order.count);
     if (notes->cut_bytes)
         printf(", %llu bytes of unfinished rows were cut off",
                (unsigned long long)notes->cut_bytes);

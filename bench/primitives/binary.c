@@ -384,6 +384,7 @@ struct node *node_binary(struct tape *tape, const struct binary_function *f, str
 {
     struct node *node = evaluate_binary(tape, f, a, b);
     model_overflows(tape, node);
+    model_stages(tape, node);
     return node;
 }
 

@@ -542,5 +542,6 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
     struct node *node = node_new(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
                                  shapes[role][2], 2, inputs, c);
     if (!tape_failed(tape)) evaluate(tape, node, c);
+    model_stages(tape, node);
     return node;
 }

@@ -13,6 +13,7 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/moved.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 
@@ -313,6 +314,7 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
         hits[target] = 2;
     }
     if (several && tape_is_model(tape)) model_scatter(tape, node, x, scatter);
+    if (several) model_stages(tape, node);
 }
 
 struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,

@@ -500,5 +500,6 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
     struct node *node = node_new(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
                                  shape, 2, inputs, p);
     if (!tape_failed(tape) && node->n) evaluate(tape, node, a, b, p);
+    model_stages(tape, node);
     return node;
 }

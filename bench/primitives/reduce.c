@@ -214,6 +214,7 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
         for (size_t j = 0; j < l->step; j++)
             if (!isfinite(out[j])) bound[j] = 0;
     }
+    model_stages(tape, node);
 }
 
 static uint64_t wrapping_sum(uint64_t a, uint64_t b) { return a + b; }

@@ -147,6 +147,7 @@ struct node *node_cumulative_sum(struct tape *tape, struct node *x, int dim, boo
     if (tape_failed(tape) || !node->n) return node;
     for (size_t line = 0; line < scan->lines.count; line++)
         cumulate_line(tape, node, x, scan, line);
+    model_stages(tape, node);
     return node;
 }
 
@@ -260,6 +261,7 @@ struct node *node_cumulative_product(struct tape *tape, struct node *x, int dim)
             set_error(node, at, error);
         }
     }
+    model_stages(tape, node);
     return node;
 }
 
@@ -436,6 +438,7 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
                           tape->unit * fabs(node->value[at]) + tape->tiny);
         }
     }
+    model_stages(tape, node);
     return node;
 }
 

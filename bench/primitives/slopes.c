@@ -11,6 +11,7 @@
 
 #include "bench/arithmetic/vector_math.h"
 #include "bench/primitives/casts.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
 enum { BLOCK = 512 };
@@ -191,5 +192,6 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
         }
     }
     node_round(tape, node);
+    model_stages(tape, node);
     return node;
 }

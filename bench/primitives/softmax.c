@@ -143,10 +143,13 @@ static double sum_of_others(struct tape *tape, double *out, double *room, struct
     return sum_but(tape, e, l->lines.extent, l->top[line]);
 }
 
-/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. */
+/* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
+ * that rounds between its steps rounds d and the exponential. */
 static double modelled_exponential(const struct tape *tape, double d)
 {
-    return tape->unit * (7 + fmin(fabs(d), 110)) / (tape_is_typical(tape) ? 4 : 1);
+    double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
+    if (tape_is_typical(tape)) return tape->unit * (7 + size) / 4 + staged / 2;
+    return tape->unit * (7 + size) + staged;
 }
 
 /* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
@@ -209,6 +212,7 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
             l->input[line] = fmax(l->input[line], node_error(x, line_element(&l->lines, line, k)));
     }
     if (node->error) set_bounds_of_sums(node, l);
+    model_stages(tape, node);
     return node;
 }
 
@@ -322,6 +326,7 @@ static struct node *line_products(struct tape *tape, struct node *a, struct node
                                             : (*bound = 0);
         *bound = tidy_bound(*bound, node->value[line]);
     }
+    model_stages(tape, node);
     return node;
 }
 
@@ -375,6 +380,7 @@ struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct nod
     out->tracked = mean->tracked = false;
     for (size_t line = 0; line < mean->n && !tape_failed(tape) && l->lines.extent; line++)
         centre_line(tape, out, y, cotangent, mean, l, line);
+    model_stages(tape, out);
     return out;
 }
 
@@ -431,6 +437,7 @@ static struct node *softmax_over(struct tape *tape, struct node *x, struct node 
             node->value[first + k * l->lines.step] = room[k];
     }
     normalise(tape, node, x, sums, l);
+    model_stages(tape, node);
     return node;
 }
 
@@ -446,6 +453,7 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
     node->inputs[1] = sums;
     node->parameters = sums->parameters;
     normalise(tape, node, x, sums, sums->parameters);
+    model_stages(tape, node);
     return node;
 }
 
@@ -486,10 +494,12 @@ static double log_softmax_bound(const struct tape *tape, const struct exponentia
 {
     if (!isfinite(y)) return 0;
     double input = l->input ? 2 * l->input[line] : 0;
-    if (l->total)
-        return tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)) /
-                   (tape_is_typical(tape) ? 4 : 1) +
-               l->total[line] + input;
+    if (l->total) {
+        double own = tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)),
+               staged = tape->stage * fabs(d);
+        if (tape_is_typical(tape)) return own / 4 + staged / 2 + l->total[line] + input;
+        return own + staged + l->total[line] + input;
+    }
     return (sum_error(l) + 4 * UNIT_ROUNDOFF) * fabs(y) + (double)l->lines.extent * 0x1p-1072 +
            input * (1 + 0x1p-40);
 }
@@ -537,6 +547,7 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
                     log_softmax_bound(tape, l, line, x->value[at] - m, node->value[at]);
         }
     }
+    model_stages(tape, node);
     return node;
 }
 
@@ -587,6 +598,7 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
         if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
     }
+    model_stages(tape, node);
     return node;
 }
 
@@ -733,5 +745,6 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, str
         if (node->error)
             node->error[line] = log_softmax_bound(tape, l, line, v - m, node->value[line]);
     }
+    model_stages(tape, node);
     return node;
 }

@@ -266,5 +266,6 @@ struct node *node_taps(struct tape *tape, struct node *x, int dim, struct taps *
     shape[dim] = (int64_t)taps->outputs;
     struct node *node = node_new(tape, &taps_primitive, x->dtype, x->rank, shape, 1, &x, m);
     if (!tape_failed(tape)) evaluate(tape, node, x, taps, m->inner);
+    model_stages(tape, node);
     return node;
 }

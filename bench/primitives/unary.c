@@ -156,6 +156,9 @@ struct node *node_unary(struct tape *tape, const struct unary_function *f, struc
 {
     struct node *node = evaluate_unary(tape, f, x);
     model_overflows(tape, node);
+    /* x / (1 + exp(-x)), 1 / sqrt(x), log(1 + exp(x)): two roundings within, say. */
+    if (f->ulps > 1.25) model_stages_within(tape, node, 2);
+    model_stages(tape, node);
     return node;
 }
 

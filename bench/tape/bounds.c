@@ -17,3 +17,34 @@ void model_overflows(struct tape *tape, struct node *node)
             node->error[i] = isfinite(magnitude) ? node->relative * magnitude + node->absolute : 0;
     }
 }
+
+/* `roundings` more roundings to the dtype of the stages. */
+static bool add_stages(struct tape *tape, struct node *node, double roundings)
+{
+    bool typical = tape_is_typical(tape), uniform = !node->error;
+    double relative = uniform ? node->relative : 0, absolute = uniform ? node->absolute : 0;
+    if (!node_need_errors(tape, node)) return false;
+    for (size_t i = 0; i < node->n; i++) {
+        double magnitude = fabs(node->value[i]);
+        double step = roundings * (tape->stage * magnitude + tape->stage_tiny);
+        double e = uniform ? relative * magnitude + absolute : node->error[i];
+        e = typical ? sqrt(e * e + step * step / 3) : e + step;
+        node->error[i] = isfinite(magnitude) ? e : 0;
+    }
+    return true;
+}
+
+static bool has_stages(const struct tape *tape, const struct node *node)
+{
+    return tape->stage > 0 && !tape_failed(tape) && !node->integer && node->value && !node->staged;
+}
+
+void model_stages(struct tape *tape, struct node *node)
+{
+    if (has_stages(tape, node)) node->staged = add_stages(tape, node, 1);
+}
+
+void model_stages_within(struct tape *tape, struct node *node, double roundings)
+{
+    if (has_stages(tape, node)) node->composite = add_stages(tape, node, roundings);
+}

@@ -17,4 +17,11 @@ static inline double tidy_bound(double bound, double value)
  * known of what is made of it. */
 void model_overflows(struct tape *tape, struct node *node);
 
+/* In a model of kernels that round between their steps: the node is one, and is rounded. Every primitive that
+ * computes ends with this. */
+void model_stages(struct tape *tape, struct node *node);
+
+/* The node is composed of others by such kernels: so many roundings more, before it is rounded itself. */
+void model_stages_within(struct tape *tape, struct node *node, double roundings);
+
 #endif

@@ -155,6 +155,7 @@ struct node *node_sharing(struct tape *tape, const struct primitive *primitive, 
     node->input_count = input_count;
     node->source = NULL;
     node->state = NULL;
+    node->staged = node->composite = false; /* the step was another node's */
     node->cotangent = NULL;
     record(tape, node);
     return node;
@@ -261,9 +262,14 @@ struct node *node_integer_constant(struct tape *tape, enum dtype dtype, int64_t 
 struct node *node_scalar(struct tape *tape, double value)
 {
     struct node *node = node_constant(tape, DT_NONE, value, 0, NULL);
-    /* A kernel that computes in float has the number rounded to float. */
-    bool rounds = tape_is_model(tape) && !tape->wide && isfinite(value) && (float)value != value;
-    if (rounds && !tape_failed(tape)) node->relative = tape->unit;
+    /* A kernel that computes in float has the number rounded to float; one that rounds between its steps has
+     * it rounded to its dtype. Short numbers are the same in both. */
+    double unit = tape->stage > 0 ? tape->stage : tape->unit, scale = 1;
+    bool model = tape_is_model(tape) && !tape->wide && isfinite(value) && value != 0;
+    if (model) scale = ldexp(1, ilogb(value)) * 2 * unit;
+    if (!model || tape_failed(tape) || rint(value / scale) * scale == value) return node;
+    node->relative = unit;
+    node->staged = tape->stage > 0;
     return node;
 }
 

@@ -39,9 +39,12 @@ struct primitive;
 struct tape {
     struct arena *arena;
     enum bench_arithmetic arithmetic;
-    bool wide;            /* not for the reference: double instead of float */
-    double unit;          /* roundoff that the error bounds are about: 2^-53, or a kernel's */
-    double tiny;          /* what an underflow loses at most */
+    bool wide;   /* not for the reference: double instead of float */
+    double unit; /* roundoff that the error bounds are about: 2^-53, or a kernel's */
+    double tiny; /* what an underflow loses at most */
+    /* In a model of kernels that round between their steps: roundoff and underflow of the dtype that
+     * they round to, set after tape_open; else 0. */
+    double stage, stage_tiny;
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;
@@ -71,6 +74,9 @@ struct node {
 
     const struct tensor *source; /* leaf: elements not yet converted when value is NULL */
     float *single;               /* leaf: elements as float, when a kernel asked for them */
+
+    bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
+    bool composite; /* and roundings within the step, a function that kernels compose of others */
 
     size_t id;
     struct node *older;

@@ -20,7 +20,7 @@ struct status api_flow_open(struct api_flow *out, const struct api_flow_request 
     TRY(api_calls_read(&out->origin, &out->vocabulary, request->origin, request->policy));
     TRY(api_calls_read(&out->target, &out->vocabulary, request->target, request->policy));
     size_t ignored = out->origin.ignored + out->target.ignored;
-    if (ignored) warn(request->warnings, "%zu lines with a name that is none of a call", ignored);
+    if (ignored) warn(request->warnings, "%zu lines whose name is not that of a call", ignored);
     size_t a = out->origin.n_steps, b = out->target.n_steps;
     if (!a || !b)
         return status_error(STATUS_BAD_INPUT, "%s has no forward call",

@@ -742,11 +742,10 @@ static struct status set_framework(struct reading *r)
     size_t before = m ? (size_t)(m - (const char *)r->map.data) : r->map.bytes;
     const char *t = memmem(r->map.data, before, torch, sizeof torch - 1);
     if (!m && !t)
-        return status_error(
-            STATUS_BAD_INPUT,
-            "%s: its framework cannot be told: it has no 'framework', and no tensor "
-            "of PyTorch or MindSpore",
-            r->name);
+        return status_error(STATUS_BAD_INPUT,
+                            "%s: its framework is unknown: it has no 'framework', and no tensor "
+                            "of PyTorch or MindSpore",
+                            r->name);
     r->dump->framework = t ? FRAMEWORK_PYTORCH : FRAMEWORK_MINDSPORE;
     return status_ok();
 }

@@ -78,7 +78,7 @@ static struct status name_files(struct doing *d)
     (void)snprintf(d->folder, bytes, "%s%s%s", output, slash, d->job->folder);
     const char *kind = d->job->is_debug ? "debug_compare_result" : "compare_result";
     d->table_path = result_path(d, kind, table_format_name(d->request->table.format));
-    d->advice_path = result_path(d, d->job->is_debug ? "debug_advisor" : "advisor", "txt");
+    d->advice_path = result_path(d, d->job->beside_dump ? "debug_advisor" : "advisor", "txt");
     return d->table_path && d->advice_path ? status_ok() : status_no_memory(bytes);
 }
 

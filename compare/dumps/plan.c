@@ -51,8 +51,11 @@ void dump_plan_release(struct dump_plan *plan)
 static struct status add_job(struct dump_plan *plan, char *npu_path, char *bench_path,
                              const char *folder, const char *suffix, bool is_debug)
 {
-    struct dump_job job = { npu_path, bench_path, memory_copy_string(folder),
-                            memory_copy_string(suffix), is_debug };
+    struct dump_job job = { .npu_path = npu_path,
+                            .bench_path = bench_path,
+                            .folder = memory_copy_string(folder),
+                            .suffix = memory_copy_string(suffix),
+                            .is_debug = is_debug };
     bool complete = job.npu_path && job.bench_path && job.folder && job.suffix;
 
     if (complete && plan->count == plan->room) {
@@ -142,8 +145,10 @@ static struct status plan_rank(struct planning *p, const char *npu, const char *
             memory_release(bench_path);
             continue;
         }
+        bool second = any;
         any = true;
         TRY(add_job(p->plan, npu_path, bench_path, folder, suffix, i == 1));
+        p->plan->jobs[p->plan->count - 1].beside_dump = second;
     }
     if (!any)
         warn(p->warnings, "'%s' and '%s' do not both hold dump.json or debug.json; skipped",

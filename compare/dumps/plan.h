@@ -21,6 +21,7 @@ struct dump_job {
     char *folder;                /* below the folder of results: "", "step1/", "graph/step0/" */
     char *suffix;                /* of result names: "" or "_rank3" */
     bool is_debug;
+    bool beside_dump; /* debug.json of a folder whose dump.json is another job */
 };
 
 struct dump_plan {

@@ -1,7 +1,7 @@
 /* Every allocation, request of an arena and file operation of every command and option fails once.
  * Whatever fails: no crash, no leak (the address sanitizer looks), and either a message of one line,
  * which names the file when a file failed, or the outcome of the undisturbed run. Where the command
- * writes results, going on with them ends in the bytes of the undisturbed run.
+ * writes results, resuming them ends in the bytes of the undisturbed run.
  *
  * test_faults.c does the same for every operation of a plain run. Here it is all file operations, and
  * of allocations and requests one from each place that asks for them, told apart by the stack.
@@ -289,10 +289,10 @@ static const struct scenario scenarios[] = {
       { RUN, "-api_info", "kernel_calls.json", "-o", "out", "--backend", worker_backend,
         "-save_error_data", "--config", "config.json" },
       .template = "empty", .goes_on = true },
-    { "going on with torn files", { ON_DUMP, "-csv_path", TORN }, .template = "torn" },
-    { "going on after a crash", { ON_DUMP, "-csv_path", TORN, "--retry-crashed" },
+    { "resuming torn files", { ON_DUMP, "-csv_path", TORN }, .template = "torn" },
+    { "resuming after a crash", { ON_DUMP, "-csv_path", TORN, "--retry-crashed" },
       .template = "torn" },
-    { "going on with files of msprobe", { ON_DUMP, "-csv_path", TORN }, .template = "foreign",
+    { "resuming files of msprobe", { ON_DUMP, "-csv_path", TORN }, .template = "foreign",
       .any_order = true },
     { "case", { "case", "-api_info", "the user's dump.json", "-name", "Torch.add.1", "--thresholds",
                 "limits.json", "--config", "config.json" },
@@ -517,7 +517,7 @@ static void fail_at(const struct scenario *s, const struct command_outcome *want
     check_message(&got, kind, what);
     const char *result = s->goes_on ? result_file() : NULL;
     if (s->goes_on ? result != NULL : s->template != NULL) {
-        snprintf(what, sizeof what, "%s, going on after %s %ld (%s)", s->name, kind_name, at,
+        snprintf(what, sizeof what, "%s, resuming after %s %ld (%s)", s->name, kind_name, at,
                  got.status.text);
         command_outcome_free(&got);
         (void)unlink("timings.csv");

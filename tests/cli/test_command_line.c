@@ -1,5 +1,7 @@
 /* The program as a user meets it before anything is computed: help, version, wrong arguments and
  * unusable files, each with its exit status and one line on standard error. */
+#include <sys/stat.h>
+
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -77,7 +79,8 @@ START_TEST(wrong_arguments_exit_2)
     REFUSED("does not know 'msadapter'", "--framework", "msadapter", "run_ut", "--help");
     REFUSED("run_ut knows the framework pytorch only", "-f", "mindspore", "run_ut", "-api_info",
             "dump.json");
-    REFUSED("option '-api_info' takes a .json file, not '.'", "-api_info", ".");
+    ck_assert_int_eq(mkdir(in(&w, "nothing"), 0750), 0);
+    REFUSED("there is no dump.json in 'nothing' or below", "-api_info", "nothing");
     REFUSED("option '-api_info' takes a .json file, not 'json'", "-api_info", "json");
     REFUSED("option '--api_info_file' takes a .json file", "--api_info_file=dump.json.bak");
     REFUSED("option '--config' takes a .json file, not 'config.yaml'", "-api_info", "dump.json",

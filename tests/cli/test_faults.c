@@ -78,7 +78,7 @@ static bool run_with_failure(enum fault_kind kind, long at)
         const char *path = find("out", "result");
         if (path) {
             struct status resumed = go_on(path, &exit_status);
-            ck_assert_msg(!resumed.code, "going on after failure %ld (%s): %s", at, status.text,
+            ck_assert_msg(!resumed.code, "resuming after failure %ld (%s): %s", at, status.text,
                           resumed.text);
             check_whole("out", at);
         }

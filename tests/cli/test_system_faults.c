@@ -323,7 +323,7 @@ static void check_end(size_t which, struct command_outcome *got, bool absorbed, 
     const char *result = result_file();
     if (!result) return;
     struct command_outcome again = run(which, result, NULL, NULL);
-    ck_assert_msg(!again.status.code, "going on after %s (%s): %s", what, got->status.text,
+    ck_assert_msg(!again.status.code, "resuming after %s (%s): %s", what, got->status.text,
                   again.status.text);
     command_outcome_free(&again);
     check_rows(what);

@@ -466,6 +466,71 @@ START_TEST(runs_that_do_not_belong_together)
 }
 END_TEST
 
+/* A directory of results stands for the newest run in it that is complete. */
+START_TEST(directories_of_results)
+{
+    struct workspace w = workspace_make();
+    const char *dump = PROBE_TEST_DATA "/dumps/m5x/L1_statistics/dump.json";
+    for (int i = 0; i < 2; i++) {
+        struct outcome o = run_program(&w, "run_ut", "-api_info", dump, "-o", i ? "gpu" : "npu",
+                                       "--trust-files", NULL);
+        ck_assert_int_eq(o.status, 0);
+        outcome_free(&o);
+    }
+    /* A later run that died, and one that never was. */
+    write_text(in(&w, "npu/accuracy_checking_details_99990101000000.csv"), details_header);
+    write_text(in(&w, "npu/accuracy_checking_result_99990101000000.csv"),
+               "API name,Forward Test Success,Backward Test Success,Message\r\n");
+    write_text(in(&w, "npu/accuracy_checking_run_99990101000000.json"), "{\"calls\": 1}");
+    write_text(in(&w, "npu/accuracy_checking_details_x.csv"), "");
+    struct outcome o = compare(&w, "doc", "npu", "gpu/");
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "-npu: npu/accuracy_checking_details_2"));
+    ck_assert_ptr_nonnull(strstr(o.out, "-gpu: gpu/accuracy_checking_details_2"));
+    outcome_free(&o);
+    ck_assert_int_eq(mkdir(in(&w, "empty"), 0750), 0);
+    o = compare(&w, "doc", "npu", "empty");
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "of a complete run"));
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* A directory of dumps stands for the one in it. */
+START_TEST(directories_of_dumps)
+{
+    struct workspace w = workspace_make();
+    char *text = read_file(PROBE_TEST_DATA "/dumps/m5x/L1_statistics/dump.json", NULL);
+    ck_assert_int_eq(mkdir(in(&w, "dumps"), 0750), 0);
+    ck_assert_int_eq(mkdir(in(&w, "dumps/step0"), 0750), 0);
+    ck_assert_int_eq(mkdir(in(&w, "dumps/step0/rank0"), 0750), 0);
+    ck_assert_int_eq(mkdir(in(&w, "dumps/step0/rank1"), 0750), 0);
+    struct outcome o = run_program(&w, "run_ut", "-api_info", "dumps", "-o", "out", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "there is no dump.json in 'dumps' or below"));
+    outcome_free(&o);
+    write_text(in(&w, "dumps/step0/rank0/dump.json"), text);
+    o = run_program(&w, "run_ut", "-api_info", "dumps", "-o", "out", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "dump: dumps/step0/rank0/dump.json\n"));
+    outcome_free(&o);
+    o = run_program(&w, "case", "-api_info", "dumps/step0", "--name",
+                    "Functional.multi_head_attention_forward.0", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    write_text(in(&w, "dumps/step0/rank1/dump.json"), text);
+    o = run_program(&w, "run_ut", "-api_info", "dumps/", "-o", "out", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err,
+                                 "'dumps/' has 2 dumps, name one of them: "
+                                 "dumps/step0/rank0/dump.json, dumps/step0/rank1/dump.json"));
+    outcome_free(&o);
+    free(text);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Names that are longer than a message shows, on either side; what is shown of them ends with a whole
  * character. */
 START_TEST(long_names)
@@ -814,6 +879,8 @@ int main(void)
     tcase_add_test(tests, torn_last_row);
     tcase_add_test(tests, torn_last_npu_row);
     tcase_add_test(tests, long_names);
+    tcase_add_test(tests, directories_of_results);
+    tcase_add_test(tests, directories_of_dumps);
     tcase_add_test(tests, rows_of_other_shapes);
     tcase_add_test(tests, runs_that_do_not_belong_together);
     tcase_add_test(tests, many_results);

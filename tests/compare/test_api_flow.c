@@ -448,7 +448,7 @@ START_TEST(folders_that_are_no_dumps_are_refused)
     status = open_flow(&flow);
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "/o has no forward call"));
-    ck_assert_ptr_nonnull(strstr(warnings, "1 lines with a name that is none of a call"));
+    ck_assert_ptr_nonnull(strstr(warnings, "1 lines whose name is not that of a call"));
     api_flow_close(&flow);
 }
 END_TEST

@@ -169,7 +169,7 @@ static const struct {
     { SHEET("<row><c r=\"XFE1\"/></row>"), NULL, "cells out of order, or more than 16384" },
     { SHEET("<row><c r=\"AAAAAAAAAAAAAAAA1\"/></row>"), NULL, "cells out of order" },
     { SHEET("<row><c r=\"1\"/></row>"), NULL, "cells out of order" },
-    { SHEET("<row><c t=\"q\"/></row>"), NULL, "a cell of a type that is none" },
+    { SHEET("<row><c t=\"q\"/></row>"), NULL, "a cell of an unknown type" },
     { SHEET("<row><c t=\"b\"><v>yes</v></c></row>"), NULL, "a truth value other than 0 and 1" },
     { SHEET("<row><c t=\"s\"><v>0</v></c></row>"), NULL, "a shared string that is not there" },
     { SHEET("<row><c t=\"s\"><v>-1</v></c></row>"), STRINGS("<si/>"), "a shared string that is" },

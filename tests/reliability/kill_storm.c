@@ -264,8 +264,8 @@ static size_t calls_found_done(const struct storm *storm)
     size_t done = 0;
     snprintf(log, sizeof log, "%s/log", storm->directory);
     struct text text = read_text(log);
-    const char *at = strstr(text.bytes, "going on: ");
-    if (!at || sscanf(at, "going on: %zu", &done) != 1) fail(storm, "no count in", log);
+    const char *at = strstr(text.bytes, "resuming: ");
+    if (!at || sscanf(at, "resuming: %zu", &done) != 1) fail(storm, "no count in", log);
     free(text.bytes);
     return done;
 }
@@ -525,7 +525,7 @@ int main(int argc, char **argv)
         fail(&storm, "no run ended with status", "130");
     remove_run(storm.directory);
     printf("kill_storm: %zu calls, undisturbed run %.3f s, killed %zu times and %zu times again "
-           "while going on, %zu of them left with status 130; %zu finished calls kept, %zu done "
+           "while resuming, %zu of them left with status 130; %zu finished calls kept, %zu done "
            "again; %zu files damaged, %zu lines of evidence lost; all files byte-identical but for "
            "those (PROBE_SEED=%llu)\n",
            storm.calls, storm.whole_s, storm.killed, storm.killed_again, storm.left,

@@ -1,4 +1,4 @@
-/* Runs as their user meets them again: going on without some of the files or with those of others,
+/* Runs as their user meets them again: resumingout some of the files or with those of others,
  * files in odd places, warnings that count as failures, and what a terminal shows. */
 #include <errno.h>
 #include <time.h>
@@ -54,7 +54,7 @@ START_TEST(without_details)
     struct pair p = pair_make(DETAILS);
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 0 of 12 calls are done, "));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 0 of 12 calls are done, "));
     ck_assert_ptr_nonnull(strstr(
         o.out, " bytes of unfinished rows were cut off, the details file is written anew\n"));
     outcome_free(&o);
@@ -71,7 +71,7 @@ START_TEST(without_evidence)
     struct pair p = pair_make(EVIDENCE);
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done"));
     ck_assert_ptr_nonnull(strstr(o.err, "the evidence of 11 finished calls is lost"));
     outcome_free(&o);
     same_files(&p, RESULT);
@@ -90,7 +90,7 @@ START_TEST(without_evidence)
     free(whole);
     /* And once more: lines that tell of a loss are evidence as good as any. */
     o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done"));
     ck_assert_ptr_null(strstr(o.err, "is lost"));
     outcome_free(&o);
     workspace_remove(&p.w);
@@ -103,7 +103,7 @@ START_TEST(without_results)
     struct pair p = pair_make(RESULT);
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done, "));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done, "));
     ck_assert_ptr_nonnull(strstr(o.out, "11 result rows were made again"));
     outcome_free(&o);
     same_files(&p, RESULT);
@@ -128,7 +128,7 @@ START_TEST(torn_run_files)
         struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
         ck_assert_msg(o.status == 0, "%s", o.err);
         ck_assert_ptr_nonnull(strstr(o.err, "there is no readable "));
-        ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done"));
+        ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done"));
         outcome_free(&o);
         same_files(&p, RESULT);
         same_files(&p, DETAILS);
@@ -189,7 +189,7 @@ START_TEST(without_a_run_file)
     ck_assert_ptr_nonnull(strstr(o.err, "/part/accuracy_checking_run_"));
     ck_assert_ptr_nonnull(
         strstr(o.err, "so nothing tells whether these files are of the same run"));
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 11 of 12 calls are done, "));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done, "));
     ck_assert_ptr_nonnull(strstr(o.out, "\n1 calls in "));
     outcome_free(&o);
     same_files(&p, RESULT);
@@ -225,7 +225,7 @@ START_TEST(verdicts_of_the_peer_count)
                                        "accuracy_checking_result_20240102030405.csv", "--fail-on",
                                        options[k], NULL);
         ck_assert_msg(o.status == 1, "%d: %s", o.status, o.err);
-        ck_assert_ptr_nonnull(strstr(o.out, k ? "going on: 1 of 12" : "going on: 2 of 12"));
+        ck_assert_ptr_nonnull(strstr(o.out, k ? "resuming: 1 of 12" : "resuming: 2 of 12"));
         ck_assert_ptr_nonnull(
             strstr(o.out, k ? "forward          11        1        0        0        0\n"
                               "backward         12        0        0        0        0\n"
@@ -317,7 +317,7 @@ START_TEST(names_with_and_without_a_directory)
     const char *path = only_match(&w, RESULT);
     o = run_program(&w, "-api_info", "dump.json", "-csv_path", strrchr(path, '/') + 1, NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: 3 of 4 calls are done"));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: 3 of 4 calls are done"));
     outcome_free(&o);
     assert_same_files(path, only_match(&w, "out/" RESULT));
     assert_same_files(only_match(&w, DETAILS), only_match(&w, "out/" DETAILS));
@@ -446,7 +446,7 @@ START_TEST(interrupted_while_a_device_hangs)
     ck_assert_msg(o.status == 130, "status %d: %s", o.status, o.err);
     ck_assert_int_lt((int)(end.tv_sec - begin.tv_sec), 15);
     ck_assert_ptr_nonnull(
-        strstr(o.err, "interrupted, with 0 of 3 calls done; to go on, give the same options and "
+        strstr(o.err, "interrupted, with 0 of 3 calls done; to resume, give the same options and "
                       "-csv_path out/accuracy_checking_result_"));
     outcome_free(&o);
     ck_assert_uint_eq(count_matches(&w, "out/*"), 4);

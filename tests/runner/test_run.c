@@ -235,7 +235,7 @@ START_TEST(interruption)
 
     o = run_program(&w, "-api_info", "dump.json", "-csv_path", path, NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
-    ck_assert_ptr_nonnull(strstr(o.out, "going on: "));
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: "));
     outcome_free(&o);
     same_runs(&w, "whole", "cut");
     workspace_remove(&w);

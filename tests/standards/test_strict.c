@@ -984,6 +984,76 @@ START_TEST(limit_of_flips)
 }
 END_TEST
 
+/* ---- kernels that round between their steps ------------------------------------------------- */
+
+static struct status no_stages(struct reference *reference)
+{
+    (void)reference;
+    return status_no_memory(1);
+}
+
+/* 200 float16 results of which every `nth` is off by `units`, where a fused kernel is right to 2^-10 of a unit and one
+ * that rounds between its steps to 2 units. */
+static struct judged judge_staged(double units, size_t nth,
+                                  struct status (*stage)(struct reference *))
+{
+    enum { N = 200 };
+    static double want[N], bound[N], rms[N], staged[N], staged_rms[N];
+    static float got[N];
+    double unit = 0x1p-10;
+    for (size_t i = 0; i < N; i++) {
+        want[i] = 1 + unit * (double)(3 * i);
+        bound[i] = rms[i] = unit * 0x1p-10;
+        staged[i] = 2 * unit;
+        staged_rms[i] = unit;
+        got[i] = (float)(want[i] + (i % nth ? 0 : i % 2 ? -units : units) * unit);
+    }
+    struct reference reference = { .dtype = DT_F16,
+                                   .rank = 1,
+                                   .shape = { N },
+                                   .n = N,
+                                   .hi = want,
+                                   .kernel_bound = bound,
+                                   .kernel_rms = rms,
+                                   .staged_bound = staged,
+                                   .staged_rms = staged_rms,
+                                   .staged_steps = "exp, a number",
+                                   .stage = stage };
+    struct api_case c = { .full_name = "Torch.x.0", .type = "Torch", .api = "x" };
+    struct judge_request request = {
+        .profile = strict, .c = &c, .bench_dtype = DT_F64, .input_dtype = DT_F16, .precision = 14
+    };
+    struct wanted wanted = { .reference = &reference };
+    struct value value = { .kind = VALUE_TENSOR };
+    struct judged judged = { 0 };
+    struct tensor tensor;
+    arena_reset(&arena);
+    ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F16, 1, (int64_t[]){ N }).code, STATUS_OK);
+    dtype_from_float(tensor.data, DT_F16, got, N);
+    value.tensor.tensor = &tensor;
+    struct status status = judge_output(&judged, &arena, &request, &wanted, &value);
+    ck_assert_int_eq(status.code, stage ? STATUS_NO_MEMORY : STATUS_OK);
+    return judged;
+}
+
+START_TEST(rounding_between_the_steps_is_a_warning)
+{
+    struct judged judged = judge_staged(2, 1, NULL);
+    ck_assert_int_eq(judged.verdict, VERDICT_WARNING);
+    ck_assert_msg(
+        strstr(judged.cells[COLUMN_MESSAGE],
+               "Explained by rounding to torch.float16 between the steps (exp, a number)") != NULL,
+        "%s", judged.cells[COLUMN_MESSAGE]);
+    ck_assert_str_eq(judged.deciding_metric, "model_flips");
+    ck_assert_int_eq(judge_staged(3, 1, NULL).verdict, VERDICT_ERROR); /* beyond that, too */
+    ck_assert_int_eq(judge_staged(0, 1, NULL).verdict, VERDICT_PASS);
+    /* A kernel that rounds between its steps does so everywhere. */
+    ck_assert_int_eq(judge_staged(2, 4, NULL).verdict, VERDICT_WARNING);
+    ck_assert_int_eq(judge_staged(2, 100, NULL).verdict, VERDICT_ERROR);
+    (void)judge_staged(2, 1, no_stages);
+}
+END_TEST
+
 /* A user may raise the limit of the worst element. */
 START_TEST(limits_may_be_raised)
 {
@@ -1044,6 +1114,7 @@ int main(void)
     tcase_add_test(tcase, limit_of_an_element);
     tcase_add_test(tcase, limit_of_flips);
     tcase_add_test(tcase, limits_may_be_raised);
+    tcase_add_test(tcase, rounding_between_the_steps_is_a_warning);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);
 }

@@ -1,0 +1,156 @@
+/* Two more evaluations of the models, with a rounding to the dtype after every primitive that computes
+ * (tape/bounds.h). They cost as much as the models again, so they are made when a verdict asks for them. */
+#include "bench/staged_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/model_errors.h"
+
+struct staged_context {
+    struct bench *bench;
+    size_t i;
+    bool gradient;
+};
+
+static struct status open_models(struct bench *bench, enum dtype dtype)
+{
+    for (int k = 0; k < 2; k++) {
+        struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
+        if (!model) return status_no_memory(sizeof *model);
+        model->arena = bench->own.arena;
+        model->arithmetic = bench->models[k]->arithmetic;
+        model->stage = dtype;
+        model->call = bench->own.call;
+        TRY(evaluation_open(model));
+        TRY(evaluation_forward(model));
+        bench->staged[k] = model;
+    }
+    bench->staged_walked = false;
+    return status_ok();
+}
+
+static struct status walk_models(struct bench *bench)
+{
+    if (bench->staged_walked || !bench->cotangents) return status_ok();
+    for (int k = 0; k < 2; k++) TRY(evaluation_backward(bench->staged[k], bench->cotangents));
+    bench->staged_walked = true;
+    return status_ok();
+}
+
+/* The last step: what only moves or renames the elements is passed over. */
+static struct node *last_step(struct node *node)
+{
+    while (!node->staged && node->primitive && node->input_count == 1 &&
+           node->inputs[0]->n == node->n)
+        node = node->inputs[0];
+    return node;
+}
+
+/* The models, walked back for a gradient. */
+static struct status models_of(const struct staged_context *context, enum dtype dtype)
+{
+    struct bench *bench = context->bench;
+    if (!bench->staged[1] || bench->staged[1]->stage != dtype) TRY(open_models(bench, dtype));
+    return context->gradient ? walk_models(bench) : status_ok();
+}
+
+static struct node *node_of(const struct staged_context *context, int k)
+{
+    struct evaluation *model = context->bench->staged[k];
+    if (context->gradient) return evaluation_gradient(model, context->i);
+    return context->i < model->call.results.count ? model->call.results.items[context->i].node
+                                                  : NULL;
+}
+
+/* ---- which steps ------------------------------------------------------------------------------- */
+
+enum { MOST_STEPS = 6, STEPS_BYTES = 240, MOST_DEPTH = 200 };
+
+struct steps {
+    char *text;
+    const char *names[MOST_STEPS];
+    int count;
+};
+
+/* Functions are known by their own name, which their row begins with. */
+static const char *name_of(const struct node *node)
+{
+    if (!node->primitive) return "a number";
+    bool function = !strncmp(node->primitive->name, "a function", 10);
+    return function ? *(const char *const *)node->parameters : node->primitive->name;
+}
+
+static void add_step(struct steps *steps, const char *name)
+{
+    for (int k = 0; k < steps->count; k++)
+        if (!strcmp(steps->names[k], name)) return;
+    if (steps->count == MOST_STEPS) return;
+    size_t used = strlen(steps->text);
+    (void)snprintf(steps->text + used, STEPS_BYTES - used, "%s%s", used ? ", " : "", name);
+    steps->names[steps->count++] = name;
+}
+
+/* The staged nodes behind `node`, without the one that is the result. */
+static void collect(struct steps *steps, struct node *node, const struct node *result, int depth)
+{
+    if (depth > MOST_DEPTH || steps->count == MOST_STEPS) return;
+    for (int k = 0; k < node->input_count; k++) collect(steps, node->inputs[k], result, depth + 1);
+    if (node->staged && (node != result || node->composite)) add_step(steps, name_of(node));
+}
+
+/* ---- bounds -------------------------------------------------------------------------------------- */
+
+/* The last step is rounded once, which the judge of a dtype knows by itself. */
+static void without_last_rounding(double *error, const struct tape *tape, const struct node *node)
+{
+    const struct node *last = last_step((struct node *)(uintptr_t)node);
+    for (size_t i = 0; last->staged && i < node->n; i++) {
+        double step = tape->stage * fabs(last->value[i]) + tape->stage_tiny;
+        error[i] = tape_is_typical(tape) ? sqrt(fmax(error[i] * error[i] - step * step / 3, 0))
+                                         : fmax(error[i] - step, 0);
+    }
+}
+
+static struct status stage(struct reference *r)
+{
+    const struct staged_context *context = r->stage_context;
+    struct bench *bench = context->bench;
+    struct arena *arena = bench->own.arena;
+    double **errors[2] = { &r->staged_bound, &r->staged_rms };
+
+    r->stage = NULL; /* once */
+    struct status st = models_of(context, r->dtype);
+    if (st.code) return st.code == STATUS_NO_MEMORY ? st : status_ok(); /* none to be had */
+    struct node *nodes[2] = { node_of(context, 0), node_of(context, 1) };
+    if (!nodes[0] || !nodes[1] || nodes[0]->integer || nodes[0]->imaginary) return status_ok();
+    struct steps steps = { arena_allocate_zeroed(arena, STEPS_BYTES, 1), { NULL }, 0 };
+    if (!steps.text) return status_no_memory(STEPS_BYTES);
+    collect(&steps, nodes[0], last_step(nodes[0]), 0);
+    if (!steps.count) return status_ok();
+    for (int k = 0; k < 2; k++) {
+        struct tape *tape = &bench->staged[k]->tape;
+        TRY(model_errors(errors[k], tape, nodes[k], r, arena));
+        if (!*errors[k]) {
+            r->staged_bound = NULL;
+            return status_ok();
+        }
+        without_last_rounding(*errors[k], tape, nodes[k]);
+    }
+    r->staged_steps = steps.text;
+    return status_ok();
+}
+
+struct status staged_model_offer(struct reference *r, struct bench *bench, size_t i, bool gradient)
+{
+    if (!r->kernel_bound || dtype_info(r->dtype)->significand_bits >= 24 ||
+        dtype_is_complex(r->dtype))
+        return status_ok();
+    struct staged_context *context = arena_allocate(bench->own.arena, sizeof *context);
+    if (!context) return status_no_memory(sizeof *context);
+    *context = (struct staged_context){ bench, i, gradient };
+    r->stage = stage;
+    r->stage_context = context;
+    return status_ok();
+}

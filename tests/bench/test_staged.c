@@ -1,0 +1,129 @@
+/* The model of kernels that round to the dtype between their steps: kernels in bfloat16 that do, written out here,
+ * are within it and beyond the fused one; an op of one step has none. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/samples.h"
+#include "support/suite.h"
+
+static struct arena arena;
+static struct sample sample;
+
+static double bf16(double x)
+{
+    uint16_t bits;
+    dtype_from_double(&bits, DT_BF16, &x, 1);
+    dtype_to_double(&x, &bits, DT_BF16, 1);
+    return x;
+}
+
+static struct reference *open_output(const char *call)
+{
+    struct bench *bench;
+    arena_reset(&arena);
+    const char *wrong = sample_parse(&sample, arena_copy_string(&arena, call), &arena);
+    ck_assert_msg(!wrong, "%s: %s", call, wrong);
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    return &bench_output(bench, 0)->reference;
+}
+
+static double element(size_t i)
+{
+    double x;
+    const struct tensor *t = sample.c.args.list.items[0].tensor.tensor;
+    dtype_to_double(&x, (const char *)t->data + i * dtype_info(t->dtype)->bytes, t->dtype, 1);
+    return x;
+}
+
+static double staged_silu(double x) { return bf16(x / bf16(1 + bf16(exp(-x)))); }
+static double staged_division(double x) { return bf16(x / bf16(5.66)); }
+static double staged_rsqrt(double x) { return bf16(1 / bf16(sqrt(x))); }
+static double staged_gelu(double x)
+{
+    return bf16(bf16(x * 0.5) * bf16(1 + bf16(erf(bf16(x * bf16(0.70710678118654752))))));
+}
+
+static const struct {
+    const char *call;
+    double (*kernel)(double x);
+    const char *step;
+} kernels[] = {
+    { "Functional.silu(bf16(500))", staged_silu, "silu" },
+    { "Torch.div(bf16(500), 5.66)", staged_division, "a number" },
+    { "Torch.rsqrt(bf16(500)[0.5..9])", staged_rsqrt, "rsqrt" },
+    { "Functional.gelu(bf16(500)[0..3])", staged_gelu, "gelu" },
+};
+
+START_TEST(staged_kernels_are_within)
+{
+    size_t beyond = 0;
+    struct reference *r = open_output(kernels[_i].call);
+    ck_assert_ptr_nonnull(r->stage);
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_ptr_nonnull(r->staged_bound);
+    ck_assert_ptr_nonnull(strstr(r->staged_steps, kernels[_i].step));
+    for (size_t i = 0; i < r->n; i++) {
+        double got = kernels[_i].kernel(element(i)), error = fabs(got - r->hi[i]);
+        double unit = dtype_ulp(DT_BF16, r->hi[i]);
+        ck_assert_double_ge(r->staged_bound[i], r->kernel_bound[i]);
+        ck_assert_double_le(r->staged_rms[i], r->staged_bound[i]);
+        ck_assert_msg(error <= r->staged_bound[i] + unit / 2, "%s: element %zu is %g, %g staged",
+                      kernels[_i].call, i, r->hi[i], got);
+        beyond += error > r->kernel_bound[i] + unit / 2 * (1 + 0x1p-10);
+    }
+    ck_assert_uint_gt(beyond, 10);
+}
+END_TEST
+
+START_TEST(one_step_has_no_stages)
+{
+    static const char *const calls[] = { "Torch.exp(bf16(50))", "Torch.add(bf16(50), bf16(50))",
+                                         "Torch.mul(bf16(50), 0.5)", "Torch.sum(bf16(50))" };
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
+        struct reference *r = open_output(calls[k]);
+        ck_assert_int_eq(r->stage(r).code, 0);
+        ck_assert_msg(!r->staged_bound, "%s: %s", calls[k], r->staged_steps);
+        ck_assert_ptr_null(r->stage); /* asked once */
+    }
+    ck_assert_ptr_null(open_output("Functional.silu(f32(50))")->stage);
+}
+END_TEST
+
+/* The gradient of a broadcast factor: products rounded before they are summed. */
+START_TEST(gradients_have_stages)
+{
+    struct bench *bench;
+    struct bench_output *gradients;
+    struct value cotangents;
+    struct numbers numbers = { 7 };
+    size_t count;
+    arena_reset(&arena);
+    ck_assert_ptr_null(
+        sample_parse(&sample, arena_copy_string(&arena, "Torch.mul(bf16(40,6), bf16(6))"), &arena));
+    ck_assert_int_eq(bench_open(&bench, &sample.c, &arena, BENCH_REFERENCE).code, 0);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    sample_cotangents(&cotangents, bench, &arena, &numbers);
+    ck_assert_int_eq(bench_backward(&gradients, &count, bench, &cotangents).code, 0);
+    ck_assert_uint_eq(count, 2);
+    struct reference *r = &gradients[1].reference;
+    ck_assert_int_eq(r->stage(r).code, 0);
+    ck_assert_ptr_nonnull(r->staged_bound);
+    ck_assert_ptr_nonnull(strstr(r->staged_steps, "multiply"));
+    for (size_t i = 0; i < r->n; i++) ck_assert_double_gt(r->staged_bound[i], r->kernel_bound[i]);
+}
+END_TEST
+
+static void teardown(void) { arena_release(&arena); }
+
+int main(void)
+{
+    Suite *suite = suite_create("staged");
+    TCase *tcase = tcase_create("staged");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_loop_test(tcase, staged_kernels_are_within, 0, sizeof kernels / sizeof *kernels);
+    tcase_add_test(tcase, one_step_has_no_stages);
+    tcase_add_test(tcase, gradients_have_stages);
+    suite_add_tcase(suite, tcase);
+    return suite_run(suite);
+}

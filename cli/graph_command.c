@@ -19,6 +19,7 @@ struct graph_command_options {
     const char *framework; /* of the program's command line */
     const char *input, *target, *golden, *output, *formats, *schema, *fail_on;
     const char *layers; /* "": a layer mapping without a file */
+    const char *matches;
     bool fuzzy, overflow_check;
     int64_t threads;
     struct file_policy file_policy;
@@ -95,6 +96,7 @@ static void print_counts(const struct graph_counts *counts, const struct graph_j
     bool compared = job->plan->tasks[0].bench != NULL;
     printf("%u graph%s, %u nodes", counts->graphs, counts->graphs == 1 ? "" : "s", counts->nodes);
     if (compared) printf(", %u matched, %u suspicious", counts->matched, counts->suspicious);
+    if (job->options.by_hand) printf(", %u by hand", counts->by_hand);
     if (job->options.overflow_check) printf(", %u with overflow", counts->overflowing);
     printf(", %.2f s\n", seconds);
     if (job->plan->left_out)
@@ -180,13 +182,21 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
     job.plan = &plan;
     struct arena arena = { 0 };
     struct yaml_document layers;
+    struct match_file by_hand = { .json = { .name = NULL } };
     struct status status = status_ok();
-    if (options->layers && *options->layers) {
+    if (options->matches && !input->bench_path)
+        status = status_error(STATUS_BAD_ARGUMENT, "option '--match' needs two sides");
+    if (!status.code && options->matches) {
+        status = match_file_open(&by_hand, options->matches, options->file_policy);
+        job.options.by_hand = &by_hand;
+    }
+    if (!status.code && options->layers && *options->layers) {
         status = read_layers(&layers, &arena, options);
         job.options.layers = &layers;
     }
     if (!status.code) status = graph_job_run(&counts, &job, print_warning, NULL);
     arena_release(&arena);
+    if (options->matches) match_file_close(&by_hand);
     if (!status.code) {
         print_counts(&counts, &job, clock_seconds() - started);
         *exit_status = options->fail_on && (counts.suspicious || counts.overflowing) ? 1 : 0;
@@ -241,6 +251,9 @@ static const struct option_row rows[] = {
     { { "lm", "layer_mapping" }, OPTION_FILE, AT(layers), "[FILE]", .bare = "",
       .help = "Match by the hierarchy of layers, with the rules of a YAML file or, without one, by equal "
               "names; types and shapes are not looked at. Needed when the frameworks differ." },
+    { { "match" }, OPTION_FILE, AT(matches), "FILE",
+      .help = "Matches made by hand, as the page exports them: a JSON object NPU node -> Bench node. They win over "
+              "all others; \"\" leaves a node without a partner." },
     { { "oc", "overflow_check" }, OPTION_FLAG, AT(overflow_check),
       .help = "Mark nodes in which nan, inf or a norm a hundred times larger begin." },
     { { "format" }, OPTION_TEXT, AT(formats), "LIST",

@@ -25,7 +25,8 @@ static struct status match_graph(const struct pairing_job *job, const struct dum
     const struct match_request request = { .rule = o->rule, .bench_entry = bench_entry };
     if (!status.code) status = match_nodes(&job->graph->npu, &job->graph->bench, &request);
     memory_release(bench_entry);
-    return status;
+    if (status.code || !o->by_hand) return status;
+    return match_file_apply(&job->graph->by_hand, o->by_hand, &job->graph->npu, &job->graph->bench);
 }
 
 /* Both dumps are read: the hierarchies decide which rows stand against each other. */

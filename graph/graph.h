@@ -6,6 +6,7 @@
 #include "compare/dumps/comparison.h"
 #include "formats/yaml_tree.h"
 #include "graph/match.h"
+#include "graph/match_file.h"
 #include "graph/overflow.h"
 #include "graph/precision.h"
 #include "graph/side.h"
@@ -16,6 +17,7 @@ struct graph_options {
     enum generation generation;
     enum match_rule rule;
     const struct yaml_document *layers; /* of MATCH_MAPPED: the mapping file; NULL: names agree */
+    const struct match_file *by_hand;   /* wins over the rule; NULL: none */
     bool overflow_check;
     bool communications_only; /* compare only calls named "Distributed." */
     unsigned threads;         /* for tensors, at least 1 */
@@ -28,6 +30,7 @@ struct graph {
     bool compared;
     struct comparison comparison; /* of a compared graph */
     struct dump_rows rows;        /* of a built graph */
+    uint32_t by_hand;             /* matches of the file that apply */
     struct node_index *index;     /* by NPU node; NULL for a built graph */
     uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
     struct comparison_watch watch;

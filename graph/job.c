@@ -77,6 +77,7 @@ static void count_nodes(struct running *r, const struct graph *graph, const stru
     const struct model *model = &graph->npu.model;
     struct graph_counts *counts = r->counts;
     counts->graphs++;
+    counts->by_hand += graph->by_hand;
     for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
          node = model_after_children(model, node)) {
         counts->nodes++;

@@ -244,10 +244,11 @@ class GraphPage(unittest.TestCase):
         self.click("#unfold-all")
         self.wait("document.querySelectorAll('[data-side=\"npu\"] .row').length >= 7")
         for i, evil in enumerate(EVIL):
-            self.driver.execute_script("location.hash = arguments[0]", f"#view=graph&side=npu&node={json.dumps('')}")
-            self.driver.execute_script("[...document.querySelectorAll('[data-side=\"npu\"] .cell')].find((cell) => cell.title === arguments[0]).click()",
-                                       f"Functional.{evil}.{i}.forward")
-            self.wait("document.querySelector('.detail h2')")
+            name = json.dumps(f"Functional.{evil}.{i}.forward")
+            cell = f"[...document.querySelectorAll('[data-side=\"npu\"] .cell')].find((cell) => cell.title === {name})"
+            self.wait(f"Boolean({cell})", "the row of the name")
+            self.driver.execute_script(f"{cell}.click()")
+            self.wait(f"document.querySelector('.detail h2')?.textContent.startsWith({name})")
         self.assertIsNone(self.driver.execute_script("return window.evil ?? null"))
         self.assertEqual(self.driver.execute_script("return document.querySelectorAll('#page img, #page b + script').length"), 0)
 

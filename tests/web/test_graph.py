@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from selenium.webdriver.common.by import By
@@ -87,6 +88,11 @@ class Pages:
                     json.dump(dump, file)
         return self.graph("communication", "-tp", self.path("ca"), "-gp", self.path("cb"))
 
+    def unmatched(self):
+        for side, name in (("ua", "Functional.gelu.0.forward"), ("ub", "Functional.fast_gelu.0.forward")):
+            write_rank(self.path(side), ["Functional.linear.0.forward", name], "Module.m.M.forward.0", lambda i, s=side: 3.0 if s == "ua" and i == 1 else 4.0)
+        return self.graph("unmatched", "-tp", self.path("ua"), "-gp", self.path("ub"))
+
     def hostile(self):
         names = [f"Functional.{evil}.{i}.forward" for i, evil in enumerate(EVIL)]
         for side in ("ha", "hb"):
@@ -117,6 +123,11 @@ class GraphPage(unittest.TestCase):
 
     def click(self, selector):
         self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
+    def choose(self, side, name):
+        """Click a node. Rows are drawn anew now and then, so it is looked for and clicked in one go."""
+        self.wait(f"(() => {{ const cell = [...document.querySelectorAll('[data-side=\"{side}\"] .cell')].find((cell) => cell.title === {json.dumps(name)}); "
+                  "cell?.click(); return Boolean(cell); })()", f"the node {name}")
 
     def picture(self, name):
         self.wait("document.fonts.status === 'loaded'")
@@ -214,6 +225,44 @@ class GraphPage(unittest.TestCase):
         self.wait("document.querySelectorAll('.partners li').length === 2")
         self.assertTrue(self.driver.execute_script("return [...document.querySelectorAll('.partners .fact')].every((mark) => mark.textContent.startsWith('→'))"))
 
+    def test_matching_by_hand(self):
+        self.open(self.pages.unmatched(), "#view=graph&side=npu&node=Functional.gelu.0.forward")
+        self.click("#unfold-all")
+        self.wait("document.querySelector('#match')")
+        self.click("#match")
+        self.wait("document.querySelector('.notice').textContent.includes('Functional.gelu.0.forward')")
+        self.choose("bench", "Functional.linear.0.forward")
+        self.wait("document.querySelector('.notice').textContent.includes('has a partner already')")
+        self.choose("bench", "Functional.fast_gelu.0.forward")
+        self.wait("document.querySelector('.detail .facts')?.textContent.includes('precision index 0.25')")
+        self.wait("document.querySelector('.notice').hidden")
+        self.assertIn("25%", self.driver.find_element(By.CSS_SELECTOR, ".detail").text)
+        self.picture("by_hand")
+        self.click("#tab-differences")
+        self.wait("document.querySelectorAll('.by-hand li').length === 1")
+        self.picture("by_hand_list")
+        place = self.pages.path("downloads")
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": place})
+        self.click("#export-matches")
+        for _ in range(300):
+            if glob.glob(f"{place}/compare_*.vis.config"):
+                break
+            time.sleep(0.03)
+        exported = glob.glob(f"{place}/compare_*.vis.config")[0]
+        with open(exported, encoding="utf-8") as file:
+            self.assertEqual(json.load(file), {"Functional.gelu.0.forward": "Functional.fast_gelu.0.forward"})
+        os.chmod(exported, 0o640)
+        # the program takes the same file
+        page = self.pages.graph("rematched", "-tp", self.pages.path("ua"), "-gp", self.pages.path("ub"), "--match", exported)
+        self.open(page, "#view=graph&side=npu&node=Functional.gelu.0.forward")
+        self.wait("document.querySelector('#unmatch') && document.querySelector('.detail .facts').textContent.includes('fast_gelu')")
+        self.click("#unmatch")
+        self.wait("document.querySelector('#match')")
+        # and so does another page
+        self.open(self.pages.unmatched(), "#view=differences")
+        self.driver.find_element(By.ID, "import-matches").send_keys(exported)
+        self.wait("document.querySelectorAll('.by-hand li').length === 1")
+
     def test_structure(self):
         self.open(self.pages.compared(), "#view=differences")
         self.wait("document.body.textContent.includes('Both sides have the same structure.')")
@@ -244,11 +293,9 @@ class GraphPage(unittest.TestCase):
         self.click("#unfold-all")
         self.wait("document.querySelectorAll('[data-side=\"npu\"] .row').length >= 7")
         for i, evil in enumerate(EVIL):
-            name = json.dumps(f"Functional.{evil}.{i}.forward")
-            cell = f"[...document.querySelectorAll('[data-side=\"npu\"] .cell')].find((cell) => cell.title === {name})"
-            self.wait(f"Boolean({cell})", "the row of the name")
-            self.driver.execute_script(f"{cell}.click()")
-            self.wait(f"document.querySelector('.detail h2')?.textContent.startsWith({name})")
+            name = f"Functional.{evil}.{i}.forward"
+            self.choose("npu", name)
+            self.wait(f"document.querySelector('.detail h2')?.textContent.startsWith({json.dumps(name)})")
         self.assertIsNone(self.driver.execute_script("return window.evil ?? null"))
         self.assertEqual(self.driver.execute_script("return document.querySelectorAll('#page img, #page b + script').length"), 0)
 

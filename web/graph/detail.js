@@ -4,17 +4,18 @@ import { copy_button } from "../common/clipboard.js";
 import { breakable, element, replace } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { index_text } from "./bands.js";
+import { measure_pair, statistics } from "./by_hand.js";
 import { communication_part } from "./communication.js";
 import { name_parts } from "./names.js";
 
 // What has columns of its own; other keys of a row are metrics.
 const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
-const statistics = ["Max", "Min", "Mean", "Norm"];
 
 export class Detail {
-    // on_go(side, node); on_rank(side, rank, name) for a call of another rank
-    constructor({ bands, on_go, on_rank }) {
-        Object.assign(this, { bands, on_go, on_rank });
+    // on_go(side, node); on_rank(side, rank, name) for a call of another rank; on_match(side, node)
+    // and on_unmatch(side, node) to change the partner by hand
+    constructor({ bands, on_go, on_rank, on_match, on_unmatch }) {
+        Object.assign(this, { bands, on_go, on_rank, on_match, on_unmatch });
         this.node = element("section", { class: "detail", "aria-live": "polite" });
         this.clear();
     }
@@ -30,11 +31,20 @@ export class Detail {
         const [rows, partner_rows, frames] = await Promise.all([side.rows(node), partner >= 0 ? other.rows(partner) : null, side.frames(node)]);
         if (this.turn !== turn) return;
         const npu_rows = key === "npu" ? rows : partner_rows, bench_rows = key === "npu" ? partner_rows : rows;
+        this.measure_by_hand(graph, key === "npu" ? node : partner, npu_rows, bench_rows);
         replace(this.node, this.head(side, key, node, other, partner),
             side.communications.has(node) ? communication_part(side.communications.get(node), (rank, name) => this.on_rank(key, rank, name)) : null,
             this.table("inputs", npu_rows?.inputs, bench_rows?.inputs, Boolean(other)),
             this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), this.stack(frames));
         this.node.scrollTop = 0;
+    }
+
+    // The metrics that the program wrote are against the partner that it found.
+    measure_by_hand(graph, node, npu_rows, bench_rows) {
+        if (!graph.found || !npu_rows || graph.npu.partner[node] === graph.found.npu[node]) return;
+        for (const row of [npu_rows.inputs, npu_rows.outputs].flatMap(Object.values))
+            for (const key of Object.keys(row)) if (!described.includes(key)) delete row[key];
+        if (bench_rows) measure_pair(npu_rows, bench_rows, this.bands.task);
     }
 
     head(side, key, node, other, partner) {
@@ -54,13 +64,14 @@ export class Detail {
                 side.overflow[node] ? element("span", { class: "fact" }, words(`overflow.${side.overflow[node]}`)) : null,
                 side.repair[node] ? element("span", { class: "fact" }, words(`repair.${side.repair[node]}`)) : null,
                 side.has_children(node) ? element("span", { class: "fact" }, words("children", { count: side.end[node] - node - 1 })) : null,
-                other ? this.partner_link(key, other, partner) : null));
+                other ? this.partner_link(key, node, other, partner) : null));
     }
 
-    partner_link(key, other, partner) {
-        if (partner < 0) return element("span", { class: "fact" }, words("no partner"));
-        return element("button", { class: "link", type: "button", onclick: () => this.on_go(key === "npu" ? "bench" : "npu", partner) },
-            `${words("partner")} ${other.name(partner)}`);
+    partner_link(key, node, other, partner) {
+        const change = (action, run) => node ? element("button", { class: "small", type: "button", id: action, onclick: () => run(key, node) }, words(`by hand.${action}`)) : null;
+        if (partner < 0) return [element("span", { class: "fact" }, words("no partner")), change("match", this.on_match)];
+        return [element("button", { class: "link", type: "button", onclick: () => this.on_go(key === "npu" ? "bench" : "npu", partner) },
+            `${words("partner")} ${other.name(partner)}`), change("unmatch", this.on_unmatch)];
     }
 
     // Rows of both sides by position; what only one side has stands alone.

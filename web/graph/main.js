@@ -5,6 +5,8 @@ import { element, replace } from "../common/elements.js";
 import { keyboard_start, keyboard_table } from "../common/keyboard.js";
 import { language_start, language_toggle, on_language, words } from "../common/language.js";
 import { on_theme, theme_start, theme_toggle } from "../common/theme.js";
+import { ByHand } from "./by_hand.js";
+import { by_hand_panel } from "./by_hand_view.js";
 import { Detail } from "./detail.js";
 import { difference_view } from "./difference_view.js";
 import { find_kinds, find_nodes } from "./find.js";
@@ -28,8 +30,11 @@ class GraphPage {
         this.help = element("dialog", { class: "help" });
         this.strip = new Strip((node) => this.go("npu", node));
         this.detail = new Detail({ bands: graphs.bands, on_go: (key, node) => this.go(key, node),
-            on_rank: (key, rank, name) => this.go_to_rank(key, rank, name) });
-        replace(root, this.head, this.bar, this.body, this.help);
+            on_rank: (key, rank, name) => this.go_to_rank(key, rank, name),
+            on_match: (key, node) => this.start_match(key, node), on_unmatch: (key, node) => this.unmatch(key, node) });
+        this.by_hand = new ByHand(graphs.bands);
+        this.notice = element("div", { class: "notice", role: "status", hidden: true });
+        replace(root, this.head, this.bar, this.notice, this.body, this.help);
     }
 
     // ---- graphs -------------------------------------------------------------------------------
@@ -37,6 +42,8 @@ class GraphPage {
     async open(number) {
         this.number = number;
         this.graph = await this.graphs.open_graph(number);
+        await this.by_hand.apply(this.graph);
+        this.end_match();
         const outline = (key) => new Outline(this.graph[key], { bands: this.graphs.bands, compared: this.graphs.compared,
             key: this.graphs.compared ? key : "model", on_select: (node) => this.selected(key, node) });
         this.outlines = { npu: outline("npu"), bench: this.graph.bench ? outline("bench") : null };
@@ -67,6 +74,7 @@ class GraphPage {
     // ---- selection ----------------------------------------------------------------------------
 
     selected(key, node) {
+        if (this.matching && this.matching.key !== key) return this.match(key, node);
         this.selection = { key, node };
         const other_key = key === "npu" ? "bench" : "npu", other = this.outlines[other_key];
         const partner = other ? this.graph[key].partner[node] : -1;
@@ -96,6 +104,46 @@ class GraphPage {
         if (number < 0) return;
         await this.open(number);
         this.go_by_name(key, name);
+    }
+
+    // ---- matching by hand ---------------------------------------------------------------------
+
+    // The node is to be matched; the next one that is chosen on the other side is its partner.
+    start_match(key, node) {
+        this.matching = { key, node };
+        this.show_notice(words("by hand.choose", { name: this.graph[key].name(node), side: words(key === "npu" ? "bench" : "npu") }));
+    }
+
+    end_match() {
+        this.matching = null;
+        this.notice.hidden = true;
+    }
+
+    show_notice(text) {
+        replace(this.notice, element("span", {}, text), element("button", { class: "small", type: "button", onclick: () => this.end_match() }, words("close")));
+        this.notice.hidden = false;
+    }
+
+    async match(key, node) {
+        const first = this.matching, npu = key === "npu" ? node : first.node, bench = key === "npu" ? first.node : node;
+        const fault = await this.by_hand.fault(this.graph, npu, bench);
+        if (fault) return this.show_notice(words(fault));
+        this.by_hand.match(this.graph, npu, bench);
+        this.end_match();
+        this.selection = { key: "npu", node: npu };
+        await this.matches_changed();
+    }
+
+    async unmatch(key, node) {
+        this.by_hand.unmatch(this.graph, key === "npu" ? node : this.graph.bench.partner[node]);
+        await this.matches_changed();
+    }
+
+    async matches_changed() {
+        await this.by_hand.apply(this.graph);
+        this.search();
+        this.redraw();
+        if (this.selection) this.selected(this.selection.key, this.selection.node);
     }
 
     // ---- finding ------------------------------------------------------------------------------
@@ -213,7 +261,8 @@ class GraphPage {
 
     draw_view() {
         if (this.view === "ranks") replace(this.body, matrix_view(this.graphs, async (number) => { await this.open(number); this.show("graph"); this.first_suspicious(); }));
-        else if (this.view === "differences") replace(this.body, difference_view(this.graph, (key, node) => this.go(key, node)));
+        else if (this.view === "differences") replace(this.body, by_hand_panel(this.by_hand, { on_go: (key, name) => this.go_by_name(key, name),
+            on_change: () => this.matches_changed(), on_fault: (text) => this.show_notice(text) }), difference_view(this.graph, (key, node) => this.go(key, node)));
         else replace(this.body, this.strip.node, element("div", { class: "panes" }, this.outlines.npu.table.node, this.outlines.bench?.table.node), this.detail.node);
     }
 
@@ -288,7 +337,7 @@ class GraphPage {
             { key: "t", label: "key.theme", run: theme_toggle },
             { key: "l", label: "key.language", run: language_toggle },
             { key: "?", label: "key.help", run: () => this.show_help() },
-            { key: "Escape", label: "key.close", run: (event) => event.target instanceof HTMLElement && event.target.matches("input") ? event.target.blur() : false },
+            { key: "Escape", label: "key.close", run: (event) => event.target instanceof HTMLElement && event.target.matches("input") ? event.target.blur() : this.matching ? this.end_match() : false },
         ]);
     }
 }

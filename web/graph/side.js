@@ -94,6 +94,15 @@ export class Side {
         return this.names.get(i);
     }
 
+    // The node of a name; -1 when there is none.
+    find_name(name) {
+        if (!this.numbers) {
+            this.numbers = new Map();
+            for (let i = 0; i < this.count; i++) this.numbers.set(this.name(i), i);
+        }
+        return this.numbers.get(name) ?? -1;
+    }
+
     has_children(i) {
         return this.end[i] > i + 1;
     }

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { Bands, index_text } from "../../../web/graph/bands.js";
+import { ByHand, measure_pair } from "../../../web/graph/by_hand.js";
 import { communications_of } from "../../../web/graph/communication.js";
 import { structure_differences } from "../../../web/graph/difference_view.js";
 import { find_nodes, name_test } from "../../../web/graph/find.js";
@@ -53,6 +54,54 @@ test("descendants are the numbers behind a node", () => {
     assert.deepEqual([...side.depth], [0, 1, 2, 2, 1, 2]);
     assert.deepEqual(side.children(0), [1, 4]);
     assert.deepEqual(side.ancestors(5), [0, 4, 5]);
+});
+
+const rows = (output, md5) => ({ inputs: { "x.input.0": { Max: "1", Min: "0", Mean: "0.5", Norm: "2", md5: "a" } }, outputs: { "x.output.0": { Max: output, Min: "0", Mean: "null", Norm: "2", md5 } } });
+
+test("nodes matched by hand have the worst relative error of their outputs", () => {
+    const npu = rows("3", "a");
+    assert.equal(measure_pair(npu, rows("4", "b"), "summary"), 0.25);
+    assert.equal(npu.outputs["x.output.0"].MaxRelativeErr, "25%");
+    assert.equal(npu.outputs["x.output.0"].MeanRelativeErr, "N/A");
+    assert.equal(measure_pair(rows("9"), rows("4"), "summary"), 1); // at most
+    assert.equal(measure_pair(rows("0.5"), rows("0"), "summary"), 0.5); // against 0: the difference itself
+    assert.equal(measure_pair(rows("nan"), rows("4"), "summary"), 1);
+    assert.equal(measure_pair(rows("4", "a"), rows("4", "a"), "md5"), 1);
+    assert.equal(measure_pair(rows("4", "a"), rows("4", "b"), "md5"), 0);
+    assert.equal(measure_pair({ ...rows("4"), outputs: {} }, rows("4"), "summary"), null);
+    assert.ok(Number.isNaN(measure_pair(rows("4"), rows("4"), "all")));
+});
+
+// Two small sides; "y" has no partner on either.
+function two_sides() {
+    const npu = small(), bench = side_of([["DefaultModel", -1, 0, 5, NaN, 0], ["Module.a.A.forward.0", 0, 1, 1, NaN, 0], ["Torch.x.0.forward", 1, 2, 0, NaN, 1],
+        ["Module.b.B.forward.0", 0, 4, 4, NaN, 0], ["Torch.z.0.forward", 3, 5, 2, NaN, 1], ["Torch.other.0.forward", 3, -1, 3, NaN, 1]]);
+    npu.partner.set([0, 1, 2, -1, 3, 4]);
+    npu.rows = async () => rows("3", "a");
+    bench.rows = async () => rows("4", "a");
+    return { npu, bench };
+}
+
+test("matching by hand is applied, taken back, written and read", async () => {
+    const graph = two_sides(), hand = new ByHand(new Bands(meta));
+    assert.equal(await hand.fault(graph, 3, 3), "by hand.types");
+    assert.equal(await hand.fault(graph, 2, 5), "by hand.taken");
+    assert.equal(await hand.fault(graph, 3, 5), null);
+    hand.match(graph, 3, 5);
+    await hand.apply(graph);
+    assert.deepEqual([graph.npu.partner[3], graph.bench.partner[5], graph.npu.index[3]], [5, 3, 0.25]);
+    assert.deepEqual(JSON.parse(hand.text()), { "Torch.y.0.forward": "Torch.other.0.forward" });
+    hand.unmatch(graph, 3);
+    hand.unmatch(graph, 2); // found by the program
+    await hand.apply(graph);
+    assert.deepEqual([graph.npu.partner[3], graph.bench.partner[5], graph.npu.partner[2], graph.bench.partner[2]], [-1, -1, -1, -1]);
+    assert.ok(Number.isNaN(graph.npu.index[3]) && Number.isNaN(graph.npu.index[2]));
+    assert.deepEqual(JSON.parse(hand.text()), { "Torch.x.0.forward": "" });
+    hand.read('{"Torch.x.0.forward": "Torch.z.0.forward", "nobody": "Torch.x.0.forward"}');
+    await hand.apply(graph);
+    assert.deepEqual([graph.npu.partner[2], graph.npu.partner[5], graph.bench.partner[4], graph.bench.partner[2]], [4, -1, 2, -1]);
+    assert.throws(() => hand.read('{"a": 1}'));
+    assert.throws(() => hand.read("[]"));
 });
 
 test("a batch of operations meets every one of its partners", () => {

@@ -263,6 +263,17 @@ class GraphPage(unittest.TestCase):
         self.driver.find_element(By.ID, "import-matches").send_keys(exported)
         self.wait("document.querySelectorAll('.by-hand li').length === 1")
 
+    def test_values_along_the_execution(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")
+        self.wait("document.querySelector('.values summary')")
+        self.driver.execute_script("document.querySelector('.values').open = true")
+        self.wait("document.querySelector('.values canvas')?.getAttribute('aria-label').startsWith('Max')")
+        self.driver.find_element(By.ID, "statistic").send_keys("Norm")
+        self.wait("document.querySelector('.values canvas')?.getAttribute('aria-label').startsWith('Norm')")
+        self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets.length === 2", "both sides are drawn")
+        self.driver.execute_script("document.querySelector('.values').scrollIntoView()")
+        self.picture("values")
+
     def test_structure(self):
         self.open(self.pages.compared(), "#view=differences")
         self.wait("document.body.textContent.includes('Both sides have the same structure.')")

@@ -7,6 +7,7 @@ import { index_text } from "./bands.js";
 import { measure_pair, statistics } from "./by_hand.js";
 import { communication_part } from "./communication.js";
 import { name_parts } from "./names.js";
+import { values_part } from "./values.js";
 
 // What has columns of its own; other keys of a row are metrics.
 const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
@@ -16,6 +17,7 @@ export class Detail {
     // and on_unmatch(side, node) to change the partner by hand
     constructor({ bands, on_go, on_rank, on_match, on_unmatch }) {
         Object.assign(this, { bands, on_go, on_rank, on_match, on_unmatch });
+        this.values = { open: false, which: 0 };
         this.node = element("section", { class: "detail", "aria-live": "polite" });
         this.clear();
     }
@@ -35,7 +37,7 @@ export class Detail {
         replace(this.node, this.head(side, key, node, other, partner),
             side.communications.has(node) ? communication_part(side.communications.get(node), (rank, name) => this.on_rank(key, rank, name)) : null,
             this.table("inputs", npu_rows?.inputs, bench_rows?.inputs, Boolean(other)),
-            this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), this.stack(frames));
+            this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), values_part(graph, key, node, this.values, (call) => this.on_go(key, call)), this.stack(frames));
         this.node.scrollTop = 0;
     }
 

@@ -11,6 +11,7 @@ import { name_parts, path_below } from "../../../web/graph/names.js";
 import { route_of_text, route_text } from "../../../web/graph/route.js";
 import { Side, Texts } from "../../../web/graph/side.js";
 import { Tree } from "../../../web/graph/tree.js";
+import { calls_beside, output_values } from "../../../web/graph/values.js";
 
 const meta = { task: "summary", generation: 2, colours: {
     "#FFFCF3": { value: [0, 0.2] }, "#FFEDBE": { value: [0.2, 0.4] }, "#FFDC7F": { value: [0.4, 0.6] },
@@ -102,6 +103,20 @@ test("matching by hand is applied, taken back, written and read", async () => {
     assert.deepEqual([graph.npu.partner[2], graph.npu.partner[5], graph.bench.partner[4], graph.bench.partner[2]], [4, -1, 2, -1]);
     assert.throws(() => hand.read('{"a": 1}'));
     assert.throws(() => hand.read("[]"));
+});
+
+test("values along the execution are of the calls beside a node, in their order", async () => {
+    const side = small();
+    assert.deepEqual(calls_beside(side, 0), [2, 3, 5]);
+    side.place[2] = 9;
+    assert.deepEqual(calls_beside(side, 3), [3, 5, 2]); // too few in its own module
+    const modules = [["root", -1, -1, 99, NaN, 0], ["a", 0, -1, 98, NaN, 0], ...Array.from({ length: 8 }, (_, i) => [`x${i}`, 1, -1, i, NaN, 1]), ["y", 0, -1, 9, NaN, 1]];
+    assert.deepEqual(calls_beside(side_of(modules), 4), [2, 3, 4, 5, 6, 7, 8, 9]);
+    const names = Array.from({ length: 1001 }, (_, i) => [`c${i}`, i ? 0 : -1, -1, i ? i - 1 : 1000, NaN, i ? 1 : 0]), long = side_of(names);
+    assert.deepEqual([calls_beside(long, 0).length, calls_beside(long, 0)[0], calls_beside(long, 1000).at(-1), calls_beside(long, 500)[150]], [300, 1, 1000, 500]);
+    side.rows = async () => rows("3");
+    assert.deepEqual(await output_values(side, 2), [3, 0, null, 2]);
+    assert.deepEqual(await output_values(side, -1), [null, null, null, null]);
 });
 
 test("a batch of operations meets every one of its partners", () => {

@@ -1,0 +1,78 @@
+// A statistic of the first outputs of calls, in the order of execution: where it leaves the other side's line
+// is where the models part. Shown are the calls below the smallest module around the node that has enough
+// of them for a line, of a large one those nearest to the node.
+
+import { chart_box } from "../common/charts.js";
+import { element, replace } from "../common/elements.js";
+import { words } from "../common/language.js";
+import { theme_color } from "../common/theme.js";
+import { statistics } from "./by_hand.js";
+import { node_call } from "./side.js";
+
+const least_calls = 8, most_calls = 300;
+
+function calls_below(side, top) {
+    const calls = [];
+    for (let i = top; i < side.end[top]; i++) if (side.type[i] === node_call) calls.push(i);
+    return calls;
+}
+
+// Calls around a node in the order of execution.
+export function calls_beside(side, node) {
+    let top = node, calls = calls_below(side, top);
+    while (calls.length < least_calls && top > 0) calls = calls_below(side, top = side.parent[top]);
+    calls.sort((a, b) => side.place[a] - side.place[b]);
+    if (calls.length <= most_calls) return calls;
+    const behind = calls.findIndex((call) => side.place[call] >= side.place[node]);
+    const first = node === top ? 0 : Math.min(calls.length - most_calls, Math.max(0, (behind < 0 ? calls.length : behind) - most_calls / 2));
+    return calls.slice(first, first + most_calls);
+}
+
+// The statistics of a node's first output as numbers; null where there are none.
+export async function output_values(side, node) {
+    const row = node < 0 ? null : Object.values((await side.rows(node)).outputs)[0];
+    return statistics.map((key) => {
+        const value = Number.parseFloat(row?.[key]);
+        return Number.isFinite(value) ? value : null;
+    });
+}
+
+async function read_values({ npu, bench }, key, node) {
+    const side = key === "npu" ? npu : bench, other = key === "npu" ? bench : npu, calls = calls_beside(side, node), own = [], partners = [];
+    for (const call of calls) {
+        own.push(await output_values(side, call));
+        if (other) partners.push(await output_values(other, side.partner[call]));
+    }
+    return { calls, names: calls.map((call) => side.name(call)), npu: key === "npu" ? own : partners, bench: key === "npu" ? partners : own };
+}
+
+function values_chart(values, which, node, on_go) {
+    const line = (key, colour, dash) => ({ label: words(key), data: values[key].map((value) => value[which]), borderColor: colour, backgroundColor: colour,
+        borderDash: dash, borderWidth: 1.5, pointRadius: values.calls.map((call) => call === node ? 5 : 2), spanGaps: false });
+    return chart_box(() => ({ type: "line",
+        data: { labels: values.names, datasets: [line("npu", theme_color("device")), values.bench.length ? line("bench", theme_color("reference"), [5, 4]) : null].filter(Boolean) },
+        options: { interaction: { mode: "index", intersect: false }, scales: { x: { ticks: { display: false }, grid: { display: false } }, y: { ticks: { maxTicksLimit: 6 } } },
+            plugins: { legend: { display: values.bench.length > 0, align: "end", labels: { usePointStyle: true, pointStyle: "line" } } },
+            onClick: (event, points) => { if (points.length) on_go(values.calls[points[0].index]); } } }),
+    { height: 190, label: `${statistics[which]}: ${words("values")}` });
+}
+
+// A part of the detail that reads its values when it is unfolded. `state` ({ open, which }) outlives it.
+export function values_part(graph, key, node, state, on_go) {
+    const body = element("div");
+    let values = null;
+    const draw = () => replace(body, values.calls.length ? values_chart(values, state.which, node, on_go) : element("p", { class: "quiet" }, words("nothing recorded")));
+    const fill = async () => {
+        values ??= await read_values(graph, key, node);
+        draw();
+    };
+    const part = element("details", { class: "detail-part values", open: state.open }, element("summary", {}, words("values"), " ",
+        element("select", { id: "statistic", "aria-label": words("statistic"), onclick: (event) => event.stopPropagation(),
+            onchange: (event) => { state.which = Number(event.target.value); if (values) draw(); } },
+        statistics.map((name, i) => element("option", { value: i, selected: i === state.which }, name)))), body);
+    part.addEventListener("toggle", () => {
+        state.open = part.open;
+        if (part.open) fill();
+    });
+    return part;
+}

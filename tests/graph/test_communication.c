@@ -341,6 +341,42 @@ START_TEST(files_of_ranks_have_links)
 }
 END_TEST
 
+/* With an overflow check links carry its level, on both sides. */
+START_TEST(links_carry_overflow_levels)
+{
+    const char *good = CALL(ALL, "", GROUP("g", "[0, 1]"), "4.0");
+    workspace = workspace_make();
+    write_rank("ranks/rank0", good);
+    write_rank("ranks/rank1", CALL(ALL, "", GROUP("g", "[0, 1]"), "Infinity"));
+    struct outcome o = run_program(&workspace, "graph", "-tp", "ranks", "-o", "out", "--format",
+                                   "vis", "-oc", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    file_has("out/build_rank0_*.vis", "\"nodes_info\": {\"1\": [\"critical\", ", true);
+    file_has("out/build_rank1_*.vis", "\"nodes_info\": {\"0\": [\"Nan\", ", true);
+    workspace_remove(&workspace);
+}
+END_TEST
+
+/* Calls of different steps do not meet. */
+START_TEST(steps_are_apart)
+{
+    const char *call = CALL(ALL, "", GROUP("g", "[0, 1]"), "4.0");
+    workspace = workspace_make();
+    write_rank("steps/step0/rank0", call);
+    write_rank("steps/step1/rank0", call);
+    write_rank("steps/step1/rank1", call);
+    struct outcome o =
+        run_program(&workspace, "graph", "-tp", "steps", "-o", "out", "--format", "vis", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    outcome_free(&o);
+    file_has("out/build_step0_rank0_*.vis", "matched_distributed", false);
+    file_has("out/build_step1_rank0_*.vis", "matched_distributed", true);
+    file_has("out/build_step1_rank1_*.vis", "\"nodes_info\": {\"0\": ", true);
+    workspace_remove(&workspace);
+}
+END_TEST
+
 START_TEST(one_rank_has_no_links)
 {
     workspace = workspace_make();
@@ -368,6 +404,8 @@ int main(void)
     tcase_add_test(t, operations_of_batches_meet_one_by_one);
     tcase_add_test(t, strange_arguments);
     tcase_add_test(t, files_of_ranks_have_links);
+    tcase_add_test(t, links_carry_overflow_levels);
+    tcase_add_test(t, steps_are_apart);
     tcase_add_test(t, one_rank_has_no_links);
     suite_add_tcase(suite, t);
     return suite_run(suite);

@@ -168,7 +168,7 @@ static struct status parser_fault(struct xml_part *part)
 struct status xml_part_continue(struct xml_part *part, bool *more)
 {
     XML_ParsingStatus state;
-    enum XML_Status result;
+    enum XML_Status result = XML_STATUS_ERROR; /* until the parser has answered */
 
     *more = false;
     for (;;) {

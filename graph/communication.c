@@ -344,7 +344,7 @@ static struct status read_output(uint32_t *out, struct collecting *c, uint32_t n
     TRY(print(&c->text, "%.60s ", dump_text(dump, row->dtype)));
     TRY(csv_append_bytes(&c->text, dump_text(dump, row->shape),
                          strlen(dump_text(dump, row->shape))));
-    for (int s = 0; s < ROW_STATISTICS; s++) {
+    for (enum row_statistic s = 0; s < ROW_STATISTICS; s++) {
         TRY(csv_append_bytes(&c->text, " ", 1));
         TRY(row_value_append(&c->text, dump, dump_row_statistic(row, s)));
     }

@@ -55,7 +55,7 @@ static bool rows_fit(const struct graph_side *npu, uint32_t npu_node,
                      const struct graph_side *bench, uint32_t bench_node, bool exact)
 {
     struct row_range a = node_rows(npu, npu_node), b = node_rows(bench, bench_node);
-    for (int state = 0; state < ROW_STATES; state++) {
+    for (enum row_state state = 0; state < ROW_STATES; state++) {
         struct row_pair p = { npu, bench, next_in_state(npu, a, a.first, state),
                               next_in_state(bench, b, b.first, state) };
         for (;;) {
@@ -252,7 +252,7 @@ struct status match_rows(struct pairing *out, const struct graph_side *npu,
     for (uint32_t node = 0; node < npu->model.n_nodes; node++) {
         if (npu->match[node] == NODE_NONE) continue;
         if (*prefix && !name_starts_with(model_name(&npu->model, node), prefix)) continue;
-        for (int state = 0; state < ROW_STATES; state++)
+        for (enum row_state state = 0; state < ROW_STATES; state++)
             pair_in_state(out, npu, node, bench, state);
     }
     return status_ok();

@@ -24,7 +24,7 @@ struct survey {
 
 static bool is_abnormal(const struct dump_rows *dump, const struct dump_row *row)
 {
-    for (int s = STATISTIC_MAX; s <= STATISTIC_MEAN; s++) {
+    for (enum row_statistic s = STATISTIC_MAX; s <= STATISTIC_MEAN; s++) {
         double x;
         if (row_value_number(&x, dump, dump_row_statistic(row, s)) && !isfinite(x)) return true;
     }

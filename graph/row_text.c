@@ -161,7 +161,7 @@ static struct status add_as_statistics(struct object *object, struct row_writer 
     const struct dump_rows *dump = w->side->rows;
 
     TRY(add_text(object, "requires_grad", "null"));
-    for (int s = 0; s < ROW_STATISTICS; s++) {
+    for (enum row_statistic s = 0; s < ROW_STATISTICS; s++) {
         struct row_value value = dump_row_statistic(row, s);
         csv_buffer_clear(&w->value);
         if (value.kind == VALUE_IS_REAL) {

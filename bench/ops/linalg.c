@@ -315,6 +315,7 @@ static void svdvals(struct call *call)
 static void nuclear_norm(struct call *call)
 {
     struct node *x = call_tensor(call, "input"), *s = singular_values(call, x);
+    if (tape_failed(call->tape)) return;
     struct node *y = node_sum(call->tape, s, 1u << (s->rank - 1), false);
     if (call_bool(call, "keepdim")) {
         int64_t shape[TENSOR_MAX_RANK];

@@ -154,10 +154,11 @@ static double growth_of(const struct tape *tape, const struct terms *t, double *
                         const struct convolution *c)
 {
     enum { TERMS_LOOKED_AT = 1 << 17, LEAST_LOOKED_AT = 16 };
-    size_t count = TERMS_LOOKED_AT / t->k / (c->images * c->groups) + LEAST_LOOKED_AT;
-    size_t stride = t->m * t->n / count + 1;
     double worst = 0;
     if (!tape_is_typical(tape)) return dot_growth(tape, t->k);
+    if (t->k == 0) return 0;
+    size_t count = TERMS_LOOKED_AT / t->k / (c->images * c->groups) + LEAST_LOOKED_AT;
+    size_t stride = t->m * t->n / count + 1;
     for (size_t at = 0; at < t->m * t->n; at += stride) {
         const double *x = t->first + at / t->n * t->row_first,
                      *y = t->second + at % t->n * t->row_second;

@@ -43,7 +43,7 @@ static struct node *from_rank5(struct tape *tape, struct node *y, int spatial, b
 {
     int64_t shape[5];
     int rank = 0;
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int d = batched ? 0 : 1; d < 2; d++) shape[rank++] = y->shape[d];
     for (int d = 5 - spatial; d < 5; d++) shape[rank++] = y->shape[d];
     return node_reshape(tape, y, rank, shape);

@@ -25,7 +25,7 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
     struct node *used = node_integer_constant(tape, DT_BOOL, 0, 2, column);
     struct node *size = node_apply(tape, "abs", w), *norm;
 
-    if (tape_failed(tape)) return weight;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < indices->n; i++) used->integer[indices->integer[i]] = 1;
     if (isinf(norm_type)) norm = node_extremum_detached(tape, size, 2, 1);
     else if (norm_type == 2)
@@ -211,7 +211,7 @@ static struct node *bag_result(struct call *call, struct node *rows, const struc
     }
     int64_t *target = tape_allocate(tape, indices->n, sizeof *target), column[2] = { bags, 1 };
     struct node *sizes = node_constant(tape, DT_NONE, 0, 2, column);
-    if (tape_failed(tape)) return rows;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < indices->n; i++) {
         target[i] = indices->integer[i] == padding ? -1 : bag[i];
         if (target[i] >= 0) sizes->value[target[i]]++;

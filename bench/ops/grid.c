@@ -108,7 +108,7 @@ static struct node *padded_places(const struct sampler *sampler, struct node *at
     struct node *keep = node_new_integer(tape, DT_BOOL, 2, at->shape);
     struct node *border = node_new_real(tape, DT_NONE, 2, at->shape);
     const double *value = node_values(tape, at);
-    if (tape_failed(tape)) return at;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < at->n; i++) {
         bool flat = false;
         sign->value[i] = 1;
@@ -195,7 +195,7 @@ static struct node *cell_of(const struct sampler *sampler, struct node *at, stru
 {
     *cell = node_new_real(sampler->tape, DT_NONE, 2, at->shape);
     const double *value = node_values(sampler->tape, at);
-    if (tape_failed(sampler->tape)) return at;
+    if (tape_failed(sampler->tape)) return tape_failure(sampler->tape);
     for (size_t i = 0; i < at->n; i++) (*cell)->value[i] = floor(value[i]);
     return node_subtract(sampler->tape, at, *cell);
 }
@@ -385,7 +385,7 @@ static void grid_sample(struct call *call)
 static struct node *base_places(struct tape *tape, int64_t n, bool align)
 {
     struct node *i = node_new_real(tape, DT_NONE, 1, &n);
-    if (tape_failed(tape)) return i;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int64_t k = 0; k < n; k++) i->value[k] = (double)(2 * k - (n - 1));
     if (n == 1) return i; /* a single place lies in the middle */
     return node_divide(tape, i, node_scalar(tape, (double)(align ? n - 1 : n)));

@@ -128,7 +128,7 @@ static struct node *equal_bins(struct call *call, struct node *x, const struct b
     struct node *out = node_constant(tape, DT_NONE, 0, 1, &bins->count);
     double unit = dtype_is_float(x->dtype) ? dtype_ulp(x->dtype, 1) : UNIT_ROUNDOFF;
 
-    if (tape_failed(tape)) return out;
+    if (tape_failed(tape)) return tape_failure(tape);
     memset(sure, 0, 2 * n * sizeof *sure);
     for (size_t i = 0; i < x->n; i++) {
         int64_t other;
@@ -298,7 +298,7 @@ static struct node *cells(struct call *call, const struct node *x, const struct 
     double *sure = tape_allocate(tape, 2 * out->n, sizeof *sure), *maybe = sure + out->n;
     int64_t *map = tape_allocate(tape, points, sizeof *map);
     double unit = dtype_is_float(x->dtype) ? dtype_ulp(x->dtype, 1) : UNIT_ROUNDOFF;
-    if (tape_failed(tape)) return out;
+    if (tape_failed(tape)) return tape_failure(tape);
     memset(sure, 0, 2 * out->n * sizeof *sure);
     for (size_t i = 0; i < points; i++) {
         int64_t cell = 0, alternative = 0;

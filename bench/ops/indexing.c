@@ -555,7 +555,7 @@ struct node *overwritten(struct call *call, struct node *x, struct node *v, size
                          const int64_t *map)
 {
     struct tape *tape = call->tape;
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     size_t entries = v->n / row, rows = x->n / row;
     int64_t *writer = overwrite_writers(tape, rows, map, entries);
     bool several = false;
@@ -589,7 +589,7 @@ static struct node *sum_with_self(struct tape *tape, struct node *x, struct node
     size_t own = x->n / row, others = source->n / row;
     int64_t flat_x[1] = { (int64_t)x->n }, flat_source[1] = { (int64_t)source->n };
     int64_t *targets = tape_allocate(tape, own + others, sizeof *targets);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < own; i++) targets[i] = (int64_t)i;
     memcpy(targets + own, map, others * sizeof *map);
     struct node *parts[2] = { node_reshape(tape, x, 1, flat_x),

@@ -37,7 +37,7 @@ static struct node *with_leading(struct tape *tape, struct node *y, const struct
 {
     int64_t shape[TENSOR_MAX_RANK];
     int rank = 0;
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int d = 0; d < like->rank - 2; d++) shape[rank++] = like->shape[d];
     for (int d = 1; d < y->rank; d++) shape[rank++] = y->shape[d];
     return node_reshape(tape, y, rank, shape);

@@ -312,7 +312,7 @@ static struct node *masked_softmax(struct tape *tape, struct node *scores, struc
     if (!mask) return node_softmax(tape, scores, scores->rank - 1);
     int last = scores->rank - 1;
     struct node *full = node_broadcast(tape, mask, scores->rank, scores->shape);
-    if (tape_failed(tape)) return scores;
+    if (tape_failed(tape)) return tape_failure(tape);
     struct node *open = node_new_integer(tape, DT_BOOL, scores->rank, scores->shape);
     int64_t width = scores->shape[last];
     struct node *dead = node_new_integer(tape, DT_BOOL, scores->rank, scores->shape);

@@ -44,7 +44,7 @@ struct node *node_as_compared(struct tape *tape, struct node *x, enum dtype dtyp
     if (x->imaginary || !dtype_is_float(dtype) || (!x->integer && x->dtype != DT_NONE)) return x;
     const double *value = x->integer ? NULL : node_values(tape, x);
     struct node *node = node_new_real(tape, dtype, x->rank, x->shape);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < x->n; i++) {
         double exact = value ? value[i] : (double)x->integer[i];
         /* Integers become float32 in one rounding, float16 and bfloat16 by way of it. */

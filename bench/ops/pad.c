@@ -93,7 +93,7 @@ static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mo
                       (long long)after, (long long)n))
         return x;
     struct node *index = node_new_integer(tape, DT_I64, 1, &length);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int64_t i = 0; i < length; i++) index->integer[i] = source_index(mode, i - before, n);
     return node_index_select(tape, x, dim, index);
 }

@@ -273,7 +273,7 @@ static struct node *window_arguments(struct call *call, struct node *x,
     int64_t from[SPATIAL], to[SPATIAL], o[SPATIAL];
 
     if (!x->integer) (void)node_values(call->tape, x);
-    if (tape_failed(call->tape)) return index;
+    if (tape_failed(call->tape)) return tape_failure(call->tape);
     for (size_t b = 0; b < pooling->batch; b++)
         for (o[0] = 0; o[0] < pooling->out[0]; o[0]++)
             for (o[1] = 0; o[1] < pooling->out[1]; o[1]++)

@@ -64,7 +64,7 @@ static struct node *complex_product(struct tape *tape, struct node *x,
     int64_t flat[1] = { -1 }, shape[TENSOR_MAX_RANK];
     int dim = 0;
     struct node *y = x;
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (reduction->dims == all_dims(x)) y = node_reshape(tape, x, 1, flat);
     else
         while (!(reduction->dims >> dim & 1)) dim++;

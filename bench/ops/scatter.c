@@ -75,7 +75,7 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
 {
     struct node *out = node_new_integer(call->tape, DT_I64, meeting->x->rank, meeting->x->shape);
     bool *seen = tape_allocate(call->tape, out->n, sizeof *seen);
-    if (tape_failed(call->tape)) return out;
+    if (tape_failed(call->tape)) return tape_failure(call->tape);
     memset(seen, 0, out->n * sizeof *seen);
     for (size_t i = 0; i < meeting->list->n; i++) {
         int64_t v = meeting->list->integer[i], j = meeting->map[i];
@@ -190,7 +190,7 @@ static struct node *matching_source(struct call *call, const struct node *x,
     if (src->rank != index->rank) {
         if (src->n == 1 && index->n == 1) return node_reshape(tape, src, index->rank, index->shape);
         call_fail(call, "index and src differ in their number of dimensions");
-        return src;
+        return tape_failure(call->tape);
     }
     for (int d = 0; d < src->rank; d++)
         if (!call_require(call, index->shape[d] <= src->shape[d], "the index is larger than src"))

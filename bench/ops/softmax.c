@@ -187,7 +187,7 @@ static struct node *gumbel_draw(struct call *call, struct node *x, const struct 
 {
     struct tape *tape = call->tape;
     struct node *noise = node_new_real(tape, DT_NONE, x->rank, x->shape);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < x->n; i++) {
         double u = random_uniform(call, i);
         noise->value[i] = -log(-log(u > 0 ? u : 0x1p-60));
@@ -197,7 +197,7 @@ static struct node *gumbel_draw(struct call *call, struct node *x, const struct 
     struct node *y = node_softmax(tape, z, dim);
     if (!simplex->hard || tape_failed(tape)) return y;
     struct node *hard = node_new_real(tape, x->dtype, x->rank, x->shape);
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     memset(hard->value, 0, hard->n * sizeof *hard->value);
     for (size_t line = 0; line < simplex->lines && simplex->extent; line++)
         hard->value[top_of(y->value, simplex, line)] = 1;

@@ -48,7 +48,7 @@ static struct node *singular(struct tape *tape, struct node *x, int row, int col
     order[at + 1] = column;
     if (x->n == 0) {
         tape_fail(tape, STATUS_SKIP, "singular values of an empty matrix");
-        return x;
+        return tape_failure(tape);
     }
     struct node *s =
         node_singular_values(tape, node_reshape(tape, node_permute(tape, x, order), 3, batch));
@@ -90,14 +90,14 @@ static struct node *matrix_norm_of(struct call *call, struct node *x, const stru
         if (!strcmp(order->string, "fro"))
             return node_vector_norm(tape, x, 2, 1u << row | 1u << column, keepdim);
         call_fail(call, "a norm of order '%s'", order->string);
-        return x;
+        return tape_failure(call->tape);
     }
     double p = order->kind == VALUE_INT ? (double)order->integer : order->real;
     if (fabs(p) == 2) return spectral(tape, x, row, column, p, keepdim);
     if (fabs(p) == 1) return extreme_sum(tape, x, row, column, p, keepdim);
     if (isinf(p)) return extreme_sum(tape, x, column, row, p, keepdim);
     call_fail(call, "a matrix norm of order %g", p);
-    return x;
+    return tape_failure(call->tape);
 }
 
 /* The dimension argument: how many were given (0 for None), wrapped. */

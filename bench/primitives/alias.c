@@ -17,7 +17,7 @@ static const struct primitive alias_primitive = { "alias", alias_backward, input
 struct node *node_alias(struct tape *tape, struct node *x, enum dtype dtype)
 {
     struct node *node = node_sharing(tape, &alias_primitive, x, 1, &x, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->dtype = dtype;
     if (x->imaginary) node->imaginary = node_alias(tape, x->imaginary, dtype);
     return node;

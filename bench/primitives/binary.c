@@ -350,7 +350,7 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
                                  2, operands, f);
     (void)node_values(tape, operands[0]);
     (void)node_values(tape, operands[1]);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
 
     struct binary_context context = { f, operation_of(f), 0, 0, operands[0], operands[1], node };
     if (tape_is_model(tape)) {
@@ -393,7 +393,7 @@ struct node *node_apply2(struct tape *tape, const char *name, struct node *a, st
     const struct binary_function *f = binary_find(name);
     if (f) return node_binary(tape, f, a, b);
     tape_fail(tape, STATUS_INTERNAL, "there is no function %s of two variables", name);
-    return a;
+    return tape_failure(tape);
 }
 
 /* ---- arithmetic, complex spelled out in reals ---------------------------------------------- */

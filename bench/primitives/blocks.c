@@ -50,7 +50,7 @@ static struct node *reduce_integers(struct tape *tape, const struct reduction *r
                                     const int64_t *shape)
 {
     struct node *node = node_new_integer(tape, DT_I64, x->rank, shape);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t line = 0; line < node->n; line++) {
         uint64_t total = reduction->neutral;
         for (size_t k = 0; k < lines->extent; k++)
@@ -77,7 +77,7 @@ struct node *node_reduce(struct tape *tape, const struct reduction *reduction, s
     if (!lie_together(&first, x, dims)) {
         int kept = rank - __builtin_popcount(dims);
         blocks = reduced_last(tape, x, dims);
-        if (tape_failed(tape)) return blocks;
+        if (tape_failed(tape)) return tape_failure(tape);
         reduced = (1u << rank) - (1u << kept);
         first = kept;
         for (int d = 0; d < rank; d++) block_shape[d] = d < kept ? blocks->shape[d] : 1;
@@ -92,7 +92,7 @@ struct node *node_reduce(struct tape *tape, const struct reduction *reduction, s
     if (!as_stored) (void)node_values(tape, blocks);
     struct node *node =
         node_new(tape, reduction->primitive, x->dtype, rank, block_shape, 1, &blocks, lines);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     reduction->evaluate(tape, node, blocks, lines);
     node = node_reshape(tape, node, rank, shape);
     return keepdim ? node : node_squeeze(tape, node, dims);

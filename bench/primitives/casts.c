@@ -27,7 +27,7 @@ struct node *node_to_real(struct tape *tape, struct node *x)
     struct node *node =
         exact ? node_new_real(tape, x->dtype, x->rank, x->shape)
               : node_new(tape, &to_real_primitive, x->dtype, x->rank, x->shape, 1, &x, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < x->n; i++) node->value[i] = (double)x->integer[i];
     if (!exact) node->relative = UNIT_ROUNDOFF * 2;
     return node;

@@ -346,7 +346,7 @@ struct node *node_function(struct tape *tape, const char *name, struct node *x)
     for (size_t i = 0; i < sizeof complex_functions / sizeof *complex_functions; i++)
         if (!strcmp(complex_functions[i].name, name)) return complex_functions[i].function(tape, x);
     tape_fail(tape, STATUS_SKIP, "%s does not take complex numbers", name);
-    return x;
+    return tape_failure(tape);
 }
 
 /* Small whole powers by multiplication, others as exp(b log a); 0^b is 0 but for b = 0. */

@@ -17,7 +17,7 @@
 static struct node *to_batch(struct tape *tape, struct node *x, int rank, const int64_t *shape)
 {
     int64_t full[TENSOR_MAX_RANK], flat[3];
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     flat[1] = x->shape[x->rank - 2];
     flat[2] = x->shape[x->rank - 1];
     bool repeated = true;
@@ -58,11 +58,11 @@ static struct node *matrix_product(struct tape *tape, struct node *a, struct nod
     if (b->rank == 2 && a->rank >= 2) return tall_product(tape, a, b);
     if (!shape_broadcast(&rank, shape, a->rank - 2, a->shape, b->rank - 2, b->shape)) {
         tape_fail(tape, STATUS_SKIP, "the batch dimensions of a matrix product do not broadcast");
-        return a;
+        return tape_failure(tape);
     }
     struct node *y = node_matmul(tape, to_batch(tape, a, rank, shape), false,
                                  to_batch(tape, b, rank, shape), false);
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     shape[rank] = a->shape[a->rank - 2];
     shape[rank + 1] = b->shape[b->rank - 1];
     return node_reshape(tape, y, rank + 2, shape);
@@ -71,10 +71,10 @@ static struct node *matrix_product(struct tape *tape, struct node *a, struct nod
 struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
 {
     int64_t row[2], column[2], shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (!a->rank || !b->rank) {
         tape_fail(tape, STATUS_SKIP, "a matrix product needs tensors of at least one dimension");
-        return a;
+        return tape_failure(tape);
     }
     enum dtype dtype = dtype_promote(a->dtype, b->dtype);
     bool vector_a = a->rank == 1, vector_b = b->rank == 1;
@@ -89,7 +89,7 @@ struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
         b = node_reshape(tape, b, 2, column);
     }
     struct node *y = matrix_product(tape, a, b);
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     int rank = 0;
     for (int d = 0; d < y->rank; d++)
         if (!(vector_a && d == y->rank - 2) && !(vector_b && d == y->rank - 1))
@@ -99,11 +99,11 @@ struct node *compose_matmul(struct tape *tape, struct node *a, struct node *b)
 
 struct node *compose_linear(struct tape *tape, struct node *x, struct node *w, struct node *b)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->rank == 0 || w->rank < 1 || w->rank > 2) {
         tape_fail(tape, STATUS_SKIP,
                   "linear needs an input of at least one dimension and a weight of one or two");
-        return x;
+        return tape_failure(tape);
     }
     if (w->rank == 1) {
         struct node *y = compose_matmul(tape, x, w);

@@ -528,14 +528,14 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
                                     { geometry->x, geometry->y, geometry->w }
     };
 
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (a->imaginary || b->imaginary) return complex_convolution(tape, role, a, b, geometry);
     a = node_to_real(tape, a);
     b = node_to_real(tape, b);
     if (!shape_is(a, shapes[role][0]) || !shape_is(b, shapes[role][1]) || geometry->groups < 1 ||
         geometry->x[1] % geometry->groups || geometry->y[1] % geometry->groups) {
         tape_fail(tape, STATUS_SKIP, "the shapes of a convolution do not fit");
-        return a;
+        return tape_failure(tape);
     }
     const struct convolution *c = convolution_of(tape, role, geometry);
     if (!c) return a;

@@ -27,7 +27,7 @@ struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, cons
 {
     uint32_t dims = 0;
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     int extra = x->rank - rank;
     for (int d = 0; d < x->rank; d++)
         if (d < extra || (shape[d - extra] == 1 && x->shape[d] != 1)) dims |= 1u << d;

@@ -26,13 +26,13 @@ struct node *node_arg_extremum(struct tape *tape, struct node *x, int dim, int s
 {
     int64_t shape[TENSOR_MAX_RANK];
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     struct lines lines = lines_along(x, dim);
     memcpy(shape, x->shape, sizeof shape);
     if (x->rank) shape[dim] = 1;
     struct node *node = node_new_integer(tape, DT_I64, x->rank, shape);
     if (!x->integer) (void)node_values(tape, x);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t l = 0; l < node->n; l++) {
         size_t first = line_start(&lines, l), best = 0;
         for (size_t k = 1; k < lines.extent; k++)
@@ -60,7 +60,7 @@ static struct node *extremum_value(struct tape *tape, struct node *x, uint32_t d
         if (!(dims >> d & 1)) continue;
         if (x->shape[d] == 0) {
             tape_fail(tape, STATUS_SKIP, "there is no extremum of an empty dimension");
-            return x;
+            return tape_failure(tape);
         }
         x = node_take_along(tape, x, d, node_arg_extremum(tape, x, d, sign));
     }
@@ -71,7 +71,7 @@ struct node *node_extremum(struct tape *tape, struct node *x, uint32_t dims, boo
 {
     uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
     struct node *y = extremum_value(tape, x, dims, sign);
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     *kept = dims;
     if (!x->integer && y != x) y = node_stated_gradient(tape, y, 1, &x, extremum_backward, kept);
     return keepdim ? y : node_squeeze(tape, y, dims);

@@ -96,7 +96,7 @@ static void gather_row(struct node *node, const struct node *x, size_t to, int64
 struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const int64_t *shape,
                               size_t row, const int64_t *map, double fill)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->imaginary)
         return node_complex(
             tape, node_gather_rows(tape, node_real_part(tape, x), rank, shape, row, map, fill),
@@ -105,7 +105,7 @@ struct node *node_gather_rows(struct tape *tape, struct node *x, int rank, const
     if (!gather) return tape_failure(tape);
     *gather = (struct gather){ map, row ? row : 1, fill };
     struct node *node = moved(tape, &gather_primitive, x, rank, shape, gather);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     size_t entries = node->n / gather->row;
     bool fills = false;
     for (size_t i = 0; i < entries && !fills; i++) fills = map[i] < 0;
@@ -129,7 +129,7 @@ struct node *node_index_select(struct tape *tape, struct node *x, int dim, struc
     int64_t shape[TENSOR_MAX_RANK];
     size_t outer = 1, row = 1;
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (!x->rank && index->n != 1) {
         tape_fail(tape, STATUS_SKIP, "%zu indices into a scalar", index->n);
         return tape_failure(tape);
@@ -320,7 +320,7 @@ static void scatter_reals(struct tape *tape, struct node *node, struct node *x,
 struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
                                    const int64_t *shape, size_t row, const int64_t *map)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->imaginary)
         return node_complex(
             tape, node_scatter_add_rows(tape, node_real_part(tape, x), rank, shape, row, map),
@@ -329,7 +329,7 @@ struct node *node_scatter_add_rows(struct tape *tape, struct node *x, int rank,
     if (!scatter) return tape_failure(tape);
     *scatter = (struct scatter){ tape, map, row ? row : 1, NULL, NULL };
     struct node *node = moved(tape, &scatter_primitive, x, rank, shape, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->state = scatter;
     node->relative = node->absolute = 0;
     if (!map_fits(tape, map, x->n / scatter->row, node->n / scatter->row))
@@ -357,11 +357,11 @@ struct node *node_scatter_add(struct tape *tape, struct node *x, int rank, const
 
 struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct node *index)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->rank && index->rank != x->rank) {
         tape_fail(tape, STATUS_SKIP, "indices of %d dimensions into a tensor of %d", index->rank,
                   x->rank);
-        return x;
+        return tape_failure(tape);
     }
     int64_t *map = tape_allocate(tape, index->n, sizeof *map);
     int64_t stride[TENSOR_MAX_RANK];
@@ -379,7 +379,7 @@ struct node *node_take_along(struct tape *tape, struct node *x, int dim, struct 
                     tape_fail(tape, STATUS_SKIP,
                               "index %lld is out of range for dimension %d of size %lld",
                               (long long)index->integer[i], d, (long long)x->shape[d]);
-                    return x;
+                    return tape_failure(tape);
                 }
             }
             at += k * stride[d];

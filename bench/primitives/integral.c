@@ -84,7 +84,7 @@ static struct node *integral_walk(struct tape *tape, enum dtype dtype, struct no
     if (tape_failed(tape) || !walk_open(&walk, tape, 2, operands, &rank, shape))
         return node_integer_constant(tape, DT_I64, 0, 0, NULL);
     struct node *node = node_new_integer(tape, dtype, rank, shape);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     context->a = a;
     context->b = b;
     context->out = node;
@@ -118,7 +118,7 @@ struct node *node_integer_unary(struct tape *tape, enum dtype dtype, int64_t (*f
 {
     if (!a->integer) a = node_to_integer(tape, a, DT_I64);
     struct node *node = node_new_integer(tape, dtype, a->rank, a->shape);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < node->n; i++) node->integer[i] = f(a->integer[i]);
     wrap_integers(node);
     return node;
@@ -128,7 +128,7 @@ struct node *node_predicate(struct tape *tape, bool (*f)(double x), struct node 
 {
     const double *value = node_values(tape, x);
     struct node *node = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t i = 0; i < node->n; i++) node->integer[i] = f(value[i]);
     return node;
 }

@@ -485,7 +485,7 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
 struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, struct node *b,
                          bool transpose_b)
 {
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (a->imaginary || b->imaginary) return complex_matmul(tape, a, transpose_a, b, transpose_b);
     bool integral = a->integer && b->integer;
     if (!integral) {

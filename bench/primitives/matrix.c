@@ -220,7 +220,7 @@ struct node *node_lu(struct tape *tape, struct node *a, struct node **pivots)
     size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
     *pivots = node_new_integer(tape, DT_I32, 2, a->shape);
     lu->pivot = tape_allocate(tape, batches * n, sizeof *lu->pivot);
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     memcpy(node->value, a->value, node->n * sizeof *node->value);
     for (size_t b = 0; b < batches; b++)
         (void)factor(node->value + b * n * n, n, lu->pivot + b * n);
@@ -412,7 +412,7 @@ struct node *node_cholesky(struct tape *tape, struct node *a)
                 for (size_t k = 0; k < j; k++) sum -= l[i * n + k] * l[j * n + k];
                 if (i == j && !(sum > 0)) {
                     tape_fail(tape, STATUS_SKIP, "the matrix is not positive definite");
-                    return a;
+                    return tape_failure(tape);
                 }
                 l[i * n + j] = i == j ? sqrt(sum) : sum / l[j * n + j];
             }
@@ -615,7 +615,7 @@ struct node *node_singular_values(struct tape *tape, struct node *a)
     a = node_to_real(tape, a);
     struct singular *s = tape_allocate(tape, 1, sizeof *s);
     (void)node_values(tape, a);
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     int64_t m = a->shape[1], n = a->shape[2], k = m < n ? m : n;
     int64_t shape[2] = { a->shape[0], k }, left[3] = { a->shape[0], m, k },
             right[3] = { a->shape[0], n, k };
@@ -638,7 +638,7 @@ struct node *node_singular_values(struct tape *tape, struct node *a)
 
 struct node *node_triangle(struct tape *tape, struct node *a, int sign, int64_t offset)
 {
-    if (tape_failed(tape)) return a;
+    if (tape_failed(tape)) return tape_failure(tape);
     int64_t n = a->shape[a->rank - 2], m = a->shape[a->rank - 1], shape[2] = { n, m };
     struct node *mask = node_new_integer(tape, DT_BOOL, 2, shape);
     for (int64_t i = 0; i < n && !tape_failed(tape); i++)

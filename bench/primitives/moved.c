@@ -36,7 +36,7 @@ struct node *moved(struct tape *tape, const struct primitive *primitive, struct 
     if (x->integer) return node_new_integer(tape, x->dtype, rank, shape);
     (void)node_values(tape, x);
     struct node *node = node_new(tape, primitive, x->dtype, rank, shape, 1, &x, parameters);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->relative = x->relative;
     node->absolute = x->absolute;
     if (x->error) (void)node_need_errors(tape, node);

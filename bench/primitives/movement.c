@@ -30,7 +30,7 @@ struct node *node_reshape(struct tape *tape, struct node *x, int rank, const int
     int unknown = -1, unknowns = 0;
     size_t known;
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (rank > TENSOR_MAX_RANK) {
         tape_fail(tape, STATUS_SKIP, "a reshape to %d dimensions", rank);
         return tape_failure(tape);
@@ -99,7 +99,7 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
 {
     int64_t full[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK];
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     bool fits = rank >= x->rank && rank <= TENSOR_MAX_RANK;
     shape_strides(own, x->rank, x->shape);
     for (int d = rank - 1; d >= 0 && fits; d--) {
@@ -121,7 +121,7 @@ struct node *node_broadcast(struct tape *tape, struct node *x, int rank, const i
         return node_complex(tape, node_broadcast(tape, node_real_part(tape, x), rank, full),
                             node_broadcast(tape, node_imaginary_part(tape, x), rank, full));
     struct node *node = moved(tape, &broadcast_primitive, x, rank, full, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->integer) copy_strided(node->integer, x->integer, rank, full, stride, 0, node->n);
     else copy_strided(node->value, x->value, rank, full, stride, 0, node->n);
     if (node->error) copy_strided(node->error, x->error, rank, full, stride, 0, node->n);

@@ -54,7 +54,7 @@ int64_t *overwrite_writers(struct tape *tape, size_t rows, const int64_t *map, s
 struct node *node_overwrite(struct tape *tape, struct node *x, struct node *v, size_t row,
                             const int64_t *map, const int64_t *writer)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (!row) row = 1;
     size_t rows = x->n / row;
     if (!writer) writer = overwrite_writers(tape, rows, map, v->n / row);

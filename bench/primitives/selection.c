@@ -92,7 +92,7 @@ struct node *node_select(struct tape *tape, struct node *mask, struct node *a, s
         if (!node_is_exact(operands[1]) || !node_is_exact(operands[2]))
             (void)node_need_errors(tape, node);
     }
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     struct select_context context = { mask, operands[1], operands[2], node };
     walk_rows(&walk, node->n, select_row, &context);
     return node;

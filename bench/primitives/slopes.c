@@ -172,7 +172,7 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
     bool certify = !uniform && node_need_errors(tape, node);
     double error[BLOCK], unit = tape->unit * kernel_factor(tape) * (1 + 0x1p-30);
 
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->tracked = false;
     if (uniform && tape_is_reference(tape)) {
         node->relative = slope->relative * unit;

@@ -191,7 +191,7 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
 
     (void)node_values(tape, x);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     *l = (struct exponentials){ .dim = dim, .lines = lines_along(x, dim) };
     shape_of_lines(shape, x, dim);
     struct node *node = node_new(tape, &others_primitive, x->dtype, x->rank, shape, 1, &x, l);
@@ -201,7 +201,7 @@ static struct node *sums_of_others(struct tape *tape, struct node *x, int dim, d
     if (!node_is_exact(x)) l->input = tape_allocate(tape, node->n, sizeof *l->input);
     if (tape_is_model(tape)) l->total = tape_allocate(tape, node->n, sizeof *l->total);
     (void)node_need_errors(tape, node);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t line = 0; line < node->n; line++) {
         l->top[line] = top_of_line(l, x->value, line);
         node->value[line] = l->lines.extent ? sum_of_others(tape, out, room, l, x->value, line) : 0;
@@ -370,7 +370,7 @@ struct node *node_softmax_gradient(struct tape *tape, struct node *y, struct nod
 {
     struct exponentials *l = tape_allocate(tape, 1, sizeof *l);
     int64_t shape[TENSOR_MAX_RANK];
-    if (tape_failed(tape)) return y;
+    if (tape_failed(tape)) return tape_failure(tape);
     *l = (struct exponentials){ .dim = dim, .lines = lines_along(y, dim) };
     shape_of_lines(shape, y, dim);
     struct node *mean = line_products(tape, cotangent, y, l, y->rank, shape);
@@ -428,7 +428,7 @@ static struct node *softmax_over(struct tape *tape, struct node *x, struct node 
     struct node *node = node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
     double *room = tape_allocate(tape, l->lines.extent, sizeof *room);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t line = 0; line < sums->n && l->lines.extent; line++) {
         size_t first = line_element(&l->lines, line, 0);
         exponentiate(tape, room, x->value + first, l->lines.extent, l->lines.step,
@@ -447,9 +447,9 @@ struct node *node_softmax(struct tape *tape, struct node *x, int dim)
     struct node *inputs[2] = { x, x };
     struct node *node =
         node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     struct node *sums = sums_of_others(tape, x, dim, node->value);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->inputs[1] = sums;
     node->parameters = sums->parameters;
     normalise(tape, node, x, sums, sums->parameters);
@@ -528,7 +528,7 @@ struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &log_softmax_primitive, x->dtype, x->rank, x->shape, 2,
                                  (struct node *[]){ x, sums }, l);
@@ -582,7 +582,7 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &logsumexp_primitive, x->dtype, x->rank, sums->shape, 2,
                                  (struct node *[]){ x, sums }, l);
@@ -733,7 +733,7 @@ struct node *node_log_softmax_at(struct tape *tape, struct node *x, int dim, str
 {
     x = node_to_real(tape, x);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     const struct exponentials *l = sums->parameters;
     struct node *node = node_new(tape, &at_class_primitive, x->dtype, x->rank, sums->shape, 2,
                                  (struct node *[]){ x, sums }, target);

@@ -74,7 +74,7 @@ struct node *sort_positions(struct tape *tape, struct node *x, int dim, bool des
     struct sort_item *items = tape_allocate(tape, 2 * lines.extent, sizeof *items);
 
     if (!x->integer) (void)node_values(tape, x);
-    if (tape_failed(tape)) return out;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (size_t line = 0; out->n && line < lines.count; line++) {
         size_t start = line_start(&lines, line);
         sort_line(items, x, &lines, line, descending);

@@ -28,7 +28,7 @@ struct node *node_stated_gradient(struct tape *tape, struct node *value, int cou
     if (tape_failed(tape) || !tracked || value->integer) return value;
     struct stated *stated = tape_allocate(tape, 1, sizeof *stated);
     struct node **all = tape_allocate(tape, (size_t)count + 1, sizeof *all);
-    if (tape_failed(tape)) return value;
+    if (tape_failed(tape)) return tape_failure(tape);
     *stated = (struct stated){ backward, parameters };
     all[0] = value;
     for (int k = 0; k < count; k++) all[k + 1] = inputs[k];

@@ -259,7 +259,7 @@ struct node *node_taps(struct tape *tape, struct node *x, int dim, struct taps *
                             node_taps(tape, node_imaginary_part(tape, x), dim, taps));
     struct mapping *m = tape_allocate(tape, 1, sizeof *m);
     (void)node_values(tape, x);
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     *m = (struct mapping){ taps, dim, 1 };
     memcpy(shape, x->shape, sizeof shape);
     for (int d = dim + 1; d < x->rank; d++) m->inner *= (size_t)shape[d];

@@ -125,7 +125,7 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     x = node_to_real(tape, x);
     const double *in = node_values(tape, x);
     struct node *node = node_new(tape, &unary_primitive, x->dtype, x->rank, x->shape, 1, &x, f);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     double *out = node->value;
     size_t n = node->n;
 
@@ -167,5 +167,5 @@ struct node *node_apply(struct tape *tape, const char *name, struct node *x)
     const struct unary_function *f = unary_find(name);
     if (f) return node_unary(tape, f, x);
     tape_fail(tape, STATUS_INTERNAL, "there is no function %s", name);
-    return x;
+    return tape_failure(tape);
 }

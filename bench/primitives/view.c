@@ -233,7 +233,7 @@ static struct node *assembly_new(struct tape *tape, struct node *part, const str
     if (!assembly) return tape_failure(tape);
     *assembly = (struct assembly){ fill, NULL, NULL, 0 };
     struct node *node = node_new(tape, &assembly_primitive, dtype, rank, shape, 0, NULL, NULL);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->state = assembly;
     for (size_t i = 0; i < node->n; i++) node->value[i] = fill;
     assembly_extend(tape, node, part, view);
@@ -292,7 +292,7 @@ static struct node *shared(struct tape *tape, const struct primitive *primitive,
                            const struct view *view)
 {
     struct node *node = node_sharing(tape, primitive, x, 1, &x, view);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     node->rank = view->rank;
     memcpy(node->shape, view->shape, sizeof node->shape);
     (void)shape_elements(&node->n, node->rank, node->shape);
@@ -313,7 +313,7 @@ static struct node *strided(struct tape *tape, const struct primitive *primitive
     view_order(view);
     if (view_is_dense(view)) return shared(tape, primitive, x, view);
     struct node *node = moved(tape, primitive, x, view->rank, view->shape, view);
-    if (tape_failed(tape)) return node;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->integer)
         copy_strided(node->integer, x->integer, view->rank, view->shape, view->stride, view->offset,
                      node->n);
@@ -360,7 +360,7 @@ static struct view *view_new(struct tape *tape, int rank, const int64_t *shape,
 struct node *node_view(struct tape *tape, struct node *x, int rank, const int64_t *shape,
                        const int64_t *stride, int64_t offset)
 {
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->imaginary)
         return node_complex(
             tape, node_view(tape, node_real_part(tape, x), rank, shape, stride, offset),
@@ -379,7 +379,7 @@ static struct node *place_integers(struct tape *tape, struct node *x, struct nod
                                    const struct view *view, int rank, const int64_t *shape)
 {
     fill = fill ? node_to_integer(tape, fill, x->dtype) : NULL;
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     struct node *node =
         node_integer_constant(tape, x->dtype, fill ? fill->integer[0] : 0, rank, shape);
     if (!tape_failed(tape)) place_part(&(struct placing){ tape, node, x, true }, view);
@@ -390,7 +390,7 @@ struct node *node_place(struct tape *tape, struct node *x, struct node *fill, in
                         const int64_t *shape, const int64_t *stride, int64_t offset)
 {
     size_t n;
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     if (x->imaginary)
         return node_complex(
             tape, node_place(tape, node_real_part(tape, x), fill, rank, shape, stride, offset),
@@ -440,7 +440,7 @@ struct node *node_permute(struct tape *tape, struct node *x, const int *order)
     int64_t own[TENSOR_MAX_RANK];
     bool moves = false;
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     for (int d = 0; d < x->rank; d++) moves = moves || order[d] != d;
     if (!moves) return x;
     if (x->imaginary)
@@ -473,7 +473,7 @@ struct node *node_slice(struct tape *tape, struct node *x, int dim, int64_t star
 {
     int64_t shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
 
-    if (tape_failed(tape)) return x;
+    if (tape_failed(tape)) return tape_failure(tape);
     shape_strides(stride, x->rank, x->shape);
     memcpy(shape, x->shape, sizeof shape);
     int64_t offset = start * stride[dim];

@@ -201,13 +201,13 @@ static struct status check_key(const struct builder *builder, const struct yaml_
 static struct status take_pairs(struct yaml_node *node, struct builder *builder, size_t first)
 {
     size_t count = (builder->stacked - first) / 2;
-    const struct yaml_node **child = builder->stack + first;
     struct yaml_pair *pairs = arena_allocate_array(builder->arena, count, sizeof *pairs);
     const struct yaml_pair **order = arena_allocate_array(builder->arena, count, sizeof *order);
     char problem[200];
 
     if (!pairs || !order) return status_no_memory(count * sizeof *pairs);
-    for (size_t i = 0; i < count; i++, child += 2) {
+    for (size_t i = 0; i < count; i++) {
+        const struct yaml_node *const *child = &builder->stack[first + 2 * i];
         TRY(check_key(builder, child[0]));
         pairs[i] = (struct yaml_pair){ child[0], child[1] };
         order[i] = &pairs[i];

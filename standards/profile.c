@@ -284,7 +284,8 @@ static struct status read_limits(struct profile *profile, const struct config_js
     TRY(config_json_check_names(file, object, limit_names));
     for (child = object->child; child; child = child->next) {
         int limit = 0;
-        while (strcmp(limit_names[limit], child->string)) limit++;
+        while (limit_names[limit] && strcmp(limit_names[limit], child->string)) limit++;
+        if (!limit_names[limit]) continue; /* a comment */
         TRY(read_limit(profile, file, child, apis, dtypes, (enum limit)limit));
     }
     return status_ok();

@@ -305,6 +305,18 @@ START_TEST(the_nearest_key)
 }
 END_TEST
 
+START_TEST(a_comment_among_the_limits)
+{
+    static const char text[] = "{ \"overrides\": [ { \"limits\": "
+                               "{ \"_why\": \"noisy\", \"$at\": 1, \"cosine\": 0.5 } } ] }";
+    struct profile *profile = NULL;
+    struct status status = profile_load(&profile, "doc", file_with(text), FILES_CHECKED);
+    remove(path);
+    ck_assert_msg(!status.code, "%s", status.text);
+    profile_release(profile);
+}
+END_TEST
+
 /* ---- faults in a built-in table ------------------------------------------------------------ */
 
 /* The text of profile_doc.json with one piece replaced. */
@@ -481,6 +493,7 @@ int main(void)
 #define COUNT(table) (int)(sizeof table / sizeof table[0])
     tcase_add_test(tcase, every_built_in_profile_loads);
     tcase_add_test(tcase, unknown_profile);
+    tcase_add_test(tcase, a_comment_among_the_limits);
     tcase_add_loop_test(tcase, thresholds_of_the_profiles, 0, COUNT(thresholds));
     tcase_add_loop_test(tcase, selection_of_the_standard, 0, COUNT(selections));
     tcase_add_test(tcase, integers_by_distance);

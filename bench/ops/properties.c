@@ -115,13 +115,14 @@ static bool distribution_holds(const struct bench_property *property, const stru
     struct tensor dense;
     bool holds = false;
     size_t n = tensor_elements(got);
-    double *sorted = arena_allocate_array(&arena, 3 * n + 1, sizeof *sorted), *drawn = sorted + n;
+    double *sorted = arena_allocate_array(&arena, 3 * n + 1, sizeof *sorted);
     bool overflows = dtype_is_float(got->dtype) && may_overflow(context, got->dtype, n);
 
     if (!sorted || tensor_densify(&dense, &arena, got).code) {
         (void)snprintf(reason, bytes, "there is no memory to test the distribution");
         goto done;
     }
+    double *drawn = sorted + n;
     dtype_to_double(sorted, dense.data, dense.dtype, n);
     for (size_t i = 0; i < n; i++) {
         double x = sorted[i];

@@ -375,11 +375,11 @@ static bool dropout_holds(const struct bench_property *property, const struct te
     struct tensor dense, mask;
     double dropped = 0, told = 0;
     bool holds = false;
-    double *y = arena_allocate_array(&arena, 3 * dropout->n + 1, sizeof *y), *m = NULL,
-           *choice = y + 2 * dropout->n;
+    double *y = arena_allocate_array(&arena, 3 * dropout->n + 1, sizeof *y), *m = NULL;
     size_t channels = 0;
 
     if (!y || tensor_densify(&dense, &arena, got).code) goto no_memory;
+    double *choice = y + 2 * dropout->n;
     dtype_to_double(y, dense.data, dense.dtype, dropout->n);
     if (dropout->output) {
         m = arena_allocate_array(&arena, 2 * dropout->n, sizeof *m);

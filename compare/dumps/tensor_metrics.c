@@ -56,15 +56,15 @@ double element_relative_error(double npu, double bench)
 }
 
 /* Row `i` of lanes. */
-#define LOAD(to, from, i, floats)                                          \
-    do {                                                                   \
-        if (floats) {                                                      \
-            narrow_lanes narrow_;                                          \
-            memcpy(&narrow_, (const float *)(from) + (i), sizeof narrow_); \
-            to = __builtin_convertvector(narrow_, lanes);                  \
-        } else {                                                           \
-            memcpy(&to, (const double *)(from) + (i), sizeof to);          \
-        }                                                                  \
+#define LOAD(to, from, i, floats)                                                         \
+    do {                                                                                  \
+        if (floats) {                                                                     \
+            narrow_lanes narrow_;                                                         \
+            memcpy(&narrow_, (const char *)(from) + (i) * sizeof(float), sizeof narrow_); \
+            to = __builtin_convertvector(narrow_, lanes);                                 \
+        } else {                                                                          \
+            memcpy(&to, (const char *)(from) + (i) * sizeof(double), sizeof to);          \
+        }                                                                                 \
     } while (0)
 
 /* The numerator and the denominator of relative errors: both sides shifted where Bench is 0. */

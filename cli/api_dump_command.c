@@ -2,11 +2,10 @@
 #include "cli/api_dump_command.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
+#include "cli/warning_printer.h"
 #include "compare/api_dumps/api_flow.h"
-#include "core/memory.h"
 #include "core/whole_file.h"
 #include "runner/interrupts.h"
 
@@ -18,14 +17,6 @@ struct api_dump_options {
     bool equal_nan, ignore_unmatched, ignore_backward, quiet;
     struct file_policy file_policy;
 };
-
-static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
-
-static void print_warning(void *context, const char *text)
-{
-    (void)context;
-    (void)fprintf(stderr, "warning: %s\n", text);
-}
 
 static struct status print_table(const struct flow_table *table, bool ruled)
 {
@@ -92,8 +83,8 @@ static struct status compare(size_t *not_close, const struct api_dump_options *o
         .ignore_unmatched = options->ignore_unmatched,
         .ignore_backward = options->ignore_backward,
         .policy = options->file_policy,
-        .warnings = { print_warning, NULL },
-        .stop = { stop_is_asked_for, (void *)(uintptr_t)interrupts },
+        .warnings = warning_printer,
+        .stop = interrupts_stop(interrupts),
     };
     struct api_flow flow;
 

@@ -14,6 +14,7 @@
 
 #include "cli/compare_ranks.h"
 #include "cli/compare_trees.h"
+#include "cli/warning_printer.h"
 #include "compare/dumps/input.h"
 #include "compare/dumps/job.h"
 #include "core/clock.h"
@@ -66,8 +67,6 @@ static bool go_on(void *context, size_t done, size_t total)
     return !stopped;
 }
 
-static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
-
 static void end_progress(struct watching *w)
 {
     if (w->started) progress_end(&w->progress);
@@ -110,12 +109,6 @@ static void run_all(struct jobs *jobs, unsigned threads)
 }
 
 /* ---- what the user sees ----------------------------------------------------------------- */
-
-static void print_warning(void *context, const char *text)
-{
-    (void)context;
-    (void)fprintf(stderr, "warning: %s\n", text);
-}
 
 static void print_warnings(const struct csv_buffer *warnings)
 {
@@ -231,11 +224,6 @@ static struct status choose_format(enum table_format *out, const struct compare_
                         "--format csv");
 }
 
-static enum generation generation_of(const char *schema)
-{
-    return schema[1] == '1' ? GENERATION_1 : schema[1] == '2' ? GENERATION_2 : GENERATION_3;
-}
-
 static unsigned thread_count(const struct compare_options *options)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -252,12 +240,9 @@ static struct status read_input(struct comparison_input *out, const struct compa
         return comparison_input_read(out, options->input, true, options->file_policy);
     if (!options->target || !options->golden)
         return status_error(STATUS_BAD_ARGUMENT, "give -i FILE, or -tp TARGET and -gp GOLDEN");
-    *out = (struct comparison_input){ .print_rows = options->log_rows };
-    out->npu_path = memory_copy_string(options->target);
-    out->bench_path = memory_copy_string(options->golden);
-    if (out->npu_path && out->bench_path) return status_ok();
-    comparison_input_release(out);
-    return status_no_memory(0);
+    TRY(comparison_input_of_paths(out, options->target, options->golden));
+    out->print_rows = options->log_rows;
+    return status_ok();
 }
 
 /* The first mapping that is asked for, in the order API, cell, data; a layer mapping becomes a data
@@ -274,18 +259,18 @@ static struct status open_mapping(struct mapping **out, const struct compare_opt
         { options->data_mapping, MAPPING_DATA },
     };
     bool mindspore = options->framework && !strcmp(options->framework, "mindspore");
-    const struct warnings warnings = { print_warning, NULL };
 
     *out = NULL;
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         if (!asked[i].path) continue;
         if (asked[i].kind == MAPPING_API && !mindspore) {
-            print_warning(NULL, "-am maps MindSpore's APIs; it needs -f mindspore before the word "
-                                "compare, and is ignored");
+            warn(warning_printer,
+                 "-am maps MindSpore's APIs; it needs -f mindspore before the word "
+                 "compare, and is ignored");
             continue;
         }
         return mapping_open(out, asked[i].kind, *asked[i].path ? asked[i].path : NULL,
-                            options->file_policy, warnings);
+                            options->file_policy, warning_printer);
     }
     return status_ok();
 }
@@ -344,7 +329,6 @@ static struct status compare(int *exit_status, const struct compare_options *opt
                                         .n_ranks = options->ranks.count,
                                         .steps = options->steps.items,
                                         .n_steps = options->steps.count };
-    const struct warnings warnings = { print_warning, NULL };
     struct job_request request;
     struct dump_plan plan;
     struct profile *profile = NULL;
@@ -352,7 +336,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     struct tensor_fix fix = { 0 };
 
     TRY(make_request(&request, options, input, watching));
-    const struct stop stop = { stop_is_asked_for, (void *)(uintptr_t)watching->interrupts };
+    const struct stop stop = interrupts_stop(watching->interrupts);
     const struct compare_trees_request trees = { .input = input,
                                                  .output = options->output,
                                                  .format = request.table.format,
@@ -362,7 +346,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     bool done;
     TRY(compare_trees(&done, exit_status, &trees));
     if (done) return status_ok();
-    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, warnings));
+    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, warning_printer));
     struct status status = status_ok();
     if (options->profile)
         status = profile_load(&profile, options->profile, NULL, options->file_policy);
@@ -402,12 +386,6 @@ static struct status run(int *exit_status, const void *values)
     }
     comparison_input_release(&input);
     return status;
-}
-
-static const char *const *schema_choices(void)
-{
-    static const char *const choices[] = { "g2", "g1", "g3", NULL };
-    return choices;
 }
 
 static const char *const *format_choices(void)
@@ -463,7 +441,7 @@ static const struct option_row rows[] = {
       .help = "Only these ranks: --rank 0,1." },
     { { "step" }, OPTION_INTEGERS, AT(steps), "N", .minimum = 0, .maximum = 999999999,
       .help = "Only these steps." },
-    { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = schema_choices,
+    { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = generation_words,
       .help = "Columns and verdicts of a generation of msprobe: g2 (default), g1, g3." },
     { { "format" }, OPTION_CHOICE, AT(format), "NAME", .choices = format_choices,
       .help = "xlsx (default) or csv." },

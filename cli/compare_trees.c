@@ -5,18 +5,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "cli/warning_printer.h"
 #include "compare/dumps/plan.h"
 #include "compare/kernels/folder_compare.h"
 #include "compare/kernels/kernel_compare.h"
 #include "core/arena.h"
 #include "core/directory.h"
 #include "core/timestamp.h"
-
-static void print_warning(void *context, const char *text)
-{
-    (void)context;
-    (void)fprintf(stderr, "warning: %s\n", text);
-}
 
 /* A pair of trees and where its results go. */
 struct pair {
@@ -36,7 +31,7 @@ static struct status compare_kernels(size_t *verdict_no,
                                       .format = request->format,
                                       .policy = request->policy,
                                       .stop = request->stop,
-                                      .warnings = { print_warning, NULL } };
+                                      .warnings = warning_printer };
     struct kernel_counts counts;
 
     TRY(timestamp_of(&kernels.stamp, time(NULL)));
@@ -59,7 +54,7 @@ static struct status compare_folders(size_t *verdict_no,
                                             .output = pair->output,
                                             .policy = request->policy,
                                             .stop = request->stop,
-                                            .warnings = { print_warning, NULL } };
+                                            .warnings = warning_printer };
     struct folder_counts counts;
 
     TRY(folders_compare(&counts, &folders));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/warning_printer.h"
 #include "compare/dumps/input.h"
 #include "compare/dumps/layer_mapping.h"
 #include "core/clock.h"
@@ -82,12 +83,6 @@ static bool go_on(void *context, size_t done, size_t total)
     return !interrupts_take(w->interrupts);
 }
 
-static void print_warning(void *context, const char *text)
-{
-    (void)context;
-    (void)fprintf(stderr, "warning: %s; it is left out\n", text);
-}
-
 /* ---- what the user sees ------------------------------------------------------------------------- */
 
 static void print_counts(const struct graph_counts *counts, const struct graph_job *job,
@@ -129,12 +124,7 @@ static struct status read_input(struct comparison_input *out,
     if (options->input)
         return comparison_input_read(out, options->input, false, options->file_policy);
     if (!options->target) return status_error(STATUS_BAD_ARGUMENT, "give -i FILE, or -tp FOLDER");
-    *out = (struct comparison_input){ .print_rows = false };
-    out->npu_path = memory_copy_string(options->target);
-    if (options->golden) out->bench_path = memory_copy_string(options->golden);
-    if (out->npu_path && (!options->golden || out->bench_path)) return status_ok();
-    comparison_input_release(out);
-    return status_no_memory(0);
+    return comparison_input_of_paths(out, options->target, options->golden);
 }
 
 static struct status make_job(struct graph_job *out, const struct graph_command_options *options,
@@ -142,7 +132,7 @@ static struct status make_job(struct graph_job *out, const struct graph_command_
 {
     *out = (struct graph_job){
         .output = options->output,
-        .options = { .generation = (enum generation)(options->schema[1] - '1'),
+        .options = { .generation = generation_of(options->schema),
                      .rule = options->layers  ? MATCH_MAPPED
                              : options->fuzzy ? MATCH_FUZZY
                                               : MATCH_EXACT,
@@ -194,7 +184,7 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
         status = read_layers(&layers, &arena, options);
         job.options.layers = &layers;
     }
-    if (!status.code) status = graph_job_run(&counts, &job, print_warning, NULL);
+    if (!status.code) status = graph_job_run(&counts, &job, warning_printer);
     arena_release(&arena);
     if (options->matches) match_file_close(&by_hand);
     if (!status.code) {
@@ -220,12 +210,6 @@ static struct status run(int *exit_status, const void *values)
     }
     comparison_input_release(&input);
     return status;
-}
-
-static const char *const *schema_choices(void)
-{
-    static const char *const choices[] = { "g2", "g1", "g3", NULL };
-    return choices;
 }
 
 static const char *const *verdict_choices(void)
@@ -259,7 +243,7 @@ static const struct option_row rows[] = {
     { { "format" }, OPTION_TEXT, AT(formats), "LIST",
       .help = "html (a page to look at), vis (JSON) and db (SQLite) for msprobe's viewers; a list with commas. "
               "html,vis by default." },
-    { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = schema_choices,
+    { { "result-schema" }, OPTION_CHOICE, AT(schema), "NAME", .choices = generation_words,
       .help = "Indices and colours of a generation of msprobe: g2 (default), g1, g3." },
     { { "n", "num_threads" }, OPTION_INTEGER, AT(threads), "N", .minimum = 1, .maximum = 64,
       .help = "Threads for tensors, 1 to 64; one per core by default." },

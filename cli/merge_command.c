@@ -2,11 +2,11 @@
 #include "cli/merge_command.h"
 
 #include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "cli/warning_printer.h"
 #include "compare/merge/merge.h"
 #include "core/file.h"
 #include "core/memory.h"
@@ -18,14 +18,6 @@ struct merge_options {
     const char *input, *output, *config;
     struct file_policy file_policy;
 };
-
-static bool stop_is_asked_for(void *interrupts) { return interrupts_take(interrupts); }
-
-static void print_warning(void *context, const char *text)
-{
-    (void)context;
-    fprintf(stderr, "warning: %s\n", text);
-}
 
 /* The name of the result of this second, or of the next that is free. */
 static struct status name_result(char **out, const char *directory)
@@ -57,8 +49,8 @@ static struct status merge(const char *path, const struct merge_options *options
         .config = options->config,
         .output = path,
         .policy = options->file_policy,
-        .warnings = { print_warning, NULL },
-        .stop = { stop_is_asked_for, (void *)(uintptr_t)interrupts },
+        .warnings = warning_printer,
+        .stop = interrupts_stop(interrupts),
     };
 
     TRY(merge_results(&counts, &request));

@@ -165,7 +165,7 @@ static struct status find_communications(struct running *r, size_t first)
 }
 
 /* A rank whose files cannot be used costs its own graph. */
-static struct status make_graphs(struct running *r, graph_warning *tell, void *context)
+static struct status make_graphs(struct running *r, struct warnings warnings)
 {
     const struct graph_plan *plan = r->job->plan;
     struct status first = status_ok();
@@ -178,7 +178,7 @@ static struct status make_graphs(struct running *r, graph_warning *tell, void *c
         if (!status.code) continue;
         if (!first.code) first = status;
         r->counts->failed++;
-        tell(context, status.text);
+        warn(warnings, "%s; it is left out", status.text);
     }
     return r->counts->graphs ? status_ok() : first;
 }
@@ -206,7 +206,7 @@ static struct status finish_files(struct running *r)
                         : status_ok();
 }
 
-static struct status run(struct running *r, graph_warning *tell, void *context)
+static struct status run(struct running *r, struct warnings warnings)
 {
     size_t bytes = (r->job->plan->count + 1) * sizeof *r->ranks;
     r->ranks = memory_allocate(bytes);
@@ -219,16 +219,16 @@ static struct status run(struct running *r, graph_warning *tell, void *context)
                                           .steps = r->steps };
     TRY(file_make_directories(r->job->output));
     TRY(open_files(r));
-    TRY(make_graphs(r, tell, context));
+    TRY(make_graphs(r, warnings));
     return finish_files(r);
 }
 
 struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
-                            graph_warning *tell, void *context)
+                            struct warnings warnings)
 {
     struct running r = { .job = job, .counts = out };
     *out = (struct graph_counts){ .graphs = 0 };
-    struct status status = run(&r, tell, context);
+    struct status status = run(&r, warnings);
     database_abandon(r.database);
     graph_page_discard(&r.page);
     communications_release(r.communications);

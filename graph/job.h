@@ -4,6 +4,7 @@
 #define PROBE_GRAPH_JOB_H
 
 #include "core/timestamp.h"
+#include "core/warnings.h"
 #include "graph/graph.h"
 #include "graph/plan.h"
 
@@ -28,12 +29,9 @@ struct graph_counts {
     unsigned first_step, first_rank;
 };
 
-/* Told of a graph that could not be made while others could. */
-typedef void graph_warning(void *context, const char *text);
-
 /* Make all graphs. A rank that cannot be used is told and left out; it is an error when no graph is
  * left. */
 struct status graph_job_run(struct graph_counts *out, const struct graph_job *job,
-                            graph_warning *warn, void *context);
+                            struct warnings warnings);
 
 #endif

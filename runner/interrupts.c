@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,6 +46,13 @@ bool interrupts_take(const struct interrupts *interrupts)
 {
     char byte;
     return read(interrupts->fd, &byte, 1) == 1;
+}
+
+static bool is_asked_for(void *context) { return interrupts_take(context); }
+
+struct stop interrupts_stop(const struct interrupts *interrupts)
+{
+    return (struct stop){ is_asked_for, (void *)(uintptr_t)interrupts };
 }
 
 void interrupts_close(struct interrupts *interrupts)

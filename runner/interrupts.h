@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "core/status.h"
+#include "core/stop.h"
 
 enum { INTERRUPT_SIGNALS = 3 };
 
@@ -22,6 +23,9 @@ struct status interrupts_open(struct interrupts *out);
 
 /* Has a signal come? Does not wait. */
 bool interrupts_take(const struct interrupts *interrupts);
+
+/* The same question for what works below the command line; `interrupts` must outlive it. */
+struct stop interrupts_stop(const struct interrupts *interrupts);
 
 /* As before. */
 void interrupts_close(struct interrupts *interrupts);

@@ -29,6 +29,23 @@ struct making {
 
 typedef struct status make_cell(struct table_cell *out, struct making *m, int which);
 
+/* ---- generations ------------------------------------------------------------------------ */
+
+const char *const *generation_words(void)
+{
+    static const char *const words[] = {
+        [GENERATION_1] = "g1", [GENERATION_2] = "g2", [GENERATION_3] = "g3", NULL
+    };
+    return words;
+}
+
+enum generation generation_of(const char *word)
+{
+    enum generation generation = GENERATION_1;
+    while (strcmp(generation_words()[generation], word) != 0) generation++;
+    return generation;
+}
+
 /* ---- texts ------------------------------------------------------------------------------ */
 
 /* A cell whose text was appended; its place is found later. */

@@ -113,6 +113,16 @@ struct status comparison_input_read(struct comparison_input *out, const char *pa
     return status;
 }
 
+struct status comparison_input_of_paths(struct comparison_input *out, const char *npu_path,
+                                        const char *bench_path)
+{
+    *out = (struct comparison_input){ .npu_path = memory_copy_string(npu_path) };
+    if (bench_path) out->bench_path = memory_copy_string(bench_path);
+    if (out->npu_path && (!bench_path || out->bench_path)) return status_ok();
+    comparison_input_release(out);
+    return status_no_memory(0);
+}
+
 void comparison_input_release(struct comparison_input *input)
 {
     for (size_t i = 0; i < input->n_map; i++) {

@@ -37,6 +37,12 @@ struct comparison_input {
  *           npu_path missing, or bench_path with `needs_bench` */
 struct status comparison_input_read(struct comparison_input *out, const char *path,
                                     bool needs_bench, struct file_policy policy);
+
+/* What two paths on the command line say instead of a file: copies of them, `bench_path` or NULL.
+ *
+ *   errors  out of memory */
+struct status comparison_input_of_paths(struct comparison_input *out, const char *npu_path,
+                                        const char *bench_path);
 void comparison_input_release(struct comparison_input *input);
 
 #endif

@@ -16,6 +16,12 @@
 /* The columns and, for the third, the verdicts of a generation of the reference. */
 enum generation { GENERATION_1, GENERATION_2, GENERATION_3 };
 
+/* "g1", "g2", "g3", NULL: in the order of the generations. */
+const char *const *generation_words(void);
+
+/* The generation of one of the words. */
+enum generation generation_of(const char *word);
+
 /* What a row says in Err_message, in this order; the texts are in notes.c. */
 enum row_note {
     NOTE_FORMULA_NAME,

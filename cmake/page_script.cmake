@@ -1,7 +1,7 @@
 # cmake -DOUTPUT=... -DPAGE=report -DWEB=... -DCHARTS=... -P page_script.cmake
 #
-# Puts one page together: the markup of web/PAGE/page.html with styles and scripts inside, so that it
-# opens from disk. The ES modules of web/common and web/PAGE become one module script, in the order of
+# Puts one page together: the frame web/common/page.html with the styles and scripts of web/PAGE
+# inside, so that it opens from disk. The ES modules of web/common and web/PAGE become one module script, in the order of
 # web/PAGE/modules.txt; their import lines and the word `export` go, for they share one scope then.
 # CHARTS is the file of Chart.js, or empty. The security policy allows just these scripts and styles, by
 # their SHA-256.
@@ -39,7 +39,7 @@ function(read_modules out)
   set(${out} "${script}" PARENT_SCOPE)
 endfunction()
 
-file(READ ${WEB}/${PAGE}/page.html html)
+file(READ ${WEB}/common/page.html html)
 file(READ ${WEB}/common/common.css style)
 file(READ ${WEB}/${PAGE}/page.css page_style)
 string(APPEND style "${page_style}")
@@ -63,6 +63,7 @@ if(CHARTS)
 endif()
 set(policy "default-src 'none'; script-src ${sources}; style-src ${style_hash}; img-src data:; base-uri 'none'; form-action 'none'")
 
+string(REPLACE "<!--title-->" "probe-ut ${PAGE}" html "${html}")
 string(REPLACE "<!--policy-->" "<meta http-equiv=\"Content-Security-Policy\" content=\"${policy}\">" html "${html}")
 string(REPLACE "<!--style-->" "<style>${style}</style>" html "${html}")
 string(REPLACE "<!--charts-->" "${charts_element}" html "${html}")

@@ -472,6 +472,13 @@ bool slice_argument(struct slice *out, struct call *call, const struct node *x, 
     return true;
 }
 
+static bool is_in_range(struct call *call, int64_t k, int64_t extent, int dim)
+{
+    return call_require(call, k >= 0 && k < extent,
+                        "index %lld is out of range for dimension %d of size %lld", (long long)k,
+                        dim, (long long)extent);
+}
+
 int64_t *scatter_map(struct call *call, const struct node *index, int rank, const int64_t *shape,
                      int dim)
 {
@@ -491,10 +498,7 @@ int64_t *scatter_map(struct call *call, const struct node *index, int rank, cons
     shape_strides(stride, rank, shape);
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
-        if (!call_require(call, k >= 0 && k < extent,
-                          "index %lld is out of range for dimension %d of size %lld", (long long)k,
-                          dim, (long long)extent))
-            return NULL;
+        if (!is_in_range(call, k, extent, dim)) return NULL;
         map[i] = rank ? base + k * stride[dim] : 0;
         for (int d = index->rank - 1; d >= 0 && rank; d--) { /* base skips dim */
             if (d != dim) base += stride[d];
@@ -525,10 +529,7 @@ int64_t *dimension_map(struct call *call, const struct node *x, int dim, const s
     if (!map) return NULL;
     for (size_t i = 0; i < index->n; i++) {
         int64_t k = index->integer[i];
-        if (!call_require(call, k >= 0 && k < extent,
-                          "index %lld is out of range for dimension %d of size %lld", (long long)k,
-                          dim, (long long)extent))
-            return NULL;
+        if (!is_in_range(call, k, extent, dim)) return NULL;
         for (size_t o = 0; o < outer; o++) map[o * index->n + i] = (int64_t)o * extent + k;
     }
     if (!*row) *row = 1;

@@ -47,7 +47,7 @@ void process_log_drain(struct process_log *log)
             keep(log, buffer, (size_t)got);
             continue;
         }
-        if (got < 0) return; /* nothing more for now */
+        if (got < 0) return; /* the pipe is empty */
         process_log_close(log);
     }
 }

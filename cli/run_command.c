@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/path_arguments.h"
+#include "cli/warning_printer.h"
 #include "core/arena.h"
 #include "report/failing.h"
 #include "runner/devices/device_classes.h"
@@ -51,13 +52,21 @@ static const struct option_row rows[] = {
     { { "f", "filter_api" }, OPTION_FLAG, AT(filter_api),
       .help = "Check only the first of calls that differ in their data alone: same name, same "
               "structure, shapes and dtypes of all arguments." },
+    { { "only" }, OPTION_TEXT, AT(only), "PATTERN",
+      .help = "Check only the calls of these names: 'linear|matmul', Functional.linear, "
+              "Functional.linear.3, '*norm*'. * and ? stand for any characters, | separates names; "
+              "a name is that of an API, of a call, or a key of the dump, as a whole. The other "
+              "calls have no rows." },
+    { { "skip" }, OPTION_TEXT, AT(skip), "PATTERN",
+      .help = "Leave out the calls of these names, in the way of --only." },
     { { "save_error_data" }, OPTION_FLAG, AT(save_error_data),
       .help = "Save inputs and both sides' outputs of calls that are not a pass as .pt files in "
               "ut_error_data{timestamp}, below error_data_path of the configuration or the "
               "working directory." },
     { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE", .suffix = ".json",
-      .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (bare "
-              "API names such as conv2d or linalg.inv), error_data_path, precision (decimals of "
+      .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (names "
+              "such as conv2d, linalg.inv or Functional.linear.3, patterns as those of --only), "
+              "error_data_path, precision (decimals of "
               "printed numbers, 0 to 20)." },
     { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = device_names,
       .help = "What is tested. cpu (default): every op in its own dtype on this machine, the way "
@@ -141,6 +150,7 @@ static struct status run(int *exit_status, const void *options)
     TRY(path_argument_dump(dump, resolved.api_info, resolved.file_policy));
     if (strcmp(dump, resolved.api_info) != 0) printf("dump: %s\n", dump);
     resolved.api_info = dump;
+    resolved.warnings = warning_printer;
     TRY(announce_torch(&resolved));
     return run_checks(exit_status, &resolved);
 }

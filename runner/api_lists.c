@@ -1,6 +1,7 @@
 /* Which calls are checked, and the words for those that are not. */
 #include "runner/api_lists.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,8 +62,8 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (!strcmp(c->type, groups[i].type)) return group_reason(groups[i].text, c->full_name);
     *cause = CAUSE_LISTS;
-    if (in_list(c->api, lists->black, lists->n_black) ||
-        (lists->n_white && !in_list(c->api, lists->white, lists->n_white)))
+    if (call_patterns_match(&lists->black, c, NULL) ||
+        (lists->white.count && !call_patterns_match(&lists->white, c, NULL)))
         return status_error(STATUS_SKIP, "API %s in black list or not in white list. SKIP.",
                             c->api);
     *cause = CAUSE_NEVER_CHECKED;
@@ -72,6 +73,17 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
                             "there is nothing to compare.",
                             c->full_name);
     return status_ok();
+}
+
+/* ---- the command line ------------------------------------------------------------------- */
+
+struct status api_lists_read_options(struct api_lists *lists, struct arena *arena, const char *only,
+                                     const char *skip)
+{
+    struct status status = only ? call_patterns_read(&lists->only, arena, only) : status_ok();
+    if (status.code) return status_within(status, "option '--only'");
+    if (skip) status = call_patterns_read(&lists->skip, arena, skip);
+    return status.code ? status_within(status, "option '--skip'") : status;
 }
 
 /* ---- config.json ------------------------------------------------------------------------ */
@@ -86,49 +98,81 @@ struct config_place {
 
 static struct status no_text_list(const struct config_place *place, const char *key)
 {
-    return status_error(STATUS_BAD_ARGUMENT, "%s: %s.%s must be a list of API names", place->file,
-                        place->section, key);
+    return status_error(STATUS_BAD_ARGUMENT, "%s: %s.%s must be a list of names of APIs or calls",
+                        place->file, place->section, key);
 }
 
+/* The API in a name that is longer than that: "linear" of "Functional.linear.3.forward". Part of
+ * `text`, which is cut. */
+static const char *cut_to_api(char *text)
+{
+    static const char *const directions[] = { ".forward", ".backward" };
+    char *dot = strrchr(text, '.');
+    for (size_t i = 0; dot && i < 2; i++)
+        if (!strcmp(dot, directions[i])) *dot = '\0';
+    dot = strrchr(text, '.');
+    if (dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1)) *dot = '\0';
+    dot = isupper((unsigned char)text[0]) ? strchr(text, '.') : NULL; /* groups have capitals */
+    return dot ? dot + 1 : text;
+}
+
+/* A name in a list is that of an API, alone or in that of a call; what a pattern means only a dump
+ * tells. */
 static struct status check_name(const struct config_place *place, const char *key, const char *name)
 {
-    if (in_list(name, place->names, place->n_names)) return status_ok();
-    return status_error(
-        STATUS_BAD_ARGUMENT, "%s: %s.%s has '%s', which is no API; the nearest is '%s'",
-        place->file, place->section, key, name, nearest_name(name, place->names, place->n_names));
+    char text[CALL_PATTERN_BYTES + 1];
+    if (call_pattern_is_glob(name) || in_list(name, place->names, place->n_names))
+        return status_ok();
+    (void)snprintf(text, sizeof text, "%s", name);
+    const char *api = cut_to_api(text);
+    if (in_list(api, place->names, place->n_names)) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "%s: %s.%s has '%s', which is no API; the nearest is '%s'", place->file,
+                        place->section, key, name, nearest_name(api, place->names, place->n_names));
 }
 
-static struct status read_names(const char ***names, size_t *count,
-                                const struct config_place *place, const cJSON *item)
+static struct status read_pattern(struct call_patterns *out, const struct config_place *place,
+                                  const char *key, const char *pattern)
 {
-    if (!cJSON_IsArray(item)) return no_text_list(place, item->string);
-    size_t capacity = (size_t)cJSON_GetArraySize(item);
-    const char **out = arena_allocate_array(place->arena, capacity, sizeof *out);
-    if (!out) return status_no_memory(capacity * sizeof *out);
-    size_t used = 0;
+    size_t first = out->count;
+    struct status status = call_patterns_append(out, place->arena, pattern);
+    if (status.code == STATUS_BAD_ARGUMENT)
+        return status_within(status, "%s: %s.%s", place->file, place->section, key);
+    TRY(status);
+    for (size_t i = first; i < out->count; i++) TRY(check_name(place, key, out->items[i]));
+    return status_ok();
+}
+
+static struct status read_patterns(struct call_patterns *out, const struct config_place *place,
+                                   const cJSON *item)
+{
+    struct call_patterns patterns = { .count = 0 };
     const cJSON *entry;
+    size_t capacity = 0;
+    if (!cJSON_IsArray(item)) return no_text_list(place, item->string);
     cJSON_ArrayForEach(entry, item)
     {
         if (!cJSON_IsString(entry)) return no_text_list(place, item->string);
-        TRY(check_name(place, item->string, entry->valuestring));
-        out[used] = arena_copy_string(place->arena, entry->valuestring);
-        if (!out[used++]) return status_no_memory(0);
+        capacity += call_patterns_count(entry->valuestring);
     }
-    *names = out;
-    *count = used;
+    patterns.items = arena_allocate_array(place->arena, capacity, sizeof *patterns.items);
+    if (!patterns.items) return status_no_memory(capacity * sizeof *patterns.items);
+    cJSON_ArrayForEach(entry, item)
+        TRY(read_pattern(&patterns, place, item->string, entry->valuestring));
+    *out = patterns;
     return status_ok();
 }
 
 static struct status read_white(struct api_lists *lists, const struct config_place *place,
                                 const cJSON *item)
 {
-    return read_names(&lists->white, &lists->n_white, place, item);
+    return read_patterns(&lists->white, place, item);
 }
 
 static struct status read_black(struct api_lists *lists, const struct config_place *place,
                                 const cJSON *item)
 {
-    return read_names(&lists->black, &lists->n_black, place, item);
+    return read_patterns(&lists->black, place, item);
 }
 
 static struct status read_error_data_path(struct api_lists *lists, const struct config_place *place,

@@ -1,5 +1,5 @@
-/* Which calls are checked: white and black list of a configuration file, and the APIs that can
- * never be.
+/* Which calls are checked: the lists of the command line and of a configuration file, and the APIs
+ * that can never be.
  */
 #ifndef PROBE_RUNNER_API_LISTS_H
 #define PROBE_RUNNER_API_LISTS_H
@@ -12,16 +12,15 @@
 #include "core/file.h"
 #include "core/status.h"
 #include "results/outcome.h"
+#include "runner/call_patterns.h"
 
 enum { DEFAULT_PRECISION = 14, MAX_PRECISION = 20 };
 
 struct api_lists {
-    const char **white; /* bare names: "conv2d", "linalg.inv" */
-    size_t n_white;
-    const char **black;
-    size_t n_black;
-    const char *error_data_path; /* NULL when not given */
-    int precision;               /* decimals of printed doubles */
+    struct call_patterns white, black; /* of the configuration: what they leave out has SKIP rows */
+    struct call_patterns only, skip;   /* of the command line: what they leave out has none */
+    const char *error_data_path;       /* NULL when not given */
+    int precision;                     /* decimals of printed doubles */
 };
 
 /* Nothing listed, the defaults. */
@@ -30,14 +29,18 @@ struct api_lists api_lists_default(void);
 /* Read config.json: its object "run_ut" or "acc_check". Texts live in `arena`.
  *
  *   errors  STATUS_BAD_ARGUMENT naming file, key and value: an unknown key or API name (with the
- *           nearest), a value of the wrong type; STATUS_BAD_INPUT: not a JSON file, with line
+ *           nearest), a pattern that is none, a value of the wrong type; STATUS_BAD_INPUT: not a JSON file, with line
  *           and column
  */
 struct status api_lists_read(struct api_lists *out, struct arena *arena, const char *path,
                              struct file_policy policy);
 
+/* The names of --only and --skip; NULL: not given. Texts live in `arena`. */
+struct status api_lists_read_options(struct api_lists *lists, struct arena *arena, const char *only,
+                                     const char *skip);
+
 /* STATUS_SKIP with the reason for a call that is not to be checked, of which only the name need be
- * known; *cause says whether it is the lists, or an API that never is. */
+ * known; *cause says whether it is the white and black list, or an API that never is. */
 struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
                               const struct api_case *c);
 

@@ -174,6 +174,9 @@ static void announce_resumed(const struct run *run)
 /* Said first: whoever has to kill a run needs the name for -csv_path. */
 static void announce_output(const struct run *run)
 {
+    size_t checked = run->inputs.order.count, all = dump_count(run->inputs.dump);
+    if (checked < all)
+        printf("calls: %zu of the %zu in the dump (--only, --skip, -f)\n", checked, all);
     if (run->options->result_csv_path) announce_resumed(run);
     printf("results: %s\n", run->output.files.result_path);
     (void)fflush(stdout);

@@ -6,25 +6,10 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
+#include "runner/call_selection.h"
 #include "runner/environment.h"
 #include "runner/run_about.h"
 #include "runner/threshold_names.h"
-
-static struct status order_calls(struct run_inputs *inputs, bool filter)
-{
-    size_t count = dump_count(inputs->dump);
-    bool *keep = memory_allocate_zeroed(count, sizeof *keep);
-    struct call_order *order = &inputs->order;
-    order->dump = inputs->dump;
-    order->positions = memory_allocate(count * sizeof *order->positions);
-    struct status status = keep && order->positions ? status_ok()
-                                                    : status_no_memory(count * sizeof(size_t));
-    if (!status.code && filter) status = dump_filter(keep, inputs->dump);
-    for (size_t i = 0; !status.code && i < count; i++)
-        if (!filter || keep[i]) order->positions[order->count++] = i;
-    memory_release(keep);
-    return status;
-}
 
 static struct status digest_file(uint64_t *digest, const char *path, struct file_policy policy)
 {
@@ -34,6 +19,12 @@ static struct status digest_file(uint64_t *digest, const char *path, struct file
     *digest = hash_bytes(HASH_START, text, bytes);
     memory_release(text);
     return status_ok();
+}
+
+static struct status add_patterns(struct run_record *record, const char *key,
+                                  const struct call_patterns *patterns)
+{
+    return run_record_add_texts(record, key, patterns->items, patterns->count);
 }
 
 /* Everything that decides the bytes of the result files. */
@@ -55,8 +46,10 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     TRY(run_record_add_number(record, "seed", (double)o->seed));
     TRY(run_record_add_flag(record, "filter_api", o->filter_api));
     TRY(run_record_add_flag(record, "jit_compile", o->jit_compile));
-    TRY(run_record_add_texts(record, "white_list", lists->white, lists->n_white));
-    TRY(run_record_add_texts(record, "black_list", lists->black, lists->n_black));
+    TRY(add_patterns(record, "white_list", &lists->white));
+    TRY(add_patterns(record, "black_list", &lists->black));
+    if (o->only) TRY(add_patterns(record, "only", &lists->only));
+    if (o->skip) TRY(add_patterns(record, "skip", &lists->skip));
     TRY(run_record_add_number(record, "precision", lists->precision));
     TRY(run_record_add_text(record, "blas_core", environment_blas_core()));
     return run_about_add(record, o->api_info);
@@ -77,11 +70,13 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     *out = (struct run_inputs){ .lists = api_lists_default(), .path = o->api_info };
     if (o->config_path)
         TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
+    TRY(api_lists_read_options(&out->lists, &out->arena, o->only, o->skip));
     TRY(check_baseline(o));
     TRY(profile_load(&out->profile, profile, o->thresholds, o->file_policy));
     TRY(threshold_names_check(o->thresholds, o->file_policy));
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
-    TRY(order_calls(out, o->filter_api));
+    TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, o->filter_api,
+                            o->warnings));
     return describe_run(out, o);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/integer_list.h"
+#include "core/warnings.h"
 
 struct run_options {
     const char *api_info;        /* dump.json */
@@ -16,6 +17,8 @@ struct run_options {
     struct integer_list devices; /* empty: device 0 */
     const char *result_csv_path; /* NULL: a new run */
     bool filter_api;
+    const char *only; /* names of the calls to check, or NULL for all (runner/call_patterns.h) */
+    const char *skip; /* names of calls to leave out, or NULL */
     bool save_error_data;
     bool jit_compile;
     const char *config_path; /* or NULL */
@@ -36,6 +39,7 @@ struct run_options {
     bool no_progress;
     const char *color; /* "auto", "always", "never" */
     struct file_policy file_policy;
+    struct warnings warnings;
 };
 
 /* What holds where nothing is said. */

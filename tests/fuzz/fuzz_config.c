@@ -13,12 +13,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (status.code) {
         assert(status.code == STATUS_BAD_INPUT || status.code == STATUS_BAD_ARGUMENT);
-        assert(status.text[0] && !lists.n_white && !lists.n_black && !lists.error_data_path);
+        assert(status.text[0] && !lists.white.count && !lists.black.count && !lists.error_data_path);
     } else {
         struct api_case c = { .full_name = "Torch.matmul.0", .type = "Torch", .api = "matmul" };
         assert(lists.precision >= 0 && lists.precision <= MAX_PRECISION);
-        for (size_t i = 0; i < lists.n_white; i++) assert(lists.white[i][0]);
-        for (size_t i = 0; i < lists.n_black; i++) assert(lists.black[i][0]);
+        for (size_t i = 0; i < lists.white.count; i++) assert(lists.white.items[i][0]);
+        for (size_t i = 0; i < lists.black.count; i++) assert(lists.black.items[i][0]);
         enum row_cause cause;
         status = api_lists_admit(&cause, &lists, &c);
         assert(!status.code || status.code == STATUS_SKIP);

@@ -1,0 +1,25 @@
+/* Which calls of a dump a run is about: those that --only names, without those that --skip names and
+ * without duplicates (-f). The others have no rows. */
+#ifndef PROBE_RUNNER_CALL_SELECTION_H
+#define PROBE_RUNNER_CALL_SELECTION_H
+
+#include <stdbool.h>
+
+#include "core/warnings.h"
+#include "formats/dump.h"
+#include "results/call_order.h"
+#include "runner/api_lists.h"
+
+/* Choose them.
+ *
+ *   out       its positions are allocated; to be freed also when this fails
+ *   path      of the dump, for messages
+ *   warnings  told of each name in the lists that means no call, with the nearest one; an API that
+ *             exists may stand in a configuration without being in this dump
+ *   errors    STATUS_BAD_ARGUMENT when --only and --skip leave no call
+ */
+struct status call_selection_make(struct call_order *out, const struct dump *dump, const char *path,
+                                  const struct api_lists *lists, bool filter,
+                                  struct warnings warnings);
+
+#endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "compare/dumps/tensor_fold.h"
 #include "core/tensor.h"
 
 enum tensor_metric {
@@ -19,7 +20,7 @@ enum tensor_metric {
     TENSOR_METRICS
 };
 
-enum { TENSOR_LIMITS = 3 };
+enum { TENSOR_LIMITS = FOLD_LIMITS };
 
 struct non_finite_counts {
     uint64_t nan, inf;
@@ -47,13 +48,12 @@ struct compensated {
     double sum, rest;
 };
 
-enum folded_sum { FOLD_DOT, FOLD_NPU, FOLD_BENCH, FOLD_DIFFERENCE, FOLD_SUMS };
-
 /* A fold in the making: windows of two tensors of the same number of elements are added in order. */
 struct tensor_folding {
     struct tensor_sums sums;
     struct compensated totals[FOLD_SUMS];
     enum dtype npu, bench;
+    const struct fold_code *code;
     const double *limits;
     bool zeros; /* Bench has had elements that are 0 */
 };

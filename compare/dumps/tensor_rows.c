@@ -1,4 +1,6 @@
-/* Threads take rows from a counter; each maps the two files of its row and folds them. */
+/* Threads take rows from a counter; each maps the two files of its row and folds them where they are: a
+ * map of pages in the cache costs about a third of copying them (ext4 with large folios; with pages of
+ * 4 KiB it is the other way round, by a fifth of all). */
 #include "compare/dumps/tensor_rows.h"
 
 #include <assert.h>
@@ -19,7 +21,7 @@ enum {
     MAP_FROM_BYTES = 256 << 10, /* below, a read costs less than a mapping */
     THREADS_MAX = 64,
     WATCH_MS = 100,
-    WINDOW_BYTES = 256 << 10, /* of a side, read and folded while it is in the cache */
+    WINDOW_BYTES = 4 << 20, /* of a side: pages of a map are given back in steps of this */
 };
 
 static const char data_folder[] = "dump_tensor_data";
@@ -49,7 +51,6 @@ struct worker {
     struct work *work;
     struct arena arena;
     struct csv_buffer name;
-    char (*window)[WINDOW_BYTES]; /* of each side */
 };
 
 /* ---- reading ---------------------------------------------------------------------------- */
@@ -70,7 +71,6 @@ static void open_side(struct side *side, const struct dump_rows *dump, const cha
 struct loaded {
     struct tensor tensor;
     struct file_map map; /* data is NULL when the elements are in the arena */
-    struct file file;    /* of the map: its elements are read, which costs less than mapping them */
 };
 
 static struct status read_bytes(const void **bytes, size_t *size, struct loaded *out,
@@ -95,7 +95,6 @@ static void unload(struct loaded *loaded)
 {
     if (loaded->map.data) file_unmap(&loaded->map);
     loaded->map.data = NULL;
-    (void)file_close(&loaded->file);
 }
 
 /* The elements of the row's data file, dense. */
@@ -103,17 +102,19 @@ static struct status load(struct loaded *out, struct worker *w, enum fix_side wh
                           const struct dump_row *row)
 {
     const struct side *side = &w->work->side[which];
+    struct file file = FILE_NONE;
     const void *bytes = NULL;
     size_t size = 0;
 
-    *out = (struct loaded){ .file = FILE_NONE };
+    *out = (struct loaded){ .map = { .data = NULL } };
     if (side->status.code) return side->status;
     csv_buffer_clear(&w->name);
     TRY(dump_row_append_data_name(&w->name, side->dump, row));
     TRY(csv_append_bytes(&w->name, "", 1));
     const char *name = dump_data_name(w->name.data);
-    TRY(file_open_read_in(&out->file, &side->folder, name, w->work->request->file_policy));
-    struct status status = read_bytes(&bytes, &size, out, &w->arena, &out->file);
+    TRY(file_open_read_in(&file, &side->folder, name, w->work->request->file_policy));
+    struct status status = read_bytes(&bytes, &size, out, &w->arena, &file);
+    (void)file_close(&file);
     if (!status.code)
         status = tensor_file_parse_unsummed(&out->tensor, &w->arena, bytes, size, name);
     if (!status.code) status = tensor_densify(&out->tensor, &w->arena, &out->tensor);
@@ -250,31 +251,20 @@ static enum row_level judge_by_profile(const struct profile *profile, const char
 
 /* ---- one pair --------------------------------------------------------------------------- */
 
-/* Where elements of a dense tensor lie in the map of its file, if they do. */
-static bool place_in_map(size_t *start, const struct loaded *loaded, size_t bytes)
+/* Give back the pages of elements that are done with, where they lie in a map. */
+static void forget(const struct loaded *loaded, size_t from, size_t to)
 {
-    const char *data = loaded->tensor.data, *map = loaded->map.data;
-    if (!map || data < map || data + bytes > map + loaded->map.bytes) return false;
-    *start = (size_t)(data - map);
-    return true;
-}
-
-/* Elements from..to: where they are, or, of a map, read into `window`. A file that cannot be read again,
- * which is only possible when it has changed, is left to the map. */
-static const void *window_of(const struct loaded *loaded, size_t from, size_t to, char *window)
-{
-    size_t start, got = 0, bytes = dtype_info(loaded->tensor.dtype)->bytes;
-    size_t wanted = (to - from) * bytes;
-    if (!place_in_map(&start, loaded, tensor_elements(&loaded->tensor) * bytes) ||
-        file_read_at(&got, &loaded->file, window, wanted, start + from * bytes).code ||
-        got != wanted)
-        return (const char *)loaded->tensor.data + from * bytes;
-    return window;
+    size_t bytes = dtype_info(loaded->tensor.dtype)->bytes;
+    const char *map = loaded->map.data, *data = loaded->tensor.data;
+    bool in_map = map && data >= map && data < map + loaded->map.bytes;
+    if (!in_map) return;
+    size_t start = (size_t)(data - map);
+    file_map_forget(&loaded->map, start + from * bytes, start + to * bytes);
 }
 
 /* One pass over both, window by window: memory does not grow with the tensors. */
-static struct tensor_sums fold_windows(struct worker *w, const struct loaded *npu,
-                                       const struct loaded *bench, const double *limits)
+static struct tensor_sums fold_windows(const struct loaded *npu, const struct loaded *bench,
+                                       const double *limits)
 {
     enum dtype npu_dtype = npu->tensor.dtype, bench_dtype = bench->tensor.dtype;
     size_t npu_bytes = dtype_info(npu_dtype)->bytes, bench_bytes = dtype_info(bench_dtype)->bytes;
@@ -284,8 +274,11 @@ static struct tensor_sums fold_windows(struct worker *w, const struct loaded *np
 
     for (size_t from = 0, to; from < total; from = to) {
         to = total - from < step ? total : from + step;
-        tensor_folding_add(&folding, window_of(npu, from, to, w->window[FIX_NPU]),
-                           window_of(bench, from, to, w->window[FIX_BENCH]), to - from);
+        tensor_folding_add(&folding, (const char *)npu->tensor.data + from * npu_bytes,
+                           (const char *)bench->tensor.data + from * bench_bytes, to - from);
+        if (to == total) break; /* the rest goes with the map */
+        forget(npu, from, to);
+        forget(bench, from, to);
     }
     return tensor_folding_finish(&folding);
 }
@@ -302,7 +295,7 @@ static void compare_arrays(struct tensor_result *r, struct worker *w, const char
         api_of_entry(api, entry);
         chain = chain_of(profile, api, recorded == DT_NONE ? npu->tensor.dtype : recorded);
     }
-    struct tensor_sums sums = fold_windows(w, npu, bench, profile ? chain.limit : NULL);
+    struct tensor_sums sums = fold_windows(npu, bench, profile ? chain.limit : NULL);
     set_sums(r, &sums, tensor_elements(&npu->tensor) == 1);
     if (profile) r->profile_level = (uint8_t)judge_by_profile(profile, api, &chain, &sums);
 }
@@ -470,8 +463,6 @@ static void *run_thread(void *argument)
     struct status status = status_ok();
     uint32_t n_rows = work->c->npu.n_rows;
 
-    w.window = memory_allocate(FIX_SIDES * sizeof *w.window);
-    if (!w.window) status = status_no_memory(FIX_SIDES * sizeof *w.window);
     while (!status.code) {
         uint32_t row = atomic_fetch_add(&work->next, 1);
         if (row >= n_rows || atomic_load(&work->stop)) break;
@@ -482,7 +473,6 @@ static void *run_thread(void *argument)
     }
     arena_release(&w.arena);
     csv_buffer_release(&w.name);
-    memory_release(w.window);
     (void)pthread_mutex_lock(&work->lock);
     if (status.code && !work->failure.code) work->failure = status;
     if (status.code) atomic_store(&work->stop, true);

@@ -3,105 +3,15 @@
 
 #if defined(__x86_64__)
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c")
-#endif
-
-#include <immintrin.h>
-
-#define ALWAYS_INLINE    static inline __attribute__((always_inline))
-#define UNLIKELY(x)      __builtin_expect(x, 0)
-#define LANES_PER_VECTOR 4
-typedef __m256d V;
-typedef __m256i I;
-typedef __m256d M; /* all bits of a lane set or clear */
-
-ALWAYS_INLINE V v_set(double x) { return _mm256_set1_pd(x); }
-ALWAYS_INLINE V v_load(const double *p) { return _mm256_loadu_pd(p); }
-ALWAYS_INLINE void v_store(double *p, V x) { _mm256_storeu_pd(p, x); }
-ALWAYS_INLINE V v_add(V a, V b) { return _mm256_add_pd(a, b); }
-ALWAYS_INLINE V v_sub(V a, V b) { return _mm256_sub_pd(a, b); }
-ALWAYS_INLINE V v_mul(V a, V b) { return _mm256_mul_pd(a, b); }
-ALWAYS_INLINE V v_div(V a, V b) { return _mm256_div_pd(a, b); }
-ALWAYS_INLINE V v_fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
-ALWAYS_INLINE V v_max(V a, V b) { return _mm256_max_pd(a, b); }
-ALWAYS_INLINE V v_from_bits(I x) { return _mm256_castsi256_pd(x); }
-ALWAYS_INLINE I i_from_bits(V x) { return _mm256_castpd_si256(x); }
-ALWAYS_INLINE V v_abs(V x) { return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x); }
-/* Larger of two doubles without sign as bits: NaN beats infinity beats finite. Without sign, a
- * signed comparison of the words is one of magnitudes. */
-ALWAYS_INLINE V v_max_bits(V a, V b)
-{
-    I greater = _mm256_cmpgt_epi64(i_from_bits(a), i_from_bits(b));
-    return _mm256_blendv_pd(b, a, v_from_bits(greater));
-}
-ALWAYS_INLINE V v_exponent(V x)
-{
-    return _mm256_and_pd(x, v_from_bits(_mm256_set1_epi64x(0x7ff0000000000000)));
-}
-ALWAYS_INLINE V v_zero_where(M m, V x) { return _mm256_andnot_pd(m, x); }
-ALWAYS_INLINE double v_largest(V x)
-{
-    double lane[4];
-    _mm256_storeu_pd(lane, x);
-    double low = lane[0] > lane[1] ? lane[0] : lane[1];
-    double high = lane[2] > lane[3] ? lane[2] : lane[3];
-    return low > high ? low : high;
-}
-ALWAYS_INLINE uint64_t v_largest_bits(V x)
-{
-    uint64_t lane[4], largest = 0;
-    _mm256_storeu_si256((__m256i *)lane, i_from_bits(x));
-    for (int k = 0; k < 4; k++)
-        if (lane[k] > largest) largest = lane[k];
-    return largest;
-}
-ALWAYS_INLINE M m_le(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_LE_OQ); }
-ALWAYS_INLINE M m_gt(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_GT_OQ); }
-ALWAYS_INLINE M m_eq(V a, V b) { return _mm256_cmp_pd(a, b, _CMP_EQ_OQ); }
-ALWAYS_INLINE M m_and(M a, M b) { return _mm256_and_pd(a, b); }
-ALWAYS_INLINE bool m_any(M m) { return _mm256_movemask_pd(m) != 0; }
-ALWAYS_INLINE uint64_t m_count(M m)
-{
-    /* Ones in the four sign bits, from a table of 16 entries of 4 bits. */
-    return 0x4332322132212110u >> 4 * _mm256_movemask_pd(m) & 7;
-}
-ALWAYS_INLINE I i_set(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
-ALWAYS_INLINE I i_add(I a, I b) { return _mm256_add_epi64(a, b); }
-ALWAYS_INLINE I i_sub(I a, I b) { return _mm256_sub_epi64(a, b); }
-ALWAYS_INLINE I i_and(I a, I b) { return _mm256_and_si256(a, b); }
-ALWAYS_INLINE I i_shift_right_49(I a) { return _mm256_srli_epi64(a, 49); }
-ALWAYS_INLINE I i_shift_left(I a, I n) { return _mm256_sllv_epi64(a, n); }
-ALWAYS_INLINE void i_store(uint64_t *p, I x) { _mm256_storeu_si256((__m256i *)p, x); }
-
-ALWAYS_INLINE V load_f64(const void *p) { return _mm256_loadu_pd(p); }
-ALWAYS_INLINE V load_f32(const void *p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-ALWAYS_INLINE V load_f16(const void *p)
-{
-    return _mm256_cvtps_pd(_mm_cvtph_ps(_mm_loadl_epi64(p)));
-}
-ALWAYS_INLINE V load_bf16(const void *p)
-{
-    __m128i wide = _mm_slli_epi32(_mm_cvtepu16_epi32(_mm_loadl_epi64(p)), 16);
-    return _mm256_cvtps_pd(_mm_castsi128_ps(wide));
-}
+#include "core/lanes_avx2.h"
 
 #include "standards/metrics/metrics_kernel.h"
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+LANES_END
 
 pass_fold_chunks *pass_avx2(enum dtype dtype)
 {
-    /* Every core with AVX2 has F16C, which clang's builtin does not know. */
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return NULL;
-    return kernels[dtype];
+    return lanes_avx2_available() ? kernels[dtype] : NULL;
 }
 
 #else

@@ -6,9 +6,9 @@
  * CSV and as a workbook, each in a process of its own so that its memory is its own; beside it the time
  * in which both files are read and nothing is done.
  *
- * Tensors: MEGABYTES (default 256) a side in .npy and .pt files of 3 MB, from the page cache: the bytes
- * of both sides through the comparison, against one thread per core that only reads them (pread into a
- * buffer). Shares are of times measured one after the other, best of three each; by processor time as well,
+ * Tensors: MEGABYTES (default 256) a side in .npy and .pt files of 786,432 elements, from the page cache:
+ * the bytes of both sides through the comparison, against one thread per core that only reads them (pread
+ * into a buffer). Once more with half of Bench's elements 0, as behind a ReLU, and in half precision. Shares are of times measured one after the other, best of three each; by processor time as well,
  * which other work on the machine changes less.
  */
 #include <pthread.h>
@@ -102,22 +102,32 @@ static void make_statistics(const char *path, int calls)
     if (fclose(f)) stop("cannot write a dump");
 }
 
-static void make_data(const char *path, const char *format, float *elements)
+/* What tensors are measured. */
+struct tensors {
+    const char *name, *format;
+    enum dtype dtype;
+    bool half_zero; /* every other element */
+};
+
+static void make_data(const char *path, const struct tensors *kind, float *elements)
 {
     static const int64_t shape[] = { ROWS, COLUMNS };
     struct arena arena = { 0 };
     struct tensor tensor;
     for (int i = 0; i < ROWS * COLUMNS; i++)
         elements[i] = elements[i] * (1 + 1e-4f * (float)random_number());
-    tensor_wrap(&tensor, elements, DT_F32, 2, shape);
+    for (int i = 0; kind->half_zero && i < ROWS * COLUMNS; i += 2) elements[i] = 0;
+    check(tensor_create(&tensor, &arena, kind->dtype, 2, shape));
+    dtype_from_float(tensor.data, kind->dtype, elements, ROWS * COLUMNS);
     (void)unlink(path);
-    check(strcmp(format, "pt") ? npy_write(path, &tensor, &arena)
-                               : pt_write(path, &tensor, &arena));
+    check(strcmp(kind->format, "pt") ? npy_write(path, &tensor, &arena)
+                                     : pt_write(path, &tensor, &arena));
     arena_release(&arena);
 }
 
-static void make_tensors(const char *side, const char *format, int files)
+static void make_tensors(const char *side, const struct tensors *kind, int files)
 {
+    const char *format = kind->format;
     float *elements = malloc(ROWS * COLUMNS * sizeof *elements);
     for (int i = 0; i < ROWS * COLUMNS; i++) elements[i] = (float)random_number();
     (void)mkdir(path_of("%s_%s", side, format), 0750);
@@ -128,7 +138,7 @@ static void make_tensors(const char *side, const char *format, int files)
     for (int i = 0; i < files; i++) {
         char name[64];
         snprintf(name, sizeof name, "Torch.f.%d.forward.output.0.%s", i, format);
-        make_data(path_of("%s_%s/dump_tensor_data/%s", side, format, name), format, elements);
+        make_data(path_of("%s_%s/dump_tensor_data/%s", side, format, name), kind, elements);
         fprintf(f, "%s  \"Torch.f.%d.forward\": {\n   \"output\": [\n", i ? ",\n" : "", i);
         write_tensor(f, name);
         fprintf(f, "   ]\n  }");
@@ -257,14 +267,16 @@ static void measure_statistics(int calls, int threads)
     for (int side = 0; side < 2; side++) (void)unlink(paths[side]);
 }
 
-static void measure_tensors(const char *format, int files, int threads)
+static void measure_tensors(const struct tensors *kind, int megabytes, int threads)
 {
+    const char *format = kind->format;
+    int files = (int)(1e6 * megabytes / (double)(ROWS * COLUMNS * dtype_info(kind->dtype)->bytes));
     char(*paths)[1024] = malloc(2 * (size_t)files * sizeof *paths);
     char npu[1024], bench[1024];
     double bytes = 0, reading = 0, comparing = 0, reading_processor = 0, comparing_processor = 0;
 
     for (int side = 0; side < 2; side++) {
-        make_tensors(side ? "b" : "a", format, files);
+        make_tensors(side ? "b" : "a", kind, files);
         for (int i = 0; i < files; i++)
             strcpy(paths[2 * i + side],
                    path_of("%c_%s/dump_tensor_data/Torch.f.%d.forward.output.0.%s",
@@ -283,9 +295,9 @@ static void measure_tensors(const char *format, int files, int threads)
     }
     struct cost cost = cost_of(npu, bench, threads, TABLE_CSV);
     printf(
-        "tensors, .%s, %.0f MB a side, %d threads: read %.2f GB/s, compared %.2f GB/s: %.0f %% of "
+        "tensors, %s, %.0f MB a side, %d threads: read %.2f GB/s, compared %.2f GB/s: %.0f %% of "
         "reading (%.0f %% by processor time), %.0f MB\n",
-        format, bytes / 2e6, threads, bytes / reading / 1e9, bytes / comparing / 1e9,
+        kind->name, bytes / 2e6, threads, bytes / reading / 1e9, bytes / comparing / 1e9,
         100 * reading / comparing, 100 * reading_processor / comparing_processor, cost.megabytes);
     free(paths);
 }
@@ -298,12 +310,19 @@ int main(int count, char **arguments)
 
     if (threads < 1 || threads > 64) threads = 2;
     if (count > 2) snprintf(directory, sizeof directory, "%s", arguments[2]);
-    if (megabytes < 3) stop("bench_compare_dumps [MEGABYTES [DIRECTORY]]");
+    if (megabytes < 4) stop("bench_compare_dumps [MEGABYTES [DIRECTORY]]");
     (void)mkdir(directory, 0750);
     measure_statistics(20000, threads);
     measure_statistics(200000, threads);
-    measure_tensors("npy", megabytes / 3, threads);
-    measure_tensors("pt", megabytes / 3, threads);
+    static const struct tensors kinds[] = {
+        { "float32 .npy", "npy", DT_F32, false },
+        { "float32 .pt", "pt", DT_F32, false },
+        { "float32 .npy, half of them 0", "npy", DT_F32, true },
+        { "float16 .npy", "npy", DT_F16, false },
+        { "bfloat16 .pt", "pt", DT_BF16, false },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        measure_tensors(&kinds[i], megabytes, threads);
     snprintf(command, sizeof command, "rm -r '%s'", directory);
     return system(command) != 0;
 }

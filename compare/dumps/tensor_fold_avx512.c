@@ -1,0 +1,18 @@
+/* The fold of two tensors with AVX-512. */
+#include "compare/dumps/tensor_fold.h"
+
+#if defined(__x86_64__)
+
+#include "core/lanes_avx512.h"
+
+#include "compare/dumps/tensor_fold_kernel.h"
+
+LANES_END
+
+const struct fold_code *fold_code_avx512(void) { return lanes_avx512_available() ? &code : NULL; }
+
+#else
+
+const struct fold_code *fold_code_avx512(void) { return NULL; }
+
+#endif

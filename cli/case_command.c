@@ -8,8 +8,8 @@
 #include "cli/path_arguments.h"
 #include "report/ci_reports.h"
 #include "report/failing.h"
-#include "results/evidence.h"
 #include "results/outcome.h"
+#include "results/row_print.h"
 #include "runner/devices/device_classes.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
@@ -60,14 +60,8 @@ static const struct case_options defaults = { .run = RUN_OPTIONS_DEFAULTS };
 
 static struct status print_outcome(const struct case_outcome *outcome, bool json)
 {
-    const char *line = outcome->evidence.data, *end = line + outcome->evidence.length;
-    while (line && line < end) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((stop ? stop : end) - line);
-        if (json) printf("%.*s\n", (int)length, line);
-        else TRY(evidence_print(stdout, line, length));
-        line += length + 1;
-    }
+    if (!json) return rows_print(stdout, &outcome->evidence, &outcome->details);
+    (void)fwrite(outcome->evidence.data, 1, outcome->evidence.length, stdout);
     return status_ok();
 }
 

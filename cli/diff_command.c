@@ -14,11 +14,14 @@
 #include "report/ci_reports.h"
 #include "report/failing.h"
 #include "results/details_file.h"
+#include "results/evidence.h"
 #include "results/judged_json.h"
+#include "results/row_print.h"
 #include "runner/api_lists.h"
 #include "runner/api_names.h"
 #include "runner/threshold_names.h"
 #include "standards/judge.h"
+#include "standards/judge_places.h"
 #include "standards/profile.h"
 
 struct diff_options {
@@ -214,7 +217,8 @@ static struct status judge(struct diff *d)
     };
     struct wanted want = { .reference = &reference };
     struct value got = { .kind = VALUE_TENSOR, .tensor = { .tensor = &d->got.tensor } };
-    return judge_output(&d->judged, &d->arena, &request, &want, &got);
+    TRY(judge_output(&d->judged, &d->arena, &request, &want, &got));
+    return judge_places(&d->judged, &d->arena, &reference, &d->got.tensor);
 }
 
 /* ---- what the user sees ----------------------------------------------------------------- */
@@ -234,71 +238,19 @@ static struct status print_json(const struct diff *d)
     return status_ok();
 }
 
-static void print_worst(const char *what, const struct worst_element *worst)
+/* As `case` prints a row. */
+static struct status print_text(const struct diff *d)
 {
-    if (worst->index == SIZE_MAX) return;
-    printf("%-10s %.6g at %zu: want %.17g, got %.17g\n", what, worst->value, worst->index,
-           worst->want, worst->got);
-}
-
-/* A line for each bin from the first to the last that holds elements. */
-static void print_histogram(const struct metrics *metrics)
-{
-    enum { BAR = 50 };
-    int first = ULP_BINS, last = -1;
-    uint64_t most = 0;
-
-    for (int bin = 0; bin < ULP_BINS; bin++) {
-        uint64_t n = metrics->ulp_histogram[bin];
-        if (!n) continue;
-        if (first == ULP_BINS) first = bin;
-        last = bin;
-        if (n > most) most = n;
-    }
-    if (last < 0) return;
-    printf("error in ulp\n");
-    for (int bin = first; bin <= last; bin++) {
-        uint64_t n = metrics->ulp_histogram[bin];
-        char label[32];
-        if (bin == 0) (void)snprintf(label, sizeof label, "0");
-        else if (bin == ULP_BINS - 1) (void)snprintf(label, sizeof label, "more");
-        else (void)snprintf(label, sizeof label, "<= %.6g", ldexp(1, bin - 2));
-        int length = n ? 1 + (int)((double)n / (double)most * (BAR - 1)) : 0;
-        printf("%14s %12llu %.*s\n", label, (unsigned long long)n, length,
-               "##################################################");
-    }
-}
-
-static void print_text(const struct diff *d)
-{
-    const struct judged *judged = &d->judged;
-
-    for (int column = 0; column < COLUMN_COUNT; column++) {
-        const char *cell = judged->cells[column];
-        if (column != COLUMN_MESSAGE && strspn(cell, " ") < strlen(cell))
-            printf("%s: %s\n", details_headers[column], cell);
-    }
-    const char *message = judged->cells[COLUMN_MESSAGE];
-    while (*message == '\n' || *message == ' ') message++;
-    if (*message) printf("%s%s", message, message[strlen(message) - 1] == '\n' ? "" : "\n");
-    if (*judged->standard) printf("standard: %s\n", judged->standard);
-    for (size_t i = 0; i < judged->limit_count; i++) {
-        const struct judged_limit *limit = &judged->limits[i];
-        printf("%-24s %.6g, limit %.6g: %s\n", limit->metric, limit->value, limit->limit,
-               limit->holds ? "holds" : "fails");
-    }
-    if (!judged->has_metrics) return;
-    const struct metrics *metrics = &judged->metrics;
-    printf("%zu elements: %llu compared, %llu agree without comparison, %llu do not match\n",
-           metrics->n, (unsigned long long)metrics->compared, (unsigned long long)metrics->agreed,
-           (unsigned long long)metrics->mismatched);
-    printf("mean %.6g ulp, signed %.6g ulp, rms %.6g ulp\n", metrics->mean_ulp,
-           metrics->mean_signed_ulp, metrics->rms_ulp);
-    printf("worst\n");
-    print_worst("  absolute", &metrics->worst_abs);
-    print_worst("  relative", &metrics->worst_relative);
-    print_worst("  ulp", &metrics->worst_ulp);
-    print_histogram(metrics);
+    struct csv_buffer details = { 0 }, evidence = { 0 };
+    struct judged judged = d->judged;
+    const struct evidence_row row = { .judged = &judged };
+    if (!d->options->api) judged.cells[COLUMN_NAME] = d->got.path;
+    struct status status = csv_append_row(&details, judged.cells, COLUMN_COUNT);
+    if (!status.code) status = evidence_append(&evidence, &row);
+    if (!status.code) status = rows_print(stdout, &evidence, &details);
+    csv_buffer_release(&details);
+    csv_buffer_release(&evidence);
+    return status;
 }
 
 /* ---- the command ------------------------------------------------------------------------ */
@@ -320,7 +272,7 @@ static struct status run(int *exit_status, const void *values)
 
     struct status status = judge(&d);
     if (!status.code && options->json) status = print_json(&d);
-    else if (!status.code) print_text(&d);
+    else if (!status.code) status = print_text(&d);
     if (!status.code) *exit_status = exit_status_of(&d.judged, options->fail_on);
     file_unmap(&d.want.map);
     file_unmap(&d.got.map);

@@ -5,8 +5,8 @@
 #define PROBE_GRAPH_SIDE_H
 
 #include "compare/dumps/dump_rows.h"
-#include "compare/dumps/stacks.h"
 #include "formats/json.h"
+#include "formats/stacks.h"
 #include "graph/model.h"
 
 #define ENTRY_NONE UINT32_MAX

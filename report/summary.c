@@ -68,6 +68,7 @@ static struct status add_failing_row(struct api_summary *api, const struct row_n
         return status_ok();
     TRY(replace_text(&api->row, note->name));
     TRY(replace_text(&api->sentence, note->sentence));
+    TRY(replace_text(&api->source, note->source ? note->source : ""));
     api->verdict = note->verdict;
     api->excess = note->excess;
     return status_ok();
@@ -307,6 +308,10 @@ static void print_failing(FILE *out, const struct summary *summary, const char *
         fprintf(out, ": ");
         print_text(out, api->sentence);
         fputc('\n', out);
+        if (!*api->source) continue;
+        fprintf(out, "             called from ");
+        print_text(out, api->source);
+        fputc('\n', out);
     }
     if (failing > SUMMARY_APIS_SHOWN)
         fprintf(out, "  and %zu more APIs\n", failing - SUMMARY_APIS_SHOWN);
@@ -362,6 +367,7 @@ void summary_release(struct summary *summary)
     for (size_t i = 0; summary->has_tables && i < summary->api_names.count; i++) {
         memory_release(summary->apis[i].row);
         memory_release(summary->apis[i].sentence);
+        memory_release(summary->apis[i].source);
     }
     for (size_t i = 0; i < SUMMARY_REASONS; i++) {
         memory_release(summary->reasons[i].row);

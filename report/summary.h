@@ -20,6 +20,7 @@ struct api_summary {
     enum verdict verdict; /* of the worst row; VERDICT_BLANK while none fails */
     double excess;        /* of the same */
     char *row, *sentence; /* of the same; owned */
+    char *source;         /* of its call, or ""; owned */
 };
 
 /* Rows that were skipped for one reason, whatever call and sizes it names. */

@@ -5,9 +5,9 @@
 
 #include "core/memory.h"
 #include "formats/json.h"
-#include "formats/json_tree.h"
 #include "formats/text_out.h"
 #include "results/judged_json.h"
+#include "results/row_sentence.h"
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
@@ -36,6 +36,20 @@ static struct status add_repeat(cJSON *line, const char *repeat, const char *cal
     return status;
 }
 
+/* What happened, where, and how to see it again: for rows that are not a pass. */
+static struct status add_story(cJSON *line, const struct evidence_row *row)
+{
+    char sentence[ROW_SENTENCE_BYTES];
+    const struct judged *judged = row->judged;
+    row_sentence(sentence, judged, row->cause);
+    if (!cJSON_AddStringToObject(line, "sentence", sentence)) return status_no_memory(0);
+    if (row->source && *row->source && !cJSON_AddStringToObject(line, "called from", row->source))
+        return status_no_memory(0);
+    if (row->repeat) TRY(add_repeat(line, row->repeat, row->call));
+    bool added = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
+    return added ? status_ok() : status_no_memory(0);
+}
+
 /* The cause stands in front, where whoever resumes finds it without reading the line. */
 static struct status build_line(cJSON *line, const struct evidence_row *row)
 {
@@ -44,10 +58,8 @@ static struct status build_line(cJSON *line, const struct evidence_row *row)
     if (ok && row->cause)
         ok = cJSON_AddStringToObject(line, "cause", row_cause_name(row->cause)) != NULL;
     if (ok) ok = cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict)) != NULL;
-    if (ok && judged->verdict != VERDICT_PASS)
-        ok = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
     if (!ok) return status_no_memory(0);
-    if (judged->verdict != VERDICT_PASS) TRY(add_repeat(line, row->repeat, row->call));
+    if (judged->verdict != VERDICT_PASS) TRY(add_story(line, row));
     TRY(judged_json_add_evidence(line, judged));
     if (judged->has_over_rounding &&
         !cJSON_AddNumberToObject(line, "error over what rounding explains", judged->over_rounding))
@@ -153,104 +165,5 @@ struct status evidence_next(struct evidence_reader *reader, bool *whole, struct 
     line->name = (struct csv_text){ reader->name, json_slice_decode_into(reader->name, &name) };
     bool has_cause = take_member(&cause, rest, ",\"cause\":") != NULL;
     line->cause = has_cause ? row_cause_from_name(cause.text, cause.bytes) : CAUSE_NONE;
-    return status_ok();
-}
-
-/* ---- for a reader ------------------------------------------------------------------------------------ */
-
-static void print_value(FILE *out, const cJSON *item)
-{
-    if (cJSON_IsString(item)) fprintf(out, "%s", item->valuestring);
-    else if (cJSON_IsBool(item)) fprintf(out, "%s", cJSON_IsTrue(item) ? "yes" : "no");
-    else if (cJSON_IsNumber(item)) fprintf(out, "%.9g", item->valuedouble);
-}
-
-/* Bars of up to 40 characters. */
-static void print_histogram(FILE *out, const cJSON *histogram)
-{
-    double most = 1;
-    const cJSON *bin;
-    cJSON_ArrayForEach(bin, histogram) if (bin->valuedouble > most) most = bin->valuedouble;
-    fprintf(out, "  error in ulp\n");
-    cJSON_ArrayForEach(bin, histogram)
-    {
-        int bar = (int)(40 * bin->valuedouble / most + 0.5);
-        fprintf(out, "    %-12s %10.0f  ", bin->string, bin->valuedouble);
-        for (int i = 0; i < (bar ? bar : 1); i++) fputc('#', out);
-        fputc('\n', out);
-    }
-}
-
-static void print_limits(FILE *out, const cJSON *limits)
-{
-    const cJSON *limit;
-    cJSON_ArrayForEach(limit, limits)
-    {
-        const cJSON *metric = cJSON_GetObjectItem(limit, "metric");
-        fprintf(out, "  %-28s ", cJSON_IsString(metric) ? metric->valuestring : "");
-        print_value(out, cJSON_GetObjectItem(limit, "value"));
-        fprintf(out, ", limit ");
-        print_value(out, cJSON_GetObjectItem(limit, "limit"));
-        fprintf(out, "%s\n",
-                cJSON_IsTrue(cJSON_GetObjectItem(limit, "holds")) ? "" : "   <- broken");
-    }
-}
-
-static void print_evidence(FILE *out, const cJSON *evidence)
-{
-    const cJSON *item;
-    cJSON_ArrayForEach(item, evidence)
-    {
-        if (!strcmp(item->string, "limits")) {
-            print_limits(out, item);
-        } else if (!strcmp(item->string, "ulp histogram")) {
-            print_histogram(out, item);
-        } else if (cJSON_IsObject(item)) {
-            const cJSON *part;
-            fprintf(out, "  %-28s ", item->string);
-            cJSON_ArrayForEach(part, item)
-            {
-                fprintf(out, "%s%s ", part == item->child ? "" : ", ", part->string);
-                print_value(out, part);
-            }
-            fputc('\n', out);
-        } else {
-            fprintf(out, "  %-28s ", item->string);
-            print_value(out, item);
-            fputc('\n', out);
-        }
-    }
-}
-
-/* The lines of a message, blank ones left out. */
-static void print_lines(FILE *out, const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        if (strspn(text, " ") < length) fprintf(out, "  %.*s\n", (int)length, text);
-        text += length + (text[length] == '\n');
-    }
-}
-
-struct status evidence_print(FILE *out, const char *line, size_t length)
-{
-    cJSON *json;
-    TRY(json_tree_parse(&json, NULL, line, length));
-    const cJSON *name = cJSON_GetObjectItem(json, "name"),
-                *verdict = cJSON_GetObjectItem(json, "verdict");
-    const cJSON *message = cJSON_GetObjectItem(json, "message"), *note;
-    const cJSON *rounding = cJSON_GetObjectItem(json, "error over what rounding explains");
-    fprintf(out, "%s: %s\n", cJSON_IsString(name) ? name->valuestring : "",
-            cJSON_IsString(verdict) ? verdict->valuestring : "");
-    if (cJSON_IsString(message)) print_lines(out, message->valuestring);
-    print_evidence(out, cJSON_GetObjectItem(json, "evidence"));
-    if (rounding) {
-        fprintf(out, "  %-28s ", "error / explained by rounding");
-        print_value(out, rounding);
-        fputc('\n', out);
-    }
-    cJSON_ArrayForEach(note, cJSON_GetObjectItem(json, "inputs"))
-        fprintf(out, "  input: %s\n", note->valuestring);
-    cJSON_Delete(json);
     return status_ok();
 }

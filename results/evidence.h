@@ -1,9 +1,11 @@
 /* The evidence of a run: accuracy_checking_evidence_{ts}.jsonl, one JSON object per details row
  * and line, in the order of the rows.
  *
- *     {"name": "Torch.matmul.3.forward.output.0", "verdict": "error", "message": ..., "repeat":
- *      "probe-ut case ... --name Torch.matmul.3", "evidence": {...}, "inputs": ["..."]}
+ *     {"name": "Torch.matmul.3.forward.output.0", "verdict": "error", "sentence": "...",
+ *      "called from": "models.py:72 in forward: y = a @ b", "repeat": "probe-ut case ... --name
+ *      Torch.matmul.3", "message": ..., "evidence": {...}, "inputs": ["..."]}
  *
+ * Rows that pass have no sentence, message and command, those without a stack no "called from".
  * A row that compares nothing says why behind its name: "cause": "device failed" (results/outcome.h
  * has the others). `evidence` is what judged_json_add_evidence writes; `inputs` are the notes of the generator, on
  * the first line of a call. A line is self-contained, so that grep and jq can work on it.
@@ -13,7 +15,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "core/file.h"
 #include "formats/csv.h"
@@ -24,8 +25,9 @@
 struct evidence_row {
     const struct judged *judged;
     enum row_cause cause;
-    const char *repeat;        /* the command that repeats single calls, up to the name */
-    const char *call;          /* full name of the call */
+    const char *repeat; /* the command that repeats single calls, up to the name */
+    const char *call;   /* full name of the call */
+    const char *source; /* the line that made it (formats/source_line.h); NULL or "": unknown */
     const char *const *inputs; /* notes about its inputs: on its first row only */
     size_t n_inputs;
 };
@@ -60,8 +62,5 @@ struct evidence_line {
  * evidence. */
 struct status evidence_next(struct evidence_reader *reader, bool *whole,
                             struct evidence_line *line);
-
-/* Print one line of evidence for a reader. */
-struct status evidence_print(FILE *out, const char *line, size_t length);
 
 #endif

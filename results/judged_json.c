@@ -158,5 +158,6 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
         add_number(&ok, evidence, "recomputed", (double)judged->recomputed);
         add_metrics(&ok, evidence, judged);
     }
+    if (judged->places) add_text(&ok, evidence, "where", judged->places);
     return result(ok);
 }

@@ -22,7 +22,7 @@ static double excess_of(const struct judged *judged, enum row_cause cause)
 }
 
 struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,
-                                enum row_cause cause)
+                                enum row_cause cause, const char *source)
 {
     char sentence[ROW_SENTENCE_BYTES];
     if (judged->verdict == VERDICT_PASS || judged->verdict == VERDICT_BLANK) return status_ok();
@@ -40,9 +40,10 @@ struct status case_outcome_note(struct case_outcome *outcome, const struct judge
         .cause = cause,
         .name = memory_copy_string(judged->cells[COLUMN_NAME]),
         .sentence = memory_copy_string(sentence),
+        .source = memory_copy_string(source ? source : ""),
         .excess = excess_of(judged, cause),
     };
-    return note->name && note->sentence ? status_ok() : status_no_memory(0);
+    return note->name && note->sentence && note->source ? status_ok() : status_no_memory(0);
 }
 
 static void release_notes(struct case_outcome *outcome)
@@ -50,6 +51,7 @@ static void release_notes(struct case_outcome *outcome)
     for (size_t i = 0; i < outcome->n_notes; i++) {
         memory_release(outcome->notes[i].name);
         memory_release(outcome->notes[i].sentence);
+        memory_release(outcome->notes[i].source);
     }
     outcome->n_notes = 0;
 }

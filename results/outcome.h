@@ -17,6 +17,7 @@ struct row_note {
     enum row_cause cause;
     char *name;     /* of the row; owned */
     char *sentence; /* what is wrong with it (results/row_sentence.h); owned */
+    char *source;   /* the line that made the call; NULL or "": unknown; owned */
     double excess;  /* times what is allowed; infinite when there are no numbers */
 };
 
@@ -44,9 +45,12 @@ struct case_outcome {
     struct stage_times times;
 };
 
-/* Note a row for the summary, unless it is a pass. */
+/* Note a row for the summary, unless it is a pass.
+ *
+ *   source  the line that made the call; NULL when it is unknown
+ */
 struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,
-                                enum row_cause cause);
+                                enum row_cause cause, const char *source);
 
 void case_outcome_clear(struct case_outcome *outcome);
 void case_outcome_release(struct case_outcome *outcome);

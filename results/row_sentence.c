@@ -27,6 +27,14 @@ static void append_place(char *out, const struct judged *judged)
     if (place[0]) (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, ", worst at %s", place);
 }
 
+/* ", all in rows 128-255": where those that are off sit. */
+static void append_places(char *out, const struct judged *judged)
+{
+    size_t used = strlen(out);
+    if (judged->places)
+        (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, ", %s", judged->places);
+}
+
 /* The error model says in a sentence of its own how many elements are off. */
 static bool take_model_sentence(char *out, const struct judged *judged)
 {
@@ -59,6 +67,7 @@ void row_sentence(char *out, const struct judged *judged, enum row_cause cause)
     if (measured) {
         if (!take_model_sentence(out, judged)) compose(out, judged);
         append_place(out, judged);
+        append_places(out, judged);
     } else {
         struct csv_text line = first_line(judged->cells[COLUMN_MESSAGE]);
         (void)snprintf(out, ROW_SENTENCE_BYTES, "%.*s", (int)line.length, line.bytes);

@@ -2,6 +2,7 @@
  * places (details, evidence, notes, the verdict of the call) agree. */
 #include "runner/call_rows.h"
 
+#include "formats/source_line.h"
 #include "results/evidence.h"
 #include "results/result_row.h"
 
@@ -28,17 +29,22 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
     struct case_outcome *out = rows->out;
     enum verdict *verdict = backward ? &out->backward : &out->forward;
     bool first = !rows->counts[0] && !rows->counts[1];
+    char source[SOURCE_LINE_BYTES] = "";
+    bool fails = judged->verdict == VERDICT_WARNING || judged->verdict == VERDICT_ERROR;
+    if (fails && rows->style->stacks)
+        (void)source_line_of_call(source, rows->style->stacks, subject->c->full_name);
     const struct evidence_row line = {
         .judged = judged,
         .cause = cause,
         .repeat = rows->style->repeat,
         .call = subject->c->full_name,
+        .source = source,
         .inputs = subject->inputs->lines,
         .n_inputs = first ? subject->inputs->count : 0,
     };
     TRY(csv_append_row(&out->details, judged->cells, COLUMN_COUNT));
     TRY(evidence_append(&out->evidence, &line));
-    TRY(case_outcome_note(out, judged, cause));
+    TRY(case_outcome_note(out, judged, cause, source));
     add_reference_use(&out->references, judged);
     *verdict = result_row_verdict(*verdict, judged->verdict);
     if (rows->counts[backward]++) return status_ok();

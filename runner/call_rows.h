@@ -12,8 +12,9 @@
 /* How rows are judged and told, the same for all calls of a run. */
 struct row_style {
     const struct profile *profile;
-    int precision;      /* decimals of printed doubles */
-    const char *repeat; /* the command that repeats one call, up to its name */
+    int precision;               /* decimals of printed doubles */
+    const char *repeat;          /* the command that repeats one call, up to its name */
+    const struct stacks *stacks; /* where calls were made; NULL: unknown */
 };
 
 struct call_rows {

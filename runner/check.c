@@ -12,6 +12,7 @@
 #include "runner/error_data.h"
 #include "runner/precision.h"
 #include "standards/error_model.h"
+#include "standards/judge_places.h"
 
 /* What has been made of a call. All of it lives in the checker's arena or is mapped, and goes with
  * forget_call. */
@@ -138,6 +139,8 @@ static struct status judge_row(struct check *k, bool backward, struct bench_outp
     struct judge_request request = call_rows_request(&k->rows, &subject, backward, returned);
     TRY(judge_output(&judged, k->arena, &request, &want, got));
     if (!backward) TRY(measure_rounding(&judged, k, output, got));
+    if (output->kind == BENCH_OUTPUT_TENSOR && got->kind == VALUE_TENSOR)
+        TRY(judge_places(&judged, k->arena, &output->reference, got->tensor.tensor));
     return call_rows_add(&k->rows, &subject, backward, &judged);
 }
 

@@ -119,7 +119,8 @@ struct status checkers_open(struct checkers *out, const struct run_options *opti
     out->setup.lists = &inputs->lists;
     out->setup.style = (struct row_style){ .profile = inputs->profile,
                                            .precision = inputs->lists.precision,
-                                           .repeat = out->repeat };
+                                           .repeat = out->repeat,
+                                           .stacks = inputs->stacks };
     out->setup.generate.seed = (uint64_t)options->seed;
     out->setup.budget = &out->budget;
     out->setup.compute_slots = &out->compute_slots;

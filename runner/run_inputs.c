@@ -64,6 +64,14 @@ static struct status check_baseline(const struct run_options *o)
     return file_close(&file);
 }
 
+/* Rows can do without the lines that made their calls. */
+static void open_stacks(struct run_inputs *inputs, const struct run_options *o)
+{
+    struct status status = stacks_open_beside(&inputs->stacks, o->api_info, o->file_policy);
+    if (status.code)
+        warn(o->warnings, "%s; the lines that made the calls are not shown", status.text);
+}
+
 struct status run_inputs_open(struct run_inputs *out, const struct run_options *o)
 {
     const char *profile = o->profile ? o->profile : profile_names()[0];
@@ -77,6 +85,7 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
     TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, o->filter_api,
                             o->warnings));
+    open_stacks(out, o);
     return describe_run(out, o);
 }
 
@@ -85,6 +94,7 @@ void run_inputs_close(struct run_inputs *inputs)
     memory_release(inputs->order.positions);
     run_record_release(&inputs->record);
     if (inputs->dump) dump_close(inputs->dump);
+    stacks_close(inputs->stacks);
     if (inputs->profile) profile_release(inputs->profile);
     arena_release(&inputs->arena);
 }

@@ -5,6 +5,7 @@
 
 #include "core/arena.h"
 #include "formats/dump.h"
+#include "formats/stacks.h"
 #include "results/call_order.h"
 #include "results/run_record.h"
 #include "runner/api_lists.h"
@@ -19,6 +20,7 @@ struct run_inputs {
     const char *path; /* of the dump, as the user gave it */
     struct call_order order;
     struct run_record record;
+    struct stacks *stacks; /* of the stack.json beside the dump; NULL when there is none */
 };
 
 /* Open everything that `options` name. To be closed also when this fails; all zeros is closed. */

@@ -267,6 +267,12 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
     return status_ok();
 }
 
+double error_model_allowed(const struct reference *want, size_t i)
+{
+    return want->kernel_bound[i] + 0.5 * dtype_ulp(want->dtype, want->hi[i]) +
+           reference_bound(want, i);
+}
+
 struct status error_model_over_rounding(double *out, struct arena *arena, const struct tensor *got,
                                         const struct reference *want)
 {
@@ -277,9 +283,7 @@ struct status error_model_over_rounding(double *out, struct arena *arena, const 
     dtype_to_double(values, dense.data, dense.dtype, tensor_elements(&dense));
     *out = 0;
     for (size_t i = 0; i < want->n; i++) {
-        double allowed = want->kernel_bound[i] + 0.5 * dtype_ulp(want->dtype, want->hi[i]) +
-                         reference_bound(want, i);
-        double quotient = fabs(values[i] - want->hi[i]) / allowed;
+        double quotient = fabs(values[i] - want->hi[i]) / error_model_allowed(want, i);
         if (quotient > *out && quotient < INFINITY) *out = quotient;
     }
     return status_ok();

@@ -67,6 +67,10 @@ struct status error_model_measure(struct model_findings *out, struct arena *aren
                                   const struct tensor *got, struct reference *want,
                                   const struct model_fallback *fallback);
 
+/* The error of component i that a legitimate kernel, the last rounding and the bound of the reference
+ * explain. `want` has `kernel_bound` and `hi`. */
+double error_model_allowed(const struct reference *want, size_t i);
+
 /* The largest error of an element over what a legitimate kernel, the last rounding and the bound of the
  * reference explain. Elements whose error is not finite do not count.
  *

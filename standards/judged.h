@@ -86,6 +86,9 @@ struct judged {
      * (error_model_over_rounding); set by who has the model of the output. */
     double over_rounding;
     bool has_over_rounding;
+    /* Where the elements sit that make the row fail: "all in rows 128-255" (standards/judge_places.h); NULL
+     * when nothing can be said. */
+    const char *places;
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];
     size_t limit_count;

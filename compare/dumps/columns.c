@@ -11,9 +11,9 @@
 
 #include "compare/dumps/judge.h"
 #include "compare/dumps/python_text.h"
-#include "compare/dumps/stacks.h"
 #include "compare/dumps/statistics.h"
 #include "core/shortest.h"
+#include "formats/stacks.h"
 
 enum side { NPU, BENCH };
 
@@ -158,15 +158,16 @@ static struct status checksum_cell(struct table_cell *out, struct making *m, int
 static struct status stack_cell(struct table_cell *out, struct making *m, int which)
 {
     const char *none = m->c->generation == GENERATION_1 ? "None" : "N/A";
-    size_t length, before = m->text->length;
+    struct json frames;
+    size_t length;
 
     (void)which;
     if (m->row == ROW_NONE || m->row != m->c->npu.entries[m->npu->entry].first_row)
         return string_cell(out, m, none);
     const char *entry = dump_entry_name(&m->c->npu, m->npu->entry, &length);
     *out = table_text(NULL, 0);
-    TRY(stacks_append(m->text, m->c->stacks, entry, length));
-    return m->text->length > before ? status_ok() : string_cell(out, m, none);
+    if (!stacks_find(&frames, m->c->stacks, entry, length)) return string_cell(out, m, none);
+    return python_append_value(m->text, &frames);
 }
 
 static struct status append_data_name(struct making *m, int side)

@@ -7,9 +7,9 @@
 
 #include "compare/dumps/backward_numbers.h"
 #include "compare/dumps/judge.h"
-#include "compare/dumps/stacks.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "formats/stacks.h"
 
 static const char *const kinds[] = {
     [DUMP_TENSOR] = "tensor",
@@ -74,17 +74,10 @@ static struct status check_dumps(const struct comparison *c,
 /* The stacks that are asked for, or those that lie beside the dump. */
 static struct status read_stacks(struct comparison *c, const struct comparison_request *request)
 {
-    char beside[4096 + sizeof "stack.json"];
-    const char *slash = strrchr(request->npu_path, '/');
-
-    if (request->stack_path)
-        return request->show_stacks
-                   ? stacks_open(&c->stacks, request->stack_path, request->file_policy)
-                   : status_ok();
-    (void)snprintf(beside, sizeof beside, "%.*sstack.json",
-                   slash ? (int)(slash - request->npu_path + 1) : 0, request->npu_path);
-    return file_exists(beside) ? stacks_open(&c->stacks, beside, request->file_policy)
-                               : status_ok();
+    if (!request->stack_path)
+        return stacks_open_beside(&c->stacks, request->npu_path, request->file_policy);
+    return request->show_stacks ? stacks_open(&c->stacks, request->stack_path, request->file_policy)
+                                : status_ok();
 }
 
 /* ---- comparing -------------------------------------------------------------------------- */

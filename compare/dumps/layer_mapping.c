@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compare/dumps/stacks.h"
 #include "core/dotted_name.h"
 #include "core/memory.h"
 #include "formats/construct.h"
+#include "formats/stacks.h"
 
 enum entry_state { SCOPE_FORWARD, SCOPE_BACKWARD, SCOPE_GRADIENTS, SCOPE_OTHER, SCOPE_STATES };
 

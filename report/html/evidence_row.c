@@ -279,7 +279,8 @@ static void rewrite_line(struct evidence_row *row, struct rewriting *to, struct 
 
     put_text(to, "{");
     for (json_enter_object(json); json_object_next(json, key);) {
-        if (json_slice_is(key, "name") || json_slice_is(key, "message")) {
+        if (json_slice_is(key, "name") || json_slice_is(key, "message") ||
+            json_slice_is(key, "sentence")) {
             (void)json_skip(json);
         } else if (json_slice_is(key, "verdict")) {
             read_word(verdict, json);

@@ -1,7 +1,7 @@
 /* A line of an evidence file, as the page holds it: the facts that the table sorts and filters by,
  * and the rest as compact JSON that is decoded when somebody opens the row.
  *
- * Compact means: without what the table has anyway (name, verdict, message, standard); each limit
+ * Compact means: without what the table has anyway (name, verdict, message and the sentence made of it, standard); each limit
  * with "used", the share of the allowance that was used up, instead of the quotient; and, in rows
  * that passed, numbers of nine digits, which tell any two float32 values apart.
  */

@@ -1,15 +1,19 @@
-/* stack.json and construct.json of any bytes: every name that is found has frames or a parent. */
+/* stack.json and construct.json of any bytes: every name that is found has frames, a line of source
+ * or a parent. */
 #include <assert.h>
+#include <string.h>
 
-#include "compare/dumps/stacks.h"
 #include "formats/construct.h"
+#include "formats/source_line.h"
 #include "fuzz/memory_file.h"
 
 static const char *const names[] = { "a", "Torch.add.0.forward", "Module.a.A.forward.0" };
 
 static void read_stacks(const char *path)
 {
-    struct csv_buffer text = { 0 };
+    struct json frames;
+    struct json_slice frame;
+    char source[SOURCE_LINE_BYTES];
     struct stacks *stacks;
     struct status status = stacks_open(&stacks, path, FILES_TRUSTED);
 
@@ -18,11 +22,14 @@ static void read_stacks(const char *path)
         return;
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        csv_buffer_clear(&text);
-        assert(!stacks_append(&text, stacks, names[i], strlen(names[i])).code);
-        assert(stacks_have(stacks, names[i], strlen(names[i])) == (text.length > 0));
+        bool found = stacks_find(&frames, stacks, names[i], strlen(names[i]));
+        assert(stacks_have(stacks, names[i], strlen(names[i])) == found);
+        if (!found) continue;
+        for (json_enter_array(&frames); json_array_next(&frames);) json_string(&frames, &frame);
+        assert(!frames.problem); /* they were looked at when the file was opened */
+        (void)source_line_of_call(source, stacks, names[i]);
+        assert(strlen(source) < sizeof source);
     }
-    csv_buffer_release(&text);
     stacks_close(stacks);
 }
 

@@ -104,68 +104,6 @@ END_TEST
 
 /* ---- without a run ------------------------------------------------------------------------ */
 
-static const struct {
-    const char *line, *printed;
-    /* clang-format off */
-} lines[] = {
-    /* All that a line may have. */
-    { "{\"name\":\"Torch.add.0.forward.output.0\",\"verdict\":\"error\","
-      "\"message\":\"\\nfirst\\n  \\n\\n  second \\nlast\",\"repeat\":\"probe-ut case\",\"evidence\":{"
-      "\"standard\":\"Ulp\",\"decided by\":\"ulp\",\"limits\":["
-      "{\"metric\":\"ulp\",\"value\":40.5,\"limit\":4,\"quotient\":10.125,\"holds\":false},"
-      "{\"metric\":\"cosine\",\"value\":\"nan\",\"limit\":0.99,\"quotient\":\"nan\",\"holds\":true}],"
-      "\"reference\":\"certified\",\"elements\":123456789012,\"refined\":true,\"settled\":false,"
-      "\"kinds\":{\"want finite, got nan\":1,\"want inf, got inf\":2},"
-      "\"ulp histogram\":{\"0\":400,\"<= 0.5\":200,\"<= 1\":5,\"more\":4}},"
-      "\"error over what rounding explains\":12.25,\"inputs\":[\"a note\",\"another\"]}",
-      "Torch.add.0.forward.output.0: error\n"
-      "  first\n"
-      "    second \n"
-      "  last\n"
-      "  standard                     Ulp\n"
-      "  decided by                   ulp\n"
-      "  ulp                          40.5, limit 4   <- broken\n"
-      "  cosine                       nan, limit 0.99\n"
-      "  reference                    certified\n"
-      "  elements                     1.23456789e+11\n"
-      "  refined                      yes\n"
-      "  settled                      no\n"
-      "  kinds                        want finite, got nan 1, want inf, got inf 2\n"
-      "  error in ulp\n"
-      "    0                   400  ########################################\n"
-      "    <= 0.5              200  ####################\n"
-      "    <= 1                  5  #\n"
-      "    more                  4  #\n"
-      "  error / explained by rounding 12.25\n"
-      "  input: a note\n"
-      "  input: another\n" },
-    /* A row that compared nothing. */
-    { "{\"name\":\"Torch.x.0.forward.output.0\",\"verdict\":\"SKIP\",\"message\":\"why\",\"evidence\":{"
-      "\"standard\":\"\",\"limits\":[]}}",
-      "Torch.x.0.forward.output.0: SKIP\n"
-      "  why\n"
-      "  standard                     \n" },
-    /* Members of other kinds, and none at all. */
-    { "{\"name\":3,\"verdict\":[],\"message\":{},\"evidence\":{\"limits\":[{\"metric\":1}],\"ulp histogram\":{}}}",
-      ": \n"
-      "                               , limit    <- broken\n"
-      "  error in ulp\n" },
-    { "{}", ": \n" },
-};
-/* clang-format on */
-
-START_TEST(lines_are_printed_for_a_reader)
-{
-    char *text;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    ck_assert_int_eq(evidence_print(out, lines[_i].line, strlen(lines[_i].line)).code, 0);
-    fclose(out);
-    ck_assert_str_eq(text, lines[_i].printed);
-    free(text);
-}
-END_TEST
-
 /* A pass needs neither message nor command; the notes stand where they are given, the cause in front
  * of everything but the name. */
 START_TEST(lines_of_verdicts)
@@ -180,13 +118,13 @@ START_TEST(lines_of_verdicts)
     } rows[] = {
         { VERDICT_PASS, CAUSE_NONE, -1, "{\"name\":\"row\",\"verdict\":\"pass\",\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
         { VERDICT_SKIP, CAUSE_LISTS, -1,
-          "{\"name\":\"row\",\"cause\":\"not listed\",\"verdict\":\"SKIP\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "{\"name\":\"row\",\"cause\":\"not listed\",\"verdict\":\"SKIP\",\"sentence\":\"m\",\"repeat\":\"again Torch.add.0\",\"message\":\"m\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]}%s}\n" },
         { VERDICT_ERROR, CAUSE_NONE, 0,
-          "{\"name\":\"row\",\"verdict\":\"error\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "{\"name\":\"row\",\"verdict\":\"error\",\"sentence\":\"m\",\"called from\":\"a.py:1\",\"repeat\":\"again Torch.add.0\",\"message\":\"m\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":0%s}\n" },
         { VERDICT_WARNING, CAUSE_NONE, 2.5,
-          "{\"name\":\"row\",\"verdict\":\"warning\",\"message\":\"m\",\"repeat\":\"again Torch.add.0\","
+          "{\"name\":\"row\",\"verdict\":\"warning\",\"sentence\":\"m\",\"called from\":\"a.py:1\",\"repeat\":\"again Torch.add.0\",\"message\":\"m\","
           "\"evidence\":{\"standard\":\"s\",\"limits\":[]},\"error over what rounding explains\":2.5%s}\n" },
     };
     /* clang-format on */
@@ -204,6 +142,8 @@ START_TEST(lines_of_verdicts)
                                               .cause = rows[i].cause,
                                               .repeat = "again ",
                                               .call = "Torch.add.0",
+                                              .source = rows[i].verdict == VERDICT_SKIP ? ""
+                                                                                        : "a.py:1",
                                               .inputs = texts,
                                               .n_inputs = notes };
             ck_assert_int_eq(evidence_append(&out, &row).code, 0);
@@ -224,7 +164,6 @@ int main(void)
     tcase_add_test(tests, every_row_has_its_line);
     tcase_add_test(tests, a_call_can_be_repeated);
     tcase_add_test(tests, a_call_that_is_not_there);
-    tcase_add_loop_test(tests, lines_are_printed_for_a_reader, 0, sizeof lines / sizeof *lines);
     tcase_add_test(tests, lines_of_verdicts);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

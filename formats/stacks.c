@@ -1,12 +1,13 @@
 /* Names with the place of their frames in the mapped file; frames are read when they are shown. */
-#include "compare/dumps/stacks.h"
+#include "formats/stacks.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "compare/dumps/python_text.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/text_table.h"
+#include "formats/csv.h"
 
 struct stacks {
     struct file_map map;
@@ -136,6 +137,18 @@ struct status stacks_open(struct stacks **out, const char *path, struct file_pol
     return status;
 }
 
+struct status stacks_open_beside(struct stacks **out, const char *dump_path,
+                                 struct file_policy file_policy)
+{
+    char path[4096 + sizeof "stack.json"];
+    const char *slash = strrchr(dump_path, '/');
+    int length = snprintf(path, sizeof path, "%.*sstack.json",
+                          slash ? (int)(slash - dump_path + 1) : 0, dump_path);
+    *out = NULL;
+    if (length >= (int)sizeof path || !file_exists(path)) return status_ok();
+    return stacks_open(out, path, file_policy);
+}
+
 void stacks_close(struct stacks *stacks)
 {
     if (!stacks) return;
@@ -158,12 +171,4 @@ bool stacks_find(struct json *json, const struct stacks *stacks, const char *ent
 bool stacks_have(const struct stacks *stacks, const char *entry, size_t length)
 {
     return text_table_find(&stacks->names, entry, length) != TEXT_NONE;
-}
-
-struct status stacks_append(struct csv_buffer *out, const struct stacks *stacks, const char *entry,
-                            size_t length)
-{
-    struct json json;
-    return stacks_find(&json, stacks, entry, length) ? python_append_value(out, &json)
-                                                     : status_ok();
 }

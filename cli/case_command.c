@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/path_arguments.h"
+#include "cli/warning_printer.h"
 #include "report/ci_reports.h"
 #include "report/failing.h"
 #include "results/outcome.h"
@@ -83,6 +84,7 @@ static struct status run_case(int *exit_status, const void *values)
     char dump[PATH_ARGUMENT_BYTES];
     TRY(path_argument_dump(dump, run.api_info, run.file_policy));
     run.api_info = dump;
+    run.warnings = warning_printer;
     struct status status = run_one_call(&outcome, &run, options->name);
     if (!status.code) status = print_outcome(&outcome, options->json);
     if (!status.code) *exit_status = exit_status_of(&outcome, options->run.fail_on);

@@ -20,6 +20,7 @@
 #include "cli/report_command.h"
 #include "cli/run_command.h"
 #include "cli/three_way_command.h"
+#include "cli/try_command.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "runner/environment.h"
@@ -36,6 +37,7 @@ static const struct command *const commands[] = {
     &report_command,
     &diff_command,
     &case_command,
+    &try_command,
     &ops_command,
     &plugin_command,
     &doctor_command,

@@ -132,7 +132,8 @@ static void print_zsh_text(FILE *out, const char *text)
 static void print_zsh_option(FILE *out, const struct option_row *row)
 {
     for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++) {
-        fprintf(out, " \\\n            $'%s%s%s[", row->kind == OPTION_INTEGERS ? "*" : "",
+        fprintf(out, " \\\n            $'%s%s%s[",
+                row->kind == OPTION_INTEGERS || row->kind == OPTION_TEXTS ? "*" : "",
                 option_dashes(row->names[i]), row->names[i]);
         print_zsh_text(out, row->help);
         fputc(']', out);

@@ -12,6 +12,7 @@
 #include "bench/bench.h"
 #include "cli/api_surface.h"
 #include "core/nearest_name.h"
+#include "core/quantity.h"
 #include "standards/profile.h"
 
 struct ops_options {
@@ -153,7 +154,8 @@ static void print_table(const struct listing *listing)
         forward += line->entry.forward;
         backward += line->entry.backward;
     }
-    printf("%zu APIs, %zu run forward, %zu backward\n", listing->count, forward, backward);
+    printf("%s, %zu run forward, %zu backward\n", quantity_of(listing->count, "API").text, forward,
+           backward);
 }
 
 static bool add_line(cJSON *array, const struct listing *listing, const struct line *line)

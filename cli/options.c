@@ -206,6 +206,15 @@ static struct status set_text(const char **out, const struct option_row *row, co
     return status_ok();
 }
 
+static struct status add_text(struct operands *texts, const struct option_row *row,
+                              const char *argument, const char *text)
+{
+    if (texts->count == OPERANDS_MAX)
+        return status_error(STATUS_BAD_ARGUMENT, "option '%s' may be given %d times", argument,
+                            OPERANDS_MAX);
+    return set_text(&texts->items[texts->count++], row, argument, text);
+}
+
 static struct status set_value(void *values, const struct option_row *row, const char *argument,
                                const char *text)
 {
@@ -223,6 +232,7 @@ static struct status set_value(void *values, const struct option_row *row, const
         if (options_parse_bytes(place, text)) return status_ok();
         return bad_number(row, argument, text, "a number of bytes");
     case OPTION_INTEGERS: return set_integers(place, row, argument, text);
+    case OPTION_TEXTS: return add_text(place, row, argument, text);
     }
     return status_error(STATUS_INTERNAL, "option '%s' has no kind", argument);
 }

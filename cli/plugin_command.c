@@ -7,6 +7,7 @@
 
 #include "cli/plugin_smoke.h"
 #include "core/file.h"
+#include "core/quantity.h"
 #include "runner/api_names.h"
 #include "runner/devices/plugin/plugin.h"
 #include "runner/devices/plugin/plugin_bind.h"
@@ -190,7 +191,8 @@ static struct status check_manifest(int *exit_status, const char *path,
                                            .is_api = api_name_is_known };
     TRY(plugin_open(&plugin, path, &device));
     const struct manifest *m = plugin_manifest(plugin);
-    printf("%s: %zu libraries, %zu kernels\n", m->title, m->n_libraries, m->n_kernels);
+    printf("%s: %s, %s\n", m->title, quantity_of(m->n_libraries, "library").text,
+           quantity_of(m->n_kernels, "kernel").text);
     struct status status = check_symbols(&tally, plugin);
     for (size_t i = 0; !status.code && i < m->n_kernels; i++) {
         status = check_kernel(&tally, &arena, plugin, &m->kernels[i]);

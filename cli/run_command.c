@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/choices.h"
 #include "cli/path_arguments.h"
 #include "cli/warning_printer.h"
 #include "core/arena.h"
@@ -14,18 +15,6 @@
 #include "runner/run.h"
 #include "runner/run_options.h"
 #include "standards/profile.h"
-
-static const char *const *color_choices(void)
-{
-    static const char *const choices[] = { "auto", "always", "never", NULL };
-    return choices;
-}
-
-static const char *const *isolation_choices(void)
-{
-    static const char *const choices[] = { "process", "none", NULL };
-    return choices;
-}
 
 #define AT(member) .offset = offsetof(struct run_options, member)
 
@@ -109,7 +98,7 @@ static const struct option_row rows[] = {
       .maximum = 1000000,
       .help = "Longest time a kernel or worker may take for a call, 60 by default; 0 for no "
               "limit. The backends cpu and recorded have none." },
-    { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_choices,
+    { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_names,
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
               "row, or for speed inside this one." },
     { { "retry-crashed" }, OPTION_FLAG, AT(retry_crashed),
@@ -118,7 +107,7 @@ static const struct option_row rows[] = {
     { { "j", "jit_compile" }, OPTION_FLAG, AT(jit_compile),
       .help = "Handed to the device: let an NPU compile operators just in time." },
     { { "no-progress" }, OPTION_FLAG, AT(no_progress), .help = "No progress line." },
-    { { "color" }, OPTION_CHOICE, AT(color), "WHEN", .choices = color_choices,
+    { { "color" }, OPTION_CHOICE, AT(color), "WHEN", .choices = color_names,
       .help = "Colors in the summary; auto: on a terminal." },
     { { "trust-files" }, OPTION_FLAG, AT(file_policy.trusted),
       .help = "Read files that are symbolic links, belong to somebody else, can be written by "

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "formats/text_out.h"
 
 /* ---- collecting ------------------------------------------------------------------------- */
@@ -251,7 +252,8 @@ static void print_references(FILE *out, const struct summary *summary)
             part_of(summary), use->components, 100 * (double)use->certified / all,
             100 * (double)use->recomputed / all);
     if (use->costly_outputs)
-        fprintf(out, "  %zu outputs had more than a thousandth recomputed\n", use->costly_outputs);
+        fprintf(out, "  %s had more than a thousandth recomputed\n",
+                quantity_of(use->costly_outputs, "output").text);
 }
 
 /* Texts of the dump or of a device; control characters in them could rule the terminal. */
@@ -297,13 +299,14 @@ static void print_failing(FILE *out, const struct summary *summary, const char *
 {
     size_t picked[SUMMARY_APIS_SHOWN], failing = pick_worst(picked, summary);
     if (!failing) return;
-    fprintf(out, "\nfailing%s: %zu rows of %zu APIs\n", part_of(summary), summary->failing_rows,
-            failing);
+    fprintf(out, "\nfailing%s: %s of %s\n", part_of(summary),
+            quantity_of(summary->failing_rows, "row").text, quantity_of(failing, "API").text);
     for (size_t i = 0; i < failing && i < SUMMARY_APIS_SHOWN; i++) {
         const struct api_summary *api = &summary->apis[picked[i]];
         fprintf(out, "  %-7s  ", verdict_name(api->verdict));
         print_text(out, text_table_get(&summary->api_names, (uint32_t)picked[i], NULL));
-        fprintf(out, ": %zu of %zu calls\n             ", api->failing, api->calls);
+        fprintf(out, ": %zu of %s\n             ", api->failing,
+                quantity_of(api->calls, "call").text);
         print_text(out, api->row);
         fprintf(out, ": ");
         print_text(out, api->sentence);
@@ -314,7 +317,7 @@ static void print_failing(FILE *out, const struct summary *summary, const char *
         fputc('\n', out);
     }
     if (failing > SUMMARY_APIS_SHOWN)
-        fprintf(out, "  and %zu more APIs\n", failing - SUMMARY_APIS_SHOWN);
+        fprintf(out, "  and %s\n", quantity_of(failing - SUMMARY_APIS_SHOWN, "more API").text);
     if (repeat) print_command(out, repeat, summary->apis[picked[0]].row);
 }
 

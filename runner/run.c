@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "report/ci_reports.h"
 #include "report/html/html_report.h"
 #include "report/progress.h"
@@ -47,6 +48,8 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
     const char *name = dump_name(run->inputs.dump, call);
     TRY(run_output_add(&run->output, outcome, name));
     TRY(summary_add(&run->summary, outcome, name));
+    if (run->options->told.tell)
+        TRY(run->options->told.tell(run->options->told.context, outcome, name));
     progress_count(&run->progress,
                    outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
     return status_ok();
@@ -62,6 +65,9 @@ static struct status sync_now_and_then(struct run *run, double *synced_s, double
 /* The reason why a run ended early, and how to resume it. */
 static struct status ended_early(const struct run *run, enum status_code code, const char *why)
 {
+    if (run->options->scratch)
+        return status_error(code, "%s, with %zu of %zu calls done", why, run->summary.calls,
+                            run->inputs.order.count);
     return status_error(code,
                         "%s, with %zu of %zu calls done; to resume, give the same options and "
                         "-csv_path %s",
@@ -178,18 +184,23 @@ static void announce_output(const struct run *run)
     if (checked < all)
         printf("calls: %zu of the %zu in the dump (--only, --skip, -f)\n", checked, all);
     if (run->options->result_csv_path) announce_resumed(run);
-    printf("results: %s\n", run->output.files.result_path);
+    if (!run->options->scratch) printf("results: %s\n", run->output.files.result_path);
     (void)fflush(stdout);
+}
+
+/* Where the tensors of failing calls are, when there are any. */
+static void print_error_data(const struct run_output *output)
+{
+    if (output->error_directory && file_exists(output->error_directory))
+        printf("  %s\n", output->error_directory);
 }
 
 static void print_files(const struct run *run)
 {
-    const struct run_output *output = &run->output;
-    const struct result_files *files = &output->files;
+    const struct result_files *files = &run->output.files;
     printf("\nfiles\n  %s\n  %s\n  %s\n  %s\n", files->result_path, files->details_path,
            files->evidence_path, files->run_path);
-    if (output->error_directory && file_exists(output->error_directory))
-        printf("  %s\n", output->error_directory);
+    print_error_data(&run->output);
     if (run->options->timings) printf("  %s\n", run->options->timings);
 }
 
@@ -200,19 +211,29 @@ static void print_about(const struct run *run, const char *before, const char *k
     if (text) printf("%s %s", before, text);
 }
 
-static void report(const struct run *run)
+/* Where the results are, and what they are of. */
+static void print_origin(const struct run *run)
 {
-    double elapsed = clock_seconds() - run->started_s;
-    size_t here = run->summary.calls - run->summary.earlier;
-    summary_print(stdout, &run->summary, run->checkers.repeat, wants_color(run->options));
     print_files(run);
     printf("\ndump %s", run->options->api_info);
     print_about(run, ", on", "host");
     print_about(run, " at", "date");
-    printf("\n%zu calls in %.2f s (%.0f a second), backend %s, profile %s, %zu threads, BLAS "
-           "core %s\n",
-           here, elapsed, elapsed > 0 ? (double)here / elapsed : 0, run->options->backend,
-           profile_name(run->inputs.profile), run->checkers.count, environment_blas_core());
+}
+
+static void report(const struct run *run)
+{
+    double elapsed = clock_seconds() - run->started_s;
+    size_t here = run->summary.calls - run->summary.earlier;
+    bool scratch = run->options->scratch;
+    if (run->options->told.tell) printf("\n");
+    summary_print(stdout, &run->summary, scratch ? NULL : run->checkers.repeat,
+                  wants_color(run->options));
+    if (scratch) print_error_data(&run->output);
+    else print_origin(run);
+    printf("\n%s in %.2f s (%.0f a second), backend %s, profile %s, %s, BLAS core %s\n",
+           quantity_of(here, "call").text, elapsed, elapsed > 0 ? (double)here / elapsed : 0,
+           run->options->backend, profile_name(run->inputs.profile),
+           quantity_of(run->checkers.count, "thread").text, environment_blas_core());
 }
 
 static struct ci_options ci_options_of(const struct run_options *options)

@@ -10,6 +10,14 @@
 #include "core/integer_list.h"
 #include "core/warnings.h"
 
+struct case_outcome;
+
+/* Who is told of every call when its rows are written, in the order of the rows. All zeros: nobody. */
+struct call_listener {
+    struct status (*tell)(void *context, const struct case_outcome *outcome, const char *name);
+    void *context;
+};
+
 struct run_options {
     const char *api_info;        /* dump.json */
     const char *out_path;        /* directory of the result files */
@@ -40,6 +48,8 @@ struct run_options {
     const char *color; /* "auto", "always", "never" */
     struct file_policy file_policy;
     struct warnings warnings;
+    struct call_listener told;
+    bool scratch; /* the result files go when the run is over: nobody need hear of them */
 };
 
 /* What holds where nothing is said. */

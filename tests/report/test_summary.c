@@ -137,15 +137,15 @@ START_TEST(failing_apis_come_worst_first)
     char *text = printed(&summary, false);
     ck_assert_str_eq(strstr(text, "\nfailing"),
                      "\nfailing (of this part of the run): 8 rows of 5 APIs\n"
-                     "  error    Torch.crash: 1 of 1 calls\n"
+                     "  error    Torch.crash: 1 of 1 call\n"
                      "             Torch.crash.7.forward.output.0: the kernel ended by  signal 11\n"
                      "  error    Torch.linalg.inv: 2 of 3 calls\n"
                      "             Torch.linalg.inv.3.forward.output.0: ten times over\n"
                      "  error    Torch.mixed: 3 of 3 calls\n"
                      "             Torch.mixed.1.forward.output.0: an error\n"
-                     "  error    odd name: 1 of 1 calls\n"
+                     "  error    odd name: 1 of 1 call\n"
                      "             odd name.forward.output.0: at its limit\n"
-                     "  warning  Torch.warned: 1 of 1 calls\n"
+                     "  warning  Torch.warned: 1 of 1 call\n"
                      "             Torch.warned.0.forward.output.0: says nothing\n"
                      "\nskipped rows (of this part of the run)\n"
                      "       1  None [Torch.linalg.inv.5.forward.output.0]\n");

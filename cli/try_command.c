@@ -1,0 +1,357 @@
+/* A made-up dump, checked by the run that checks recorded ones; what is said of each call is read from
+ * its evidence. */
+#include "cli/try_command.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli/choices.h"
+#include "cli/try_batch.h"
+#include "cli/try_call.h"
+#include "cli/warning_printer.h"
+#include "core/arena.h"
+#include "formats/dump_write.h"
+#include "formats/json_tree.h"
+#include "report/failing.h"
+#include "results/outcome.h"
+#include "results/result_row.h"
+#include "results/row_print.h"
+#include "runner/devices/device_classes.h"
+#include "runner/memory_budget.h"
+#include "runner/run.h"
+#include "runner/run_options.h"
+#include "standards/profile.h"
+
+struct try_options {
+    struct try_call call; /* first: the lines of a batch have it alone */
+    const char *batch;
+    const char *out_path; /* NULL: nothing is kept */
+    bool details;
+    struct run_options run;
+};
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+#define OF_CALL(member) .offset = offsetof(struct try_call, member)
+#define AT(member)      .offset = offsetof(struct try_options, member)
+
+/* clang-format off */
+/* What a line of a batch has, too. */
+#define CALL_ROWS \
+    { { "op" }, OPTION_TEXT, OF_CALL(op), "API", \
+      .help = "The API, as the command ops lists it: softmax, linalg.inv, Tensor.add." }, \
+    { { "shape" }, OPTION_TEXTS, OF_CALL(shapes), "SHAPES", \
+      .help = "Shapes of the tensors in the order of the arguments, 4x8,8x16, or by the name of an " \
+              "argument, weight=16x8. scalar has no dimensions. May be given several times." }, \
+    { { "dtype" }, OPTION_TEXTS, OF_CALL(dtypes), "DTYPES", \
+      .help = "One for all tensors, or one each, as for --shape: f32 (default), bf16, f16, f64, " \
+              "f8e4m3, f8e5m2, i64, i32, i16, i8, u8, bool, c64, c128, and PyTorch's names." }, \
+    { { "range" }, OPTION_TEXTS, OF_CALL(ranges), "RANGES", \
+      .help = "What the elements are drawn from, for all tensors or each: -1:1 (default; whole " \
+              "numbers: 0:9), 0.5 for one value, -inf:inf and nan for one such element. Indices, " \
+              "classes and the like stay legal for their API." }, \
+    { { "arg" }, OPTION_TEXTS, OF_CALL(arguments), "NAME=VALUE", \
+      .help = "Another argument, as Python writes it: dim=-1, approximate=tanh, size=[2,3], " \
+              "dtype=torch.float16. May be given several times." }, \
+    { { "distribution" }, OPTION_CHOICE, OF_CALL(distribution), "HOW", .choices = try_distributions, \
+      .help = "How floating elements lie in their range. normal: its ends are two standard " \
+              "deviations from the middle. integers: whole numbers, whose sums are exact." }, \
+    { { "gradients" }, OPTION_CHOICE, OF_CALL(gradients), "WHETHER", .choices = try_gradients, \
+      .help = "Whether gradients are checked, where the API has any." }, \
+    { { "number" }, OPTION_INTEGER, OF_CALL(number), "N", .minimum = 0, .maximum = 999999999, \
+      .help = "Number of the call in its name, on which random elements depend; 0 for a single " \
+              "call. It repeats one of a batch." }
+
+static const struct option_row line_rows[] = { CALL_ROWS, { .names = { NULL } } };
+
+static const struct option_row rows[] = {
+    CALL_ROWS,
+    { { "batch" }, OPTION_FILE, AT(batch), "FILE",
+      .help = "Calls from a file: a line has the options of one, such as --op add --shape 8,8. "
+              "Lines that begin with # are comments." },
+    { { "details" }, OPTION_FLAG, AT(details),
+      .help = "Print all that was measured, as the command case does." },
+    { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
+      .help = "Keep the dump that is made, and the result files, there. Nothing is kept by default." },
+    { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .choices = device_names,
+      .help = "What is tested, as for run_ut." },
+    { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,
+      .help = "The rules of the verdicts, as for run_ut." },
+    { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
+      .help = "Limits of your own, as for run_ut." },
+    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
+      .help = "Seed of random inputs, 1234 by default." },
+    { { "n", "num_splits" }, OPTION_INTEGER, AT(run.threads), "N", .minimum = 1, .maximum = 64,
+      .help = "Threads, 1 to 64; one per core by default." },
+    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
+      .help = "Device numbers, handed to the backend." },
+    { { "memory" }, OPTION_BYTES, AT(run.memory_bytes), "BYTES",
+      .help = "Memory for all calls in work together, 60 % of what is free by default." },
+    { { "fail-on" }, OPTION_CHOICE, AT(run.fail_on), "VERDICT", .choices = failing_names,
+      .help = "Exit with status 1 when a call has this verdict or a worse one." },
+    { { "junit" }, OPTION_FILE, AT(run.junit), "FILE",
+      .help = "With -o: write a JUnit report, a test case per call and direction." },
+    { { "save_error_data" }, OPTION_FLAG, AT(run.save_error_data),
+      .help = "Save the tensors of calls that are not a pass, as for run_ut." },
+    { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
+    { { "isolate" }, OPTION_CHOICE, AT(run.isolate), "HOW", .choices = isolation_names,
+      .help = "Where kernels of a plugin run, as for run_ut." },
+    { { "color" }, OPTION_CHOICE, AT(run.color), "WHEN", .choices = color_names,
+      .help = "Colors in the summary; auto: on a terminal." },
+    { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
+      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
+              "everybody or are larger than their kind should be." },
+    { .names = { NULL } },
+};
+/* clang-format on */
+
+static const struct try_call line_defaults = TRY_CALL_DEFAULTS;
+const struct command try_line_command = { .word = "a line",
+                                          .options = line_rows,
+                                          .bytes = sizeof(struct try_call),
+                                          .defaults = &line_defaults };
+
+/* ---- what came of a call ---------------------------------------------------------------- */
+
+struct telling {
+    const struct try_options *options;
+    const struct try_batch *batch;
+    size_t told; /* calls come in the order of their lines */
+};
+
+static const char *text_of(const cJSON *object, const char *key)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
+    return text ? text : "";
+}
+
+static void print_number_of(const cJSON *object, const char *key, const char *before)
+{
+    const cJSON *item = cJSON_GetObjectItem(object, key);
+    if (cJSON_IsNumber(item)) printf("%s%.9g", before, item->valuedouble);
+    else if (cJSON_IsString(item)) printf("%s%s", before, item->valuestring);
+}
+
+/* "worst 0.499 ulp at [1,33]: want 0.0131, got 0.0132" */
+static void print_worst(const cJSON *evidence, const char *before)
+{
+    const cJSON *worst = cJSON_GetObjectItem(evidence, "worst ulp");
+    const char *unit = worst ? " ulp" : "";
+    if (!worst) worst = cJSON_GetObjectItem(evidence, "worst absolute");
+    if (!worst && cJSON_GetObjectItem(evidence, "elements"))
+        printf("%severy element is equal", before);
+    if (!worst) return;
+    const cJSON *error = cJSON_GetObjectItem(worst, "error");
+    const char *at = text_of(worst, "at");
+    if (cJSON_IsNumber(error)) printf("%sworst %.3g%s", before, error->valuedouble, unit);
+    else printf("%sworst %s%s", before, text_of(worst, "error"), unit);
+    printf("%s%s:", *at ? " at " : "", at);
+    print_number_of(worst, "want", " want ");
+    print_number_of(worst, "got", ", got ");
+}
+
+/* The note of a row that is not a pass. */
+static const struct row_note *note_of(const struct case_outcome *outcome, const char *row)
+{
+    for (size_t i = 0; i < outcome->n_notes; i++)
+        if (!strcmp(outcome->notes[i].name, row)) return &outcome->notes[i];
+    return NULL;
+}
+
+/* A gradient that an argument cannot have is nothing to tell. */
+static bool is_told(const struct row_note *note, const struct case_outcome *outcome)
+{
+    return !note || note->cause != CAUSE_NOTHING_TO_JUDGE || outcome->forward == VERDICT_SKIP;
+}
+
+static struct status print_row(const struct case_outcome *outcome, const char *call,
+                               const char *line, size_t length)
+{
+    cJSON *json;
+    TRY(json_tree_parse(&json, NULL, line, length));
+    const char *name = text_of(json, "name");
+    const struct row_note *note = note_of(outcome, name);
+    size_t shared = strlen(call);
+    bool within = !strncmp(name, call, shared) && name[shared] == '.';
+    if (is_told(note, outcome)) {
+        printf("  %-20s %-8s %s", within ? name + shared + 1 : name, text_of(json, "verdict"),
+               note ? note->sentence : "");
+        print_worst(cJSON_GetObjectItem(json, "evidence"), note ? "; " : "");
+        printf("\n");
+    }
+    cJSON_Delete(json);
+    return status_ok();
+}
+
+static struct status print_rows(const struct case_outcome *outcome, const char *call)
+{
+    const char *line = outcome->evidence.data, *end = line + outcome->evidence.length;
+    while (line && line < end) {
+        const char *stop = memchr(line, '\n', (size_t)(end - line));
+        size_t length = (size_t)((stop ? stop : end) - line);
+        TRY(print_row(outcome, call, line, length));
+        line += length + 1;
+    }
+    return status_ok();
+}
+
+/* What is told of each call, in the order of the lines. */
+static struct status tell_call(void *context, const struct case_outcome *outcome, const char *name)
+{
+    struct telling *telling = context;
+    const struct try_line *line = &telling->batch->lines[telling->told++];
+    printf("%-8s %s: %s", verdict_name(result_row_verdict(outcome->forward, outcome->backward)),
+           name, line->text);
+    if (line->call.number && telling->batch->count > 1)
+        printf(" --number %lld", (long long)line->call.number);
+    printf("\n");
+    if (!telling->options->details) return print_rows(outcome, name);
+    return rows_print(stdout, &outcome->evidence, &outcome->details);
+}
+
+/* ---- making the dump -------------------------------------------------------------------- */
+
+/* At most what a run would take for all its calls. */
+static size_t memory_limit(const struct run_options *run)
+{
+    uint64_t bytes = run->memory_bytes ? run->memory_bytes : memory_available_bytes() / 10 * 6;
+    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+}
+
+static struct status add_calls(struct dump_writer *writer, const struct try_batch *batch,
+                               const char *const *groups, const char *const *apis,
+                               const struct try_options *options)
+{
+    struct arena arena = { .limit_bytes = memory_limit(&options->run) };
+    struct status status = status_ok();
+    for (size_t i = 0; !status.code && i < batch->count; i++) {
+        const struct try_line *line = &batch->lines[i];
+        struct api_case c;
+        status = try_call_make(&c, &arena, &line->call, groups[i], apis[i], line->name,
+                               (uint64_t)options->run.seed);
+        if (!status.code) status = dump_writer_add(writer, &c, &arena);
+        if (status.code) status = try_line_fault(status, line, options->batch);
+        arena_reset(&arena);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+static bool stores_tensors(const struct try_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (strcmp(batch->lines[i].call.distribution, "uniform") != 0) return true;
+    return false;
+}
+
+static struct status make_dump(char *path, size_t path_bytes, const char *directory,
+                               struct try_batch *batch, struct arena *arena,
+                               const struct try_options *options)
+{
+    struct dump_writer writer;
+    const char **groups = arena_allocate_zeroed(arena, batch->count, sizeof *groups);
+    const char **apis = arena_allocate_zeroed(arena, batch->count, sizeof *apis);
+    if (!groups || !apis) return status_no_memory(0);
+    TRY(try_batch_name(batch, groups, apis, arena, options->batch));
+    struct status status = dump_writer_open(
+        &writer, directory, (struct dump_writer_options){ .with_tensors = stores_tensors(batch) });
+    if (!status.code) status = add_calls(&writer, batch, groups, apis, options);
+    (void)snprintf(path, path_bytes, "%s", writer.path);
+    return dump_writer_end(&writer, status);
+}
+
+/* ---- a directory that goes ------------------------------------------------------------------ */
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+static struct status make_scratch(char *directory, size_t bytes)
+{
+    const char *base = getenv("TMPDIR");
+    int length =
+        snprintf(directory, bytes, "%s/probe-ut-try-XXXXXX", base && *base ? base : "/tmp");
+    if (length > 0 && (size_t)length < bytes && mkdtemp(directory)) return status_ok();
+    return status_error(STATUS_IO, "cannot make a directory in '%.200s': %s",
+                        base && *base ? base : "/tmp", strerror(errno));
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static struct status read_calls(struct try_batch *batch, struct arena *arena,
+                                const struct try_options *options)
+{
+    if (options->call.op && options->batch)
+        return status_error(STATUS_BAD_ARGUMENT, "--op and --batch exclude each other");
+    if (!options->call.op && !options->batch)
+        return status_error(STATUS_BAD_ARGUMENT, "try needs --op API, or --batch FILE");
+    if (options->run.junit && !options->out_path)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "--junit names the dump that repeats a call: keep it with -o DIR");
+    if (!options->batch) return try_batch_of_call(batch, arena, &options->call);
+    return try_batch_read(batch, arena, options->batch, &try_line_command,
+                          options->run.file_policy);
+}
+
+static struct status check_calls(int *exit_status, const char *directory, bool scratch,
+                                 struct arena *arena, const struct try_options *options)
+{
+    struct try_batch batch = { .count = 0 };
+    char path[4200];
+    TRY(read_calls(&batch, arena, options));
+    TRY(make_dump(path, sizeof path, directory, &batch, arena, options));
+    struct telling telling = { .options = options, .batch = &batch };
+    struct run_options run = options->run;
+    run.api_info = path;
+    run.out_path = directory;
+    run.scratch = scratch;
+    run.no_progress = true;
+    run.warnings = warning_printer;
+    run.told = (struct call_listener){ tell_call, &telling };
+    return run_checks(exit_status, &run);
+}
+
+static struct status run_try(int *exit_status, const void *values)
+{
+    const struct try_options *options = values;
+    struct arena arena = { 0 };
+    char made[4096];
+    bool scratch = !options->out_path;
+    const char *directory = scratch ? made : options->out_path;
+    TRY(scratch ? make_scratch(made, sizeof made) : file_make_directories(directory));
+    struct status status = check_calls(exit_status, directory, scratch, &arena, options);
+    if (scratch) (void)nftw(made, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    /* After an interruption threads may still read what lies there. */
+    if (status.code != STATUS_INTERRUPTED) arena_release(&arena);
+    return status;
+}
+
+static const struct try_options defaults = {
+    .call = TRY_CALL_DEFAULTS,
+    .run = RUN_OPTIONS_DEFAULTS,
+};
+
+const struct command try_command = {
+    .word = "try",
+    .summary = "check a call that no dump has",
+    .text =
+        "Make up a call from its API, shapes and arguments, and check it as run_ut checks the "
+        "calls "
+        "of a dump: try --op softmax --shape 4x100 --dtype bf16 --arg dim=-1. For each output and "
+        "gradient it prints the verdict, what is wrong, and the worst element.\n\n"
+        "With -o the dump stays beside the results; run_ut, case and report take it as any other.",
+    .options = rows,
+    .bytes = sizeof(struct try_options),
+    .defaults = &defaults,
+    .run = run_try,
+};

@@ -13,6 +13,7 @@ import tempfile
 import time
 import unittest
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -93,6 +94,14 @@ class Pages:
             write_rank(self.path(side), ["Functional.linear.0.forward", name], "Module.m.M.forward.0", lambda i, s=side: 3.0 if s == "ua" and i == 1 else 4.0)
         return self.graph("unmatched", "-tp", self.path("ua"), "-gp", self.path("ub"))
 
+    def renamed(self):
+        """A module has another name on the other side, and so all below it is unmatched; two ranks of that."""
+        for side, module in (("na", "Module.m.M.forward.0"), ("nb", "Module.n.N.forward.0")):
+            for rank in range(2):
+                write_rank(self.path(f"{side}/rank{rank}"), ["Functional.linear.0.forward", "Torch.add.0.forward", "Torch.add.1.forward"], module,
+                           lambda i, s=side, r=rank: 3.0 if s == "na" and i == 2 and r == 1 else 4.0)
+        return self.graph("renamed", "-tp", self.path("na"), "-gp", self.path("nb"))
+
     def hostile(self):
         names = [f"Functional.{evil}.{i}.forward" for i, evil in enumerate(EVIL)]
         for side in ("ha", "hb"):
@@ -113,6 +122,7 @@ class GraphPage(unittest.TestCase):
         cls.context.__exit__(None, None, None)
 
     def tearDown(self):
+        self.driver.execute_script("localStorage.clear()")
         self.assertEqual(faults(self.driver), [])
 
     def open(self, page, fragment=""):
@@ -123,6 +133,23 @@ class GraphPage(unittest.TestCase):
 
     def click(self, selector):
         self.driver.find_element(By.CSS_SELECTOR, selector).click()
+
+    def set(self, selector, value, event="change"):
+        """What typing into a field or choosing from a list does, in one go."""
+        self.driver.execute_script("const field = document.querySelector(arguments[0]); field.value = arguments[1]; field.dispatchEvent(new Event(arguments[2]))",
+                                   selector, value, event)
+
+    def unfold(self, how):
+        self.set("#unfold", how)
+
+    def at_box(self, side, what="click"):
+        """Click, or act otherwise, in the middle of a pane of boxes."""
+        canvas = self.driver.find_element(By.CSS_SELECTOR, f"[data-side='{side}'] .box-canvas")
+        chain = ActionChains(self.driver).move_to_element(canvas)
+        getattr(chain, what)().perform()
+
+    def drawn(self, side="npu"):
+        return int(self.driver.execute_script("return document.querySelector(`[data-side='${arguments[0]}'] .box-canvas`).dataset.drawn ?? 0", side))
 
     def choose(self, side, name):
         """Click a node. Rows are drawn anew now and then, so it is looked for and clicked in one go."""
@@ -157,7 +184,7 @@ class GraphPage(unittest.TestCase):
 
     def test_search_by_expression(self):
         self.open(self.pages.compared())
-        self.driver.find_element(By.ID, "find-kind").send_keys("any node")
+        self.set("#find-kind", "any")
         box = self.driver.find_element(By.ID, "search")
         box.send_keys("/mlp.*Linear\\.forward/")
         self.wait("document.querySelector('.found').textContent.includes('of 4')")
@@ -201,8 +228,8 @@ class GraphPage(unittest.TestCase):
     def test_ranks_and_steps(self):
         self.open(self.pages.ranks())
         self.click("#tab-ranks")
-        self.wait("document.querySelectorAll('.matrix-cell b').length === 3")
-        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('.matrix-cell b')].map((cell) => cell.textContent)"),
+        self.wait("document.querySelectorAll('.matrix-cell .worst').length === 3")
+        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('.matrix-cell .worst')].map((cell) => cell.textContent)"),
                          ["0", "0", "0.50"])
         self.picture("ranks")
         self.click("tbody tr:nth-child(3) .matrix-cell")
@@ -227,7 +254,7 @@ class GraphPage(unittest.TestCase):
 
     def test_matching_by_hand(self):
         self.open(self.pages.unmatched(), "#view=graph&side=npu&node=Functional.gelu.0.forward")
-        self.click("#unfold-all")
+        self.unfold("all")
         self.wait("document.querySelector('#match')")
         self.click("#match")
         self.wait("document.querySelector('.notice').textContent.includes('Functional.gelu.0.forward')")
@@ -263,6 +290,119 @@ class GraphPage(unittest.TestCase):
         self.driver.find_element(By.ID, "import-matches").send_keys(exported)
         self.wait("document.querySelectorAll('.by-hand li').length === 1")
 
+    def test_matching_with_all_below(self):
+        self.open(self.pages.renamed(), "#view=ranks")
+        self.wait("document.querySelectorAll('.matrix-cell .worst').length === 0 && document.querySelectorAll('.matrix-cell b').length === 2")
+        self.open(self.pages.renamed(), "#view=graph&rank=1&side=npu&node=Module.m.M.forward.0")
+        self.wait("document.querySelector('#match')")
+        self.click("#match")
+        self.wait("document.querySelector('#match-below').checked")
+        self.picture("match_below")
+        self.choose("bench", "Module.n.N.forward.0")
+        self.wait("document.querySelector('.detail .facts').textContent.includes('Module.n.N.forward.0')")
+        self.choose("npu", "Torch.add.1.forward")
+        self.wait("document.querySelector('.detail .facts')?.textContent.includes('precision index 0.25')")
+        # the other rank has the same names
+        self.click("#tab-ranks")
+        self.wait("document.querySelectorAll('.matrix-cell .worst').length === 2")
+        self.assertEqual(self.driver.execute_script("return [...document.querySelectorAll('.matrix-cell .worst')].map((cell) => cell.textContent)"), ["0", "0.25"])
+        self.click("#tab-differences")
+        self.wait("document.querySelectorAll('.by-hand li').length === 4")
+        self.click("#tab-graph")
+        self.choose("npu", "Module.m.M.forward.0")
+        self.wait("document.querySelector('#unmatch-below')")
+        self.click("#unmatch-below")
+        self.wait("document.querySelectorAll('[data-side=\"npu\"] .is-unmatched').length === 4")
+
+    def test_boxes_within_boxes(self):
+        self.open(self.pages.compared(), "#form=boxes")
+        self.wait("document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.drawn > 5")
+        self.click("#first-suspicious")
+        self.wait("document.querySelector('.detail h2')?.textContent.startsWith('Functional.layer_norm.2.forward')")
+        self.assertIn("form=boxes", self.driver.execute_script("return location.hash"))
+        self.wait("document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn > 5")
+        self.picture("boxes")
+        # The node is in the middle of both panes: a click on the other side finds its partner there.
+        self.at_box("bench")
+        self.wait("new URLSearchParams(location.hash.slice(1)).get('side') === 'bench' && document.querySelector('.detail h2').textContent.startsWith('Functional.layer_norm.2.forward')")
+        # Left: to the module around it; left again folds it, and its partner.
+        before = self.drawn("npu")
+        canvas = self.driver.find_element(By.CSS_SELECTOR, "[data-side='bench'] .box-canvas")
+        canvas.send_keys(Keys.ARROW_LEFT)
+        self.wait("document.querySelector('.detail h2').textContent.startsWith('Module.h.1.ln_1.LayerNorm.forward.0')")
+        canvas.send_keys(Keys.ARROW_LEFT)
+        self.wait(f"document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn <= {before}")
+        canvas.send_keys(Keys.ARROW_RIGHT)
+        canvas.send_keys(Keys.ARROW_RIGHT)
+        self.wait("document.querySelector('.detail h2').textContent.startsWith('Functional.layer_norm.2.forward')")
+        self.unfold("all")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("0")
+        self.wait(f"document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn === '132'", "all is in sight")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("t")
+        self.picture("boxes_dark")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("t")
+        # The mini map leads anywhere.
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("wwwwwww")
+        self.wait("Number(document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn) < 60")
+        map_canvas = self.driver.find_element(By.CSS_SELECTOR, "[data-side='npu'] .box-map")
+        title = "document.querySelector('[data-side=\"npu\"] .box-canvas').title"
+        ActionChains(self.driver).move_to_element_with_offset(map_canvas, 0, -map_canvas.size["height"] // 2 + 8).click().perform()
+        self.at_box("npu", "click")
+        first = self.driver.execute_script(f"return {title}")
+        ActionChains(self.driver).move_to_element_with_offset(map_canvas, 0, map_canvas.size["height"] // 2 - 8).click().perform()
+        self.at_box("npu", "click")
+        self.wait(f"{title} !== {json.dumps(first)}", "another part of the model")
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("b")
+        self.wait("document.querySelector('[data-side=\"npu\"].table') && !document.querySelector('.boxes')")
+
+    def test_double_clicks_unfold_boxes_with_their_partners(self):
+        self.open(self.pages.compared(), "#form=boxes&side=npu&node=Module.h.1.GPTBlock.forward.0")
+        self.wait("document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn > 5")
+        before = self.drawn("bench")
+        place = self.driver.execute_script("const c = document.querySelector('[data-side=\"npu\"] .box-canvas'); return [c.clientWidth, c.clientHeight]")
+        self.assertGreater(min(place), 50)
+        canvas = self.driver.find_element(By.CSS_SELECTOR, "[data-side='npu'] .box-canvas")
+        # look for the box below the pointer from the top down
+        for y in range(6, place[1], 8):
+            ActionChains(self.driver).move_to_element_with_offset(canvas, 40, y - place[1] // 2).perform()
+            if self.driver.execute_script("return arguments[0].title", canvas) == "Module.h.1.GPTBlock.forward.0":
+                break
+        ActionChains(self.driver).double_click().perform()
+        self.wait(f"document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.drawn > {before}", "the partner unfolds too")
+
+    def test_the_list_of_what_was_found(self):
+        self.open(self.pages.compared())
+        self.click("#list")
+        self.wait("document.querySelectorAll('.found-list .row').length > 10")
+        self.driver.execute_script("document.querySelectorAll('.found-list .row')[2].click()")
+        self.wait("document.querySelector('.found').textContent.startsWith('3 of 33')")
+        self.click("#filters")
+        self.set("#find-kind", "calls")
+        self.set("#find-type", "Functional.layer_norm")
+        self.wait("document.querySelector('.found').textContent.endsWith('of 10')")
+        self.set("#find-from", "0.9", "input")
+        self.wait("/of [1-9]$/.test(document.querySelector('.found').textContent)")
+        self.picture("filters")
+        self.click("#clear")
+        self.set("#find-shape", "[2,24,48]", "input")
+        self.wait("/of \\d+$/.test(document.querySelector('.found').textContent)")
+        with_shape = self.driver.execute_script("return Number(document.querySelector('.found').textContent.split(' ').at(-1))")
+        with open(f"{DATA}/graph/npu/dump.json", encoding="utf-8") as file:
+            dump = json.load(file)["data"]
+        wanted = sum("[2, 24, 48]" in json.dumps(entry) for entry in dump.values())
+        self.assertEqual(with_shape, wanted)
+
+    def test_which_errors_count(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")
+        self.wait("document.querySelector('.detail .facts')?.textContent.includes('precision index 1')")
+        self.click(".legend summary")
+        self.picture("legend")
+        for name in ("Max", "Min", "Mean"):
+            self.driver.execute_script("[...document.querySelectorAll('.errors label')].find((label) => label.textContent === arguments[0]).querySelector('input').click()", name)
+            self.wait("document.documentElement.dataset.ready")
+            time.sleep(0.3)
+        self.wait("document.querySelector('.detail .facts')?.textContent.includes('precision index 0.0')")
+
     def test_values_along_the_execution(self):
         self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")
         self.wait("document.querySelector('.values summary')")
@@ -271,6 +411,8 @@ class GraphPage(unittest.TestCase):
         self.driver.find_element(By.ID, "statistic").send_keys("Norm")
         self.wait("document.querySelector('.values canvas')?.getAttribute('aria-label').startsWith('Norm')")
         self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets.length === 2", "both sides are drawn")
+        self.set("#tensor", "input.2")
+        self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets[0].data.some((value) => Math.abs(value - 6.997486) < 1e-5)", "the norm of the weight")
         self.driver.execute_script("document.querySelector('.values').scrollIntoView()")
         self.picture("values")
 
@@ -280,8 +422,8 @@ class GraphPage(unittest.TestCase):
 
     def test_a_built_graph_has_one_pane(self):
         self.open(self.pages.built())
-        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('.panes .table').length"), 1)
-        self.click("#unfold-all")
+        self.assertEqual(self.driver.execute_script("return document.querySelectorAll('.panes [data-side]').length"), 1)
+        self.unfold("all")
         self.wait("document.querySelectorAll('.row').length > 10")
         self.picture("built")
 
@@ -301,7 +443,7 @@ class GraphPage(unittest.TestCase):
 
     def test_names_with_markup_are_texts(self):
         self.open(self.pages.hostile())
-        self.click("#unfold-all")
+        self.unfold("all")
         self.wait("document.querySelectorAll('[data-side=\"npu\"] .row').length >= 7")
         for i, evil in enumerate(EVIL):
             name = f"Functional.{evil}.{i}.forward"

@@ -1,5 +1,8 @@
 // Bands of the precision index: which colour a value has, which of two is worse, what is suspicious.
 
+import { element } from "../common/elements.js";
+import { words } from "../common/language.js";
+
 // Four steps towards bad that keep their order for every kind of colour vision; text on all of
 // them is dark. The numbers beside the colours say the same.
 const safe_palette = ["", "#cfe1f2", "#f6d9a8", "#f0a35e", "#d55e00"];
@@ -13,6 +16,7 @@ export class Bands {
             .map(([hex, band]) => ({ hex, low: band.value[0], high: band.value[1], description: band.description }));
         if (!this.high_is_bad) this.bands.sort((a, b) => b.low - a.low);
         this.palette = "safe";
+        this.own = []; // colours that the reader chose, by band
     }
 
     band(value) {
@@ -26,6 +30,7 @@ export class Bands {
         const band = this.band(value);
         if (band < 0) return null;
         if (this.palette === "file") return this.bands[band].hex;
+        if (this.palette === "own") return this.own[band] ?? this.bands[band].hex;
         if (band === 0) return null; // what is good needs no colour
         const steps = Math.max(1, this.bands.length - 1);
         return safe_palette[Math.round(band * (safe_palette.length - 1) / steps)];
@@ -54,4 +59,13 @@ export function index_text(value) {
     if (Number.isNaN(value)) return "";
     if (value === 0 || value === 1) return String(value);
     return value >= 0.0995 ? value.toFixed(2) : value >= 0.001 ? value.toFixed(3) : value.toExponential(0);
+}
+
+// An index on its colour; "rolled" is the worst below a folded node, which is outlined.
+export function index_chip(bands, value, rolled = false) {
+    const chip = element("span", { class: `chip index${rolled ? " rolled" : ""}${bands.is_suspicious(value) ? " bad-index" : ""}`, title: words(rolled ? "below" : "index") }, index_text(value));
+    const colour = bands.colour(value);
+    if (!colour) chip.classList.add("plain-index");
+    else chip.style.setProperty(rolled ? "border-color" : "background-color", colour);
+    return chip;
 }

@@ -12,10 +12,18 @@ export function communications_of(blocks) {
         Object.entries(one.nodes_info).map(([rank, [index, name]]) => ({ type: one.communications_type, rank: Number(rank), index, name })))]));
 }
 
-// The mark of a call in the outline: what it does.
+function type_of(met) {
+    const types = [...new Set(met.map(({ type }) => type))];
+    return types.length === 1 ? types[0] : "send_receive";
+}
+
+// The mark of a call: what it does.
+export function marks_of(met) {
+    return marks[type_of(met)];
+}
+
 export function communication_mark(met) {
-    const types = [...new Set(met.map(({ type }) => type))], type = types.length === 1 ? types[0] : "send_receive";
-    return element("span", { class: "communicates", title: words(`communication.${type}`) }, marks[type]);
+    return element("span", { class: "communicates", title: words(`communication.${type_of(met)}`) }, marks_of(met));
 }
 
 // The part of the detail with a link for each partner.

@@ -1,24 +1,28 @@
 // The panel of a node: where it is, what went in and came out on both sides, and where it was called.
 
+import { remember, remembered } from "../common/choices.js";
 import { copy_button } from "../common/clipboard.js";
-import { breakable, element, replace } from "../common/elements.js";
+import { append, breakable, element, replace } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { index_text } from "./bands.js";
 import { measure_pair, statistics } from "./by_hand.js";
 import { communication_part } from "./communication.js";
 import { name_parts } from "./names.js";
-import { values_part } from "./values.js";
+import { tensor_name, values_part } from "./values.js";
 
 // What has columns of its own; other keys of a row are metrics.
 const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
+const facts_first = ["dtype", "shape", ...statistics, "md5", "requires_grad", "data_name"];
+const hidden_first = ["requires_grad", "data_name"];
 
 export class Detail {
-    // on_go(side, node); on_rank(side, rank, name) for a call of another rank; on_match(side, node)
-    // and on_unmatch(side, node) to change the partner by hand
-    constructor({ bands, on_go, on_rank, on_match, on_unmatch }) {
-        Object.assign(this, { bands, on_go, on_rank, on_match, on_unmatch });
-        this.values = { open: false, which: 0 };
-        this.node = element("section", { class: "detail", "aria-live": "polite" });
+    // tips: { metric: explanation }; on_go(side, node); on_rank(side, rank, name) for a call of another rank;
+    // on_match(side, node) and on_unmatch(side, node, with all below) to change the partner by hand
+    constructor({ bands, tips, on_go, on_rank, on_match, on_unmatch }) {
+        Object.assign(this, { bands, tips, on_go, on_rank, on_match, on_unmatch });
+        this.values = { open: false, which: 0, tensor: "" };
+        this.hidden = new Set((remembered("hidden columns") ?? hidden_first.join()).split(","));
+        this.node = element("section", { class: "detail", "aria-live": "polite", tabindex: "-1" });
         this.clear();
     }
 
@@ -34,10 +38,11 @@ export class Detail {
         if (this.turn !== turn) return;
         const npu_rows = key === "npu" ? rows : partner_rows, bench_rows = key === "npu" ? partner_rows : rows;
         this.measure_by_hand(graph, key === "npu" ? node : partner, npu_rows, bench_rows);
-        replace(this.node, this.head(side, key, node, other, partner),
+        const draw = () => replace(this.node, this.head(side, key, node, other, partner),
             side.communications.has(node) ? communication_part(side.communications.get(node), (rank, name) => this.on_rank(key, rank, name)) : null,
-            this.table("inputs", npu_rows?.inputs, bench_rows?.inputs, Boolean(other)),
-            this.table("outputs", npu_rows?.outputs, bench_rows?.outputs, Boolean(other)), values_part(graph, key, node, this.values, (call) => this.on_go(key, call)), this.stack(frames));
+            this.tables(npu_rows, bench_rows, Boolean(other), draw),
+            values_part(graph, key, node, this.values, (call) => this.on_go(key, call)), this.stack(frames));
+        draw();
         this.node.scrollTop = 0;
     }
 
@@ -49,6 +54,8 @@ export class Detail {
         if (bench_rows) measure_pair(npu_rows, bench_rows, this.bands.task);
     }
 
+    // ---- head ---------------------------------------------------------------------------------
+
     head(side, key, node, other, partner) {
         const crumbs = side.ancestors(node).map((at) => {
             const parts = name_parts(side.name(at)), text = parts.kind || parts.path.at(-1) || side.name(at);
@@ -57,46 +64,70 @@ export class Detail {
         const value = side.index[node];
         const chip = Number.isNaN(value) ? null : element("span", { class: "chip index", title: words("index") }, `${words("index")} ${index_text(value)}`);
         const colour = this.bands.colour(value);
-        if (chip && colour) chip.style.backgroundColor = colour;
+        if (chip && colour) chip.style.setProperty("background-color", colour);
         else if (chip) chip.classList.add("plain-index");
         return element("div", { class: "detail-head" },
-            element("nav", { class: "crumbs", "aria-label": words("name") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb])),
+            element("nav", { class: "crumbs", "aria-label": words("crumbs") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb])),
             element("h2", { class: "mono" }, breakable(side.name(node)), copy_button(side.name(node))),
-            element("p", { class: "facts" }, chip,
-                side.overflow[node] ? element("span", { class: "fact" }, words(`overflow.${side.overflow[node]}`)) : null,
+            element("p", { class: "facts" }, other ? element("span", { class: "fact" }, words(key)) : null, chip,
+                side.overflow[node] ? element("span", { class: "fact overflow-fact" }, `${"▲".repeat(side.overflow[node])} ${words(`overflow.${side.overflow[node]}`)}`) : null,
                 side.repair[node] ? element("span", { class: "fact" }, words(`repair.${side.repair[node]}`)) : null,
                 side.has_children(node) ? element("span", { class: "fact" }, words("children", { count: side.end[node] - node - 1 })) : null,
-                other ? this.partner_link(key, node, other, partner) : null));
+                side.has_children(node) && side.suspicious[node] ? element("span", { class: "count-bad" }, words("suspicious nodes", { count: side.suspicious[node] })) : null,
+                other ? this.partner_link(key, side, node, other, partner) : null));
     }
 
-    partner_link(key, node, other, partner) {
-        const change = (action, run) => node ? element("button", { class: "small", type: "button", id: action, onclick: () => run(key, node) }, words(`by hand.${action}`)) : null;
-        if (partner < 0) return [element("span", { class: "fact" }, words("no partner")), change("match", this.on_match)];
-        return [element("button", { class: "link", type: "button", onclick: () => this.on_go(key === "npu" ? "bench" : "npu", partner) },
-            `${words("partner")} ${other.name(partner)}`), change("unmatch", this.on_unmatch)];
+    partner_link(key, side, node, other, partner) {
+        const button = (id, text, run) => node ? element("button", { class: "small", type: "button", id, onclick: run }, words(text)) : null;
+        if (partner < 0) return [element("span", { class: "fact" }, words("no partner")), button("match", "by hand.match", () => this.on_match(key, node))];
+        const [npu, at] = key === "npu" ? [side, node] : [other, partner];
+        return [element("button", { class: "link", type: "button", onclick: () => this.on_go(key === "npu" ? "bench" : "npu", partner) }, `${words("partner")} ${other.name(partner)}`),
+            button("unmatch", "by hand.unmatch", () => this.on_unmatch(key, node, false)),
+            npu.has_children(at) ? button("unmatch-below", "by hand.unmatch below", () => this.on_unmatch(key, node, true)) : null];
+    }
+
+    // ---- rows ---------------------------------------------------------------------------------
+
+    // Inputs and outputs, with the same choice of columns. draw() after others were chosen.
+    tables(npu, bench, compared, draw) {
+        const titles = ["inputs", "outputs"], rows = [npu, bench].flatMap((side) => titles.flatMap((title) => Object.values(side?.[title] ?? {})));
+        const metrics = new Set(rows.flatMap((row) => Object.keys(row)).filter((key) => !described.includes(key)));
+        const all = [...facts_first, ...metrics].filter((key) => rows.some((row) => key in row));
+        return titles.map((title, i) => this.table(title, npu?.[title], bench?.[title], all.filter((key) => !this.hidden.has(key)), compared, i || !all.length ? null : this.column_menu(all, draw)));
     }
 
     // Rows of both sides by position; what only one side has stands alone.
-    table(title, npu, bench, compared) {
+    table(title, npu, bench, shown, compared, menu) {
         const left = Object.entries(npu ?? {}), right = Object.entries(bench ?? {}), count = Math.max(left.length, right.length);
-        if (!count) return element("div", { class: "detail-part" }, element("h3", {}, words(title)), element("p", { class: "quiet" }, words("nothing recorded")));
+        const part = element("div", { class: "detail-part" }, element("h3", {}, words(title), menu));
+        if (!count) return append(part, [element("p", { class: "quiet" }, words("nothing recorded"))]);
         const pairs = Array.from({ length: count }, (_, i) => [left[i], right[i]]);
-        const metrics = [...new Set(pairs.flatMap(([one]) => Object.keys(one?.[1] ?? {})).filter((key) => !described.includes(key)))];
-        const shows = (key) => pairs.some((pair) => pair.some((row) => row && key in row[1]));
-        const columns = ["dtype", "shape", ...statistics, "md5"].filter(shows);
-        return element("div", { class: "detail-part" }, element("h3", {}, words(title)),
-            element("div", { class: "scroll-box" }, element("table", { class: "plain rows" },
-                element("thead", {}, element("tr", {}, element("th", {}, words("name")), compared ? element("th", {}) : null,
-                    columns.map((key) => element("th", { class: statistics.includes(key) ? "numeric" : "" }, key)),
-                    metrics.map((key) => element("th", { class: "numeric metric" }, key)))),
-                element("tbody", {}, pairs.map((pair) => this.pair(pair, columns, metrics, compared))))));
+        const used = shown.filter((key) => pairs.some((pair) => pair.some((row) => row && key in row[1])));
+        const columns = used.filter((key) => described.includes(key)), metrics = used.filter((key) => !described.includes(key));
+        return append(part, [element("div", { class: "scroll-box" }, element("table", { class: "plain rows" },
+            element("thead", {}, element("tr", {}, element("th", {}, words("name")), compared ? element("th", {}) : null,
+                columns.map((key) => element("th", { class: statistics.includes(key) ? "numeric" : "" }, key)),
+                metrics.map((key) => element("th", { class: "numeric metric", title: this.tips[key] ?? null }, key)))),
+            element("tbody", {}, pairs.map((pair) => this.pair(pair, columns, metrics, compared)))))]);
+    }
+
+    column_menu(all, draw) {
+        const box = (key, at) => element("label", {}, element("input", { type: "checkbox", checked: !this.hidden.has(key), onchange: (event) => {
+            if (event.target.checked) this.hidden.delete(key);
+            else this.hidden.add(key);
+            remember("hidden columns", [...this.hidden].join(","));
+            draw();
+            const menu = this.node.querySelector(".columns-menu");
+            menu.open = true;
+            menu.querySelectorAll("input")[at].focus();
+        } }), key);
+        return element("details", { class: "menu columns-menu" }, element("summary", { class: "small" }, words("columns")), element("div", { class: "menu-box" }, all.map(box)));
     }
 
     pair([npu, bench], columns, metrics, compared) {
         const name = (npu ?? bench)[0], sides = [["npu", npu?.[1]], ["bench", bench?.[1]]].filter(([key]) => compared || key === "npu");
-        const short = name.split(/\.(?=(?:input|output|parameters|kwargs)\b)/).slice(1).join(".") || name;
         return sides.map(([key, row], i) => element("tr", { class: i ? "lower" : sides.length > 1 ? "upper" : "" },
-            i ? null : element("td", { class: "mono", rowspan: sides.length, title: name }, short),
+            i ? null : element("td", { class: "mono", rowspan: sides.length, title: name }, tensor_name(name)),
             compared ? element("td", { class: "quiet" }, words(key)) : null,
             columns.map((column) => this.cell(column, row, key === "bench" ? npu?.[1] : bench?.[1])),
             i ? null : metrics.map((metric) => element("td", { class: "numeric mono metric", rowspan: sides.length }, row?.[metric] ?? ""))));
@@ -111,7 +142,7 @@ export class Detail {
     stack(frames) {
         const part = element("div", { class: "detail-part" }, element("h3", {}, words("stack"), frames.length ? copy_button(frames.join("\n")) : null));
         if (!frames.length) part.append(element("p", { class: "quiet" }, words("no stack")));
-        else part.append(element("ol", { class: "frames mono" }, frames.map((frame) => element("li", {}, frame.replace(/\s*\n\s*/g, "  "))))); 
+        else part.append(element("ol", { class: "frames mono" }, frames.map((frame) => element("li", {}, frame.replace(/\s*\n\s*/g, "  ")))));
         return part;
     }
 }

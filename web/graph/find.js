@@ -1,4 +1,4 @@
-// Looking for nodes by name and by kind.
+// Looking for nodes by name, by kind and by what went in and came out.
 
 import { node_call } from "./side.js";
 
@@ -8,6 +8,7 @@ const kinds = {
     unmatched: (side, i) => i > 0 && side.partner[i] < 0,
     overflow: (side, i) => side.overflow[i] > 0,
     repaired: (side, i) => side.repair[i] > 0,
+    communicating: (side, i) => side.communications.has(i),
     calls: (side, i) => side.type[i] === node_call,
     modules: (side, i) => i > 0 && side.type[i] !== node_call,
 };
@@ -29,11 +30,34 @@ export function name_test(text) {
     }
 }
 
-// The nodes that are found, in the order of execution.
-export function find_nodes(side, text, kind, bands) {
+// "Functional.softmax.3.forward" is of type "Functional.softmax", "Module.h.0.attn.GPTAttn.forward.0" of type "GPTAttn".
+export function node_type(name) {
+    const call = /^(\w+\.[^.]+)\.\d+\.(?:forward|backward)$/.exec(name) ?? /\.([^.]+)\.(?:forward|backward)\.\d+$/.exec(name);
+    return call ? call[1] : "";
+}
+
+// The nodes that are found, in the order of execution; null when the text is no expression.
+//   wanted  { text, kind, type, dtype, shape, from, to }; from and to bound the index, null where they do not
+//   facts   of the side (facts.js) where dtype or shape are wanted
+export function find_nodes(side, { text, kind, type = "", dtype = "", shape = "", from = null, to = null }, bands, facts = null) {
     const test = text ? name_test(text) : null, is_kind = kinds[kind], found = [];
     if (text && !test) return null;
-    for (let i = 0; i < side.count; i++)
-        if (is_kind(side, i, bands) && (!test || test(side.name(i)))) found.push(i);
+    const in_range = (value) => (from === null || value >= from) && (to === null || value <= to);
+    for (let i = 0; i < side.count; i++) {
+        if (!is_kind(side, i, bands) || !in_range(side.index[i])) continue;
+        if (facts && !facts.has(i, { dtype, shape })) continue;
+        if (test && !test(side.name(i))) continue;
+        if (!type || node_type(side.name(i)) === type) found.push(i);
+    }
     return found.sort((a, b) => side.place[a] - side.place[b]);
+}
+
+// The types of the nodes of a side, those with most nodes first: [[type, count]].
+export function types_of(side) {
+    const counts = new Map();
+    for (let i = 1; i < side.count; i++) {
+        const type = node_type(side.name(i));
+        if (type) counts.set(type, (counts.get(type) ?? 0) + 1);
+    }
+    return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
 }

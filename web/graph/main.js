@@ -1,40 +1,54 @@
-// The page: the tree of a model, or of two beside each other, with a strip of the execution order above and
-// the selected node below.
+// The page: the tree of a model, or of two beside each other, as rows or as boxes, with a strip of the execution
+// order above and the selected node below.
 
+import { remember, remembered } from "../common/choices.js";
 import { element, replace } from "../common/elements.js";
 import { keyboard_start, keyboard_table } from "../common/keyboard.js";
 import { language_start, language_toggle, on_language, words } from "../common/language.js";
+import { count_text } from "../common/numbers.js";
 import { on_theme, theme_start, theme_toggle } from "../common/theme.js";
+import { Boxes } from "./boxes.js";
 import { ByHand } from "./by_hand.js";
+import { ByHandFlow } from "./by_hand_flow.js";
 import { by_hand_panel } from "./by_hand_view.js";
 import { Detail } from "./detail.js";
 import { difference_view } from "./difference_view.js";
-import { find_kinds, find_nodes } from "./find.js";
+import { find_nodes } from "./find.js";
+import { Finder } from "./finder.js";
+import { FoundList } from "./found_list.js";
+import { legend, own_colours_start } from "./legend.js";
 import { matrix_view } from "./matrix_view.js";
 import { Graphs } from "./model.js";
 import { Outline } from "./outline.js";
-import { route_of_text, route_text } from "./route.js";
+import { forms, route_of_text, route_text, views } from "./route.js";
 import { Strip } from "./strip.js";
+import { Toolbar } from "./toolbar.js";
+import { Tree } from "./tree.js";
 import { graph_words } from "./words.js";
 
 class GraphPage {
     constructor(graphs, root) {
         this.graphs = graphs;
+        this.compared = graphs.compared;
         this.view = "graph";
+        this.form = forms.includes(remembered("form")) ? remembered("form") : "rows";
         this.number = 0;
         this.follow = true;
-        this.find = { text: "", kind: graphs.compared ? "suspicious" : "any" };
+        this.list_open = false;
         this.head = element("header", { class: "page-head" });
-        this.bar = element("div", { class: "bar" });
         this.body = element("main", { class: "page-body" });
         this.help = element("dialog", { class: "help" });
+        this.panes_box = element("div", { class: "panes" });
         this.strip = new Strip((node) => this.go("npu", node));
-        this.detail = new Detail({ bands: graphs.bands, on_go: (key, node) => this.go(key, node),
-            on_rank: (key, rank, name) => this.go_to_rank(key, rank, name),
-            on_match: (key, node) => this.start_match(key, node), on_unmatch: (key, node) => this.unmatch(key, node) });
+        this.finder = new Finder(graphs.bands, { compared: this.compared, on_found: () => this.found_changed() });
+        this.list = new FoundList({ bands: graphs.bands, on_go: (node) => this.go("npu", node) });
+        this.toolbar = new Toolbar(this);
         this.by_hand = new ByHand(graphs.bands);
-        this.notice = element("div", { class: "notice", role: "status", hidden: true });
-        replace(root, this.head, this.bar, this.notice, this.body, this.help);
+        this.flow = new ByHandFlow(this.by_hand, { graph: () => this.graph, on_change: (node) => this.matches_changed(node) });
+        this.detail = new Detail({ bands: graphs.bands, tips: graphs.meta.tips ?? {}, on_go: (key, node) => this.go(key, node),
+            on_rank: (key, rank, name) => this.go_to_rank(key, rank, name),
+            on_match: (key, node) => this.flow.start(key, node), on_unmatch: (key, node, below) => this.flow.unmatch(key, node, below) });
+        replace(root, this.head, this.toolbar.node, this.flow.node, this.body, this.help);
     }
 
     // ---- graphs -------------------------------------------------------------------------------
@@ -43,24 +57,41 @@ class GraphPage {
         this.number = number;
         this.graph = await this.graphs.open_graph(number);
         await this.by_hand.apply(this.graph);
-        this.end_match();
-        const outline = (key) => new Outline(this.graph[key], { bands: this.graphs.bands, compared: this.graphs.compared,
-            key: this.graphs.compared ? key : "model", on_select: (node) => this.selected(key, node) });
-        this.outlines = { npu: outline("npu"), bench: this.graph.bench ? outline("bench") : null };
+        this.flow.end();
+        this.trees = Object.fromEntries(this.sides().map((key) => [key, new Tree(this.graph[key])]));
+        this.unfold_start();
         this.selection = null;
-        this.search();
+        this.make_panes();
         this.detail.clear();
         this.draw();
-        this.strip.show(this.graph.npu, this.graphs.bands, this.graphs.compared);
-        this.unfold_start();
+        await this.finder.search(this.graph.npu);
+        this.strip.select(-1);
+        this.strip.show(this.graph.npu, this.graphs.bands, this.compared);
+    }
+
+    sides() {
+        return this.graph.bench ? ["npu", "bench"] : ["npu"];
+    }
+
+    make_panes() {
+        const Pane = this.form === "boxes" ? Boxes : Outline;
+        this.panes = Object.fromEntries(this.sides().map((key) => [key, new Pane(this.graph[key], { tree: this.trees[key], bands: this.graphs.bands, compared: this.compared,
+            key: this.compared ? key : "model", on_select: (node) => this.selected(key, node), on_fold: (node) => this.fold(key, node) })]));
+        replace(this.panes_box, this.list.node, this.sides().map((key) => this.panes[key].node));
+        this.list.node.hidden = !this.list_open;
+    }
+
+    each_pane(run) {
+        for (const key of this.sides()) run(this.panes[key], this.trees[key], key);
     }
 
     // A tree of one branch is no view: unfold until there is something to choose from.
     unfold_start() {
-        const { npu } = this.graph, { tree } = this.outlines.npu;
-        for (let at = 0; npu.children(at).length === 1 && npu.has_children(at + 1); at++) tree.unfolded[at + 1] = 1;
-        tree.update();
-        this.outlines.npu.refresh();
+        for (const key of this.sides()) {
+            const side = this.graph[key], tree = this.trees[key];
+            for (let at = 0; at + 1 < side.count && side.end[at + 1] === side.end[at] && side.has_children(at + 1); at++) tree.unfolded[at + 1] = 1;
+            tree.update();
+        }
     }
 
     async choose_graph(step, rank) {
@@ -71,31 +102,42 @@ class GraphPage {
         if (name) this.go_by_name(wanted.key, name);
     }
 
+    micro_steps() {
+        return this.graphs.graphs[this.number].micro_steps;
+    }
+
+    micro_step() {
+        return this.trees.npu.page;
+    }
+
+    choose_page(page) {
+        this.each_pane((pane, tree) => { tree.set_page(page); pane.refresh(); });
+    }
+
     // ---- selection ----------------------------------------------------------------------------
 
     selected(key, node) {
-        if (this.matching && this.matching.key !== key) return this.match(key, node);
+        if (this.flow.takes(key, node)) return;
         this.selection = { key, node };
-        const other_key = key === "npu" ? "bench" : "npu", other = this.outlines[other_key];
+        const other_key = key === "npu" ? "bench" : "npu", other = this.panes[other_key];
         const partner = other ? this.graph[key].partner[node] : -1;
         if (other && partner >= 0 && this.follow) other.show_node(partner);
         else if (other) other.clear();
         this.strip.select(key === "npu" ? node : partner);
         this.detail.show(this.graph, key, node);
-        this.draw_found();
+        this.mark_found();
         this.write_address();
     }
 
     go(key, node) {
         if (this.view !== "graph") this.show("graph");
-        this.outlines[key].show_node(node);
+        this.panes[key].show_node(node);
         this.selected(key, node);
     }
 
     go_by_name(key, name) {
-        const side = this.graph[key];
-        if (!side) return;
-        for (let i = 0; i < side.count; i++) if (side.name(i) === name) return this.go(key, i);
+        const node = this.graph[key]?.find_name(name) ?? -1;
+        if (node >= 0) this.go(key, node);
     }
 
     // A call of another rank of the same step.
@@ -106,86 +148,106 @@ class GraphPage {
         this.go_by_name(key, name);
     }
 
-    // ---- matching by hand ---------------------------------------------------------------------
-
-    // The node is to be matched; the next one that is chosen on the other side is its partner.
-    start_match(key, node) {
-        this.matching = { key, node };
-        this.show_notice(words("by hand.choose", { name: this.graph[key].name(node), side: words(key === "npu" ? "bench" : "npu") }));
+    to_partner() {
+        if (!this.selection || !this.graph.bench) return;
+        const { key, node } = this.selection, partner = this.graph[key].partner[node];
+        if (partner >= 0) this.go(key === "npu" ? "bench" : "npu", partner);
     }
 
-    end_match() {
-        this.matching = null;
-        this.notice.hidden = true;
-    }
-
-    show_notice(text) {
-        replace(this.notice, element("span", {}, text), element("button", { class: "small", type: "button", onclick: () => this.end_match() }, words("close")));
-        this.notice.hidden = false;
-    }
-
-    async match(key, node) {
-        const first = this.matching, npu = key === "npu" ? node : first.node, bench = key === "npu" ? first.node : node;
-        const fault = await this.by_hand.fault(this.graph, npu, bench);
-        if (fault) return this.show_notice(words(fault));
-        this.by_hand.match(this.graph, npu, bench);
-        this.end_match();
-        this.selection = { key: "npu", node: npu };
-        await this.matches_changed();
-    }
-
-    async unmatch(key, node) {
-        this.by_hand.unmatch(this.graph, key === "npu" ? node : this.graph.bench.partner[node]);
-        await this.matches_changed();
-    }
-
-    async matches_changed() {
+    async matches_changed(node) {
+        if (node >= 0 && this.selection) this.selection = { key: "npu", node };
         await this.by_hand.apply(this.graph);
-        this.search();
+        await this.finder.search();
         this.redraw();
         if (this.selection) this.selected(this.selection.key, this.selection.node);
     }
 
-    // ---- finding ------------------------------------------------------------------------------
-
-    search() {
-        const { text, kind } = this.find, side = this.graph.npu;
-        this.found = text || kind !== "any" ? find_nodes(side, text, kind, this.graphs.bands) : [];
-        this.draw_found();
+    async count_errors(errors) {
+        this.by_hand.errors = errors.every(Boolean) ? null : errors;
+        await this.matches_changed(-1);
     }
 
+    // ---- folding ------------------------------------------------------------------------------
+
+    // The partner folds along when the reader follows it.
+    fold(key, node) {
+        this.trees[key].toggle(node);
+        this.panes[key].refresh(node);
+        const other_key = key === "npu" ? "bench" : "npu", other = this.graph[other_key], partner = other && this.follow ? this.graph[key].partner[node] : -1;
+        if (partner < 0 || !other.has_children(partner)) return;
+        this.trees[other_key].set_unfolded(partner, Boolean(this.trees[key].unfolded[node]));
+        this.panes[other_key].refresh(partner);
+    }
+
+    // "none", "all", "suspicious" or a depth
+    unfold(wanted) {
+        this.each_pane((pane, tree, key) => {
+            if (wanted === "none") tree.fold_all();
+            else if (wanted === "all") tree.unfold_all();
+            else if (wanted === "suspicious") tree.unfold_suspicious(this.graph.npu, key === "npu" ? null : this.graph.bench.partner);
+            else tree.unfold_to(Number(wanted));
+            pane.refresh();
+        });
+    }
+
+    set_form(form) {
+        if (form === this.form) return;
+        this.form = form;
+        remember("form", form);
+        this.make_panes();
+        this.draw();
+        if (this.selection) this.go(this.selection.key, this.selection.node);
+        else this.write_address();
+    }
+
+    // ---- finding ------------------------------------------------------------------------------
+
     found_at() {
-        return this.found && this.selection?.key === "npu" ? this.found.indexOf(this.selection.node) : -1;
+        return this.selection?.key === "npu" ? this.finder.at(this.selection.node) : -1;
+    }
+
+    found_changed() {
+        this.toolbar.draw_found();
+        this.list.show(this.graph.npu, this.finder);
+        this.mark_found();
+    }
+
+    mark_found() {
+        this.toolbar.draw_found();
+        if (this.list_open) this.list.mark(this.selection?.key === "npu" ? this.selection.node : -1);
     }
 
     step_found(by) {
-        if (!this.found?.length) return;
-        const at = this.found_at(), { npu } = this.graph;
-        if (at >= 0) return this.go("npu", this.found[(at + by + this.found.length) % this.found.length]);
-        const place = this.selection?.key === "npu" ? npu.place[this.selection.node] : -1;
-        const behind = this.found.findIndex((node) => npu.place[node] > place);
-        const next = by > 0 ? (behind < 0 ? 0 : behind) : ((behind < 0 ? this.found.length : behind) - 1 + this.found.length) % this.found.length;
-        this.go("npu", this.found[next]);
+        const node = this.finder.step(this.selection?.key === "npu" ? this.selection.node : -1, by);
+        if (node >= 0) this.go("npu", node);
     }
 
     first_suspicious() {
-        const found = find_nodes(this.graph.npu, "", "suspicious", this.graphs.bands);
+        const found = find_nodes(this.graph.npu, { text: "", kind: "suspicious" }, this.graphs.bands);
         if (found.length) this.go("npu", found[0]);
     }
 
-    draw_found() {
-        if (!this.found_note) return;
-        const at = this.found_at();
-        this.search_box.classList.toggle("bad", this.found === null);
-        replace(this.found_note, this.found?.length ? words("matches", { at: at < 0 ? "–" : at + 1, count: this.found.length })
-            : this.find.text || this.find.kind !== "any" ? words("no matches") : "");
+    set_list(open) {
+        this.list_open = open;
+        this.list.node.hidden = !open;
+        this.toolbar.draw();
+        this.mark_found();
+    }
+
+    find_band({ low, high }) {
+        Object.assign(this.finder.wanted, { kind: "any", from: low, to: high });
+        this.toolbar.filters_open = true;
+        this.toolbar.draw();
+        this.finder.search();
+        this.set_list(true);
     }
 
     // ---- drawing ------------------------------------------------------------------------------
 
     draw() {
         this.draw_head();
-        this.draw_bar();
+        this.toolbar.draw();
+        this.toolbar.node.hidden = this.view !== "graph";
         this.draw_body();
     }
 
@@ -193,82 +255,49 @@ class GraphPage {
         const { graphs } = this, meta = graphs.graphs[this.number];
         document.title = words("title");
         const tool = (key, text, run) => element("button", { class: "tool", type: "button", title: words(key), "aria-label": words(key), onclick: run }, text);
-        const views = ["graph", graphs.graphs.length > 1 ? "ranks" : null, graphs.compared ? "differences" : null].filter(Boolean);
+        const shown = views.filter((view) => view === "graph" || (view === "ranks" ? graphs.graphs.length > 1 : this.compared));
         const chooser = (key) => {
             const values = graphs.distinct(key);
             return values.length < 2 ? null : element("label", { class: "choice" }, words(key), element("select", { id: `choose-${key}`,
                 onchange: (event) => this.choose_graph(key === "step" ? Number(event.target.value) : meta.step, key === "rank" ? Number(event.target.value) : meta.rank) },
             values.map((value) => element("option", { value, selected: value === meta[key] }, value))));
         };
-        replace(this.head, element("div", { class: "brand" }, element("span", { class: "logo", "aria-hidden": "true" }, "±"), element("h1", {}, words("title")), chooser("step"), chooser("rank")),
-            views.length > 1 ? element("nav", { class: "tabs", role: "tablist" }, views.map((view) => element("button", { role: "tab", type: "button", id: `tab-${view}`,
+        replace(this.head, element("div", { class: "brand" }, element("span", { class: "logo", "aria-hidden": "true" }, "±"), element("h1", {}, words("title")), chooser("step"), chooser("rank"),
+            element("span", { class: "quiet clip summary" }, this.summary())),
+            shown.length > 1 ? element("nav", { class: "tabs", role: "tablist" }, shown.map((view) => element("button", { role: "tab", type: "button", id: `tab-${view}`,
                 "aria-selected": String(view === this.view), onclick: () => this.show(view) }, words(`tab.${view}`)))) : null,
             element("div", { class: "tools" }, tool("switch language", words("switch language"), language_toggle), tool("switch theme", "◐", theme_toggle),
                 tool("keys", "?", () => this.show_help())));
     }
 
-    draw_bar() {
-        const { graphs } = this, button = (key, run, id) => element("button", { class: "small", type: "button", id, onclick: run }, words(key));
-        const kinds = find_kinds.filter((kind) => graphs.compared || !["suspicious", "unmatched"].includes(kind));
-        this.search_box = element("input", { type: "search", id: "search", placeholder: words("search"), "aria-label": words("search"), value: this.find.text,
-            oninput: (event) => { this.find.text = event.target.value; this.search(); }, onkeydown: (event) => { if (event.key === "Enter") this.step_found(event.shiftKey ? -1 : 1); } });
-        this.found_note = element("span", { class: "quiet found", role: "status" });
-        const pages = graphs.graphs[this.number].micro_steps;
-        replace(this.bar, this.search_box,
-            element("select", { id: "find-kind", "aria-label": words("show"), onchange: (event) => { this.find.kind = event.target.value; this.search(); } },
-                kinds.map((kind) => element("option", { value: kind, selected: kind === this.find.kind }, words(`find.${kind}`)))),
-            element("button", { class: "small", type: "button", title: words("previous"), "aria-label": words("previous"), onclick: () => this.step_found(-1) }, "↑"),
-            element("button", { class: "small", type: "button", id: "find-next", title: words("next"), "aria-label": words("next"), onclick: () => this.step_found(1) }, "↓"),
-            this.found_note, element("span", { class: "spring" }),
-            pages > 1 ? element("label", { class: "choice" }, words("page"), element("select", { id: "choose-page", onchange: (event) => this.choose_page(Number(event.target.value)) },
-                [-1, ...Array(pages).keys()].map((page) => element("option", { value: page }, page < 0 ? words("all") : page)))) : null,
-            graphs.compared ? button("first suspicious", () => this.first_suspicious(), "first-suspicious") : null,
-            graphs.compared ? button("unfold suspicious", () => this.each_tree((tree) => tree.unfold_suspicious()), "unfold-suspicious") : null,
-            button("unfold all", () => this.each_tree((tree) => tree.unfold_all()), "unfold-all"), button("fold all", () => this.each_tree((tree) => tree.fold_all()), "fold-all"),
-            graphs.compared ? element("button", { class: "toggle", type: "button", "aria-pressed": String(this.follow), onclick: (event) => {
-                this.follow = !this.follow;
-                event.target.setAttribute("aria-pressed", String(this.follow));
-            } }, words("follow")) : null,
-            graphs.compared ? this.legend() : null);
-        this.bar.hidden = this.view !== "graph";
-        this.draw_found();
+    // What the graph in sight is, in one line.
+    summary() {
+        const { npu } = this.graph, parts = [words("nodes", { count: count_text(npu.count) })];
+        if (this.compared) parts.push(words(npu.suspicious[0] ? "suspicious nodes" : "no suspicious", { count: count_text(npu.suspicious[0]) }));
+        return parts.join(words("comma"));
     }
 
     legend() {
-        const { bands } = this.graphs;
-        const row = (colour, text) => {
-            const swatch = element("span", { class: "swatch" });
-            if (colour) swatch.style.backgroundColor = colour;
-            return element("div", { class: "legend-row" }, swatch, text);
-        };
-        return element("details", { class: "legend" }, element("summary", { class: "small" }, words("legend")), element("div", { class: "legend-box" },
-            bands.bands.map((band) => row(bands.colour(band.low), band.low === band.high ? String(band.low) : `${band.low} – ${band.high}`)),
-            element("p", { class: "quiet" }, words("legend.rolled")),
-            element("label", { class: "choice" }, words("palette"), element("select", { id: "palette", onchange: (event) => { bands.palette = event.target.value; this.redraw(); } },
-                ["safe", "file"].map((palette) => element("option", { value: palette, selected: palette === bands.palette }, words(`palette.${palette}`)))))));
+        const { bands } = this.graphs, chosen = bands.task === "summary" && !bands.levels ? this.by_hand.errors ?? [true, true, true, true] : null;
+        return legend(bands, chosen, { on_colours: () => this.redraw(), on_band: (band) => this.find_band(band), on_errors: (errors) => this.count_errors(errors) });
     }
 
     draw_body() {
-        const tables = [this.outlines.npu, this.outlines.bench].filter(Boolean).map((outline) => outline.table);
-        const tops = tables.map((table) => table.node.scrollTop); // lost when they leave the document
-        this.draw_view();
-        tables.forEach((table, i) => {
-            table.node.scrollTop = tops[i];
-            if (table.selected >= 0) table.scroll_to(table.selected);
-        });
+        const tops = this.sides().map((key) => this.panes[key].node.scrollTop); // lost when they leave the document
+        if (this.view === "ranks") replace(this.body, matrix_view(this.graphs, this.by_hand, async (number) => { await this.open(number); this.show("graph"); this.first_suspicious(); }));
+        else if (this.view === "differences") replace(this.body, by_hand_panel(this.by_hand, { on_go: (key, name) => this.go_by_name(key, name),
+            on_change: () => this.matches_changed(-1), on_fault: (text) => this.flow.say(text) }), difference_view(this.graph, (key, node) => this.go(key, node)));
+        else if (this.panes_box.parentNode !== this.body) {
+            replace(this.body, this.strip.node, this.panes_box, this.detail.node);
+            this.sides().forEach((key, i) => { this.panes[key].node.scrollTop = tops[i]; });
+        }
         this.body.dataset.view = this.view;
     }
 
-    draw_view() {
-        if (this.view === "ranks") replace(this.body, matrix_view(this.graphs, async (number) => { await this.open(number); this.show("graph"); this.first_suspicious(); }));
-        else if (this.view === "differences") replace(this.body, by_hand_panel(this.by_hand, { on_go: (key, name) => this.go_by_name(key, name),
-            on_change: () => this.matches_changed(), on_fault: (text) => this.show_notice(text) }), difference_view(this.graph, (key, node) => this.go(key, node)));
-        else replace(this.body, this.strip.node, element("div", { class: "panes" }, this.outlines.npu.table.node, this.outlines.bench?.table.node), this.detail.node);
-    }
-
     redraw() {
-        for (const outline of [this.outlines.npu, this.outlines.bench]) if (outline) outline.relabel();
-        this.strip.show(this.graph.npu, this.graphs.bands, this.graphs.compared);
+        this.each_pane((pane) => pane.relabel());
+        this.list.relabel();
+        this.strip.show(this.graph.npu, this.graphs.bands, this.compared);
         if (this.selection) this.detail.show(this.graph, this.selection.key, this.selection.node);
         else this.detail.clear();
         this.draw();
@@ -281,63 +310,62 @@ class GraphPage {
         this.write_address();
     }
 
-    each_tree(run) {
-        for (const outline of [this.outlines.npu, this.outlines.bench]) {
-            if (!outline) continue;
-            run(outline.tree);
-            outline.refresh();
-        }
-    }
-
-    choose_page(page) {
-        this.each_tree((tree) => tree.set_page(page));
-    }
-
     // ---- address and keys ---------------------------------------------------------------------
 
     write_address() {
         const meta = this.graphs.graphs[this.number], { selection } = this;
-        history.replaceState(null, "", route_text({ view: this.view, step: meta.step, rank: meta.rank, side: selection?.key ?? "npu",
+        history.replaceState(null, "", route_text({ view: this.view, form: this.form, step: meta.step, rank: meta.rank, side: selection?.key ?? "npu",
             node: selection ? this.graph[selection.key].name(selection.node) : "" }));
     }
 
     async follow_address() {
         const wanted = route_of_text(location.hash), first = this.graphs.graphs[0];
         const number = this.graphs.find(wanted.step ?? first.step, wanted.rank ?? first.rank);
+        if (wanted.form) this.form = wanted.form;
+        this.view = wanted.view === "differences" && !this.compared ? "graph" : wanted.view;
         await this.open(Math.max(0, number));
-        this.view = wanted.view === "differences" && !this.graphs.compared ? "graph" : wanted.view;
-        this.draw();
         if (wanted.node) this.go_by_name(wanted.side, wanted.node);
     }
 
     show_help() {
         const names = { Escape: "Esc", ArrowDown: "↓", ArrowUp: "↑" };
-        const lines = [...keyboard_table().map(({ key, label }) => [names[key] ?? key, label]), ["↑ ↓", "key.move"], ["←", "key.fold"], ["→", "key.unfold"]];
+        const lines = [...keyboard_table().map(({ key, label }) => [names[key] ?? key, label]), ["↑ ↓", "key.move"], ["←", "key.fold"], ["→", "key.unfold"]], seen = new Map();
+        for (const [key, label] of lines) seen.set(label, [...(seen.get(label) ?? []), key]);
         replace(this.help, element("h2", {}, words("keys")),
-            element("dl", {}, lines.map(([key, label]) => element("div", {}, element("dt", {}, element("kbd", {}, key)), element("dd", {}, words(label))))),
+            element("dl", {}, [...seen].map(([label, keys]) => element("div", {}, element("dt", {}, keys.map((key) => element("kbd", {}, key))), element("dd", {}, words(label))))),
             element("button", { class: "more", type: "button", onclick: () => this.help.close() }, words("close")));
         if (!this.help.open) this.help.showModal();
     }
 
-    to_partner() {
-        if (!this.selection || !this.graph.bench) return;
-        const { key, node } = this.selection, partner = this.graph[key].partner[node];
-        if (partner >= 0) this.go(key === "npu" ? "bench" : "npu", partner);
+    // Zoom or move the boxes of both sides; rows have neither.
+    in_boxes(run) {
+        return () => this.form === "boxes" && this.view === "graph" ? this.each_pane(run) : false;
+    }
+
+    escape(event) {
+        if (event.target instanceof HTMLElement && event.target.matches("input")) event.target.blur();
+        else if (!this.flow.first) return false;
+        else this.flow.end();
     }
 
     start_keys() {
-        const views = ["graph", "ranks", "differences"];
         keyboard_start([
-            { key: "/", label: "key.search", run: () => this.search_box.focus() },
+            { key: "/", label: "key.search", run: () => this.toolbar.search.focus() },
             { key: "n", label: "key.next", run: () => this.step_found(1) },
             { key: "p", label: "key.previous", run: () => this.step_found(-1) },
             { key: "f", label: "key.first", run: () => this.first_suspicious() },
             { key: "m", label: "key.other", run: () => this.to_partner() },
+            { key: "b", label: "key.form", run: () => this.set_form(this.form === "boxes" ? "rows" : "boxes") },
+            { key: "w", label: "key.zoom", run: this.in_boxes((pane) => pane.zoom_by(1.25)) },
+            { key: "s", label: "key.zoom", run: this.in_boxes((pane) => pane.zoom_by(0.8)) },
+            { key: "a", label: "key.sideways", run: this.in_boxes((pane) => pane.move_by(-80, 0)) },
+            { key: "d", label: "key.sideways", run: this.in_boxes((pane) => pane.move_by(80, 0)) },
+            { key: "0", label: "key.fit", run: this.in_boxes((pane) => pane.fit()) },
             ...views.map((view, i) => ({ key: String(i + 1), label: "key.tabs", run: () => document.getElementById(`tab-${view}`) ? this.show(view) : false })),
             { key: "t", label: "key.theme", run: theme_toggle },
             { key: "l", label: "key.language", run: language_toggle },
             { key: "?", label: "key.help", run: () => this.show_help() },
-            { key: "Escape", label: "key.close", run: (event) => event.target instanceof HTMLElement && event.target.matches("input") ? event.target.blur() : this.matching ? this.end_match() : false },
+            { key: "Escape", label: "key.close", run: (event) => this.escape(event) },
         ]);
     }
 }
@@ -348,7 +376,9 @@ async function start() {
     theme_start();
     replace(root, element("p", { class: "page-message" }, words("loading")));
     if (typeof DecompressionStream !== "function") throw new Error(words("old browser"));
-    const page = new GraphPage(await Graphs.open(), root);
+    const graphs = await Graphs.open();
+    own_colours_start(graphs.bands);
+    const page = new GraphPage(graphs, root);
     await page.follow_address();
     page.start_keys();
     on_language(() => page.redraw());

@@ -3,6 +3,9 @@
 import { block_meta } from "../common/blocks.js";
 import { Bands } from "./bands.js";
 import { Side } from "./side.js";
+import { calls_in_order, strip_bins } from "./strip.js";
+
+const most_opened = 3, summary_bins = 120;
 
 export class Graphs {
     static async open() {
@@ -13,7 +16,7 @@ export class Graphs {
         this.meta = meta;
         this.compared = meta.compared;
         this.bands = new Bands(meta);
-        this.opened = new Map();
+        this.opened = new Map(); // by number, the one used last at the end
     }
 
     get graphs() {
@@ -30,8 +33,11 @@ export class Graphs {
 
     // { npu, bench }: bench is null for a built graph.
     open_graph(number) {
-        if (!this.opened.has(number)) this.opened.set(number, this.load(this.graphs[number]));
-        return this.opened.get(number);
+        const opened = this.opened.get(number) ?? this.load(this.graphs[number]);
+        this.opened.delete(number);
+        this.opened.set(number, opened);
+        if (this.opened.size > most_opened) this.opened.delete(this.opened.keys().next().value);
+        return opened;
     }
 
     async load(graph) {
@@ -42,5 +48,15 @@ export class Graphs {
         };
         const [npu, bench] = await Promise.all([open(graph.npu), graph.bench ? open(graph.bench) : null]);
         return { npu, bench };
+    }
+
+    // What is said of a graph beside others, with the matches by hand; the graph itself is not kept.
+    async summary(number, by_hand) {
+        const graph = await this.open_graph(number);
+        await by_hand.apply(graph);
+        const { npu } = graph, calls = calls_in_order(npu);
+        const bins = strip_bins(npu, this.bands, calls, summary_bins);
+        return { count: npu.count, worst: npu.worst[0], suspicious: npu.suspicious[0], overflow: npu.overflow.reduce((sum, level) => sum + (level > 0), 0),
+            strip: Array.from(bins, (node) => node < 0 ? NaN : npu.index[node]) };
     }
 }

@@ -1,5 +1,7 @@
 // Names of modules and calls in the parts that people look for.
 
+import { node_collection } from "./side.js";
+
 const directions = new Set(["forward", "backward"]);
 
 // { type, path, kind, call }: "Module.h.0.attn.GPTAttn.forward.1" is a Module at ["h", "0", "attn"] of kind
@@ -20,4 +22,13 @@ export function path_below(path, parent_path) {
     let shared = 0;
     while (shared < path.length - 1 && shared < parent_path.length && path[shared] === parent_path[shared]) shared++;
     return path.slice(shared);
+}
+
+// What a node is called where its parent is in sight: { title, kind, call, type }.
+export function label_parts(side, node) {
+    const name = side.name(node), parts = name_parts(name), up = side.parent[node];
+    const around = up > 0 ? name_parts(side.name(up)) : null;
+    const path = around && parts.type === around.type ? path_below(parts.path, around.path) : parts.path;
+    const title = side.type[node] === node_collection ? name.replaceAll("_", " ").replace(".", " ") : path.join(".") || name;
+    return { title, kind: parts.kind, call: parts.call, type: parts.type };
 }

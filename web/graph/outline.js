@@ -3,27 +3,27 @@
 import { element } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { VirtualTable } from "../common/virtual_table.js";
-import { index_text } from "./bands.js";
+import { index_chip } from "./bands.js";
 import { communication_mark } from "./communication.js";
-import { name_parts, path_below } from "./names.js";
-import { node_call, node_collection } from "./side.js";
-import { Tree } from "./tree.js";
+import { label_parts } from "./names.js";
+import { node_call } from "./side.js";
+import { tree_key } from "./tree_keys.js";
 
 const overflow_marks = ["", "▲", "▲▲", "▲▲▲"];
 const indent = 16;
 
 export class Outline {
-    // on_select(node) when the reader chose a node
-    constructor(side, { bands, compared, key, on_select }) {
-        Object.assign(this, { side, bands, compared, key, on_select });
-        this.tree = new Tree(side);
+    // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded
+    constructor(side, { tree, bands, compared, key, on_select, on_fold }) {
+        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold });
         this.selected = -1;
         this.table = new VirtualTable({
             columns: this.columns(), label: words(key), draw: (cell, column, node) => this.draw_cell(cell, column, node),
             prepare: () => null, on_open: (node) => this.choose(node), on_move: (node) => this.choose(node), on_sort: () => {},
             row_class: (node) => this.row_class(node), empty: () => words("no matches"),
         });
-        this.table.node.dataset.side = key;
+        this.node = this.table.node;
+        this.node.dataset.side = key;
         // Left and right fold and unfold, as in every tree.
         this.table.node.addEventListener("keydown", (event) => this.fold_key(event), true);
         // The selection stays in sight when the pane gets another size, as when the detail opens below it.
@@ -57,13 +57,9 @@ export class Outline {
     }
 
     label(node) {
-        const { side } = this, parts = name_parts(side.name(node));
-        const parent = side.parent[node] > 0 ? name_parts(side.name(side.parent[node])) : null;
-        const path = parent && parts.type === parent.type ? path_below(parts.path, parent.path) : parts.path;
-        return [element("span", { class: "node-path" }, path.join(".") || side.name(node)),
-            parts.kind ? element("span", { class: "node-kind" }, parts.kind) : null,
-            parts.call ? element("span", { class: "node-call" }, parts.call) : null,
-            side.type[node] === node_call && parts.type ? element("span", { class: "node-type" }, parts.type) : null];
+        const { title, kind, call, type } = label_parts(this.side, node);
+        return [element("span", { class: "node-path" }, title), kind ? element("span", { class: "node-kind" }, kind) : null, call ? element("span", { class: "node-call" }, call) : null,
+            this.side.type[node] === node_call && type ? element("span", { class: "node-type" }, type) : null];
     }
 
     draw_cell(cell, column, node) {
@@ -76,7 +72,7 @@ export class Outline {
         cell.title = side.name(node);
         cell.style.paddingLeft = `${6 + Math.min(24, side.depth[node]) * indent}px`;
         cell.append(folds ? element("button", { class: "twisty", type: "button", tabindex: "-1", "aria-expanded": String(Boolean(tree.unfolded[node])),
-            onclick: (event) => { event.stopPropagation(); this.toggle(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),
+            onclick: (event) => { event.stopPropagation(); this.on_fold(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),
         element("span", { class: "node-label" }, this.label(node)),
         side.communications.has(node) ? communication_mark(side.communications.get(node)) : "",
         side.overflow[node] ? element("span", { class: "overflow", title: words(`overflow.${side.overflow[node]}`) }, overflow_marks[side.overflow[node]]) : "",
@@ -87,23 +83,9 @@ export class Outline {
         const { side, bands } = this;
         const folded = side.has_children(node) && !this.tree.unfolded[node];
         if (folded && side.suspicious[node]) cell.append(element("span", { class: "count-bad", title: words("of calls", { bad: side.suspicious[node], count: side.end[node] - node }) }, `${side.suspicious[node]}×`));
-        if (folded && bands.worse(side.worst[node], side.index[node])) cell.append(this.chip(side.worst[node], true));
-        if (!Number.isNaN(side.index[node])) cell.append(this.chip(side.index[node], false));
+        if (folded && bands.worse(side.worst[node], side.index[node])) cell.append(index_chip(bands, side.worst[node], true));
+        if (!Number.isNaN(side.index[node])) cell.append(index_chip(bands, side.index[node]));
         else if (this.compared && node > 0 && side.partner[node] < 0) cell.append(element("span", { class: "chip unmatched" }, words("unmatched")));
-    }
-
-    chip(value, rolled) {
-        const bad = this.bands.is_suspicious(value);
-        const chip = element("span", { class: `chip index${rolled ? " rolled" : ""}${bad ? " bad-index" : ""}`, title: rolled ? words("below") : words("index") }, index_text(value));
-        const colour = this.bands.colour(value);
-        if (!colour) chip.classList.add("plain-index");
-        else chip.style[rolled ? "borderColor" : "backgroundColor"] = colour;
-        return chip;
-    }
-
-    toggle(node) {
-        this.tree.toggle(node);
-        this.refresh();
     }
 
     choose(node) {
@@ -126,20 +108,12 @@ export class Outline {
     }
 
     fold_key(event) {
-        const { side, tree, selected } = this;
-        if (selected < 0 || (event.key !== "ArrowLeft" && event.key !== "ArrowRight")) return;
-        const open = Boolean(tree.unfolded[selected]), folds = side.has_children(selected);
-        if (event.key === "ArrowRight" && folds && !open) this.toggle(selected);
-        else if (event.key === "ArrowRight" && folds) this.choose(selected + 1);
-        else if (event.key === "ArrowLeft" && folds && open && selected) this.toggle(selected);
-        else if (event.key === "ArrowLeft" && side.parent[selected] >= 0) this.choose(side.parent[selected]);
-        else return;
+        const done = tree_key(event.key, this);
+        if (!done) return;
+        if ("fold" in done) this.on_fold(done.fold);
+        else this.choose(done.go);
         if (this.table.selected >= 0) this.table.select(this.table.selected);
         event.preventDefault();
         event.stopPropagation();
     }
-}
-
-export function is_module(side, node) {
-    return side.type[node] !== node_call && side.type[node] !== node_collection;
 }

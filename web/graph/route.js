@@ -1,9 +1,10 @@
-// The state of the page as its address: #view=graph&step=0&rank=1&side=npu&node=Module.h.0.…
+// The state of the page as its address: #view=graph&form=boxes&step=0&rank=1&side=npu&node=Module.h.0.…
 
-const views = ["graph", "ranks", "differences"];
+export const views = ["graph", "ranks", "differences"];
+export const forms = ["rows", "boxes"];
 
-export function route_text({ view, step, rank, side, node }) {
-    const wanted = new URLSearchParams({ view, step, rank });
+export function route_text({ view, form, step, rank, side, node }) {
+    const wanted = new URLSearchParams({ view, form, step, rank });
     if (node) {
         wanted.set("side", side);
         wanted.set("node", node);
@@ -16,7 +17,7 @@ export function route_of_text(text) {
         const value = Number(wanted.get(key) ?? NaN);
         return Number.isInteger(value) && value >= 0 ? value : null;
     };
-    const view = wanted.get("view");
-    return { view: views.includes(view) ? view : "graph", step: number("step"), rank: number("rank"),
+    const view = wanted.get("view"), form = wanted.get("form");
+    return { view: views.includes(view) ? view : "graph", form: forms.includes(form) ? form : "", step: number("step"), rank: number("rank"),
         side: wanted.get("side") === "bench" ? "bench" : "npu", node: wanted.get("node") ?? "" };
 }

@@ -3,6 +3,7 @@
 
 import { block_bytes } from "../common/blocks.js";
 import { communications_of } from "./communication.js";
+import { read_facts } from "./facts.js";
 
 export const node_call = 1;
 export const node_collection = 9;
@@ -129,6 +130,11 @@ export class Side {
         }
         const texts = await this.row_blocks.get(number), at = 2 * (i % this.rows_nodes);
         return { inputs: JSON.parse(texts.get(at)), outputs: JSON.parse(texts.get(at + 1)) };
+    }
+
+    // A promise of what the rows of all nodes say.
+    facts() {
+        return this.all_facts ??= read_facts(this);
     }
 
     async frames(i) {

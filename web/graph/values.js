@@ -1,5 +1,5 @@
-// A statistic of the first outputs of calls, in the order of execution: where it leaves the other side's line
-// is where the models part. Shown are the calls below the smallest module around the node that has enough
+// A statistic of one input or output of calls, in the order of execution: where it leaves the other side's
+// line is where the models part. Shown are the calls below the smallest module around the node that has enough
 // of them for a line, of a large one those nearest to the node.
 
 import { chart_box } from "../common/charts.js";
@@ -28,20 +28,32 @@ export function calls_beside(side, node) {
     return calls.slice(first, first + most_calls);
 }
 
-// The statistics of a node's first output as numbers; null where there are none.
-export async function output_values(side, node) {
-    const row = node < 0 ? null : Object.values((await side.rows(node)).outputs)[0];
+// What a row is called among those of its node: "input.0", "parameters.weight".
+export function tensor_name(row_name) {
+    return row_name.split(/\.(?=(?:input|output|parameters|kwargs|parameters_grad)\b)/).slice(1).join(".") || row_name;
+}
+
+// The tensors of a node: { name: row }, outputs first.
+export async function node_tensors(side, node) {
+    if (node < 0) return {};
+    const { inputs, outputs } = await side.rows(node);
+    return Object.fromEntries([...Object.entries(outputs), ...Object.entries(inputs)].map(([name, row]) => [tensor_name(name), row]));
+}
+
+// The statistics of a tensor of a node, the first output for "", as numbers; null where there are none.
+export async function tensor_values(side, node, tensor) {
+    const tensors = await node_tensors(side, node), row = tensor ? tensors[tensor] : Object.values(tensors)[0];
     return statistics.map((key) => {
         const value = Number.parseFloat(row?.[key]);
         return Number.isFinite(value) ? value : null;
     });
 }
 
-async function read_values({ npu, bench }, key, node) {
+async function read_values({ npu, bench }, key, node, tensor) {
     const side = key === "npu" ? npu : bench, other = key === "npu" ? bench : npu, calls = calls_beside(side, node), own = [], partners = [];
     for (const call of calls) {
-        own.push(await output_values(side, call));
-        if (other) partners.push(await output_values(other, side.partner[call]));
+        own.push(await tensor_values(side, call, tensor));
+        if (other) partners.push(await tensor_values(other, side.partner[call], tensor));
     }
     return { calls, names: calls.map((call) => side.name(call)), npu: key === "npu" ? own : partners, bench: key === "npu" ? partners : own };
 }
@@ -57,22 +69,26 @@ function values_chart(values, which, node, on_go) {
     { height: 190, label: `${statistics[which]}: ${words("values")}` });
 }
 
-// A part of the detail that reads its values when it is unfolded. `state` ({ open, which }) outlives it.
+// A part of the detail that reads its values when it is unfolded. `state` ({ open, which, tensor }) outlives it;
+// a tensor that the node lacks gives way to its first output.
 export function values_part(graph, key, node, state, on_go) {
-    const body = element("div");
+    const body = element("div", { class: "values-body" }), tensors = element("select", { id: "tensor", "aria-label": words("tensor") });
     let values = null;
     const draw = () => replace(body, values.calls.length ? values_chart(values, state.which, node, on_go) : element("p", { class: "quiet" }, words("nothing recorded")));
     const fill = async () => {
-        values ??= await read_values(graph, key, node);
+        const names = Object.keys(await node_tensors(graph[key], node)), shown = names.includes(state.tensor) ? state.tensor : "";
+        replace(tensors, element("option", { value: "" }, words("first output")), names.map((name) => element("option", { value: name, selected: name === shown }, name)));
+        values = await read_values(graph, key, node, shown);
         draw();
     };
-    const part = element("details", { class: "detail-part values", open: state.open }, element("summary", {}, words("values"), " ",
-        element("select", { id: "statistic", "aria-label": words("statistic"), onclick: (event) => event.stopPropagation(),
-            onchange: (event) => { state.which = Number(event.target.value); if (values) draw(); } },
-        statistics.map((name, i) => element("option", { value: i, selected: i === state.which }, name)))), body);
+    const which = element("select", { id: "statistic", "aria-label": words("statistic"), onchange: (event) => { state.which = Number(event.target.value); if (values) draw(); } },
+        statistics.map((name, i) => element("option", { value: i, selected: i === state.which }, name)));
+    tensors.addEventListener("change", () => { state.tensor = tensors.value; fill(); });
+    const part = element("details", { class: "detail-part values", open: state.open }, element("summary", {}, words("values")),
+        element("div", { class: "values-choice" }, which, tensors), body);
     part.addEventListener("toggle", () => {
         state.open = part.open;
-        if (part.open) fill();
+        if (part.open && !values) fill();
     });
     return part;
 }

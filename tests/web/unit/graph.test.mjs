@@ -2,16 +2,21 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
+import { BoxLayout, box } from "../../../web/graph/box_layout.js";
+import { worst_by_line } from "../../../web/graph/box_map.js";
 import { Bands, index_text } from "../../../web/graph/bands.js";
-import { ByHand, measure_pair } from "../../../web/graph/by_hand.js";
+import { ByHand, measure_pair, pairs_below, twins } from "../../../web/graph/by_hand.js";
 import { communications_of } from "../../../web/graph/communication.js";
 import { structure_differences } from "../../../web/graph/difference_view.js";
-import { find_nodes, name_test } from "../../../web/graph/find.js";
+import { Facts } from "../../../web/graph/facts.js";
+import { find_nodes, name_test, node_type, types_of } from "../../../web/graph/find.js";
+import { Finder } from "../../../web/graph/finder.js";
 import { name_parts, path_below } from "../../../web/graph/names.js";
 import { route_of_text, route_text } from "../../../web/graph/route.js";
 import { Side, Texts } from "../../../web/graph/side.js";
 import { Tree } from "../../../web/graph/tree.js";
-import { calls_beside, output_values } from "../../../web/graph/values.js";
+import { tree_key } from "../../../web/graph/tree_keys.js";
+import { calls_beside, tensor_name, tensor_values } from "../../../web/graph/values.js";
 
 const meta = { task: "summary", generation: 2, colours: {
     "#FFFCF3": { value: [0, 0.2] }, "#FFEDBE": { value: [0.2, 0.4] }, "#FFDC7F": { value: [0.4, 0.6] },
@@ -88,7 +93,7 @@ test("matching by hand is applied, taken back, written and read", async () => {
     assert.equal(await hand.fault(graph, 3, 3), "by hand.types");
     assert.equal(await hand.fault(graph, 2, 5), "by hand.taken");
     assert.equal(await hand.fault(graph, 3, 5), null);
-    hand.match(graph, 3, 5);
+    await hand.match(graph, 3, 5, false);
     await hand.apply(graph);
     assert.deepEqual([graph.npu.partner[3], graph.bench.partner[5], graph.npu.index[3]], [5, 3, 0.25]);
     assert.deepEqual(JSON.parse(hand.text()), { "Torch.y.0.forward": "Torch.other.0.forward" });
@@ -105,6 +110,38 @@ test("matching by hand is applied, taken back, written and read", async () => {
     assert.throws(() => hand.read("[]"));
 });
 
+test("below two nodes the k-th of a place goes with the k-th", () => {
+    const names = (module, kind, x, extra) => [["DefaultModel", -1, -1, 9, NaN, 0], [`Module.${module}.0.${kind}.forward.0`, 0, -1, 8, NaN, 0],
+        [`Module.${module}.0.ln.LayerNorm.forward.0`, 1, -1, 1, NaN, 0], [`Functional.layer_norm.${x}.forward`, 2, -1, 0, NaN, 1],
+        [`Functional.gelu.${x}.forward`, 1, -1, 2, NaN, 1], [`Functional.gelu.${x + 1}.forward`, 1, -1, 3, NaN, 1], ...extra];
+    const npu = side_of(names("h", "Block", 3, [["Torch.only.0.forward", 1, -1, 4, NaN, 1]])), bench = side_of(names("layers", "Layer", 7, []));
+    npu.partner.fill(-1);
+    bench.partner.fill(-1);
+    assert.deepEqual(pairs_below({ npu, bench }, 1, 1), [[2, 2], [4, 4], [5, 5], [3, 3]]);
+    npu.partner[4] = bench.partner[4] = 4; // these stay together
+    assert.deepEqual(pairs_below({ npu, bench }, 1, 1), [[2, 2], [5, 5], [3, 3]]);
+});
+
+test("the calls of the other direction are matched with them", () => {
+    const both = (name) => side_of([["DefaultModel", -1, -1, 9, NaN, 0], [`Module.${name}.forward.0`, 0, -1, 1, NaN, 0], [`Module.${name}.backward.0`, 0, -1, 2, NaN, 0], ["Torch.x.0.forward", 0, -1, 3, NaN, 1]]);
+    const npu = both("a.A"), bench = both("b.B");
+    assert.deepEqual(twins({ npu, bench }, 1, 1), [2, 2]);
+    assert.deepEqual(twins({ npu, bench }, 2, 2), [1, 1]);
+    assert.equal(twins({ npu, bench }, 3, 3), null);
+});
+
+test("the reader chooses the errors that count", async () => {
+    const graph = two_sides(), hand = new ByHand(new Bands(meta)), facts = new Facts(6);
+    for (let i = 0; i < 6; i++) facts.add(i, { inputs: {}, outputs: { y: { MaxRelativeErr: "90%", NormRelativeErr: "10%" } } });
+    graph.npu.facts = async () => facts;
+    hand.errors = [false, true, true, true];
+    await hand.apply(graph);
+    assert.ok(Math.abs(graph.npu.index[2] - 0.1) < 1e-6 && Number.isNaN(graph.npu.index[3]));
+    hand.errors = null;
+    await hand.apply(graph);
+    assert.ok(Math.abs(graph.npu.index[2] - 0.9) < 1e-6);
+});
+
 test("values along the execution are of the calls beside a node, in their order", async () => {
     const side = small();
     assert.deepEqual(calls_beside(side, 0), [2, 3, 5]);
@@ -115,8 +152,11 @@ test("values along the execution are of the calls beside a node, in their order"
     const names = Array.from({ length: 1001 }, (_, i) => [`c${i}`, i ? 0 : -1, -1, i ? i - 1 : 1000, NaN, i ? 1 : 0]), long = side_of(names);
     assert.deepEqual([calls_beside(long, 0).length, calls_beside(long, 0)[0], calls_beside(long, 1000).at(-1), calls_beside(long, 500)[150]], [300, 1, 1000, 500]);
     side.rows = async () => rows("3");
-    assert.deepEqual(await output_values(side, 2), [3, 0, null, 2]);
-    assert.deepEqual(await output_values(side, -1), [null, null, null, null]);
+    assert.deepEqual(await tensor_values(side, 2, ""), [3, 0, null, 2]);
+    assert.deepEqual(await tensor_values(side, 2, "input.0"), [1, 0, 0.5, 2]);
+    assert.deepEqual(await tensor_values(side, 2, "input.7"), [null, null, null, null]);
+    assert.deepEqual(await tensor_values(side, -1, ""), [null, null, null, null]);
+    assert.equal(tensor_name("Module.h.0.GPTBlock.forward.0.parameters.weight"), "parameters.weight");
 });
 
 test("a batch of operations meets every one of its partners", () => {
@@ -145,14 +185,116 @@ test("folded subtrees are out of sight", () => {
     assert.equal(tree.position(5), -1);
 });
 
+test("trees unfold to a depth, and to what is suspicious on either side", () => {
+    const side = small(), tree = new Tree(side);
+    side.roll_up(new Bands(meta));
+    tree.unfold_all();
+    tree.unfold_to(1);
+    assert.deepEqual([...tree.visible], [0, 1, 4]);
+    tree.unfold_to(2);
+    assert.deepEqual([...tree.visible], [0, 1, 2, 3, 4, 5]);
+    tree.unfold_suspicious(side, null);
+    assert.deepEqual([...tree.visible], [0, 1, 2, 3, 4]);
+    const { bench } = two_sides(), other = new Tree(bench);
+    other.unfold_suspicious(side, Int32Array.from([0, 1, 2, 4, 5, -1]));
+    assert.deepEqual([...other.visible], [0, 1, 2, 3]);
+});
+
+test("keys fold, unfold and walk", () => {
+    const side = small(), tree = new Tree(side), at = (selected) => ({ side, tree, selected });
+    assert.deepEqual(tree_key("ArrowRight", at(1)), { fold: 1 });
+    tree.toggle(1);
+    assert.deepEqual(tree_key("ArrowRight", at(1)), { go: 2 });
+    assert.deepEqual(tree_key("ArrowLeft", at(1)), { fold: 1 });
+    assert.deepEqual(tree_key("ArrowLeft", at(2)), { go: 1 });
+    assert.equal(tree_key("ArrowRight", at(2)), null);
+    assert.equal(tree_key("ArrowLeft", at(-1)), null);
+});
+
+// Every box lies in the one around it and no two of a box touch; what is in sight is found, and hit.
+test("boxes lie in boxes", () => {
+    const modules = [["root", -1, -1, 0, NaN, 0]];
+    for (let m = 0; m < 3; m++) {
+        const module = modules.push([`m${m}`, 0, -1, 0, NaN, 0]) - 1;
+        for (let k = 0; k < 7; k++) modules.push([`c${m}.${k}`, module, -1, 0, NaN, 1]);
+    }
+    const side = side_of(modules), tree = new Tree(side);
+    tree.unfold_all();
+    const layout = new BoxLayout(tree), { left, top, width, height, up } = layout;
+    assert.equal(layout.count, 25);
+    for (let a = 1; a < 25; a++) {
+        assert.equal(up[a], side.parent[a]);
+        assert.ok(left[a] > left[up[a]] && left[a] + width[a] < left[up[a]] + width[up[a]]);
+        assert.ok(top[a] >= top[up[a]] + box.head && top[a] + height[a] < top[up[a]] + height[up[a]]);
+        for (let b = a + 1; b < 25; b++) if (up[a] === up[b])
+            assert.ok(left[a] + width[a] < left[b] || top[a] + height[a] < top[b], `${a} and ${b}`);
+        assert.equal(layout.hit(left[a] + 3, top[a] + 3), a);
+    }
+    assert.equal(layout.hit(-1, 5), -1);
+    assert.equal(layout.hit(left[1] + 1, top[1] + height[1] - 1), 1); // below the last of its boxes
+    assert.deepEqual([2, 6, 7, 8].map((at) => [top[at] === top[2], layout.is_beside(at)]), [[true, false], [true, true], [false, false], [false, true]]);
+    assert.deepEqual(layout.in_sight(-100, 1e6), [...Array(25).keys()]);
+    for (let y = 0; y < height[0]; y += 7) {
+        const seen = new Set(layout.in_sight(y, y + 20));
+        for (let at = 0; at < 25; at++) if (top[at] < y + 20 && top[at] + height[at] >= y) assert.ok(seen.has(at), `${at} at ${y}`);
+        assert.ok([...seen].every((at) => top[at] + height[at] >= y - box.head && top[at] < y + 20));
+    }
+});
+
+test("a deep chain is laid out without recursion", () => {
+    const deep = 50000, tree = new Tree(side_of(Array.from({ length: deep }, (_, i) => [`m${i}`, i - 1, -1, deep - i, NaN, 0])));
+    tree.unfold_all();
+    const layout = new BoxLayout(tree);
+    assert.equal(layout.count, deep);
+    assert.equal(layout.up[deep - 1], deep - 2);
+    assert.ok(layout.height[0] > layout.height[1] && layout.top[deep - 1] > layout.top[deep - 2]);
+});
+
+test("the map has the worst node of each line, what is folded with all below it", () => {
+    const side = small(), bands = new Bands(meta), tree = new Tree(side);
+    side.roll_up(bands);
+    const { worst, value } = worst_by_line(new BoxLayout(tree), { side, bands }, 3);
+    assert.ok([...worst].includes(1));
+    assert.ok(Math.abs(value(1) - 0.9) < 1e-6);
+    tree.toggle(1);
+    const open = worst_by_line(new BoxLayout(tree), { side, bands }, 1);
+    assert.deepEqual([...open.worst], [2]);
+});
+
 test("nodes are found in the order of execution", () => {
     const side = small(), bands = new Bands(meta);
-    assert.deepEqual(find_nodes(side, "", "calls", bands), [2, 3, 5]);
-    assert.deepEqual(find_nodes(side, "", "unmatched", bands), [3]);
-    assert.deepEqual(find_nodes(side, "", "suspicious", bands), [2]);
-    assert.deepEqual(find_nodes(side, "TORCH", "any", bands), [2, 3, 5]);
-    assert.deepEqual(find_nodes(side, "/^Module\\.[ab]/", "any", bands), [1, 4]);
-    assert.equal(find_nodes(side, "/(/", "any", bands), null);
+    assert.deepEqual(find_nodes(side, { text: "", kind: "calls" }, bands), [2, 3, 5]);
+    assert.deepEqual(find_nodes(side, { text: "", kind: "unmatched" }, bands), [3]);
+    assert.deepEqual(find_nodes(side, { text: "", kind: "suspicious" }, bands), [2]);
+    assert.deepEqual(find_nodes(side, { text: "TORCH", kind: "any" }, bands), [2, 3, 5]);
+    assert.deepEqual(find_nodes(side, { text: "/^Module\\.[ab]/", kind: "any" }, bands), [1, 4]);
+    assert.equal(find_nodes(side, { text: "/(/", kind: "any" }, bands), null);
+});
+
+test("nodes are found by type, dtype, shape and index", () => {
+    const side = small(), bands = new Bands(meta), facts = new Facts(side.count), any = { text: "", kind: "any" };
+    for (let i = 0; i < side.count; i++) facts.add(i, { inputs: { x: { dtype: i === 2 ? "torch.float16" : "torch.float32", shape: "[2, 3]" } }, outputs: { y: { dtype: "torch.float32", shape: i === 5 ? "[7]" : "[]", MaxRelativeErr: "12.5%", MinRelativeErr: "N/A" } } });
+    assert.deepEqual(find_nodes(side, { ...any, dtype: "torch.float16" }, bands, facts), [2]);
+    assert.deepEqual(find_nodes(side, { ...any, dtype: "torch.float32", shape: "[7" }, bands, facts), [5]);
+    assert.deepEqual(find_nodes(side, { ...any, dtype: "torch.float16", shape: "[7" }, bands, facts), []);
+    assert.deepEqual(find_nodes(side, { ...any, shape: "2,3", kind: "calls" }, bands, facts), [2, 3, 5]);
+    assert.deepEqual(find_nodes(side, { ...any, from: 0.3 - 1e-6, to: 0.5 }, bands), [5]);
+    assert.deepEqual(find_nodes(side, { ...any, from: 0.3 - 1e-6 }, bands), [2, 5]);
+    assert.deepEqual(find_nodes(side, { ...any, type: "Torch.z" }, bands), [5]);
+    assert.deepEqual([facts.errors[0][1], facts.errors[1][1]], [0.125, 0]);
+    assert.deepEqual(["Functional.softmax.3.forward", "Module.h.0.attn.GPTAttn.forward.0", "DefaultModel"].map(node_type), ["Functional.softmax", "GPTAttn", ""]);
+    assert.deepEqual(types_of(side), [["A", 1], ["B", 1], ["Torch.x", 1], ["Torch.y", 1], ["Torch.z", 1]]);
+});
+
+test("steps go from what is found to what is found, round and round", async () => {
+    const finder = new Finder(new Bands(meta), { compared: true, on_found: () => {} });
+    finder.wanted.kind = "calls";
+    await finder.search(small());
+    assert.deepEqual([finder.step(-1, 1), finder.step(2, 1), finder.step(5, 1), finder.step(2, -1), finder.step(1, 1), finder.step(1, -1), finder.step(0, 1)], [2, 3, 2, 5, 5, 3, 2]);
+    finder.wanted.text = "/(/";
+    await finder.search();
+    assert.equal(finder.found, null);
+    assert.equal(finder.step(2, 1), -1);
 });
 
 test("a plain search takes no character for more than it is", () => {
@@ -182,9 +324,9 @@ test("names in their parts", () => {
 });
 
 test("addresses come back as they were", () => {
-    const state = { view: "graph", step: 1, rank: 3, side: "bench", node: "Module.a&b=c#.A.forward.0" };
+    const state = { view: "graph", form: "boxes", step: 1, rank: 3, side: "bench", node: "Module.a&b=c#.A.forward.0" };
     assert.deepEqual(route_of_text(route_text(state)), state);
-    assert.deepEqual(route_of_text("#view=nonsense&step=x"), { view: "graph", step: null, rank: null, side: "npu", node: "" });
+    assert.deepEqual(route_of_text("#view=nonsense&step=x"), { view: "graph", form: "", step: null, rank: null, side: "npu", node: "" });
 });
 
 test("structures: what only one side has, without what lies below it", () => {
@@ -193,5 +335,11 @@ test("structures: what only one side has, without what lies below it", () => {
     const found = structure_differences({ npu, bench });
     assert.deepEqual(found["only npu"], []);
     assert.deepEqual(found["only bench"], [1]);
-    assert.deepEqual(found["unmatched pairs"], [3]);
+    assert.deepEqual(found.moved, [3]); // below another parent
+    assert.deepEqual(found["unmatched pairs"], []);
+    bench.parent[3] = 1;
+    npu.parent[3] = 0;
+    assert.deepEqual(structure_differences({ npu, bench }).moved, [3]);
+    bench.parent[3] = 0;
+    assert.deepEqual(structure_differences({ npu, bench })["unmatched pairs"], [3]);
 });

@@ -325,10 +325,11 @@ static struct status compare_plan(int *exit_status, const struct dump_plan *plan
 static struct status compare(int *exit_status, const struct compare_options *options,
                              const struct comparison_input *input, struct watching *watching)
 {
-    const struct plan_filter filter = { .ranks = options->ranks.items,
-                                        .n_ranks = options->ranks.count,
-                                        .steps = options->steps.items,
-                                        .n_steps = options->steps.count };
+    const struct plan_request wanted = { .ranks = options->ranks.items,
+                                         .n_ranks = options->ranks.count,
+                                         .steps = options->steps.items,
+                                         .n_steps = options->steps.count,
+                                         .name_both_ranks = options->schema[1] == '1' };
     struct job_request request;
     struct dump_plan plan;
     struct profile *profile = NULL;
@@ -346,7 +347,7 @@ static struct status compare(int *exit_status, const struct compare_options *opt
     bool done;
     TRY(compare_trees(&done, exit_status, &trees));
     if (done) return status_ok();
-    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &filter, warning_printer));
+    TRY(dump_plan_make(&plan, input->npu_path, input->bench_path, &wanted, warning_printer));
     struct status status = status_ok();
     if (options->profile)
         status = profile_load(&profile, options->profile, NULL, options->file_policy);

@@ -235,10 +235,7 @@ static void pair_in_state(struct pairing *out, const struct graph_side *npu, uin
     struct row_range a = node_rows(npu, npu_node), b = node_rows(bench, npu->match[npu_node]);
     uint32_t n = next_in_state(npu, a, a.first, state), k = next_in_state(bench, b, b.first, state);
     while (n < a.first + a.count && k < b.first + b.count) {
-        out->bench_of[n] = k;
-        out->bench_taken[k] = true;
-        out->n_matched++;
-        out->n_bench_only--;
+        pairing_join(out, n, k);
         n = next_in_state(npu, a, n + 1, state);
         k = next_in_state(bench, b, k + 1, state);
     }

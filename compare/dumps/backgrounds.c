@@ -18,6 +18,14 @@ static double metric_or_nan(const struct tensor_result *r, enum tensor_metric me
     return r->cell[metric] == CELL_NUMBER ? r->metric[metric] : NAN;
 }
 
+/* The first generation divided by Bench's maximum, or by 0.01 where that is less. */
+static double first_relative(const struct comparison *c, const struct dump_row *bench, double error)
+{
+    double max;
+    if (!row_value_number(&max, &c->bench, dump_row_statistic(bench, STATISTIC_MAX))) return NAN;
+    return error / fmax(0.01, max);
+}
+
 static struct measured measure(const struct comparison *c, uint32_t row)
 {
     const struct dump_row *npu = &c->npu.rows[row], *bench = comparison_bench_row(c, row);
@@ -35,7 +43,8 @@ static struct measured measure(const struct comparison *c, uint32_t row)
         statistics_compare(d, &c->npu, npu, &c->bench, bench, false);
         if (d[STATISTIC_MAX].difference_cell == STATISTIC_IS_NUMBER)
             m.error = fabs(d[STATISTIC_MAX].difference);
-        if (d[STATISTIC_MAX].relative_cell == STATISTIC_IS_NUMBER)
+        if (c->generation == GENERATION_1) m.relative = first_relative(c, bench, m.error);
+        else if (d[STATISTIC_MAX].relative_cell == STATISTIC_IS_NUMBER)
             m.relative = d[STATISTIC_MAX].relative;
     }
     m.usable = !isnan(m.error) &&
@@ -49,16 +58,21 @@ static struct measured measure(const struct comparison *c, uint32_t row)
 /* The inputs of an entry: the extrema that outputs are held against. */
 struct inputs {
     bool any;
-    double smallest_error; /* of those above 1 */
+    double smallest_error; /* of those that count: above 1, or all in the first generation */
     double best_thousandth, best_cosine;
     double smallest_relative;
 };
 
-static void fold_input(struct inputs *in, const struct measured *m)
+static bool error_counts(const struct comparison *c, double error)
+{
+    return error > 1 || c->generation == GENERATION_1;
+}
+
+static void fold_input(struct inputs *in, const struct comparison *c, const struct measured *m)
 {
     if (!m->usable) return;
     in->any = true;
-    if (m->error > 1) in->smallest_error = fmin(in->smallest_error, m->error);
+    if (error_counts(c, m->error)) in->smallest_error = fmin(in->smallest_error, m->error);
     in->best_thousandth = fmax(in->best_thousandth, m->thousandth); /* fmax passes over NaN */
     in->best_cosine = fmax(in->best_cosine, m->cosine);
     in->smallest_relative = fmin(in->smallest_relative, m->relative);
@@ -70,12 +84,15 @@ static void paint(struct row_result *row, enum table_fill fill, enum row_note re
     row->notes |= note_bit(reason);
 }
 
-static void judge_output(struct row_result *row, const struct inputs *in,
-                         const struct measured *out)
+/* Errors below 1 are of order 0. */
+static double order_of(double error) { return error < 1 ? 0 : log10(error); }
+
+static void judge_output(struct row_result *row, const struct comparison *c,
+                         const struct inputs *in, const struct measured *out)
 {
     if (!out->usable || !in->any) return;
-    if (out->error > 1 && out->error >= in->smallest_error &&
-        log10(out->error) - log10(in->smallest_error) >= 1)
+    if (error_counts(c, out->error) && out->error >= in->smallest_error &&
+        order_of(out->error) - order_of(in->smallest_error) >= 1)
         paint(row, TABLE_YELLOW, REASON_MAGNITUDE);
     if (in->best_thousandth > 0.9 && out->thousandth < 0.6)
         paint(row, TABLE_RED, REASON_THOUSANDTH_RED);
@@ -105,6 +122,12 @@ static void drop_weaker_reasons(struct row_result *row)
     if (row->fill == TABLE_RED) row->notes &= ~yellow;
 }
 
+/* Parameters do since the second generation. */
+static bool counts_as_input(const struct comparison *c, const struct dump_row *row)
+{
+    return row->state == STATE_INPUT || (c->generation != GENERATION_1 && row_is_input(row));
+}
+
 static void judge_entry(struct comparison *c, const struct dump_entry *entry)
 {
     struct inputs in = { false, INFINITY, -INFINITY, -INFINITY, INFINITY };
@@ -112,13 +135,13 @@ static void judge_entry(struct comparison *c, const struct dump_entry *entry)
 
     for (uint32_t row = entry->first_row; row < end; row++) {
         struct measured m = measure(c, row);
-        if (row_is_input(&c->npu.rows[row])) fold_input(&in, &m);
+        if (counts_as_input(c, &c->npu.rows[row])) fold_input(&in, c, &m);
     }
     for (uint32_t row = entry->first_row; row < end; row++) {
         if (c->pairing.bench_of[row] == ROW_NONE) continue;
         struct measured m = measure(c, row);
         judge_single(c, row, &m);
-        if (row_is_output(&c->npu.rows[row])) judge_output(&c->rows[row], &in, &m);
+        if (row_is_output(&c->npu.rows[row])) judge_output(&c->rows[row], c, &in, &m);
         drop_weaker_reasons(&c->rows[row]);
     }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compare/dumps/backward_numbers.h"
+#include "compare/dumps/call_pairing.h"
 #include "compare/dumps/judge.h"
 #include "core/file.h"
 #include "core/memory.h"
@@ -82,7 +83,8 @@ static struct status read_stacks(struct comparison *c, const struct comparison_r
 
 /* ---- comparing -------------------------------------------------------------------------- */
 
-/* Pair by name, by backward order in the third generation, or as the mapping says. */
+/* Pair as the mapping says; without one by name, in the third generation by backward order, in the
+ * first, of PyTorch, by whole calls. */
 static struct status pair_rows(struct comparison *c, const struct comparison_request *request)
 {
     struct pairing_rule rule = { 0 };
@@ -95,6 +97,9 @@ static struct status pair_rows(struct comparison *c, const struct comparison_req
                                    .cross_framework = request->framework == FRAMEWORK_MINDSPORE &&
                                                       c->bench.framework == FRAMEWORK_PYTORCH };
     if (request->pair) return request->pair(&c->pairing, &c->dumps, request->pair_context);
+    if (c->generation == GENERATION_1 && request->framework == FRAMEWORK_PYTORCH &&
+        !request->mapping)
+        return pairing_by_call(&c->pairing, &c->dumps, request->fuzzy);
     if (request->mapping)
         status = mapping_apply(&use, &rule, request->mapping, &c->dumps, request->npu_path,
                                request->bench_path, request->file_policy);

@@ -1,10 +1,10 @@
-/* Pairs by hashed keys. The fuzzy rule keeps one chain of waiting rows for each key, so that finding the
- * oldest partner takes no search. */
+/* Pairs by hashed keys: equal ones in order, or, for the fuzzy rule, through two queues. */
 #include "compare/dumps/pairing.h"
 
 #include <ctype.h>
 #include <string.h>
 
+#include "compare/dumps/queue_match.h"
 #include "core/memory.h"
 
 /* ---- dtypes ----------------------------------------------------------------------------- */
@@ -112,19 +112,12 @@ size_t name_drop_counter(char *name, size_t length)
 
 /* ---- keys ------------------------------------------------------------------------------- */
 
-/* Rows by the number of their key, and the rows of a key in order: first[key], next[row]. */
-struct keyed_rows {
-    uint32_t *key;   /* by row; ROW_NONE for one that takes no part */
-    uint32_t *next;  /* by row */
-    uint32_t *first; /* by key */
-};
-
 struct matching {
     const struct dump_pair *dumps;
     const struct pairing_rule *rule;
     bool fuzzy;
     struct text_table keys;
-    struct keyed_rows npu, bench;
+    uint32_t *npu_key, *bench_key; /* by row: the number of its key; ROW_NONE takes no part */
     struct csv_buffer text;
 };
 
@@ -150,41 +143,20 @@ static struct status append_key(bool *abandoned, struct matching *m, const struc
     return csv_append_bytes(&m->text, shape, strlen(shape));
 }
 
-static struct status number_rows(struct keyed_rows *out, struct matching *m,
-                                 const struct dump_rows *dump, row_key *key)
+static struct status number_rows(uint32_t **out, struct matching *m, const struct dump_rows *dump,
+                                 row_key *key)
 {
     bool abandoned;
+    uint32_t *numbers = *out = allocate_numbers(dump->n_rows);
 
-    out->key = allocate_numbers(dump->n_rows);
-    out->next = allocate_numbers(dump->n_rows);
-    if (!out->key || !out->next) return status_no_memory(dump->n_rows * sizeof(uint32_t));
+    if (!numbers) return status_no_memory(dump->n_rows * sizeof *numbers);
     for (uint32_t row = 0; row < dump->n_rows; row++) {
         TRY(append_key(&abandoned, m, dump, row, key));
-        out->key[row] = ROW_NONE;
+        numbers[row] = ROW_NONE;
         if (!abandoned)
-            TRY(text_table_add(&out->key[row], NULL, &m->keys, m->text.data, m->text.length));
+            TRY(text_table_add(&numbers[row], NULL, &m->keys, m->text.data, m->text.length));
     }
     return status_ok();
-}
-
-static struct status chain_rows(struct keyed_rows *rows, uint32_t n_rows, uint32_t n_keys)
-{
-    rows->first = allocate_numbers(n_keys);
-    if (!rows->first) return status_no_memory(n_keys * sizeof(uint32_t));
-    memset(rows->first, 0xff, n_keys * sizeof(uint32_t));
-    for (uint32_t row = n_rows; row-- > 0;) {
-        if (rows->key[row] == ROW_NONE) continue;
-        rows->next[row] = rows->first[rows->key[row]];
-        rows->first[rows->key[row]] = row;
-    }
-    return status_ok();
-}
-
-static void release_keyed(struct keyed_rows *rows)
-{
-    memory_release(rows->key);
-    memory_release(rows->next);
-    memory_release(rows->first);
 }
 
 /* ---- the result ------------------------------------------------------------------------- */
@@ -211,96 +183,90 @@ void pairing_release(struct pairing *pairing)
     *pairing = (struct pairing){ 0 };
 }
 
-/* Rows with equal keys are partners unless their dtypes do not go together. */
-static void join(struct pairing *out, const struct matching *m, uint32_t npu, uint32_t bench)
+void pairing_take_bench(struct pairing *out, uint32_t bench)
 {
-    const struct dump_pair *dumps = m->dumps;
     out->n_bench_only -= !out->bench_taken[bench];
     out->bench_taken[bench] = true;
-    if (!m->rule->any_shape &&
-        !dtypes_are_compatible(dump_text(dumps->npu, dumps->npu->rows[npu].dtype),
-                               dump_text(dumps->bench, dumps->bench->rows[bench].dtype),
-                               dumps->cross_framework))
-        return;
+}
+
+void pairing_join(struct pairing *out, uint32_t npu, uint32_t bench)
+{
+    pairing_take_bench(out, bench);
     out->bench_of[npu] = bench;
     out->n_matched++;
 }
 
-static void join_equal_keys(struct pairing *out, struct matching *m)
+/* Rows with equal keys are partners unless their dtypes do not go together. */
+static void join(struct pairing *out, const struct matching *m, uint32_t npu, uint32_t bench)
 {
-    for (uint32_t row = 0; row < m->dumps->npu->n_rows; row++) {
-        uint32_t key = m->npu.key[row];
-        if (key == ROW_NONE || m->bench.first[key] == ROW_NONE) continue;
-        uint32_t bench = m->bench.first[key];
-        if (!m->rule->shared_bench) m->bench.first[key] = m->bench.next[bench];
+    const struct dump_pair *dumps = m->dumps;
+    if (m->rule->any_shape ||
+        dtypes_are_compatible(dump_text(dumps->npu, dumps->npu->rows[npu].dtype),
+                              dump_text(dumps->bench, dumps->bench->rows[bench].dtype),
+                              dumps->cross_framework))
+        pairing_join(out, npu, bench);
+    else pairing_take_bench(out, bench);
+}
+
+/* The k-th row of a key with the k-th: first[key] is the next Bench row to be had, next[row] the one
+ * behind it. */
+static struct status join_equal_keys(struct pairing *out, const struct matching *m)
+{
+    uint32_t n_bench = m->dumps->bench->n_rows;
+    uint32_t *first = allocate_numbers(m->keys.count), *next = allocate_numbers(n_bench);
+    bool complete = first && next;
+
+    if (complete) memset(first, 0xff, m->keys.count * sizeof *first);
+    for (uint32_t row = complete ? n_bench : 0; row-- > 0;) {
+        uint32_t key = m->bench_key[row];
+        if (key == ROW_NONE) continue;
+        next[row] = first[key];
+        first[key] = row;
+    }
+    for (uint32_t row = 0; complete && row < m->dumps->npu->n_rows; row++) {
+        uint32_t key = m->npu_key[row];
+        if (key == ROW_NONE || first[key] == ROW_NONE) continue;
+        uint32_t bench = first[key];
+        if (!m->rule->shared_bench) first[key] = next[bench];
         join(out, m, row, bench);
     }
+    memory_release(first);
+    memory_release(next);
+    return complete ? status_ok() : status_no_memory(n_bench * sizeof *next);
 }
 
 /* ---- fuzzy ------------------------------------------------------------------------------ */
 
-/* One queue: rows from..to of a side are waiting. `first` of its keys moves past rows that are not. */
-struct queue {
-    struct keyed_rows *rows;
-    uint32_t from, to, n_rows;
-};
-
-static bool queue_take(struct queue *queue)
+struct status pairing_note_renamed(struct pairing *out, const struct dump_pair *dumps,
+                                   struct csv_buffer *scratch, uint32_t npu)
 {
-    if (queue->to == queue->n_rows) return false;
-    queue->to++;
-    return true;
-}
-
-/* The oldest waiting row of a key. */
-static uint32_t queue_find(struct queue *queue, uint32_t key)
-{
-    if (key == ROW_NONE) return ROW_NONE;
-    uint32_t *first = &queue->rows->first[key];
-    while (*first != ROW_NONE && *first < queue->from) *first = queue->rows->next[*first];
-    return *first < queue->to ? *first : ROW_NONE;
-}
-
-/* One step's hit: the newest NPU row against the Bench queue, then the waiting NPU rows against the
- * newest Bench row. All other pairs of waiting rows have been tried before. */
-static bool find_hit(uint32_t *npu, uint32_t *bench, struct queue *n, struct queue *b)
-{
-    *npu = n->to - 1;
-    *bench = queue_find(b, n->rows->key[*npu]);
-    if (*bench != ROW_NONE) return true;
-    *bench = b->to - 1;
-    *npu = queue_find(n, b->rows->key[*bench]);
-    return *npu != ROW_NONE;
-}
-
-static struct status note_renamed(struct pairing *out, struct matching *m, uint32_t npu,
-                                  uint32_t bench)
-{
-    csv_buffer_clear(&m->text);
-    TRY(dump_row_append_name(&m->text, m->dumps->npu, &m->dumps->npu->rows[npu]));
-    size_t length = m->text.length;
-    TRY(dump_row_append_name(&m->text, m->dumps->bench, &m->dumps->bench->rows[bench]));
-    out->renamed[npu] = m->text.length != 2 * length ||
-                        memcmp(m->text.data, m->text.data + length, length) != 0;
+    const struct dump_row *bench = &dumps->bench->rows[out->bench_of[npu]];
+    csv_buffer_clear(scratch);
+    TRY(dump_row_append_name(scratch, dumps->npu, &dumps->npu->rows[npu]));
+    size_t length = scratch->length;
+    TRY(dump_row_append_name(scratch, dumps->bench, bench));
+    out->renamed[npu] = scratch->length != 2 * length ||
+                        memcmp(scratch->data, scratch->data + length, length) != 0;
     return status_ok();
 }
 
+/* The queues meet by keys; whether dtypes go together is looked at afterwards. */
 static struct status join_in_order(struct pairing *out, struct matching *m)
 {
-    struct queue n = { .rows = &m->npu, .n_rows = m->dumps->npu->n_rows };
-    struct queue b = { .rows = &m->bench, .n_rows = m->dumps->bench->n_rows };
-    uint32_t npu, bench;
+    const struct queue_side npu = { m->npu_key, m->dumps->npu->n_rows };
+    const struct queue_side bench = { m->bench_key, m->dumps->bench->n_rows };
+    uint32_t *met = allocate_numbers(npu.count);
 
-    for (;;) {
-        bool took_npu = queue_take(&n), took_bench = queue_take(&b);
-        if (!took_npu && !took_bench) return status_ok();
-        if (n.from == n.to || b.from == b.to) return status_ok(); /* one side has nothing left */
-        if (!find_hit(&npu, &bench, &n, &b)) continue;
-        join(out, m, npu, bench);
-        if (out->bench_of[npu] != ROW_NONE) TRY(note_renamed(out, m, npu, bench));
-        n.from = npu + 1;
-        b.from = bench + 1;
+    if (!met) return status_no_memory(npu.count * sizeof *met);
+    struct status status = queues_match(met, &npu, &bench, m->keys.count, NULL);
+    for (uint32_t row = 0; row < npu.count && !status.code; row++) {
+        if (met[row] == ITEM_NONE) continue;
+        join(out, m, row, met[row]);
+        if (out->bench_of[row] != ROW_NONE)
+            status = pairing_note_renamed(out, m->dumps, &m->text, row);
     }
+    memory_release(met);
+    return status;
 }
 
 /* ---- both ------------------------------------------------------------------------------- */
@@ -311,15 +277,9 @@ static struct status match(struct pairing *out, struct matching *m)
 
     TRY(pairing_start(out, dumps));
     TRY(text_table_create(&m->keys));
-    TRY(number_rows(&m->bench, m, dumps->bench, m->rule->bench_key));
-    TRY(number_rows(&m->npu, m, dumps->npu, m->rule->npu_key));
-    TRY(chain_rows(&m->bench, dumps->bench->n_rows, m->keys.count));
-    if (!m->fuzzy) {
-        join_equal_keys(out, m);
-        return status_ok();
-    }
-    TRY(chain_rows(&m->npu, dumps->npu->n_rows, m->keys.count));
-    return join_in_order(out, m);
+    TRY(number_rows(&m->bench_key, m, dumps->bench, m->rule->bench_key));
+    TRY(number_rows(&m->npu_key, m, dumps->npu, m->rule->npu_key));
+    return m->fuzzy ? join_in_order(out, m) : join_equal_keys(out, m);
 }
 
 static struct status match_all(struct pairing *out, const struct dump_pair *dumps,
@@ -328,8 +288,8 @@ static struct status match_all(struct pairing *out, const struct dump_pair *dump
     struct matching m = { .dumps = dumps, .rule = rule, .fuzzy = fuzzy };
     struct status status = match(out, &m);
     if (m.keys.slots) text_table_release(&m.keys);
-    release_keyed(&m.npu);
-    release_keyed(&m.bench);
+    memory_release(m.npu_key);
+    memory_release(m.bench_key);
     csv_buffer_release(&m.text);
     if (status.code) pairing_release(out);
     return status;

@@ -42,13 +42,17 @@ struct status pairing_start(struct pairing *out, const struct dump_pair *dumps);
 struct status pairing_by_key(struct pairing *out, const struct dump_pair *dumps,
                              const struct pairing_rule *rule);
 
-/* Fuzzy: names without call counters, in order. Two queues take one row from each side per step; the
- * newest NPU row is tried against the waiting Bench rows, oldest first, then against the newest, then
- * the waiting NPU rows, oldest first, against the newest Bench row; a hit empties both queues up to
- * it. The walk stops when one side has nothing left while the other waits. `rule` may translate the
+/* Fuzzy: names without call counters, in order, by the walk of queue_match.h. `rule` may translate the
  * names first. */
 struct status pairing_fuzzy(struct pairing *out, const struct dump_pair *dumps,
                             const struct pairing_rule *rule);
+
+/* For those who pair rows by a rule of their own: make two rows partners; take a Bench row that gets none;
+ * note whether the names of a row and its partner differ (`scratch` is overwritten). */
+void pairing_join(struct pairing *out, uint32_t npu, uint32_t bench);
+void pairing_take_bench(struct pairing *out, uint32_t bench);
+struct status pairing_note_renamed(struct pairing *out, const struct dump_pair *dumps,
+                                   struct csv_buffer *scratch, uint32_t npu);
 
 void pairing_release(struct pairing *pairing);
 

@@ -17,7 +17,7 @@ enum { MIXED_FOLDERS = 2 };
 
 struct planning {
     struct dump_plan *plan;
-    const struct plan_filter *filter;
+    const struct plan_request *request;
     struct warnings warnings;
 };
 
@@ -130,13 +130,11 @@ static bool is_wanted(const int64_t *wanted, size_t count, int64_t number)
 
 /* The jobs of one pair of rank folders. */
 static struct status plan_rank(struct planning *p, const char *npu, const char *bench,
-                               const char *folder, const char *name)
+                               const char *folder, const char *suffix)
 {
     static const char *const files[] = { "dump.json", "debug.json" };
-    char suffix[300];
     bool any = false;
 
-    (void)snprintf(suffix, sizeof suffix, "%s%s", *name ? "_" : "", name);
     for (int i = 0; i < 2; i++) {
         char *npu_path = join(npu, files[i]), *bench_path = join(bench, files[i]);
         bool both = npu_path && bench_path && file_exists(npu_path) && file_exists(bench_path);
@@ -173,10 +171,14 @@ static struct status pair_ranks(struct planning *p, const struct ranks *npu,
             break;
         }
     for (size_t i = 0; i < npu->names.count; i++) {
-        if (!is_wanted(p->filter->ranks, p->filter->n_ranks, npu->numbers[i])) continue;
-        char *a = join(npu_path, npu->names.items[i]), *b = join(bench_path, bench->names.items[i]);
-        struct status status = a && b ? plan_rank(p, a, b, folder, npu->names.items[i])
-                                      : status_no_memory(0);
+        const char *npu_name = npu->names.items[i], *bench_name = bench->names.items[i];
+        bool both = p->request->name_both_ranks;
+        char suffix[64]; /* names of ranks are short */
+        if (!is_wanted(p->request->ranks, p->request->n_ranks, npu->numbers[i])) continue;
+        (void)snprintf(suffix, sizeof suffix, "_%s%s%s", npu_name, both ? "-" : "",
+                       both ? bench_name : "");
+        char *a = join(npu_path, npu_name), *b = join(bench_path, bench_name);
+        struct status status = a && b ? plan_rank(p, a, b, folder, suffix) : status_no_memory(0);
         memory_release(a);
         memory_release(b);
         TRY(status);
@@ -273,7 +275,7 @@ static struct status plan_steps(struct planning *p, const struct directory_names
 
     for (size_t i = 0; i < names->count; i++) {
         if (!step_of(&step, names->items[i]) ||
-            !is_wanted(p->filter->steps, p->filter->n_steps, step))
+            !is_wanted(p->request->steps, p->request->n_steps, step))
             continue;
         if (!has_folder(bench_path, names->items[i]))
             warn(p->warnings, "'%s' has no %s; the step is skipped", file_shown(bench_path).text,
@@ -340,11 +342,11 @@ static struct status check_exists(const char *path)
 }
 
 struct status dump_plan_make(struct dump_plan *out, const char *npu_path, const char *bench_path,
-                             const struct plan_filter *filter, struct warnings warnings)
+                             const struct plan_request *request, struct warnings warnings)
 {
-    static const struct plan_filter everything = { .ranks = NULL };
+    static const struct plan_request everything = { .ranks = NULL };
     struct planning p = { .plan = out,
-                          .filter = filter ? filter : &everything,
+                          .request = request ? request : &everything,
                           .warnings = warnings };
     bool npu_is_folder = directory_exists(npu_path), bench_is_folder = directory_exists(bench_path);
 

@@ -19,7 +19,7 @@
 struct dump_job {
     char *npu_path, *bench_path; /* dump.json or debug.json */
     char *folder;                /* below the folder of results: "", "step1/", "graph/step0/" */
-    char *suffix;                /* of result names: "" or "_rank3" */
+    char *suffix;                /* of result names: "", "_rank3" or "_rank3-rank3" */
     bool is_debug;
     bool beside_dump; /* debug.json of a folder whose dump.json is another job */
 };
@@ -29,16 +29,17 @@ struct dump_plan {
     size_t count, room;
 };
 
-/* Only these ranks and steps; NULL or none: all. */
-struct plan_filter {
-    const int64_t *ranks, *steps;
+struct plan_request {
+    const int64_t *ranks, *steps; /* only these; NULL or none: all */
     size_t n_ranks, n_steps;
+    bool name_both_ranks; /* "_rank0-rank0", as the first generation did, instead of "_rank0" */
 };
 
-/* Make the plan. Warnings tell what is skipped and what was paired by position. STATUS_BAD_INPUT: one path is a file, the other a folder; a folder that holds something
- * else; numbers of ranks that differ; nothing that both have. */
+/* Make the plan. Warnings tell what is skipped and what was paired by position. STATUS_BAD_INPUT: one path
+ * is a file, the other a folder; a folder that holds something else; numbers of ranks that differ; nothing
+ * that both have. */
 struct status dump_plan_make(struct dump_plan *out, const char *npu_path, const char *bench_path,
-                             const struct plan_filter *filter, struct warnings warnings);
+                             const struct plan_request *request, struct warnings warnings);
 void dump_plan_release(struct dump_plan *plan);
 
 /* Do both folders hold sub-folders named graph or pynative? */

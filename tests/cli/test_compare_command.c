@@ -113,6 +113,9 @@ START_TEST(ranks_meet_by_number)
     expect(compare(&w, in(&w, "a"), in(&w, "b"), NULL, NULL), 0, "rank10\n");
     ck_assert_ptr_nonnull(only_match(&w, "out/compare_result_rank2_*.csv"));
     ck_assert_ptr_nonnull(only_match(&w, "out/compare_result_rank10_*.csv"));
+    /* the first generation names both */
+    expect(compare(&w, in(&w, "a"), in(&w, "b"), "--result-schema", "g1"), 0, "rank2-rank2\n");
+    ck_assert_ptr_nonnull(only_match(&w, "out/compare_result_rank2-rank2_*.csv"));
     /* other numbers: by position, and said so */
     copy_rank(&w, "c", "rank0", original);
     copy_rank(&w, "c", "rank1", original);

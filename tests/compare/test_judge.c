@@ -124,6 +124,69 @@ START_TEST(colors_against_inputs)
 }
 END_TEST
 
+/* Where the first generation differs: inputs (or parameters), outputs, and whether an output whose largest
+ * value is off by so much is colored. */
+static const struct {
+    const char *about, *section;
+    const char *npu_in, *bench_in, *npu_out, *bench_out;
+    bool first, second; /* colored in that generation */
+    enum row_note reason;
+} generations[] = {
+    { "errors below 1 are of order 0, and count", "input_args", "2.5", "2", "2020", "2000", true,
+      false, REASON_MAGNITUDE },
+    { "parameters are no inputs", "parameters", "2000", "1998", "20100", "20000", false, true,
+      REASON_MAGNITUDE },
+    { "small maxima of Bench count as 0.01", "input_args", "1", "1", "0.002", "0.001", false, true,
+      REASON_RELATIVE_RED },
+};
+
+START_TEST(colors_of_the_first_generation)
+{
+    for (enum generation generation = GENERATION_1; generation <= GENERATION_2; generation++) {
+        char npu[1500], bench[1500];
+        struct compared compared;
+        const char *format = "\"Torch.f.0.forward\": {\"%s\": [" TENSOR(
+            "%s", "0", "1", "1") "], \"output\": [" TENSOR("%s", "0", "1", "1") "]}";
+        snprintf(npu, sizeof npu, format, generations[_i].section, generations[_i].npu_in,
+                 generations[_i].npu_out);
+        snprintf(bench, sizeof bench, format, generations[_i].section, generations[_i].bench_in,
+                 generations[_i].bench_out);
+        compare(&compared, npu, bench, generation);
+        bool colored = compared.c.rows[1].notes & note_bit(generations[_i].reason);
+        ck_assert_msg(colored == (generation == GENERATION_1 ? generations[_i].first
+                                                             : generations[_i].second),
+                      "%s (generation %d)", generations[_i].about, generation + 1);
+        release(&compared);
+    }
+}
+END_TEST
+
+/* The first generation warned of MindSpore's statistics only when all four were off. */
+START_TEST(all_four_statistics_of_mindspore)
+{
+    static const char *const off[] = { TENSOR("9", "9", "9", "1"), TENSOR("9", "9", "9", "9") };
+    for (int i = 0; i < 2; i++) {
+        char paths[2][600], data[600];
+        struct scratch scratch = scratch_make();
+        struct comparison c;
+        snprintf(data, sizeof data, "\"Mint.f.0.forward\": {\"output\": [%s]}", off[i]);
+        strcpy(paths[0], make_dump(&scratch, "a", "statistics", "mindspore", data));
+        strcpy(paths[1],
+               make_dump(&scratch, "b", "statistics", "mindspore",
+                         "\"Mint.f.0.forward\": {\"output\": [" TENSOR("1", "1", "1", "1") "]}"));
+        const struct comparison_request request = { .npu_path = paths[0],
+                                                    .bench_path = paths[1],
+                                                    .framework = FRAMEWORK_MINDSPORE,
+                                                    .generation = GENERATION_1,
+                                                    .threads = 1 };
+        ck_assert_int_eq(comparison_run(&c, &request).code, STATUS_OK);
+        ck_assert_int_eq(c.rows[0].verdict, i ? VERDICT_IS_WARNING : VERDICT_EMPTY);
+        comparison_release(&c);
+        scratch_remove(&scratch);
+    }
+}
+END_TEST
+
 /* A row without a partner: no color, no note about requires_grad. */
 START_TEST(rows_without_a_partner)
 {
@@ -243,6 +306,9 @@ int main(void)
     tcase_add_loop_test(tests, warnings_of_statistics, 0, COUNT(statistics));
     tcase_add_loop_test(tests, colors_of_outputs, 0, COUNT(colors));
     tcase_add_test(tests, colors_against_inputs);
+    tcase_add_loop_test(tests, colors_of_the_first_generation, 0,
+                        (int)(sizeof generations / sizeof *generations));
+    tcase_add_test(tests, all_four_statistics_of_mindspore);
     tcase_add_test(tests, rows_without_a_partner);
     tcase_add_loop_test(tests, levels_of_the_third_generation, 0, COUNT(rules));
     tcase_add_test(tests, backward_in_order);

@@ -80,8 +80,8 @@ static struct status read_lines(struct reading *r, struct evidence_reader *reade
 static struct status read_evidence(struct reading *r, const char *path)
 {
     struct file file;
-    if (!path || !file_exists(path) || file_open_read(&file, path, FILES_TRUSTED).code)
-        return status_ok();
+    if (!path || !file_exists(path)) return status_ok();
+    TRY(file_open_read(&file, path, FILES_TRUSTED));
     struct evidence_reader *reader = memory_allocate_zeroed(1, sizeof *reader);
     struct status status = reader ? status_ok() : status_no_memory(sizeof *reader);
     if (reader) {
@@ -90,7 +90,7 @@ static struct status read_evidence(struct reading *r, const char *path)
     }
     memory_release(reader);
     (void)file_close(&file); /* nothing was written */
-    return status.code == STATUS_NO_MEMORY ? status : status_ok();
+    return status;
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */

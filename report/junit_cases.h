@@ -25,8 +25,8 @@ struct junit_cases {
 /* Read the cases, in the order of the details file.
  *
  *   out            to be released, also on failure
- *   evidence_path  of the same run: sentences, lines of source, commands. NULL or a file that cannot be
- *                  read: rows say what their message does
+ *   evidence_path  of the same run: sentences, lines of source, commands. NULL or a file that is not
+ *                  there: rows say what their message does
  */
 struct status junit_cases_read(struct junit_cases *out, const char *details_path,
                                const char *evidence_path);

@@ -19,6 +19,7 @@
 #include "cli/plugin_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
+#include "cli/shrink_command.h"
 #include "cli/three_way_command.h"
 #include "cli/try_command.h"
 #include "core/memory.h"
@@ -37,6 +38,7 @@ static const struct command *const commands[] = {
     &report_command,
     &diff_command,
     &case_command,
+    &shrink_command,
     &try_command,
     &ops_command,
     &plugin_command,

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/shortest.h"
 #include "core/whole_file.h"
+#include "formats/file_stem.h"
 #include "formats/json_write.h"
 #include "formats/pt.h"
 
@@ -248,9 +249,11 @@ static struct status put_entry(struct dump_writer *w, const struct api_case *c, 
 {
     const char *direction = backward ? "backward" : "forward";
     const char *key = arena_format(arena, "%s.%s", c->full_name, direction);
-    struct series in = { arena_format(arena, "%s.%s.input", c->full_name, direction), 0, arena };
-    struct series out = { arena_format(arena, "%s.%s.output", c->full_name, direction), 0, arena };
-    if (!key || !in.name || !out.name) return status_no_memory(0);
+    const char *stem = file_stem(arena, c->full_name);
+    if (!key || !stem) return status_no_memory(0);
+    struct series in = { arena_format(arena, "%s.%s.input", stem, direction), 0, arena };
+    struct series out = { arena_format(arena, "%s.%s.output", stem, direction), 0, arena };
+    if (!in.name || !out.name) return status_no_memory(0);
     put(w, w->entries++ ? ",\n" : "\n");
     put_string(w, key);
     put(w, ":{");

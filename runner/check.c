@@ -18,6 +18,7 @@
  * forget_call. */
 struct call {
     struct api_case c;
+    bool made; /* its inputs are there already */
     struct bench_precision precision;
     struct generate_notes inputs;
     struct bench *bench;
@@ -249,6 +250,16 @@ static struct status judge_backward(struct check *k, double *since)
     return status;
 }
 
+static struct call_tensors tensors_of(const struct call *call)
+{
+    return (struct call_tensors){ .c = &call->c,
+                                  .bench = call->bench,
+                                  .got = &call->got,
+                                  .gradients = call->gradients,
+                                  .n_gradients = call->n_gradients,
+                                  .precision = &call->precision };
+}
+
 /* The tensors of a call that failed, when the user asked for them. A full disk must not turn an
  * error into a SKIP row, so a failure here ends the run. */
 static struct status save_error_data(struct check *k)
@@ -259,16 +270,19 @@ static struct status save_error_data(struct check *k)
     if (out->forward != VERDICT_ERROR && out->forward != VERDICT_WARNING &&
         out->backward != VERDICT_ERROR && out->backward != VERDICT_WARNING)
         return status_ok();
-    const struct error_tensors tensors = {
-        .c = &call->c,
-        .bench = call->bench,
-        .got = &call->got,
-        .gradients = call->gradients,
-        .n_gradients = call->n_gradients,
-        .precision = &call->precision,
-    };
+    const struct call_tensors tensors = tensors_of(call);
     struct status status = error_data_save(k->setup->error_data, k->arena, &tensors);
     if (status.code != STATUS_NO_MEMORY) out->fatal = status;
+    return status;
+}
+
+static struct status show_watch(struct check *k)
+{
+    const struct call_watch *watch = &k->setup->watch;
+    if (!watch->look) return status_ok();
+    const struct call_tensors tensors = tensors_of(&k->call);
+    struct status status = watch->look(watch->context, k->arena, &tensors);
+    if (status.code != STATUS_NO_MEMORY) k->rows.out->fatal = status;
     return status;
 }
 
@@ -277,7 +291,8 @@ static struct status judge_all(struct check *k, double *since)
     TRY(judge_forward(k));
     end_stage(&k->rows.out->times.comparison_s, since);
     TRY(judge_backward(k, since));
-    return save_error_data(k);
+    TRY(save_error_data(k));
+    return show_watch(k);
 }
 
 /* The line itself. Up to bench_settle nothing has been written to the rows. */
@@ -289,7 +304,9 @@ static struct ending check_call(struct check *k)
     double since = clock_seconds();
     struct status status;
 
-    status = generate_inputs(&call->c, &call->inputs, k->arena, setup->dump, &setup->generate);
+    status = call->made ? status_ok()
+                        : generate_inputs(&call->c, &call->inputs, k->arena, setup->dump,
+                                          &setup->generate);
     end_stage(&times->inputs_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
 
@@ -432,6 +449,16 @@ static struct status add_failure_rows(struct check *k, const struct ending *fail
     return status_ok();
 }
 
+/* The rows of a call that ended this way, and its row of the result file. */
+static struct status end_rows(struct check *k, const struct ending *ending)
+{
+    if (ending->status.code == STATUS_INTERRUPTED) return ending->status;
+    if (k->rows.out->fatal.code) return k->rows.out->fatal;
+    k->arena->limit_bytes = 0;
+    if (ending->status.code) TRY(add_failure_rows(k, ending));
+    return call_rows_end(&k->rows, k->call.c.full_name);
+}
+
 /* Whatever happens to the call. A dump that cannot be read is no matter of one call. */
 static struct status check_position(struct check *k, size_t position)
 {
@@ -443,14 +470,10 @@ static struct status check_position(struct check *k, size_t position)
         k->call.precision = precision_of_case(&k->call.c);
         ending = check_admitted(k, position);
     }
-    if (ending.status.code == STATUS_INTERRUPTED) return ending.status;
-    if (k->rows.out->fatal.code) return k->rows.out->fatal;
-    k->arena->limit_bytes = 0;
-    if (ending.status.code) TRY(add_failure_rows(k, &ending));
-    return call_rows_end(&k->rows, k->call.c.full_name);
+    return end_rows(k, &ending);
 }
 
-bool case_check(struct case_outcome *out, struct checker *checker, size_t position)
+static struct check check_begin(struct case_outcome *out, struct checker *checker)
 {
     struct check k = {
         .setup = checker->setup,
@@ -460,7 +483,25 @@ bool case_check(struct case_outcome *out, struct checker *checker, size_t positi
     };
     call_rows_clear(&k.rows);
     checker->arena.limit_bytes = 0;
+    return k;
+}
+
+bool case_check(struct case_outcome *out, struct checker *checker, size_t position)
+{
+    struct check k = check_begin(out, checker);
     out->fatal = check_position(&k, position);
+    forget_call(&k);
+    return out->fatal.code != STATUS_INTERRUPTED;
+}
+
+bool case_check_made(struct case_outcome *out, struct checker *checker, const struct api_case *c)
+{
+    struct check k = check_begin(out, checker);
+    k.call.c = *c;
+    k.call.made = true;
+    k.call.precision = precision_of_case(c);
+    struct ending ending = check_within(&k, k.setup->budget->limit_bytes);
+    out->fatal = end_rows(&k, &ending);
     forget_call(&k);
     return out->fatal.code != STATUS_INTERRUPTED;
 }

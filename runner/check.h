@@ -18,6 +18,7 @@
 #include "results/outcome.h"
 #include "runner/api_lists.h"
 #include "runner/call_rows.h"
+#include "runner/call_tensors.h"
 #include "runner/devices/device.h"
 #include "runner/memory_budget.h"
 
@@ -30,6 +31,7 @@ struct check_setup {
     struct row_style style;
     struct generate_options generate;
     const struct error_data *error_data; /* NULL: failing tensors are not saved */
+    struct call_watch watch;             /* all zeros: nobody */
     struct memory_budget *budget;
     sem_t *compute_slots; /* one per core: more threads than that only wait for devices */
 };
@@ -44,5 +46,9 @@ struct checker {
 /* Check call `position` of the dump. False when the run was stopped meanwhile and there is no
  * outcome. */
 bool case_check(struct case_outcome *out, struct checker *checker, size_t position);
+
+/* Check a call that is not in the dump, or not as it is there, with the inputs that it has (`tensor` of
+ * every tensor value is set). It may use all of the memory budget. */
+bool case_check_made(struct case_outcome *out, struct checker *checker, const struct api_case *c);
 
 #endif

@@ -6,28 +6,8 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/hash.h"
+#include "formats/file_stem.h"
 #include "formats/pt.h"
-
-/* Most bytes of a call's name that go into the name of a file, which has 255. */
-enum { STEM_BYTES = 160 };
-
-/* A call's name as the start of a file name. A name that a dumper makes stays; in others, bytes
- * that mean something to a path or a shell become "_", the rest of a long one goes, and a digest of
- * the whole name keeps two of them apart. */
-static const char *file_stem(struct arena *arena, const char *name)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
-    size_t length = strlen(name), most = length < STEM_BYTES ? length : STEM_BYTES;
-
-    if (length <= STEM_BYTES && strspn(name, plain) == length && name[0] != '.') return name;
-    char *stem = arena_copy_bytes(arena, name, most);
-    if (!stem) return NULL;
-    for (size_t i = 0; i < most; i++)
-        if (!strchr(plain, stem[i]) || (!i && stem[i] == '.')) stem[i] = '_';
-    return arena_format(arena, "%s~%016llx", stem,
-                        (unsigned long long)hash_bytes(HASH_START, name, length));
-}
 
 /* Where the files of one argument list go, and how many leaves it has had. */
 struct series {
@@ -80,7 +60,7 @@ static struct status save_bench_output(struct series *series, const struct bench
     return status_ok();
 }
 
-static struct status save_forward(struct series series, const struct error_tensors *t)
+static struct status save_forward(struct series series, const struct call_tensors *t)
 {
     series.part = "forward.input";
     series.leaves = 0;
@@ -99,7 +79,7 @@ static struct status save_forward(struct series series, const struct error_tenso
     return save_value(&series, &t->got->outputs);
 }
 
-static struct status save_backward(struct series series, const struct error_tensors *t)
+static struct status save_backward(struct series series, const struct call_tensors *t)
 {
     series.part = "backward.input";
     series.leaves = 0;
@@ -117,7 +97,7 @@ static struct status save_backward(struct series series, const struct error_tens
 }
 
 struct status error_data_save(const struct error_data *data, struct arena *arena,
-                              const struct error_tensors *tensors)
+                              const struct call_tensors *tensors)
 {
     struct series series = { data->directory, file_stem(arena, tensors->c->full_name), "", arena,
                              0 };

@@ -12,29 +12,14 @@
 #ifndef PROBE_RUNNER_ERROR_DATA_H
 #define PROBE_RUNNER_ERROR_DATA_H
 
-#include "bench/bench.h"
-#include "core/arena.h"
-#include "core/case.h"
-#include "core/status.h"
-#include "runner/devices/device.h"
-#include "runner/precision.h"
+#include "runner/call_tensors.h"
 
 struct error_data {
     const char *directory; /* made when the first tensor is saved */
 };
 
-/* The tensors of one call. */
-struct error_tensors {
-    const struct api_case *c;
-    struct bench *bench;
-    const struct device_result *got;
-    const struct bench_output *gradients; /* of the reference; NULL when there are none */
-    size_t n_gradients;
-    const struct bench_precision *precision;
-};
-
 /* Save them. Files of an earlier attempt at this call are replaced. `arena` is scratch. */
 struct status error_data_save(const struct error_data *data, struct arena *arena,
-                              const struct error_tensors *tensors);
+                              const struct call_tensors *tensors);
 
 #endif

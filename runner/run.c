@@ -19,6 +19,7 @@
 #include "runner/checkers.h"
 #include "runner/environment.h"
 #include "runner/interrupts.h"
+#include "runner/one_call.h"
 #include "runner/run_inputs.h"
 #include "runner/run_output.h"
 
@@ -36,7 +37,6 @@ struct run {
     struct check_threads *threads;
     struct summary summary;
     struct progress progress;
-    struct call_seconds seconds; /* for a JUnit report */
     double started_s;
 };
 
@@ -51,8 +51,6 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
     TRY(summary_add(&run->summary, outcome, name));
     if (run->options->told.tell)
         TRY(run->options->told.tell(run->options->told.context, outcome, name));
-    if (run->options->junit)
-        TRY(call_seconds_add(&run->seconds, name, stage_times_total(&outcome->times)));
     progress_count(&run->progress,
                    outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
     return status_ok();
@@ -253,11 +251,7 @@ static struct status report_to_ci(int *exit_status, const struct run *run)
 {
     const struct ci_options ci = ci_options_of(run->options);
     const struct ci_counts counts = summary_ci_counts(&run->summary);
-    const struct ci_subject subject = { .details_path = run->output.files.details_path,
-                                        .evidence_path = run->output.files.evidence_path,
-                                        .record = &run->inputs.record,
-                                        .seconds = &run->seconds };
-    return ci_report(exit_status, &ci, &subject, &counts);
+    return ci_report(exit_status, &ci, run->output.files.details_path, "probe-ut run_ut", &counts);
 }
 
 /* The page of --report. */
@@ -308,7 +302,6 @@ static void run_close(struct run *run)
     checkers_close(&run->checkers);
     run_inputs_close(&run->inputs);
     summary_release(&run->summary);
-    call_seconds_release(&run->seconds);
 }
 
 struct status run_checks(int *exit_status, const struct run_options *options)
@@ -329,24 +322,14 @@ struct status run_checks(int *exit_status, const struct run_options *options)
 
 /* ---- one call --------------------------------------------------------------------------- */
 
-static struct status check_one(struct case_outcome *out, struct run *run, const char *name)
-{
-    size_t position = 0;
-    TRY(run_inputs_open(&run->inputs, run->options));
-    TRY(run_inputs_find(&position, &run->inputs, name));
-    TRY(checkers_open(&run->checkers, run->options, &run->inputs));
-    if (!case_check(out, &run->checkers.items[0], position))
-        return status_error(STATUS_INTERNAL, "the check of %s was stopped", name);
-    return out->fatal;
-}
-
 struct status run_one_call(struct case_outcome *out, const struct run_options *options,
                            const char *name)
 {
-    struct run_options one = *options;
-    one.threads = 1;
-    struct run run = { .options = &one, .output = RUN_OUTPUT_NONE };
-    struct status status = check_one(out, &run, name);
-    run_close(&run);
+    struct one_call call;
+    struct status status = one_call_open(&call, options, name);
+    if (!status.code && !case_check(out, one_call_checker(&call), call.position))
+        status = status_error(STATUS_INTERNAL, "the check of %s was stopped", name);
+    if (!status.code) status = out->fatal;
+    one_call_close(&call);
     return status;
 }

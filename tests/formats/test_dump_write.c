@@ -215,6 +215,30 @@ START_TEST(a_computed_call_comes_back)
 }
 END_TEST
 
+/* A name that would lead elsewhere names a file in the folder all the same. */
+START_TEST(a_hostile_name_stays_in_its_folder)
+{
+    static const double x[1] = { 1 };
+    static const int64_t shape[1] = { 1 };
+    struct workspace w = workspace_make();
+    struct arena arena = { 0 };
+    struct dump *dump;
+    struct tensor loaded;
+    struct value args = list_value(&arena, 1, tensor_value(&arena, DT_F32, false, 1, shape, x, 1));
+    struct api_case c = make_case(&arena, "Torch", "../../../escaped", args);
+    write_call(&w, &c, true);
+    ck_assert_uint_eq(count_matches(&w, "dump_tensor_data/*.pt"), 1);
+    struct api_case back = read_call(&dump, &arena, &w);
+    ck_assert_str_eq(back.full_name, c.full_name);
+    ck_assert_int_eq(
+        dump_load_tensor(&loaded, &arena, dump, back.args.list.items[0].tensor.record).code,
+        STATUS_OK);
+    dump_close(dump);
+    arena_release(&arena);
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("dump_write");
@@ -224,6 +248,7 @@ int main(void)
     tcase_add_test(tests, elements_come_back);
     tcase_add_test(tests, a_dump_is_not_replaced);
     tcase_add_test(tests, a_computed_call_comes_back);
+    tcase_add_test(tests, a_hostile_name_stays_in_its_folder);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

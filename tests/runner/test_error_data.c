@@ -22,7 +22,7 @@ static void save(const struct workspace *w, const char *name, double step)
     ck_assert_msg(!status.code, "%s", status.text);
     const struct device_result got = { .outputs = list_value(&arena, 1, y) };
     const struct bench_precision precision = precision_of_case(&c);
-    const struct error_tensors tensors = {
+    const struct call_tensors tensors = {
         .c = &c, .bench = bench, .got = &got, .precision = &precision
     };
     const struct error_data data = { .directory = in(w, "saved") };

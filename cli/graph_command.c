@@ -88,7 +88,7 @@ static bool go_on(void *context, size_t done, size_t total)
 static void print_counts(const struct graph_counts *counts, const struct graph_job *job,
                          double seconds)
 {
-    bool compared = job->plan->tasks[0].bench != NULL;
+    bool compared = graph_job_compares(job);
     printf("%u graph%s, %u nodes", counts->graphs, counts->graphs == 1 ? "" : "s", counts->nodes);
     if (compared) printf(", %u matched, %u suspicious", counts->matched, counts->suspicious);
     if (job->options.by_hand) printf(", %u by hand", counts->by_hand);
@@ -102,14 +102,13 @@ static void print_counts(const struct graph_counts *counts, const struct graph_j
         if (job->plan->kind != FOLDER_RANK) printf(" (rank %u)", counts->first_rank);
         printf("\n");
     }
-    static const char *const places[] = {
-        [FOLDER_RANK] = "", [FOLDER_RANKS] = "rank*_", [FOLDER_STEPS] = "step*_rank*_"
-    };
+    const char *step = job->plan->kind == FOLDER_STEPS ? "step*_" : "";
+    const char *place = job->parallel ? "merged*_" : job->plan->kind == FOLDER_RANK ? "" : "rank*_";
     const char *verb = compared ? "compare" : "build";
     printf("results:\n");
     if (job->formats & GRAPH_HTML) printf("  %s/%s_%s.html\n", job->output, verb, job->stamp.text);
     if (job->formats & GRAPH_VIS)
-        printf("  %s/%s_%s%s.vis\n", job->output, verb, places[job->plan->kind], job->stamp.text);
+        printf("  %s/%s_%s%s%s.vis\n", job->output, verb, step, place, job->stamp.text);
     if (job->formats & GRAPH_DATABASE)
         printf("  %s/%s_%s.vis.db\n", job->output, verb, job->stamp.text);
 }
@@ -159,17 +158,53 @@ static struct status read_layers(struct yaml_document *out, struct arena *arena,
     return status.code ? status : layer_mapping_check(out);
 }
 
+/* Pairs of folders; where ranks are merged, those of each side by themselves. */
+struct plans {
+    struct parallel_merge parallel;
+    struct graph_plan plan, bench;
+};
+
+static void release_plans(struct plans *plans)
+{
+    graph_plan_release(&plans->plan);
+    graph_plan_release(&plans->bench);
+}
+
+static struct status make_plans(struct plans *out, const struct graph_command_options *options,
+                                const struct comparison_input *input)
+{
+    *out = (struct plans){ .parallel.wanted = false };
+    if (options->input)
+        TRY(parallel_merge_read(&out->parallel, options->input, input->bench_path != NULL,
+                                options->file_policy));
+    if (!out->parallel.wanted)
+        return graph_plan_make(&out->plan, input->npu_path, input->bench_path);
+    if (options->layers)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "option '-lm' does not go with 'parallel_merge', whose graphs match "
+                            "fuzzily");
+    TRY(graph_plan_make(&out->plan, input->npu_path, NULL));
+    struct status status = input->bench_path ? graph_plan_make(&out->bench, input->bench_path, NULL)
+                                             : status_ok();
+    if (status.code) graph_plan_release(&out->plan);
+    return status;
+}
+
 static struct status make_graphs(int *exit_status, const struct graph_command_options *options,
                                  const struct comparison_input *input, struct watching *watching)
 {
     struct graph_job job;
-    struct graph_plan plan;
+    struct plans plans;
     struct graph_counts counts;
     double started = clock_seconds();
 
     TRY(make_job(&job, options, watching));
-    TRY(graph_plan_make(&plan, input->npu_path, input->bench_path));
-    job.plan = &plan;
+    TRY(make_plans(&plans, options, input));
+    job.plan = &plans.plan;
+    if (plans.parallel.wanted) {
+        job.parallel = &plans.parallel;
+        job.bench_plan = input->bench_path ? &plans.bench : NULL;
+    }
     struct arena arena = { 0 };
     struct yaml_document layers;
     struct match_file by_hand = { .json = { .name = NULL } };
@@ -191,7 +226,7 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
         print_counts(&counts, &job, clock_seconds() - started);
         *exit_status = options->fail_on && (counts.suspicious || counts.overflowing) ? 1 : 0;
     }
-    graph_plan_release(&plan);
+    release_plans(&plans);
     return status;
 }
 

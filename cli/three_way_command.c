@@ -27,7 +27,7 @@ struct compare_options {
 
 /* ---- output files ----------------------------------------------------------------------- */
 
-enum { PRECISION = 14, SECONDS_TRIED = 60 };
+enum { PRECISION = 14, SECONDS_TRIED = 60, SUITE_NAME_BYTES = 2 * PATH_ARGUMENT_BYTES + 64 };
 
 struct output_files {
     char *result_path, *details_path;
@@ -190,7 +190,11 @@ static struct status report(int *exit_status, const struct compare_options *opti
     const struct ci_counts verdicts = ci_counts_of(counts);
     warn_about_rows(options, counts);
     print_counts(counts);
-    return ci_report(exit_status, &ci, details_path, "probe-ut api_precision_compare", &verdicts);
+    char suite[SUITE_NAME_BYTES];
+    (void)snprintf(suite, sizeof suite, "api_precision_compare %s against %s", options->npu,
+                   options->gpu);
+    const struct ci_subject subject = { .details_path = details_path, .suite = suite };
+    return ci_report(exit_status, &ci, &subject, &verdicts);
 }
 
 /* The page of --report: the comparison, and both sides of it. */

@@ -71,10 +71,13 @@ void memory_use_huge_pages(void *start, size_t bytes)
 
 void memory_unmap(void *range, size_t bytes) { (void)munmap(range, bytes); }
 
-char *memory_copy_string(const char *text)
+char *memory_copy_bytes(const char *text, size_t length)
 {
-    size_t bytes = strlen(text) + 1;
-    char *copy = memory_allocate(bytes);
-    if (copy) memcpy(copy, text, bytes);
+    char *copy = memory_allocate(length + 1);
+    if (!copy) return NULL;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
     return copy;
 }
+
+char *memory_copy_string(const char *text) { return memory_copy_bytes(text, strlen(text)); }

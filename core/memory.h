@@ -28,6 +28,9 @@ void memory_use_huge_pages(void *start, size_t bytes);
 /* A copy of a string; NULL when there is no memory. Free with memory_release. */
 char *memory_copy_string(const char *text);
 
+/* The same of `length` bytes, with a NUL behind them. */
+char *memory_copy_bytes(const char *text, size_t length);
+
 /* How many allocations of this thread have failed so far. Libraries that allocate here and only say
  * that they failed (cJSON's parser) leave no other trace of why. */
 size_t memory_refusals(void);

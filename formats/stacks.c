@@ -11,6 +11,7 @@
 
 struct stacks {
     struct file_map map;
+    bool is_mapped; /* `map` is ours to unmap */
     struct text_table names;
     size_t *frames; /* by name: where in the map the array begins */
     uint32_t room;
@@ -115,22 +116,15 @@ static struct status read_all(struct stacks *stacks, struct json *json)
     return status_ok();
 }
 
-struct status stacks_open(struct stacks **out, const char *path, struct file_policy file_policy)
+/* Read what stacks->map has; the stacks are closed on failure. */
+static struct status read_map(struct stacks **out, struct stacks *stacks, const char *name)
 {
-    struct file file = FILE_NONE;
     struct json json;
-    struct stacks *stacks;
-
-    *out = NULL;
-    TRY(file_open_read(&file, path, file_policy));
-    stacks = memory_allocate_zeroed(1, sizeof *stacks);
-    struct status status = stacks ? text_table_create(&stacks->names) : status_no_memory(0);
-    if (!status.code) status = file_map(&stacks->map, &file);
-    (void)file_close(&file);
+    struct status status = text_table_create(&stacks->names);
     if (!status.code) {
         json_open(&json, stacks->map.data, stacks->map.bytes);
         status = read_all(stacks, &json);
-        if (!status.code) status = json_status(&json, file_shown(path).text, STATUS_BAD_INPUT);
+        if (!status.code) status = json_status(&json, name, STATUS_BAD_INPUT);
     }
     if (status.code) stacks_close(stacks);
     else *out = stacks;
@@ -149,10 +143,37 @@ struct status stacks_open_beside(struct stacks **out, const char *dump_path,
     return stacks_open(out, path, file_policy);
 }
 
+struct status stacks_open(struct stacks **out, const char *path, struct file_policy file_policy)
+{
+    struct file file = FILE_NONE;
+
+    *out = NULL;
+    TRY(file_open_read(&file, path, file_policy));
+    struct stacks *stacks = memory_allocate_zeroed(1, sizeof *stacks);
+    struct status status = stacks ? file_map(&stacks->map, &file)
+                                  : status_no_memory(sizeof *stacks);
+    (void)file_close(&file);
+    if (status.code) {
+        stacks_close(stacks);
+        return status;
+    }
+    stacks->is_mapped = true;
+    return read_map(out, stacks, file_shown(path).text);
+}
+
+struct status stacks_read(struct stacks **out, const char *name, const char *text, size_t bytes)
+{
+    *out = NULL;
+    struct stacks *stacks = memory_allocate_zeroed(1, sizeof *stacks);
+    if (!stacks) return status_no_memory(sizeof *stacks);
+    stacks->map = (struct file_map){ text, bytes };
+    return read_map(out, stacks, name);
+}
+
 void stacks_close(struct stacks *stacks)
 {
     if (!stacks) return;
-    if (stacks->map.data) file_unmap(&stacks->map);
+    if (stacks->is_mapped) file_unmap(&stacks->map);
     if (stacks->names.slots) text_table_release(&stacks->names);
     memory_release(stacks->frames);
     csv_buffer_release(&stacks->text);

@@ -18,6 +18,9 @@ struct status stacks_open(struct stacks **out, const char *path, struct file_pol
 /* Read the stack.json beside a dump. *out is NULL, with an OK status, when there is none. */
 struct status stacks_open_beside(struct stacks **out, const char *dump_path,
                                  struct file_policy file_policy);
+
+/* The same from a text in memory, which must outlive the stacks; `name` stands for it in messages. */
+struct status stacks_read(struct stacks **out, const char *name, const char *text, size_t bytes);
 void stacks_close(struct stacks *stacks); /* NULL is fine */
 
 /* Is there a stack of this entry? */

@@ -87,15 +87,8 @@ static void place_links(struct model *model, const struct construct *c, const ui
 
 static void mark_below(bool *reached, const struct model *model, uint32_t top)
 {
-    for (uint32_t node = top; node != NODE_NONE;) {
+    for (uint32_t node = top; node != NODE_NONE; node = model_after_below(model, top, node))
         reached[node] = true;
-        uint32_t next = model->nodes[node].first_child;
-        while (next == NODE_NONE && node != top) {
-            next = model->nodes[node].next;
-            if (next == NODE_NONE) node = model->nodes[node].parent;
-        }
-        node = next;
-    }
 }
 
 /* Parents that are nobody's children, and circles of parents, go below the root. A node that is
@@ -394,6 +387,29 @@ static void inherit_micro_steps(struct model *model)
     }
 }
 
+/* Recorded pages are those of each node; a collection is where its first call is. */
+static void complete_recorded(struct model *model)
+{
+    for (uint32_t node = model->nodes[model->root].first_child; node != NODE_NONE;
+         node = model->nodes[node].next) {
+        struct model_node *n = &model->nodes[node];
+        if (n->type == NODE_COLLECTION && n->first_child != NODE_NONE)
+            n->micro_step = model->nodes[n->first_child].micro_step;
+    }
+}
+
+void model_number_micro_steps(struct model *model, const struct model *like)
+{
+    model->records_micro_steps = like->records_micro_steps;
+    model->micro_steps = like->micro_steps;
+    if (model->records_micro_steps) {
+        complete_recorded(model);
+        return;
+    }
+    number_micro_steps(model);
+    inherit_micro_steps(model);
+}
+
 /* ---- the sequence -------------------------------------------------------------------------- */
 
 static struct status shape_tree(struct model *model, const struct construct *c,
@@ -405,9 +421,9 @@ static struct status shape_tree(struct model *model, const struct construct *c,
     TRY(place_recomputed(model));
     TRY(collect_calls(model));
     TRY(place_gradients(model, gradients, n_gradients));
-    if (c->has_micro_steps) model->micro_steps = c->micro_steps;
-    else number_micro_steps(model);
-    inherit_micro_steps(model);
+    model->records_micro_steps = c->has_micro_steps;
+    model->micro_steps = c->micro_steps;
+    model_number_micro_steps(model, model);
     return status_ok();
 }
 

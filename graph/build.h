@@ -16,4 +16,8 @@
 struct status model_build(struct model *out, struct construct *construct,
                           const struct name_slice *gradients, size_t n_gradients);
 
+/* Number the pages of a model that was put together from others, which are like `like`: those that the
+ * dump recorded stay. */
+void model_number_micro_steps(struct model *model, const struct model *like);
+
 #endif

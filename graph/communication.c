@@ -11,11 +11,11 @@
 #include "core/memory.h"
 #include "core/shortest.h"
 #include "formats/json_write.h"
+#include "graph/communication_record.h"
 
 /* ---- kinds of calls --------------------------------------------------------------------------- */
 
 enum pattern { POINT_TO_POINT, ROOTED, COLLECTIVE };
-enum rank_argument { ARGUMENT_NONE, ARGUMENT_SECOND, ARGUMENT_SRC, ARGUMENT_DST, RANK_ARGUMENTS };
 enum traffic { SENDS, RECEIVES, SENDS_AND_RECEIVES };
 
 static const char *const traffic_names[] = { "send", "receive", "send_receive" };
@@ -24,20 +24,21 @@ static const char *const traffic_names[] = { "send", "receive", "send_receive" }
 static const struct call_kind {
     const char *name, *partner;
     enum pattern pattern;
-    enum rank_argument rank;
+    enum rank_argument keyword, position; /* of the peer or the root: the first that is there */
     enum traffic traffic;
 } kinds[] = {
-    { "send", "recv", POINT_TO_POINT, ARGUMENT_DST, SENDS },
-    { "isend", "irecv", POINT_TO_POINT, ARGUMENT_DST, SENDS },
-    { "recv", "send", POINT_TO_POINT, ARGUMENT_SRC, RECEIVES },
-    { "irecv", "isend", POINT_TO_POINT, ARGUMENT_SRC, RECEIVES },
-    { "broadcast", "broadcast", ROOTED, ARGUMENT_SECOND, SENDS },
-    { "scatter", "scatter", ROOTED, ARGUMENT_SRC, SENDS },
-    { "gather", "gather", ROOTED, ARGUMENT_DST, RECEIVES },
-    { "reduce", "reduce", ROOTED, ARGUMENT_SECOND, RECEIVES },
+    { "send", "recv", POINT_TO_POINT, ARGUMENT_DST, ARGUMENT_NONE, SENDS },
+    { "isend", "irecv", POINT_TO_POINT, ARGUMENT_DST, ARGUMENT_NONE, SENDS },
+    { "recv", "send", POINT_TO_POINT, ARGUMENT_SRC, ARGUMENT_NONE, RECEIVES },
+    { "irecv", "isend", POINT_TO_POINT, ARGUMENT_SRC, ARGUMENT_NONE, RECEIVES },
+    { "broadcast", "broadcast", ROOTED, ARGUMENT_SRC, ARGUMENT_SECOND, SENDS },
+    { "scatter", "scatter", ROOTED, ARGUMENT_SRC, ARGUMENT_NONE, SENDS },
+    { "gather", "gather", ROOTED, ARGUMENT_DST, ARGUMENT_NONE, RECEIVES },
+    { "reduce", "reduce", ROOTED, ARGUMENT_DST, ARGUMENT_SECOND, RECEIVES },
 };
-static const struct call_kind other_kind = { "", "", COLLECTIVE, ARGUMENT_NONE,
-                                             SENDS_AND_RECEIVES };
+static const struct call_kind other_kind = {
+    "", "", COLLECTIVE, ARGUMENT_NONE, ARGUMENT_NONE, SENDS_AND_RECEIVES
+};
 static const char batch_name[] = "batch_isend_irecv";
 
 static const struct call_kind *kind_of(struct name_slice name)
@@ -45,6 +46,15 @@ static const struct call_kind *kind_of(struct name_slice name)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (name_slice_is(name, kinds[i].name)) return &kinds[i];
     return &other_kind;
+}
+
+/* The peer of a call, or the root of its group; false when the call does not say. */
+static bool rank_of_call(int64_t *rank, const struct call_kind *kind,
+                         const struct communication_arguments *arguments)
+{
+    enum rank_argument which = arguments->has[kind->keyword] ? kind->keyword : kind->position;
+    *rank = arguments->rank[which];
+    return arguments->has[which];
 }
 
 /* ---- what is known ------------------------------------------------------------------------------ */
@@ -137,108 +147,6 @@ void communications_release(struct communications *all)
     memory_release(all);
 }
 
-/* ---- arguments in the dump ------------------------------------------------------------------------- */
-
-/* What the record of a call says of its partners. */
-struct arguments {
-    bool has[RANK_ARGUMENTS];
-    int64_t rank[RANK_ARGUMENTS];
-    struct json_slice group_id, members; /* `members` is the text of a list; text NULL: not there */
-    struct json args, kwargs;            /* at the arguments; start NULL: not there */
-};
-
-/* The text of the value that comes next, which is passed over. */
-static struct json_slice take_text(struct json *json)
-{
-    enum json_kind kind;
-    struct json_slice text = { NULL, 0, false };
-    if (!json_peek(json, &kind)) return text;
-    if (kind == JSON_STRING) {
-        (void)json_string(json, &text);
-        return text;
-    }
-    const char *begin = json->at;
-    if (json_skip(json) && kind != JSON_NULL)
-        text = (struct json_slice){ begin, (size_t)(json->at - begin), false };
-    return text;
-}
-
-/* An integer; anything else is passed over. */
-static bool take_integer(int64_t *out, struct json *json)
-{
-    enum json_kind kind;
-    struct json_number number;
-    if (!json_peek(json, &kind)) return false;
-    if (kind != JSON_NUMBER) return json_skip(json) && false;
-    if (!json_number(json, &number) || !number.is_int64) return false;
-    *out = number.integer;
-    return true;
-}
-
-static bool next_is(struct json *json, enum json_kind wanted)
-{
-    enum json_kind kind;
-    return json_peek(json, &kind) && kind == wanted;
-}
-
-/* {"type": "int", "value": 3} */
-static void read_rank(struct arguments *out, enum rank_argument which, struct json json)
-{
-    struct json_slice key;
-    if (!next_is(&json, JSON_OBJECT) || !json_enter_object(&json)) return;
-    while (json_object_next(&json, &key)) {
-        if (json_slice_is(&key, "value")) out->has[which] = take_integer(&out->rank[which], &json);
-        else if (!json_skip(&json)) return;
-    }
-}
-
-/* {"type": "torch.ProcessGroup", "group_ranks": [0, 1], "group_id": "..."} */
-static void read_group(struct arguments *out, struct json json)
-{
-    struct json_slice key;
-    if (!next_is(&json, JSON_OBJECT) || !json_enter_object(&json)) return;
-    while (json_object_next(&json, &key)) {
-        if (json_slice_is(&key, "group_id")) out->group_id = take_text(&json);
-        else if (json_slice_is(&key, "group_ranks")) out->members = take_text(&json);
-        else if (!json_skip(&json)) return;
-    }
-}
-
-static void read_positional(struct arguments *out, struct json json)
-{
-    if (!next_is(&json, JSON_ARRAY) || !json_enter_array(&json)) return;
-    for (unsigned i = 0; i < 2 && json_array_next(&json); i++) {
-        if (i == 1) read_rank(out, ARGUMENT_SECOND, json);
-        if (!json_skip(&json)) return;
-    }
-}
-
-static void read_keywords(struct arguments *out, struct json json)
-{
-    struct json_slice key;
-    if (!next_is(&json, JSON_OBJECT) || !json_enter_object(&json)) return;
-    while (json_object_next(&json, &key)) {
-        if (json_slice_is(&key, "src")) read_rank(out, ARGUMENT_SRC, json);
-        if (json_slice_is(&key, "dst")) read_rank(out, ARGUMENT_DST, json);
-        if (json_slice_is(&key, "group")) read_group(out, json);
-        if (!json_skip(&json)) return;
-    }
-}
-
-static void read_arguments(struct arguments *out, struct json record)
-{
-    struct json_slice key;
-    *out = (struct arguments){ .args.start = NULL };
-    if (!next_is(&record, JSON_OBJECT) || !json_enter_object(&record)) return;
-    while (json_object_next(&record, &key)) {
-        if (json_slice_is(&key, "input_args")) out->args = record;
-        if (json_slice_is(&key, "input_kwargs")) out->kwargs = record;
-        if (!json_skip(&record)) break;
-    }
-    if (out->args.start) read_positional(out, out->args);
-    if (out->kwargs.start) read_keywords(out, out->kwargs);
-}
-
 /* ---- collecting ---------------------------------------------------------------------------------- */
 
 /* A rank while its calls are added. */
@@ -248,8 +156,9 @@ struct collecting {
     const struct graph_side *side;
     bool bench;
     unsigned rank;
-    uint64_t *places;      /* by node: its record in the dump; PLACE_NONE */
-    struct csv_buffer key; /* scratch, as are the next */
+    uint64_t *places;       /* by node: its record in the dump; PLACE_NONE */
+    struct operation batch; /* of the batch that is read: what its operations have in common */
+    struct csv_buffer key;  /* scratch, as are the next */
     struct csv_buffer text;
 };
 
@@ -352,82 +261,39 @@ static struct status read_output(uint32_t *out, struct collecting *c, uint32_t n
 }
 
 static struct status add_point_to_point(struct collecting *c, struct operation operation,
-                                        const struct arguments *arguments, uint32_t node)
+                                        const struct communication_arguments *arguments,
+                                        uint32_t node)
 {
     static const struct json_slice no_group = { "", 0, false };
-    enum rank_argument which = operation.kind->rank;
-    if (!arguments->has[which]) return status_ok();
+    int64_t peer;
+    if (!rank_of_call(&peer, operation.kind, arguments)) return status_ok();
     TRY(read_output(&operation.output, c, node));
-    TRY(make_peer_keys(c, operation.kind, arguments->rank[which], no_group));
+    TRY(make_peer_keys(c, operation.kind, peer, no_group));
     TRY(add_text(&operation.meets, c->to, &c->text));
     operation.checked = true;
     return add_operation(c, &operation);
 }
 
-/* {"class_type": "torch.distributed.P2POp", "op": "isend", "peer": 1, "group_id": "...", ...} */
-static struct status add_batched(struct collecting *c, struct operation operation, struct json json)
+static struct status add_batched(void *context, const struct batch_operation *batched)
 {
-    struct json_slice key, name = { "", 0, false }, group = { "", 0, false };
-    int64_t peer = 0;
-    bool has_peer = false;
-
-    if (!json_enter_object(&json)) return status_ok();
-    while (json_object_next(&json, &key)) {
-        if (json_slice_is(&key, "op")) name = take_text(&json);
-        else if (json_slice_is(&key, "group_id")) group = take_text(&json);
-        else if (json_slice_is(&key, "peer")) has_peer = take_integer(&peer, &json);
-        else (void)json_skip(&json);
-        if (json.problem) return status_ok();
-    }
-    if (!has_peer || !name.text) return status_ok();
-    if (!group.text) group = (struct json_slice){ "", 0, false };
-    operation.kind = kind_of(name_slice_of(name.text, name.bytes));
+    struct collecting *c = context;
+    struct operation operation = c->batch;
+    operation.kind = kind_of(name_slice_of(batched->name.text, batched->name.bytes));
     if (operation.kind->pattern != POINT_TO_POINT) return status_ok();
-    TRY(make_peer_keys(c, operation.kind, peer, group));
+    TRY(make_peer_keys(c, operation.kind, batched->peer, batched->group_id));
     TRY(csv_append_bytes(&c->key, " batch", 6));
     TRY(csv_append_bytes(&c->text, " batch", 6));
     TRY(add_text(&operation.meets, c->to, &c->text));
     return add_operation(c, &operation);
 }
 
-static bool is_operation(struct json json)
-{
-    struct json_slice key, text;
-    if (!json_enter_object(&json)) return false;
-    while (json_object_next(&json, &key)) {
-        if (json_slice_is(&key, "class_type") && next_is(&json, JSON_STRING))
-            return json_string(&json, &text) && json_slice_is(&text, "torch.distributed.P2POp");
-        if (!json_skip(&json)) return false;
-    }
-    return false;
-}
-
-/* All operations in the value that comes next, however deep its lists are; the parser bounds that. */
-static struct status add_batch(struct collecting *c, const struct operation *operation,
-                               struct json *json) // NOLINT(misc-no-recursion)
-{
-    enum json_kind kind;
-    struct json_slice key;
-    if (!json_peek(json, &kind)) return status_ok();
-    if (kind == JSON_ARRAY && json_enter_array(json)) {
-        while (json_array_next(json)) TRY(add_batch(c, operation, json));
-    } else if (kind == JSON_OBJECT && is_operation(*json)) {
-        TRY(add_batched(c, *operation, *json));
-        (void)json_skip(json);
-    } else if (kind == JSON_OBJECT && json_enter_object(json)) {
-        while (json_object_next(json, &key)) TRY(add_batch(c, operation, json));
-    } else {
-        (void)json_skip(json);
-    }
-    return status_ok();
-}
-
 /* ---- collectives ------------------------------------------------------------------------------------ */
 
 static struct status add_collective(struct collecting *c, struct operation operation,
-                                    const struct arguments *arguments, struct name_slice name)
+                                    const struct communication_arguments *arguments,
+                                    struct name_slice name)
 {
-    enum rank_argument which = operation.kind->rank;
+    int64_t root;
     uint32_t number;
     if (!arguments->group_id.text || !arguments->members.text) return status_ok();
     csv_buffer_clear(&c->key);
@@ -442,8 +308,7 @@ static struct status add_collective(struct collecting *c, struct operation opera
                        c->key.length - own));
     TRY(text_table_add(&operation.members, NULL, &c->to->texts, arguments->members.text,
                        arguments->members.bytes));
-    operation.is_root = which != ARGUMENT_NONE && arguments->has[which] &&
-                        arguments->rank[which] == c->rank;
+    operation.is_root = rank_of_call(&root, operation.kind, arguments) && root == c->rank;
     return add_operation(c, &operation);
 }
 
@@ -483,7 +348,7 @@ static struct status start_call(struct collecting *c, uint32_t node)
 static struct status add_call(struct collecting *c, uint32_t node)
 {
     struct name_slice name = name_part(model_name(&c->side->model, node), 1);
-    struct arguments arguments;
+    struct communication_arguments arguments;
     struct json record;
 
     TRY(start_call(c, node));
@@ -493,51 +358,20 @@ static struct status add_call(struct collecting *c, uint32_t node)
     };
     json_open(&record, (const char *)c->side->dump.data + c->places[node],
               c->side->dump.bytes - c->places[node]);
-    read_arguments(&arguments, record);
+    communication_arguments_read(&arguments, record);
     if (name_slice_is(name, batch_name)) {
-        if (arguments.args.start) TRY(add_batch(c, &operation, &arguments.args));
-        return arguments.kwargs.start ? add_batch(c, &operation, &arguments.kwargs) : status_ok();
+        c->batch = operation;
+        return batch_operations_walk(&arguments, add_batched, c);
     }
     if (operation.kind->pattern == POINT_TO_POINT)
         return add_point_to_point(c, operation, &arguments, node);
     return add_collective(c, operation, &arguments, name);
 }
 
-static bool is_communication(struct name_slice name)
-{
-    return name_starts_with(name, "Distributed.");
-}
-
-/* Where the records of the calls are. */
-static struct status find_records(struct collecting *c)
-{
-    struct json json;
-    struct json_slice key;
-    size_t bytes = c->side->model.n_nodes * sizeof *c->places;
-
-    c->places = memory_allocate(bytes);
-    if (!c->places) return status_no_memory(bytes);
-    memset(c->places, 0xff, bytes);
-    json_open(&json, c->side->dump.data, c->side->dump.bytes);
-    if (!json_enter_object(&json)) return status_ok();
-    while (json_object_next(&json, &key) && !json_slice_is(&key, "data"))
-        if (!json_skip(&json)) return status_ok();
-    if (json.problem || !next_is(&json, JSON_OBJECT) || !json_enter_object(&json))
-        return status_ok();
-    while (json_object_next(&json, &key)) {
-        uint32_t node = is_communication(name_slice_of(key.text, key.bytes))
-                            ? model_find(&c->side->model, key.text, key.bytes)
-                            : NODE_NONE;
-        if (node != NODE_NONE) c->places[node] = (uint64_t)(json.at - json.start);
-        if (!json_skip(&json)) break;
-    }
-    return status_ok();
-}
-
 /* In the order of construct.json, as running numbers count. */
 static struct status add_calls(struct collecting *c)
 {
-    TRY(find_records(c));
+    TRY(side_find_records(&c->places, c->side, communication_prefix));
     for (uint32_t node = 0; node < c->side->model.n_nodes; node++)
         if (c->places[node] != PLACE_NONE) TRY(add_call(c, node));
     return status_ok();
@@ -637,10 +471,8 @@ static struct status match_collective(struct matching *m, uint32_t from)
     size_t length;
     if (o->kind->pattern == ROOTED && !o->is_root) return status_ok();
     const char *text = text_table_get(&m->side->texts, o->members, &length);
-    json_open(&members, text, length);
-    if (!next_is(&members, JSON_ARRAY) || !json_enter_array(&members)) return status_ok();
-    while (json_array_next(&members))
-        if (take_integer(&member, &members)) TRY(meet_member(m, from, member));
+    group_members_open(&members, (struct json_slice){ text, length, false });
+    while (group_members_next(&member, &members)) TRY(meet_member(m, from, member));
     return status_ok();
 }
 
@@ -726,7 +558,7 @@ struct status communications_append(struct csv_buffer *out, const struct graph *
 {
     struct csv_buffer key = { 0 };
     struct name_slice name = model_name(bench ? &graph->bench.model : &graph->npu.model, node);
-    if (!graph->communications || !is_communication(name)) return status_ok();
+    if (!graph->communications || !name_starts_with(name, communication_prefix)) return status_ok();
     const struct communication_side *s = &graph->communications->side[bench];
     struct status status = print(&key, "%u ", graph->rank);
     if (!status.code) status = csv_append_bytes(&key, name.text, name.length);

@@ -266,7 +266,8 @@ static struct status add_node(struct adding *a, uint32_t node)
     bind_numbers(a, node);
     bind_text(d, MATCHED_NODE_LINK, &d->link);
     bind_text(d, STACK_ID, &d->stack_id);
-    bind_string(d, PARALLEL_MERGE_INFO, "");
+    const char *notes = node_merge_notes(a->side, node, NULL);
+    bind_string(d, PARALLEL_MERGE_INFO, notes ? notes : "");
     bind_text(d, MATCHED_DISTRIBUTED, &d->met);
     bind_text(d, INPUT_DATA, &d->input);
     bind_text(d, OUTPUT_DATA, &d->output);

@@ -6,11 +6,18 @@
 
 #include "compare/dumps/layer_mapping.h"
 #include "core/memory.h"
+#include "graph/merge.h"
+
+/* Where a side comes from: the folder of a rank, or ranks that were merged. */
+struct side_source {
+    const char *folder;         /* for messages, where the side is merged */
+    struct merged_rank *merged; /* NULL: the folder */
+    char path[PATH_MAX];        /* of dump.json in the folder */
+};
 
 struct pairing_job {
     struct graph *graph;
-    const char *npu_folder, *bench_folder;
-    const char *npu_path, *bench_path; /* of their dumps */
+    const struct side_source *npu, *bench;
     const struct graph_options *options;
 };
 
@@ -20,13 +27,21 @@ static struct status match_graph(const struct pairing_job *job, const struct dum
     uint32_t *bench_entry = NULL;
     struct status status = status_ok();
     if (o->rule == MATCH_MAPPED)
-        status = layer_mapping_match(&bench_entry, o->layers, dumps, job->npu_path, job->bench_path,
-                                     o->file_policy);
-    const struct match_request request = { .rule = o->rule, .bench_entry = bench_entry };
+        status = layer_mapping_match(&bench_entry, o->layers, dumps, job->npu->path,
+                                     job->bench->path, o->file_policy);
+    const struct match_request request = { .rule = job->npu->merged ? MATCH_MERGED : o->rule,
+                                           .bench_entry = bench_entry };
     if (!status.code) status = match_nodes(&job->graph->npu, &job->graph->bench, &request);
     memory_release(bench_entry);
     if (status.code || !o->by_hand) return status;
     return match_file_apply(&job->graph->by_hand, o->by_hand, &job->graph->npu, &job->graph->bench);
+}
+
+static struct status open_side(struct graph_side *out, const struct side_source *source,
+                               const struct dump_rows *rows, const struct graph_options *options)
+{
+    return source->merged ? graph_side_take(out, &source->merged->parts, rows)
+                          : graph_side_open(out, source->folder, rows, options->file_policy);
 }
 
 /* Both dumps are read: the hierarchies decide which rows stand against each other. */
@@ -40,28 +55,45 @@ static struct status pair(struct pairing *out, const struct dump_pair *dumps, vo
         return status_error(STATUS_BAD_INPUT,
                             "'%s' and '%s' are of different frameworks, whose names only a layer "
                             "mapping (-lm) brings together",
-                            job->npu_folder, job->bench_folder);
-    TRY(graph_side_open(&g->npu, job->npu_folder, dumps->npu, o->file_policy));
-    TRY(graph_side_open(&g->bench, job->bench_folder, dumps->bench, o->file_policy));
+                            job->npu->folder, job->bench->folder);
+    TRY(open_side(&g->npu, job->npu, dumps->npu, o));
+    TRY(open_side(&g->bench, job->bench, dumps->bench, o));
     TRY(match_graph(job, dumps));
     return match_rows(out, &g->npu, &g->bench, o->communications_only ? "Distributed." : "");
 }
 
-static struct status dump_path(char path[PATH_MAX], const char *folder)
+static struct status make_source(struct side_source *out, const char *folder)
 {
-    int length = snprintf(path, PATH_MAX, "%s/dump.json", folder);
+    *out = (struct side_source){ .folder = folder };
+    int length = snprintf(out->path, sizeof out->path, "%s/dump.json", folder);
     if (length > 0 && length < PATH_MAX) return status_ok();
     return status_error(STATUS_BAD_INPUT, "'%s' is too long a path", file_shown(folder).text);
 }
 
-static struct status compare(struct graph *graph, const char *npu_folder, const char *bench_folder,
-                             const struct graph_options *options)
+/* "the merged ranks from 3" */
+static void make_merged_source(struct side_source *out, struct merged_rank *merged)
 {
-    char npu[PATH_MAX], bench[PATH_MAX];
-    struct pairing_job job = { graph, npu_folder, bench_folder, npu, bench, options };
+    *out = (struct side_source){ .folder = out->path, .merged = merged };
+    (void)snprintf(out->path, sizeof out->path, "the merged ranks from %u", merged->rank);
+}
+
+static struct dump_source source_text(const struct side_source *source)
+{
+    if (!source->merged) return (struct dump_source){ .text = NULL };
+    const struct csv_buffer *text = &source->merged->parts.dump;
+    return (struct dump_source){ text->data, text->length };
+}
+
+static struct status compare(struct graph *graph, const struct side_source *npu,
+                             const struct side_source *bench, const struct graph_options *options)
+{
+    struct pairing_job job = { graph, npu, bench, options };
     struct comparison_request request = {
-        .npu_path = npu,
-        .bench_path = bench,
+        .npu_path = npu->path,
+        .bench_path = bench->path,
+        .npu_text = source_text(npu),
+        .bench_text = source_text(bench),
+        .stack_path = "", /* each side reads its own */
         .generation = options->generation,
         .file_policy = options->file_policy,
         .threads = options->threads,
@@ -69,8 +101,6 @@ static struct status compare(struct graph *graph, const char *npu_folder, const 
         .pair_context = &job,
         .watch = options->watch,
     };
-    TRY(dump_path(npu, npu_folder));
-    TRY(dump_path(bench, bench_folder));
     TRY(comparison_run(&graph->comparison, &request));
     graph->compared = true;
     graph->index = memory_allocate(graph->npu.model.n_nodes * sizeof *graph->index);
@@ -79,13 +109,13 @@ static struct status compare(struct graph *graph, const char *npu_folder, const 
     return status_ok();
 }
 
-static struct status build(struct graph *graph, const char *folder,
+static struct status build(struct graph *graph, const struct side_source *source,
                            const struct graph_options *options)
 {
-    char path[PATH_MAX];
-    TRY(dump_path(path, folder));
-    TRY(dump_rows_open(&graph->rows, path, options->file_policy));
-    return graph_side_open(&graph->npu, folder, &graph->rows, options->file_policy);
+    struct dump_source text = source_text(source);
+    TRY(text.text ? dump_rows_read(&graph->rows, source->path, text.text, text.bytes)
+                  : dump_rows_open(&graph->rows, source->path, options->file_policy));
+    return open_side(&graph->npu, source, &graph->rows, options);
 }
 
 static struct status find_overflows(uint8_t **out, const struct graph_side *side)
@@ -97,23 +127,43 @@ static struct status find_overflows(uint8_t **out, const struct graph_side *side
     return status_ok();
 }
 
-static struct status open_parts(struct graph *graph, const char *npu_folder,
-                                const char *bench_folder, const struct graph_options *options)
+static struct status open_parts(struct graph *graph, const struct side_source *npu,
+                                const struct side_source *bench,
+                                const struct graph_options *options)
 {
-    TRY(bench_folder ? compare(graph, npu_folder, bench_folder, options)
-                     : build(graph, npu_folder, options));
+    TRY(bench ? compare(graph, npu, bench, options) : build(graph, npu, options));
     if (!options->overflow_check) return status_ok();
     TRY(find_overflows(&graph->overflow[false], &graph->npu));
     return graph->compared ? find_overflows(&graph->overflow[true], &graph->bench) : status_ok();
 }
 
+static struct status open_sources(struct graph *out, const struct side_source *npu,
+                                  const struct side_source *bench,
+                                  const struct graph_options *options)
+{
+    *out = (struct graph){ .watch = options->watch };
+    struct status status = open_parts(out, npu, bench, options);
+    if (status.code) graph_close(out);
+    return status;
+}
+
 struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
                          const struct graph_options *options)
 {
-    *out = (struct graph){ .watch = options->watch };
-    struct status status = open_parts(out, npu_folder, bench_folder, options);
-    if (status.code) graph_close(out);
-    return status;
+    struct side_source npu, bench;
+    *out = (struct graph){ .compared = false };
+    TRY(make_source(&npu, npu_folder));
+    if (bench_folder) TRY(make_source(&bench, bench_folder));
+    return open_sources(out, &npu, bench_folder ? &bench : NULL, options);
+}
+
+struct status graph_open_merged(struct graph *out, struct merged_rank *npu,
+                                struct merged_rank *bench, const struct graph_options *options)
+{
+    struct side_source npu_source, bench_source;
+    make_merged_source(&npu_source, npu);
+    if (bench) make_merged_source(&bench_source, bench);
+    return open_sources(out, &npu_source, bench ? &bench_source : NULL, options);
 }
 
 void graph_close(struct graph *graph)
@@ -159,6 +209,7 @@ uint32_t graph_micro_step(const struct graph *graph, bool bench, uint32_t node)
 {
     unsigned number = 0;
     if (!bench) return graph->npu.model.nodes[node].micro_step;
+    if (graph->npu.model.records_micro_steps) return graph->bench.model.nodes[node].micro_step;
     uint32_t top = top_of(&graph->bench.model, node), partner = graph->bench.match[top];
     if (partner != NODE_NONE) return graph->npu.model.nodes[partner].micro_step;
     struct name_slice name = model_name(&graph->bench.model, top);

@@ -12,6 +12,7 @@
 #include "graph/side.h"
 
 struct communications;
+struct merged_rank;
 
 struct graph_options {
     enum generation generation;
@@ -47,6 +48,11 @@ struct graph {
  *                 mapping, of different frameworks; STATUS_INTERRUPTED by the watch */
 struct status graph_open(struct graph *out, const char *npu_folder, const char *bench_folder,
                          const struct graph_options *options);
+
+/* The same for ranks that were merged (merge.h), which must outlive the graph; `bench` is NULL to build.
+ * They are matched as fuzzily as MATCH_MERGED says. */
+struct status graph_open_merged(struct graph *out, struct merged_rank *npu,
+                                struct merged_rank *bench, const struct graph_options *options);
 void graph_close(struct graph *graph);
 
 /* STATUS_INTERRUPTED when the watch says stop; asked by whoever walks over the nodes, with the number

@@ -6,12 +6,17 @@
 #include "core/timestamp.h"
 #include "core/warnings.h"
 #include "graph/graph.h"
+#include "graph/parallel_file.h"
 #include "graph/plan.h"
 
 enum graph_format { GRAPH_VIS = 1, GRAPH_DATABASE = 2, GRAPH_HTML = 4 }; /* bits */
 
 struct graph_job {
     const struct graph_plan *plan;
+    /* Merge the ranks of each step (parallel_file.h): `plan` has those of the NPU alone, and bench_plan, NULL
+     * to build, those of Bench. NULL: a graph for each task of the plan. */
+    const struct parallel_merge *parallel;
+    const struct graph_plan *bench_plan;
     const char *output; /* folder, made when it is missing */
     unsigned formats;   /* bits of enum graph_format */
     struct timestamp stamp;
@@ -28,6 +33,9 @@ struct graph_counts {
     char first_suspicious[256]; /* in the order of execution; "" when there is none */
     unsigned first_step, first_rank;
 };
+
+/* Does the job compare two sides, or build graphs of one? */
+bool graph_job_compares(const struct graph_job *job);
 
 /* Make all graphs. A rank that cannot be used is told and left out; it is an error when no graph is
  * left. */

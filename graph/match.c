@@ -123,11 +123,31 @@ static void match_mapped(struct matching *m, uint32_t npu)
 
 /* ---- calls without counters ----------------------------------------------------------------- */
 
-static size_t name_without_counter(char buffer[NAME_BUFFER], struct name_slice name)
+/* Take "_rank3", which calls of merged ranks have, from a name; its new length. */
+static size_t drop_rank(char *name, size_t length)
+{
+    static const char word[] = "_rank";
+    char *at = memmem(name, length, word, sizeof word - 1);
+    char *digits = at ? at + sizeof word - 1 : NULL, *end = digits;
+    while (end && end < name + length && *end >= '0' && *end <= '9') end++;
+    if (end == digits) return length;
+    memmove(at, end, (size_t)(name + length - end));
+    return length - (size_t)(end - at);
+}
+
+static size_t name_without_counter(char buffer[NAME_BUFFER], const struct matching *m,
+                                   struct name_slice name)
 {
     if (name.length >= NAME_BUFFER) return 0;
     memcpy(buffer, name.text, name.length);
-    return name_drop_counter(buffer, name.length);
+    size_t length = name_drop_counter(buffer, name.length);
+    return m->request->rule == MATCH_MERGED ? drop_rank(buffer, length) : length;
+}
+
+/* Do two nodes that a fuzzy rule brings together fit? */
+static bool fits_fuzzily(const struct matching *m, uint32_t npu, uint32_t bench)
+{
+    return m->request->rule == MATCH_MERGED || rows_fit(m->npu, npu, m->bench, bench, false);
 }
 
 static struct status name_room(struct matching *m)
@@ -151,7 +171,7 @@ static struct status chain_calls(struct matching *m, uint32_t module, bool chain
          child = model->nodes[child].previous) {
         uint32_t number;
         if (model->nodes[child].type != NODE_CALL) continue;
-        size_t length = name_without_counter(buffer, model_name(model, child));
+        size_t length = name_without_counter(buffer, m, model_name(model, child));
         TRY(text_table_add(&number, NULL, &m->names, buffer, length));
         TRY(name_room(m));
         m->next[child] = m->next_of_name[number];
@@ -169,12 +189,12 @@ static struct status match_calls(struct matching *m, uint32_t npu, uint32_t benc
     for (uint32_t child = model->nodes[npu].first_child; child != NODE_NONE;
          child = model->nodes[child].next) {
         if (model->nodes[child].type != NODE_CALL) continue;
-        size_t length = name_without_counter(buffer, model_name(model, child));
+        size_t length = name_without_counter(buffer, m, model_name(model, child));
         uint32_t number = text_table_find(&m->names, buffer, length);
         if (number == TEXT_NONE || m->next_of_name[number] == NODE_NONE) continue;
         uint32_t partner = m->next_of_name[number];
         m->next_of_name[number] = m->next[partner];
-        if (rows_fit(m->npu, child, m->bench, partner, false)) join(m, child, partner);
+        if (fits_fuzzily(m, child, partner)) join(m, child, partner);
     }
     return chain_calls(m, bench, false); /* the names serve the next module */
 }
@@ -183,7 +203,7 @@ static struct status match_fuzzy(struct matching *m, uint32_t npu, uint32_t benc
 {
     if (m->npu->model.nodes[npu].type == NODE_CALL) return status_ok();
     if (bench == NODE_NONE || m->bench->model.nodes[bench].type == NODE_CALL) return status_ok();
-    if (!rows_fit(m->npu, npu, m->bench, bench, false)) return status_ok();
+    if (!fits_fuzzily(m, npu, bench)) return status_ok();
     join(m, npu, bench);
     return match_calls(m, npu, bench);
 }
@@ -208,7 +228,8 @@ static struct status match_all(struct matching *m)
     TRY(text_table_create(&m->names));
     m->same_path[model->root] = true;
     join(m, model->root, m->bench->model.root);
-    if (m->request->rule == MATCH_FUZZY) TRY(match_calls(m, model->root, m->bench->model.root));
+    if (m->request->rule == MATCH_FUZZY || m->request->rule == MATCH_MERGED)
+        TRY(match_calls(m, model->root, m->bench->model.root));
     for (uint32_t node = model_after(model, model->root); node != NODE_NONE;
          node = model_after(model, node))
         TRY(match_node(m, node));

@@ -7,9 +7,10 @@
 #include "graph/side.h"
 
 enum match_rule {
-    MATCH_EXACT, /* equal names, ancestors, numbers of rows, types and shapes */
-    MATCH_FUZZY, /* modules by name, their calls without counters and in order; shapes */
-    MATCH_MAPPED /* as a layer mapping says, else by name; nothing else is looked at */
+    MATCH_EXACT,  /* equal names, ancestors, numbers of rows, types and shapes */
+    MATCH_FUZZY,  /* modules by name, their calls without counters and in order; shapes */
+    MATCH_MERGED, /* the same for merged ranks: the numbers of ranks and shapes are not looked at */
+    MATCH_MAPPED  /* as a layer mapping says, else by name; nothing else is looked at */
 };
 
 struct match_request {

@@ -131,12 +131,22 @@ void model_detach(struct model *model, uint32_t node)
     n->parent = n->next = n->previous = NODE_NONE;
 }
 
-uint32_t model_after(const struct model *model, uint32_t node)
+uint32_t model_after_all(const struct model *model, uint32_t top, uint32_t node)
 {
     const struct model_node *nodes = model->nodes;
-    if (nodes[node].first_child != NODE_NONE) return nodes[node].first_child;
-    while (node != model->root && nodes[node].next == NODE_NONE) node = nodes[node].parent;
-    return node == model->root ? NODE_NONE : nodes[node].next;
+    while (node != top && nodes[node].next == NODE_NONE) node = nodes[node].parent;
+    return node == top ? NODE_NONE : nodes[node].next;
+}
+
+uint32_t model_after_below(const struct model *model, uint32_t top, uint32_t node)
+{
+    uint32_t child = model->nodes[node].first_child;
+    return child != NODE_NONE ? child : model_after_all(model, top, node);
+}
+
+uint32_t model_after(const struct model *model, uint32_t node)
+{
+    return model_after_below(model, model->root, node);
 }
 
 uint32_t model_deepest_first(const struct model *model, uint32_t node)

@@ -37,8 +37,9 @@ struct model {
     struct model_node *nodes;
     uint32_t n_nodes, node_room;
     uint32_t root;
-    uint32_t micro_steps;   /* pages; 0 when there are none */
-    uint32_t unknown_types; /* nodes whose name begins with no known type: taken for modules */
+    uint32_t micro_steps;     /* pages; 0 when there are none */
+    bool records_micro_steps; /* the dump says the page of each node */
+    uint32_t unknown_types;   /* nodes whose name begins with no known type: taken for modules */
 };
 
 extern const char model_root_name[]; /* "DefaultModel" */
@@ -61,8 +62,12 @@ void model_attach_before(struct model *model, uint32_t before, uint32_t node);
 void model_detach(struct model *model, uint32_t node);
 
 /* Walks. From the root: every node after its parent, children in order; model_after gives the next
- * node, NODE_NONE at the end. Children first: start with model_deepest_first(root). */
+ * node, NODE_NONE at the end; model_after_below does so for the descendants of `top`, and
+ * model_after_all for what lies behind those of `node`. Children first: start with
+ * model_deepest_first(root). */
 uint32_t model_after(const struct model *model, uint32_t node);
+uint32_t model_after_below(const struct model *model, uint32_t top, uint32_t node);
+uint32_t model_after_all(const struct model *model, uint32_t top, uint32_t node);
 uint32_t model_deepest_first(const struct model *model, uint32_t node);
 uint32_t model_after_children(const struct model *model, uint32_t node);
 

@@ -214,6 +214,23 @@ static struct status add_communications(struct side_page *s)
     return end_block(s, "communications");
 }
 
+/* What was merged into nodes; only of merged ranks. */
+static struct status add_merges(struct side_page *s)
+{
+    char key[32];
+    for (uint32_t i = 0; s->side->merge_note_of && i < s->n; i++) {
+        size_t length;
+        const char *notes = node_merge_notes(s->side, s->node_at[i], &length);
+        if (!notes) continue;
+        int bytes = snprintf(key, sizeof key, "%s\"%u\":", s->bytes.length ? "," : "{", i);
+        TRY(csv_append_bytes(&s->bytes, key, (size_t)bytes));
+        TRY(csv_append_bytes(&s->bytes, notes, length));
+    }
+    if (!s->bytes.length) return status_ok();
+    TRY(csv_append_bytes(&s->bytes, "}", 1));
+    return end_block(s, "merges");
+}
+
 static struct status describe_side(struct side_page *s)
 {
     const char *folder = s->side->data_folder;
@@ -224,6 +241,7 @@ static struct status describe_side(struct side_page *s)
     TRY(add_nodes(s));
     TRY(add_stacks(s));
     TRY(add_communications(s));
+    TRY(add_merges(s));
     TRY(add_rows(s));
     text_out_string(&s->page->meta, "}");
     return s->page->meta.status;

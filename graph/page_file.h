@@ -9,6 +9,8 @@
  *   stacks   a JSON list of frames for each distinct stack, ended by a NUL
  *   communications  a JSON object of the nodes that meet calls of other ranks: what they meet, as
  *            communications_append writes it; only where there are such nodes
+ *   merges   a JSON object of the nodes whose statistics were merged from several ranks (parallel_merge):
+ *            a list of remarks each; only where there are such nodes
  *   rows     for GRAPH_PAGE_ROWS nodes each: JSON objects of a node's inputs and of its outputs, each
  *            ended by a NUL
  *

@@ -163,7 +163,9 @@ void precision_compute(struct node_index *out, const struct graph_side *npu,
         if (node == model->root || model->nodes[node].type == NODE_COLLECTION) continue;
         out[node] = (struct node_index){ index_of_node(npu, c, node), true };
     }
-    for (uint32_t node = 0; node < model->n_nodes; node++)
+    /* Collections of merged ranks lie in collections. */
+    for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
+         node = model_after_children(model, node))
         if (model->nodes[node].type == NODE_COLLECTION && npu->match[node] != NODE_NONE)
             out[node] = worst_of_children(out, model, node, high_is_bad);
 }

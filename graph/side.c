@@ -136,15 +136,54 @@ struct status graph_side_open(struct graph_side *out, const char *folder,
     return status;
 }
 
+void side_parts_release(struct side_parts *parts)
+{
+    model_close(&parts->model);
+    csv_buffer_release(&parts->dump);
+    csv_buffer_release(&parts->stacks);
+    if (parts->notes.slots) text_table_release(&parts->notes);
+    memory_release(parts->note_of);
+    *parts = (struct side_parts){ .note_of = NULL };
+}
+
+static struct status take_parts(struct graph_side *side, struct side_parts *parts)
+{
+    side->model = parts->model;
+    parts->model = (struct model){ 0 };
+    TRY(read_data_folder(side));
+    TRY(link_entries(side));
+    return stacks_read(&side->stacks, "the merged stacks", parts->stacks.data,
+                       parts->stacks.length);
+}
+
+struct status graph_side_take(struct graph_side *out, struct side_parts *parts,
+                              const struct dump_rows *rows)
+{
+    *out = (struct graph_side){ .rows = rows,
+                                .dump = { parts->dump.data, parts->dump.length },
+                                .is_merged = true,
+                                .merge_notes = &parts->notes,
+                                .merge_note_of = parts->note_of };
+    struct status status = take_parts(out, parts);
+    if (status.code) graph_side_close(out);
+    return status;
+}
+
 void graph_side_close(struct graph_side *side)
 {
     model_close(&side->model);
-    if (side->dump.data) file_unmap(&side->dump);
+    if (side->dump.data && !side->is_merged) file_unmap(&side->dump);
     stacks_close(side->stacks);
     memory_release(side->data_folder);
     memory_release(side->entry_of);
     memory_release(side->match);
     *side = (struct graph_side){ 0 };
+}
+
+const char *node_merge_notes(const struct graph_side *side, uint32_t node, size_t *length)
+{
+    if (!side->merge_note_of || side->merge_note_of[node] == TEXT_NONE) return NULL;
+    return text_table_get(side->merge_notes, side->merge_note_of[node], length);
 }
 
 /* ---- what others ask -------------------------------------------------------------------- */
@@ -163,6 +202,46 @@ bool row_record(struct json *record, const struct graph_side *side, uint32_t row
     if (place == PLACE_NONE || place >= side->dump.bytes) return false;
     json_open(record, (const char *)side->dump.data + place, side->dump.bytes - place);
     return true;
+}
+
+static uint32_t node_of_key(const struct graph_side *side, const struct json_slice *key,
+                            const char *prefix)
+{
+    char name[NAME_BUFFER];
+    struct name_slice slice = name_slice_of(key->text, key->bytes);
+    if (key->escaped && key->bytes < sizeof name)
+        slice = name_slice_of(name, json_slice_decode_into(name, key));
+    return name_starts_with(slice, prefix) ? model_find(&side->model, slice.text, slice.length)
+                                           : NODE_NONE;
+}
+
+static void note_records(uint64_t *places, const struct graph_side *side, const char *prefix)
+{
+    struct json json;
+    struct json_slice key;
+    enum json_kind kind;
+    json_open(&json, side->dump.data, side->dump.bytes);
+    if (!json_enter_object(&json)) return;
+    while (json_object_next(&json, &key) && !json_slice_is(&key, "data"))
+        if (!json_skip(&json)) return;
+    if (json.problem || !json_peek(&json, &kind) || kind != JSON_OBJECT) return;
+    if (!json_enter_object(&json)) return;
+    while (json_object_next(&json, &key)) {
+        uint32_t node = node_of_key(side, &key, prefix);
+        if (node != NODE_NONE) places[node] = (uint64_t)(json.at - json.start);
+        if (!json_skip(&json)) return;
+    }
+}
+
+struct status side_find_records(uint64_t **places, const struct graph_side *side,
+                                const char *prefix)
+{
+    size_t bytes = (size_t)side->model.n_nodes * sizeof **places;
+    *places = memory_allocate(bytes);
+    if (!*places) return status_no_memory(bytes);
+    memset(*places, 0xff, bytes);
+    note_records(*places, side, prefix);
+    return status_ok();
 }
 
 bool row_is_shown_as_output(const struct graph_side *side, uint32_t row)

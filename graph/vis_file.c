@@ -123,6 +123,17 @@ static struct status put_communication(struct side_writing *s, uint32_t node)
     return status;
 }
 
+/* Only where statistics of ranks were merged. */
+static struct status put_merge_notes(struct side_writing *s, uint32_t node)
+{
+    size_t length;
+    const char *notes = node_merge_notes(s->side, node, &length);
+    if (!notes) return status_ok();
+    TRY(put_line(s, 3, "parallel_merge_info"));
+    TRY(csv_append_bytes(&s->w->text, notes, length));
+    return put(s->w, ",");
+}
+
 static struct status put_node(struct side_writing *s, uint32_t node)
 {
     struct writing *w = s->w;
@@ -165,6 +176,7 @@ static struct status put_node(struct side_writing *s, uint32_t node)
         TRY(put_number(w, "%.0f,", graph_micro_step(w->graph, s->bench, node)));
     }
     TRY(put_communication(s, node));
+    TRY(put_merge_notes(s, node));
     TRY(put_data(s, node));
     return csv_append_bytes(&w->text, blanks, (size_t)length);
 }

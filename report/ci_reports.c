@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/directory.h"
 #include "report/baseline.h"
 #include "report/failing.h"
 #include "report/junit.h"
@@ -30,6 +31,9 @@ static struct status check_report_path(const char *option, const char *path)
 {
     char directory[4096];
     const char *slash = strrchr(path, '/');
+    if (directory_exists(path))
+        return status_error(STATUS_BAD_ARGUMENT, "option '--%s': '%s' is a directory", option,
+                            path);
     size_t length = slash ? (size_t)(slash - path) : 0;
     if (length >= sizeof directory)
         return status_error(STATUS_BAD_ARGUMENT, "'%s' is too long a name", path);
@@ -89,13 +93,27 @@ static void look_at_judged(int *exit_status, const struct ci_options *options,
     *exit_status = EXIT_NO_VERDICT;
 }
 
+static struct status write_junit(const struct ci_options *options, const struct ci_subject *subject,
+                                 enum failing failing)
+{
+    const struct junit_request request = { .path = options->junit,
+                                           .details_path = subject->details_path,
+                                           .evidence_path = subject->evidence_path,
+                                           .suite = subject->suite,
+                                           .record = subject->record,
+                                           .seconds = subject->seconds,
+                                           .failing = failing };
+    return junit_write(&request);
+}
+
 struct status ci_report(int *exit_status, const struct ci_options *options,
-                        const char *details_path, const char *suite, const struct ci_counts *counts)
+                        const struct ci_subject *subject, const struct ci_counts *counts)
 {
     enum failing failing = failing_from_name(options->fail_on);
     bool fails = options->fail_on && has_failures(counts, failing);
-    if (options->junit) TRY(junit_write(options->junit, details_path, suite, failing));
-    if (options->baseline) TRY(compare_with_baseline(&fails, options, details_path, failing));
+    if (options->junit) TRY(write_junit(options, subject, failing));
+    if (options->baseline)
+        TRY(compare_with_baseline(&fails, options, subject->details_path, failing));
     *exit_status = fails ? EXIT_FAILURES : 0;
     look_at_judged(exit_status, options, counts);
     return status_ok();

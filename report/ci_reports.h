@@ -8,6 +8,8 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "report/call_seconds.h"
+#include "results/run_record.h"
 
 struct ci_options {
     const char *junit;      /* XML file to write, or NULL */
@@ -32,16 +34,22 @@ enum { EXIT_FAILURES = 1, EXIT_NO_VERDICT = 5 };
 /* Check the options before the work: a share that is none, a JUnit file or page that cannot be written. */
 struct status ci_check(const struct ci_options *options);
 
+/* What the reports are made of. */
+struct ci_subject {
+    const char *details_path;  /* the finished details file */
+    const char *evidence_path; /* beside it; or NULL */
+    const char *suite;         /* name of the JUnit suite of a comparison; a run's has its own */
+    const struct run_record *record;    /* of a run; or NULL */
+    const struct call_seconds *seconds; /* or NULL */
+};
+
 /* Write and print the reports.
  *
- *   exit_status   EXIT_NO_VERDICT when nothing was judged. EXIT_FAILURES when fewer were judged than
+ *   exit_status  EXIT_NO_VERDICT when nothing was judged. EXIT_FAILURES when fewer were judged than
  *                 --min-judged asks for; with a baseline, when there are failures that are new or
  *                 worse; without one, when --fail-on was given and there are failures. 0 otherwise
- *   details_path  the finished details file
- *   suite         name of the JUnit suite
  */
 struct status ci_report(int *exit_status, const struct ci_options *options,
-                        const char *details_path, const char *suite,
-                        const struct ci_counts *counts);
+                        const struct ci_subject *subject, const struct ci_counts *counts);
 
 #endif

@@ -1,67 +1,25 @@
-/* The format is the one that Jenkins, GitLab and GitHub actions read (testsuites / testsuite /
- * testcase with failure, skipped and system-out). Counts stand before the cases, so the cases are
- * kept in memory: some 200 bytes for a passed one. */
+/* Counts stand before the cases, so the cases are kept in memory: some 200 bytes for a passed one. A call has
+ * one time, which stands with its forward: its backward ran along. */
 #include "report/junit.h"
 
+#include <cjson/cJSON.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/file.h"
-#include "core/memory.h"
-#include "core/text_table.h"
 #include "core/whole_file.h"
-#include "formats/text_out.h"
-#include "results/details_file.h"
-#include "results/verdict_file.h"
+#include "report/junit_cases.h"
+#include "report/xml_text.h"
 
-/* One call and direction. */
-struct junit_case {
-    unsigned verdicts;       /* bits 1 << verdict of its rows */
-    struct csv_buffer notes; /* XML text of the rows that are not a pass */
-};
+enum element { ELEMENT_NONE, ELEMENT_FAILURE, ELEMENT_SKIPPED, ELEMENT_OUTPUT };
 
-struct report {
-    struct text_table names; /* "<call>.<direction>" */
-    struct junit_case *cases;
-    size_t capacity;
-};
-
-/* ---- XML text --------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at `text`; 0 when it is none, or one that XML 1.0 forbids. */
-static size_t character_bytes(const unsigned char *text, size_t length)
+/* A pass says nothing: outputs of it that were skipped are no news. */
+static enum element element_of(const struct junit_case *c, enum failing failing)
 {
-    unsigned char c = text[0];
-    if (c < 0x80) return c >= 0x20 || c == '\t' || c == '\n' || c == '\r';
-    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc2 || c > 0xf4 || n > length) return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    }
-    if (c == 0xe0 && text[1] < 0xa0) return 0; /* overlong */
-    if (c == 0xf0 && text[1] < 0x90) return 0;
-    if (c == 0xf4 && text[1] > 0x8f) return 0;                     /* beyond U+10FFFF */
-    if (c == 0xed && text[1] > 0x9f) return 0;                     /* surrogates */
-    if (c == 0xef && text[1] == 0xbf && text[2] >= 0xbe) return 0; /* U+FFFE, U+FFFF */
-    return n;
-}
-
-/* Text of messages and names, for an attribute or between tags. */
-static void append_escaped(struct text_out *out, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length;) {
-        size_t n = character_bytes((const unsigned char *)text + i, length - i);
-        const char *replacement = NULL;
-        if (!n) replacement = "\xef\xbf\xbd"; /* U+FFFD */
-        else if (text[i] == '&') replacement = "&amp;";
-        else if (text[i] == '<') replacement = "&lt;";
-        else if (text[i] == '>') replacement = "&gt;";
-        else if (text[i] == '"') replacement = "&quot;";
-        if (replacement) text_out_string(out, replacement);
-        else text_out_bytes(out, text + i, n);
-        i += n ? n : 1;
-    }
+    if (c->verdict == VERDICT_PASS) return ELEMENT_NONE;
+    if (failing_severity(failing, c->verdict)) return ELEMENT_FAILURE;
+    return c->verdict == VERDICT_WARNING ? ELEMENT_OUTPUT : ELEMENT_SKIPPED;
 }
 
 static void append_format(struct text_out *out, const char *format, ...)
@@ -77,133 +35,169 @@ static void append_format(struct text_out *out, const char *format, ...)
     text_out_string(out, text);
 }
 
-/* ---- collecting ------------------------------------------------------------------------- */
-
-static struct status find_case(struct junit_case **out, struct report *report,
-                               const struct verdict_row *row)
+static void append_attribute(struct text_out *out, const char *name, const char *text,
+                             size_t length)
 {
-    struct row_name name;
-    struct csv_text key = row->name;
-    uint32_t number;
+    append_format(out, " %s=\"", name);
+    xml_text_append(out, text, length);
+    text_out_string(out, "\"");
+}
 
-    /* "Torch.add.0.forward.output.1" belongs to "Torch.add.0.forward". */
-    if (row_name_split(&name, row->name))
-        key.length = name.full_name.length + strlen(name.backward ? ".backward" : ".forward");
-    TRY(text_table_add(&number, NULL, &report->names, key.bytes, key.length));
-    if (number >= report->capacity) {
-        size_t capacity = report->capacity ? 2 * report->capacity : 1024;
-        struct junit_case *cases = memory_resize(report->cases, capacity * sizeof *cases);
-        if (!cases) return status_no_memory(capacity * sizeof *cases);
-        memset(cases + report->capacity, 0, (capacity - report->capacity) * sizeof *cases);
-        report->cases = cases;
-        report->capacity = capacity;
+/* ---- cases ------------------------------------------------------------------------------ */
+
+struct report {
+    const struct junit_request *request;
+    struct junit_cases cases;
+};
+
+/* NaN when it is unknown. */
+static double seconds_of(const struct report *report, uint32_t number)
+{
+    const struct junit_case *c = &report->cases.items[number];
+    const char *name = text_table_get(&report->cases.names, number, NULL);
+    if (!report->request->seconds || !c->call_length) return NAN;
+    double seconds = call_seconds_of(report->request->seconds, name, c->call_length);
+    return c->backward && !isnan(seconds) ? 0 : seconds;
+}
+
+/* The class is the API: type and name, without the number of the call. */
+static size_t class_length(const char *name, const struct junit_case *c, size_t length)
+{
+    size_t class = c->call_length;
+    while (class && name[class - 1] != '.') class --;
+    return class > 1 ? class - 1 : length;
+}
+
+static void append_content(struct text_out *out, const struct junit_case *c, enum element element)
+{
+    static const char *const names[] = { [ELEMENT_FAILURE] = "failure",
+                                         [ELEMENT_SKIPPED] = "skipped",
+                                         [ELEMENT_OUTPUT] = "system-out" };
+    append_format(out, ">\n      <%s", names[element]);
+    if (element != ELEMENT_OUTPUT) {
+        append_format(out, " type=\"%s\"", verdict_name(c->verdict));
+        append_attribute(out, "message", c->sentence ? c->sentence : "",
+                         c->sentence ? strlen(c->sentence) : 0);
     }
-    *out = &report->cases[number];
-    return status_ok();
-}
-
-static struct status collect_row(void *context, const struct verdict_row *row)
-{
-    struct junit_case *c = NULL;
-    TRY(find_case(&c, context, row));
-    c->verdicts |= 1u << row->verdict;
-    if (row->verdict == VERDICT_PASS) return status_ok();
-    struct csv_text message = row->message;
-    while (message.length && strchr(" \r\n", message.bytes[message.length - 1])) message.length--;
-    struct text_out notes = { .text = c->notes };
-    append_escaped(&notes, row->name.bytes, row->name.length);
-    append_format(&notes, ": %s\n", verdict_name(row->verdict));
-    append_escaped(&notes, message.bytes, message.length);
-    if (message.length) text_out_string(&notes, "\n");
-    c->notes = notes.text;
-    return notes.status;
-}
-
-static enum verdict case_verdict(const struct junit_case *c)
-{
-    static const enum verdict worst_first[] = { VERDICT_ERROR, VERDICT_WARNING, VERDICT_PASS };
-    for (size_t i = 0; i < sizeof worst_first / sizeof *worst_first; i++) {
-        if (c->verdicts & 1u << worst_first[i]) return worst_first[i];
-    }
-    return VERDICT_SKIP;
-}
-
-/* ---- writing ---------------------------------------------------------------------------- */
-
-static const char *element_of(enum verdict verdict, enum failing failing)
-{
-    if (failing_severity(failing, verdict)) return "failure";
-    return verdict == VERDICT_SKIP ? "skipped" : "system-out";
-}
-
-/* The notes of a passed call (outputs that were skipped) stay out: they are no news. */
-static void append_case(struct text_out *out, const struct report *report, uint32_t number,
-                        enum failing failing)
-{
-    const struct junit_case *c = &report->cases[number];
-    enum verdict verdict = case_verdict(c);
-    size_t length;
-    const char *name = text_table_get(&report->names, number, &length);
-    /* The class is the API: type and name, without the number of the call. */
-    size_t class_length = length;
-    for (int dots = 0; class_length && dots < 2;) dots += name[--class_length] == '.';
-
-    text_out_string(out, "    <testcase classname=\"");
-    append_escaped(out, name, class_length ? class_length : length);
-    text_out_string(out, "\" name=\"");
-    append_escaped(out, name, length);
-    if (verdict == VERDICT_PASS) {
-        text_out_string(out, "\"/>\n");
-        return;
-    }
-    const char *element = element_of(verdict, failing);
-    append_format(out, "\">\n      <%s", element);
-    if (strcmp(element, "system-out") != 0)
-        append_format(out, " message=\"%s\"", verdict_name(verdict));
     text_out_string(out, ">");
     text_out_bytes(out, c->notes.data, c->notes.length);
-    append_format(out, "</%s>\n    </testcase>\n", element);
+    append_format(out, "</%s>\n    </testcase>\n", names[element]);
 }
 
-static void append_report(struct text_out *out, const struct report *report, const char *suite,
-                          enum failing failing)
+static void append_case(struct text_out *out, const struct report *report, uint32_t number)
 {
-    size_t failures = 0, skipped = 0;
+    const struct junit_case *c = &report->cases.items[number];
+    enum element element = element_of(c, report->request->failing);
+    double seconds = seconds_of(report, number);
+    size_t length;
+    const char *name = text_table_get(&report->cases.names, number, &length);
 
-    for (uint32_t i = 0; i < report->names.count; i++) {
-        const char *element = element_of(case_verdict(&report->cases[i]), failing);
-        failures += strcmp(element, "failure") == 0;
-        skipped += strcmp(element, "skipped") == 0;
+    text_out_string(out, "    <testcase");
+    append_attribute(out, "classname", name, class_length(name, c, length));
+    append_attribute(out, "name", name, length);
+    if (!isnan(seconds)) append_format(out, " time=\"%.6f\"", seconds);
+    if (element == ELEMENT_NONE) text_out_string(out, "/>\n");
+    else append_content(out, c, element);
+}
+
+/* ---- the suite -------------------------------------------------------------------------- */
+
+static const char *record_text(const struct run_record *record, const char *key)
+{
+    const cJSON *text = cJSON_GetObjectItemCaseSensitive(record->object, key);
+    return cJSON_IsString(text) ? text->valuestring : NULL;
+}
+
+/* "run_ut m2/step0/rank0 torch:npu": the last folders above the dump, and the backend. */
+static void append_run_name(struct text_out *out, const struct run_record *record)
+{
+    const char *dump = run_record_about(record, "dump"), *backend = record_text(record, "backend");
+    const char *slash = dump ? strrchr(dump, '/') : NULL, *from = slash;
+    for (int folders = 0; slash && from > dump && folders < 3; folders += *from == '/') from--;
+    if (slash && *from == '/') from++;
+    text_out_string(out, "run_ut");
+    if (slash && slash > from) {
+        text_out_string(out, " ");
+        xml_text_append(out, from, (size_t)(slash - from));
     }
+    if (!backend) return;
+    text_out_string(out, " ");
+    xml_text_append(out, backend, strlen(backend));
+}
+
+static void append_property(struct text_out *out, const char *name, const char *value)
+{
+    if (!value) return;
+    text_out_string(out, "      <property");
+    append_attribute(out, "name", name, strlen(name));
+    append_attribute(out, "value", value, strlen(value));
+    text_out_string(out, "/>\n");
+}
+
+/* What was run, where and how. */
+static void append_properties(struct text_out *out, const struct run_record *record)
+{
+    static const char *const of_record[] = { "version", "backend", "profile" };
+    static const char *const about[] = { "dump", "command", "device" };
+    text_out_string(out, "    <properties>\n");
+    for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
+        append_property(out, of_record[i], record_text(record, of_record[i]));
+    for (size_t i = 0; i < sizeof about / sizeof *about; i++)
+        append_property(out, about[i], run_record_about(record, about[i]));
+    text_out_string(out, "    </properties>\n");
+}
+
+/* The date is "2026-11-22T14:18:05+0100"; JUnit's has no zone. */
+static void append_origin(struct text_out *out, const struct run_record *record)
+{
+    enum { DATE_AND_TIME = 19 };
+    const char *date = run_record_about(record, "date"), *host = run_record_about(record, "host");
+    if (date && strlen(date) >= DATE_AND_TIME)
+        append_attribute(out, "timestamp", date, DATE_AND_TIME);
+    if (host) append_attribute(out, "hostname", host, strlen(host));
+}
+
+static void append_counts(struct text_out *out, const struct report *report)
+{
+    size_t counts[ELEMENT_OUTPUT + 1] = { 0 };
+    double all = 0;
+    for (uint32_t i = 0; i < report->cases.names.count; i++) {
+        double seconds = seconds_of(report, i);
+        counts[element_of(&report->cases.items[i], report->request->failing)]++;
+        if (!isnan(seconds)) all += seconds;
+    }
+    append_format(out, " tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"",
+                  report->cases.names.count, counts[ELEMENT_FAILURE], counts[ELEMENT_SKIPPED]);
+    if (report->request->seconds) append_format(out, " time=\"%.6f\"", all);
+}
+
+static void append_report(struct text_out *out, const struct report *report)
+{
+    const struct junit_request *request = report->request;
     text_out_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
                          "  <testsuite name=\"");
-    append_escaped(out, suite, strlen(suite));
-    append_format(out, "\" tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
-                  report->names.count, failures, skipped);
-    for (uint32_t i = 0; i < report->names.count; i++) append_case(out, report, i, failing);
+    if (request->record) append_run_name(out, request->record);
+    else xml_text_append(out, request->suite, strlen(request->suite));
+    text_out_string(out, "\"");
+    append_counts(out, report);
+    if (request->record) append_origin(out, request->record);
+    text_out_string(out, ">\n");
+    if (request->record) append_properties(out, request->record);
+    for (uint32_t i = 0; i < report->cases.names.count; i++) append_case(out, report, i);
     text_out_string(out, "  </testsuite>\n</testsuites>\n");
 }
 
-static void release_report(struct report *report)
+struct status junit_write(const struct junit_request *request)
 {
-    for (size_t i = 0; i < report->capacity; i++) csv_buffer_release(&report->cases[i].notes);
-    memory_release(report->cases);
-    text_table_release(&report->names);
-}
-
-struct status junit_write(const char *path, const char *details_path, const char *suite,
-                          enum failing failing)
-{
-    struct report report = { .cases = NULL };
+    struct report report = { .request = request };
     struct text_out text = { .status.code = STATUS_OK };
-
-    TRY(text_table_create(&report.names));
-    struct status status = verdict_file_read(details_path, FILES_TRUSTED, collect_row, &report);
-    if (!status.code) append_report(&text, &report, suite, failing);
+    struct status status =
+        junit_cases_read(&report.cases, request->details_path, request->evidence_path);
+    if (!status.code) append_report(&text, &report);
     if (!status.code) status = text.status;
     if (!status.code)
-        status = whole_file_write(path, text.text.data, text.text.length, READERS_GROUP);
+        status = whole_file_write(request->path, text.text.data, text.text.length, READERS_GROUP);
     csv_buffer_release(&text.text);
-    release_report(&report);
+    junit_cases_release(&report.cases);
     return status;
 }

@@ -87,10 +87,8 @@ struct status evidence_append(struct csv_buffer *out, const struct evidence_row 
 
 static struct status add_cell(cJSON *line, const char *key, struct csv_text cell)
 {
-    char *text = memory_allocate(cell.length + 1);
+    char *text = memory_copy_bytes(cell.bytes, cell.length);
     if (!text) return status_no_memory(cell.length + 1);
-    memcpy(text, cell.bytes, cell.length);
-    text[cell.length] = '\0';
     bool added = cJSON_AddStringToObject(line, key, text) != NULL;
     memory_release(text);
     return added ? status_ok() : status_no_memory(0);
@@ -166,4 +164,30 @@ struct status evidence_next(struct evidence_reader *reader, bool *whole, struct 
     bool has_cause = take_member(&cause, rest, ",\"cause\":") != NULL;
     line->cause = has_cause ? row_cause_from_name(cause.text, cause.bytes) : CAUSE_NONE;
     return status_ok();
+}
+
+void evidence_tell(struct evidence_story *out, struct evidence_reader *reader)
+{
+    struct json json;
+    struct json_slice key, value;
+    size_t used = 0;
+    *out =
+        (struct evidence_story){ .sentence = { "", 0 }, .source = { "", 0 }, .repeat = { "", 0 } };
+    json_open(&json, reader->start, strlen(reader->start));
+    for (json_enter_object(&json); json_object_next(&json, &key);) {
+        struct csv_text *text = json_slice_is(&key, "sentence")      ? &out->sentence
+                                : json_slice_is(&key, "called from") ? &out->source
+                                : json_slice_is(&key, "repeat")      ? &out->repeat
+                                                                     : NULL;
+        enum json_kind kind;
+        if (!json_peek(&json, &kind)) return;
+        if (!text || kind != JSON_STRING) {
+            if (!json_skip(&json)) return;
+            continue;
+        }
+        if (!json_string(&json, &value)) return;
+        *text = (struct csv_text){ reader->story + used,
+                                   json_slice_decode_into(reader->story + used, &value) };
+        used += text->length;
+    }
 }

@@ -49,6 +49,7 @@ struct evidence_reader {
     char chunk[EVIDENCE_CHUNK];
     char start[EVIDENCE_NAME]; /* first bytes of the last line: they have name and cause */
     char name[EVIDENCE_NAME];  /* of its row, decoded */
+    char story[EVIDENCE_NAME]; /* texts of evidence_tell */
 };
 
 /* What resuming needs to know of a line. */
@@ -62,5 +63,11 @@ struct evidence_line {
  * evidence. */
 struct status evidence_next(struct evidence_reader *reader, bool *whole,
                             struct evidence_line *line);
+
+/* What the line read last says to people; empty where it says nothing. Valid until the next line. */
+struct evidence_story {
+    struct csv_text sentence, source, repeat;
+};
+void evidence_tell(struct evidence_story *out, struct evidence_reader *reader);
 
 #endif

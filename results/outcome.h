@@ -33,6 +33,11 @@ struct stage_times {
     double inputs_s, reference_s, device_s, comparison_s;
 };
 
+static inline double stage_times_total(const struct stage_times *times)
+{
+    return times->inputs_s + times->reference_s + times->device_s + times->comparison_s;
+}
+
 /* All zeros is an empty one; memory is kept from call to call. */
 struct case_outcome {
     struct status fatal; /* not OK: the run cannot go on */

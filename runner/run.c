@@ -37,6 +37,7 @@ struct run {
     struct check_threads *threads;
     struct summary summary;
     struct progress progress;
+    struct call_seconds seconds; /* for a JUnit report */
     double started_s;
 };
 
@@ -51,6 +52,8 @@ static struct status commit(struct run *run, const struct case_outcome *outcome)
     TRY(summary_add(&run->summary, outcome, name));
     if (run->options->told.tell)
         TRY(run->options->told.tell(run->options->told.context, outcome, name));
+    if (run->options->junit)
+        TRY(call_seconds_add(&run->seconds, name, stage_times_total(&outcome->times)));
     progress_count(&run->progress,
                    outcome->forward == VERDICT_ERROR || outcome->backward == VERDICT_ERROR);
     return status_ok();
@@ -251,7 +254,11 @@ static struct status report_to_ci(int *exit_status, const struct run *run)
 {
     const struct ci_options ci = ci_options_of(run->options);
     const struct ci_counts counts = summary_ci_counts(&run->summary);
-    return ci_report(exit_status, &ci, run->output.files.details_path, "probe-ut run_ut", &counts);
+    const struct ci_subject subject = { .details_path = run->output.files.details_path,
+                                        .evidence_path = run->output.files.evidence_path,
+                                        .record = &run->inputs.record,
+                                        .seconds = &run->seconds };
+    return ci_report(exit_status, &ci, &subject, &counts);
 }
 
 /* The page of --report. */
@@ -302,6 +309,7 @@ static void run_close(struct run *run)
     checkers_close(&run->checkers);
     run_inputs_close(&run->inputs);
     summary_release(&run->summary);
+    call_seconds_release(&run->seconds);
 }
 
 struct status run_checks(int *exit_status, const struct run_options *options)

@@ -26,6 +26,7 @@ const char *dump_kind_name(enum dump_kind kind) { return kinds[kind]; }
 struct reader {
     struct dump_rows *out;
     const char *path;
+    struct dump_source source;
     struct file_policy file_policy;
     struct status status;
 };
@@ -33,17 +34,24 @@ struct reader {
 static void *read_dump(void *argument)
 {
     struct reader *reader = argument;
-    reader->status = dump_rows_open(reader->out, reader->path, reader->file_policy);
+    reader->status =
+        reader->source.text
+            ? dump_rows_read(reader->out, reader->path, reader->source.text, reader->source.bytes)
+            : dump_rows_open(reader->out, reader->path, reader->file_policy);
     return NULL;
 }
 
 /* Both dumps, at the same time. */
 static struct status read_dumps(struct comparison *c, const struct comparison_request *request)
 {
-    struct reader npu = { &c->npu, request->npu_path, request->file_policy, { .code = STATUS_OK } };
-    struct reader bench = {
-        &c->bench, request->bench_path, request->file_policy, { .code = STATUS_OK }
-    };
+    struct reader npu = { .out = &c->npu,
+                          .path = request->npu_path,
+                          .source = request->npu_text,
+                          .file_policy = request->file_policy };
+    struct reader bench = { .out = &c->bench,
+                            .path = request->bench_path,
+                            .source = request->bench_text,
+                            .file_policy = request->file_policy };
     pthread_t thread;
     bool threaded = pthread_create(&thread, NULL, read_dump, &bench) == 0;
 

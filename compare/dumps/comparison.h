@@ -8,8 +8,15 @@
 #include "compare/dumps/result.h"
 #include "compare/dumps/tensor_rows.h"
 
+/* A dump.json in memory. */
+struct dump_source {
+    const char *text; /* NULL: read the file */
+    size_t bytes;
+};
+
 struct comparison_request {
-    const char *npu_path, *bench_path; /* dump.json or debug.json, the same of both */
+    const char *npu_path, *bench_path;       /* dump.json or debug.json, the same of both */
+    struct dump_source npu_text, bench_text; /* in place of the files */
     const char *stack_path;        /* of the NPU side; NULL: stack.json beside the dump, if any */
     bool show_stacks;              /* with a stack_path; without one stacks are always shown */
     enum dump_framework framework; /* that of the command */

@@ -26,6 +26,7 @@ struct reading {
     struct dump_rows *dump;
     struct json json;
     struct file_map map;
+    bool is_mapped; /* from a file: pages that have been read may go */
     size_t forgotten;
     const char *name;         /* of the file, for messages */
     struct csv_buffer entry;  /* decoded name of the entry */
@@ -679,7 +680,7 @@ static struct status walk_data(struct reading *r)
     while (json_object_next(&r->json, &key)) {
         TRY(add_entry(r, &key));
         size_t at = (size_t)(r->json.at - r->json.start);
-        if (at < r->forgotten + FORGET_BYTES) continue;
+        if (!r->is_mapped || at < r->forgotten + FORGET_BYTES) continue;
         file_map_forget(&r->map, r->forgotten, at);
         r->forgotten = at;
     }
@@ -774,28 +775,43 @@ static bool ends_in(const char *path, const char *suffix)
     return length >= n && !strcmp(path + length - n, suffix);
 }
 
+/* Read what is in r->map; the dump is empty on failure. */
+static struct status read_all(struct reading *r)
+{
+    struct status status = text_table_create(&r->dump->names);
+    if (!status.code) status = text_table_create(&r->dump->texts);
+    if (!status.code) status = read_map(r);
+    csv_buffer_release(&r->entry);
+    csv_buffer_release(&r->suffix);
+    csv_buffer_release(&r->text);
+    if (status.code) dump_rows_close(r->dump);
+    return status;
+}
+
 struct status dump_rows_open(struct dump_rows *out, const char *path,
                              struct file_policy file_policy)
 {
     struct file_shown_name shown = file_shown(path);
-    struct reading r = { .dump = out, .name = shown.text };
+    struct reading r = { .dump = out, .name = shown.text, .is_mapped = true };
     struct file file = FILE_NONE;
 
     *out = (struct dump_rows){ .is_debug = ends_in(path, debug_file) };
     TRY(file_open_read(&file, path, file_policy));
     struct status status = file_map(&r.map, &file);
     if (!status.code) {
-        status = text_table_create(&out->names);
-        if (!status.code) status = text_table_create(&out->texts);
-        if (!status.code) status = read_map(&r);
+        status = read_all(&r);
         file_unmap(&r.map);
     }
     (void)file_close(&file);
-    csv_buffer_release(&r.entry);
-    csv_buffer_release(&r.suffix);
-    csv_buffer_release(&r.text);
-    if (status.code) dump_rows_close(out);
     return status;
+}
+
+struct status dump_rows_read(struct dump_rows *out, const char *name, const char *text,
+                             size_t bytes)
+{
+    struct reading r = { .dump = out, .name = name, .map = { text, bytes } };
+    *out = (struct dump_rows){ .is_debug = false };
+    return read_all(&r);
 }
 
 void dump_rows_close(struct dump_rows *dump)

@@ -121,6 +121,10 @@ struct dump_rows {
  * An entry that is no object has no rows. */
 struct status dump_rows_open(struct dump_rows *out, const char *path,
                              struct file_policy file_policy);
+
+/* The same from a text in memory, which is not needed afterwards; `name` stands for it in messages. */
+struct status dump_rows_read(struct dump_rows *out, const char *name, const char *text,
+                             size_t bytes);
 void dump_rows_close(struct dump_rows *dump);
 
 const char *dump_entry_name(const struct dump_rows *dump, uint32_t entry, size_t *length);

@@ -154,6 +154,9 @@ static const struct rooted {
     const char *name, *positional, *keyword, *of_root, *of_others;
 } rooted[] = {
     { "broadcast", "," RANK("1"), "", "send", "receive" },
+    { "broadcast", "", "\"src\":" RANK("1") ",", "send", "receive" },
+    { "broadcast", "," RANK("0"), "\"src\":" RANK("1") ",", "send", "receive" },
+    { "reduce", "", "\"dst\":" RANK("1") ",", "receive", "send" },
     { "reduce", "," RANK("1"), "", "receive", "send" },
     { "scatter", "", "\"src\":" RANK("1") ",", "send", "receive" },
     { "gather", "", "\"dst\":" RANK("1") ",", "receive", "send" },
@@ -281,6 +284,25 @@ START_TEST(operations_of_batches_meet_one_by_one)
 END_TEST
 
 /* Arguments that are not what they should be cost their own links. */
+/* Later dumps list the operations where the outputs are: tensors with the members of the operation. */
+#define LISTED(op, peer)                                                                          \
+    "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[2],\"Max\":1.0,\"Min\":0." \
+    "0,"                                                                                          \
+    "\"Mean\":0.5,\"Norm\":1.0,\"op\":\"" op "\",\"peer\":" peer ",\"tag\":0,\"group_id\":\"g\"}"
+
+START_TEST(operations_among_the_outputs)
+{
+    ranks_are("\"" BATCH "\":{\"input_args\":[[" OPERATION(
+                  "irecv", "1", "g") "]],"
+                                     "\"input_kwargs\":{},\"output\":[[" LISTED("isend", "1") "]]}",
+              BATCH_CALL(OPERATION("irecv", "0", "g")), NULL);
+    meets(0, BATCH,
+          "{\"communications_type\": \"send\", \"nodes_info\": "
+          "{\"1\": [\"Nan\", \"" BATCH "\"]}}");
+    end();
+}
+END_TEST
+
 START_TEST(strange_arguments)
 {
     ranks_are(
@@ -402,6 +424,7 @@ int main(void)
     tcase_add_loop_test(t, sent_is_received, 0, sizeof pairs / sizeof *pairs);
     tcase_add_test(t, other_names_do_not_meet);
     tcase_add_test(t, operations_of_batches_meet_one_by_one);
+    tcase_add_test(t, operations_among_the_outputs);
     tcase_add_test(t, strange_arguments);
     tcase_add_test(t, files_of_ranks_have_links);
     tcase_add_test(t, links_carry_overflow_levels);

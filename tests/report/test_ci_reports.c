@@ -32,16 +32,28 @@ static size_t count_of(const char *text, const char *part)
     return n;
 }
 
+/* Against the shape that JUnit reports have, where xmllint is installed. */
+static void validate(const char *xml)
+{
+    char command[1200];
+    snprintf(command, sizeof command,
+             "if command -v xmllint >/dev/null; then xmllint --noout --schema "
+             "'" PROBE_SOURCE_DIR "/tests/report/junit.xsd' '%s' 2>&1; fi",
+             xml);
+    ck_assert_int_eq(system(command), 0);
+}
+
 static char *report_of(const struct workspace *w, const char *text, enum failing failing)
 {
-    char details[512], xml[512], command[1200];
+    char details[512], xml[512];
     snprintf(details, sizeof details, "%s", in(w, "details.csv"));
     snprintf(xml, sizeof xml, "%s", in(w, "report.xml"));
     write_text(details, text);
-    ck_ok(junit_write(xml, details, "suite & more", failing));
-    snprintf(command, sizeof command,
-             "if command -v xmllint >/dev/null; then xmllint --noout '%s'; fi", xml);
-    ck_assert_int_eq(system(command), 0);
+    const struct junit_request request = {
+        .path = xml, .details_path = details, .suite = "suite & more", .failing = failing
+    };
+    ck_ok(junit_write(&request));
+    validate(xml);
     ck_assert_uint_eq(count_matches(w, "*.part"), 0);
     return read_file(xml, NULL);
 }
@@ -56,14 +68,15 @@ START_TEST(junit_of_a_run)
         strstr(xml, "<testcase classname=\"Torch.add\" name=\"Torch.add.0.forward\"/>\n"));
     ck_assert_ptr_nonnull(
         strstr(xml, "<testcase classname=\"Torch.add\" name=\"Torch.add.0.backward\">\n"
-                    "      <failure message=\"error\">Torch.add.0.backward.output.0: error\n"
+                    "      <failure type=\"error\" message=\"a &lt; b &amp; &quot;c&quot;\">"
+                    "Torch.add.0.backward.output.0: error\n"
                     "a &lt; b &amp; &quot;c&quot;\n\xef\xbf\xbd\xef\xbf\xbd\n"
                     "Torch.add.0.backward.output.1: error\nagain\n</failure>\n"));
     ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"Torch.linalg.inv\" "
                                       "name=\"Torch.linalg.inv.3.forward\">\n      <system-out>"));
-    ck_assert_ptr_nonnull(strstr(xml,
-                                 "<skipped message=\"SKIP\">Torch.to.0.forward.output.0: SKIP\n"
-                                 "API to, SKIP.\n</skipped>"));
+    ck_assert_ptr_nonnull(strstr(
+        xml, "<skipped type=\"SKIP\" message=\"API to, SKIP.\">Torch.to.0.forward.output.0: SKIP\n"
+             "API to, SKIP.\n</skipped>"));
     ck_assert_ptr_nonnull(strstr(xml, "<testcase classname=\"odd\" name=\"odd\">"));
     ck_assert_uint_eq(count_of(xml, "<testcase "), 5);
     free(xml);
@@ -71,8 +84,68 @@ START_TEST(junit_of_a_run)
     /* a warning fails when asked; the older report is replaced */
     xml = report_of(&w, rows, FAILING_WARNINGS);
     ck_assert_ptr_nonnull(strstr(xml, "failures=\"3\""));
-    ck_assert_ptr_nonnull(strstr(xml, "<failure message=\"warning\">Torch.linalg.inv.3"));
+    ck_assert_ptr_nonnull(
+        strstr(xml, "<failure type=\"warning\" message=\"w\">Torch.linalg.inv.3"));
     free(xml);
+    workspace_remove(&w);
+}
+END_TEST
+
+static const char evidence_lines[] =
+    "{\"name\":\"Torch.add.0.forward.output.0\",\"verdict\":\"pass\",\"evidence\":{}}\n"
+    "{\"name\":\"Torch.add.0.backward.output.0\",\"verdict\":\"error\",\"sentence\":\"cosine 0.5, "
+    "limit 0.99, worst at [1,2]\",\"called from\":\"a.py:7 in f: x < y\",\"repeat\":\"probe-ut "
+    "case "
+    "--name Torch.add.0\",\"message\":\"long\"}\n"
+    "{\"name\":\"Torch.linalg.inv.3.forward.output.0\",\"verdict\":\"warning\",\"sentence\":7}\n"
+    "{\"name\":\"odd\",\"verdict\":\"error\",\"sentence\":\"torn";
+
+/* What the evidence and the run file say is in the report: the sentence as the message, the line of source and
+ * the command beside it, the time of a call with its forward, the run's name, date and host. */
+START_TEST(junit_with_evidence)
+{
+    struct workspace w = workspace_make();
+    struct run_record record = { 0 };
+    struct call_seconds seconds = { 0 };
+    write_text(in(&w, "details.csv"), rows);
+    write_text(in(&w, "evidence.jsonl"), evidence_lines);
+    ck_ok(run_record_create(&record));
+    ck_ok(run_record_add_text(&record, "backend", "torch:npu"));
+    ck_ok(run_record_add_about(&record, "dump", "/data/llama/step0/rank3/dump.json"));
+    ck_ok(run_record_add_about(&record, "date", "2026-11-22T14:18:05+0100"));
+    ck_ok(run_record_add_about(&record, "host", "node7"));
+    ck_ok(run_record_add_about(&record, "device", "PyTorch 2.4 & npu"));
+    ck_ok(call_seconds_add(&seconds, "Torch.add.0", 0.25));
+    ck_ok(call_seconds_add(&seconds, "Torch.to.0", 1.5));
+    const struct junit_request request = { .path = in(&w, "report.xml"),
+                                           .details_path = in(&w, "details.csv"),
+                                           .evidence_path = in(&w, "evidence.jsonl"),
+                                           .record = &record,
+                                           .seconds = &seconds,
+                                           .failing = FAILING_ERRORS };
+    ck_ok(junit_write(&request));
+    validate(request.path);
+    char *xml = read_file(request.path, NULL);
+    static const char *const parts[] = {
+        "<testsuite name=\"run_ut llama/step0/rank3 torch:npu\" tests=\"5\" failures=\"2\" "
+        "errors=\"0\" skipped=\"1\" time=\"1.750000\" timestamp=\"2026-11-22T14:18:05\" "
+        "hostname=\"node7\">\n",
+        "<property name=\"dump\" value=\"/data/llama/step0/rank3/dump.json\"/>\n",
+        "<property name=\"device\" value=\"PyTorch 2.4 &amp; npu\"/>\n",
+        "name=\"Torch.add.0.forward\" time=\"0.250000\"/>\n",
+        "name=\"Torch.add.0.backward\" time=\"0.000000\">\n      <failure type=\"error\" "
+        "message=\"cosine 0.5, limit 0.99, worst at [1,2]\">Torch.add.0.backward.output.0: error\n"
+        "  cosine 0.5, limit 0.99, worst at [1,2]\n  called from a.py:7 in f: x &lt; y\n"
+        "  again: probe-ut case --name Torch.add.0\na &lt; b",
+        "name=\"Torch.linalg.inv.3.forward\">\n      <system-out>",
+        "name=\"Torch.to.0.forward\" time=\"1.500000\">\n      <skipped",
+        "<failure type=\"error\" message=\"error\">odd: error\n</failure>",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        ck_assert_msg(strstr(xml, parts[i]) != NULL, "'%s' in\n%s", parts[i], xml);
+    free(xml);
+    run_record_release(&record);
+    call_seconds_release(&seconds);
     workspace_remove(&w);
 }
 END_TEST
@@ -123,7 +196,7 @@ START_TEST(junit_of_every_length_of_character)
         snprintf(text + strlen(text), sizeof text - strlen(text), "a%zu,error,.%s.\n", i, texts[i]);
     char *xml = report_of(&w, text, FAILING_ERRORS);
     ck_assert_uint_eq(count_of(xml, "<failure"), N);
-    ck_assert_uint_eq(count_of(xml, ".\xef\xbf\xbd."), 1); /* the one that was there */
+    ck_assert_uint_eq(count_of(xml, ".\xef\xbf\xbd."), 2); /* the one that was there, twice */
     for (size_t i = 0; i < N; i++) {
         snprintf(expected, sizeof expected, "a%zu: error\n.%s.\n", i, texts[i]);
         ck_assert_msg(strstr(xml, expected) != NULL, "character %zu", i);
@@ -277,7 +350,8 @@ START_TEST(exit_statuses)
                                             .min_judged = cases[i].min_judged };
         int status = -1;
         ck_ok(ci_check(&options));
-        ck_ok(ci_report(&status, &options, "unread", "suite", &cases[i].counts));
+        const struct ci_subject subject = { .details_path = "unread", .suite = "suite" };
+        ck_ok(ci_report(&status, &options, &subject, &cases[i].counts));
         ck_assert_msg(status == cases[i].status, "case %zu: status %d", i, status);
     }
     static const char *const wrong[] = { "", "x", "-1", "101%", "3.5", "5 %", "1e3", "%", "nan%" };
@@ -308,7 +382,8 @@ START_TEST(comparison_with_a_baseline)
     ck_assert_int_eq(o.status, 1);
     outcome_free(&o);
     char *xml = read_file(in(&w, "report.xml"), NULL);
-    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"probe-ut api_precision_compare\""));
+    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"api_precision_compare " INPUTS
+                                      "m1_dev_a.csv against " INPUTS "m1_dev_b.csv\""));
     ck_assert_uint_gt(count_of(xml, "<failure"), 10);
     free(xml);
 
@@ -352,9 +427,10 @@ START_TEST(run_with_reports)
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     char *xml = read_file(in(&w, "report.xml"), NULL);
-    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"probe-ut run_ut\""));
+    ck_assert_ptr_nonnull(strstr(xml, "<testsuite name=\"run_ut dumps/m5x/L1_statistics cpu\""));
     ck_assert_ptr_nonnull(
-        strstr(xml, "name=\"Functional.multi_head_attention_forward.0.forward\""));
+        strstr(xml, "name=\"Functional.multi_head_attention_forward.0.forward\" time=\""));
+    validate(in(&w, "report.xml"));
     free(xml);
 
     /* A place that takes no report is found before the run. */
@@ -362,6 +438,12 @@ START_TEST(run_with_reports)
                     "report.xml/report.xml", NULL);
     ck_assert_msg(o.status == 3, "%d %s", o.status, o.err);
     ck_assert_ptr_nonnull(strstr(o.err, "report.xml"));
+    ck_assert_uint_eq(count_matches(&w, "never"), 0);
+    outcome_free(&o);
+    o = run_program(&w, "run_ut", "-api_info", dump, "-o", "never", "--trust-files", "--junit",
+                    "out", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "'out' is a directory"));
     ck_assert_uint_eq(count_matches(&w, "never"), 0);
     outcome_free(&o);
 
@@ -431,7 +513,10 @@ static struct status report_here(const struct workspace *w)
                                   .file_policy = FILES_TRUSTED };
     const struct ci_counts counts = { .errors = 1, .judged = 1, .all = 1 };
     int exit_status;
-    return ci_report(&exit_status, &options, in(w, "details.csv"), "suite", &counts);
+    const struct ci_subject subject = { .details_path = in(w, "details.csv"),
+                                        .evidence_path = in(w, "evidence.jsonl"),
+                                        .suite = "suite" };
+    return ci_report(&exit_status, &options, &subject, &counts);
 }
 
 START_TEST(failing_resources)
@@ -442,6 +527,7 @@ START_TEST(failing_resources)
     ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
     write_text(in(&w, "details.csv"), rows);
     write_text(in(&w, "old.csv"), before);
+    write_text(in(&w, "evidence.jsonl"), evidence_lines);
     for (size_t i = 0; i < 5; i++) {
         size_t failures = 0;
         failing_operation = operations[i];
@@ -476,6 +562,7 @@ int main(void)
     TCase *tests = tcase_create("ci_reports");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, junit_of_a_run);
+    tcase_add_test(tests, junit_with_evidence);
     tcase_add_test(tests, junit_of_any_bytes);
     tcase_add_test(tests, junit_of_every_length_of_character);
     tcase_add_test(tests, baseline_kinds);

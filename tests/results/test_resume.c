@@ -190,7 +190,7 @@ START_TEST(without_a_run_file)
     ck_assert_ptr_nonnull(
         strstr(o.err, "so nothing tells whether these files are of the same run"));
     ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done, "));
-    ck_assert_ptr_nonnull(strstr(o.out, "\n1 calls in "));
+    ck_assert_ptr_nonnull(strstr(o.out, "\n1 call in "));
     outcome_free(&o);
     same_files(&p, RESULT);
     same_files(&p, DETAILS);

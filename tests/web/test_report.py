@@ -99,6 +99,23 @@ class Pages:
         self.run("after", "m2/L1_tensor", "--backend", "recorded")
         program("report", self.path("wrong"), self.path("after"), "-o", self.path("before_after.html"))
 
+    def diagnosed(self):
+        """A run whose evidence says what a row looks like, and where it was called."""
+        self.make("wrong")
+        shutil.copytree(self.path("wrong"), self.path("diagnosed"))
+        path = glob.glob(self.path("diagnosed/*evidence*"))[0]
+        with open(path, encoding="utf-8") as file:
+            lines = [json.loads(line) for line in file]
+        for line in lines:
+            if line["name"].startswith("Functional.softmax.0.forward"):
+                line["diagnosis"] = [{"class": "rounded inputs", "text": "looks like: …", "mistake": "inputs rounded to 10 bits (TF32)", "explains": 0.997, "exact": 2301,
+                                      "within rounding": 2304, "elements": 4608}, {"class": "wrong constant", "mistake": "scaled by 1.5", "explains": 0.6}]
+                line["called from"] = "models.py:42 in attention: scores.softmax(-1)"
+            elif line["name"].startswith("Functional.gelu.1.forward"):
+                line["diagnosis"] = [{"class": "unknown", "text": "looks like: unknown"}]
+        self.write(os.path.relpath(path, self.place), "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+        program("report", self.path("diagnosed"), "-o", self.path("diagnosed.html"))
+
     def few(self):
         """Five rows."""
         self.make("wrong")
@@ -149,10 +166,11 @@ class Pages:
             row = dict.fromkeys(header, evil)
             row.update({"API Name": name, "Status": ["error", "warning", "SKIP", evil][number % 4], "Message": evil})
             rows.append([row[key] for key in header])
-            lines.append(json.dumps({"name": name, "verdict": evil, "repeat": evil, "inputs": [evil, 7, None], "diagnosis": evil, "reproducer": {evil: evil},
+            lines.append(json.dumps({"name": name, "verdict": evil, "repeat": evil, "inputs": [evil, 7, None], "diagnosis": [{"class": evil, "mistake": evil, "explains": evil}, evil, None] if number % 3 else evil,
+                                     "reproducer": {evil: evil}, "called from": evil,
                                      evil: evil, "evidence": {"standard": evil, "decided by": evil, "reference": evil, evil: {evil: evil},
                                                               "limits": [{"metric": evil, "value": evil, "limit": 1, "holds": False}, evil, None],
-                                                              "kinds": {f"want {evil}, got {evil}x": 3}, "worst relative": {"index": evil, "want": evil, "got": evil, "error": evil},
+                                                              "kinds": {f"want {evil}, got {evil}x": 3}, "where": evil, "worst relative": {"index": evil, "at": evil, "want": evil, "got": evil, "error": evil},
                                                               "ulp histogram": {evil: 1, "<= 4": 5}}}, separators=(",", ":")))
         with open(self.path("rows.csv"), "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([header, *rows])
@@ -317,6 +335,31 @@ class ReportTest(unittest.TestCase):
         self.picture("readme-row", 1080, 640)
         self.press(Keys.ESCAPE)
         self.wait("document.querySelector('.detail').hidden")
+
+    def test_what_a_row_looks_like(self):
+        self.open("diagnosed", "#rows")
+        self.rows_shown(124)
+        self.one(".search").send_keys("tf32")
+        self.rows_shown(1)
+        self.one(".table .row").click()
+        self.wait("document.querySelector('.findings')")
+        findings = self.text(".findings")
+        for told in ("inputs rounded to 10 bits (TF32)", "rounded inputs", "explains 99.7 % of the error", "2\u202f301 of 4\u202f608", "scaled by 1.5", "explains 60 % of the error"):
+            self.assertIn(told, findings)
+        self.assertIn("models.py:42", self.text(".detail"))
+        self.picture("diagnosis")
+        self.one(".search").clear()
+        self.one(".search").send_keys("gelu.1.forward.output")
+        self.wait("document.querySelector('.table .row .mono')?.title === 'Functional.gelu.1.forward.output.0'")
+        self.one(".table .row").click()
+        self.wait("document.querySelector('.findings')?.textContent.includes('None of the known mistakes')")
+
+    def test_search_finds_more_than_names(self):
+        self.open("wrong", "#rows")
+        for text, rows in (("skipped", 18), ("share within 1/1000", 3), ("Bench output is None", 4), ("torch.bool", 2)):
+            self.one(".search").clear()
+            self.one(".search").send_keys(text)
+            self.rows_shown(rows)
 
     def test_keys(self):
         self.open("wrong")

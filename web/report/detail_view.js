@@ -4,17 +4,18 @@ import { chart_box } from "../common/charts.js";
 import { copy_button } from "../common/clipboard.js";
 import { breakable, element, replace } from "../common/elements.js";
 import { words } from "../common/language.js";
-import { count_text, number_text } from "../common/numbers.js";
+import { count_text, number_text, share_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { metric_ids, metric_is_reached, metric_words, standard_words } from "./metrics.js";
 import { limit_bar } from "./pieces.js";
 import { verdict_badge, verdict_sign } from "./verdicts.js";
-import { plain_number, why_sentence } from "./why.js";
+import { findings_of, plain_number, why_sentence } from "./why.js";
 
 // Members of the evidence that have a place of their own; the others are listed as they are.
 const placed = new Set(["decided by", "limits", "reference", "recomputed", "elements", "compared", "agreed without comparison",
     "mismatched", "unequal", "above", "below", "reference bound ulp", "kinds", "worst absolute", "worst relative",
-    "worst ulp", "ulp histogram", "error over what rounding explains", "inputs", "repeat", "cut", "unreadable", "diagnosis", "reproducer"]);
+    "worst ulp", "ulp histogram", "error over what rounding explains", "inputs", "repeat", "cut", "unreadable", "diagnosis", "reproducer", "where",
+    "called from"]);
 
 function part(title, ...content) {
     return element("section", { class: "part" }, element("h3", {}, title), content);
@@ -79,10 +80,10 @@ function worst_part(evidence) {
         element("thead", {}, element("tr", {}, element("th", {}, words("by")), ["index", "want", "got", "error value"].map((key) => element("th", { class: "numeric" }, words(key))))),
         element("tbody", {}, rows.map((key) => {
             const worst = evidence[key];
-            return element("tr", {}, element("td", {}, words(`worst.${key}`)), element("td", { class: "numeric" }, String(worst.index ?? "")),
+            return element("tr", {}, element("td", {}, words(`worst.${key}`)), element("td", { class: "numeric mono", title: String(worst.index ?? "") }, String(worst.at ?? worst.index ?? "")),
                 [worst.want, worst.got].map((value) => element("td", { class: "numeric mono", title: String(value) }, number_text(value, 9))),
                 element("td", { class: "numeric mono" }, number_text(worst.error, 6)));
-        })))));
+        })))), typeof evidence.where === "string" ? element("p", {}, words("where", { places: evidence.where })) : null);
 }
 
 function trust_part(evidence, reference) {
@@ -105,10 +106,25 @@ function value_text(value) {
     return typeof value === "string" ? value : typeof value === "number" ? number_text(value, 6) : JSON.stringify(value, null, 1);
 }
 
+// Mistakes that would explain the row, each with the share of the error that it explains.
+function diagnosis_part(evidence) {
+    const findings = findings_of(evidence);
+    if (!findings.length) return evidence.diagnosis ? part(words("diagnosis"), element("p", { class: "prose" }, value_text(evidence.diagnosis))) : null;
+    const item = (finding) => {
+        if (finding.class === "unknown") return element("li", { class: "quiet" }, words("diagnosis.unknown"));
+        const numbers = Object.fromEntries(["exact", "close", "elements"].map((key) => [key, number_text(finding[key])]));
+        return element("li", { class: "finding" }, element("div", { class: "finding-head" }, element("b", {}, finding.mistake), element("span", { class: "pill quiet" }, finding.class)),
+            Number.isNaN(finding.explains) ? null : element("div", { class: "finding-share" }, element("span", { class: "share-bar", "aria-hidden": "true" },
+                element("span", { style: { width: `${100 * Math.max(0, Math.min(1, finding.explains))}%` } })), words("diagnosis.explains", { share: share_text(finding.explains, 1) })),
+            Number.isNaN(finding.elements) ? null : element("p", { class: "quiet" }, words("diagnosis.elements", numbers)));
+    };
+    return part(words("diagnosis"), element("ol", { class: "lines findings" }, findings.map(item)));
+}
+
 function text_parts(evidence) {
     const parts = [];
-    if (evidence.diagnosis) parts.push(part(words("diagnosis"), element("p", { class: "prose" }, value_text(evidence.diagnosis))));
     if (evidence.reproducer) parts.push(command_box(words("reproducer"), value_text(evidence.reproducer)));
+    if (typeof evidence["called from"] === "string") parts.push(command_box(words("called from"), evidence["called from"]));
     if (Array.isArray(evidence.inputs)) parts.push(part(words("inputs notes"), element("ul", { class: "lines" }, evidence.inputs.map((line) => element("li", {}, value_text(line))))));
     return parts;
 }
@@ -167,6 +183,7 @@ export async function detail_draw(pane, results, row, actions) {
                 element("button", { class: "link", type: "button", onclick: () => actions.show_rows({ call }) }, words("show in table"))),
             verdict === "pass" || verdict === "" ? null : element("p", { class: "why" }, why_sentence({ ...reason, evidence: usable })),
             facts, partner && partner !== name ? element("p", { class: "quiet" }, words("column.partner"), ": ", element("span", { class: "mono" }, breakable(partner))) : null),
+        usable ? diagnosis_part(usable) : null,
         usable ? limits_part(usable) : null,
         usable ? histogram_part(usable) : null,
         usable ? worst_part(usable) : null,

@@ -11,15 +11,15 @@ export function query_is_empty(query) {
     return JSON.stringify(query) === JSON.stringify(empty_query());
 }
 
-// A test of names: a part in any case, or a regular expression. Throws a SyntaxError.
-export function name_test(query) {
+// A test of texts: a part in any case, or a regular expression. Throws a SyntaxError.
+export function text_test(query) {
     if (!query.search) return null;
     if (query.regular) {
         const expression = new RegExp(query.search, "iu");
-        return (name) => expression.test(name);
+        return (text) => expression.test(text);
     }
     const part = query.search.toLowerCase();
-    return (name) => name.toLowerCase().includes(part);
+    return (text) => text.toLowerCase().includes(part);
 }
 
 async function keep_codes(results, keep, id, test) {
@@ -37,25 +37,63 @@ async function keep_range(results, keep, { id, from, to }) {
     }
 }
 
-// Test the texts of the rows that are left, block by block, so that the page stays alive meanwhile.
-async function keep_texts(results, keep, id, test, is_stale) {
+// run(row, text) for the flagged rows that have a text, block by block, so that the page stays alive meanwhile.
+async function each_text(results, flags, id, run, is_stale) {
     let since = performance.now();
     const blocks = results.columns.blocks(id);
-    const covered = new Uint8Array(test("") ? 0 : keep.length);
     for (let index = 0; index < blocks.length; index++) {
         const [, first, rows] = blocks[index];
-        covered.fill(1, first, first + rows);
-        const left = keep.indexOf(1, first);
+        const left = flags.indexOf(1, first);
         if (left < 0 || left >= first + rows) continue;
         const texts = await results.columns.text_block(id, index);
-        for (let row = left; row < first + rows; row++) if (keep[row] && !test(texts[row - first])) keep[row] = 0;
+        for (let row = left; row < first + rows; row++) if (flags[row]) run(row, texts[row - first]);
         if (performance.now() - since > turn_ms) {
             await new Promise((resume) => setTimeout(resume));
             if (is_stale()) return;
             since = performance.now();
         }
     }
-    for (let row = 0; row < covered.length; row++) if (!covered[row]) keep[row] = 0;
+}
+
+async function keep_texts(results, keep, id, test, is_stale) {
+    const holds = new Uint8Array(keep.length).fill(test("") ? 1 : 0);
+    await each_text(results, keep, id, (row, text) => { holds[row] = test(text) ? 1 : 0; }, is_stale);
+    for (let row = 0; row < keep.length; row++) keep[row] &= holds[row];
+}
+
+// ---- search -------------------------------------------------------------------------------------
+
+const searched_codes = ["verdict", "api", "dtype", "standard", "direction", "decided_by", "reference"];
+const searched_texts = ["name", "message", "partner"];
+
+async function mark_codes(results, found, id, test, label) {
+    const wanted = results.columns.dictionary(id).map((text) => text !== "" && (test(text) || test(label(id, text))));
+    if (!wanted.some(Boolean)) return;
+    const codes = await results.columns.codes(id);
+    for (let row = 0; row < found.length; row++) if (wanted[codes[row]]) found[row] = 1;
+}
+
+// The sentences that say why rows did not pass, of those rows that nothing else has found.
+async function mark_sentences(results, found, keep, test, { is_stale, sentence }) {
+    const codes = await results.columns.codes("verdict"), told = results.columns.dictionary("verdict").map((text) => text !== "" && text !== "pass");
+    let since = performance.now();
+    for (let row = 0; row < found.length; row++) {
+        if (!keep[row] || found[row] || !told[codes[row]]) continue;
+        if (test(await sentence(row))) found[row] = 1;
+        if (performance.now() - since < turn_ms) continue;
+        await new Promise((resume) => setTimeout(resume));
+        if (is_stale()) return;
+        since = performance.now();
+    }
+}
+
+// Rows of which anything that a reader sees in the table, or the sentence that says why, holds what is searched.
+async function keep_search(results, keep, test, options) {
+    const found = new Uint8Array(keep.length);
+    for (const id of searched_codes) if (results.columns.has(id)) await mark_codes(results, found, id, test, options.label);
+    for (const id of searched_texts) await each_text(results, keep, id, (row, text) => { if (text && test(text)) found[row] = 1; }, options.is_stale);
+    if (!options.is_stale()) await mark_sentences(results, found, keep, test, options);
+    for (let row = 0; row < keep.length; row++) keep[row] &= found[row];
 }
 
 function indices_of(keep) {
@@ -66,9 +104,11 @@ function indices_of(keep) {
     return rows;
 }
 
-// A promise of the rows that match, ascending; null when `is_stale()` became true on the way.
-export async function query_rows(results, query, is_stale = () => false) {
-    const test = name_test(query), { columns } = results;
+// A promise of the rows that match, ascending; null when is_stale() became true on the way.
+//   label(id, text)  what the table shows for a word of a column
+//   sentence(row)    a promise of why the row has its verdict
+export async function query_rows(results, query, { is_stale = () => false, label = (id, text) => text, sentence = async () => "" } = {}) {
+    const test = text_test(query), { columns } = results;
     const keep = new Uint8Array(results.rows).fill(1);
     if (query.input >= 0) {
         const { first, rows } = results.inputs[query.input];
@@ -85,7 +125,7 @@ export async function query_rows(results, query, is_stale = () => false) {
     if (query.message && columns.has("message"))
         await keep_texts(results, keep, "message", (text) => text.startsWith(query.message), is_stale);
     if (query.call) await keep_texts(results, keep, "name", (name) => name === query.call || name.startsWith(`${query.call}.`), is_stale);
-    if (test) await keep_texts(results, keep, "name", test, is_stale);
+    if (test) await keep_search(results, keep, test, { is_stale, label, sentence });
     return is_stale() ? null : indices_of(keep);
 }
 

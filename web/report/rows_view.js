@@ -7,7 +7,8 @@ import { remember, remembered } from "../common/choices.js";
 import { VirtualTable } from "../common/virtual_table.js";
 import { metric_ids, metric_words, standard_words } from "./metrics.js";
 import { detail_draw } from "./detail_view.js";
-import { empty_query, name_test, query_is_empty, query_rows, sort_rows } from "./query.js";
+import { empty_query, text_test, query_is_empty, query_rows, sort_rows } from "./query.js";
+import { row_story } from "./why.js";
 import { verdict_badge, verdict_class, verdict_failed, verdict_order, verdict_shown, verdict_words } from "./verdicts.js";
 
 const typing_pause_ms = 180;
@@ -18,8 +19,13 @@ const widths = { verdict: 104, name: 330, input: 150, dtype: 124, shape: 128, di
 const first_metrics = ["allowance", "worst_ulp", "max_abs_error", "max_relative_error", "cosine", "rmse_quotient",
     "max_relative_quotient", "mean_relative_quotient", "binary_mismatch", "max_difference", "norm_relative_error"];
 
-function short(dtype) {
-    return dtype.replace(/^torch\./, "");
+// What the table shows for a word of a column.
+function code_label(id, text) {
+    if (id === "verdict") return verdict_words(text);
+    if (id === "standard") return standard_words(text);
+    if (id === "decided_by") return metric_words(text);
+    if (id === "direction") return words(text);
+    return id.endsWith("dtype") ? text.replace(/^torch\./, "") : text;
 }
 
 export class RowsView {
@@ -112,9 +118,7 @@ export class RowsView {
             if (id === "allowance" && numbers.values[row] > 1) cell.classList.add("beyond");
         } else if (kind === "codes") {
             const text = columns.text_of_code(id, this.ready.get(id)[row]);
-            if (id === "verdict") cell.append(verdict_badge(text));
-            else cell.append(id === "standard" ? standard_words(text) : id === "decided_by" ? metric_words(text) : id.endsWith("dtype") ? short(text) :
-                id === "direction" ? words(text) : text);
+            cell.append(id === "verdict" ? verdict_badge(text) : code_label(id, text));
             cell.title = text;
         } else {
             const text = this.texts.get(`${id}/${row}`) ?? "";
@@ -265,14 +269,14 @@ export class RowsView {
         const is_stale = () => this.turn !== turn;
         this.fault.hidden = true;
         try {
-            name_test(this.query);
+            text_test(this.query);
         } catch (error) {
             this.fault.hidden = false;
             this.fault.textContent = words("bad expression", { reason: error.message.replace(/^Invalid regular expression: /, "") });
             return;
         }
         this.status.textContent = words("searching");
-        const found = await query_rows(this.results, this.query, is_stale);
+        const found = await query_rows(this.results, this.query, { is_stale, label: code_label, sentence: (row) => row_story(this.results, row) });
         if (!found || is_stale()) return;
         const order = await sort_rows(this.results, found, this.sort);
         if (is_stale()) return;

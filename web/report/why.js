@@ -39,7 +39,7 @@ function worst_sentence(evidence) {
     }
     const worst = evidence["worst relative"] ?? evidence["worst absolute"];
     if (!worst || typeof worst !== "object") return "";
-    return words("why.worst", { index: worst.index, want: number_text(worst.want, 6), got: number_text(worst.got, 6) });
+    return words("why.worst", { index: typeof worst.at === "string" ? worst.at : worst.index, want: number_text(worst.want, 6), got: number_text(worst.got, 6) });
 }
 
 // What the files say, and the number that says most where there is no limit to name.
@@ -55,4 +55,21 @@ export function why_sentence({ evidence, message, decided, largest }) {
     if (limit) return [limit_sentence(limit), worst_sentence(evidence)].filter(Boolean).join(words("sentence gap"));
     if (decided) return words("why.decided", { metric: capital(metric_words(decided.metric)), value: number_text(decided.value) });
     return message_sentence(message, largest);
+}
+
+// What a failing row looks like, likeliest first: [{ mistake, class, explains, exact, close, elements }] with NaN for
+// numbers that are not there. A mistake that is not known has the class "unknown".
+export function findings_of(evidence) {
+    const number = (value) => typeof value === "number" ? value : NaN;
+    if (!Array.isArray(evidence.diagnosis)) return [];
+    return evidence.diagnosis.filter((finding) => finding && typeof finding === "object").map((finding) => ({
+        mistake: String(finding.mistake ?? finding.text ?? finding.class ?? ""), class: String(finding.class ?? ""), explains: number(finding.explains),
+        exact: number(finding.exact), close: number(finding["within rounding"]), elements: number(finding.elements) }));
+}
+
+// All that is told of why a row has its verdict, to search in.
+export async function row_story(results, row) {
+    const reason = await results.reason(row), evidence = reason.evidence?.unreadable ? null : reason.evidence;
+    const more = evidence ? [...findings_of(evidence).flatMap((finding) => [finding.mistake, finding.class]), evidence["called from"], evidence.where] : [];
+    return [why_sentence({ ...reason, evidence }), ...more].filter((text) => typeof text === "string").join("\n");
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Columns, doubles_of_bits } from "../../../web/common/columns.js";
-import { empty_query, name_test, ordinal_of_bits, query_is_empty, query_rows, sort_by_keys, sort_rows } from "../../../web/report/query.js";
+import { empty_query, text_test, ordinal_of_bits, query_is_empty, query_rows, sort_by_keys, sort_rows } from "../../../web/report/query.js";
 import { route_of_text, route_text } from "../../../web/report/route.js";
 
 function high_half(value) {
@@ -14,7 +14,7 @@ function results_of(rows) {
     const planes = (values, count) => Uint8Array.from({ length: count * values.length }, (_, i) => values[i % values.length] >>> (8 * (count - 1 - Math.floor(i / values.length))));
     const meta = {}, blocks = [];
     const add = (id, kind, bytes, texts) => { meta[id] = { kind, texts, blocks: [[blocks.push(bytes) - 1, 0, rows.length]] }; };
-    add("name", "texts", new TextEncoder().encode(rows.map((row) => `${row.name}\0`).join("")));
+    for (const id of ["name", "message"]) if (rows.some((row) => row[id])) add(id, "texts", new TextEncoder().encode(rows.map((row) => `${row[id] ?? ""}\0`).join("")));
     for (const id of ["verdict", "api", "dtype"]) {
         const texts = ["", ...new Set(rows.map((row) => row[id]).filter(Boolean))];
         add(id, "codes", planes(rows.map((row) => texts.indexOf(row[id] ?? "")), 2), texts);
@@ -45,6 +45,26 @@ test("filters", async () => {
     assert.deepEqual(await found({ call: "Torch.mul.9" }), [1]);
 });
 
+test("a search finds verdicts, labels, messages and sentences", async () => {
+    const rows = results_of([
+        { name: "Torch.a.0.forward.output.0", verdict: "pass", api: "a", message: "all right" },
+        { name: "Torch.b.0.forward.output.0", verdict: "error", api: "b" },
+        { name: "Torch.c.0.forward.output.0", verdict: "SKIP", api: "c", dtype: "torch.bfloat16", message: "no kernel" },
+    ]);
+    const label = (id, text) => id === "verdict" ? { pass: "通过", error: "错误", SKIP: "跳过" }[text] : text;
+    const sentence = async (row) => row === 1 ? "Cosine similarity is 0.5" : "";
+    const search = async (text, regular = false) => [...await query_rows(rows, { ...empty_query(), search: text, regular }, { label, sentence })];
+    assert.deepEqual(await search("ERROR"), [1]);
+    assert.deepEqual(await search("跳过"), [2]);
+    assert.deepEqual(await search("bfloat"), [2]);
+    assert.deepEqual(await search("no kernel"), [2]);
+    assert.deepEqual(await search("right"), [0]);
+    assert.deepEqual(await search("cosine"), [1]);
+    assert.deepEqual(await search("^cosine .* 0\\.5$", true), [1]);
+    assert.deepEqual(await search("Torch"), [0, 1, 2]);
+    assert.deepEqual(await search("nothing has this"), []);
+});
+
 test("ranges take the ends in, and no NaN or empty cell", async () => {
     assert.deepEqual(await found({ ranges: [{ id: "rmse", from: -2, to: 0 }] }), [1]);
     assert.deepEqual(await found({ ranges: [{ id: "rmse", from: 0.0009, to: null }] }), [0, 4]);
@@ -52,12 +72,12 @@ test("ranges take the ends in, and no NaN or empty cell", async () => {
 });
 
 test("an expression that is none throws", () => {
-    assert.throws(() => name_test({ search: "(", regular: true }), SyntaxError);
-    assert.equal(name_test({ search: "", regular: true }), null);
+    assert.throws(() => text_test({ search: "(", regular: true }), SyntaxError);
+    assert.equal(text_test({ search: "", regular: true }), null);
 });
 
 test("a query that became stale gives nothing", async () => {
-    assert.equal(await query_rows(sample(), empty_query(), () => true), null);
+    assert.equal(await query_rows(sample(), empty_query(), { is_stale: () => true }), null);
 });
 
 test("ordinals have the order of numbers", () => {

@@ -4,14 +4,17 @@
 The graph page in a real browser: what is on the screen, what clicks and keys do, and that nothing of a dump
 runs. Leaves its pictures in OUT. Pages are made by the program from the dumps in DATA.
 """
+import base64
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import zlib
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -441,6 +444,61 @@ class GraphPage(unittest.TestCase):
         finally:
             self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False})
 
+    def test_a_menu_at_the_pointer(self):
+        self.open(self.pages.communication(), "#view=graph&rank=0&side=npu&node=Distributed.all_reduce.0.forward")
+        self.wait("document.querySelectorAll('.partners li').length === 2")
+        row = self.driver.find_element(By.CSS_SELECTOR, "[data-side='npu'] .row[aria-selected='true'] .cell")
+        ActionChains(self.driver).context_click(row).perform()
+        self.wait("document.querySelectorAll('.node-menu [role=menuitem]').length >= 5")
+        self.assertEqual(self.driver.execute_script("return document.activeElement.textContent"), "Go to the partner")
+        self.picture("menu")
+        self.driver.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
+        self.assertEqual(self.driver.execute_script("return document.activeElement.textContent"), "Go to rank 1: Distributed.all_reduce.0.forward")
+        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.wait(f"document.querySelector('#choose-rank').value === '1' && {self.selected()} === 'Distributed.all_reduce.0.forward'")
+        self.assertTrue(self.driver.execute_script("return document.querySelector('.node-menu').hidden"))
+
+    def test_the_line_between_panes_and_detail_moves(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")
+        self.wait("document.querySelector('.detail h2')")
+        height = "return document.querySelector('.detail').offsetHeight"
+        before = self.driver.execute_script(height)
+        self.driver.find_element(By.CSS_SELECTOR, ".splitter").send_keys(Keys.ARROW_UP)
+        self.assertGreater(self.driver.execute_script(height), before)
+        ActionChains(self.driver).drag_and_drop_by_offset(self.driver.find_element(By.CSS_SELECTOR, ".splitter"), 0, 150).perform()
+        self.assertLess(self.driver.execute_script(height), before)
+        self.wait("(() => { const row = document.querySelector('[data-side=\"npu\"] .row[aria-selected=\"true\"]')?.getBoundingClientRect(), "
+                  "pane = document.querySelector('[data-side=\"npu\"]').getBoundingClientRect(); return row && row.top >= pane.top && row.bottom <= pane.bottom; })()")
+
+    def test_columns_can_be_chosen(self):
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")
+        self.wait("document.querySelector('.rows th.metric')")
+        self.click(".columns-menu summary")
+        heads = "[...document.querySelectorAll('.rows th')].map((head) => head.textContent)"
+        self.assertIn("Max diff", self.driver.execute_script(f"return {heads}"))
+        self.driver.execute_script("[...document.querySelectorAll('.columns-menu label')].find((label) => label.textContent === 'Max diff').querySelector('input').click()")
+        self.wait(f"!{heads}.includes('Max diff') && document.querySelector('.columns-menu').open")
+        self.picture("columns")
+        self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.gelu.0.forward")
+        self.wait("document.querySelector('.rows th.metric')")
+        self.assertNotIn("Max diff", self.driver.execute_script(f"return {heads}"))
+
+    def test_a_page_that_was_cut_short(self):
+        with open(self.pages.compared(), encoding="utf-8") as file:
+            whole = file.read()
+        rows = json.loads(zlib.decompress(base64.b64decode(re.search(r'id="block-meta">([^<]*)', whole)[1])))["graphs"][0]["npu"]["rows"][0]
+        damaged = self.pages.path("damaged.html")
+        with open(damaged, "w", encoding="utf-8") as file:
+            file.write(whole.replace(f'id="block-{rows}"', 'id="gone"'))
+        self.open(damaged)
+        self.click("#first-suspicious")
+        self.wait("document.querySelector('.detail-fault')?.textContent.includes(`block ${" + str(rows) + "} is missing`)")
+        with open(damaged, "w", encoding="utf-8") as file:
+            file.write(whole[:len(whole) // 3])
+        self.driver.get(f"file://{damaged}")
+        time.sleep(0.3)
+        self.assertEqual([fault for fault in faults(self.driver) if "Content Security" in fault], [])
+
     def test_names_with_markup_are_texts(self):
         self.open(self.pages.hostile())
         self.unfold("all")
@@ -449,6 +507,14 @@ class GraphPage(unittest.TestCase):
             name = f"Functional.{evil}.{i}.forward"
             self.choose("npu", name)
             self.wait(f"document.querySelector('.detail h2')?.textContent.startsWith({json.dumps(name)})")
+            self.assertEqual(self.driver.execute_script("return document.title"), "Model graph")
+        self.click("#form-boxes")
+        self.wait("document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn === '7'")
+        self.picture("hostile")
+        self.click("#list")
+        self.set("#find-kind", "any")
+        self.set("#search", "script", "input")
+        self.wait("document.querySelectorAll('.found-list .row').length === 1")
         self.assertIsNone(self.driver.execute_script("return window.evil ?? null"))
         self.assertEqual(self.driver.execute_script("return document.querySelectorAll('#page img, #page b + script').length"), 0)
 

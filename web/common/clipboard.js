@@ -4,7 +4,7 @@
 import { element } from "./elements.js";
 import { words } from "./language.js";
 
-async function copy_text(text) {
+export async function copy_text(text) {
     try {
         await navigator.clipboard.writeText(text);
         return true;

@@ -62,7 +62,7 @@ export class BoxPainter {
         pen.fill();
         if (is_open && own) this.head(at, own);
         pen.lineWidth = below ? 2.5 : 1;
-        pen.strokeStyle = below ?? (unmatched ? theme.none : theme.line);
+        pen.strokeStyle = below ?? (unmatched || !is_open ? theme.none : theme.line);
         pen.setLineDash(unmatched || side.type[node] === node_collection ? [4, 3] : []);
         this.shape(at);
         pen.stroke();

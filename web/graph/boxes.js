@@ -11,9 +11,10 @@ import { tree_key } from "./tree_keys.js";
 const least_zoom = 0.08, most_zoom = 2.5, zoom_step = 1.25, margin = 12, click_way = 4, twisty_width = 26;
 
 export class Boxes {
-    // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded
-    constructor(side, { tree, bands, compared, key, on_select, on_fold }) {
-        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold });
+    // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded,
+    // on_menu(node, event) when its menu is to open
+    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu }) {
+        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu });
         this.selected = -1;
         this.zoom = 0; // until the pane has a size
         this.origin = { x: 0, y: 0 }; // what stands at the left upper corner
@@ -203,6 +204,10 @@ export class Boxes {
         canvas.addEventListener("dblclick", (event) => {
             const at = this.hit(event);
             if (at >= 0 && this.side.has_children(this.layout.visible[at]) && !this.on_twisty(at, event)) this.on_fold(this.layout.visible[at]);
+        });
+        canvas.addEventListener("contextmenu", (event) => {
+            const at = this.hit(event);
+            if (at >= 0) this.on_menu(this.layout.visible[at], event);
         });
         canvas.addEventListener("wheel", (event) => {
             event.preventDefault();

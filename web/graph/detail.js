@@ -32,6 +32,14 @@ export class Detail {
     }
 
     async show(graph, key, node) {
+        try {
+            await this.read_and_draw(graph, key, node);
+        } catch (error) {
+            replace(this.node, element("p", { class: "detail-fault", role: "alert" }, words("node broken", { name: graph[key].name(node), reason: error.message })));
+        }
+    }
+
+    async read_and_draw(graph, key, node) {
         const side = graph[key], other = key === "npu" ? graph.bench : graph.npu, turn = this.turn = {};
         const partner = other ? side.partner[node] : -1;
         const [rows, partner_rows, frames] = await Promise.all([side.rows(node), partner >= 0 ? other.rows(partner) : null, side.frames(node)]);

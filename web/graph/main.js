@@ -19,8 +19,10 @@ import { FoundList } from "./found_list.js";
 import { legend, own_colours_start } from "./legend.js";
 import { matrix_view } from "./matrix_view.js";
 import { Graphs } from "./model.js";
+import { NodeMenu, node_items } from "./node_menu.js";
 import { Outline } from "./outline.js";
 import { forms, route_of_text, route_text, views } from "./route.js";
+import { Splitter } from "./splitter.js";
 import { Strip } from "./strip.js";
 import { Toolbar } from "./toolbar.js";
 import { Tree } from "./tree.js";
@@ -38,6 +40,8 @@ class GraphPage {
         this.head = element("header", { class: "page-head" });
         this.body = element("main", { class: "page-body" });
         this.help = element("dialog", { class: "help" });
+        this.splitter = new Splitter(() => this.body);
+        this.menu = new NodeMenu();
         this.panes_box = element("div", { class: "panes" });
         this.strip = new Strip((node) => this.go("npu", node));
         this.finder = new Finder(graphs.bands, { compared: this.compared, on_found: () => this.found_changed() });
@@ -48,7 +52,7 @@ class GraphPage {
         this.detail = new Detail({ bands: graphs.bands, tips: graphs.meta.tips ?? {}, on_go: (key, node) => this.go(key, node),
             on_rank: (key, rank, name) => this.go_to_rank(key, rank, name),
             on_match: (key, node) => this.flow.start(key, node), on_unmatch: (key, node, below) => this.flow.unmatch(key, node, below) });
-        replace(root, this.head, this.toolbar.node, this.flow.node, this.body, this.help);
+        replace(root, this.head, this.toolbar.node, this.flow.node, this.body, this.help, this.menu.node);
     }
 
     // ---- graphs -------------------------------------------------------------------------------
@@ -76,7 +80,7 @@ class GraphPage {
     make_panes() {
         const Pane = this.form === "boxes" ? Boxes : Outline;
         this.panes = Object.fromEntries(this.sides().map((key) => [key, new Pane(this.graph[key], { tree: this.trees[key], bands: this.graphs.bands, compared: this.compared,
-            key: this.compared ? key : "model", on_select: (node) => this.selected(key, node), on_fold: (node) => this.fold(key, node) })]));
+            key: this.compared ? key : "model", on_select: (node) => this.selected(key, node), on_fold: (node) => this.fold(key, node), on_menu: (node, event) => this.open_menu(key, node, event) })]));
         replace(this.panes_box, this.list.node, this.sides().map((key) => this.panes[key].node));
         this.list.node.hidden = !this.list_open;
     }
@@ -177,6 +181,20 @@ class GraphPage {
         if (partner < 0 || !other.has_children(partner)) return;
         this.trees[other_key].set_unfolded(partner, Boolean(this.trees[key].unfolded[node]));
         this.panes[other_key].refresh(partner);
+    }
+
+    unfold_below(key, node) {
+        const other_key = key === "npu" ? "bench" : "npu", partner = this.graph.bench && this.follow ? this.graph[key].partner[node] : -1;
+        for (const [at, top] of [[key, node], [other_key, partner]]) {
+            if (top < 0) continue;
+            this.trees[at].unfold_below(top);
+            this.panes[at].refresh(top);
+        }
+    }
+
+    open_menu(key, node, event) {
+        event.preventDefault();
+        this.menu.open(event.clientX, event.clientY, node_items(this, key, node));
     }
 
     // "none", "all", "suspicious" or a depth
@@ -288,7 +306,7 @@ class GraphPage {
         else if (this.view === "differences") replace(this.body, by_hand_panel(this.by_hand, { on_go: (key, name) => this.go_by_name(key, name),
             on_change: () => this.matches_changed(-1), on_fault: (text) => this.flow.say(text) }), difference_view(this.graph, (key, node) => this.go(key, node)));
         else if (this.panes_box.parentNode !== this.body) {
-            replace(this.body, this.strip.node, this.panes_box, this.detail.node);
+            replace(this.body, this.strip.node, this.panes_box, this.splitter.node, this.detail.node);
             this.sides().forEach((key, i) => { this.panes[key].node.scrollTop = tops[i]; });
         }
         this.body.dataset.view = this.view;
@@ -297,6 +315,7 @@ class GraphPage {
     redraw() {
         this.each_pane((pane) => pane.relabel());
         this.list.relabel();
+        this.splitter.relabel();
         this.strip.show(this.graph.npu, this.graphs.bands, this.compared);
         if (this.selection) this.detail.show(this.graph, this.selection.key, this.selection.node);
         else this.detail.clear();

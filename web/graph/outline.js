@@ -13,9 +13,10 @@ const overflow_marks = ["", "▲", "▲▲", "▲▲▲"];
 const indent = 16;
 
 export class Outline {
-    // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded
-    constructor(side, { tree, bands, compared, key, on_select, on_fold }) {
-        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold });
+    // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded,
+    // on_menu(node, event) when its menu is to open
+    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu }) {
+        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu });
         this.selected = -1;
         this.table = new VirtualTable({
             columns: this.columns(), label: words(key), draw: (cell, column, node) => this.draw_cell(cell, column, node),
@@ -70,6 +71,7 @@ export class Outline {
     draw_node(cell, node) {
         const { side, tree } = this, folds = side.has_children(node);
         cell.title = side.name(node);
+        cell.addEventListener("contextmenu", (event) => this.on_menu(node, event));
         cell.style.paddingLeft = `${6 + Math.min(24, side.depth[node]) * indent}px`;
         cell.append(folds ? element("button", { class: "twisty", type: "button", tabindex: "-1", "aria-expanded": String(Boolean(tree.unfolded[node])),
             onclick: (event) => { event.stopPropagation(); this.on_fold(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),

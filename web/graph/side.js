@@ -8,7 +8,7 @@ import { read_facts } from "./facts.js";
 export const node_call = 1;
 export const node_collection = 9;
 
-const decoder = new TextDecoder();
+const decoder = new TextDecoder(), few_lookups = 24;
 
 // The texts of a block, each ended by a NUL, found when somebody asks for one.
 export class Texts {
@@ -26,6 +26,18 @@ export class Texts {
 
     get(i) {
         return decoder.decode(this.bytes.subarray(this.start[i], this.start[i + 1] - 1));
+    }
+
+    // The first number that has this text; -1 when none does.
+    find(text) {
+        const wanted = new TextEncoder().encode(text), { bytes, start } = this;
+        for (let i = 0; i + 1 < start.length; i++) {
+            if (start[i + 1] - start[i] !== wanted.length + 1) continue;
+            let at = 0;
+            while (at < wanted.length && bytes[start[i] + at] === wanted[at]) at++;
+            if (at === wanted.length) return i;
+        }
+        return -1;
     }
 }
 
@@ -56,6 +68,7 @@ export class Side {
         this.repair = bytes(1);
         this.overflow = bytes(2);
         this.row_blocks = new Map();
+        this.lookups = 0; // of names
         this.communications = new Map(); // by node: the calls of other ranks that it meets
         this.measure();
     }
@@ -95,11 +108,13 @@ export class Side {
         return this.names.get(i);
     }
 
-    // The node of a name; -1 when there is none.
+    // The first node of a name; -1 when there is none. Many lookups are worth a table, which takes memory.
     find_name(name) {
+        this.lookups++;
+        if (!this.numbers && this.lookups < few_lookups) return this.names.find(name);
         if (!this.numbers) {
             this.numbers = new Map();
-            for (let i = 0; i < this.count; i++) this.numbers.set(this.name(i), i);
+            for (let i = this.count - 1; i >= 0; i--) this.numbers.set(this.name(i), i);
         }
         return this.numbers.get(name) ?? -1;
     }

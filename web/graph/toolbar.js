@@ -78,7 +78,7 @@ export class Toolbar {
             element("span", { class: "spring" }),
             page.micro_steps() > 1 ? element("label", { class: "choice" }, words("page"), element("select", { id: "choose-page", onchange: (event) => page.choose_page(Number(event.target.value)) },
                 [-1, ...Array(page.micro_steps()).keys()].map((number) => element("option", { value: number, selected: number === page.micro_step() }, number < 0 ? words("all") : number)))) : null,
-            page.compared ? element("button", { class: "small", type: "button", id: "first-suspicious", onclick: () => page.first_suspicious() }, words("first suspicious")) : null,
+            page.compared ? element("button", { class: "small", type: "button", id: "first-suspicious", disabled: !page.graph.npu.suspicious[0], onclick: () => page.first_suspicious() }, words("first suspicious")) : null,
             this.unfold_select(),
             page.compared ? press("follow", page.follow, () => { page.follow = !page.follow; this.draw(); }, "follow") : null,
             this.form_choice(),

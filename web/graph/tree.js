@@ -36,6 +36,11 @@ export class Tree {
         this.toggle(i);
     }
 
+    unfold_below(i) {
+        this.unfolded.fill(1, i, this.side.end[i]);
+        this.update();
+    }
+
     unfold_all() {
         this.unfolded.fill(1);
         this.update();

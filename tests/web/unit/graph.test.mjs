@@ -48,6 +48,9 @@ test("texts are found by their number", () => {
     const some = new Texts(texts("a", "", "误差"), 3);
     assert.deepEqual([some.get(0), some.get(1), some.get(2)], ["a", "", "误差"]);
     assert.throws(() => new Texts(texts("a"), 2), /cut short/);
+    assert.deepEqual(["误差", "", "a", "b", "差", "aa"].map((text) => some.find(text)), [2, 1, 0, -1, -1, -1]);
+    const side = side_of([["x", -1, -1, 0, NaN, 0], ["y", 0, -1, 1, NaN, 1], ["y", 0, -1, 2, NaN, 1]]);
+    for (let time = 0; time < 60; time++) assert.deepEqual([side.find_name("y"), side.find_name("z")], [1, -1]);
 });
 
 test("a block of nodes that is cut short is refused", () => {

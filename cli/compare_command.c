@@ -32,6 +32,8 @@ struct compare_options {
     struct integer_list ranks, steps;
     int64_t threads;
     const char *profile, *fail_on, *tensor_fix, *report;
+    bool consistency;
+    const char *backend;
     const char *api_mapping, *cell_mapping, *data_mapping, *layer_mapping; /* built_in for none */
     struct file_policy file_policy;
 };
@@ -261,6 +263,10 @@ static struct status open_mapping(struct mapping **out, const struct compare_opt
     bool mindspore = options->framework && !strcmp(options->framework, "mindspore");
 
     *out = NULL;
+    if (options->consistency && !options->data_mapping)
+        warn(warning_printer,
+             "--consistent_check: there is no table of what training and inference call "
+             "the same thing; names meet where they are equal, give -dm FILE for others");
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
         if (!asked[i].path) continue;
         if (asked[i].kind == MAPPING_API && !mindspore) {
@@ -401,6 +407,12 @@ static const char *const *verdict_choices(void)
     return choices;
 }
 
+static const char *const *backend_choices(void)
+{
+    static const char *const choices[] = { "fsdp", "megatron", NULL };
+    return choices;
+}
+
 #define AT(member) .offset = offsetof(struct compare_options, member)
 
 /* clang-format off */
@@ -458,6 +470,11 @@ static const struct option_row rows[] = {
       .help = "Threads, 1 to 64; one per core by default. The results are the same bytes for every N." },
     { { "profile" }, OPTION_CHOICE, AT(profile), "NAME", .choices = profile_names,
       .help = "Judge tensors by the limits that run_ut has for their dtype, in the column Verdict." },
+    { { "consistent_check" }, OPTION_FLAG, AT(consistency),
+      .help = "A dump of training against one of inference; their names meet where they are equal, others by "
+              "-dm." },
+    { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = backend_choices,
+      .help = "With --consistent_check: fsdp or megatron." },
     { { "fail-on" }, OPTION_CHOICE, AT(fail_on), "VERDICT", .choices = verdict_choices,
       .help = "Exit with status 1 when a row has this verdict or a worse one; warning includes rows "
               "without a partner. Without it what is found does not change the exit status." },

@@ -136,12 +136,7 @@ static struct status read_map(struct reading *r, const char *name)
     TRY(text_table_create(&r->construct->names));
     TRY(csv_append_bytes(&r->text, "", 1));
     TRY(read_object(r));
-    TRY(json_status(&r->json, name, STATUS_BAD_INPUT));
-    if (r->construct->n_links) return status_ok();
-    return status_error(STATUS_BAD_INPUT,
-                        "%s: it is empty, so the structure of the model is not known; dump with "
-                        "level L0 or mix",
-                        name);
+    return json_status(&r->json, name, STATUS_BAD_INPUT);
 }
 
 struct status construct_read(struct construct *out, const char *path, struct file_policy policy)

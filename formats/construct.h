@@ -34,8 +34,9 @@ struct construct {
  *
  *   out     end with construct_close; empty on failure
  *   errors  STATUS_BAD_INPUT that names the file and the place: no JSON, no object, a value that is
- *           neither a name nor null; an object without entries, which a dump of level L1 leaves
+ *           neither a name nor null
  *
+ * An object without entries, which a dump of level L1 leaves, gives no links.
  * A child that is named twice keeps its first place and takes its last parent. */
 struct status construct_read(struct construct *out, const char *path, struct file_policy policy);
 void construct_close(struct construct *construct);

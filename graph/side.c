@@ -52,6 +52,11 @@ static struct status build_model(struct graph_side *side, const char *folder,
     TRY(path_in(path, folder, "construct.json"));
     TRY(construct_read(&construct, path, policy));
     struct status status = list_gradients(&gradients, &n_gradients, side->rows);
+    if (!status.code && !construct.n_links)
+        status = status_error(STATUS_BAD_INPUT,
+                              "%s: it is empty, so the structure of the model is not known; dump "
+                              "with level L0 or mix",
+                              file_shown(path).text);
     if (!status.code) status = model_build(&side->model, &construct, gradients, n_gradients);
     memory_release(gradients);
     construct_close(&construct);

@@ -21,6 +21,9 @@ static const struct {
     { { "batch_norm", ".forward.input.1" },
       "The running statistics of this batch normalization may not be fixed. Set training=False or "
       "affine=False, or enable deterministic computing." },
+    { { ".debug" },
+      "The data saved at this point of the program differ. Check the code between it and the last "
+      "point whose data agree." },
     { { "forward", "input" },
       "1. Analyze the model to view the input source.\n"
       "2. Check whether an inplace API causes the output result to overwrite the input result. "

@@ -61,6 +61,15 @@ static struct status read_dumps(struct comparison *c, const struct comparison_re
     return npu.status.code ? npu.status : bench.status;
 }
 
+/* Whether statistics or checksums were recorded is seen in rows; a dump without any is of the other's
+ * kind. */
+static void settle_kinds(struct dump_rows *a, const struct dump_rows *b)
+{
+    bool open = a->kind == DUMP_STATISTICS || a->kind == DUMP_MD5;
+    bool other = b->kind == DUMP_STATISTICS || b->kind == DUMP_MD5;
+    if (!a->n_rows && open && other) a->kind = b->kind;
+}
+
 static struct status check_dumps(const struct comparison *c,
                                  const struct comparison_request *request)
 {
@@ -139,6 +148,8 @@ static struct status measure_rows(struct comparison *c, const struct comparison_
 static struct status compare(struct comparison *c, const struct comparison_request *request)
 {
     TRY(read_dumps(c, request));
+    settle_kinds(&c->npu, &c->bench);
+    settle_kinds(&c->bench, &c->npu);
     TRY(check_dumps(c, request));
     c->kind = c->npu.kind;
     if (c->kind == DUMP_TENSOR && request->by_statistics) c->kind = DUMP_STATISTICS;

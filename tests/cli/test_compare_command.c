@@ -46,6 +46,39 @@ START_TEST(exit_statuses)
 }
 END_TEST
 
+static const char no_entries[] =
+    "{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": {}}";
+static const char checksums[] =
+    "{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": {\"Torch.f.0.forward\": "
+    "{\"output\": "
+    "[{\"type\": \"torch.Tensor\", \"dtype\": \"x\", \"shape\": [], \"md5\": \"00000000\"}]}}}";
+
+/* A dump without entries has nothing to show, whatever the other holds; against one all is alone. */
+START_TEST(empty_dumps)
+{
+    struct workspace w = workspace_make();
+    ck_assert_int_eq(mkdir(in(&w, "none"), 0750), 0);
+    write_file(in(&w, "none/dump.json"), no_entries, sizeof no_entries - 1);
+    write_file(in(&w, "dump.json"), checksums, sizeof checksums - 1);
+    expect(compare(&w, in(&w, "none/dump.json"), in(&w, "dump.json"), NULL, NULL), 0,
+           "there is no result");
+    expect(compare(&w, in(&w, "dump.json"), in(&w, "none/dump.json"), NULL, NULL), 0,
+           "1 without a partner");
+    workspace_remove(&w);
+}
+END_TEST
+
+/* Training against inference: what is not known is said. */
+START_TEST(consistency_of_training_and_inference)
+{
+    struct workspace w = workspace_make();
+    expect(run_program(&w, "compare", "-tp", perturbed, "-gp", original, "-o", "out",
+                       "--trust-files", "--consistent_check", "--backend", "fsdp", NULL),
+           0, "give -dm FILE");
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(the_first_output_whose_inputs_agree)
 {
     struct workspace w = workspace_make();
@@ -378,6 +411,8 @@ int main(void)
     TCase *tests = tcase_create("compare_command");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, exit_statuses);
+    tcase_add_test(tests, empty_dumps);
+    tcase_add_test(tests, consistency_of_training_and_inference);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);

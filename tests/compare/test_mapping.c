@@ -269,6 +269,24 @@ START_TEST(layers_count_from_the_smallest)
 }
 END_TEST
 
+/* A dump of calls alone leaves construct.json empty: then all of them are at the top. */
+START_TEST(layers_without_modules)
+{
+    static const char *const npu[] = { "Torch.g.4.forward", "Torch.f.7.forward", NULL };
+    static const char *const bench[] = { "Torch.f.0.forward", "Torch.g.0.forward", NULL };
+    struct both b;
+    make_both(&b, "pytorch", npu, bench);
+    for (int i = 0; i < 2; i++) {
+        write_beside(&b, i ? "b" : "a", "construct.json", "{}");
+        write_beside(&b, i ? "b" : "a", "stack.json", "{}");
+    }
+    ck_assert_str_eq(partners(&b, MAPPING_LAYER, NULL),
+                     "Torch.g.0.forward.input.0 Torch.g.0.forward.output.0 "
+                     "Torch.f.0.forward.input.0 Torch.f.0.forward.output.0 ");
+    remove_both(&b);
+}
+END_TEST
+
 static const struct {
     enum mapping_kind kind;
     const char *yaml, *message;
@@ -329,6 +347,7 @@ int main(void)
     tcase_add_test(tests, data);
     tcase_add_test(tests, layers);
     tcase_add_test(tests, layers_count_from_the_smallest);
+    tcase_add_test(tests, layers_without_modules);
     tcase_add_loop_test(tests, wrong_files, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tests, unequal_lists_are_skipped);
     suite_add_tcase(suite, tests);

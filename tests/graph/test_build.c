@@ -6,6 +6,8 @@
 
 #include "core/memory.h"
 #include "graph/build.h"
+#include "graph/side.h"
+#include "support/scratch.h"
 #include "support/suite.h"
 
 static struct model model;
@@ -222,7 +224,6 @@ START_TEST(what_is_no_construct_json_is_refused)
     static const struct {
         const char *text, *why;
     } rows[] = {
-        { "{}", "dump with level L0 or mix" },
         { "[]", "expected '{', found" },
         { "{\"a\": 3}", "the name of a parent, or null" },
         { "{\"a\": [\"b\", 0, 1]}", "[parent, micro step]" },
@@ -234,6 +235,26 @@ START_TEST(what_is_no_construct_json_is_refused)
         ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
         ck_assert_msg(strstr(status.text, rows[i].why), "%s", status.text);
     }
+}
+END_TEST
+
+/* What a dump of level L1 leaves is a file, and no model. */
+START_TEST(a_dump_without_modules_has_no_graph)
+{
+    struct scratch scratch = scratch_make();
+    (void)scratch_text(&scratch, "construct.json", "{}");
+    const char *dump =
+        scratch_text(&scratch, "dump.json",
+                     "{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": "
+                     "{\"Torch.f.0.forward\": {}}}");
+    struct dump_rows rows;
+    struct graph_side side;
+    ck_assert_int_eq(dump_rows_open(&rows, dump, FILES_CHECKED).code, STATUS_OK);
+    struct status status = graph_side_open(&side, scratch.path, &rows, FILES_CHECKED);
+    ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
+    ck_assert_msg(strstr(status.text, "dump with level L0 or mix") != NULL, "%s", status.text);
+    dump_rows_close(&rows);
+    scratch_remove(&scratch);
 }
 END_TEST
 
@@ -264,6 +285,7 @@ int main(void)
     tcase_add_test(tests, micro_steps_begin_with_a_forward_behind_a_backward);
     tcase_add_test(tests, recorded_micro_steps_are_used);
     tcase_add_test(tests, what_is_no_construct_json_is_refused);
+    tcase_add_test(tests, a_dump_without_modules_has_no_graph);
     tcase_add_test(tests, directions_are_turned_at_their_place);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

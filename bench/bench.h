@@ -29,6 +29,14 @@ struct bench_output {
     const struct bench_property *property;
 };
 
+/* The call of PyTorch that computes what `c` does, for the functions below and the generators of inputs:
+ * `c` itself where its framework has PyTorch's names. Otherwise out->recorded is `c`, which must stay.
+ * STATUS_SKIP, with the reason, when there is none. */
+struct status bench_translate(struct api_case *out, struct arena *arena, const struct api_case *c);
+
+/* Once the inputs of a translated call are made: its recorded call has the same tensors. */
+void bench_share_inputs(const struct api_case *translated);
+
 /* Evaluate the forward of `c`, whose inputs are made. STATUS_SKIP when the catalogue has no
  * such API or the arguments do not fit its schema; the text says which. */
 struct status bench_open(struct bench **out, const struct api_case *c, struct arena *arena,

@@ -22,7 +22,7 @@ static bool add_leaf(struct value *value, void *context)
 struct status evaluation_open(struct evaluation *evaluation)
 {
     struct call *call = &evaluation->call;
-    const struct api_case *c = call->api_case;
+    const struct api_case *c = case_as_recorded(call->api_case);
     size_t total = value_count_tensors(&c->args) + value_count_tensors(&c->kwargs);
     call->arguments.leaves =
         arena_allocate_zeroed(evaluation->arena, total, sizeof *call->arguments.leaves);

@@ -63,6 +63,7 @@ static const struct {
     { "Torch", TORCH },
     { "NPU", NPU },
     { "Aten", ATEN },
+    { "MindSpore", MINDSPORE },
 };
 
 unsigned op_group(const char *type)
@@ -72,8 +73,7 @@ unsigned op_group(const char *type)
     return 0;
 }
 
-/* Is `name` one of the '|'-separated alternatives? */
-static bool name_matches(const char *alternatives, const char *name, size_t length)
+bool op_name_matches(const char *alternatives, const char *name, size_t length)
 {
     for (const char *at = alternatives;; at++) {
         const char *end = strchr(at, '|');
@@ -91,7 +91,7 @@ static const struct op *find_row(unsigned group, const char *name, size_t length
     for (const struct op_family *family = families; family->rows; family++)
         for (size_t i = 0; i < *family->count; i++) {
             const struct op *op = &family->rows[i];
-            if (passed && (op->groups & group) && name_matches(op->name, name, length)) return op;
+            if (passed && (op->groups & group) && op_name_matches(op->name, name, length)) return op;
             if (op == after) passed = true;
         }
     return NULL;

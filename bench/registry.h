@@ -13,6 +13,9 @@ struct op_match {
 };
 bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after);
 
+/* Is a name of `length` bytes one of the '|'-separated alternatives? */
+bool op_name_matches(const char *alternatives, const char *name, size_t length);
+
 /* Row i of all tables in order, NULL past the last. */
 const struct op *op_row(size_t i);
 

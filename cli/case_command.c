@@ -100,6 +100,8 @@ const struct command case_command = {
             "the distribution of the errors.",
     .options = rows,
     .bytes = sizeof(struct case_options),
+    .takes_framework = true,
+    .framework_offset = offsetof(struct case_options, run.framework),
     .defaults = &defaults,
     .run = run_case,
 };

@@ -127,7 +127,7 @@ static const struct command *find_command(const char *word, const char **words, 
 /* msprobe's command lines start with "-f pytorch" before the word. NULL when this one does not. */
 static struct status take_framework(const char **out, int *first, int count, char *const *arguments)
 {
-    static const char *const known[] = { "pytorch", "mindspore" };
+    static const char *const known[] = { "pytorch", "mindspore", "mindtorch" };
     enum { N_KNOWN = sizeof known / sizeof *known };
 
     *out = NULL;

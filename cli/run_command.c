@@ -58,7 +58,8 @@ static const struct option_row rows[] = {
               "error_data_path, precision (decimals of "
               "printed numbers, 0 to 20)." },
     { { "backend" }, OPTION_CHOICE, AT(backend), "NAME", .choices = device_names,
-      .help = "What is tested. cpu (default): every op in its own dtype on this machine, the way "
+      .help = "What is tested. By default cpu, and for a MindSpore dump with recorded tensors "
+              "recorded. cpu: every op in its own dtype on this machine, the way "
               "an accelerator computes it. recorded: the outputs stored in a real-data dump. "
               "plugin:FILE.json: kernels of a shared library, called as the manifest says. "
               "torch, torch:cpu, torch:cuda[:N], torch:npu[:N]: PyTorch, by the worker that comes "
@@ -124,7 +125,7 @@ static struct status announce_torch(const struct run_options *o)
     struct arena arena = { 0 };
     struct torch_backend found;
 
-    if (!torch_backend_is_meant(o->backend)) return status_ok();
+    if (!o->backend || !torch_backend_is_meant(o->backend)) return status_ok();
     struct status status = torch_backend_find(&found, &arena, o->backend, o->file_policy);
     if (!status.code)
         (void)fprintf(stderr, "probe-ut: %s: %s runs %s\n", o->backend, found.python, found.worker);
@@ -158,6 +159,8 @@ const struct command run_command = {
             "order of the dump.",
     .options = rows,
     .bytes = sizeof(struct run_options),
+    .takes_framework = true,
+    .framework_offset = offsetof(struct run_options, framework),
     .defaults = &defaults,
     .run = run,
 };

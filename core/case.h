@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/framework.h"
 #include "core/value.h"
 
 struct api_case {
@@ -24,6 +25,18 @@ struct api_case {
     /* The dump says at its top level that `gradients` are those of the call's arguments
      * ("gradients": "arguments"), not of the last autograd node. */
     bool gradients_of_arguments;
+
+    /* The framework whose names these are; NULL stands for PyTorch. */
+    const struct framework *framework;
+    /* The call as the dump has it, when this is the call of PyTorch that computes the same
+     * (bench_translate). Its arguments hold the same tensors, and set the order of the gradients. */
+    const struct api_case *recorded;
 };
+
+/* The call as the dump has it. */
+static inline const struct api_case *case_as_recorded(const struct api_case *c)
+{
+    return c->recorded ? c->recorded : c;
+}
 
 #endif

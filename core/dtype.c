@@ -39,6 +39,12 @@ static const struct {
     { "int", DT_I32 },         { "long", DT_I64 },           { "short", DT_I16 },
     { "cfloat", DT_C64 },      { "cdouble", DT_C128 },       { "bool_", DT_BOOL },
     { "float8_e4m3", DT_F8E4M3 },
+    /* as MindSpore spells them; its Int4 is stored in bytes */
+    { "Float64", DT_F64 },     { "Float32", DT_F32 },        { "Float16", DT_F16 },
+    { "BFloat16", DT_BF16 },   { "Int64", DT_I64 },          { "Int32", DT_I32 },
+    { "Int16", DT_I16 },       { "Int8", DT_I8 },            { "Int4", DT_I8 },
+    { "UInt8", DT_U8 },        { "Bool", DT_BOOL },          { "Complex128", DT_C128 },
+    { "Complex64", DT_C64 },   { "Float8E4M3FN", DT_F8E4M3 }, { "Float8E5M2", DT_F8E5M2 },
 };
 /* clang-format on */
 
@@ -58,6 +64,7 @@ enum dtype dtype_from_name(const char *name)
 {
     if (!strncmp(name, "torch.", 6)) name += 6;
     else if (!strncmp(name, "numpy.", 6)) name += 6;
+    else if (!strncmp(name, "mindspore.", 10)) name += 10;
     for (int i = DT_F64; i < DT_COUNT; i++)
         if (!strcmp(name, dtypes[i].name + 6)) return (enum dtype)i;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)

@@ -49,7 +49,8 @@ const struct dtype_info *dtype_info(enum dtype dtype);
 /* Its name without "torch.": "float16". */
 const char *dtype_short_name(enum dtype dtype);
 
-/* The dtype of a torch spelling ("torch.float16", "torch.half", "float32", ...) or DT_NONE. */
+/* The dtype of a spelling of PyTorch, numpy or MindSpore ("torch.float16", "torch.half", "float32",
+ * "Float32", "mindspore.float32", ...) or DT_NONE. */
 enum dtype dtype_from_name(const char *name);
 
 static inline bool dtype_is_float(enum dtype d) { return dtype_info(d)->kind == KIND_FLOAT; }

@@ -483,6 +483,12 @@ const char *dump_name(const struct dump *dump, size_t i)
     return dump->names + dump->calls[i].name;
 }
 
+bool dump_has_backward(const struct dump *dump, size_t i)
+{
+    assert(i < dump->count);
+    return dump->calls[i].backward.bytes != 0;
+}
+
 size_t dump_case_bytes(const struct dump *dump, size_t i)
 {
     assert(i < dump->count);

@@ -39,6 +39,9 @@ const struct dump_header *dump_header(const struct dump *dump);
 /* Number of API calls: forward entries that are not Module or Cell entries, in file order. */
 size_t dump_count(const struct dump *dump);
 
+/* Has call i a backward entry? */
+bool dump_has_backward(const struct dump *dump, size_t i);
+
 /* Full name of call i without the direction ("Torch.matmul.3"). Lives as long as the dump. */
 const char *dump_name(const struct dump *dump, size_t i);
 

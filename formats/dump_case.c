@@ -300,7 +300,7 @@ static bool make_tensor(struct parser *p, struct value *out, struct fields *fiel
     if (!record) return out_of_memory(p);
     *record = fields->record;
     record->dtype = dtype_from_name(record->dtype_name);
-    record->is_parameter = strcmp(type, "torch.Tensor") != 0;
+    record->is_parameter = strstr(type, "Parameter") != NULL;
     record->data_name = fields->datapath ? fields->datapath : fields->data_name;
     *out = (struct value){ .kind = VALUE_TENSOR, .tensor = { .record = record } };
     return true;
@@ -432,6 +432,7 @@ static const struct {
 } types[] = {
 #define TYPE(text, make) { text, sizeof text - 1, make }
     TYPE("torch.Tensor", make_tensor),
+    TYPE("mindspore.Tensor", make_tensor),
     TYPE("int", make_plain),
     TYPE("float", make_float),
     TYPE("bool", make_bool),
@@ -440,10 +441,13 @@ static const struct {
     TYPE("ellipsis", make_ellipsis),
     TYPE("torch.Size", make_size),
     TYPE("torch.dtype", make_dtype),
+    TYPE("mindspore.dtype", make_dtype),
     TYPE("torch.device", make_device),
     TYPE("torch.memory_format", make_memory_format),
     TYPE("torch.nn.parameter.Parameter", make_tensor),
     TYPE("torch.nn.Parameter", make_tensor),
+    TYPE("mindspore.Parameter", make_tensor),
+    TYPE("mindspore.common.parameter.Parameter", make_tensor),
     TYPE("NoneType", make_plain),
     TYPE("float16", make_float),
     TYPE("float32", make_float),

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "standards/row_layout.h"
+
 /* A header without blanks and in lower case, as far as ASCII goes: the documents write
  * "inf / nan 错误率", "API name" and "message" where the files have "inf/nan错误率", "API Name"
  * and "Message". */
@@ -37,6 +39,11 @@ static void find_columns(struct details_file *details, const struct csv_row *hea
     details->columns = header->count;
     for (size_t column = 0; column < COLUMN_COUNT; column++)
         details->places[column] = details_find_column(header, details_headers[column]);
+    for (size_t i = 0; i < layout_distances.count; i++) {
+        const struct layout_column *other = &layout_distances.columns[i];
+        if (details->places[other->column] == SIZE_MAX)
+            details->places[other->column] = details_find_column(header, other->header);
+    }
 }
 
 static struct status check_columns(const struct details_file *details,

@@ -66,10 +66,25 @@ static struct status write_header(const struct file *file, const char *const *ce
     return status;
 }
 
+static struct status write_details_header(const struct result_files *files)
+{
+    const char *headers[COLUMN_COUNT];
+    layout_headers(headers, files->layout);
+    return write_header(&files->details, headers, files->layout->count);
+}
+
+static struct status write_result_header(const struct result_files *files)
+{
+    const char *headers[RESULT_COLUMNS];
+    memcpy(headers, result_headers, sizeof headers);
+    headers[RESULT_NAME] = files->layout->call_header;
+    return write_header(&files->result, headers, RESULT_COLUMNS);
+}
+
 static struct status write_headers(struct result_files *files)
 {
-    TRY(write_header(&files->details, details_headers, COLUMN_COUNT));
-    return write_header(&files->result, result_headers, RESULT_COLUMNS);
+    TRY(write_details_header(files));
+    return write_result_header(files);
 }
 
 /* ---- a new run -------------------------------------------------------------------------- */
@@ -114,9 +129,10 @@ static struct status claim_timestamp(struct result_files *files, const char *dir
 }
 
 struct status result_files_create(struct result_files *out, const char *directory,
-                                  const struct run_record *record)
+                                  const struct run_record *record, const struct row_layout *layout)
 {
     struct result_files files = RESULT_FILES_NONE;
+    files.layout = layout;
     struct status status = file_make_directories(directory);
     if (!status.code) status = claim_timestamp(&files, directory);
     if (!status.code) status = run_record_write(record, files.run_path);
@@ -219,8 +235,8 @@ static struct status cut_files(struct result_files *files, struct resume_notes *
 static struct status complete_files(struct result_files *files, struct resume_notes *notes,
                                     const struct resume_scan *scan, const char *repeat)
 {
-    if (!scan->details.count) TRY(write_header(&files->details, details_headers, COLUMN_COUNT));
-    if (!scan->result.count) TRY(write_header(&files->result, result_headers, RESULT_COLUMNS));
+    if (!scan->details.count) TRY(write_details_header(files));
+    if (!scan->result.count) TRY(write_result_header(files));
     if (notes->no_run_file) return status_ok();
     notes->results_made = scan->kept - scan->with_result;
     notes->evidence_lost = scan->kept - scan->with_evidence;
@@ -230,9 +246,9 @@ static struct status complete_files(struct result_files *files, struct resume_no
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
                            const struct call_order *order, const struct resume_options *options)
 {
-    struct resume_scan scan = { .order = order,
-                                .retry_failed = options->retry_failed,
-                                .done = done };
+    struct resume_scan scan = {
+        .order = order, .layout = files->layout, .retry_failed = options->retry_failed, .done = done
+    };
     struct status status =
         notes->no_run_file
             ? resume_scan_named(&scan, &files->result, &files->details)
@@ -253,6 +269,7 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
                                   const struct resume_options *options)
 {
     struct result_files files = RESULT_FILES_NONE;
+    files.layout = options->layout;
     *notes = (struct resume_notes){ .no_run_file = false };
     struct status status = open_for_resume(&files, notes, result_path, options->file_policy);
     if (!status.code) status = check_record(&files, notes, record, options->file_policy);

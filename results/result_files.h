@@ -25,6 +25,7 @@ struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];
     char *result_path, *details_path, *evidence_path, *run_path; /* owned */
     struct file result, details, evidence;
+    const struct row_layout *layout;
     struct file replaced; /* the result file before it was rewritten: its lock is kept too */
 };
 #define RESULT_FILES_NONE   \
@@ -44,6 +45,7 @@ struct resume_notes {
 
 struct resume_options {
     struct file_policy file_policy;
+    const struct row_layout *layout; /* of the rows that are there and of those to come */
     bool retry_failed;     /* go back to the first call whose device crashed or hung */
     const char *repeat;    /* the command that repeats a call, up to its name */
     resume_visitor *visit; /* told of the calls that are kept; or NULL */
@@ -53,7 +55,7 @@ struct resume_options {
 /* New files in `directory`, which is created; a timestamp that is taken moves to the next free
  * second. The result file claims the timestamp, the run file is written next, then the headers. */
 struct status result_files_create(struct result_files *out, const char *directory,
-                                  const struct run_record *record);
+                                  const struct run_record *record, const struct row_layout *layout);
 
 /* Go on with the files that belong to `result_path`.
  *

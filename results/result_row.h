@@ -5,6 +5,7 @@
 #include "core/status.h"
 #include "formats/csv.h"
 #include "standards/judge.h"
+#include "standards/row_layout.h"
 
 enum result_column {
     RESULT_NAME,
@@ -23,10 +24,11 @@ enum verdict result_row_verdict(enum verdict before, enum verdict row);
 /* Append the row of a call.
  *
  *   verdicts  forward and backward
- *   messages  of the first row in each direction, NULL where there is none; a direction that was
- *             skipped lends the row its message
+ *   messages  of the first row in each direction (of all rows, where layout->joins_messages), NULL
+ *             where there is none; a direction that was skipped lends the row its message
  */
-struct status result_row_append(struct csv_buffer *out, const char *name,
-                                const enum verdict verdicts[2], const char *const messages[2]);
+struct status result_row_append(struct csv_buffer *out, const struct row_layout *layout,
+                                const char *name, const enum verdict verdicts[2],
+                                const char *const messages[2]);
 
 #endif

@@ -24,11 +24,13 @@
 #include "formats/csv.h"
 #include "results/call_order.h"
 #include "results/kept_bytes.h"
+#include "standards/row_layout.h"
 
 enum { RESUME_REDONE = 256 }; /* most calls that are done again for the sake of their evidence */
 
 struct resume_scan {
     const struct call_order *order;
+    const struct row_layout *layout;
     bool retry_failed; /* stop at a call whose device failed (crashed, hung), to do it again */
     bool *done;        /* order->count flags, set for the calls that are kept */
     size_t kept;       /* calls that stay as they are */

@@ -156,12 +156,13 @@ static struct status pass_keep_details(void *context, struct row_source *source)
 static struct status scan_named(struct named_scan *named, const struct file *result,
                                 const struct file *details)
 {
+    const size_t columns = named->scan->layout->count;
     bool has_result, has_details;
     TRY(with_rows(result, RESULT_COLUMNS - 1, &has_result, pass_mark_result, named, true));
-    TRY(with_rows(details, COLUMN_COUNT, &has_details, pass_mark_details, named, true));
+    TRY(with_rows(details, columns, &has_details, pass_mark_details, named, true));
     if (!has_result || !has_details) return status_ok();
     TRY(with_rows(result, RESULT_COLUMNS - 1, &has_result, pass_keep_result, named, false));
-    return with_rows(details, COLUMN_COUNT, &has_details, pass_keep_details, named, false);
+    return with_rows(details, columns, &has_details, pass_keep_details, named, false);
 }
 
 struct status resume_scan_named(struct resume_scan *scan, const struct file *result,

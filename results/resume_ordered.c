@@ -66,16 +66,17 @@ static struct status pass_result(struct group *group, struct sources *files, con
 }
 
 /* Move all files over call `name`. */
-static struct status pass_group(struct group *group, struct sources *files, const char *name)
+static struct status pass_group(struct group *group, struct sources *files, const char *name,
+                                size_t columns)
 {
     struct row_source *details = &files->details;
     size_t rows = 0;
     *group = (struct group){ .whole = false };
-    while (details->more && !details->row.torn && details->row.count == COLUMN_COUNT &&
-           resume_row_belongs(details->row.cells[COLUMN_NAME], name)) {
+    while (details->more && !details->row.torn && details->row.count == columns &&
+           resume_row_belongs(details->row.cells[0], name)) {
         group->details_end = details->row.end;
         rows++;
-        TRY(pass_evidence(group, files, details->row.cells[COLUMN_NAME]));
+        TRY(pass_evidence(group, files, details->row.cells[0]));
         TRY(row_source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
@@ -111,7 +112,8 @@ static struct status find_marks(struct mark *all, struct mark *proven, struct so
     *proven = *all;
     while (all->calls < scan->order->count) {
         struct group group;
-        TRY(pass_group(&group, files, call_order_name(scan->order, all->calls)));
+        TRY(pass_group(&group, files, call_order_name(scan->order, all->calls),
+                       scan->layout->count));
         if (!group.whole || (!group.has_result && !group.has_evidence)) break;
         if (scan->retry_failed && group.has_evidence && group.device_failed) break;
         move_mark(all, &group);
@@ -136,7 +138,7 @@ static struct status scan_files(struct resume_scan *scan, struct sources *files,
 {
     bool has_result, has_details;
     TRY(row_source_header(&has_result, &files->result, RESULT_COLUMNS - 1));
-    TRY(row_source_header(&has_details, &files->details, COLUMN_COUNT));
+    TRY(row_source_header(&has_details, &files->details, scan->layout->count));
     if (!has_details) return status_ok();
     files->result_ended = !has_result;
     struct mark proven, all = { .result_end = has_result ? files->result.row.end : 0,

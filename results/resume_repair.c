@@ -27,34 +27,43 @@ struct group {
     bool never_run;    /* its rows say that nothing was tried */
 };
 
-static struct status take_message(char **message, struct csv_text cell)
+static struct status take_message(char **message, struct csv_text cell, bool joins)
 {
-    if (*message) return status_ok();
-    *message = memory_allocate(cell.length + 1);
-    if (!*message) return status_no_memory(cell.length + 1);
-    memcpy(*message, cell.bytes, cell.length);
-    (*message)[cell.length] = '\0';
+    size_t before = *message ? strlen(*message) : 0;
+    if (*message && !joins) return status_ok();
+    char *longer = memory_resize(*message, before + cell.length + 1);
+    if (!longer) return status_no_memory(before + cell.length + 1);
+    memcpy(longer + before, cell.bytes, cell.length);
+    longer[before + cell.length] = '\0';
+    *message = longer;
     return status_ok();
+}
+
+/* The cell of a column in the row in hand. */
+static struct csv_text cell_of(const struct repair *repair, enum details_column column)
+{
+    size_t place = layout_place(repair->scan->layout, column);
+    const struct csv_row *row = &repair->details.row;
+    return place < row->count ? row->cells[place] : (struct csv_text){ "", 0 };
 }
 
 static struct status add_lost_line(struct repair *repair, const char *call)
 {
-    const struct csv_text *cells = repair->details.row.cells;
-    return evidence_append_lost(&repair->evidence, cells[COLUMN_NAME],
-                                details_verdict(cells[COLUMN_STATUS]), cells[COLUMN_MESSAGE],
-                                repair->repeat, call);
+    return evidence_append_lost(&repair->evidence, cell_of(repair, COLUMN_NAME),
+                                details_verdict(cell_of(repair, COLUMN_STATUS)),
+                                cell_of(repair, COLUMN_MESSAGE), repair->repeat, call);
 }
 
 /* The row in hand: what it says about its call. */
 static struct status take_row(struct group *group, struct repair *repair, const char *call,
                               bool has_evidence)
 {
-    const struct csv_text *cells = repair->details.row.cells;
     struct row_name name;
-    bool backward = row_name_split(&name, cells[COLUMN_NAME]) && name.backward;
+    bool backward = row_name_split(&name, cell_of(repair, COLUMN_NAME)) && name.backward;
     enum verdict *verdict = &group->verdicts[backward];
-    *verdict = result_row_verdict(*verdict, details_verdict(cells[COLUMN_STATUS]));
-    TRY(take_message(&group->messages[backward], cells[COLUMN_MESSAGE]));
+    *verdict = result_row_verdict(*verdict, details_verdict(cell_of(repair, COLUMN_STATUS)));
+    TRY(take_message(&group->messages[backward], cell_of(repair, COLUMN_MESSAGE),
+                     repair->scan->layout->joins_messages));
     if (!has_evidence) return add_lost_line(repair, call);
     struct evidence_line line;
     bool whole;
@@ -67,16 +76,21 @@ static struct status take_call(struct group *group, struct repair *repair, size_
 {
     struct row_source *details = &repair->details;
     const char *name = call_order_name(repair->scan->order, i);
-    while (details->more && resume_row_belongs(details->row.cells[COLUMN_NAME], name)) {
+    while (details->more && resume_row_belongs(details->row.cells[0], name)) {
         TRY(take_row(group, repair, name, i < repair->scan->with_evidence));
         TRY(row_source_next(details));
     }
     if (i < repair->scan->with_result) return status_ok();
-    /* A call that was not run has one row, forward; both directions are skipped. */
-    if (group->never_run && group->verdicts[1] == VERDICT_BLANK)
+    /* A call that was not run has one row, forward; both directions are skipped, or those that there
+     * are. */
+    const struct call_order *order = repair->scan->order;
+    bool both = !repair->scan->layout->joins_messages ||
+                dump_has_backward(order->dump, order->positions[i]);
+    if (group->never_run && group->verdicts[1] == VERDICT_BLANK && both)
         group->verdicts[1] = group->verdicts[0];
     const char *const messages[2] = { group->messages[0], group->messages[1] };
-    return result_row_append(&repair->result, name, group->verdicts, messages);
+    return result_row_append(&repair->result, repair->scan->layout, name, group->verdicts,
+                             messages);
 }
 
 /* Evidence before results, as always. */

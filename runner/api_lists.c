@@ -58,9 +58,16 @@ static struct status group_reason(const char *format, const char *full_name)
 struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lists,
                               const struct api_case *c)
 {
+    bool has_groups = !c->framework || c->framework->has_torch_names;
     *cause = CAUSE_NEVER_CHECKED;
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (!strcmp(c->type, groups[i].type)) return group_reason(groups[i].text, c->full_name);
+        if (!strcmp(c->type, groups[i].type) && (has_groups || !*c->type))
+            return group_reason(groups[i].text, c->full_name);
+    if (lists->plain_names_only && strchr(c->api, '.'))
+        return status_error(STATUS_SKIP,
+                            "API %s not support for run ut. SKIP. Its name has a dot; it is checked "
+                            "with --profile strict.",
+                            c->full_name);
     *cause = CAUSE_LISTS;
     if (call_patterns_match(&lists->black, c, NULL) ||
         (lists->white.count && !call_patterns_match(&lists->white, c, NULL)))

@@ -5,12 +5,13 @@
 #include "formats/source_line.h"
 #include "results/evidence.h"
 #include "results/result_row.h"
+#include "standards/row_layout.h"
 
 void call_rows_clear(struct call_rows *rows)
 {
     case_outcome_clear(rows->out);
     rows->counts[0] = rows->counts[1] = 0;
-    rows->first_message[0] = rows->first_message[1] = NULL;
+    rows->message[0] = rows->message[1] = NULL;
 }
 
 static void add_reference_use(struct reference_use *use, const struct judged *judged)
@@ -42,14 +43,19 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
         .inputs = subject->inputs->lines,
         .n_inputs = first ? subject->inputs->count : 0,
     };
-    TRY(csv_append_row(&out->details, judged->cells, COLUMN_COUNT));
+    const struct row_layout *layout = profile_rules(rows->style->profile)->layout;
+    const char *cells[COLUMN_COUNT];
+    layout_cells(cells, layout, judged->cells);
+    TRY(csv_append_row(&out->details, cells, layout->count));
     TRY(evidence_append(&out->evidence, &line));
     TRY(case_outcome_note(out, judged, cause, source));
     add_reference_use(&out->references, judged);
     *verdict = result_row_verdict(*verdict, judged->verdict);
-    if (rows->counts[backward]++) return status_ok();
-    rows->first_message[backward] = arena_copy_string(rows->arena, judged->cells[COLUMN_MESSAGE]);
-    return rows->first_message[backward] ? status_ok() : status_no_memory(0);
+    if (rows->counts[backward]++ && !layout->joins_messages) return status_ok();
+    const char *before = rows->message[backward] ? rows->message[backward] : "";
+    rows->message[backward] =
+        arena_format(rows->arena, "%s%s", before, judged->cells[COLUMN_MESSAGE]);
+    return rows->message[backward] ? status_ok() : status_no_memory(0);
 }
 
 struct judge_request call_rows_request(const struct call_rows *rows,
@@ -88,6 +94,7 @@ struct status call_rows_add_plain(struct call_rows *rows, const struct row_subje
 struct status call_rows_end(struct call_rows *rows, const char *full_name)
 {
     const enum verdict verdicts[2] = { rows->out->forward, rows->out->backward };
-    const char *const messages[2] = { rows->first_message[0], rows->first_message[1] };
-    return result_row_append(&rows->out->result, full_name, verdicts, messages);
+    const char *const messages[2] = { rows->message[0], rows->message[1] };
+    return result_row_append(&rows->out->result, profile_rules(rows->style->profile)->layout,
+                             full_name, verdicts, messages);
 }

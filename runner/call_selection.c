@@ -8,6 +8,7 @@
 #include "core/nearest_name.h"
 #include "core/text_table.h"
 #include "runner/api_names.h"
+#include "runner/dump_framework.h"
 
 /* ---- choosing --------------------------------------------------------------------------- */
 
@@ -152,8 +153,25 @@ static struct status choose(struct call_order *out, bool *keep, struct selection
     return tell_unmet(s, path, warnings);
 }
 
+/* Of the entries that are kept so far, those that are calls of the framework. */
+static struct status keep_calls(bool *keep, const struct dump *dump, const char *path,
+                                const struct call_scope *scope)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < dump_count(dump); i++) {
+        keep[i] = keep[i] &&
+                  dump_framework_checks(scope->framework, scope->listed_only, dump_name(dump, i));
+        left += keep[i];
+    }
+    if (left) return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "%s has no entry that the pre-check for %s runs; with --profile strict all "
+                        "its calls are checked",
+                        path, scope->framework->name);
+}
+
 struct status call_selection_make(struct call_order *out, const struct dump *dump, const char *path,
-                                  const struct api_lists *lists, bool filter,
+                                  const struct api_lists *lists, const struct call_scope *scope,
                                   struct warnings warnings)
 {
     size_t count = dump_count(dump);
@@ -164,7 +182,8 @@ struct status call_selection_make(struct call_order *out, const struct dump *dum
     struct status status = keep && out->positions ? status_ok()
                                                   : status_no_memory(count * sizeof(size_t));
     if (keep) memset(keep, true, count);
-    if (!status.code && filter) status = dump_filter(keep, dump);
+    if (!status.code && scope->filter) status = dump_filter(keep, dump);
+    if (!status.code) status = keep_calls(keep, dump, path, scope);
     if (!status.code) status = open_selection(&s, lists);
     if (!status.code) status = choose(out, keep, &s, path, warnings);
     arena_release(&s.arena);

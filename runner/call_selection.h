@@ -6,9 +6,17 @@
 #include <stdbool.h>
 
 #include "core/warnings.h"
+#include "core/framework.h"
 #include "formats/dump.h"
 #include "results/call_order.h"
 #include "runner/api_lists.h"
+
+/* What decides before any list does: the framework's pre-check runs only some entries. */
+struct call_scope {
+    const struct framework *framework;
+    bool listed_only; /* dump_framework_checks */
+    bool filter;      /* of duplicates the first alone (-f) */
+};
 
 /* Choose them.
  *
@@ -19,7 +27,7 @@
  *   errors    STATUS_BAD_ARGUMENT when --only and --skip leave no call
  */
 struct status call_selection_make(struct call_order *out, const struct dump *dump, const char *path,
-                                  const struct api_lists *lists, bool filter,
+                                  const struct api_lists *lists, const struct call_scope *scope,
                                   struct warnings warnings);
 
 #endif

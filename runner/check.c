@@ -8,16 +8,19 @@
 #include "bench/bench.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "runner/dump_framework.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
 #include "runner/precision.h"
 #include "standards/error_model.h"
 #include "standards/judge_places.h"
+#include "standards/row_layout.h"
 
 /* What has been made of a call. All of it lives in the checker's arena or is mapped, and goes with
  * forget_call. */
 struct call {
-    struct api_case c;
+    struct api_case recorded; /* as the dump has it */
+    struct api_case c;        /* the call of PyTorch that computes the same */
     bool made; /* its inputs are there already */
     struct bench_precision precision;
     struct generate_notes inputs;
@@ -54,7 +57,7 @@ static void forget_call(struct check *k)
     k->call.got = (struct device_result){ 0 };
     k->call.gradients = NULL;
     k->call.n_gradients = 0;
-    k->rows.first_message[0] = k->rows.first_message[1] = NULL;
+    k->rows.message[0] = k->rows.message[1] = NULL;
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */
@@ -180,6 +183,9 @@ static struct status judge_forward(struct check *k)
 {
     struct call *call = &k->call;
     size_t expected = bench_output_count(call->bench), returned = call->got.outputs.list.count;
+    /* The pre-check for MindSpore judges those that are there. */
+    enum verdict missing = profile_rules(k->setup->style.profile)->distances ? VERDICT_SKIP
+                                                                             : VERDICT_ERROR;
     if (!expected)
         return add_plain_row(k, false, VERDICT_SKIP, CAUSE_NOTHING_TO_JUDGE,
                              "Bench output is None, skip this test.");
@@ -191,7 +197,7 @@ static struct status judge_forward(struct check *k)
             char text[96];
             (void)snprintf(text, sizeof text, "The device returned %zu outputs of %zu.", returned,
                            expected);
-            TRY(add_plain_row(k, false, VERDICT_ERROR, CAUSE_OUTPUT_MISSING, text));
+            TRY(add_plain_row(k, false, missing, CAUSE_OUTPUT_MISSING, text));
         }
     }
     return status_ok();
@@ -208,10 +214,42 @@ static const char *backward_obstacle(const struct api_case *c)
     return NULL;
 }
 
+/* Which tensor arguments have a gradient that is looked at, in the order of the gradients. */
+struct gradient_places {
+    bool *asked;
+    size_t count;
+};
+
+static bool note_gradient(struct value *tensor, void *context)
+{
+    struct gradient_places *places = context;
+    const struct tensor_record *record = tensor->tensor.record;
+    places->asked[places->count++] = record && record->requires_grad;
+    return true;
+}
+
+/* All of them have rows in PyTorch's pre-check, also those without a gradient. */
+static struct status find_gradients(struct gradient_places *out, struct check *k)
+{
+    const struct api_case *c = case_as_recorded(&k->call.c);
+    struct value args = c->args, kwargs = c->kwargs;
+    *out = (struct gradient_places){ .count = 0 };
+    out->asked = arena_allocate_zeroed(k->arena, k->call.n_gradients, sizeof *out->asked);
+    if (!out->asked) return status_no_memory(0);
+    (void)value_each_tensor(&args, note_gradient, out);
+    (void)value_each_tensor(&kwargs, note_gradient, out);
+    return status_ok();
+}
+
 static struct status judge_gradients(struct check *k)
 {
     struct call *call = &k->call;
+    struct gradient_places places;
+    bool only_asked = k->setup->framework->gradients_of_floating_arguments;
+    TRY(find_gradients(&places, k));
     for (size_t i = 0; i < call->n_gradients; i++) {
+        if (only_asked && (!places.asked[i] || call->gradients[i].kind == BENCH_OUTPUT_NONE))
+            continue;
         static const struct value none = { .kind = VALUE_NONE };
         bool has = i < call->got.gradients.list.count;
         const struct value *got = has ? &call->got.gradients.list.items[i] : &none;
@@ -307,6 +345,7 @@ static struct ending check_call(struct check *k)
     status = call->made ? status_ok()
                         : generate_inputs(&call->c, &call->inputs, k->arena, setup->dump,
                                           &setup->generate);
+    bench_share_inputs(&call->c);
     end_stage(&times->inputs_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
 
@@ -369,15 +408,33 @@ static struct ending check_within(struct check *k, size_t bytes)
 typedef struct status dump_reader(struct api_case *, struct arena *, const struct dump *, size_t);
 static struct status read_with(struct check *k, dump_reader *reader, size_t position)
 {
-    struct status status = reader(&k->call.c, k->arena, k->setup->dump, position);
-    if (status.code != STATUS_NO_MEMORY) return status;
-    forget_call(k);
-    return reader(&k->call.c, k->arena, k->setup->dump, position);
+    struct api_case *c = &k->call.recorded;
+    struct status status = reader(c, k->arena, k->setup->dump, position);
+    if (status.code == STATUS_NO_MEMORY) {
+        forget_call(k);
+        status = reader(c, k->arena, k->setup->dump, position);
+    }
+    k->call.c = *c;
+    k->call.c.framework = k->setup->framework;
+    return status;
 }
 
-static struct status read_call(struct check *k, size_t position)
+/* The recorded call in the terms of its framework, and then in those of the bench. */
+static struct ending understand(struct check *k)
 {
-    return read_with(k, dump_read_case, position);
+    struct ending ending = { .cause = CAUSE_NO_REFERENCE };
+    struct api_case translated;
+    ending.status = dump_framework_adopt(&k->call.recorded, k->arena, k->setup->framework);
+    if (!ending.status.code)
+        ending.status = bench_translate(&translated, k->arena, &k->call.recorded);
+    k->call.c = ending.status.code ? k->call.recorded : translated;
+    return ending;
+}
+
+static struct ending read_call(struct check *k, size_t position)
+{
+    struct ending ending = { read_with(k, dump_read_case, position), CAUSE_NO_INPUTS };
+    return ending.status.code ? ending : understand(k);
 }
 
 /* The name first: most calls that are not checked need not be parsed. */
@@ -388,7 +445,7 @@ static struct ending read_admitted(struct check *k, size_t position)
     if (!ending.status.code)
         ending.status = api_lists_admit(&ending.cause, k->setup->lists, &k->call.c);
     if (ending.status.code) return ending;
-    return (struct ending){ read_call(k, position), CAUSE_NO_INPUTS };
+    return read_call(k, position);
 }
 
 /* A call whose reservation did not suffice gets the whole budget before it is given up. */
@@ -402,18 +459,19 @@ static struct ending check_admitted(struct check *k, size_t position)
 
     call_rows_clear(&k->rows);
     forget_call(k);
-    struct status status = read_call(k, position);
-    if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
+    struct ending again = read_call(k, position);
+    if (again.status.code) return again;
     ending = check_within(k, limit);
     if (ending.status.code != STATUS_NO_MEMORY) return ending;
     forget_call(k);
     k->arena->limit_bytes = 0;
-    status = read_call(k, position);
-    if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
-    status = status_error(STATUS_SKIP,
-                          "%s for this call, which had the whole budget: give more with "
-                          "--memory. SKIP.",
-                          ending.status.text);
+    again = read_call(k, position);
+    if (again.status.code) return again;
+    struct status status =
+        status_error(STATUS_SKIP,
+                     "%s for this call, which had the whole budget: give more with "
+                     "--memory. SKIP.",
+                     ending.status.text);
     return (struct ending){ status, CAUSE_MEMORY };
 }
 
@@ -445,7 +503,9 @@ static struct status add_failure_rows(struct check *k, const struct ending *fail
     if (device && k->call.c.has_backward)
         TRY(add_plain_row(k, true, VERDICT_SKIP, CAUSE_DEVICE_FAILED,
                           "The device failed in the forward."));
-    if (!device) out->backward = VERDICT_SKIP;
+    bool blank = profile_rules(k->setup->style.profile)->layout->joins_messages &&
+                 !k->call.c.has_backward;
+    if (!device && !blank) out->backward = VERDICT_SKIP;
     return status_ok();
 }
 
@@ -497,10 +557,11 @@ bool case_check(struct case_outcome *out, struct checker *checker, size_t positi
 bool case_check_made(struct case_outcome *out, struct checker *checker, const struct api_case *c)
 {
     struct check k = check_begin(out, checker);
-    k.call.c = *c;
+    k.call.recorded = *c;
     k.call.made = true;
-    k.call.precision = precision_of_case(c);
-    struct ending ending = check_within(&k, k.setup->budget->limit_bytes);
+    struct ending ending = understand(&k);
+    k.call.precision = precision_of_case(&k.call.c);
+    if (!ending.status.code) ending = check_within(&k, k.setup->budget->limit_bytes);
     out->fatal = end_rows(&k, &ending);
     forget_call(&k);
     return out->fatal.code != STATUS_INTERRUPTED;

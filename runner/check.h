@@ -27,6 +27,7 @@ struct error_data;
 /* What all calls of a run share. Immutable while it runs but for the budget and the slots. */
 struct check_setup {
     const struct dump *dump;
+    const struct framework *framework; /* of the dump */
     const struct api_lists *lists;
     struct row_style style;
     struct generate_options generate;

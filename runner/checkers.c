@@ -33,18 +33,18 @@ static size_t checker_count(const struct run_options *o, const struct device_cla
 }
 
 static struct status open_device(struct device **out, const struct device_class *class,
-                                 const struct run_options *o, const struct dump *dump,
+                                 const struct run_options *o, const struct run_inputs *inputs,
                                  size_t number)
 {
     size_t n_ids = o->devices.count;
     const struct device_options options = {
-        .backend = o->backend,
+        .backend = inputs->backend,
         .device_id = n_ids ? (int)o->devices.items[number % n_ids] : 0,
         .jit_compile = o->jit_compile,
         .case_timeout_s = o->case_timeout_s,
         .in_process = !strcmp(o->isolate, "none"),
         .file_policy = o->file_policy,
-        .dump = dump,
+        .dump = inputs->dump,
         .is_api = api_name_is_known,
     };
     return class->open(out, &options);
@@ -53,18 +53,19 @@ static struct status open_device(struct device **out, const struct device_class 
 static struct status open_devices(struct checkers *all, const struct run_options *o,
                                   const struct run_inputs *inputs)
 {
-    const struct device_class *class = device_find(o->backend);
-    if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", o->backend);
+    const struct device_class *class = device_find(inputs->backend);
+    if (!class)
+        return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", inputs->backend);
     size_t wanted = checker_count(o, class, inputs->order.count);
     all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
     if (!all->items) return status_no_memory(wanted * sizeof *all->items);
     for (; all->count < wanted; all->count++) {
         struct checker *checker = &all->items[all->count];
         checker->setup = &all->setup;
-        TRY(open_device(&checker->device, class, o, inputs->dump, all->count));
+        TRY(open_device(&checker->device, class, o, inputs, all->count));
     }
     for (size_t i = 0; class->ready && i < all->count; i++) TRY(class->ready(all->items[i].device));
-    all->setup.generate.keep_recorded = !class->alter_inputs;
+    all->setup.generate.keep_recorded = !class->alter_inputs || !inputs->framework->alters_inputs;
     return status_ok();
 }
 
@@ -116,6 +117,7 @@ struct status checkers_open(struct checkers *out, const struct run_options *opti
     *out = (struct checkers){ .count = 0 };
     TRY(repeat_command_make(&out->repeat, options));
     out->setup.dump = inputs->dump;
+    out->setup.framework = inputs->framework;
     out->setup.lists = &inputs->lists;
     out->setup.style = (struct row_style){ .profile = inputs->profile,
                                            .precision = inputs->lists.precision,

@@ -21,11 +21,12 @@ struct status repeat_command_make(char **out, const struct run_options *options)
 {
     struct text_out text = { .status.code = STATUS_OK };
     char seed[32];
-    bool other_backend = strcmp(options->backend, defaults.backend) != 0;
     (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
-    text_out_string(&text, "probe-ut case");
+    text_out_string(&text, "probe-ut");
+    append_option(&text, "-f", options->framework);
+    text_out_string(&text, " case");
     append_option(&text, "-api_info", options->api_info);
-    append_option(&text, "--backend", other_backend ? options->backend : NULL);
+    append_option(&text, "--backend", options->backend);
     append_option(&text, "--profile", options->profile);
     append_option(&text, "--thresholds", options->thresholds);
     append_option(&text, "--config_path", options->config_path);

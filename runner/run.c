@@ -186,7 +186,7 @@ static void announce_output(const struct run *run)
 {
     size_t checked = run->inputs.order.count, all = dump_count(run->inputs.dump);
     if (checked < all)
-        printf("calls: %zu of the %zu in the dump (--only, --skip, -f)\n", checked, all);
+        printf("calls: %zu of the %zu in the dump are checked\n", checked, all);
     if (run->options->result_csv_path) announce_resumed(run);
     if (!run->options->scratch) printf("results: %s\n", run->output.files.result_path);
     (void)fflush(stdout);
@@ -236,7 +236,7 @@ static void report(const struct run *run)
     else print_origin(run);
     printf("\n%s in %.2f s (%.0f a second), backend %s, profile %s, %s, BLAS core %s\n",
            quantity_of(here, "call").text, elapsed, elapsed > 0 ? (double)here / elapsed : 0,
-           run->options->backend, profile_name(run->inputs.profile),
+           run->inputs.backend, profile_name(run->inputs.profile),
            quantity_of(run->checkers.count, "thread").text, environment_blas_core());
 }
 

@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "runner/call_selection.h"
+#include "runner/dump_framework.h"
 #include "runner/environment.h"
 #include "runner/run_about.h"
 #include "runner/threshold_names.h"
@@ -36,7 +37,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     TRY(run_record_add_text(record, "version", PROBE_VERSION));
     TRY(run_record_add_digest(record, "dump_digest", dump_digest(inputs->dump)));
     TRY(run_record_add_number(record, "calls", (double)inputs->order.count));
-    TRY(run_record_add_text(record, "backend", o->backend));
+    TRY(run_record_add_text(record, "backend", inputs->backend));
     TRY(run_record_add_text(record, "profile", profile_name(inputs->profile)));
     if (o->thresholds) {
         uint64_t digest;
@@ -80,11 +81,17 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
         TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
     TRY(api_lists_read_options(&out->lists, &out->arena, o->only, o->skip));
     TRY(check_baseline(o));
-    TRY(profile_load(&out->profile, profile, o->thresholds, o->file_policy));
     TRY(threshold_names_check(o->thresholds, o->file_policy));
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
-    TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, o->filter_api,
-                            o->warnings));
+    TRY(dump_framework_choose(&out->framework, out->dump, o->framework, o->api_info));
+    TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
+                         o->file_policy));
+    out->backend = o->backend ? o->backend : dump_framework_backend(out->framework, out->dump);
+    const struct call_scope scope = { .framework = out->framework,
+                                      .listed_only = profile_rules(out->profile)->listed_names_only,
+                                      .filter = o->filter_api };
+    out->lists.plain_names_only = scope.listed_only;
+    TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, &scope, o->warnings));
     open_stacks(out, o);
     return describe_run(out, o);
 }

@@ -15,6 +15,8 @@
 struct run_inputs {
     struct arena arena; /* texts of the lists */
     struct api_lists lists;
+    const struct framework *framework; /* of the dump */
+    const char *backend;               /* that was named, or that the framework has */
     struct profile *profile;
     struct dump *dump;
     const char *path; /* of the dump, as the user gave it */

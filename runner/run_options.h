@@ -30,7 +30,8 @@ struct run_options {
     bool save_error_data;
     bool jit_compile;
     const char *config_path; /* or NULL */
-    const char *backend;
+    const char *framework; /* of -f; NULL: the dump's own */
+    const char *backend;   /* NULL: what the framework's pre-check tests */
     int64_t seed;
     uint64_t memory_bytes;  /* 0: 60 % of what is free */
     const char *profile;    /* NULL: the default one */
@@ -55,7 +56,7 @@ struct run_options {
 /* What holds where nothing is said. */
 #define RUN_OPTIONS_DEFAULTS                                                    \
     {                                                                           \
-        .out_path = "./", .backend = "cpu", .seed = 1234, .case_timeout_s = 60, \
+        .out_path = "./", .seed = 1234, .case_timeout_s = 60, \
         .isolate = "process", .color = "auto",                                  \
     }
 

@@ -80,7 +80,8 @@ static struct status open_new(struct run_output *output, const struct run_option
                               const struct run_inputs *inputs)
 {
     if (o->timings) TRY(create_timings(&output->timings, o->timings));
-    return result_files_create(&output->files, o->out_path, &inputs->record);
+    return result_files_create(&output->files, o->out_path, &inputs->record,
+                               profile_rules(inputs->profile)->layout);
 }
 
 static struct status open_resumed(struct run_output *output, bool *done, struct summary *summary,
@@ -88,6 +89,7 @@ static struct status open_resumed(struct run_output *output, bool *done, struct 
                                   const struct run_inputs *inputs)
 {
     const struct resume_options options = { .file_policy = o->file_policy,
+                                            .layout = profile_rules(inputs->profile)->layout,
                                             .retry_failed = o->retry_crashed,
                                             .repeat = repeat,
                                             .visit = count_earlier,

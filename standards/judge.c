@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "standards/judge_distances.h"
 #include "standards/judge_refine.h"
 #include "standards/judge_row.h"
 #include "standards/judge_strict.h"
@@ -30,8 +31,8 @@ static void row_put_types(struct row *row, enum dtype bench, const struct tensor
 {
     char shape[TENSOR_MAX_RANK * 24];
     shape_format(shape, sizeof shape, got->rank, got->shape);
-    row_put(row, COLUMN_BENCH_DTYPE, dtype_info(bench)->name);
-    row_put(row, COLUMN_DEVICE_DTYPE, dtype_info(got->dtype)->name);
+    row_put(row, COLUMN_BENCH_DTYPE, row_dtype_name(row, bench));
+    row_put(row, COLUMN_DEVICE_DTYPE, row_dtype_name(row, got->dtype));
     row_put(row, COLUMN_SHAPE, shape);
 }
 
@@ -491,6 +492,7 @@ static struct status judge_value(struct row *row, const struct value *want, cons
         return row_close_with(row, VERDICT_ERROR, "bench and npu output structure is different.");
     }
     bool equal = values_equal(want, got);
+    if (profile_rules(row->request->profile)->distances) return judge_distances_value(row, equal);
     row_note(row, "equal", equal ? 0 : 1, 0, equal);
     if (equal) row_put(row, COLUMN_BINARY_MISMATCH, "0");
     return row_close(row, equal ? VERDICT_PASS : VERDICT_ERROR);
@@ -522,6 +524,8 @@ struct status judge_output(struct judged *out, struct arena *arena,
     if (want->value && want->value->kind != VALUE_NONE) return judge_value(&row, want->value, got);
     if (!want->reference)
         return row_close_with(&row, VERDICT_SKIP, "Bench output is None, skip this test.");
+    if (profile_rules(request->profile)->distances)
+        return judge_distances(&row, want->reference, got);
     if (got->kind != VALUE_TENSOR) {
         row_note(&row, "type", 1, 0, false);
         return row_close_with(&row, VERDICT_ERROR, "bench and npu output type is different.");

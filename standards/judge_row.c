@@ -33,6 +33,12 @@ struct status row_close_with(struct row *row, enum verdict verdict, const char *
     return row_close(row, verdict);
 }
 
+const char *row_dtype_name(const struct row *row, enum dtype dtype)
+{
+    const struct framework *framework = case_as_recorded(row->request->c)->framework;
+    return (framework ? framework : &framework_pytorch)->dtype_names[dtype];
+}
+
 double row_limit(const struct row *row, enum limit limit)
 {
     return profile_limit(row->request->profile, limit, row->request->c->api, row->device);
@@ -71,6 +77,13 @@ void row_put_typed(struct row *row, enum details_column column, double x, enum d
         return;
     }
     number_text_shortest(text, x, work);
+    row_put(row, column, text);
+}
+
+void row_put_double(struct row *row, enum details_column column, double x)
+{
+    char text[NUMBER_TEXT_BYTES];
+    number_text_shortest(text, x, DT_F64);
     row_put(row, column, text);
 }
 

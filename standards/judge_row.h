@@ -25,6 +25,9 @@ void row_note(struct row *row, const char *metric, double value, double limit, b
 /* Append to the message. */
 void row_say(struct row *row, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A dtype as the dumps of the call's framework spell it. */
+const char *row_dtype_name(const struct row *row, enum dtype dtype);
+
 /* A limit for the row's API and output dtype. */
 double row_limit(const struct row *row, enum limit limit);
 
@@ -33,6 +36,7 @@ double row_limit(const struct row *row, enum limit limit);
 void row_put(struct row *row, enum details_column column, const char *text);
 void row_put_fixed(struct row *row, enum details_column column, double x);
 void row_put_typed(struct row *row, enum details_column column, double x, enum dtype work);
+void row_put_double(struct row *row, enum details_column column, double x); /* its shortest digits */
 void row_put_ratio(struct row *row, enum details_column column, double x, uint64_t count);
 
 /* Begin with blank cells and the row's name; end with a verdict, or with a verdict and a last

@@ -8,6 +8,7 @@
 
 #include "core/case.h"
 #include "core/reference.h"
+#include "standards/details_column.h"
 #include "standards/metrics/metrics.h"
 #include "standards/profile.h"
 
@@ -18,37 +19,6 @@ const char *verdict_name(enum verdict verdict);
 
 /* Pass, warning or error: something was looked at. */
 bool verdict_is_judgement(enum verdict verdict);
-
-/* Columns of accuracy_checking_details, in order. */
-enum details_column {
-    COLUMN_NAME,
-    COLUMN_BENCH_DTYPE,
-    COLUMN_DEVICE_DTYPE,
-    COLUMN_SHAPE,
-    COLUMN_COSINE,
-    COLUMN_MAX_ABS_ERROR,
-    COLUMN_HUNDREDTH,
-    COLUMN_THOUSANDTH,
-    COLUMN_TEN_THOUSANDTH,
-    COLUMN_BINARY_MISMATCH,
-    COLUMN_ERROR_BALANCE,
-    COLUMN_RMSE,
-    COLUMN_SMALL_VALUE_RATIO,
-    COLUMN_MAX_RELATIVE_ERROR,
-    COLUMN_MEAN_RELATIVE_ERROR,
-    COLUMN_INF_NAN_RATIO,
-    COLUMN_RELATIVE_ERROR_RATIO,
-    COLUMN_ABSOLUTE_ERROR_RATIO,
-    COLUMN_MAX_ULP,
-    COLUMN_MEAN_ULP,
-    COLUMN_ULP_PROPORTION,
-    COLUMN_STATUS,
-    COLUMN_MESSAGE,
-    COLUMN_COUNT
-};
-
-/* Header texts of the details file, by column. */
-extern const char *const details_headers[COLUMN_COUNT];
 
 struct judge_request {
     const struct profile *profile;

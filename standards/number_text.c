@@ -16,6 +16,7 @@ void number_text_fixed(char text[NUMBER_TEXT_BYTES], double x, int decimals)
 static double round_to(double x, enum dtype dtype)
 {
     union {
+        double f64;
         float f32;
         uint16_t f16;
     } stored;
@@ -26,7 +27,7 @@ static double round_to(double x, enum dtype dtype)
     return rounded;
 }
 
-/* The fewest decimal digits that read back as x: "d.ddde[+-]dd". Nine always do. */
+/* The fewest decimal digits that read back as x: "d.ddde[+-]dd". Seventeen always do. */
 static void shortest_scientific(char digits[32], double x, enum dtype dtype)
 {
     int decimals = 0;
@@ -51,7 +52,7 @@ static void write_positional(char *text, const char *digits, int count, int expo
 
 void number_text_shortest(char text[NUMBER_TEXT_BYTES], double x, enum dtype dtype)
 {
-    char scientific[32] = "", digits[16];
+    char scientific[32] = "", digits[24];
     int count = 0;
 
     x = round_to(x, dtype);

@@ -17,8 +17,8 @@ enum { NUMBER_TEXT_BYTES = 384 };
 /* `decimals` digits behind the point; "nan", "inf", "-inf". */
 void number_text_fixed(char text[NUMBER_TEXT_BYTES], double x, int decimals);
 
-/* Shortest digits of x rounded once to `dtype` (DT_F16 or DT_F32): "0.0", "0.0009765625",
- * "1.9653962e-06", "nan". */
+/* Shortest digits of x rounded once to `dtype` (DT_F16, DT_F32 or DT_F64): "0.0", "0.0009765625",
+ * "1.9653962e-06", "nan". Of a double they are those of Python's repr. */
 void number_text_shortest(char text[NUMBER_TEXT_BYTES], double x, enum dtype dtype);
 
 #endif

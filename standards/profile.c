@@ -3,6 +3,7 @@
 #include "standards/profile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/file.h"
@@ -10,8 +11,11 @@
 #include "formats/config_json.h"
 #include "standards/metrics/metrics.h"
 #include "standards/profile_read.h"
+#include "standards/row_layout.h"
 
 static const char *const names[] = { "doc", "v2", "v3", "strict", NULL };
+/* What doc, v2 and v3 are for dumps of MindSpore. */
+static const char *const variant_names[] = { "mindspore_doc", "mindspore_v2", "mindspore_v3" };
 
 /* clang-format off */
 static const char *const standard_names[STANDARD_COUNT + 1] = {
@@ -101,6 +105,16 @@ const char *const *profile_names(void) { return names; }
 const char *profile_name(const struct profile *profile) { return profile->name; }
 
 const struct profile_rules *profile_rules(const struct profile *profile) { return &profile->rules; }
+
+/* The name as it is kept here; NULL when no profile has it. */
+static const char *known_name(const char *name)
+{
+    for (size_t i = 0; names[i]; i++)
+        if (!strcmp(names[i], name)) return names[i];
+    for (size_t i = 0; i < sizeof variant_names / sizeof *variant_names; i++)
+        if (!strcmp(variant_names[i], name)) return variant_names[i];
+    return NULL;
+}
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
@@ -305,9 +319,10 @@ static struct status read_group(struct api_set *out, struct profile *profile,
     return status_ok();
 }
 
-/* Limits of the error model are given only where it judges. */
+/* Limits of the error model are given only where it judges; distances have two. */
 static bool is_needed(const struct profile *profile, int limit)
 {
+    if (profile->rules.distances) return limit <= LIMIT_MAX_ABS_ERROR;
     return profile->rules.error_model || limit < LIMIT_MODEL_WORST;
 }
 
@@ -401,7 +416,7 @@ static struct status read_switches(struct profile *profile, const struct config_
                                         "complex",    "empty",      "integer_message", NULL };
     static const char *const arithmetics[] = { "exact", "numpy", NULL };
     static const char *const cosine_nans[] = { "pass", "error", NULL };
-    static const char *const verdicts[] = { "chain", "error model", NULL };
+    static const char *const verdicts[] = { "chain", "error model", "distances", NULL };
     static const char *const integers[] = { "int32 and int64", "every", NULL };
     static const char *const empties[] = { "pass", "error", "skip", NULL };
     const cJSON *object = cJSON_GetObjectItem(file->root, "rules");
@@ -418,6 +433,8 @@ static struct status read_switches(struct profile *profile, const struct config_
     rules->cosine_nan_is_error = choice == 1;
     CHOICE("verdict", verdicts);
     rules->error_model = choice == 1;
+    rules->distances = rules->listed_names_only = choice == 2;
+    rules->layout = choice == 2 ? &layout_distances : &layout_precheck;
     CHOICE("integers", integers);
     rules->every_integer = choice == 1;
     CHOICE("empty", empties);
@@ -554,20 +571,27 @@ struct status profile_load(struct profile **out, const char *name, const char *o
     return profile_read(out, name, config_files, override_path, policy);
 }
 
+struct status profile_load_for(struct profile **out, const char *prefix, const char *name,
+                               const char *override_path, struct file_policy policy)
+{
+    char own[64];
+    (void)snprintf(own, sizeof own, "%s%s", prefix, name);
+    return profile_load(out, known_name(own) ? own : name, override_path, policy);
+}
+
 struct status profile_read(struct profile **out, const char *name,
                            const struct embedded_file *files, const char *override_path,
                            struct file_policy policy)
 {
-    int known = 0;
+    const char *known = known_name(name);
 
-    while (names[known] && strcmp(names[known], name)) known++;
-    if (!names[known])
+    if (!known)
         return status_error(STATUS_BAD_ARGUMENT,
                             "unknown profile \"%s\"; the profiles are doc, v2, v3 and strict",
                             name);
     struct profile *profile = memory_allocate_zeroed(1, sizeof *profile);
     if (!profile) return status_no_memory(sizeof *profile);
-    profile->name = names[known];
+    profile->name = known;
     struct status status = load_built_in(profile, files);
     if (status.code == STATUS_OK && override_path)
         status = load_overrides(profile, override_path, policy);

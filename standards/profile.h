@@ -69,11 +69,18 @@ const char *limit_name(enum limit limit);
 
 enum empty_rule { EMPTY_PASS, EMPTY_ERROR, EMPTY_SKIP };
 
+struct row_layout;
+
 /* What sets the profiles apart besides numbers. */
 struct profile_rules {
     bool numpy_arithmetic; /* metrics as numpy computes them in the bench dtype */
     bool cosine_nan_is_error;
     bool error_model;     /* verdicts from the error model, not from the chain */
+    /* Verdicts of the pre-check for MindSpore: cosine and largest difference, in double, of values in
+     * the dtype of the API's result (standards/judge_distances.h). */
+    bool distances;
+    bool listed_names_only; /* of the MindSpore names only those that its pre-check runs */
+    const struct row_layout *layout; /* of the files */
     bool every_integer;   /* int8, int16 are compared */
     bool complex_numbers; /* compared, as pairs of reals */
     enum empty_rule empty;
@@ -91,6 +98,11 @@ struct profile_rules {
  */
 struct status profile_load(struct profile **out, const char *name, const char *override_path,
                            struct file_policy policy);
+
+/* The same by the rules that a framework has under this name (struct framework, profile_prefix), where
+ * it has its own: "mindspore_" and "doc" give the profile mindspore_doc, "mindspore_" and "strict" strict. */
+struct status profile_load_for(struct profile **out, const char *prefix, const char *name,
+                               const char *override_path, struct file_policy policy);
 
 void profile_release(struct profile *profile);
 

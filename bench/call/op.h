@@ -31,7 +31,14 @@
 #include "bench/call/results.h"
 
 /* Groups (types of the dump) that have a name. */
-enum { FUNCTIONAL = 1, TENSOR = 2, TORCH = 4, NPU = 8, ATEN = 16 };
+enum {
+    FUNCTIONAL = 1,
+    TENSOR = 2,
+    TORCH = 4,
+    NPU = 8,
+    ATEN = 16,
+    MINDSPORE = 32 /* ops of MindSpore that PyTorch lacks (bench/mindspore) */
+};
 #define ANYWHERE (FUNCTIONAL | TENSOR | TORCH)
 
 enum op_flags {

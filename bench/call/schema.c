@@ -131,6 +131,14 @@ static struct status parse_default(struct value *out, struct scanner *s)
     return status_ok();
 }
 
+struct status schema_read_literal(struct value *out, const char **at, struct arena *arena)
+{
+    struct scanner scanner = { *at, *at, arena };
+    TRY(parse_default(out, &scanner));
+    *at = scanner.at;
+    return status_ok();
+}
+
 static struct status parse_type(struct parameter *p, struct scanner *s)
 {
     const char *name;

@@ -51,6 +51,9 @@ struct schema {
 /* Parse a schema into `arena`. The text is ours: an error is STATUS_INTERNAL. */
 struct status schema_parse(struct schema **out, struct arena *arena, const char *text);
 
+/* Read a literal as defaults have them (2, 0.5, "mean", True, None, [0, 1]); *at moves behind it. */
+struct status schema_read_literal(struct value *out, const char **at, struct arena *arena);
+
 /* Bind arguments. STATUS_SKIP says what does not fit. `bound` and `given` have room for
  * SCHEMA_MOST_PARAMETERS. */
 struct status schema_bind(struct value *bound, bool *given, const struct schema *schema,

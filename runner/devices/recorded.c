@@ -142,6 +142,25 @@ static bool deal_gradients(struct value *dealt, const struct argument_list *argu
     return next == recorded->list.count;
 }
 
+/* The floating ones of the recorded list, in order, to the arguments that have a gradient; whatever
+ * their shape, for that is judged. */
+static void deal_in_order(struct value *dealt, const struct argument_list *arguments,
+                          const struct value *recorded)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < arguments->count; i++) {
+        dealt[i] = (struct value){ .kind = VALUE_NONE };
+        if (!arguments->records[i]->requires_grad) continue;
+        while (next < recorded->list.count) {
+            const struct value *gradient = &recorded->list.items[next++];
+            if (gradient->kind != VALUE_TENSOR || !dtype_is_float(gradient->tensor.record->dtype))
+                continue;
+            dealt[i] = *gradient;
+            break;
+        }
+    }
+}
+
 /* A linear of a matrix with a bias runs as addmm(bias, input, weight transposed), one node, whose
  * recorded gradients come in that order. */
 static bool deal_addmm(struct value *dealt, struct arena *arena, const struct api_case *c,
@@ -183,12 +202,17 @@ static struct status take_gradients(struct value *out, struct arena *arena,
     TRY(flat_list(&recorded, arena, &c->gradients));
     if (!recorded.list.count)
         return status_error(STATUS_SKIP, "The dump has no recorded gradients of this call.");
-    TRY(tensor_arguments(&arguments, arena, c));
+    TRY(tensor_arguments(&arguments, arena, case_as_recorded(c)));
     struct value *dealt = arena_allocate_zeroed(arena, arguments.count, sizeof *dealt);
     if (!dealt) return status_no_memory(arguments.count * sizeof *dealt);
     *out = (struct value){ .kind = VALUE_LIST };
     out->list.items = dealt;
     out->list.count = arguments.count;
+    const struct framework *framework = case_as_recorded(c)->framework;
+    if (framework && framework->gradients_of_floating_arguments) {
+        deal_in_order(dealt, &arguments, &recorded);
+        return check_stored(out, "gradient");
+    }
     if (!c->gradients_of_arguments && deal_addmm(dealt, arena, c, &arguments, &recorded))
         return status_ok();
     if (!c->gradients_of_arguments && !bench_is_one_autograd_node(c))

@@ -194,8 +194,6 @@ START_TEST(dicts_and_unsupported_objects)
           "torch.ProcessGroup" },
         { "{\"class_type\": \"torch.distributed.P2POp\", \"tensor\": {}, \"op\": \"isend\"}",
           "torch.distributed.P2POp" },
-        { "{\"type\": \"mindspore.Tensor\", \"dtype\": \"Float32\", \"shape\": [1]}",
-          "mindspore.Tensor" },
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         v = argument(others[i].json);

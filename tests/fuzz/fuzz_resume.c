@@ -52,7 +52,10 @@ static void scan(const struct left *left, bool ordered, bool retry_failed)
 {
     bool done[N_CALLS] = { false };
     size_t flagged = 0;
-    struct resume_scan scan = { .order = order(), .retry_failed = retry_failed, .done = done };
+    struct resume_scan scan = { .order = order(),
+                                .layout = &layout_precheck,
+                                .retry_failed = retry_failed,
+                                .done = done };
     struct status status =
         ordered ? resume_scan_ordered(&scan, &left->file[0], &left->file[1], &left->file[2])
                 : resume_scan_named(&scan, &left->file[0], &left->file[1]);

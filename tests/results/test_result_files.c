@@ -111,7 +111,7 @@ static struct whole undisturbed(struct fixture *f)
 {
     struct whole whole;
     struct result_files files;
-    struct status status = result_files_create(&files, f->w.path, &f->record);
+    struct status status = result_files_create(&files, f->w.path, &f->record, &layout_precheck);
     ck_assert_msg(!status.code, "%s", status.text);
     append_calls(&files, NULL);
     snprintf(whole.result_path, sizeof whole.result_path, "%s", files.result_path);
@@ -139,7 +139,7 @@ static struct status resume(struct fixture *f, const struct whole *whole,
 {
     memset(done, 0, N_CALLS * sizeof *done);
     return result_files_resume(files, notes, done, whole->result_path, &f->record, &f->order,
-                               &(struct resume_options){ 0 });
+                               &(struct resume_options){ .layout = &layout_precheck });
 }
 
 /* Cut the files to these lengths, go on, and expect the whole bytes. */
@@ -302,7 +302,8 @@ START_TEST(crashed_calls_are_repeated_on_demand)
             struct resume_notes notes;
             struct result_files files;
             bool done[N_CALLS] = { false };
-            const struct resume_options options = { .retry_failed = asked };
+            const struct resume_options options = { .layout = &layout_precheck,
+                                                    .retry_failed = asked };
             const char *at = strstr(whole.evidence, name) + sizeof name - 1;
             struct csv_buffer text = { 0 };
             ck_assert_int_eq(
@@ -398,7 +399,7 @@ START_TEST(names_and_modes)
     ck_assert_int_eq(st.st_mode & 07777 & ~0640u, 0);
 
     /* A second run in the same second takes the next one. */
-    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record).code, 0);
+    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record, &layout_precheck).code, 0);
     ck_assert_str_ne(files.result_path, whole.result_path);
     ck_assert_int_eq(result_files_close(&files).code, 0);
 
@@ -410,17 +411,17 @@ START_TEST(names_and_modes)
         memset(done, 0, sizeof done);
         struct status status = result_files_resume(&files, &notes, done, in(&f.w, bad[i]),
                                                    &f.record, &f.order,
-                                                   &(struct resume_options){ 0 });
+                                                   &(struct resume_options){ .layout = &layout_precheck });
         ck_assert_msg(status.code == STATUS_BAD_ARGUMENT, "%s: %s", bad[i], status.text);
     }
     struct status status = result_files_resume(
         &files, &notes, done, in(&f.w, "accuracy_checking_result_20240102030405.csv"), &f.record,
-        &f.order, &(struct resume_options){ 0 });
+        &f.order, &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     /* A file in the root directory keeps its slash. */
     status = result_files_resume(&files, &notes, done,
                                  "/accuracy_checking_result_10000101000000.csv", &f.record,
-                                 &f.order, &(struct resume_options){ 0 });
+                                 &f.order, &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_str_eq(status.text, "'/accuracy_checking_result_10000101000000.csv' does not exist");
     whole_free(&whole);
     teardown(&f);
@@ -446,7 +447,7 @@ START_TEST(foreign_files_are_not_touched)
                  kinds[i % 3][1]);
         write_text(in(&f.w, name), "mine");
     }
-    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record).code, 0);
+    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record, &layout_precheck).code, 0);
     ck_assert_int_gt(strcmp(files.timestamp, timestamp), 0);
     ck_assert_int_eq(result_files_close(&files).code, 0);
     size_t length;
@@ -514,7 +515,7 @@ START_TEST(foreign_files_keep_what_has_all_rows)
     struct result_files files;
     bool done[N_CALLS] = { 0 };
     struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               &(struct resume_options){ 0 });
+                                               &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert(notes.no_run_file);
     static const bool kept[N_CALLS] = { true, false, true, false, false, true };
@@ -555,13 +556,13 @@ START_TEST(foreign_files_of_another_dump_are_refused)
     struct result_files files;
     bool done[N_CALLS] = { 0 };
     struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               &(struct resume_options){ 0 });
+                                               &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "Torch.sub.0"));
 
     write_text(path, "time,value\r\n1,2\r\n");
     status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                 &(struct resume_options){ 0 });
+                                 &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "header"));
     teardown(&f);

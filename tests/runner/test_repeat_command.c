@@ -13,7 +13,7 @@ START_TEST(the_command_that_repeats)
         const char *command;
         /* clang-format off */
     } rows[] = {
-        { { .api_info = "dump.json", .backend = "cpu", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
+        { { .api_info = "dump.json", .seed = 1234 }, "probe-ut case -api_info dump.json --name " },
         { { .api_info = "my dump.json", .backend = "worker:python3 w.py", .profile = "v2", .thresholds = "it's.json",
             .config_path = "", .seed = -7 },
           "probe-ut case -api_info 'my dump.json' --backend 'worker:python3 w.py' --profile v2 --thresholds "

@@ -1,0 +1,36 @@
+/* The columns of a details file by what they hold. */
+#ifndef PROBE_STANDARDS_DETAILS_COLUMN_H
+#define PROBE_STANDARDS_DETAILS_COLUMN_H
+
+/* Columns of accuracy_checking_details, in order. */
+enum details_column {
+    COLUMN_NAME,
+    COLUMN_BENCH_DTYPE,
+    COLUMN_DEVICE_DTYPE,
+    COLUMN_SHAPE,
+    COLUMN_COSINE,
+    COLUMN_MAX_ABS_ERROR,
+    COLUMN_HUNDREDTH,
+    COLUMN_THOUSANDTH,
+    COLUMN_TEN_THOUSANDTH,
+    COLUMN_BINARY_MISMATCH,
+    COLUMN_ERROR_BALANCE,
+    COLUMN_RMSE,
+    COLUMN_SMALL_VALUE_RATIO,
+    COLUMN_MAX_RELATIVE_ERROR,
+    COLUMN_MEAN_RELATIVE_ERROR,
+    COLUMN_INF_NAN_RATIO,
+    COLUMN_RELATIVE_ERROR_RATIO,
+    COLUMN_ABSOLUTE_ERROR_RATIO,
+    COLUMN_MAX_ULP,
+    COLUMN_MEAN_ULP,
+    COLUMN_ULP_PROPORTION,
+    COLUMN_STATUS,
+    COLUMN_MESSAGE,
+    COLUMN_COUNT
+};
+
+/* Header texts of the details file, by column. */
+extern const char *const details_headers[COLUMN_COUNT];
+
+#endif

@@ -10,7 +10,7 @@
 #include "results/resume.h"
 #include "results/run_record.h"
 
-enum { DEPTH_MAX = 4, NAMES_MAX = 100000, DUMPS_SHOWN = 8 };
+enum { NAMES_MAX = 100000, DUMPS_SHOWN = 8 };
 
 static bool ends_in(const char *text, const char *suffix)
 {
@@ -28,50 +28,75 @@ static struct status join(char out[PATH_ARGUMENT_BYTES], const char *directory, 
 
 /* ---- dumps ------------------------------------------------------------------------------ */
 
-struct dumps {
-    struct file_policy policy;
-    char first[PATH_ARGUMENT_BYTES];
-    char list[400]; /* of the first few, for the message */
-    size_t count;
-};
+static bool is_file(const char *path) { return !directory_exists(path) || ends_in(path, ".json"); }
 
-static void note_dump(struct dumps *dumps, const char *path)
+static struct status no_dump(const char *path)
 {
-    size_t used = strlen(dumps->list);
-    if (!dumps->count) (void)snprintf(dumps->first, sizeof dumps->first, "%s", path);
-    if (dumps->count++ < DUMPS_SHOWN)
-        (void)snprintf(dumps->list + used, sizeof dumps->list - used, "%s%s", used ? ", " : "",
-                       path);
+    return status_error(STATUS_BAD_ARGUMENT, "there is no dump.json in '%s' or below", path);
 }
 
-static struct status find_dumps(struct dumps *dumps, const char *directory, int depth)
+/* "'dumps' has 12 dumps, name one of them: dumps/step0/rank0/dump.json, ..." */
+static struct status several(const char *path, const struct dump_tree *tree)
 {
-    struct directory_names names;
-    char path[PATH_ARGUMENT_BYTES];
-    TRY(directory_list(&names, directory, NAMES_MAX));
-    struct status status = status_ok();
-    for (size_t i = 0; !status.code && i < names.count; i++) {
-        status = join(path, directory, names.items[i]);
-        if (status.code) break;
-        if (!strcmp(names.items[i], "dump.json")) note_dump(dumps, path);
-        else if (depth < DEPTH_MAX && directory_may_enter(path, dumps->policy))
-            status = find_dumps(dumps, path, depth + 1);
+    char list[400] = "";
+    for (size_t i = 0; i < tree->count && i < DUMPS_SHOWN; i++) {
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", tree->items[i].path);
     }
-    directory_release(&names);
-    return status;
+    return status_error(STATUS_BAD_ARGUMENT, "'%s' has %zu dumps, name one of them: %s%s", path,
+                        tree->count, list, tree->count > DUMPS_SHOWN ? ", ..." : "");
+}
+
+static struct status find_one(char out[PATH_ARGUMENT_BYTES], struct arena *arena, const char *path,
+                              struct file_policy policy)
+{
+    const struct dump_tree_filter all = { .steps.count = 0 };
+    struct dump_tree tree;
+    TRY(dump_tree_find(&tree, arena, path, &all, policy));
+    if (!tree.count) return no_dump(path);
+    if (tree.count > 1) return several(path, &tree);
+    return join(out, tree.items[0].path, "");
 }
 
 struct status path_argument_dump(char out[PATH_ARGUMENT_BYTES], const char *path,
                                  struct file_policy policy)
 {
-    if (!directory_exists(path) || ends_in(path, ".json")) return join(out, path, "");
-    struct dumps dumps = { .policy = policy };
-    TRY(find_dumps(&dumps, path, 0));
-    if (dumps.count == 1) return join(out, dumps.first, "");
-    if (!dumps.count)
-        return status_error(STATUS_BAD_ARGUMENT, "there is no dump.json in '%s' or below", path);
-    return status_error(STATUS_BAD_ARGUMENT, "'%s' has %zu dumps, name one of them: %s%s", path,
-                        dumps.count, dumps.list, dumps.count > DUMPS_SHOWN ? ", ..." : "");
+    struct arena arena = { 0 };
+    if (is_file(path)) return join(out, path, "");
+    struct status status = find_one(out, &arena, path, policy);
+    arena_release(&arena);
+    return status;
+}
+
+static struct status read_filter(struct dump_tree_filter *out, const char *steps, const char *ranks)
+{
+    TRY(status_within(number_ranges_read(&out->steps, steps), "option '--step'"));
+    return status_within(number_ranges_read(&out->ranks, ranks), "option '--rank'");
+}
+
+struct status path_argument_dumps(bool *several, struct dump_tree *out, struct arena *arena,
+                                  const struct path_argument_tree *wanted)
+{
+    struct dump_tree_filter filter;
+    TRY(read_filter(&filter, wanted->steps, wanted->ranks));
+    bool filtered = filter.steps.count || filter.ranks.count;
+    *several = false;
+    if (is_file(wanted->path)) {
+        struct dump_place *place = arena_allocate_zeroed(arena, 1, sizeof *place);
+        if (!place) return status_no_memory(sizeof *place);
+        *place = (struct dump_place){ .path = wanted->path, .folder = "", .step = -1, .rank = -1 };
+        *out = (struct dump_tree){ .items = place, .count = 1, .all = 1 };
+        if (!filtered) return status_ok();
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "--step and --rank choose dumps of a directory, and '%s' is one file",
+                            file_shown(wanted->path).text);
+    }
+    TRY(dump_tree_find(out, arena, wanted->path, &filter, wanted->policy));
+    *several = out->all > 1;
+    if (!out->all) return no_dump(wanted->path);
+    if (out->count) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT, "none of the %zu dumps in '%s' has that step and rank",
+                        out->all, file_shown(wanted->path).text);
 }
 
 /* ---- results ---------------------------------------------------------------------------- */

@@ -22,8 +22,14 @@
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
       .suffix = ".json", .or_directory = true,
-      .help = "The dump.json to check, recorded at level L1 or mix, or a directory with one at or "
-              "below it. Its tensors, if it has any, lie in dump_tensor_data beside it." },
+      .help = "The dump.json to check, recorded at level L1 or mix. Its tensors, if it has any, lie "
+              "in dump_tensor_data beside it. A directory stands for all dumps at or below it "
+              "(step0/rank3/dump.json): they are checked as one job, each with its files in its "
+              "folder below DIR of -o." },
+    { { "step" }, OPTION_TEXT, AT(steps), "LIST",
+      .help = "Of a directory only the dumps of these steps: 0 or 0,3-5." },
+    { { "rank" }, OPTION_TEXT, AT(ranks), "LIST",
+      .help = "Of a directory only the dumps of these ranks: 0 or 0,3-5." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
       .help = "Where the result files go; created when it does not exist. The working directory "
               "by default." },
@@ -34,9 +40,10 @@ static const struct option_row rows[] = {
       .help = "Device numbers, dealt round robin to the threads. Handed to the backend; the "
               "backends cpu and recorded need none." },
     { { "csv_path", "result_csv_path" }, OPTION_FILE, AT(result_csv_path), "FILE",
-      .suffix = ".csv",
-      .help = "Go on with an unfinished run: its accuracy_checking_result_{timestamp}.csv. What "
-              "is torn is cut off, what is done stays, and the files end up as those of a run "
+      .suffix = ".csv", .or_directory = true,
+      .help = "Resume an unfinished run: its accuracy_checking_result_{timestamp}.csv, or the "
+              "directory of its results, which means the newest run there, of several dumps the "
+              "newest of each. What is torn is cut off, what is done stays, and the files end up as those of a run "
               "that was never interrupted. The other options must be those of that run." },
     { { "f", "filter_api" }, OPTION_FLAG, AT(filter_api),
       .help = "Check only the first of calls that differ in their data alone: same name, same "
@@ -133,16 +140,29 @@ static struct status announce_torch(const struct run_options *o)
     return status;
 }
 
+/* A directory with several dumps is a job of all of them; one that holds a single dump means that. */
+static struct status run_dumps(int *exit_status, struct run_options *o, struct arena *arena)
+{
+    struct dump_tree tree;
+    bool is_tree;
+    const struct path_argument_tree wanted = { o->api_info, o->steps, o->ranks, o->file_policy };
+    TRY(path_argument_dumps(&is_tree, &tree, arena, &wanted));
+    if (is_tree) return run_checks(exit_status, o, &tree);
+    if (strcmp(tree.items[0].path, o->api_info) != 0) printf("dump: %s\n", tree.items[0].path);
+    o->api_info = tree.items[0].path;
+    return run_checks(exit_status, o, NULL);
+}
+
 static struct status run(int *exit_status, const void *options)
 {
     struct run_options resolved = *(const struct run_options *)options;
-    char dump[PATH_ARGUMENT_BYTES];
-    TRY(path_argument_dump(dump, resolved.api_info, resolved.file_policy));
-    if (strcmp(dump, resolved.api_info) != 0) printf("dump: %s\n", dump);
-    resolved.api_info = dump;
+    struct arena arena = { 0 };
     resolved.warnings = warning_printer;
-    TRY(announce_torch(&resolved));
-    return run_checks(exit_status, &resolved);
+    struct status status = announce_torch(&resolved);
+    if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
+    /* After an interruption threads may still use what lies there; the process is about to end. */
+    if (status.code != STATUS_INTERRUPTED) arena_release(&arena);
+    return status;
 }
 
 static const char *const aliases[] = { "multi_run_ut", "acc_check", "multi_acc_check", NULL };

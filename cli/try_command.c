@@ -318,7 +318,7 @@ static struct status check_calls(int *exit_status, const char *directory, bool s
     run.no_progress = true;
     run.warnings = warning_printer;
     run.told = (struct call_listener){ tell_call, &telling };
-    return run_checks(exit_status, &run);
+    return run_checks(exit_status, &run, NULL);
 }
 
 static struct status run_try(int *exit_status, const void *values)

@@ -8,6 +8,8 @@
 #include "core/framework.h"
 #include "core/value.h"
 
+struct dump;
+
 struct api_case {
     const char *full_name; /* "Functional.softmax.3", key of the dump without the direction */
     const char *type;      /* "Functional", "Tensor", "Torch", "NPU", ... */
@@ -31,6 +33,7 @@ struct api_case {
     /* The call as the dump has it, when this is the call of PyTorch that computes the same
      * (bench_translate). Its arguments hold the same tensors, and set the order of the gradients. */
     const struct api_case *recorded;
+    const struct dump *source; /* where the data of recorded tensors are; NULL when nowhere */
 };
 
 /* The call as the dump has it. */

@@ -596,6 +596,7 @@ struct status dump_read_case(struct api_case *out, struct arena *arena, const st
                              size_t i)
 {
     TRY(dump_read_name(out, arena, dump, i));
+    out->source = dump;
     const struct dump_call *call = &dump->calls[i];
     TRY(read_entry(out, arena, dump, call->forward, false));
     if (!out->has_backward) return status_ok();

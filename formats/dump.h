@@ -84,4 +84,13 @@ uint64_t dump_digest(const struct dump *dump);
  * entries. */
 struct status dump_filter(bool *keep, const struct dump *dump);
 
+/* Calls that were met in other dumps, as 16 bytes each. */
+struct call_set;
+struct status call_set_create(struct call_set **out);
+void call_set_release(struct call_set *set);
+
+/* The same over several dumps: of the calls that `keep` has, those stay that are in no dump before;
+ * they are added to `met`. */
+struct status dump_filter_across(bool *keep, const struct dump *dump, struct call_set *met);
+
 #endif

@@ -124,6 +124,12 @@ bool dump_same_structure(const struct api_case *a, const struct api_case *b)
            same_value(&a->kwargs, &b->kwargs);
 }
 
+static uint64_t hash_call(const struct filter_key *key, const struct api_case *c)
+{
+    uint64_t hash = mix_text(key, mix_text(key, 0, c->type), c->api);
+    return mix_value(key, mix_value(key, hash, &c->args), &c->kwargs);
+}
+
 /* What the search for duplicates keeps of a call. */
 struct fingerprint {
     uint64_t hash;
@@ -139,11 +145,7 @@ static struct status take_fingerprints(struct fingerprint *prints, const struct 
         struct status status = dump_read_case(&c, arena, dump, i);
         if (status.code && status.code != STATUS_SKIP) return status;
         prints[i].understood = !status.code;
-        if (!status.code) {
-            uint64_t hash = mix_text(&key, mix_text(&key, 0, c.type), c.api);
-            hash = mix_value(&key, hash, &c.args);
-            prints[i].hash = mix_value(&key, hash, &c.kwargs);
-        }
+        if (!status.code) prints[i].hash = hash_call(&key, &c);
         arena_reset(arena);
     }
     return status_ok();
@@ -197,6 +199,89 @@ struct status dump_filter(bool *keep, const struct dump *dump)
     if (!status.code) status = keep_first(keep, dump, &arena, prints, table, table_size);
     memory_release(prints);
     memory_release(table);
+    arena_release(&arena);
+    return status;
+}
+
+/* ---- several dumps ---------------------------------------------------------------------- */
+
+/* Two hashes with independent keys: the dumps of the calls are closed, so that nothing can be compared
+ * in full; of 10^9 calls two collide with a probability below 10^-20. */
+struct call_print {
+    uint64_t halves[2]; /* both 0: an empty place */
+};
+
+struct call_set {
+    struct filter_key keys[2];
+    struct call_print *items; /* open addressing; at most half full */
+    size_t room, count;
+};
+
+struct status call_set_create(struct call_set **out)
+{
+    struct call_set *set = memory_allocate_zeroed(1, sizeof *set);
+    if (!set) return status_no_memory(sizeof *set);
+    set->keys[0] = make_key();
+    set->keys[1] = make_key();
+    *out = set;
+    return status_ok();
+}
+
+void call_set_release(struct call_set *set)
+{
+    if (set) memory_release(set->items);
+    memory_release(set);
+}
+
+/* The place of a print, or the empty one where it belongs. */
+static struct call_print *find_print(struct call_print *items, size_t room, struct call_print print)
+{
+    size_t slot = print.halves[0] & (room - 1);
+    while ((items[slot].halves[0] || items[slot].halves[1]) &&
+           memcmp(&items[slot], &print, sizeof print) != 0)
+        slot = (slot + 1) & (room - 1);
+    return &items[slot];
+}
+
+static struct status grow_set(struct call_set *set)
+{
+    size_t room = set->room ? 2 * set->room : 1024;
+    if (2 * (set->count + 1) <= set->room) return status_ok();
+    struct call_print *items = memory_allocate_zeroed(room, sizeof *items);
+    if (!items) return status_no_memory(room * sizeof *items);
+    for (size_t i = 0; i < set->room; i++)
+        if (set->items[i].halves[0] || set->items[i].halves[1])
+            *find_print(items, room, set->items[i]) = set->items[i];
+    memory_release(set->items);
+    set->items = items;
+    set->room = room;
+    return status_ok();
+}
+
+/* Is the call new? It is in the set then. */
+static struct status add_call(bool *is_new, struct call_set *set, const struct api_case *c)
+{
+    struct call_print print = { { hash_call(&set->keys[0], c), hash_call(&set->keys[1], c) | 1 } };
+    TRY(grow_set(set));
+    struct call_print *place = find_print(set->items, set->room, print);
+    *is_new = !place->halves[0] && !place->halves[1];
+    set->count += *is_new;
+    *place = print;
+    return status_ok();
+}
+
+struct status dump_filter_across(bool *keep, const struct dump *dump, struct call_set *met)
+{
+    struct arena arena = { 0 };
+    struct status status = status_ok();
+    for (size_t i = 0; i < dump->count && !status.code; i++) {
+        struct api_case c;
+        if (!keep[i]) continue;
+        status = dump_read_case(&c, &arena, dump, i);
+        if (!status.code) status = add_call(&keep[i], met, &c);
+        if (status.code == STATUS_SKIP) status = status_ok();
+        arena_reset(&arena);
+    }
     arena_release(&arena);
     return status;
 }

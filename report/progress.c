@@ -21,6 +21,17 @@ void progress_start(struct progress *progress, FILE *out, bool enabled, size_t t
     };
 }
 
+void progress_expect(struct progress *progress, size_t total, size_t earlier, size_t failing,
+                     double now_s)
+{
+    if (!progress->total) progress->started_s = now_s;
+    progress->done += earlier - progress->earlier;
+    progress->earlier = earlier;
+    progress->total = total > progress->done ? total : progress->done;
+    progress->failing = failing;
+    progress->tenth = progress->total ? (int)(10 * progress->done / progress->total) : 10;
+}
+
 void progress_count(struct progress *progress, bool failing)
 {
     progress->done++;

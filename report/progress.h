@@ -23,6 +23,11 @@ struct progress {
 void progress_start(struct progress *progress, FILE *out, bool enabled, size_t total,
                     size_t earlier, size_t failing, double now_s);
 
+/* More work than was known: what there is now in all, how much of it was done before, how much of that
+ * failed. Time is counted from the first of these, when there is something to do. */
+void progress_expect(struct progress *progress, size_t total, size_t earlier, size_t failing,
+                     double now_s);
+
 /* One more call is done. */
 void progress_count(struct progress *progress, bool failing);
 

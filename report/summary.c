@@ -62,7 +62,8 @@ static struct status replace_text(char **text, const char *by)
 }
 
 /* Errors before warnings, then by excess; the first row among equals. */
-static struct status add_failing_row(struct api_summary *api, const struct row_note *note)
+static struct status add_failing_row(struct api_summary *api, const struct row_note *note,
+                                     size_t dump)
 {
     bool same = note->verdict == api->verdict;
     if (api->row && (same ? note->excess <= api->excess : note->verdict != VERDICT_ERROR))
@@ -72,6 +73,19 @@ static struct status add_failing_row(struct api_summary *api, const struct row_n
     TRY(replace_text(&api->source, note->source ? note->source : ""));
     api->verdict = note->verdict;
     api->excess = note->excess;
+    api->dump = dump;
+    return status_ok();
+}
+
+static struct status add_failing_call(struct api_summary *api, const struct dump_tree *tree,
+                                      size_t dump)
+{
+    api->failing++;
+    if (!tree) return status_ok();
+    if (!api->dumps) api->dumps = memory_allocate_zeroed(tree->count, 1);
+    if (!api->dumps) return status_no_memory(tree->count);
+    api->failing_dumps += !api->dumps[dump];
+    api->dumps[dump] = 1;
     return status_ok();
 }
 
@@ -158,7 +172,7 @@ static bool is_skip(const struct row_note *note, const struct case_outcome *outc
 }
 
 struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
-                          const char *name)
+                          const char *name, size_t dump)
 {
     struct api_summary *api = NULL;
     bool fails = false;
@@ -174,10 +188,9 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
         if (note->verdict == VERDICT_SKIP) continue;
         summary->failing_rows++;
         fails = true;
-        TRY(add_failing_row(api, note));
+        TRY(add_failing_row(api, note, dump));
     }
-    api->failing += fails;
-    return status_ok();
+    return fails ? add_failing_call(api, summary->tree, dump) : status_ok();
 }
 
 /* The verdict of a cell; both spellings of warning are in use. */
@@ -295,6 +308,37 @@ static void print_command(FILE *out, const char *repeat, const char *row)
     csv_buffer_release(&word.text);
 }
 
+/* Text of one folder; that of the tree itself has no name. */
+static void print_folder(FILE *out, const struct dump_tree *tree, size_t dump)
+{
+    const char *folder = tree->items[dump].folder;
+    print_text(out, *folder ? folder : ".");
+}
+
+/* " in 3 of 8 dumps (step0/rank1, step0/rank5, ...)" */
+static void print_dumps(FILE *out, const struct dump_tree *tree, const struct api_summary *api)
+{
+    if (!tree) return;
+    if (api->failing_dumps == tree->count) {
+        fprintf(out, ", in all %zu dumps", tree->count);
+        return;
+    }
+    fprintf(out, ", in %zu of %zu dumps (", api->failing_dumps, tree->count);
+    size_t shown = 0;
+    for (size_t i = 0; i < tree->count && shown < SUMMARY_DUMPS_SHOWN; i++) {
+        if (!api->dumps[i]) continue;
+        if (shown++) fprintf(out, ", ");
+        print_folder(out, tree, i);
+    }
+    fprintf(out, "%s)", shown < api->failing_dumps ? ", ..." : "");
+}
+
+size_t summary_worst_dump(const struct summary *summary)
+{
+    size_t picked[SUMMARY_APIS_SHOWN];
+    return pick_worst(picked, summary) ? summary->apis[picked[0]].dump : 0;
+}
+
 static void print_failing(FILE *out, const struct summary *summary, const char *repeat)
 {
     size_t picked[SUMMARY_APIS_SHOWN], failing = pick_worst(picked, summary);
@@ -305,8 +349,13 @@ static void print_failing(FILE *out, const struct summary *summary, const char *
         const struct api_summary *api = &summary->apis[picked[i]];
         fprintf(out, "  %-7s  ", verdict_name(api->verdict));
         print_text(out, text_table_get(&summary->api_names, (uint32_t)picked[i], NULL));
-        fprintf(out, ": %zu of %s\n             ", api->failing,
-                quantity_of(api->calls, "call").text);
+        fprintf(out, ": %zu of %s", api->failing, quantity_of(api->calls, "call").text);
+        print_dumps(out, summary->tree, api);
+        fprintf(out, "\n             ");
+        if (summary->tree) {
+            print_folder(out, summary->tree, api->dump);
+            fputc(' ', out);
+        }
         print_text(out, api->row);
         fprintf(out, ": ");
         print_text(out, api->sentence);
@@ -371,6 +420,7 @@ void summary_release(struct summary *summary)
         memory_release(summary->apis[i].row);
         memory_release(summary->apis[i].sentence);
         memory_release(summary->apis[i].source);
+        memory_release(summary->apis[i].dumps);
     }
     for (size_t i = 0; i < SUMMARY_REASONS; i++) {
         memory_release(summary->reasons[i].row);

@@ -9,10 +9,16 @@
 #include <stdio.h>
 
 #include "core/text_table.h"
+#include "formats/dump_tree.h"
 #include "report/ci_reports.h"
 #include "results/outcome.h"
 
-enum { SUMMARY_APIS_SHOWN = 10, SUMMARY_REASONS = 256, SUMMARY_REASONS_SHOWN = 12 };
+enum {
+    SUMMARY_APIS_SHOWN = 10,
+    SUMMARY_REASONS = 256,
+    SUMMARY_REASONS_SHOWN = 12,
+    SUMMARY_DUMPS_SHOWN = 6
+};
 
 /* An API that was met, with its worst row. */
 struct api_summary {
@@ -21,6 +27,9 @@ struct api_summary {
     double excess;        /* of the same */
     char *row, *sentence; /* of the same; owned */
     char *source;         /* of its call, or ""; owned */
+    size_t dump;          /* of the same */
+    unsigned char *dumps; /* owned: flags by dump, where calls fail; NULL: nowhere, or one dump */
+    size_t failing_dumps;
 };
 
 /* Rows that were skipped for one reason, whatever call and sizes it names. */
@@ -32,6 +41,7 @@ struct skip_reason {
 
 /* All zeros is an empty one. */
 struct summary {
+    const struct dump_tree *tree;       /* where calls come from several dumps; or NULL */
     size_t counts[2][VERDICT_SKIP + 1]; /* [forward, backward][verdict], by call */
     size_t calls, earlier;              /* `earlier`: done before this part of the run */
     size_t judged;                      /* calls with a verdict other than SKIP in a direction */
@@ -46,9 +56,12 @@ struct summary {
     struct reference_use references; /* of this part of the run */
 };
 
-/* Add the outcome of call `name`. */
+/* Add the outcome of call `name`; `dump` is its place in summary->tree, 0 without a tree. */
 struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
-                          const char *name);
+                          const char *name, size_t dump);
+
+/* Number of the dump of the worst row; 0 when none fails. */
+size_t summary_worst_dump(const struct summary *summary);
 
 /* Add a call that an earlier part of the run did, by the cells of its result row. */
 void summary_add_earlier(struct summary *summary, struct csv_text forward,

@@ -6,13 +6,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/directory.h"
 #include "core/memory.h"
 #include "results/result_row.h"
 #include "results/resume.h"
 #include "results/resume_repair.h"
 #include "standards/judge.h"
 
-enum { TIMESTAMPS_TRIED = 3600 };
+enum { TIMESTAMPS_TRIED = 3600, NAMES_MAX = 1000000 };
 
 /* ---- names ------------------------------------------------------------------------------ */
 
@@ -148,16 +149,45 @@ struct status result_files_create(struct result_files *out, const char *director
 
 /* ---- resuming a run ---------------------------------------------------------------- */
 
+static const char result_prefix[] = "accuracy_checking_result_";
+
+/* The digits in the name of a result file; NULL when it is none. */
+static const char *result_digits(const char *base)
+{
+    const char *digits = base + sizeof result_prefix - 1;
+    if (strncmp(base, result_prefix, sizeof result_prefix - 1) != 0) return NULL;
+    for (int i = 0; i < TIMESTAMP_DIGITS; i++)
+        if (!isdigit((unsigned char)digits[i])) return NULL;
+    return strcmp(digits + TIMESTAMP_DIGITS, ".csv") ? NULL : digits;
+}
+
+/* Names are sorted, and their timestamps count up. */
+struct status result_files_newest(char **out, const char *directory)
+{
+    struct directory_names names;
+    *out = NULL;
+    if (!directory_exists(directory)) return status_ok();
+    TRY(directory_list(&names, directory, NAMES_MAX));
+    struct status status = status_ok();
+    for (size_t i = names.count; i-- && !*out && !status.code;) {
+        const char *digits = result_digits(names.items[i]);
+        if (!digits) continue;
+        char timestamp[TIMESTAMP_DIGITS + 1] = "";
+        memcpy(timestamp, digits, TIMESTAMP_DIGITS);
+        *out = join_name(directory, "result", timestamp, ".csv");
+        if (!*out) status = status_no_memory(0);
+    }
+    directory_release(&names);
+    return status;
+}
+
 /* The names of the other files from that of the result file. */
 static struct status derive_names(struct result_files *files, const char *result_path)
 {
-    static const char prefix[] = "accuracy_checking_result_";
     const char *slash = strrchr(result_path, '/');
     const char *base = slash ? slash + 1 : result_path;
-    const char *digits = base + sizeof prefix - 1;
-    bool named = !strncmp(base, prefix, sizeof prefix - 1);
-    for (int i = 0; named && i < TIMESTAMP_DIGITS; i++) named = isdigit((unsigned char)digits[i]);
-    if (!named || strcmp(digits + TIMESTAMP_DIGITS, ".csv"))
+    const char *digits = result_digits(base);
+    if (!digits)
         return status_error(STATUS_BAD_ARGUMENT,
                             "%s: the file of -csv_path must have its first name, "
                             "accuracy_checking_result_{14 digits}.csv",
@@ -297,6 +327,16 @@ struct status result_files_sync(struct result_files *files)
     TRY(file_sync(&files->evidence));
     TRY(file_sync(&files->details));
     return file_sync(&files->result);
+}
+
+void result_files_take_paths(char *paths[RESULT_FILES], struct result_files *files)
+{
+    char **const from[RESULT_FILES] = { &files->result_path, &files->details_path,
+                                        &files->evidence_path, &files->run_path };
+    for (int i = 0; i < RESULT_FILES; i++) {
+        paths[i] = *from[i];
+        *from[i] = NULL;
+    }
 }
 
 struct status result_files_close(struct result_files *files)

@@ -32,6 +32,8 @@ struct result_files {
     ((struct result_files){ \
         .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE, .replaced = FILE_NONE })
 
+enum { RESULT_FILES = 4 };
+
 /* What a resumed run found. */
 struct resume_notes {
     bool no_run_file;   /* of files of another tool: only the names of their rows are known */
@@ -69,6 +71,12 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
                                   const struct call_order *order,
                                   const struct resume_options *options);
 
+/* The newest result file in a directory.
+ *
+ *   out  owned by the caller; NULL when there is none, or no such directory
+ */
+struct status result_files_newest(char **out, const char *directory);
+
 /* Append the rows of one call. */
 struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
                                   const struct csv_buffer *details,
@@ -76,6 +84,10 @@ struct status result_files_append(struct result_files *files, const struct csv_b
 
 /* Make what was appended durable, details before result. */
 struct status result_files_sync(struct result_files *files);
+
+/* Take over the names of the files, which are then the caller's to release: result, details, evidence,
+ * run. */
+void result_files_take_paths(char *paths[RESULT_FILES], struct result_files *files);
 
 struct status result_files_close(struct result_files *files);
 

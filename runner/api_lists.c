@@ -64,10 +64,11 @@ struct status api_lists_admit(enum row_cause *cause, const struct api_lists *lis
         if (!strcmp(c->type, groups[i].type) && (has_groups || !*c->type))
             return group_reason(groups[i].text, c->full_name);
     if (lists->plain_names_only && strchr(c->api, '.'))
-        return status_error(STATUS_SKIP,
-                            "API %s not support for run ut. SKIP. Its name has a dot; it is checked "
-                            "with --profile strict.",
-                            c->full_name);
+        return status_error(
+            STATUS_SKIP,
+            "API %s not support for run ut. SKIP. Its name has a dot; it is checked "
+            "with --profile strict.",
+            c->full_name);
     *cause = CAUSE_LISTS;
     if (call_patterns_match(&lists->black, c, NULL) ||
         (lists->white.count && !call_patterns_match(&lists->white, c, NULL)))

@@ -144,12 +144,12 @@ static struct status open_selection(struct selection *s, const struct api_lists 
 }
 
 static struct status choose(struct call_order *out, bool *keep, struct selection *s,
-                            const char *path, struct warnings warnings)
+                            const char *path, bool may_be_empty, struct warnings warnings)
 {
     TRY(select_calls(keep, s));
     for (size_t i = 0; i < dump_count(s->dump); i++)
         if (keep[i]) out->positions[out->count++] = i;
-    if (!out->count) return nothing_left(s, path);
+    if (!out->count) return may_be_empty ? status_ok() : nothing_left(s, path);
     return tell_unmet(s, path, warnings);
 }
 
@@ -163,7 +163,7 @@ static struct status keep_calls(bool *keep, const struct dump *dump, const char 
                   dump_framework_checks(scope->framework, scope->listed_only, dump_name(dump, i));
         left += keep[i];
     }
-    if (left) return status_ok();
+    if (left || scope->is_one_of_many) return status_ok();
     return status_error(STATUS_BAD_INPUT,
                         "%s has no entry that the pre-check for %s runs; with --profile strict all "
                         "its calls are checked",
@@ -183,9 +183,11 @@ struct status call_selection_make(struct call_order *out, const struct dump *dum
                                                   : status_no_memory(count * sizeof(size_t));
     if (keep) memset(keep, true, count);
     if (!status.code && scope->filter) status = dump_filter(keep, dump);
+    if (!status.code && scope->met && !dump_header(dump)->has_data_dir)
+        status = dump_filter_across(keep, dump, scope->met);
     if (!status.code) status = keep_calls(keep, dump, path, scope);
     if (!status.code) status = open_selection(&s, lists);
-    if (!status.code) status = choose(out, keep, &s, path, warnings);
+    if (!status.code) status = choose(out, keep, &s, path, scope->is_one_of_many, warnings);
     arena_release(&s.arena);
     memory_release(keep);
     return status;

@@ -5,17 +5,20 @@
 
 #include <stdbool.h>
 
-#include "core/warnings.h"
 #include "core/framework.h"
+#include "core/warnings.h"
 #include "formats/dump.h"
 #include "results/call_order.h"
 #include "runner/api_lists.h"
 
-/* What decides before any list does: the framework's pre-check runs only some entries. */
+/* What decides before any list does: the framework's pre-check runs only some entries, and of equal
+ * calls one is enough (-f). */
 struct call_scope {
     const struct framework *framework;
-    bool listed_only; /* dump_framework_checks */
-    bool filter;      /* of duplicates the first alone (-f) */
+    bool listed_only;     /* dump_framework_checks */
+    bool filter;          /* of duplicates in this dump the first alone (-f) */
+    struct call_set *met; /* with those of the dumps before it; NULL: that is not asked */
+    bool is_one_of_many;  /* dumps of the run: it may have none of the calls that are wanted */
 };
 
 /* Choose them.
@@ -24,7 +27,7 @@ struct call_scope {
  *   path      of the dump, for messages
  *   warnings  told of each name in the lists that means no call, with the nearest one; an API that
  *             exists may stand in a configuration without being in this dump
- *   errors    STATUS_BAD_ARGUMENT when --only and --skip leave no call
+ *   errors    STATUS_BAD_ARGUMENT when --only and --skip leave no call, unless it is one dump of many
  */
 struct status call_selection_make(struct call_order *out, const struct dump *dump, const char *path,
                                   const struct api_lists *lists, const struct call_scope *scope,

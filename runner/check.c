@@ -21,7 +21,7 @@
 struct call {
     struct api_case recorded; /* as the dump has it */
     struct api_case c;        /* the call of PyTorch that computes the same */
-    bool made; /* its inputs are there already */
+    bool made;                /* its inputs are there already */
     struct bench_precision precision;
     struct generate_notes inputs;
     struct bench *bench;

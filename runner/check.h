@@ -24,7 +24,8 @@
 
 struct error_data;
 
-/* What all calls of a run share. Immutable while it runs but for the budget and the slots. */
+/* What the calls of one dump share. Immutable while they are checked but for the budget and the
+ * slots, which all dumps of a run share. */
 struct check_setup {
     const struct dump *dump;
     const struct framework *framework; /* of the dump */
@@ -39,7 +40,7 @@ struct check_setup {
 
 /* What a thread that checks calls owns. */
 struct checker {
-    const struct check_setup *setup;
+    const struct check_setup *setup; /* of the dump whose calls it checks now */
     struct arena arena;
     struct device *device;
 };

@@ -18,15 +18,35 @@ static void announce(struct check_threads *threads)
     (void)written;
 }
 
+/* A call for a thread. */
+struct taken_call {
+    const struct check_setup *setup;
+    size_t position, index; /* in the dump; among all calls of the run */
+};
+
+/* There may be one later, but not now: none is there, or the window is full. */
+static bool has_to_wait(const struct check_threads *threads)
+{
+    if (threads->stopping) return false;
+    if (threads->taken == threads->added) return !threads->closed;
+    return threads->taken >= threads->committed + CHECK_WINDOW;
+}
+
+static struct taken_call take_first(struct check_threads *threads)
+{
+    const struct check_batch *batch = threads->taking;
+    size_t index = threads->taken++, place = index - batch->first;
+    if (place + 1 == batch->count) threads->taking = batch->next;
+    return (struct taken_call){ batch->setup, batch->positions[place], index };
+}
+
 /* The next call, when there is one and the window has room for it. */
-static bool take_call(size_t *index, struct check_threads *threads)
+static bool take_call(struct taken_call *call, struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
-    while (!threads->stopping && threads->taken < threads->n_positions &&
-           threads->taken >= threads->committed + CHECK_WINDOW)
-        pthread_cond_wait(&threads->window_moved, &threads->mutex);
-    bool taken = !threads->stopping && threads->taken < threads->n_positions;
-    if (taken) *index = threads->taken++;
+    while (has_to_wait(threads)) pthread_cond_wait(&threads->may_take, &threads->mutex);
+    bool taken = !threads->stopping && threads->taken < threads->added;
+    if (taken) *call = take_first(threads);
     pthread_mutex_unlock(&threads->mutex);
     return taken;
 }
@@ -44,13 +64,14 @@ static void *work(void *context)
 {
     struct check_thread *self = context;
     struct check_threads *threads = self->all;
-    size_t index;
+    struct taken_call call;
 
     (void)environment_restore_arithmetic();
-    while (take_call(&index, threads)) {
-        struct case_outcome *out = &threads->outcomes[index % CHECK_WINDOW];
-        if (!case_check(out, self->checker, threads->positions[index])) break;
-        hand_over(threads, index);
+    while (take_call(&call, threads)) {
+        struct case_outcome *out = &threads->outcomes[call.index % CHECK_WINDOW];
+        self->checker->setup = call.setup;
+        if (!case_check(out, self->checker, call.position)) break;
+        hand_over(threads, call.index);
     }
     environment_leave_thread();
 
@@ -69,7 +90,7 @@ static void open_locks(struct check_threads *threads)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&threads->mutex, NULL);
-    pthread_cond_init(&threads->window_moved, NULL);
+    pthread_cond_init(&threads->may_take, NULL);
     pthread_cond_init(&threads->thread_ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
 }
@@ -90,11 +111,9 @@ static int start_thread(struct check_threads *threads, struct checker *checker)
 }
 
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,
-                                  size_t n_checkers, const size_t *positions, size_t n_positions)
+                                  size_t n_checkers)
 {
     memset(out, 0, sizeof *out);
-    out->positions = positions;
-    out->n_positions = n_positions;
     out->ready_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (out->ready_fd < 0)
         return status_error(STATUS_IO, "cannot make an event descriptor: %s", strerror(errno));
@@ -108,6 +127,28 @@ struct status check_threads_start(struct check_threads *out, struct checker *che
         return status_error(STATUS_IO, "cannot start a thread: %s", strerror(error));
     }
     return status_ok();
+}
+
+void check_threads_add(struct check_threads *threads, struct check_batch *batch)
+{
+    if (!batch->count) return;
+    pthread_mutex_lock(&threads->mutex);
+    batch->first = threads->added;
+    batch->next = NULL;
+    threads->added += batch->count;
+    if (threads->taking) threads->last->next = batch;
+    else threads->taking = batch;
+    threads->last = batch;
+    pthread_cond_broadcast(&threads->may_take);
+    pthread_mutex_unlock(&threads->mutex);
+}
+
+void check_threads_close(struct check_threads *threads)
+{
+    pthread_mutex_lock(&threads->mutex);
+    threads->closed = true;
+    pthread_cond_broadcast(&threads->may_take);
+    pthread_mutex_unlock(&threads->mutex);
 }
 
 struct case_outcome *check_threads_next(struct check_threads *threads)
@@ -127,7 +168,7 @@ void check_threads_commit(struct check_threads *threads)
     pthread_mutex_lock(&threads->mutex);
     threads->ready[threads->committed % CHECK_WINDOW] = false;
     threads->committed++;
-    pthread_cond_broadcast(&threads->window_moved);
+    pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -135,7 +176,7 @@ void check_threads_stop(struct check_threads *threads)
 {
     pthread_mutex_lock(&threads->mutex);
     threads->stopping = true;
-    pthread_cond_broadcast(&threads->window_moved);
+    pthread_cond_broadcast(&threads->may_take);
     pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -163,7 +204,7 @@ void check_threads_end(struct check_threads *threads)
     check_threads_stop(threads);
     for (size_t i = 0; i < threads->count; i++) (void)pthread_join(threads->items[i].id, NULL);
     for (size_t i = 0; i < CHECK_WINDOW; i++) case_outcome_release(&threads->outcomes[i]);
-    pthread_cond_destroy(&threads->window_moved);
+    pthread_cond_destroy(&threads->may_take);
     pthread_cond_destroy(&threads->thread_ended);
     pthread_mutex_destroy(&threads->mutex);
     (void)close(threads->ready_fd);

@@ -1,5 +1,5 @@
-/* The threads of a run. They take calls in order, finish them in any order, and hand over their
- * outcomes in order to one committer.
+/* The threads of a run. They take calls in order, dump after dump, finish them in any order, and hand
+ * over their outcomes in order to one committer.
  *
  * Calls run ahead of the committer by a window, so that a slow call does not make the finished
  * ones behind it pile up. The committer learns of the next outcome through a descriptor that it
@@ -18,7 +18,16 @@
 
 enum { CHECK_WINDOW = 256, CHECK_THREADS_MAX = 64 };
 
-/* One of them. */
+/* The calls of one dump. All but the last two are set by whoever adds it. */
+struct check_batch {
+    const struct check_setup *setup;
+    const size_t *positions; /* of the calls in the dump, in the order of their rows */
+    size_t count;
+    size_t first; /* number of the first of them among all calls that were added */
+    struct check_batch *next;
+};
+
+/* One of the threads. */
 struct check_thread {
     struct check_threads *all;
     struct checker *checker;
@@ -26,14 +35,14 @@ struct check_thread {
 };
 
 struct check_threads {
-    const size_t *positions; /* of the calls in the dump, in the order of their rows */
-    size_t n_positions;
-
     pthread_mutex_t mutex;
-    pthread_cond_t window_moved, thread_ended;
-    size_t taken;     /* calls given to threads */
-    size_t committed; /* outcomes that the committer is done with */
-    size_t running;   /* threads that have not ended */
+    pthread_cond_t may_take, thread_ended;
+    struct check_batch *taking, *last; /* with calls that no thread has; NULL when there are none */
+    size_t added;                      /* calls of all batches */
+    bool closed;                       /* no batch will be added */
+    size_t taken;                      /* calls given to threads */
+    size_t committed;                  /* outcomes that the committer is done with */
+    size_t running;                    /* threads that have not ended */
     bool stopping;
     struct case_outcome outcomes[CHECK_WINDOW]; /* of call i at i % CHECK_WINDOW */
     bool ready[CHECK_WINDOW];
@@ -44,9 +53,16 @@ struct check_threads {
 };
 
 /* Start a thread for each checker (their devices are open). All must stay where they are until
- * check_threads_end. */
+ * check_threads_end. The threads wait for calls. */
 struct status check_threads_start(struct check_threads *out, struct checker *checkers,
-                                  size_t n_checkers, const size_t *positions, size_t n_positions);
+                                  size_t n_checkers);
+
+/* Have these calls checked behind those that were added before. The batch must stay where it is until
+ * the last of them is committed. */
+void check_threads_add(struct check_threads *threads, struct check_batch *batch);
+
+/* Nothing more will be added: threads that find no call end. */
+void check_threads_close(struct check_threads *threads);
 
 /* The outcome of the next call in order, NULL when it is not ready. Hand it back with
  * check_threads_commit before asking for the next one. */

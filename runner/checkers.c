@@ -11,7 +11,6 @@
 #include "core/memory.h"
 #include "runner/check_threads.h"
 #include "runner/environment.h"
-#include "runner/repeat_command.h"
 
 enum {
     BLAS_BUFFER_BYTES = 8 << 20, /* per thread: packed panels, stack */
@@ -33,39 +32,33 @@ static size_t checker_count(const struct run_options *o, const struct device_cla
 }
 
 static struct status open_device(struct device **out, const struct device_class *class,
-                                 const struct run_options *o, const struct run_inputs *inputs,
-                                 size_t number)
+                                 const struct run_options *o, const char *backend, size_t number)
 {
     size_t n_ids = o->devices.count;
     const struct device_options options = {
-        .backend = inputs->backend,
+        .backend = backend,
         .device_id = n_ids ? (int)o->devices.items[number % n_ids] : 0,
         .jit_compile = o->jit_compile,
         .case_timeout_s = o->case_timeout_s,
         .in_process = !strcmp(o->isolate, "none"),
         .file_policy = o->file_policy,
-        .dump = inputs->dump,
         .is_api = api_name_is_known,
     };
     return class->open(out, &options);
 }
 
-static struct status open_devices(struct checkers *all, const struct run_options *o,
-                                  const struct run_inputs *inputs)
+static struct status open_devices(struct checkers *all, const struct run_options *o, size_t calls)
 {
-    const struct device_class *class = device_find(inputs->backend);
-    if (!class)
-        return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", inputs->backend);
-    size_t wanted = checker_count(o, class, inputs->order.count);
+    const struct device_class *class = all->class = device_find(all->backend);
+    if (!class) return status_error(STATUS_BAD_ARGUMENT, "there is no backend '%s'", all->backend);
+    size_t wanted = checker_count(o, class, calls);
     all->items = memory_allocate_zeroed(wanted, sizeof *all->items);
     if (!all->items) return status_no_memory(wanted * sizeof *all->items);
     for (; all->count < wanted; all->count++) {
         struct checker *checker = &all->items[all->count];
-        checker->setup = &all->setup;
-        TRY(open_device(&checker->device, class, o, inputs, all->count));
+        TRY(open_device(&checker->device, class, o, all->backend, all->count));
     }
     for (size_t i = 0; class->ready && i < all->count; i++) TRY(class->ready(all->items[i].device));
-    all->setup.generate.keep_recorded = !class->alter_inputs || !inputs->framework->alters_inputs;
     return status_ok();
 }
 
@@ -112,22 +105,44 @@ static struct status open_gates(struct checkers *all, uint64_t granted)
 /* ---- all of it -------------------------------------------------------------------------- */
 
 struct status checkers_open(struct checkers *out, const struct run_options *options,
-                            const struct run_inputs *inputs)
+                            const char *backend, size_t calls)
 {
-    *out = (struct checkers){ .count = 0 };
-    TRY(repeat_command_make(&out->repeat, options));
-    out->setup.dump = inputs->dump;
-    out->setup.framework = inputs->framework;
-    out->setup.lists = &inputs->lists;
-    out->setup.style = (struct row_style){ .profile = inputs->profile,
-                                           .precision = inputs->lists.precision,
-                                           .repeat = out->repeat,
-                                           .stacks = inputs->stacks };
-    out->setup.generate.seed = (uint64_t)options->seed;
-    out->setup.budget = &out->budget;
-    out->setup.compute_slots = &out->compute_slots;
-    TRY(open_devices(out, options, inputs));
+    *out = (struct checkers){ .backend = backend };
+    TRY(open_devices(out, options, calls));
     return open_gates(out, options->memory_bytes);
+}
+
+struct status checkers_accept(const struct checkers *checkers, const struct run_inputs *inputs)
+{
+    if (strcmp(inputs->backend, checkers->backend) != 0)
+        return status_error(STATUS_BAD_INPUT,
+                            "the pre-check of this dump tests the backend '%s', that of the others "
+                            "'%s'; name one with --backend",
+                            inputs->backend, checkers->backend);
+    if (!checkers->class->needs_stored_outputs || dump_header(inputs->dump)->has_data_dir)
+        return status_ok();
+    return status_error(STATUS_BAD_INPUT,
+                        "--backend recorded judges the outputs that a dump stores, and this dump "
+                        "stores none (task \"tensor\" is needed); use another backend");
+}
+
+struct check_setup checkers_setup(struct checkers *checkers, const struct run_options *options,
+                                  const struct run_inputs *inputs, const char *repeat)
+{
+    return (struct check_setup){
+        .dump = inputs->dump,
+        .framework = inputs->framework,
+        .lists = &inputs->lists,
+        .style = { .profile = inputs->profile,
+                   .precision = inputs->lists.precision,
+                   .repeat = repeat,
+                   .stacks = inputs->stacks },
+        .generate = { .seed = (uint64_t)options->seed,
+                      .keep_recorded = !checkers->class->alter_inputs ||
+                                       !inputs->framework->alters_inputs },
+        .budget = &checkers->budget,
+        .compute_slots = &checkers->compute_slots,
+    };
 }
 
 void checkers_close(struct checkers *checkers)
@@ -137,7 +152,6 @@ void checkers_close(struct checkers *checkers)
         arena_release(&checkers->items[i].arena);
     }
     memory_release(checkers->items);
-    memory_release(checkers->repeat);
     if (!checkers->has_gates) return;
     memory_budget_destroy(&checkers->budget);
     (void)sem_destroy(&checkers->compute_slots);

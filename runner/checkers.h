@@ -8,10 +8,10 @@
 #include "runner/run_options.h"
 
 struct checkers {
-    struct check_setup setup;
+    const char *backend;
+    const struct device_class *class;
     struct checker *items; /* owned, with their open devices */
     size_t count;
-    char *repeat; /* owned: the command that repeats a call */
     struct memory_budget budget;
     sem_t compute_slots;
     bool has_gates; /* budget and slots exist */
@@ -19,11 +19,19 @@ struct checkers {
 
 /* Open the devices, side by side, and divide the memory.
  *
- *   out     must stay where it is until it is closed; to be closed also when this fails
- *   inputs  must outlive it
+ *   out      must stay where it is until it is closed; to be closed also when this fails
+ *   backend  its name, as the user gives it; must outlive the checkers
+ *   calls    how many there are; SIZE_MAX when that is not known
  */
 struct status checkers_open(struct checkers *out, const struct run_options *options,
-                            const struct run_inputs *inputs);
+                            const char *backend, size_t calls);
+
+/* Can the device check this dump? STATUS_BAD_INPUT says why not. */
+struct status checkers_accept(const struct checkers *checkers, const struct run_inputs *inputs);
+
+/* What the calls of a dump share. All arguments must outlive it. */
+struct check_setup checkers_setup(struct checkers *checkers, const struct run_options *options,
+                                  const struct run_inputs *inputs, const char *repeat);
 void checkers_close(struct checkers *checkers);
 
 #endif

@@ -1,29 +1,37 @@
 /* The same steps as a run takes for each of its calls, for one. */
 #include "runner/one_call.h"
 
+#include "core/memory.h"
 #include "generators/generate.h"
+#include "runner/repeat_command.h"
 
 struct status one_call_open(struct one_call *out, const struct run_options *options,
                             const char *name)
 {
     *out = (struct one_call){ .options = *options };
     out->options.threads = 1;
-    TRY(run_inputs_open(&out->inputs, &out->options));
+    TRY(run_inputs_open(&out->inputs, &out->options, NULL));
     TRY(run_inputs_find(&out->position, &out->inputs, name));
-    return checkers_open(&out->checkers, &out->options, &out->inputs);
+    TRY(checkers_open(&out->checkers, &out->options, out->inputs.backend, 1));
+    TRY(checkers_accept(&out->checkers, &out->inputs));
+    TRY(repeat_command_make(&out->repeat, &out->options));
+    out->setup = checkers_setup(&out->checkers, &out->options, &out->inputs, out->repeat);
+    one_call_checker(out)->setup = &out->setup;
+    return status_ok();
 }
 
 void one_call_close(struct one_call *call)
 {
     checkers_close(&call->checkers);
     run_inputs_close(&call->inputs);
+    memory_release(call->repeat);
 }
 
 struct checker *one_call_checker(struct one_call *call) { return &call->checkers.items[0]; }
 
 struct status one_call_read(struct api_case *out, struct arena *arena, const struct one_call *call)
 {
-    const struct check_setup *setup = &call->checkers.setup;
+    const struct check_setup *setup = &call->setup;
     struct generate_notes notes;
     TRY(dump_read_case(out, arena, setup->dump, call->position));
     return generate_inputs(out, &notes, arena, setup->dump, &setup->generate);

@@ -11,7 +11,9 @@ struct one_call {
     struct run_options options;
     struct run_inputs inputs;
     struct checkers checkers; /* one */
-    size_t position;          /* of the call in the dump */
+    char *repeat;             /* owned */
+    struct check_setup setup;
+    size_t position; /* of the call in the dump */
 };
 
 /* Open what the options name and find the call by any of its names (run_inputs_find).

@@ -73,7 +73,8 @@ static void open_stacks(struct run_inputs *inputs, const struct run_options *o)
         warn(o->warnings, "%s; the lines that made the calls are not shown", status.text);
 }
 
-struct status run_inputs_open(struct run_inputs *out, const struct run_options *o)
+struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
+                              struct call_set *met)
 {
     const char *profile = o->profile ? o->profile : profile_names()[0];
     *out = (struct run_inputs){ .lists = api_lists_default(), .path = o->api_info };
@@ -89,7 +90,9 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     out->backend = o->backend ? o->backend : dump_framework_backend(out->framework, out->dump);
     const struct call_scope scope = { .framework = out->framework,
                                       .listed_only = profile_rules(out->profile)->listed_names_only,
-                                      .filter = o->filter_api };
+                                      .filter = o->filter_api,
+                                      .met = met,
+                                      .is_one_of_many = *o->folder != '\0' };
     out->lists.plain_names_only = scope.listed_only;
     TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, &scope, o->warnings));
     open_stacks(out, o);

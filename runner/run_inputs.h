@@ -25,8 +25,12 @@ struct run_inputs {
     struct stacks *stacks; /* of the stack.json beside the dump; NULL when there is none */
 };
 
-/* Open everything that `options` name. To be closed also when this fails; all zeros is closed. */
-struct status run_inputs_open(struct run_inputs *out, const struct run_options *options);
+/* Open everything that `options` name. To be closed also when this fails; all zeros is closed.
+ *
+ *   met  the calls of the dumps before this one, with -f over several; NULL otherwise
+ */
+struct status run_inputs_open(struct run_inputs *out, const struct run_options *options,
+                              struct call_set *met);
 void run_inputs_close(struct run_inputs *inputs);
 
 /* Position in the dump of the call of which this is a name: its own, a key of the dump, a case of a

@@ -19,19 +19,21 @@ struct call_listener {
 };
 
 struct run_options {
-    const char *api_info;        /* dump.json */
+    const char *api_info;        /* dump.json, or a directory of dumps */
+    const char *folder;          /* of this dump in a tree of several ("step0/rank3"), or "" */
+    const char *steps, *ranks;   /* which dumps of a tree ("0,3-5"); NULL: all */
     const char *out_path;        /* directory of the result files */
     int64_t threads;             /* 0: one per core */
     struct integer_list devices; /* empty: device 0 */
-    const char *result_csv_path; /* NULL: a new run */
+    const char *result_csv_path; /* result file or directory to resume; NULL: a new run */
     bool filter_api;
     const char *only; /* names of the calls to check, or NULL for all (runner/call_patterns.h) */
     const char *skip; /* names of calls to leave out, or NULL */
     bool save_error_data;
     bool jit_compile;
     const char *config_path; /* or NULL */
-    const char *framework; /* of -f; NULL: the dump's own */
-    const char *backend;   /* NULL: what the framework's pre-check tests */
+    const char *framework;   /* of -f; NULL: the dump's own */
+    const char *backend;     /* NULL: what the framework's pre-check tests */
     int64_t seed;
     uint64_t memory_bytes;  /* 0: 60 % of what is free */
     const char *profile;    /* NULL: the default one */
@@ -54,10 +56,10 @@ struct run_options {
 };
 
 /* What holds where nothing is said. */
-#define RUN_OPTIONS_DEFAULTS                                                    \
-    {                                                                           \
-        .out_path = "./", .seed = 1234, .case_timeout_s = 60, \
-        .isolate = "process", .color = "auto",                                  \
+#define RUN_OPTIONS_DEFAULTS                                                                      \
+    {                                                                                             \
+        .folder = "", .out_path = "./", .seed = 1234, .case_timeout_s = 60, .isolate = "process", \
+        .color = "auto",                                                                          \
     }
 
 #endif

@@ -251,7 +251,7 @@ struct status search_open(struct search *out, bool *fails, struct one_call *call
     };
     out->best_arena = &out->arenas[0];
     out->trial_arena = &out->arenas[1];
-    call->checkers.setup.watch = (struct call_watch){ look, out };
+    call->setup.watch = (struct call_watch){ look, out };
     TRY(read_call(out));
     TRY(find_failure(fails, out, name));
     return *fails ? find_element(fails, out) : status_ok();

@@ -21,7 +21,6 @@ struct device_options {
     size_t
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
     struct file_policy file_policy; /* of the plugin's manifest */
-    const struct dump *dump;        /* for `recorded` */
     /* Is this the bare name of an API? When not, *nearest is one. NULL: any name is taken. */
     bool (*is_api)(const char **nearest, struct arena *arena, const char *name);
 };
@@ -39,6 +38,8 @@ struct device_class {
     const char *name;
     /* May the inputs be altered before the call (HF32 rounding, dtype conversions)? */
     bool alter_inputs;
+    /* What it returns is what the dump stores. */
+    bool needs_stored_outputs;
     /* The work is done by another process: the calling thread only waits meanwhile, so that its
      * core can be used for another case. */
     bool external;

@@ -14,22 +14,13 @@
 #include "generators/generate.h"
 #include "runner/devices/device_classes.h"
 
-struct recorded_device {
-    struct device device;
-    const struct dump *dump;
-};
-
 static struct status recorded_open(struct device **out, const struct device_options *options)
 {
-    if (!options->dump || !dump_header(options->dump)->has_data_dir)
-        return status_error(STATUS_BAD_INPUT,
-                            "--backend recorded judges the outputs that a dump stores, and this "
-                            "dump stores none (task \"tensor\" is needed); use another backend");
-    struct recorded_device *recorded = memory_allocate_zeroed(1, sizeof *recorded);
+    (void)options;
+    struct device *recorded = memory_allocate_zeroed(1, sizeof *recorded);
     if (!recorded) return status_no_memory(sizeof *recorded);
-    recorded->device.class = &device_recorded;
-    recorded->dump = options->dump;
-    *out = &recorded->device;
+    recorded->class = &device_recorded;
+    *out = recorded;
     return status_ok();
 }
 
@@ -248,13 +239,13 @@ static struct status recorded_run(struct device *device, struct device_result *o
                                   struct arena *arena, const struct api_case *c,
                                   bool want_gradients)
 {
-    const struct recorded_device *recorded = (const struct recorded_device *)(const void *)device;
+    (void)device;
     struct api_case loaded = *c;
 
     *out = (struct device_result){ .gradients = { .kind = VALUE_NONE } };
     if (!c->outputs.list.count)
         return status_error(STATUS_SKIP, "The dump has no recorded outputs of this call.");
-    TRY(generate_load_recorded(&loaded, arena, recorded->dump));
+    TRY(generate_load_recorded(&loaded, arena, c->source));
     TRY(flat_list(&out->outputs, arena, &loaded.outputs));
     TRY(check_stored(&out->outputs, "output"));
     if (only_none(&out->outputs) && writes_its_self(c))
@@ -271,6 +262,7 @@ static void recorded_close(struct device *device) { memory_release(device); }
 
 const struct device_class device_recorded = {
     .name = "recorded",
+    .needs_stored_outputs = true,
     .open = recorded_open,
     .run = recorded_run,
     .close = recorded_close,

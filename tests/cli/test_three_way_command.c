@@ -510,7 +510,7 @@ START_TEST(directories_of_dumps)
     ck_assert_msg(o.status == 0, "%s", o.err);
     outcome_free(&o);
     write_text(in(&w, "dumps/step0/rank1/dump.json"), text);
-    o = run_program(&w, "run_ut", "-api_info", "dumps/", "-o", "out", NULL);
+    o = run_program(&w, "case", "-api_info", "dumps/", "--name", "any", NULL);
     ck_assert_int_eq(o.status, 2);
     ck_assert_ptr_nonnull(strstr(o.err,
                                  "'dumps/' has 2 dumps, name one of them: "

@@ -41,7 +41,7 @@ static void add_note(struct summary *summary, const char *call, struct row_note 
     snprintf(row, sizeof row, "%s.forward.output.0", call);
     note.name = row;
     struct case_outcome outcome = { .forward = note.verdict, .notes = &note, .n_notes = 1 };
-    ck_ok(summary_add(summary, &outcome, call));
+    ck_ok(summary_add(summary, &outcome, call, 0));
 }
 
 /* Every verdict in both directions, and the colours of those that occur. */
@@ -55,7 +55,7 @@ START_TEST(calls_are_counted)
     struct summary summary = { 0 };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const struct case_outcome outcome = { .forward = pairs[i][0], .backward = pairs[i][1] };
-        ck_ok(summary_add(&summary, &outcome, "Torch.add.0"));
+        ck_ok(summary_add(&summary, &outcome, "Torch.add.0", 0));
     }
     ck_assert_uint_eq(summary.calls, 6);
     prints(&summary, false,
@@ -241,7 +241,7 @@ START_TEST(references_are_summed)
     struct summary summary = { 0 };
     for (int i = 0; i < 2; i++) {
         const struct case_outcome outcome = { .references = uses[i] };
-        ck_ok(summary_add(&summary, &outcome, "Torch.add.0"));
+        ck_ok(summary_add(&summary, &outcome, "Torch.add.0", 0));
     }
     for (int part = 0; part < 2; part++) {
         char expected[300];

@@ -98,7 +98,7 @@ static struct status run(struct device_result *out, const struct dump *dump)
 {
     struct device *device;
     struct api_case c;
-    struct device_options options = { .backend = "recorded", .dump = dump };
+    struct device_options options = { .backend = "recorded" };
     ck_assert(!device_find("recorded")->open(&device, &options).code);
     struct status st = dump_read_case(&c, &arena, dump, 0);
     ck_assert_msg(!st.code, "%s", st.text);
@@ -318,27 +318,6 @@ START_TEST(a_linear_is_judged_by_its_own_gradients)
 }
 END_TEST
 
-/* Without a dump, or with one that stores no tensors, there is nothing to judge. */
-START_TEST(a_dump_with_tensors_is_needed)
-{
-    struct device *device;
-    struct dump *dump;
-    write_text(in(&w, "dump.json"),
-               "{\"task\":\"statistics\",\"level\":\"L1\",\"dump_data_dir\":null,\"data\":{"
-               "\"Torch.rand.0.forward\":{\"input_args\":[2],\"input_kwargs\":{},\"output\":[]}}}");
-    ck_assert(!dump_open(&dump, in(&w, "dump.json"), FILES_CHECKED).code);
-    for (int with = 0; with < 2; with++) {
-        struct device_options options = { .backend = "recorded", .dump = with ? dump : NULL };
-        struct status st = device_find("recorded")->open(&device, &options);
-        ck_assert_int_eq(st.code, STATUS_BAD_INPUT);
-        ck_assert_str_eq(st.text,
-                         "--backend recorded judges the outputs that a dump stores, and this dump "
-                         "stores none (task \"tensor\" is needed); use another backend");
-    }
-    dump_close(dump);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("recorded_gradients");
@@ -349,7 +328,6 @@ int main(void)
     tcase_add_loop_test(tests, outputs_are_the_recorded_ones, 0,
                         sizeof forwards / sizeof *forwards);
     tcase_add_test(tests, a_linear_is_judged_by_its_own_gradients);
-    tcase_add_test(tests, a_dump_with_tensors_is_needed);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

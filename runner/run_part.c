@@ -1,0 +1,97 @@
+/* The options of the run, with the paths of this dump in place of those of all. */
+#include "runner/run_part.h"
+
+#include <string.h>
+
+#include "core/directory.h"
+#include "core/memory.h"
+#include "results/result_files.h"
+#include "runner/repeat_command.h"
+
+static const char *below(struct arena *arena, const char *directory, const char *folder)
+{
+    size_t length = strlen(directory);
+    bool joined = !length || !*folder || directory[length - 1] == '/';
+    return arena_format(arena, "%s%s%s", directory, joined ? "" : "/", folder);
+}
+
+/* A directory of results to resume means the newest run in it. */
+static struct status find_earlier(struct run_part *part, const char *folder)
+{
+    struct run_options *o = &part->options;
+    if (!o->result_csv_path || !directory_exists(o->result_csv_path)) return status_ok();
+    const char *directory = below(&part->arena, o->result_csv_path, folder);
+    if (!directory) return status_no_memory(0);
+    o->out_path = directory;
+    TRY(result_files_newest(&part->earlier, directory));
+    o->result_csv_path = part->earlier;
+    if (part->earlier || *folder) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "'%s' has no accuracy_checking_result_{timestamp}.csv to resume",
+                        file_shown(directory).text);
+}
+
+static struct status take_options(struct run_part *part, const struct run_options *options,
+                                  const struct dump_place *place)
+{
+    part->options = *options;
+    if (!place) return find_earlier(part, "");
+    part->options.api_info = place->path;
+    part->options.folder = place->folder;
+    part->options.out_path = below(&part->arena, options->out_path, place->folder);
+    if (!part->options.out_path) return status_no_memory(0);
+    return find_earlier(part, place->folder);
+}
+
+struct status run_part_open_inputs(struct run_part *out, const struct run_options *options,
+                                   const struct dump_place *place, struct call_set *met)
+{
+    *out = (struct run_part){ .output = RUN_OUTPUT_NONE };
+    TRY(take_options(out, options, place));
+    return run_inputs_open(&out->inputs, &out->options, met);
+}
+
+struct status run_part_open_output(struct run_part *part, struct checkers *checkers,
+                                   struct summary *summary)
+{
+    TRY(checkers_accept(checkers, &part->inputs));
+    TRY(repeat_command_make(&part->repeat, &part->options));
+    part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
+    TRY(run_output_open(&part->output, summary, part->repeat, &part->options, &part->inputs));
+    if (part->output.error_directory) part->setup.error_data = &part->output.error_data;
+    part->batch = (struct check_batch){ .setup = &part->setup,
+                                        .positions = part->output.pending,
+                                        .count = part->output.n_pending };
+    return status_ok();
+}
+
+bool run_part_is_done(const struct run_part *part)
+{
+    return part->committed == part->output.n_pending;
+}
+
+struct status run_part_commit(struct run_part *part, const char **name,
+                              const struct case_outcome *outcome)
+{
+    *name = dump_name(part->inputs.dump, part->output.pending[part->committed]);
+    TRY(run_output_add(&part->output, outcome, *name));
+    part->committed++;
+    if (!part->options.junit) return status_ok();
+    return call_seconds_add(&part->seconds, *name, stage_times_total(&outcome->times));
+}
+
+struct status run_part_finish(struct run_part *part)
+{
+    TRY(result_files_sync(&part->output.files));
+    return file_close(&part->output.timings);
+}
+
+void run_part_close(struct run_part *part)
+{
+    run_output_close(&part->output);
+    run_inputs_close(&part->inputs);
+    call_seconds_release(&part->seconds);
+    memory_release(part->repeat);
+    memory_release(part->earlier);
+    arena_release(&part->arena);
+}

@@ -138,7 +138,7 @@ static bool is_recomputed(const struct model *model, uint32_t node)
     return other != NODE_NONE && model->nodes[other].parent == model->root;
 }
 
-/* Nodes by the name without direction and number, in the order of the tree: the k-th of a prefix. */
+/* Nodes by the name without direction and number, in the order of the file: the k-th of a prefix. */
 struct prefix_queues {
     struct text_table prefixes;
     uint32_t *first, *last; /* by prefix: chains of nodes */
@@ -202,8 +202,9 @@ static uint32_t recomputed_parent(const struct model *model, uint32_t original)
 static struct status queue_originals(struct prefix_queues *queues, const struct model *model,
                                      const bool *recomputed)
 {
-    for (uint32_t node = model->root; node != NODE_NONE; node = model_after(model, node)) {
-        if (recomputed[node] || model->nodes[node].type != NODE_MODULE) continue;
+    for (uint32_t node = 0; node < model->n_nodes; node++) {
+        const struct model_node *n = &model->nodes[node];
+        if (recomputed[node] || n->type != NODE_MODULE || n->parent == model->root) continue;
         if (name_direction(model_name(model, node)) == DIRECTION_FORWARD)
             TRY(enqueue(queues, model, node));
     }

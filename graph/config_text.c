@@ -169,10 +169,15 @@ static struct status append_frames(struct csv_buffer *out, struct json *frames)
     return status;
 }
 
+/* As msprobe words it. */
+static const char no_stack[] =
+    "This backward node cannot find the forward node and cannot retrieve stack information.";
+
 struct status stack_append(struct csv_buffer *out, const struct graph_side *side, uint32_t node)
 {
     struct json frames;
     TRY(append_plain(out, "["));
     if (node_stack(&frames, side, node)) TRY(append_frames(out, &frames));
+    else if (node_lacks_forward(side, node)) TRY(append_string(out, no_stack));
     return append_plain(out, "]");
 }

@@ -34,7 +34,10 @@ static struct status match_graph(const struct pairing_job *job, const struct dum
     if (!status.code) status = match_nodes(&job->graph->npu, &job->graph->bench, &request);
     memory_release(bench_entry);
     if (status.code || !o->by_hand) return status;
-    return match_file_apply(&job->graph->by_hand, o->by_hand, &job->graph->npu, &job->graph->bench);
+    struct graph *g = job->graph;
+    g->by_hand_of = memory_allocate(g->npu.model.n_nodes * sizeof *g->by_hand_of);
+    if (!g->by_hand_of) return status_no_memory(g->npu.model.n_nodes);
+    return match_file_apply(&g->by_hand, g->by_hand_of, o->by_hand, &g->npu, &g->bench);
 }
 
 static struct status open_side(struct graph_side *out, const struct side_source *source,
@@ -169,6 +172,7 @@ struct status graph_open_merged(struct graph *out, struct merged_rank *npu,
 void graph_close(struct graph *graph)
 {
     memory_release(graph->index);
+    memory_release(graph->by_hand_of);
     memory_release(graph->overflow[false]);
     memory_release(graph->overflow[true]);
     graph_side_close(&graph->npu);

@@ -32,6 +32,7 @@ struct graph {
     struct comparison comparison; /* of a compared graph */
     struct dump_rows rows;        /* of a built graph */
     uint32_t by_hand;             /* matches of the file that apply */
+    bool *by_hand_of;             /* by NPU node: has its partner from the file; NULL: no file */
     struct node_index *index;     /* by NPU node; NULL for a built graph */
     uint8_t *overflow[2];         /* by node of NPU and Bench: enum overflow_level; NULL without */
     struct comparison_watch watch;

@@ -94,7 +94,8 @@ static uint32_t micro_step_of(const struct side_page *s, uint32_t node)
 static uint32_t index_bits(const struct side_page *s, uint32_t node)
 {
     const struct node_index *index = s->bench || !s->graph->index ? NULL : &s->graph->index[node];
-    float value = index && index->known ? (float)index->value : NAN;
+    bool shown = index && index->known && s->side->match[node] != NODE_NONE;
+    float value = shown ? (float)index->value : NAN;
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);
     return bits;
@@ -288,6 +289,18 @@ struct status graph_page_create(struct graph_page *out, const char *path)
     return status;
 }
 
+/* The numbers of NPU nodes that were matched by a file; none without one. */
+static void describe_by_hand(struct graph_page *page, const struct graph *graph)
+{
+    const struct model *model = &graph->npu.model;
+    uint32_t number = 0, count = 0;
+    if (!graph->by_hand_of) return;
+    text_out_string(&page->meta, ",\"by_hand\":[");
+    for (uint32_t node = model->root; node != NODE_NONE; node = model_after(model, node), number++)
+        if (graph->by_hand_of[node]) json_out_format(&page->meta, count++ ? ",%u" : "%u", number);
+    text_out_string(&page->meta, "]");
+}
+
 struct status graph_page_add(struct graph_page *page, const struct graph *graph, unsigned step,
                              unsigned rank)
 {
@@ -295,6 +308,7 @@ struct status graph_page_add(struct graph_page *page, const struct graph *graph,
     page->kind = graph_kind(graph);
     json_out_format(&page->meta, "%s{\"step\":%u,\"rank\":%u,\"micro_steps\":%u",
                     page->graphs++ ? "," : "", step, rank, graph_micro_steps(graph));
+    describe_by_hand(page, graph);
     TRY(add_side(page, graph, false));
     if (graph->compared) TRY(add_side(page, graph, true));
     text_out_string(&page->meta, "}");

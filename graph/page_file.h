@@ -1,5 +1,8 @@
 /* Graphs as one page that opens from disk: web/graph.
  *
+ * A graph says with `by_hand` which nodes of the NPU side have their partners from a file (--match), as a
+ * list of numbers; it is not there without a file.
+ *
  * What the page holds for each side of a graph, as blocks that are decoded when they are needed (pages/page.h;
  * numbers little-endian, one after the other, nodes from the root down):
  *

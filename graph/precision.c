@@ -165,9 +165,11 @@ void precision_compute(struct node_index *out, const struct graph_side *npu,
     }
     /* Collections of merged ranks lie in collections. */
     for (uint32_t node = model_deepest_first(model, model->root); node != NODE_NONE;
-         node = model_after_children(model, node))
-        if (model->nodes[node].type == NODE_COLLECTION && npu->match[node] != NODE_NONE)
-            out[node] = worst_of_children(out, model, node, high_is_bad);
+         node = model_after_children(model, node)) {
+        if (model->nodes[node].type != NODE_COLLECTION || c->kind == DUMP_STRUCTURE) continue;
+        out[node] = worst_of_children(out, model, node, high_is_bad);
+        if (!out[node].known) out[node] = (struct node_index){ high_is_bad ? 0 : 1, true };
+    }
 }
 
 /* ---- colours ------------------------------------------------------------------------------ */

@@ -119,7 +119,7 @@ static struct status read_stacks(struct graph_side *side, const char *folder,
 {
     char path[PATH_MAX];
     TRY(path_in(path, folder, "stack.json"));
-    return file_exists(path) ? stacks_open(&side->stacks, path, policy) : status_ok();
+    return stacks_open(&side->stacks, path, policy);
 }
 
 static struct status open_parts(struct graph_side *side, const char *folder,
@@ -254,19 +254,35 @@ bool row_is_shown_as_output(const struct graph_side *side, uint32_t row)
     return side->rows->rows[row].state == STATE_OUTPUT;
 }
 
+/* The forward call whose stack a backward one takes: of a module that was called several times the first
+ * tells where it was. The length of its name, 0 when the node does not go backward. */
+static size_t stack_twin(char twin[NAME_BUFFER], struct name_slice name)
+{
+    struct name_slice number = name_part_from_end(name, 1);
+    if (name_direction(name) != DIRECTION_BACKWARD) return 0;
+    size_t length = name_turn(twin, name, DIRECTION_FORWARD);
+    if (length && name_is_number(number)) {
+        length -= number.length;
+        twin[length++] = '0';
+    }
+    return length;
+}
+
 bool node_stack(struct json *frames, const struct graph_side *side, uint32_t node)
 {
     char twin[NAME_BUFFER];
     struct name_slice name = model_name(&side->model, node);
     if (!side->stacks) return false;
     if (stacks_find(frames, side->stacks, name.text, name.length)) return true;
-    if (name_direction(name) != DIRECTION_BACKWARD) return false;
-    size_t length = name_turn(twin, name, DIRECTION_FORWARD);
-    /* Of a module that was called several times the first call tells where it was. */
-    struct name_slice number = name_part_from_end(name, 1);
-    if (length && name_is_number(number)) {
-        length -= number.length;
-        twin[length++] = '0';
-    }
+    size_t length = stack_twin(twin, name);
     return length && stacks_find(frames, side->stacks, twin, length);
+}
+
+bool node_lacks_forward(const struct graph_side *side, uint32_t node)
+{
+    char twin[NAME_BUFFER];
+    struct name_slice name = model_name(&side->model, node);
+    size_t length = stack_twin(twin, name);
+    if (!length || model_find(&side->model, twin, length) != NODE_NONE) return false;
+    return !side->stacks || !stacks_have(side->stacks, name.text, name.length);
 }

@@ -16,16 +16,16 @@ struct graph_side {
     const struct dump_rows *rows; /* of its dump.json; whoever opened them closes them */
     struct file_map dump;         /* the text of dump.json */
     bool is_merged;               /* made of several ranks: `dump` belongs to somebody else */
-    struct stacks *stacks;        /* NULL when there is no stack.json */
-    char *data_folder;            /* `dump_data_dir` of the dump; "" when there is none */
-    uint32_t *entry_of;           /* by node: its entry in the dump, or ENTRY_NONE */
-    uint32_t *match;              /* by node: its partner on the other side, or NODE_NONE */
+    struct stacks *stacks;
+    char *data_folder;                    /* `dump_data_dir` of the dump; "" when there is none */
+    uint32_t *entry_of;                   /* by node: its entry in the dump, or ENTRY_NONE */
+    uint32_t *match;                      /* by node: its partner on the other side, or NODE_NONE */
     const struct text_table *merge_notes; /* of a merged side: JSON lists of remarks */
     const uint32_t *merge_note_of;        /* by node: its list, or TEXT_NONE; NULL: not merged */
 };
 
 /* Read what lies beside the dump in `folder`, which has the files dump.json, construct.json and
- * perhaps stack.json.
+ * stack.json.
  *
  *   out     end with graph_side_close; empty on failure
  *   rows    of folder/dump.json; must outlive `out`
@@ -71,5 +71,8 @@ bool row_is_shown_as_output(const struct graph_side *side, uint32_t row);
 
 /* The frames of a node's stack: its own, or that of its forward twin. False when there is none. */
 bool node_stack(struct json *frames, const struct graph_side *side, uint32_t node);
+
+/* Is it a backward call without a stack of its own, whose forward call is not in the graph? */
+bool node_lacks_forward(const struct graph_side *side, uint32_t node);
 
 #endif

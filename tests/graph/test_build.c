@@ -132,6 +132,20 @@ START_TEST(recomputed_layers_go_below_the_backward_of_their_parent)
 }
 END_TEST
 
+/* An original at the top level has no parent to say where the recomputed one belongs; originals count
+ * in the order of the file, whatever the tree is like. */
+START_TEST(originals_lie_below_modules)
+{
+    built("{\"Module.a.b.c.d.e.F.forward.0\": null, \"Module.t.T.forward.0\": null,"
+          " \"Module.a.b.c.d.e.F.forward.1\": \"Module.t.T.forward.0\","
+          " \"Module.t.T.backward.0\": null,"
+          " \"Module.a.b.c.d.e.F.forward.2\": null, \"Module.a.b.c.d.e.F.backward.2\": null}");
+    tree_is("DefaultModel[Module.a.b.c.d.e.F.forward.0 "
+            "Module.t.T.forward.0[Module.a.b.c.d.e.F.forward.1] "
+            "Module.t.T.backward.0[Module.a.b.c.d.e.F.forward.2 Module.a.b.c.d.e.F.backward.2]]");
+}
+END_TEST
+
 START_TEST(gradients_of_parameters_hang_below_the_last_backward)
 {
     static const char *const gradients[] = { "Module.m.M.parameters_grad.0",
@@ -210,12 +224,22 @@ START_TEST(recorded_micro_steps_are_used)
 {
     built("{\"megatron_micro_step_number\": 1, \"Module.m.M.forward.0\": [null, 0],"
           " \"Module.m.l.L.forward.0\": [\"Module.m.M.forward.0\", 0],"
-          " \"Module.m.M.forward.1\": [null, 1], \"Module.k.K.forward.0\": null}");
+          " \"Module.m.M.forward.1\": [null, 1], \"Torch.a.0.forward\": [null, 1],"
+          " \"Torch.b.0.forward\": [null, 0], \"Module.k.K.forward.0\": \"Module.m.M.forward.1\"}");
     ck_assert_uint_eq(model.micro_steps, 2);
-    uint32_t node = model_find(&model, "Module.m.M.forward.1", 20);
-    ck_assert_uint_eq(model.nodes[node].micro_step, 1);
-    tree_is("DefaultModel[Module.m.M.forward.0[Module.m.l.L.forward.0] Module.m.M.forward.1 "
-            "Module.k.K.forward.0]");
+    static const struct {
+        const char *name;
+        unsigned page;
+    } want[] = { { "Module.m.M.forward.1", 1 },
+                 { "Module.k.K.forward.0", 0 }, /* a plain value, below one of page 1 */
+                 { "Apis_Between_Modules.0", 1 } };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        uint32_t node = model_find(&model, want[i].name, strlen(want[i].name));
+        ck_assert_msg(model.nodes[node].micro_step == want[i].page, "%s", want[i].name);
+    }
+    tree_is("DefaultModel[Module.m.M.forward.0[Module.m.l.L.forward.0] "
+            "Module.m.M.forward.1[Module.k.K.forward.0] "
+            "Apis_Between_Modules.0[Torch.a.0.forward Torch.b.0.forward]]");
 }
 END_TEST
 
@@ -279,6 +303,7 @@ int main(void)
     tcase_add_test(tests, in_place_modules_go_where_their_twin_is);
     tcase_add_test(tests, loose_calls_are_collected);
     tcase_add_test(tests, recomputed_layers_go_below_the_backward_of_their_parent);
+    tcase_add_test(tests, originals_lie_below_modules);
     tcase_add_test(tests, gradients_of_parameters_hang_below_the_last_backward);
     tcase_add_test(tests, no_node_is_lost);
     tcase_add_test(tests, a_chain_of_a_million_levels);

@@ -27,7 +27,7 @@ static struct status reserve(struct csv_buffer *buffer, size_t bytes)
 
 struct status csv_append_bytes(struct csv_buffer *buffer, const char *bytes, size_t length)
 {
-    TRY(reserve(buffer, length));
+    if (length > buffer->capacity - buffer->length) TRY(reserve(buffer, length));
     if (length) memcpy(buffer->data + buffer->length, bytes, length);
     buffer->length += length;
     return status_ok();

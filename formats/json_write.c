@@ -1,7 +1,11 @@
 /* Runs of plain bytes are copied as a whole: of names and values hardly a byte needs an escape. */
 #include "formats/json_write.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+
+/* Bytes that stand for themselves: ASCII without control characters, quotes and backslashes. */
+static bool is_plain(unsigned char c) { return c >= ' ' && c < 0x80 && c != '"' && c != '\\'; }
 
 /* Length of the character that begins at `at`, 0 when it is no UTF-8 (RFC 3629). */
 static size_t character_bytes(const unsigned char *at, size_t left)
@@ -42,10 +46,11 @@ struct status json_append_string(struct csv_buffer *out, const char *text, size_
     char escape[8];
 
     TRY(csv_append_bytes(out, "\"", 1));
-    for (size_t i = 0; i < length;) {
-        size_t width = character_bytes(bytes + i, length - i);
-        bool is_plain = width && bytes[i] >= ' ' && bytes[i] != '"' && bytes[i] != '\\';
-        if (is_plain) {
+    for (size_t i = 0;;) {
+        while (i < length && is_plain(bytes[i])) i++;
+        if (i == length) break;
+        size_t width = bytes[i] < 0x80 ? 0 : character_bytes(bytes + i, length - i);
+        if (width) {
             i += width;
             continue;
         }

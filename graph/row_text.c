@@ -25,6 +25,7 @@ void row_writer_close(struct row_writer *writer)
     csv_buffer_release(&writer->name);
     csv_buffer_release(&writer->value);
     csv_buffer_release(&writer->shown);
+    csv_buffer_release(&writer->keys);
 }
 
 /* ---- members ------------------------------------------------------------------------------- */
@@ -36,16 +37,19 @@ struct object {
     bool empty;
 };
 
+/* A line end and blanks. */
+static struct status next_line(struct csv_buffer *out, unsigned indent)
+{
+    static const char blanks[] = "\n                                                ";
+    size_t length = indent + 1 < sizeof blanks ? indent + 1 : sizeof blanks - 1;
+    return csv_append_bytes(out, blanks, length);
+}
+
 static struct status next_member(struct object *object)
 {
-    char blanks[64];
     if (!object->empty) TRY(csv_append_bytes(object->out, ",", 1));
-    if (object->indent) {
-        int length = snprintf(blanks, sizeof blanks, "\n%*s", (int)object->indent, "");
-        TRY(csv_append_bytes(object->out, blanks, (size_t)length));
-    } else if (!object->empty) {
-        TRY(csv_append_bytes(object->out, " ", 1));
-    }
+    if (object->indent) TRY(next_line(object->out, object->indent));
+    else if (!object->empty) TRY(csv_append_bytes(object->out, " ", 1));
     object->empty = false;
     return status_ok();
 }
@@ -58,12 +62,8 @@ static struct status begin(struct object *object)
 
 static struct status end(struct object *object)
 {
-    char blanks[64];
-    if (object->indent && !object->empty) {
-        unsigned outer = object->indent < 4 ? 0 : object->indent - 4;
-        int length = snprintf(blanks, sizeof blanks, "\n%*s", (int)outer, "");
-        TRY(csv_append_bytes(object->out, blanks, (size_t)length));
-    }
+    if (object->indent && !object->empty)
+        TRY(next_line(object->out, object->indent < 4 ? 0 : object->indent - 4));
     return csv_append_bytes(object->out, "}", 1);
 }
 
@@ -93,19 +93,19 @@ static struct status add_value(struct object *object, struct row_writer *w, cons
 
 /* ---- the record in the dump ------------------------------------------------------------------ */
 
+#define KEY_IS(key, word) \
+    ((key)->bytes == sizeof(word) - 1 && !memcmp((key)->text, word, sizeof(word) - 1))
+
 /* Members that the files do not show, and those that a process group has left. */
 static bool is_shown(const struct json_slice *key, bool is_group, bool shows_checksums)
 {
-    static const char *const hidden[] = {
-        "state", "full_op_name", "op", "peer", "tag", "group_id"
-    };
-    static const char *const of_groups[] = { "type", "group_ranks", "group_id", "data_name" };
-    const char *const *list = is_group ? of_groups : hidden;
-    size_t count = is_group ? sizeof of_groups / sizeof *of_groups : sizeof hidden / sizeof *hidden;
-    for (size_t i = 0; i < count; i++)
-        if (json_slice_is(key, list[i])) return is_group;
-    if (is_group) return false;
-    return shows_checksums || !json_slice_is(key, "md5");
+    if (is_group)
+        return KEY_IS(key, "type") || KEY_IS(key, "group_ranks") || KEY_IS(key, "group_id") ||
+               KEY_IS(key, "data_name");
+    if (KEY_IS(key, "state") || KEY_IS(key, "full_op_name")) return false;
+    if (KEY_IS(key, "op") || KEY_IS(key, "peer") || KEY_IS(key, "tag") || KEY_IS(key, "group_id"))
+        return false;
+    return shows_checksums || !KEY_IS(key, "md5");
 }
 
 enum { KNOWN_DATA_NAME = 1, KNOWN_CHECKSUM = 2, KNOWN_DTYPE = 4 };
@@ -143,9 +143,9 @@ static struct status add_record(unsigned *known, struct object *object, struct r
         is_group = json_slice_is(&type, "torch.ProcessGroup");
     if (!json_enter_object(&record)) return status_ok();
     while (json_object_next(&record, &key)) {
-        if (json_slice_is(&key, "data_name")) *known |= KNOWN_DATA_NAME;
-        if (json_slice_is(&key, "md5")) *known |= KNOWN_CHECKSUM;
-        if (json_slice_is(&key, "dtype") || is_group) *known |= KNOWN_DTYPE;
+        if (KEY_IS(&key, "data_name")) *known |= KNOWN_DATA_NAME;
+        if (KEY_IS(&key, "md5")) *known |= KNOWN_CHECKSUM;
+        if (KEY_IS(&key, "dtype") || is_group) *known |= KNOWN_DTYPE;
         if (is_shown(&key, is_group, w->shows_checksums)) TRY(add_member(object, w, &key, &record));
         else if (!json_skip(&record)) break;
         if (record.problem) break;
@@ -192,51 +192,69 @@ static struct status add_checksum(struct object *object, struct row_writer *w,
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 
-/* The difference of two integers is one. */
-static bool is_of_integers(const struct comparison *c, uint32_t row, const char *header)
+/* Was the largest value recorded as an integer on both sides? Then differences are integers. */
+static bool is_of_integers(const struct comparison *c, uint32_t row)
 {
-    static const char behind[] = " diff";
     const struct dump_row *bench = comparison_bench_row(c, row);
-    size_t length = strlen(header);
-    if (length < sizeof behind || strcmp(header + length - (sizeof behind - 1), behind))
-        return false;
     return bench && c->npu.rows[row].statistic_kind[STATISTIC_MAX] == VALUE_IS_INTEGER &&
            bench->statistic_kind[STATISTIC_MAX] == VALUE_IS_INTEGER;
 }
 
-static struct status add_metric(struct object *object, struct row_writer *w, uint32_t row,
-                                const char *header, const struct table_cell *cell)
+/* The text of a cell in w->shown. */
+static struct status show_metric(struct row_writer *w, const struct table_cell *cell, bool integer)
 {
-    char text[32];
-    csv_buffer_clear(&w->value);
+    char text[64];
+    csv_buffer_clear(&w->shown);
     switch (cell->kind) {
     case TABLE_NUMBER:
-        if (is_of_integers(w->comparison, row, header)) {
-            (void)snprintf(text, sizeof text, "%.0f", cell->number);
-            return add_text(object, header, text);
-        }
-        TRY(value_text_append_real(&w->value, cell->number));
-        return add(object, header, strlen(header), w->value.data, w->value.length);
-    case TABLE_TEXT:
-        TRY(csv_append_bytes(&w->value, cell->text.bytes, cell->text.length));
-        return add_value(object, w, header, strlen(header));
-    case TABLE_BOOLEAN: return add_text(object, header, cell->boolean ? "True" : "False");
+        if (!integer) return value_text_append_real(&w->shown, cell->number);
+        return csv_append_bytes(&w->shown, text,
+                                (size_t)snprintf(text, sizeof text, "%.0f", cell->number));
+    case TABLE_TEXT: return value_text_append(&w->shown, cell->text.bytes, cell->text.length);
+    case TABLE_BOOLEAN:
+        return csv_append_bytes(&w->shown, cell->boolean ? "True" : "False", cell->boolean ? 4 : 5);
     case TABLE_INTEGER:
-        (void)snprintf(text, sizeof text, "%lld", (long long)cell->integer);
-        return add_text(object, header, text);
-    default: return add_text(object, header, "null");
+        return csv_append_bytes(
+            &w->shown, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)cell->integer));
+    default: return csv_append_bytes(&w->shown, "null", 4);
     }
+}
+
+static bool is_difference(const char *header)
+{
+    static const char behind[] = " diff";
+    size_t length = strlen(header);
+    return length >= sizeof behind && !strcmp(header + length - (sizeof behind - 1), behind);
+}
+
+/* Keys of the metrics as members have them: `"Max diff": `. */
+static struct status write_keys(struct row_writer *w)
+{
+    for (size_t i = 0; i < w->metrics.count; i++) {
+        const char *header = column_header(&w->metrics, i);
+        w->metric_key[i].is_difference = is_difference(header);
+        w->metric_key[i].begin = w->keys.length;
+        TRY(json_append_string(&w->keys, header, strlen(header)));
+        TRY(csv_append_bytes(&w->keys, ": ", 2));
+        w->metric_key[i].end = w->keys.length;
+    }
+    return status_ok();
 }
 
 /* Rows of matched nodes without a partner of their own have metrics that say so. */
 static struct status add_metrics(struct object *object, struct row_writer *w, uint32_t row)
 {
     bool matched = comparison_bench_row(w->comparison, row) != NULL;
+    bool integers = is_of_integers(w->comparison, row);
+    if (!w->keys.length) TRY(write_keys(w));
     if (matched) TRY(row_cells_make(&w->cells, w->comparison, &w->metrics, row));
     for (size_t i = 0; i < w->metrics.count; i++) {
-        const char *header = column_header(&w->metrics, i);
-        TRY(matched ? add_metric(object, w, row, header, &w->cells.cell[i])
-                    : add_text(object, header, "Nan"));
+        const struct metric_key *key = &w->metric_key[i];
+        TRY(next_member(object));
+        TRY(csv_append_bytes(object->out, w->keys.data + key->begin, key->end - key->begin));
+        if (matched) TRY(show_metric(w, &w->cells.cell[i], integers && key->is_difference));
+        TRY(matched ? json_append_string(object->out, w->shown.data, w->shown.length)
+                    : json_append_string(object->out, "Nan", 3));
     }
     return status_ok();
 }

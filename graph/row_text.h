@@ -15,6 +15,11 @@ struct row_writer {
     struct column_list metrics;
     struct row_cells cells;
     struct csv_buffer name, value, shown;
+    struct csv_buffer keys; /* of the metrics, one behind the other */
+    struct metric_key {
+        size_t begin, end;
+        bool is_difference;
+    } metric_key[COLUMNS_MAX];
 };
 
 /* Rows of `side`; with a comparison those of its NPU side get its metrics. */

@@ -59,11 +59,18 @@ struct side_writing {
     struct row_writer rows;
 };
 
+/* A line end and four blanks a level. */
+static struct status put_indent(struct side_writing *s, unsigned level)
+{
+    static const char blanks[] = "\n                        ";
+    size_t length = 1 + 4 * (size_t)(level + s->depth);
+    return csv_append_bytes(&s->w->text, blanks,
+                            length < sizeof blanks ? length : sizeof blanks - 1);
+}
+
 static struct status put_line(struct side_writing *s, unsigned level, const char *key)
 {
-    char blanks[80];
-    int length = snprintf(blanks, sizeof blanks, "\n%*s", (int)(4 * (level + s->depth)), "");
-    TRY(csv_append_bytes(&s->w->text, blanks, (size_t)length));
+    TRY(put_indent(s, level));
     TRY(put_string(s->w, key));
     return put(s->w, ": ");
 }
@@ -139,10 +146,8 @@ static struct status put_node(struct side_writing *s, uint32_t node)
     struct writing *w = s->w;
     const struct model *model = &s->side->model;
     unsigned rows = NODE_INDENT + 4 + 4 * s->depth;
-    char blanks[80];
 
-    int length = snprintf(blanks, sizeof blanks, "\n%*s", (int)(4 * (2 + s->depth)), "");
-    TRY(csv_append_bytes(&w->text, blanks, (size_t)length));
+    TRY(put_indent(s, 2));
     TRY(put_name(w, model, node));
     TRY(put(w, ": {"));
     TRY(put_line(s, 3, "id"));
@@ -178,7 +183,7 @@ static struct status put_node(struct side_writing *s, uint32_t node)
     TRY(put_communication(s, node));
     TRY(put_merge_notes(s, node));
     TRY(put_data(s, node));
-    return csv_append_bytes(&w->text, blanks, (size_t)length);
+    return put_indent(s, 2);
 }
 
 static struct status put_nodes(struct side_writing *s)

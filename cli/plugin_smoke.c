@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench.h"
 #include "core/checked.h"
 #include "runner/devices/plugin/plugin_bind.h"
 #include "runner/devices/plugin/plugin_expression.h"
@@ -215,18 +216,51 @@ static struct status made_up_case(struct api_case *c, struct arena *arena,
 
 /* --- both ---------------------------------------------------------------------------------------------- */
 
+/* The group of a kernel of "*.name": one in which there is something to judge it by. */
+static const char *group_of(const char *name)
+{
+    static const char *const groups[] = { "Torch", "Functional", "Tensor", "NPU", "Aten" };
+    struct bench_entry entry;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (bench_find_entry(&entry, groups[i], name)) return groups[i];
+    return groups[0];
+}
+
 /* A call of the kernel's first API, which is "Type.name" or "*.name". */
 static struct status start_case(struct api_case *c, struct arena *arena,
+                                const struct manifest *manifest,
                                 const struct manifest_kernel *kernel)
 {
     const char *api = kernel->apis[0], *dot = strchr(api, '.');
     memset(c, 0, sizeof *c);
-    c->type = api[0] == '*' ? "Torch" : arena_copy_bytes(arena, api, (size_t)(dot - api));
+    c->type = api[0] == '*' ? group_of(dot + 1) : arena_copy_bytes(arena, api, (size_t)(dot - api));
     c->api = dot + 1;
-    c->full_name = c->type ? arena_format(arena, "%s.%s.0", c->type, c->api) : NULL;
+    if (c->type)
+        c->full_name =
+            arena_format(arena, "%s.%s.%zu", c->type, c->api, (size_t)(kernel - manifest->kernels));
     c->args.kind = c->outputs.kind = c->cotangents.kind = c->gradients.kind = VALUE_LIST;
     c->kwargs.kind = VALUE_DICT;
     return c->full_name ? status_ok() : status_no_memory(0);
+}
+
+/* The tensors that come first by place: manifests need not have their names of the API. What follows
+ * may be keyword-only there. */
+static struct status place_arguments(struct api_case *c, struct arena *arena,
+                                     const struct manifest_kernel *kernel)
+{
+    if (c->args.list.count) return status_ok(); /* all of them are */
+    struct value *items = arena_allocate_zeroed(arena, kernel->n_parameters, sizeof *items);
+    if (!items) return status_no_memory(kernel->n_parameters * sizeof *items);
+    c->args.list.items = items;
+    for (size_t i = 0; i < kernel->n_parameters; i++) {
+        const struct value *given = value_find(&c->kwargs, kernel->parameters[i].name);
+        if (!given || given->kind != VALUE_TENSOR) break;
+        items[c->args.list.count++] = *given;
+        size_t at = (size_t)(given - c->kwargs.list.items), rest = --c->kwargs.list.count - at;
+        memmove(c->kwargs.list.items + at, given + 1, rest * sizeof *given);
+        memmove(c->kwargs.list.keys + at, c->kwargs.list.keys + at + 1, rest * sizeof(char *));
+    }
+    return status_ok();
 }
 
 /* Is it this kernel that the manifest chooses for the call? STATUS_SKIP with the reason when not. */
@@ -253,11 +287,12 @@ size_t smoke_attempts(const struct manifest_kernel *kernel)
 struct status smoke_case(struct api_case *out, struct arena *arena, const struct manifest *manifest,
                          const struct manifest_kernel *kernel, size_t attempt)
 {
-    TRY(start_case(out, arena, kernel));
+    TRY(start_case(out, arena, manifest, kernel));
     if (kernel->smoke) TRY(described_case(out, arena, manifest, kernel));
     else
         TRY(made_up_case(out, arena, kernel, dtypes[attempt / RANK_MOST],
                          (int)(attempt % RANK_MOST) + 1));
+    TRY(place_arguments(out, arena, kernel));
     struct status st = choose(manifest, kernel, out, arena);
     if (st.code != STATUS_SKIP) return st;
     return kernel->smoke

@@ -10,7 +10,8 @@
  * (integers 0 to 3) and require gradients. */
 size_t smoke_attempts(const struct manifest_kernel *kernel);
 
-/* The call number `attempt`. STATUS_SKIP, and why, when it is no call of this kernel. */
+/* The call number `attempt`, named after the kernel's first API and its place in the manifest.
+ * STATUS_SKIP, and why, when it is no call of this kernel. */
 struct status smoke_case(struct api_case *out, struct arena *arena, const struct manifest *manifest,
                          const struct manifest_kernel *kernel, size_t attempt);
 

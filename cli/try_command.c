@@ -2,23 +2,18 @@
  * its evidence. */
 #include "cli/try_command.h"
 
-#include <errno.h>
-#include <ftw.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <cjson/cJSON.h>
 
 #include "cli/choices.h"
+#include "cli/outcome_rows.h"
+#include "cli/scratch_directory.h"
 #include "cli/try_batch.h"
 #include "cli/try_call.h"
 #include "cli/warning_printer.h"
 #include "core/arena.h"
 #include "formats/dump_write.h"
-#include "formats/json_tree.h"
 #include "report/failing.h"
 #include "results/outcome.h"
 #include "results/result_row.h"
@@ -127,82 +122,6 @@ struct telling {
     size_t told; /* calls come in the order of their lines */
 };
 
-static const char *text_of(const cJSON *object, const char *key)
-{
-    const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(object, key));
-    return text ? text : "";
-}
-
-static void print_number_of(const cJSON *object, const char *key, const char *before)
-{
-    const cJSON *item = cJSON_GetObjectItem(object, key);
-    if (cJSON_IsNumber(item)) printf("%s%.9g", before, item->valuedouble);
-    else if (cJSON_IsString(item)) printf("%s%s", before, item->valuestring);
-}
-
-/* "worst 0.499 ulp at [1,33]: want 0.0131, got 0.0132" */
-static void print_worst(const cJSON *evidence, const char *before)
-{
-    const cJSON *worst = cJSON_GetObjectItem(evidence, "worst ulp");
-    const char *unit = worst ? " ulp" : "";
-    if (!worst) worst = cJSON_GetObjectItem(evidence, "worst absolute");
-    if (!worst && cJSON_GetObjectItem(evidence, "elements"))
-        printf("%severy element is equal", before);
-    if (!worst) return;
-    const cJSON *error = cJSON_GetObjectItem(worst, "error");
-    const char *at = text_of(worst, "at");
-    if (cJSON_IsNumber(error)) printf("%sworst %.3g%s", before, error->valuedouble, unit);
-    else printf("%sworst %s%s", before, text_of(worst, "error"), unit);
-    printf("%s%s:", *at ? " at " : "", at);
-    print_number_of(worst, "want", " want ");
-    print_number_of(worst, "got", ", got ");
-}
-
-/* The note of a row that is not a pass. */
-static const struct row_note *note_of(const struct case_outcome *outcome, const char *row)
-{
-    for (size_t i = 0; i < outcome->n_notes; i++)
-        if (!strcmp(outcome->notes[i].name, row)) return &outcome->notes[i];
-    return NULL;
-}
-
-/* A gradient that an argument cannot have is nothing to tell. */
-static bool is_told(const struct row_note *note, const struct case_outcome *outcome)
-{
-    return !note || note->cause != CAUSE_NOTHING_TO_JUDGE || outcome->forward == VERDICT_SKIP;
-}
-
-static struct status print_row(const struct case_outcome *outcome, const char *call,
-                               const char *line, size_t length)
-{
-    cJSON *json;
-    TRY(json_tree_parse(&json, NULL, line, length));
-    const char *name = text_of(json, "name");
-    const struct row_note *note = note_of(outcome, name);
-    size_t shared = strlen(call);
-    bool within = !strncmp(name, call, shared) && name[shared] == '.';
-    if (is_told(note, outcome)) {
-        printf("  %-20s %-8s %s", within ? name + shared + 1 : name, text_of(json, "verdict"),
-               note ? note->sentence : "");
-        print_worst(cJSON_GetObjectItem(json, "evidence"), note ? "; " : "");
-        printf("\n");
-    }
-    cJSON_Delete(json);
-    return status_ok();
-}
-
-static struct status print_rows(const struct case_outcome *outcome, const char *call)
-{
-    const char *line = outcome->evidence.data, *end = line + outcome->evidence.length;
-    while (line && line < end) {
-        const char *stop = memchr(line, '\n', (size_t)(end - line));
-        size_t length = (size_t)((stop ? stop : end) - line);
-        TRY(print_row(outcome, call, line, length));
-        line += length + 1;
-    }
-    return status_ok();
-}
-
 /* What is told of each call, in the order of the lines. */
 static struct status tell_call(void *context, const struct case_outcome *outcome, const char *name)
 {
@@ -213,7 +132,7 @@ static struct status tell_call(void *context, const struct case_outcome *outcome
     if (line->call.number && telling->batch->count > 1)
         printf(" --number %lld", (long long)line->call.number);
     printf("\n");
-    if (!telling->options->details) return print_rows(outcome, name);
+    if (!telling->options->details) return outcome_print_rows(outcome, name);
     return rows_print(stdout, &outcome->evidence, &outcome->details);
 }
 
@@ -268,24 +187,6 @@ static struct status make_dump(char *path, size_t path_bytes, const char *direct
     return dump_writer_end(&writer, status);
 }
 
-/* ---- a directory that goes ------------------------------------------------------------------ */
-
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info, (void)kind, (void)walk;
-    return remove(path);
-}
-
-static struct status make_scratch(char *directory, size_t bytes)
-{
-    const char *base = getenv("TMPDIR");
-    int length =
-        snprintf(directory, bytes, "%s/probe-ut-try-XXXXXX", base && *base ? base : "/tmp");
-    if (length > 0 && (size_t)length < bytes && mkdtemp(directory)) return status_ok();
-    return status_error(STATUS_IO, "cannot make a directory in '%.200s': %s",
-                        base && *base ? base : "/tmp", strerror(errno));
-}
-
 /* ---- all of it -------------------------------------------------------------------------- */
 
 static struct status read_calls(struct try_batch *batch, struct arena *arena,
@@ -325,12 +226,12 @@ static struct status run_try(int *exit_status, const void *values)
 {
     const struct try_options *options = values;
     struct arena arena = { 0 };
-    char made[4096];
+    struct scratch_directory made = { .path = "" };
     bool scratch = !options->out_path;
-    const char *directory = scratch ? made : options->out_path;
-    TRY(scratch ? make_scratch(made, sizeof made) : file_make_directories(directory));
+    const char *directory = scratch ? made.path : options->out_path;
+    TRY(scratch ? scratch_directory_make(&made) : file_make_directories(directory));
     struct status status = check_calls(exit_status, directory, scratch, &arena, options);
-    if (scratch) (void)nftw(made, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (scratch) scratch_directory_remove(&made);
     /* After an interruption threads may still read what lies there. */
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);
     return status;

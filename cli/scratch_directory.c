@@ -1,0 +1,33 @@
+/* mkdtemp and nftw of the C library. */
+#include "cli/scratch_directory.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPEN_MOST = 16 };
+
+struct status scratch_directory_make(struct scratch_directory *out)
+{
+    const char *base = getenv("TMPDIR");
+    if (!base || !*base) base = "/tmp";
+    int length = snprintf(out->path, sizeof out->path, "%s/probe-ut-XXXXXX", base);
+    bool fits = length > 0 && (size_t)length < sizeof out->path;
+    if (fits && mkdtemp(out->path)) return status_ok();
+    return status_error(STATUS_IO, "cannot make a directory in '%.200s': %s", base,
+                        fits ? strerror(errno) : "the name is too long");
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void scratch_directory_remove(const struct scratch_directory *directory)
+{
+    (void)nftw(directory->path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+}

@@ -42,7 +42,10 @@ static const struct option_row rows[] = {
       .help = "Seed of random inputs, 1234 by default." },
     { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
       .suffix = ".json",
-      .help = "The configuration of the run; only its precision matters here." },
+      .help = "The configuration of the run; its precision and error_data_path matter here." },
+    { { "save_error_data" }, OPTION_FLAG, AT(run.save_error_data),
+      .help = "Save inputs and both sides' outputs as .pt files in ut_error_data{timestamp} when the "
+              "call is not a pass, as for run_ut." },
     { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
       .help = "Device number, handed to the backend." },
     { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,

@@ -258,7 +258,7 @@ static struct status judge_calls(int *exit_status, const char *dump, const char 
     run.told.tell = tell_call;
     run.scratch = run.no_progress = true;
     printf("\n");
-    return run_checks(exit_status, &run);
+    return run_checks(exit_status, &run, NULL);
 }
 
 static struct status check_and_judge(int *exit_status, struct tally *tally, const char *path,

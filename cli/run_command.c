@@ -10,6 +10,7 @@
 #include "cli/warning_printer.h"
 #include "core/arena.h"
 #include "report/failing.h"
+#include "results/evidence.h"
 #include "runner/devices/device_classes.h"
 #include "runner/devices/worker/torch_backend.h"
 #include "runner/run.h"
@@ -59,6 +60,9 @@ static const struct option_row rows[] = {
       .help = "Save inputs and both sides' outputs of calls that are not a pass as .pt files in "
               "ut_error_data{timestamp}, below error_data_path of the configuration or the "
               "working directory." },
+    { { "evidence" }, OPTION_CHOICE, AT(evidence), "ROWS", .choices = evidence_extent_names,
+      .help = "Which rows have evidence: all (default), or failing: those that are not a pass. That of "
+              "100,000 passing calls takes 170 MB." },
     { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE", .suffix = ".json",
       .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (names "
               "such as conv2d, linalg.inv or Functional.linear.3, patterns as those of --only), "

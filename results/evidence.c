@@ -9,6 +9,27 @@
 #include "results/judged_json.h"
 #include "results/row_sentence.h"
 
+/* ---- which rows --------------------------------------------------------------------------- */
+
+const char *const *evidence_extent_names(void)
+{
+    static const char *const names[] = {
+        [EVIDENCE_ALL] = "all", [EVIDENCE_FAILING] = "failing", NULL
+    };
+    return names;
+}
+
+enum evidence_extent evidence_extent_from_name(const char *name)
+{
+    bool failing = name && !strcmp(name, evidence_extent_names()[EVIDENCE_FAILING]);
+    return failing ? EVIDENCE_FAILING : EVIDENCE_ALL;
+}
+
+bool evidence_has_line(enum evidence_extent extent, enum verdict verdict)
+{
+    return extent == EVIDENCE_ALL || verdict != VERDICT_PASS;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 static struct status add_inputs(cJSON *line, const struct evidence_row *row)

@@ -1,5 +1,5 @@
 /* The evidence of a run: accuracy_checking_evidence_{ts}.jsonl, one JSON object per details row
- * and line, in the order of the rows.
+ * and line, in the order of the rows; rows that passed may have none (enum evidence_extent).
  *
  *     {"name": "Torch.matmul.3.forward.output.0", "verdict": "error", "sentence": "...",
  *      "called from": "models.py:72 in forward: y = a @ b", "repeat": "probe-ut case ... --name
@@ -20,6 +20,16 @@
 #include "formats/csv.h"
 #include "results/outcome.h"
 #include "standards/judge.h"
+
+/* Which rows have a line: all, or those that are not a pass. */
+enum evidence_extent { EVIDENCE_ALL, EVIDENCE_FAILING };
+
+/* "all", "failing", ended by NULL; and what one of them means, EVIDENCE_ALL for NULL. */
+const char *const *evidence_extent_names(void);
+enum evidence_extent evidence_extent_from_name(const char *name);
+
+/* Has a row of this verdict a line? */
+bool evidence_has_line(enum evidence_extent extent, enum verdict verdict);
 
 /* What the line of a row tells. */
 struct evidence_row {

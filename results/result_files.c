@@ -269,16 +269,18 @@ static struct status complete_files(struct result_files *files, struct resume_no
     if (!scan->result.count) TRY(write_result_header(files));
     if (notes->no_run_file) return status_ok();
     notes->results_made = scan->kept - scan->with_result;
-    notes->evidence_lost = scan->kept - scan->with_evidence;
-    return resume_repair(&files->result, &files->details, &files->evidence, scan, repeat);
+    return resume_repair(&notes->evidence_lost, &files->result, &files->details, &files->evidence,
+                         scan, repeat);
 }
 
 static struct status go_on(struct result_files *files, struct resume_notes *notes, bool *done,
                            const struct call_order *order, const struct resume_options *options)
 {
-    struct resume_scan scan = {
-        .order = order, .layout = files->layout, .retry_failed = options->retry_failed, .done = done
-    };
+    struct resume_scan scan = { .order = order,
+                                .layout = files->layout,
+                                .extent = options->extent,
+                                .retry_failed = options->retry_failed,
+                                .done = done };
     struct status status =
         notes->no_run_file
             ? resume_scan_named(&scan, &files->result, &files->details)

@@ -48,9 +48,10 @@ struct resume_notes {
 struct resume_options {
     struct file_policy file_policy;
     const struct row_layout *layout; /* of the rows that are there and of those to come */
-    bool retry_failed;     /* go back to the first call whose device crashed or hung */
-    const char *repeat;    /* the command that repeats a call, up to its name */
-    resume_visitor *visit; /* told of the calls that are kept; or NULL */
+    enum evidence_extent extent;     /* which rows have evidence */
+    bool retry_failed;               /* go back to the first call whose device crashed or hung */
+    const char *repeat;              /* the command that repeats a call, up to its name */
+    resume_visitor *visit;           /* told of the calls that are kept; or NULL */
     void *context;
 };
 

@@ -23,6 +23,7 @@
 #include "core/file.h"
 #include "formats/csv.h"
 #include "results/call_order.h"
+#include "results/evidence.h"
 #include "results/kept_bytes.h"
 #include "standards/row_layout.h"
 
@@ -31,13 +32,14 @@ enum { RESUME_REDONE = 256 }; /* most calls that are done again for the sake of 
 struct resume_scan {
     const struct call_order *order;
     const struct row_layout *layout;
+    enum evidence_extent extent; /* which rows have evidence */
     bool retry_failed; /* stop at a call whose device failed (crashed, hung), to do it again */
     bool *done;        /* order->count flags, set for the calls that are kept */
     size_t kept;       /* calls that stay as they are */
     struct kept_bytes result, details;
     uint64_t evidence_end; /* bytes of evidence that stay */
-    /* Of our own files: how many of the calls that are kept have a result row, and evidence. The
-     * others need theirs made. */
+    /* Of our own files: how many of the calls that are kept have a result row, and evidence where they
+     * should. The others need theirs made. */
     size_t with_result, with_evidence;
 };
 

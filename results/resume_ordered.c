@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "results/details_file.h"
 #include "results/evidence.h"
 #include "results/result_row.h"
 #include "results/resume.h"
@@ -33,18 +34,21 @@ struct sources {
 struct group {
     bool whole;         /* all details rows are there */
     bool has_result;    /* and the result row, */
-    bool has_evidence;  /* and a line of evidence for each, */
+    bool has_evidence;  /* and a line of evidence for each that should have one, */
     bool device_failed; /* one of which says that the device failed */
     uint64_t result_end, details_end, evidence_end;
 };
 
-/* The next line of evidence must be that of the details row. */
+/* The next line of evidence must be that of the details row, if that has one. */
 static struct status pass_evidence(struct group *group, struct sources *files,
-                                   struct csv_text row_name)
+                                   const struct resume_scan *scan)
 {
+    const struct csv_text *cells = files->details.row.cells, row_name = cells[0];
+    const struct csv_text status = cells[layout_place(scan->layout, COLUMN_STATUS)];
     struct evidence_line line;
     bool whole;
     if (files->evidence_ended) return status_ok();
+    if (!evidence_has_line(scan->extent, details_verdict(status))) return status_ok();
     TRY(evidence_next(files->evidence, &whole, &line));
     files->evidence_ended = !whole || line.name.length != row_name.length ||
                             memcmp(line.name.bytes, row_name.bytes, row_name.length) != 0;
@@ -67,16 +71,16 @@ static struct status pass_result(struct group *group, struct sources *files, con
 
 /* Move all files over call `name`. */
 static struct status pass_group(struct group *group, struct sources *files, const char *name,
-                                size_t columns)
+                                const struct resume_scan *scan)
 {
     struct row_source *details = &files->details;
     size_t rows = 0;
     *group = (struct group){ .whole = false };
-    while (details->more && !details->row.torn && details->row.count == columns &&
+    while (details->more && !details->row.torn && details->row.count == scan->layout->count &&
            resume_row_belongs(details->row.cells[0], name)) {
         group->details_end = details->row.end;
         rows++;
-        TRY(pass_evidence(group, files, details->row.cells[0]));
+        TRY(pass_evidence(group, files, scan));
         TRY(row_source_next(details));
     }
     /* A torn row may be one more of this call, and so may what comes after the end. */
@@ -101,7 +105,7 @@ static void move_mark(struct mark *mark, const struct group *group)
     }
     if (group->has_evidence) {
         mark->with_evidence = mark->calls;
-        mark->evidence_end = group->evidence_end;
+        if (group->evidence_end) mark->evidence_end = group->evidence_end;
     }
 }
 
@@ -112,8 +116,7 @@ static struct status find_marks(struct mark *all, struct mark *proven, struct so
     *proven = *all;
     while (all->calls < scan->order->count) {
         struct group group;
-        TRY(pass_group(&group, files, call_order_name(scan->order, all->calls),
-                       scan->layout->count));
+        TRY(pass_group(&group, files, call_order_name(scan->order, all->calls), scan));
         if (!group.whole || (!group.has_result && !group.has_evidence)) break;
         if (scan->retry_failed && group.has_evidence && group.device_failed) break;
         move_mark(all, &group);

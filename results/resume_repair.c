@@ -18,13 +18,15 @@ struct repair {
     struct row_source details;
     struct evidence_reader *reader;
     struct csv_buffer result, evidence; /* still to be written */
+    size_t evidence_lost;               /* calls */
 };
 
 /* A call, from its rows. */
 struct group {
     enum verdict verdicts[2];
-    char *messages[2]; /* of the first row in each direction; owned */
-    bool never_run;    /* its rows say that nothing was tried */
+    char *messages[2];   /* of the first row in each direction; owned */
+    bool never_run;      /* its rows say that nothing was tried */
+    bool lacks_evidence; /* of a row that should have some */
 };
 
 static struct status take_message(char **message, struct csv_text cell, bool joins)
@@ -61,9 +63,12 @@ static struct status take_row(struct group *group, struct repair *repair, const 
     struct row_name name;
     bool backward = row_name_split(&name, cell_of(repair, COLUMN_NAME)) && name.backward;
     enum verdict *verdict = &group->verdicts[backward];
-    *verdict = result_row_verdict(*verdict, details_verdict(cell_of(repair, COLUMN_STATUS)));
+    enum verdict row = details_verdict(cell_of(repair, COLUMN_STATUS));
+    *verdict = result_row_verdict(*verdict, row);
     TRY(take_message(&group->messages[backward], cell_of(repair, COLUMN_MESSAGE),
                      repair->scan->layout->joins_messages));
+    if (!evidence_has_line(repair->scan->extent, row)) return status_ok();
+    group->lacks_evidence |= !has_evidence;
     if (!has_evidence) return add_lost_line(repair, call);
     struct evidence_line line;
     bool whole;
@@ -109,6 +114,7 @@ static struct status repair_calls(struct repair *repair)
     for (size_t i = 0; i < repair->scan->kept; i++) {
         struct group group = { .messages = { NULL, NULL } };
         struct status status = take_call(&group, repair, i);
+        repair->evidence_lost += group.lacks_evidence;
         memory_release(group.messages[0]);
         memory_release(group.messages[1]);
         TRY(status);
@@ -117,13 +123,14 @@ static struct status repair_calls(struct repair *repair)
     return write_out(repair);
 }
 
-struct status resume_repair(const struct file *result, const struct file *details,
-                            const struct file *evidence, const struct resume_scan *scan,
-                            const char *repeat)
+struct status resume_repair(size_t *evidence_lost, const struct file *result,
+                            const struct file *details, const struct file *evidence,
+                            const struct resume_scan *scan, const char *repeat)
 {
     struct repair repair = {
         .result_file = result, .evidence_file = evidence, .scan = scan, .repeat = repeat
     };
+    *evidence_lost = 0;
     if (scan->with_result == scan->kept && scan->with_evidence == scan->kept) return status_ok();
     repair.reader = memory_allocate_zeroed(1, sizeof *repair.reader);
     if (!repair.reader) return status_no_memory(sizeof *repair.reader);
@@ -133,6 +140,7 @@ struct status resume_repair(const struct file *result, const struct file *detail
         status = repair_calls(&repair);
         row_source_close(&repair.details);
     }
+    *evidence_lost = repair.evidence_lost;
     csv_buffer_release(&repair.result);
     csv_buffer_release(&repair.evidence);
     memory_release(repair.reader);

@@ -13,10 +13,11 @@
 /* Append to both files what the calls of `scan` lack. The files are cut to what `scan` keeps and open
  * for appending.
  *
- *   repeat  the command that repeats a call, up to its name
+ *   evidence_lost  set to how many calls lacked evidence
+ *   repeat         the command that repeats a call, up to its name
  */
-struct status resume_repair(const struct file *result, const struct file *details,
-                            const struct file *evidence, const struct resume_scan *scan,
-                            const char *repeat);
+struct status resume_repair(size_t *evidence_lost, const struct file *result,
+                            const struct file *details, const struct file *evidence,
+                            const struct resume_scan *scan, const char *repeat);
 
 #endif

@@ -29,7 +29,7 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
 {
     struct case_outcome *out = rows->out;
     enum verdict *verdict = backward ? &out->backward : &out->forward;
-    bool first = !rows->counts[0] && !rows->counts[1];
+    bool first = !out->evidence.length;
     char source[SOURCE_LINE_BYTES] = "";
     bool fails = judged->verdict == VERDICT_WARNING || judged->verdict == VERDICT_ERROR;
     if (fails && rows->style->stacks)
@@ -47,7 +47,8 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
     const char *cells[COLUMN_COUNT];
     layout_cells(cells, layout, judged->cells);
     TRY(csv_append_row(&out->details, cells, layout->count));
-    TRY(evidence_append(&out->evidence, &line));
+    if (evidence_has_line(rows->style->evidence, judged->verdict))
+        TRY(evidence_append(&out->evidence, &line));
     TRY(case_outcome_note(out, judged, cause, source));
     add_reference_use(&out->references, judged);
     *verdict = result_row_verdict(*verdict, judged->verdict);

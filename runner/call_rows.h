@@ -6,6 +6,7 @@
 
 #include "core/arena.h"
 #include "generators/generate.h"
+#include "results/evidence.h"
 #include "results/outcome.h"
 #include "runner/precision.h"
 
@@ -15,6 +16,7 @@ struct row_style {
     int precision;               /* decimals of printed doubles */
     const char *repeat;          /* the command that repeats one call, up to its name */
     const struct stacks *stacks; /* where calls were made; NULL: unknown */
+    enum evidence_extent evidence;
 };
 
 struct call_rows {

@@ -136,7 +136,8 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
         .style = { .profile = inputs->profile,
                    .precision = inputs->lists.precision,
                    .repeat = repeat,
-                   .stacks = inputs->stacks },
+                   .stacks = inputs->stacks,
+                   .evidence = evidence_extent_from_name(options->evidence) },
         .generate = { .seed = (uint64_t)options->seed,
                       .keep_recorded = !checkers->class->alter_inputs ||
                                        !inputs->framework->alters_inputs },

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/timestamp.h"
 #include "report/ci_reports.h"
 #include "report/progress.h"
 #include "report/summary.h"
@@ -268,14 +270,30 @@ struct status run_checks(int *exit_status, const struct run_options *options,
 
 /* ---- one call --------------------------------------------------------------------------- */
 
+/* Where the tensors of the call go, named by the time: there are no files of a run. */
+static struct status name_error_data(struct run_output *output, struct one_call *call)
+{
+    struct timestamp now;
+    if (!call->options.save_error_data) return status_ok();
+    TRY(timestamp_of(&now, time(NULL)));
+    TRY(run_output_name_error_data(output, call->inputs.lists.error_data_path, "", now.text));
+    call->setup.error_data = &output->error_data;
+    return status_ok();
+}
+
 struct status run_one_call(struct case_outcome *out, const struct run_options *options,
                            const char *name)
 {
     struct one_call call;
+    struct run_output output = RUN_OUTPUT_NONE;
     struct status status = one_call_open(&call, options, name);
+    if (!status.code) status = name_error_data(&output, &call);
     if (!status.code && !case_check(out, one_call_checker(&call), call.position))
         status = status_error(STATUS_INTERNAL, "the check of %s was stopped", name);
     if (!status.code) status = out->fatal;
+    if (output.error_directory && file_exists(output.error_directory))
+        fprintf(stderr, "probe-ut: the tensors of the call are in %s\n", output.error_directory);
+    run_output_close(&output);
     one_call_close(&call);
     return status;
 }

@@ -18,7 +18,7 @@ struct status run_checks(int *exit_status, const struct run_options *options,
                          const struct dump_tree *tree);
 
 /* Check the one call of this name (or of which this is a row) as a run with these options would,
- * and write no files. */
+ * and write no files but those of save_error_data. */
 struct status run_one_call(struct case_outcome *out, const struct run_options *options,
                            const char *name);
 

@@ -6,6 +6,7 @@
 #include "core/hash.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
+#include "results/evidence.h"
 #include "runner/call_selection.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
@@ -45,6 +46,8 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
         TRY(run_record_add_digest(record, "thresholds_digest", digest));
     }
     TRY(run_record_add_number(record, "seed", (double)o->seed));
+    if (evidence_extent_from_name(o->evidence) != EVIDENCE_ALL)
+        TRY(run_record_add_text(record, "evidence", o->evidence));
     TRY(run_record_add_flag(record, "filter_api", o->filter_api));
     TRY(run_record_add_flag(record, "jit_compile", o->jit_compile));
     TRY(add_patterns(record, "white_list", &lists->white));

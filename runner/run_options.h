@@ -30,6 +30,7 @@ struct run_options {
     const char *only; /* names of the calls to check, or NULL for all (runner/call_patterns.h) */
     const char *skip; /* names of calls to leave out, or NULL */
     bool save_error_data;
+    const char *evidence; /* "failing": of what is not a pass; "all" or NULL: of every row */
     bool jit_compile;
     const char *config_path; /* or NULL */
     const char *framework;   /* of -f; NULL: the dump's own */

@@ -90,6 +90,7 @@ static struct status open_resumed(struct run_output *output, bool *done, struct 
 {
     const struct resume_options options = { .file_policy = o->file_policy,
                                             .layout = profile_rules(inputs->profile)->layout,
+                                            .extent = evidence_extent_from_name(o->evidence),
                                             .retry_failed = o->retry_crashed,
                                             .repeat = repeat,
                                             .visit = count_earlier,
@@ -100,15 +101,15 @@ static struct status open_resumed(struct run_output *output, bool *done, struct 
     return resume_timings(&output->timings, o->timings, o->file_policy, done, &inputs->order);
 }
 
-static struct status name_error_directory(struct run_output *output, const char *base,
-                                          const char *folder)
+struct status run_output_name_error_data(struct run_output *output, const char *base,
+                                         const char *folder, const char *timestamp)
 {
     if (!base) base = ".";
     size_t bytes = strlen(base) + strlen(folder) + sizeof "//ut_error_data" + TIMESTAMP_DIGITS;
     output->error_directory = memory_allocate(bytes);
     if (!output->error_directory) return status_no_memory(bytes);
     (void)snprintf(output->error_directory, bytes, "%s%s%s/ut_error_data%s", base,
-                   *folder ? "/" : "", folder, output->files.timestamp);
+                   *folder ? "/" : "", folder, timestamp);
     output->error_data.directory = output->error_directory;
     return status_ok();
 }
@@ -136,7 +137,8 @@ struct status run_output_open(struct run_output *out, struct summary *summary, c
                      : open_new(out, options, inputs);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
-        status = name_error_directory(out, inputs->lists.error_data_path, options->folder);
+        status = run_output_name_error_data(out, inputs->lists.error_data_path, options->folder,
+                                            out->files.timestamp);
     memory_release(done);
     return status;
 }

@@ -28,6 +28,11 @@ struct run_output {
  */
 struct status run_output_open(struct run_output *out, struct summary *summary, const char *repeat,
                               const struct run_options *options, const struct run_inputs *inputs);
+/* Where the tensors of failing calls go: {base}/{folder}/ut_error_data{timestamp}; `base` NULL: the
+ * working directory. run_output_open does it by itself. */
+struct status run_output_name_error_data(struct run_output *output, const char *base,
+                                         const char *folder, const char *timestamp);
+
 void run_output_close(struct run_output *output);
 
 /* Append the rows of call `name`. */

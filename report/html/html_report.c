@@ -46,7 +46,7 @@ static size_t describe_notes(struct text_out *meta, const struct input_notes *no
         json_out_string(meta, note->text, strlen(note->text));
         json_out_format(meta, "]");
         comma = ",";
-        count += kind != NOTE_NO_EVIDENCE;
+        count += kind != NOTE_NO_EVIDENCE && kind != NOTE_FAILING_EVIDENCE;
     }
     text_out_string(meta, "],");
     return count;

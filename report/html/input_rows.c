@@ -16,7 +16,7 @@ const char *const input_note_names[NOTE_KINDS] = {
     [NOTE_TORN_ROWS] = "torn rows",         [NOTE_UNREADABLE] = "unreadable",
     [NOTE_NO_EVIDENCE] = "no evidence",     [NOTE_OTHER_EVIDENCE] = "other evidence",
     [NOTE_TORN_EVIDENCE] = "torn evidence", [NOTE_OTHER_TIMINGS] = "other timings",
-    [NOTE_ROW_FORM] = "row form",
+    [NOTE_ROW_FORM] = "row form",           [NOTE_FAILING_EVIDENCE] = "failing evidence",
 };
 
 static void note(struct input_notes *notes, enum input_note_kind kind, uint64_t number,
@@ -146,6 +146,7 @@ struct row_reader {
     struct timings_stream timings;
     struct csv_buffer call; /* of the last row */
     uint64_t misshapen;
+    uint64_t passes_without_evidence;
     double error; /* of the row: its largest relative error, NaN when unknown */
 };
 
@@ -275,6 +276,7 @@ static struct status read_row(struct row_reader *rows, const struct csv_row *csv
     TRY(begin_call(rows, &name));
     TRY(evidence_take(&rows->evidence, &has_evidence, row.name));
     if (has_evidence) TRY(put_evidence(rows));
+    rows->passes_without_evidence += !has_evidence && row.verdict == VERDICT_PASS;
 
     TRY(columns_put_bits(rows->columns, PAGE_NAME_HASH, hash_name(row.name)));
     TRY(columns_put_code(rows->columns, NULL, PAGE_API, name.api));
@@ -307,8 +309,11 @@ static void note_ends(const struct row_reader *rows, struct input_notes *notes,
     if (evidence->waiting && evidence->line.torn) note(notes, NOTE_TORN_EVIDENCE, 1, "");
     else if (evidence->waiting) note(notes, NOTE_OTHER_EVIDENCE, evidence->reader.lines, "");
     if (rows->timings.waiting) note(notes, NOTE_OTHER_TIMINGS, rows->timings.row.number, "");
-    if (rows->layout == &layouts[LAYOUT_DETAILS] && !input->paths[PART_EVIDENCE])
-        note(notes, NOTE_NO_EVIDENCE, 0, "");
+    bool ended_well = !evidence->waiting && !evidence->unreadable;
+    if (rows->layout != &layouts[LAYOUT_DETAILS]) return;
+    if (!input->paths[PART_EVIDENCE]) note(notes, NOTE_NO_EVIDENCE, 0, "");
+    else if (ended_well && rows->passes_without_evidence)
+        note(notes, NOTE_FAILING_EVIDENCE, rows->passes_without_evidence, "");
 }
 
 static struct status read_all(struct row_reader *rows, struct table_rows *table,

@@ -13,13 +13,14 @@
 
 /* What the reader of the page should know about the files. */
 enum input_note_kind {
-    NOTE_TORN_ROWS,      /* the last row is cut off; `number` rows stand */
-    NOTE_UNREADABLE,     /* the file is broken behind row `number`; `text` says how */
-    NOTE_NO_EVIDENCE,    /* a run without an evidence file */
-    NOTE_OTHER_EVIDENCE, /* the evidence does not fit the rows from line `number` on */
-    NOTE_TORN_EVIDENCE,  /* lines that are cut off, too long or no JSON: `number` */
-    NOTE_OTHER_TIMINGS,  /* the timings do not fit the rows from line `number` on */
-    NOTE_ROW_FORM,       /* rows with too few or too many cells: `number` */
+    NOTE_TORN_ROWS,        /* the last row is cut off; `number` rows stand */
+    NOTE_UNREADABLE,       /* the file is broken behind row `number`; `text` says how */
+    NOTE_NO_EVIDENCE,      /* a run without an evidence file */
+    NOTE_FAILING_EVIDENCE, /* of `number` rows that passed none was kept (--evidence failing) */
+    NOTE_OTHER_EVIDENCE,   /* the evidence does not fit the rows from line `number` on */
+    NOTE_TORN_EVIDENCE,    /* lines that are cut off, too long or no JSON: `number` */
+    NOTE_OTHER_TIMINGS,    /* the timings do not fit the rows from line `number` on */
+    NOTE_ROW_FORM,         /* rows with too few or too many cells: `number` */
     NOTE_KINDS
 };
 

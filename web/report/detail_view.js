@@ -27,6 +27,11 @@ function command_box(title, text) {
 
 // ---- limits --------------------------------------------------------------------------------------
 
+function missing_evidence_part(input) {
+    const failing_only = input.notes.some(([kind]) => kind === "failing evidence");
+    return input.kind === "run" ? element("p", { class: "quiet" }, words(failing_only ? "failing evidence" : "no evidence")) : null;
+}
+
 function limits_part(evidence) {
     const limits = Array.isArray(evidence.limits) ? evidence.limits.filter((limit) => limit && typeof limit === "object") : [];
     if (!limits.length) return null;
@@ -195,6 +200,6 @@ export async function detail_draw(pane, results, row, actions) {
         stack && stack !== "N/A" && stack !== "None" ? part(words("stack"), element("pre", { class: "mono" }, stack), copy_button(stack)) : null,
         metrics_part(numbers, usable),
         evidence ? evidence.unreadable ? element("p", { class: "quiet" }, words("unreadable evidence")) : evidence.cut ? element("p", { class: "quiet" }, words("cut evidence")) : null
-            : results.inputs[results.input_of(row)].kind === "run" ? element("p", { class: "quiet" }, words("no evidence")) : null);
+            : missing_evidence_part(results.inputs[results.input_of(row)]));
     pane.scrollTop = 0;
 }

@@ -47,9 +47,16 @@ function outcome_line(results, actions) {
     return element("p", { class: "outcome" }, words("some failed", { count: count_text(failed) }), " ", link);
 }
 
+// What somebody chose not to keep stands in small print; the other notes have a panel.
+const evidence_notes = ["no evidence", "failing evidence"];
+
 function missing_evidence(results) {
-    const labels = results.inputs.filter((input) => input.notes.some(([kind]) => kind === "no evidence")).map((input) => input.label);
-    return labels.length ? element("p", { class: "quiet small-print" }, words("note.no evidence", { input: labels.join(", ") })) : null;
+    return evidence_notes.map((wanted) => {
+        const inputs = results.inputs.filter((input) => input.notes.some(([kind]) => kind === wanted));
+        const number = inputs.flatMap((input) => input.notes).filter(([kind]) => kind === wanted).reduce((sum, note) => sum + note[1], 0);
+        return inputs.length ? element("p", { class: "quiet small-print" },
+            words(`note.${wanted}`, { input: inputs.map((input) => input.label).join(", "), number: count_text(number) })) : null;
+    });
 }
 
 function checked_panel(results, actions) {
@@ -230,7 +237,7 @@ function time_panel(results, actions) {
 // ---- about the files ---------------------------------------------------------------------------------------
 
 function notes_panel(results) {
-    const lines = results.inputs.flatMap((input) => input.notes.filter(([kind]) => kind !== "no evidence").map(([kind, number, text]) =>
+    const lines = results.inputs.flatMap((input) => input.notes.filter(([kind]) => !evidence_notes.includes(kind)).map(([kind, number, text]) =>
         words(`note.${kind}`, { input: input.label, number: count_text(number), text })));
     if (!lines.length) return null;
     return element("section", { class: "panel notes", role: "note" }, element("h2", {}, words("notes")),

@@ -31,7 +31,8 @@ def write_side(folder, n_nodes, is_npu):
             nodes += 1
             value = 1.0 + nodes % 97 / 7 + (3.0 if is_npu and nodes % 1009 == 0 else 0.0)
             comma = "" if nodes == 1 else ",\n"
-            dump.write(f'{comma}"{name}": {{"input_args": [{row(value, f'{name}.input.0')}, {row(2.0, f'{name}.input.1')}], "input_kwargs": {{}}, "output": [{row(value, f'{name}.output.0')}]}}')
+            inputs = f"{row(value, name + '.input.0')}, {row(2.0, name + '.input.1')}"
+            dump.write(f'{comma}"{name}": {{"input_args": [{inputs}], "input_kwargs": {{}}, "output": [{row(value, name + ".output.0")}]}}')
             construct.write(f'{comma}"{name}": {json.dumps(parent)}')
             stack.write(f'{comma}"{name}": ["File /model/block.py, line {100 + nodes % 50}, in forward, \\n return self.inner(x)", "File /model/train.py, line 7, in step, \\n loss = model(x)"]')
 

@@ -159,9 +159,12 @@ class GraphPage(unittest.TestCase):
         self.wait(f"(() => {{ const cell = [...document.querySelectorAll('[data-side=\"{side}\"] .cell')].find((cell) => cell.title === {json.dumps(name)}); "
                   "cell?.click(); return Boolean(cell); })()", f"the node {name}")
 
-    def picture(self, name):
+    def picture(self, name, width=1400, height=900):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.wait("document.fonts.status === 'loaded'")
+        self.driver.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 200))")
         self.driver.save_screenshot(os.path.join(OUT, f"graph_{name}.png"))
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False})
 
     def selected(self, side="npu"):
         return f"document.querySelector('[data-side=\"{side}\"] .row[aria-selected=\"true\"] .cell')?.title"
@@ -293,6 +296,31 @@ class GraphPage(unittest.TestCase):
         self.driver.find_element(By.ID, "import-matches").send_keys(exported)
         self.wait("document.querySelectorAll('.by-hand li').length === 1")
 
+    def test_notes_stay_and_go_out(self):
+        self.open(self.pages.built(), "#view=graph&side=npu&node=Functional.softmax.1.forward")
+        self.wait("document.querySelector('#add-note')")
+        self.click("#add-note")
+        self.driver.switch_to.active_element.send_keys("look <b>here</b>", Keys.TAB)
+        self.wait("[...document.querySelectorAll('.note-mark')].some((mark) => mark.title === 'look <b>here</b>')")
+        self.open(self.pages.built(), "#view=differences")
+        self.wait("document.querySelector('.note-text')?.textContent === 'look <b>here</b>'")
+        self.picture("notes")
+        place = self.pages.path("notes_downloads")
+        self.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": place})
+        self.click("#export-matches")
+        for _ in range(300):
+            if glob.glob(f"{place}/*.vis.config"):
+                break
+            time.sleep(0.03)
+        exported = glob.glob(f"{place}/*.vis.config")[0]
+        with open(exported, encoding="utf-8") as file:
+            self.assertEqual(json.loads(json.load(file)["probe-ut notes and colours"])["notes"]["npu"], {"Functional.softmax.1.forward": "look <b>here</b>"})
+        # The program takes the file, and passes over the name that no node has.
+        os.chmod(exported, 0o640)
+        done = subprocess.run([PROGRAM, "graph", "--format", "html", "-o", self.pages.path("noted"), "-tp", f"{DATA}/graph/npu", "-gp", f"{DATA}/graph/bench", "--match", exported],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_matching_with_all_below(self):
         self.open(self.pages.renamed(), "#view=ranks")
         self.wait("document.querySelectorAll('.matrix-cell .worst').length === 0 && document.querySelectorAll('.matrix-cell b').length === 2")
@@ -325,6 +353,13 @@ class GraphPage(unittest.TestCase):
         self.assertIn("form=boxes", self.driver.execute_script("return location.hash"))
         self.wait("document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn > 5")
         self.picture("boxes")
+        self.picture("readme", 1200, 780)
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("l")
+        self.picture("readme_zh", 1200, 780)
+        self.driver.find_element(By.TAG_NAME, "body").send_keys("l")
+        self.wait("document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.drawn > 5")
+        self.open(self.pages.compared(), self.driver.execute_script("return location.hash"))
+        self.wait("document.querySelector('.detail h2') && document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.drawn > 5")
         # The node is in the middle of both panes: a click on the other side finds its partner there.
         self.at_box("bench")
         self.wait("new URLSearchParams(location.hash.slice(1)).get('side') === 'bench' && document.querySelector('.detail h2').textContent.startsWith('Functional.layer_norm.2.forward')")
@@ -386,6 +421,7 @@ class GraphPage(unittest.TestCase):
         self.set("#find-from", "0.9", "input")
         self.wait("/of [1-9]$/.test(document.querySelector('.found').textContent)")
         self.picture("filters")
+        self.picture("list", 1200, 780)
         self.click("#clear")
         self.set("#find-shape", "[2,24,48]", "input")
         self.wait("/of \\d+$/.test(document.querySelector('.found').textContent)")
@@ -415,7 +451,7 @@ class GraphPage(unittest.TestCase):
         self.wait("document.querySelector('.values canvas')?.getAttribute('aria-label').startsWith('Norm')")
         self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets.length === 2", "both sides are drawn")
         self.set("#tensor", "input.2")
-        self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets[0].data.some((value) => Math.abs(value - 6.997486) < 1e-5)", "the norm of the weight")
+        self.wait("globalThis.Chart?.getChart(document.querySelector('.values canvas'))?.data.datasets[0].numbers.some((value) => Math.abs(value - 6.997486) < 1e-5)", "the norm of the weight")
         self.driver.execute_script("document.querySelector('.values').scrollIntoView()")
         self.picture("values")
 
@@ -440,7 +476,7 @@ class GraphPage(unittest.TestCase):
                       "pane = document.querySelector('[data-side=\"npu\"]').getBoundingClientRect(); "
                       "return row && row.top >= pane.top && row.bottom <= pane.bottom; })()", "the selection is in sight")
             self.assertTrue(self.driver.execute_script("return document.documentElement.scrollWidth <= innerWidth"))
-            self.picture("narrow")
+            self.picture("narrow", 560)
         finally:
             self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False})
 

@@ -1,5 +1,6 @@
 // Drawing the boxes of a tree on a canvas: modules with a head, calls small, arrows in the order of execution.
 
+import { words } from "../common/language.js";
 import { theme_color } from "../common/theme.js";
 import { index_text } from "./bands.js";
 import { box } from "./box_layout.js";
@@ -36,8 +37,8 @@ function short_call(call) {
 
 export class BoxPainter {
     // tree, side, bands, compared; `selected` is a node
-    constructor(pen, layout, { tree, side, bands, compared, selected, zoom, theme }) {
-        Object.assign(this, { pen, layout, tree, side, bands, compared, selected, zoom, theme });
+    constructor(pen, layout, { tree, side, bands, compared, selected, zoom, theme, note_of }) {
+        Object.assign(this, { pen, layout, tree, side, bands, compared, selected, zoom, theme, note_of });
     }
 
     // Draw the boxes at these positions, outer ones first.
@@ -142,6 +143,8 @@ export class BoxPainter {
         if (!is_open && side.has_children(node) && side.suspicious[node]) remarks.push([`${side.suspicious[node]}×`, ink ?? theme.error, "600 12px"]);
         if (side.communications.has(node)) remarks.push([marks_of(side.communications.get(node)), ink ?? theme.accent, "12px"]);
         if (side.overflow[node]) remarks.push(["▲".repeat(side.overflow[node]), ink ?? theme.comparison, "9px"]);
+        if (this.note_of(node)) remarks.push(["✎", ink ?? theme.accent, "12px"]);
+        if (side.hand.has(node)) remarks.push([words("hand"), ink ?? theme.quiet, "italic 11px"]);
         if (side.repair[node]) remarks.push(["⚒", ink ?? theme.warning, "12px"]);
         return remarks;
     }

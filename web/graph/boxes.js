@@ -12,9 +12,9 @@ const least_zoom = 0.08, most_zoom = 2.5, zoom_step = 1.25, margin = 12, click_w
 
 export class Boxes {
     // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded,
-    // on_menu(node, event) when its menu is to open
-    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu }) {
-        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu });
+    // on_menu(node, event) when its menu is to open; note_of(node) is what the reader wrote
+    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu, note_of }) {
+        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu, note_of });
         this.selected = -1;
         this.zoom = 0; // until the pane has a size
         this.origin = { x: 0, y: 0 }; // what stands at the left upper corner
@@ -236,7 +236,7 @@ export class Boxes {
         const at = this.hit(event), node = at < 0 ? -1 : this.layout.visible[at];
         if (node === this.hovered) return;
         this.hovered = node;
-        this.canvas.title = node < 0 ? "" : this.side.name(node);
+        this.canvas.title = node < 0 ? "" : [this.side.name(node), this.note_of(node)].filter(Boolean).join("\n");
         this.canvas.style.cursor = node < 0 ? "grab" : "pointer";
     }
 

@@ -1,7 +1,7 @@
 // Nodes that the reader matches or unmatches by hand. They are kept by name, so that they hold for every rank
 // and can be given to the program (graph --match FILE): { NPU node: Bench node, or "" for none }.
 
-import { label_parts } from "./names.js";
+import { name_parts } from "./names.js";
 import { node_call, node_collection } from "./side.js";
 
 export const statistics = ["Max", "Min", "Mean", "Norm"];
@@ -43,10 +43,12 @@ export function measure_pair(npu, bench, task) {
     return Math.min(1, Math.max(...outputs.map(([row, other]) => measure_row(row, other))));
 }
 
-// What nodes below two others are paired by: where they are below their parents, without the number of a call.
+// What nodes below two others are paired by: type, direction, and what their parents call them, of numbers the part before
+// ("layers.0": layers). graph/match_below.h has the same rule.
 function place_below(side, node) {
-    const { title, call, type } = label_parts(side, node);
-    return JSON.stringify([side.type[node], type, title, call.replace(/ ?\d+ ?/, "")]);
+    const { path, call } = name_parts(side.name(node));
+    const short = path.findLast((part) => !/^\d+$/.test(part)) ?? path.at(-1);
+    return JSON.stringify([side.type[node], call.includes("backward"), short]);
 }
 
 // [node, partner] below two nodes that are matched: among their children the k-th of a place with the k-th, and so
@@ -87,6 +89,7 @@ export class ByHand {
     constructor(bands) {
         this.bands = bands;
         this.matches = new Map(); // NPU name -> Bench name, "" for none
+        this.below = new Set(); // names of those that match with all below them, as a file says
         this.errors = null; // which of the four relative errors count; null: all
     }
 
@@ -114,9 +117,14 @@ export class ByHand {
     unmatch({ npu }, node, below) {
         for (let at = node; at < (below ? npu.end[node] : node + 1); at++) {
             const name = npu.name(at);
-            if (this.matches.get(name)) this.matches.delete(name);
+            if (this.matches.get(name)) this.forget(name);
             else if (npu.partner[at] >= 0) this.matches.set(name, "");
         }
+    }
+
+    forget(name) {
+        this.matches.delete(name);
+        this.below.delete(name);
     }
 
     // Bring a graph to what the program found, and then to what the reader wants.
@@ -127,6 +135,8 @@ export class ByHand {
         npu.partner.set(graph.found.npu);
         bench.partner.set(graph.found.bench);
         npu.index.set(graph.found.index);
+        npu.hand = new Set(graph.hand.npu);
+        bench.hand = new Set(graph.hand.bench);
         if (this.errors) await this.count_errors(graph);
         for (const [name, partner] of this.matches) await this.apply_pair(graph, name, partner);
         npu.roll_up(this.bands);
@@ -134,40 +144,51 @@ export class ByHand {
 
     // Of the four relative errors only those that the reader wants to count (`errors`, null for all).
     async count_errors({ npu, found }) {
-        const { errors } = await npu.facts(), wanted = errors.filter((_, which) => this.errors[which]), all = errors;
+        const { errors } = await npu.facts(), wanted = errors.filter((_, which) => this.errors[which]);
         for (let i = npu.count - 1; i > 0; i--) {
-            const known = found.index[i];
-            if (npu.type[i] === node_collection) npu.index[i] = Math.max(...npu.children(i).map((child) => npu.index[child]).filter((value) => !Number.isNaN(value)), 0);
-            else if (!Number.isNaN(known) && all.some((one) => one[i] > 0)) npu.index[i] = Math.max(0, ...wanted.map((one) => one[i]));
+            if (Number.isNaN(found.index[i])) continue;
+            if (npu.type[i] === node_collection) npu.index[i] = npu.children(i).reduce((worst, child) => Math.max(worst, npu.index[child] || 0), 0);
+            else if (errors.some((one) => one[i] > 0)) npu.index[i] = Math.max(0, ...wanted.map((one) => one[i]));
         }
     }
 
     async apply_pair(graph, name, partner_name) {
         const { npu, bench } = graph, node = npu.find_name(name), partner = partner_name ? bench.find_name(partner_name) : -1;
         if (node <= 0 || (partner_name && (partner <= 0 || npu.type[node] !== bench.type[partner]))) return;
-        if (npu.partner[node] >= 0) bench.partner[npu.partner[node]] = -1;
-        npu.partner[node] = partner;
-        npu.index[node] = NaN;
+        this.part(graph, node);
         if (partner < 0) return;
-        const left = bench.partner[partner];
-        if (left >= 0) {
-            npu.partner[left] = -1;
-            npu.index[left] = NaN;
-        }
+        if (bench.partner[partner] >= 0) this.part(graph, bench.partner[partner]);
+        await this.join(graph, node, partner);
+        if (this.below.has(name)) for (const [a, b] of pairs_below(graph, node, partner)) await this.join(graph, a, b);
+    }
+
+    part({ npu, bench }, node) {
+        const partner = npu.partner[node];
+        if (partner >= 0) bench.partner[partner] = -1;
+        npu.partner[node] = -1;
+        npu.index[node] = NaN;
+        npu.hand.delete(node);
+        bench.hand.delete(partner);
+    }
+
+    async join({ npu, bench }, node, partner) {
+        npu.partner[node] = partner;
         bench.partner[partner] = node;
+        npu.hand.add(node);
+        bench.hand.add(partner);
         npu.index[node] = measure_pair(await npu.rows(node), await bench.rows(partner), this.bands.task) ?? NaN;
     }
 
-    text() {
-        return `${JSON.stringify(Object.fromEntries(this.matches), null, 4)}\n`;
+    // For a file: [NPU node, Bench node], or where all below matches too { node, below }.
+    pairs() {
+        return [...this.matches].map(([name, partner]) => [name, this.below.has(name) ? { node: partner, below: true } : partner]);
     }
 
-    // Add the matches of a file; throws when it is none.
-    read(text) {
-        const read = JSON.parse(text);
-        if (typeof read !== "object" || read === null || Array.isArray(read)) throw new Error("no object");
-        const pairs = Object.entries(read);
-        if (!pairs.every(([, name]) => name === null || typeof name === "string")) throw new Error("no names");
-        for (const [name, partner] of pairs) this.matches.set(name, partner ?? "");
+    // Add pairs of a file: [NPU node, Bench node, with all below].
+    add(pairs) {
+        for (const [name, partner, below] of pairs) {
+            this.matches.set(name, partner);
+            if (below) this.below.add(name);
+        }
     }
 }

@@ -17,9 +17,9 @@ const hidden_first = ["requires_grad", "data_name"];
 
 export class Detail {
     // tips: { metric: explanation }; on_go(side, node); on_rank(side, rank, name) for a call of another rank;
-    // on_match(side, node) and on_unmatch(side, node, with all below) to change the partner by hand
-    constructor({ bands, tips, on_go, on_rank, on_match, on_unmatch }) {
-        Object.assign(this, { bands, tips, on_go, on_rank, on_match, on_unmatch });
+    // notes: what the reader wrote; on_note() when that changed; on_match(side, node) and on_unmatch(side, node, with all below) to change the partner by hand
+    constructor({ bands, tips, notes, on_note, on_go, on_rank, on_match, on_unmatch }) {
+        Object.assign(this, { bands, tips, notes, on_note, on_go, on_rank, on_match, on_unmatch });
         this.values = { open: false, which: 0, tensor: "" };
         this.hidden = new Set((remembered("hidden columns") ?? hidden_first.join()).split(","));
         this.node = element("section", { class: "detail", "aria-live": "polite", tabindex: "-1" });
@@ -82,7 +82,26 @@ export class Detail {
                 side.repair[node] ? element("span", { class: "fact" }, words(`repair.${side.repair[node]}`)) : null,
                 side.has_children(node) ? element("span", { class: "fact" }, words("children", { count: side.end[node] - node - 1 })) : null,
                 side.has_children(node) && side.suspicious[node] ? element("span", { class: "count-bad" }, words("suspicious nodes", { count: side.suspicious[node] })) : null,
-                other ? this.partner_link(key, side, node, other, partner) : null));
+                side.hand.has(node) ? element("span", { class: "fact" }, words("by hand")) : null,
+                other ? this.partner_link(key, side, node, other, partner) : null, this.note_button(key, side.name(node))),
+            this.note_box(key, side.name(node)));
+    }
+
+    note_button(key, name) {
+        return this.notes.get(key, name) ? null : element("button", { class: "small", type: "button", id: "add-note", onclick: (event) => {
+            event.target.remove();
+            const box = this.node.querySelector(".note-box");
+            box.hidden = false;
+            box.focus();
+        } }, words("add note"));
+    }
+
+    note_box(key, name) {
+        const text = this.notes.get(key, name);
+        return element("textarea", { class: "note-box", rows: 2, hidden: !text, placeholder: words("note hint"), "aria-label": words("note hint"), onchange: (event) => {
+            this.notes.set(key, name, event.target.value);
+            this.on_note();
+        } }, text);
     }
 
     partner_link(key, side, node, other, partner) {

@@ -3,8 +3,7 @@
 
 import { element } from "../common/elements.js";
 import { words } from "../common/language.js";
-
-const most_shown = 500;
+import { short_list } from "./short_list.js";
 
 // Unmatched nodes of a kind, without what lies below them: it is missing anyway.
 function tops(side, keep) {
@@ -51,8 +50,7 @@ export function difference_view(graph, on_go) {
             side.has_children(node) ? element("span", { class: "quiet" }, ` ${words("children", { count: side.end[node] - node - 1 })}`) : null,
             key === "moved" ? parent_of_namesake(node) : null);
         return element("section", { class: "panel" }, element("h2", {}, words(key), element("span", { class: "pill quiet" }, nodes.length)),
-            element("p", { class: "quiet" }, words(`${key}.hint`)), element("ul", { class: "difference-list" }, nodes.slice(0, most_shown).map(item)),
-            nodes.length > most_shown ? element("p", { class: "quiet" }, words("more", { count: nodes.length - most_shown })) : null);
+            element("p", { class: "quiet" }, words(`${key}.hint`)), short_list(nodes, item));
     };
     const panels = Object.entries(lists).map(panel).filter(Boolean);
     return element("div", { class: "difference-view" }, panels.length ? panels : element("section", { class: "panel" }, element("h2", {}, words("tab.differences")), element("p", { class: "quiet" }, words("same structure"))));

@@ -7,9 +7,7 @@ import { statistics } from "./by_hand.js";
 
 export const palettes = ["safe", "file", "own"];
 
-// Colours that the reader chose, by the place of a band among all.
-export function own_colours_start(bands) {
-    bands.own = (remembered("own colours") ?? "").split(",").filter((colour) => /^#[0-9a-f]{6}$/i.test(colour));
+export function palette_start(bands) {
     const palette = remembered("palette");
     if (palettes.includes(palette)) bands.palette = palette;
 }
@@ -18,7 +16,6 @@ function band_row(bands, i, { on_colours, on_band }) {
     const band = bands.bands[i], colour = bands.colour(band.low), text = band.low === band.high ? String(band.low) : `${band.low} – ${band.high}`;
     const swatch = bands.palette === "own" ? element("input", { class: "swatch", type: "color", value: colour, "aria-label": text, onchange: (event) => {
         bands.own = bands.bands.map((other, at) => at === i ? event.target.value : bands.own[at] ?? other.hex);
-        remember("own colours", bands.own.join(","));
         on_colours();
     } }) : element("span", { class: "swatch", style: colour ? { "background-color": colour } : {} });
     const title = [band.description, words("legend.find")].filter(Boolean).join("\n");

@@ -10,17 +10,19 @@ import { on_theme, theme_start, theme_toggle } from "../common/theme.js";
 import { Boxes } from "./boxes.js";
 import { ByHand } from "./by_hand.js";
 import { ByHandFlow } from "./by_hand_flow.js";
-import { by_hand_panel } from "./by_hand_view.js";
 import { Detail } from "./detail.js";
 import { difference_view } from "./difference_view.js";
 import { find_nodes } from "./find.js";
 import { Finder } from "./finder.js";
 import { FoundList } from "./found_list.js";
-import { legend, own_colours_start } from "./legend.js";
+import { legend, palette_start } from "./legend.js";
 import { matrix_view } from "./matrix_view.js";
 import { Graphs } from "./model.js";
 import { NodeMenu, node_items } from "./node_menu.js";
+import { Notes } from "./notes.js";
 import { Outline } from "./outline.js";
+import { ReaderWork } from "./reader_work.js";
+import { reader_panels } from "./reader_view.js";
 import { forms, route_of_text, route_text, views } from "./route.js";
 import { Splitter } from "./splitter.js";
 import { Strip } from "./strip.js";
@@ -48,8 +50,11 @@ class GraphPage {
         this.list = new FoundList({ bands: graphs.bands, on_go: (node) => this.go("npu", node) });
         this.toolbar = new Toolbar(this);
         this.by_hand = new ByHand(graphs.bands);
+        this.notes = new Notes();
+        this.work = new ReaderWork(this.by_hand, this.notes, graphs.bands);
+        this.work.restore();
         this.flow = new ByHandFlow(this.by_hand, { graph: () => this.graph, on_change: (node) => this.matches_changed(node) });
-        this.detail = new Detail({ bands: graphs.bands, tips: graphs.meta.tips ?? {}, on_go: (key, node) => this.go(key, node),
+        this.detail = new Detail({ bands: graphs.bands, tips: graphs.meta.tips ?? {}, notes: this.notes, on_note: () => this.notes_changed(), on_go: (key, node) => this.go(key, node),
             on_rank: (key, rank, name) => this.go_to_rank(key, rank, name),
             on_match: (key, node) => this.flow.start(key, node), on_unmatch: (key, node, below) => this.flow.unmatch(key, node, below) });
         replace(root, this.head, this.toolbar.node, this.flow.node, this.body, this.help, this.menu.node);
@@ -80,7 +85,8 @@ class GraphPage {
     make_panes() {
         const Pane = this.form === "boxes" ? Boxes : Outline;
         this.panes = Object.fromEntries(this.sides().map((key) => [key, new Pane(this.graph[key], { tree: this.trees[key], bands: this.graphs.bands, compared: this.compared,
-            key: this.compared ? key : "model", on_select: (node) => this.selected(key, node), on_fold: (node) => this.fold(key, node), on_menu: (node, event) => this.open_menu(key, node, event) })]));
+            key: this.compared ? key : "model", on_select: (node) => this.selected(key, node), on_fold: (node) => this.fold(key, node), on_menu: (node, event) => this.open_menu(key, node, event),
+            note_of: (node) => this.notes.size ? this.notes.get(key, this.graph[key].name(node)) : "" })]));
         replace(this.panes_box, this.list.node, this.sides().map((key) => this.panes[key].node));
         this.list.node.hidden = !this.list_open;
     }
@@ -160,10 +166,16 @@ class GraphPage {
 
     async matches_changed(node) {
         if (node >= 0 && this.selection) this.selection = { key: "npu", node };
+        this.work.keep();
         await this.by_hand.apply(this.graph);
         await this.finder.search();
         this.redraw();
         if (this.selection) this.selected(this.selection.key, this.selection.node);
+    }
+
+    notes_changed() {
+        this.work.keep();
+        this.each_pane((pane) => pane.relabel());
     }
 
     async count_errors(errors) {
@@ -273,7 +285,7 @@ class GraphPage {
         const { graphs } = this, meta = graphs.graphs[this.number];
         document.title = words("title");
         const tool = (key, text, run) => element("button", { class: "tool", type: "button", title: words(key), "aria-label": words(key), onclick: run }, text);
-        const shown = views.filter((view) => view === "graph" || (view === "ranks" ? graphs.graphs.length > 1 : this.compared));
+        const shown = views.filter((view) => view !== "ranks" || graphs.graphs.length > 1);
         const chooser = (key) => {
             const values = graphs.distinct(key);
             return values.length < 2 ? null : element("label", { class: "choice" }, words(key), element("select", { id: `choose-${key}`,
@@ -283,7 +295,7 @@ class GraphPage {
         replace(this.head, element("div", { class: "brand" }, element("span", { class: "logo", "aria-hidden": "true" }, "±"), element("h1", {}, words("title")), chooser("step"), chooser("rank"),
             element("span", { class: "quiet clip summary" }, this.summary())),
             shown.length > 1 ? element("nav", { class: "tabs", role: "tablist" }, shown.map((view) => element("button", { role: "tab", type: "button", id: `tab-${view}`,
-                "aria-selected": String(view === this.view), onclick: () => this.show(view) }, words(`tab.${view}`)))) : null,
+                "aria-selected": String(view === this.view), onclick: () => this.show(view) }, words(view === "differences" && !this.compared ? "notes" : `tab.${view}`)))) : null,
             element("div", { class: "tools" }, tool("switch language", words("switch language"), language_toggle), tool("switch theme", "◐", theme_toggle),
                 tool("keys", "?", () => this.show_help())));
     }
@@ -291,20 +303,21 @@ class GraphPage {
     // What the graph in sight is, in one line.
     summary() {
         const { npu } = this.graph, parts = [words("nodes", { count: count_text(npu.count) })];
+        if (this.by_hand.matches.size) parts.push(words("count by hand", { count: count_text(this.by_hand.matches.size) }));
         if (this.compared) parts.push(words(npu.suspicious[0] ? "suspicious nodes" : "no suspicious", { count: count_text(npu.suspicious[0]) }));
         return parts.join(words("comma"));
     }
 
     legend() {
         const { bands } = this.graphs, chosen = bands.task === "summary" && !bands.levels ? this.by_hand.errors ?? [true, true, true, true] : null;
-        return legend(bands, chosen, { on_colours: () => this.redraw(), on_band: (band) => this.find_band(band), on_errors: (errors) => this.count_errors(errors) });
+        return legend(bands, chosen, { on_colours: () => { this.work.keep(); this.redraw(); }, on_band: (band) => this.find_band(band), on_errors: (errors) => this.count_errors(errors) });
     }
 
     draw_body() {
         const tops = this.sides().map((key) => this.panes[key].node.scrollTop); // lost when they leave the document
         if (this.view === "ranks") replace(this.body, matrix_view(this.graphs, this.by_hand, async (number) => { await this.open(number); this.show("graph"); this.first_suspicious(); }));
-        else if (this.view === "differences") replace(this.body, by_hand_panel(this.by_hand, { on_go: (key, name) => this.go_by_name(key, name),
-            on_change: () => this.matches_changed(-1), on_fault: (text) => this.flow.say(text) }), difference_view(this.graph, (key, node) => this.go(key, node)));
+        else if (this.view === "differences") replace(this.body, reader_panels(this.work, this.compared, { on_go: (key, name) => this.go_by_name(key, name),
+            on_change: () => this.matches_changed(-1), on_fault: (text) => this.flow.say(text) }), this.compared ? difference_view(this.graph, (key, node) => this.go(key, node)) : null);
         else if (this.panes_box.parentNode !== this.body) {
             replace(this.body, this.strip.node, this.panes_box, this.splitter.node, this.detail.node);
             this.sides().forEach((key, i) => { this.panes[key].node.scrollTop = tops[i]; });
@@ -341,7 +354,7 @@ class GraphPage {
         const wanted = route_of_text(location.hash), first = this.graphs.graphs[0];
         const number = this.graphs.find(wanted.step ?? first.step, wanted.rank ?? first.rank);
         if (wanted.form) this.form = wanted.form;
-        this.view = wanted.view === "differences" && !this.compared ? "graph" : wanted.view;
+        this.view = wanted.view;
         await this.open(Math.max(0, number));
         if (wanted.node) this.go_by_name(wanted.side, wanted.node);
     }
@@ -396,7 +409,7 @@ async function start() {
     replace(root, element("p", { class: "page-message" }, words("loading")));
     if (typeof DecompressionStream !== "function") throw new Error(words("old browser"));
     const graphs = await Graphs.open();
-    own_colours_start(graphs.bands);
+    palette_start(graphs.bands);
     const page = new GraphPage(graphs, root);
     await page.follow_address();
     page.start_keys();

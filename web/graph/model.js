@@ -31,7 +31,7 @@ export class Graphs {
         return this.graphs.findIndex((graph) => graph.step === step && graph.rank === rank);
     }
 
-    // { npu, bench }: bench is null for a built graph.
+    // { npu, bench, hand }: bench is null for a built graph; hand has the nodes that were matched by a file (--match).
     open_graph(number) {
         const opened = this.opened.get(number) ?? this.load(this.graphs[number]);
         this.opened.delete(number);
@@ -47,7 +47,10 @@ export class Graphs {
             return side;
         };
         const [npu, bench] = await Promise.all([open(graph.npu), graph.bench ? open(graph.bench) : null]);
-        return { npu, bench };
+        // Nodes of both sides whose partners are from a file.
+        npu.hand = new Set(graph.by_hand ?? []);
+        if (bench) bench.hand = new Set([...npu.hand].map((node) => npu.partner[node]));
+        return { npu, bench, hand: { npu: new Set(npu.hand), bench: new Set(bench?.hand ?? []) } };
     }
 
     // What is said of a graph beside others, with the matches by hand; the graph itself is not kept.

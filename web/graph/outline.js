@@ -14,9 +14,9 @@ const indent = 16;
 
 export class Outline {
     // on_select(node) when the reader chose a node, on_fold(node) when one is to be folded or unfolded,
-    // on_menu(node, event) when its menu is to open
-    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu }) {
-        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu });
+    // on_menu(node, event) when its menu is to open; note_of(node) is what the reader wrote
+    constructor(side, { tree, bands, compared, key, on_select, on_fold, on_menu, note_of }) {
+        Object.assign(this, { side, tree, bands, compared, key, on_select, on_fold, on_menu, note_of });
         this.selected = -1;
         this.table = new VirtualTable({
             columns: this.columns(), label: words(key), draw: (cell, column, node) => this.draw_cell(cell, column, node),
@@ -77,6 +77,8 @@ export class Outline {
             onclick: (event) => { event.stopPropagation(); this.on_fold(node); } }, tree.unfolded[node] ? "▾" : "▸") : element("span", { class: "twisty" }),
         element("span", { class: "node-label" }, this.label(node)),
         side.communications.has(node) ? communication_mark(side.communications.get(node)) : "",
+        side.hand.has(node) ? element("span", { class: "hand", title: words("by hand") }, words("hand")) : "",
+        this.note_of(node) ? element("span", { class: "note-mark", title: this.note_of(node) }, "✎") : "",
         side.overflow[node] ? element("span", { class: "overflow", title: words(`overflow.${side.overflow[node]}`) }, overflow_marks[side.overflow[node]]) : "",
         side.repair[node] ? element("span", { class: "repair", title: words(`repair.${side.repair[node]}`) }, "⚒") : "");
     }

@@ -69,6 +69,7 @@ export class Side {
         this.overflow = bytes(2);
         this.row_blocks = new Map();
         this.lookups = 0; // of names
+        this.hand = new Set(); // nodes that were matched by hand
         this.communications = new Map(); // by node: the calls of other ranks that it meets
         this.measure();
     }

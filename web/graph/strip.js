@@ -4,6 +4,7 @@
 import { element } from "../common/elements.js";
 import { words } from "../common/language.js";
 import { theme_color } from "../common/theme.js";
+import { index_text } from "./bands.js";
 import { node_call } from "./side.js";
 
 const bar_height = 40;
@@ -30,7 +31,8 @@ export class Strip {
         this.on_select = on_select;
         this.canvas = element("canvas", { class: "strip-canvas", role: "img", height: bar_height });
         this.node = element("div", { class: "strip-box" }, this.canvas);
-        this.canvas.addEventListener("click", (event) => this.click(event));
+        this.canvas.addEventListener("click", (event) => { if (this.at(event) >= 0) this.on_select(this.at(event)); });
+        this.canvas.addEventListener("pointermove", (event) => this.hover(event));
         new ResizeObserver(() => this.draw()).observe(this.node);
     }
 
@@ -38,7 +40,7 @@ export class Strip {
         Object.assign(this, { side, bands, compared });
         const label = words(compared ? "execution order" : "execution order plain");
         this.canvas.setAttribute("aria-label", label);
-        this.canvas.title = label;
+        this.label = this.canvas.title = label;
         this.calls = calls_in_order(side);
         this.worst = null;
         this.draw();
@@ -100,10 +102,17 @@ export class Strip {
         pen.fillRect(Math.floor(at * width / this.calls.length), 0, 2, bar_height);
     }
 
-    click(event) {
-        if (!this.worst) return;
-        let x = Math.floor(event.offsetX);
+    // The worst call at the pointer; -1 where there is none.
+    at(event) {
+        if (!this.worst) return -1;
+        let x = Math.min(this.worst.length - 1, Math.floor(event.offsetX));
         while (x > 0 && this.worst[x] < 0) x--;
-        if (this.worst[x] >= 0) this.on_select(this.worst[x]);
+        return this.worst[x] ?? -1;
+    }
+
+    hover(event) {
+        const node = this.at(event);
+        const value = node < 0 || Number.isNaN(this.side.index[node]) ? "" : ` (${words("index")} ${index_text(this.side.index[node])})`;
+        this.canvas.title = node < 0 ? this.label : `${this.side.name(node)}${value}\n${this.label}`;
     }
 }

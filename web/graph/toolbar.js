@@ -70,19 +70,18 @@ export class Toolbar {
         const { page } = this, { finder } = page, arrow = (id, key, by, text) => element("button", { class: "small", type: "button", id, title: words(key), "aria-label": words(key), onclick: () => page.step_found(by) }, text);
         this.search = this.search_box();
         this.found_note = element("span", { class: "quiet found", role: "status" });
-        replace(this.node, element("div", { class: "bar-line" },
+        replace(this.node, element("div", { class: "bar-line" }, element("div", { class: "bar-group searching" },
             this.search, this.kind_select(),
             element("button", { class: "toggle", type: "button", id: "filters", "aria-expanded": String(this.filters_open), "aria-pressed": String(this.filters_open), onclick: () => { this.filters_open = !this.filters_open; this.draw(); } }, words("filters")),
             arrow("find-previous", "previous", -1, "↑"), arrow("find-next", "next", 1, "↓"), this.found_note,
-            press("list", page.list_open, () => page.set_list(!page.list_open), "list"),
-            element("span", { class: "spring" }),
+            press("list", page.list_open, () => page.set_list(!page.list_open), "list")), element("div", { class: "bar-group" },
             page.micro_steps() > 1 ? element("label", { class: "choice" }, words("page"), element("select", { id: "choose-page", onchange: (event) => page.choose_page(Number(event.target.value)) },
                 [-1, ...Array(page.micro_steps()).keys()].map((number) => element("option", { value: number, selected: number === page.micro_step() }, number < 0 ? words("all") : number)))) : null,
             page.compared ? element("button", { class: "small", type: "button", id: "first-suspicious", disabled: !page.graph.npu.suspicious[0], onclick: () => page.first_suspicious() }, words("first suspicious")) : null,
             this.unfold_select(),
             page.compared ? press("follow", page.follow, () => { page.follow = !page.follow; this.draw(); }, "follow") : null,
             this.form_choice(),
-            page.compared ? page.legend() : null),
+            page.compared ? page.legend() : null)),
         this.filters_open ? this.filter_line(finder) : null);
         this.draw_found();
     }

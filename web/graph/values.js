@@ -5,11 +5,12 @@
 import { chart_box } from "../common/charts.js";
 import { element, replace } from "../common/elements.js";
 import { words } from "../common/language.js";
+import { number_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { statistics } from "./by_hand.js";
 import { node_call } from "./side.js";
 
-const least_calls = 8, most_calls = 300;
+const least_calls = 8, most_calls = 300, largest_plain = 1e4;
 
 function calls_below(side, top) {
     const calls = [];
@@ -49,23 +50,39 @@ export async function tensor_values(side, node, tensor) {
     });
 }
 
+// Of the calls around a node those that have the tensor on either side: { calls, names, npu, bench }.
 async function read_values({ npu, bench }, key, node, tensor) {
-    const side = key === "npu" ? npu : bench, other = key === "npu" ? bench : npu, calls = calls_beside(side, node), own = [], partners = [];
-    for (const call of calls) {
-        own.push(await tensor_values(side, call, tensor));
-        if (other) partners.push(await tensor_values(other, side.partner[call], tensor));
+    const side = key === "npu" ? npu : bench, other = key === "npu" ? bench : npu, calls = [], own = [], partners = [];
+    for (const call of calls_beside(side, node)) {
+        const mine = await tensor_values(side, call, tensor), theirs = other ? await tensor_values(other, side.partner[call], tensor) : [];
+        if (![...mine, ...theirs].some((value) => value !== null)) continue;
+        calls.push(call);
+        own.push(mine);
+        if (other) partners.push(theirs);
     }
     return { calls, names: calls.map((call) => side.name(call)), npu: key === "npu" ? own : partners, bench: key === "npu" ? partners : own };
 }
 
+// How numbers become heights: as they are, or, where some are very much larger than most, on a scale that is
+// logarithmic on both sides of zero. { to(value), from(height) }
+export function value_scale(values) {
+    const sizes = values.filter((value) => value !== null && value !== 0).map(Math.abs).sort((a, b) => a - b);
+    const middle = sizes[sizes.length >> 1] ?? 1;
+    if (!sizes.length || sizes.at(-1) <= largest_plain * middle) return { to: (value) => value, from: (height) => height };
+    return { to: (value) => value === null ? null : Math.sign(value) * Math.log10(1 + Math.abs(value) / middle), from: (height) => Math.sign(height) * middle * (10 ** Math.abs(height) - 1) };
+}
+
 function values_chart(values, which, node, on_go) {
-    const line = (key, colour, dash) => ({ label: words(key), data: values[key].map((value) => value[which]), borderColor: colour, backgroundColor: colour,
-        borderDash: dash, borderWidth: 1.5, pointRadius: values.calls.map((call) => call === node ? 5 : 2), spanGaps: false });
+    const numbers = (key) => values[key].map((value) => value[which]), scale = value_scale([...numbers("npu"), ...numbers("bench")]);
+    const line = (key, colour, dash) => ({ label: words(key), numbers: numbers(key), data: numbers(key).map(scale.to), borderColor: colour, backgroundColor: colour,
+        borderDash: dash, borderWidth: 1.5, pointRadius: values.calls.map((call) => call === node ? 5 : 2), spanGaps: true });
     return chart_box(() => ({ type: "line",
         data: { labels: values.names, datasets: [line("npu", theme_color("device")), values.bench.length ? line("bench", theme_color("reference"), [5, 4]) : null].filter(Boolean) },
-        options: { interaction: { mode: "index", intersect: false }, scales: { x: { ticks: { display: false }, grid: { display: false } }, y: { ticks: { maxTicksLimit: 6 } } },
-            plugins: { legend: { display: values.bench.length > 0, align: "end", labels: { usePointStyle: true, pointStyle: "line" } } },
-            onClick: (event, points) => { if (points.length) on_go(values.calls[points[0].index]); } } }),
+        options: { interaction: { mode: "index", intersect: false }, scales: { x: { ticks: { display: false }, grid: { display: false } },
+            y: { ticks: { maxTicksLimit: 6, callback: (height) => number_text(scale.from(height), 3) } } },
+        plugins: { legend: { display: values.bench.length > 0, align: "end", labels: { usePointStyle: true, pointStyle: "line" } },
+            tooltip: { callbacks: { label: ({ dataset, dataIndex }) => `${dataset.label}: ${number_text(dataset.numbers[dataIndex], 7)}` } } },
+        onClick: (event, points) => { if (points.length) on_go(values.calls[points[0].index]); } } }),
     { height: 190, label: `${statistics[which]}: ${words("values")}` });
 }
 

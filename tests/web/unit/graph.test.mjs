@@ -12,11 +12,13 @@ import { Facts } from "../../../web/graph/facts.js";
 import { find_nodes, name_test, node_type, types_of } from "../../../web/graph/find.js";
 import { Finder } from "../../../web/graph/finder.js";
 import { name_parts, path_below } from "../../../web/graph/names.js";
+import { Notes } from "../../../web/graph/notes.js";
+import { ReaderWork } from "../../../web/graph/reader_work.js";
 import { route_of_text, route_text } from "../../../web/graph/route.js";
 import { Side, Texts } from "../../../web/graph/side.js";
 import { Tree } from "../../../web/graph/tree.js";
 import { tree_key } from "../../../web/graph/tree_keys.js";
-import { calls_beside, tensor_name, tensor_values } from "../../../web/graph/values.js";
+import { calls_beside, tensor_name, tensor_values, value_scale } from "../../../web/graph/values.js";
 
 const meta = { task: "summary", generation: 2, colours: {
     "#FFFCF3": { value: [0, 0.2] }, "#FFEDBE": { value: [0.2, 0.4] }, "#FFDC7F": { value: [0.4, 0.6] },
@@ -88,7 +90,7 @@ function two_sides() {
     npu.partner.set([0, 1, 2, -1, 3, 4]);
     npu.rows = async () => rows("3", "a");
     bench.rows = async () => rows("4", "a");
-    return { npu, bench };
+    return { npu, bench, hand: { npu: new Set(), bench: new Set() } };
 }
 
 test("matching by hand is applied, taken back, written and read", async () => {
@@ -99,18 +101,49 @@ test("matching by hand is applied, taken back, written and read", async () => {
     await hand.match(graph, 3, 5, false);
     await hand.apply(graph);
     assert.deepEqual([graph.npu.partner[3], graph.bench.partner[5], graph.npu.index[3]], [5, 3, 0.25]);
-    assert.deepEqual(JSON.parse(hand.text()), { "Torch.y.0.forward": "Torch.other.0.forward" });
+    assert.deepEqual(hand.pairs(), [["Torch.y.0.forward", "Torch.other.0.forward"]]);
+    assert.deepEqual([[...graph.npu.hand], [...graph.bench.hand]], [[3], [5]]);
     hand.unmatch(graph, 3);
     hand.unmatch(graph, 2); // found by the program
     await hand.apply(graph);
     assert.deepEqual([graph.npu.partner[3], graph.bench.partner[5], graph.npu.partner[2], graph.bench.partner[2]], [-1, -1, -1, -1]);
     assert.ok(Number.isNaN(graph.npu.index[3]) && Number.isNaN(graph.npu.index[2]));
-    assert.deepEqual(JSON.parse(hand.text()), { "Torch.x.0.forward": "" });
-    hand.read('{"Torch.x.0.forward": "Torch.z.0.forward", "nobody": "Torch.x.0.forward"}');
+    assert.deepEqual(hand.pairs(), [["Torch.x.0.forward", ""]]);
+    assert.equal(graph.npu.hand.size, 0);
+    hand.add([["Torch.x.0.forward", "Torch.z.0.forward", false], ["nobody", "Torch.x.0.forward", false]]);
     await hand.apply(graph);
     assert.deepEqual([graph.npu.partner[2], graph.npu.partner[5], graph.bench.partner[4], graph.bench.partner[2]], [4, -1, 2, -1]);
-    assert.throws(() => hand.read('{"a": 1}'));
-    assert.throws(() => hand.read("[]"));
+});
+
+test("what the reader did goes out and comes in as a file", () => {
+    const work = () => new ReaderWork(new ByHand(new Bands(meta)), new Notes(), new Bands(meta)), one = work(), two = work();
+    assert.ok(one.is_empty());
+    one.by_hand.add([["a", "b", false], ["c", "", false], ["__proto__", "d", false]]);
+    assert.equal(one.text(), '{\n    "a": "b",\n    "c": "",\n    "__proto__": "d"\n}\n'); // what viewers of msprobe read
+    one.by_hand.add([["e", "f", true]]);
+    one.notes.set("bench", "b", "look <here>");
+    one.notes.set("npu", "a", "  ");
+    one.bands.own = ["#102030"];
+    two.read(one.text());
+    assert.equal(two.text(), one.text());
+    assert.deepEqual(two.by_hand.pairs().at(-1), ["e", { node: "f", below: true }]);
+    assert.deepEqual([two.notes.get("bench", "b"), two.notes.size, two.bands.palette], ["look <here>", 1, "own"]);
+    for (const wrong of ["[]", "null", "{", '{"a": 1}', '{"a": {"below": true}}', '{"probe-ut notes and colours": "{"}', '{"probe-ut notes and colours": {}}'])
+        assert.throws(() => work().read(wrong), wrong);
+    for (const wrong of [{ colours: ["red"] }, { colours: 7 }, { notes: { npu: { a: 1 } } }])
+        assert.throws(() => work().read(JSON.stringify({ "probe-ut notes and colours": JSON.stringify(wrong) })), JSON.stringify(wrong));
+});
+
+test("a file may match all below two nodes", async () => {
+    const graph = two_sides(), hand = new ByHand(new Bands(meta));
+    graph.npu.partner.fill(-1);
+    graph.bench.partner.fill(-1);
+    hand.add([["Module.a.A.forward.0", "Module.a.A.forward.0", true], ["Torch.x.0.forward", "", false]]);
+    await hand.apply(graph);
+    assert.deepEqual([...graph.npu.partner], [-1, 1, -1, -1, -1, -1]); // the later line wins
+    hand.forget("Torch.x.0.forward");
+    await hand.apply(graph);
+    assert.deepEqual([...graph.npu.partner], [-1, 1, 2, -1, -1, -1]);
 });
 
 test("below two nodes the k-th of a place goes with the k-th", () => {
@@ -160,6 +193,16 @@ test("values along the execution are of the calls beside a node, in their order"
     assert.deepEqual(await tensor_values(side, 2, "input.7"), [null, null, null, null]);
     assert.deepEqual(await tensor_values(side, -1, ""), [null, null, null, null]);
     assert.equal(tensor_name("Module.h.0.GPTBlock.forward.0.parameters.weight"), "parameters.weight");
+});
+
+test("values of very different sizes get a logarithmic scale, which can be read back", () => {
+    const plain = value_scale([1, -2, null, 0, 30]);
+    assert.deepEqual([plain.to(-2), plain.to(null), plain.from(7)], [-2, null, 7]);
+    const wide = value_scale([1, 2, 3, -3.4e38, null]);
+    assert.ok(wide.to(-3.4e38) > -40 && wide.to(-3.4e38) < wide.to(1) && wide.to(1) < wide.to(2));
+    assert.equal(wide.to(null), null);
+    for (const value of [1, 2, 3, -3.4e38, 0]) assert.ok(Math.abs(wide.from(wide.to(value)) - value) <= 1e-9 * Math.abs(value));
+    assert.equal(value_scale([]).to(5), 5);
 });
 
 test("a batch of operations meets every one of its partners", () => {

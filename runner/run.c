@@ -33,7 +33,7 @@ static const double sync_every_s = 2; /* most that a power failure can cost */
 struct run {
     const struct run_options *options;
     struct run_parts parts;
-    char *backend; /* owned: that of the first dump, which is that of all */
+    char *backend, *profile; /* names of those of the first dump; owned */
     struct checkers checkers;
     struct check_threads *threads; /* started with the first call; or NULL */
     struct summary summary;
@@ -66,6 +66,16 @@ static struct status take_calls(struct run *run, struct run_part *part)
     return status_ok();
 }
 
+/* The backend of the first dump is that of all. */
+static struct status open_checkers(struct run *run, const struct run_inputs *inputs)
+{
+    run->backend = memory_copy_string(inputs->backend);
+    run->profile = memory_copy_string(profile_name(inputs->profile));
+    if (!run->backend || !run->profile) return status_no_memory(0);
+    return checkers_open(&run->checkers, run->options, run->backend,
+                         run->parts.tree ? SIZE_MAX : inputs->order.count);
+}
+
 /* The next dump, *out, NULL when it was refused. Files are opened when everything else is ready, so that
  * a run that cannot start leaves none. */
 static struct status open_next(struct run_part **out, struct run *run)
@@ -75,12 +85,7 @@ static struct status open_next(struct run_part **out, struct run *run)
     struct run_part *part = parts->read;
     *out = NULL;
     if (!part) return status_ok();
-    size_t calls = parts->tree ? SIZE_MAX : part->inputs.order.count;
-    if (!run->checkers.count) {
-        run->backend = memory_copy_string(part->inputs.backend);
-        if (!run->backend) return status_no_memory(0);
-        TRY(checkers_open(&run->checkers, run->options, run->backend, calls));
-    }
+    if (!run->checkers.count) TRY(open_checkers(run, &part->inputs));
     TRY(run_parts_admit(parts, &run->checkers, &run->summary));
     if (parts->last != part) return status_ok();
     run_report_opened(parts, part);
@@ -231,6 +236,7 @@ static struct status run_finish(int *exit_status, struct run *run)
     struct run_totals totals = { .summary = &run->summary,
                                  .parts = parts,
                                  .backend = run->backend,
+                                 .profile = run->profile,
                                  .threads = run->checkers.count,
                                  .elapsed_s = clock_seconds() - run->started_s };
     if (!parts->tree) TRY(run_part_finish(parts->first));
@@ -249,6 +255,7 @@ static void run_close(struct run *run)
     run_parts_close(&run->parts);
     checkers_close(&run->checkers);
     memory_release(run->backend);
+    memory_release(run->profile);
     summary_release(&run->summary);
 }
 

@@ -95,7 +95,7 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
                                       .listed_only = profile_rules(out->profile)->listed_names_only,
                                       .filter = o->filter_api,
                                       .met = met,
-                                      .is_one_of_many = *o->folder != '\0' };
+                                      .is_one_of_many = o->folder != NULL };
     out->lists.plain_names_only = scope.listed_only;
     TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, &scope, o->warnings));
     open_stacks(out, o);

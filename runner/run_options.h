@@ -20,7 +20,7 @@ struct call_listener {
 
 struct run_options {
     const char *api_info;        /* dump.json, or a directory of dumps */
-    const char *folder;          /* of this dump in a tree of several ("step0/rank3"), or "" */
+    const char *folder;          /* of this dump in a tree of several ("step0/rank3"), or NULL */
     const char *steps, *ranks;   /* which dumps of a tree ("0,3-5"); NULL: all */
     const char *out_path;        /* directory of the result files */
     int64_t threads;             /* 0: one per core */
@@ -57,10 +57,10 @@ struct run_options {
 };
 
 /* What holds where nothing is said. */
-#define RUN_OPTIONS_DEFAULTS                                                                      \
-    {                                                                                             \
-        .folder = "", .out_path = "./", .seed = 1234, .case_timeout_s = 60, .isolate = "process", \
-        .color = "auto",                                                                          \
+#define RUN_OPTIONS_DEFAULTS                                                        \
+    {                                                                               \
+        .out_path = "./", .seed = 1234, .case_timeout_s = 60, .isolate = "process", \
+        .color = "auto",                                                            \
     }
 
 #endif

@@ -137,7 +137,8 @@ struct status run_output_open(struct run_output *out, struct summary *summary, c
                      : open_new(out, options, inputs);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
-        status = run_output_name_error_data(out, inputs->lists.error_data_path, options->folder,
+        status = run_output_name_error_data(out, inputs->lists.error_data_path,
+                                            options->folder ? options->folder : "",
                                             out->files.timestamp);
     memory_release(done);
     return status;

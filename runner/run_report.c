@@ -165,14 +165,13 @@ static void print_many(const struct run_parts *parts, size_t earlier)
     if (earlier) printf("%zu calls were done before\n", earlier);
 }
 
-static void print_totals(const struct run_options *options, const struct run_totals *totals)
+static void print_totals(const struct run_totals *totals)
 {
     size_t here = totals->summary->calls - totals->summary->earlier;
     double rate = totals->elapsed_s > 0 ? (double)here / totals->elapsed_s : 0;
-    const char *profile = options->profile ? options->profile : profile_names()[0];
     printf("%s in %.2f s (%.0f a second), backend %s, profile %s, %s, BLAS core %s\n",
-           quantity_of(here, "call").text, totals->elapsed_s, rate, totals->backend, profile,
-           quantity_of(totals->threads, "thread").text, environment_blas_core());
+           quantity_of(here, "call").text, totals->elapsed_s, rate, totals->backend,
+           totals->profile, quantity_of(totals->threads, "thread").text, environment_blas_core());
 }
 
 /* The command that shows the worst call again, up to its name. */
@@ -195,7 +194,7 @@ static struct status print_report(const struct run_options *options,
     memory_release(repeat);
     if (totals->parts->tree) print_many(totals->parts, totals->summary->earlier);
     else print_one(totals->parts->first);
-    print_totals(options, totals);
+    print_totals(totals);
     return status_ok();
 }
 

@@ -20,7 +20,7 @@ const char *run_report_directory(const struct run_options *options);
 struct run_totals {
     const struct summary *summary;
     const struct run_parts *parts;
-    const char *backend;
+    const char *backend, *profile;
     size_t threads;
     double elapsed_s;
 };

@@ -17,7 +17,7 @@
 #include "runner/devices/device.h"
 #include "runner/devices/process/isolation_space.h"
 #include "runner/devices/process/zygote.h"
-#include "runner/devices/worker/torch_backend.h"
+#include "runner/devices/worker/framework_backend.h"
 #include "runner/environment.h"
 #include "runner/memory_budget.h"
 #include "standards/metrics/metrics.h"
@@ -158,10 +158,10 @@ static struct status ask_torch(char *name, size_t bytes, const char *backend)
 static void examine_torch(struct examination *e, bool has_npu)
 {
     struct arena arena = { 0 };
-    struct torch_backend found = { 0 };
+    struct framework_backend found = { 0 };
     const char *backend = e->options->backend;
     char name[160];
-    struct status status = torch_backend_find(&found, &arena, backend, FILES_CHECKED);
+    struct status status = framework_backend_find(&found, &arena, backend, FILES_CHECKED);
 
     if (!status.code) {
         say(e, FINE, "interpreter", "%s", found.python);
@@ -184,7 +184,7 @@ static void examine_torch(struct examination *e, bool has_npu)
 static struct status run(int *exit_status, const void *values)
 {
     struct examination e = { .options = values };
-    TRY(torch_backend_check(e.options->backend));
+    TRY(framework_backend_check(e.options->backend));
     examine_program(&e);
     say(&e, FINE, "cores", "%d", environment_cores());
     examine_memory(&e);

@@ -12,7 +12,7 @@
 #include "report/failing.h"
 #include "results/evidence.h"
 #include "runner/devices/device_classes.h"
-#include "runner/devices/worker/torch_backend.h"
+#include "runner/devices/worker/framework_backend.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 #include "standards/profile.h"
@@ -134,10 +134,10 @@ static const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
 static struct status announce_torch(const struct run_options *o)
 {
     struct arena arena = { 0 };
-    struct torch_backend found;
+    struct framework_backend found;
 
-    if (!o->backend || !torch_backend_is_meant(o->backend)) return status_ok();
-    struct status status = torch_backend_find(&found, &arena, o->backend, o->file_policy);
+    if (!o->backend || !framework_backend_is_meant(o->backend)) return status_ok();
+    struct status status = framework_backend_find(&found, &arena, o->backend, o->file_policy);
     if (!status.code)
         (void)fprintf(stderr, "probe-ut: %s: %s runs %s\n", o->backend, found.python, found.worker);
     arena_release(&arena);

@@ -25,7 +25,7 @@ if(TARGET probe-ut AND (NOT CMAKE_CROSSCOMPILING OR PROBE_EMULATE))
 endif()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut
         FILES_MATCHING PATTERN "*.json")
-if(EXISTS ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py)
-  install(FILES ${CMAKE_SOURCE_DIR}/runner/devices/worker/torch_worker.py
+foreach(worker torch_worker mindspore_worker worker_protocol)
+  install(FILES ${CMAKE_SOURCE_DIR}/runner/devices/worker/${worker}.py
           DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut)
-endif()
+endforeach()

@@ -154,6 +154,47 @@ static bool read_arguments(struct call *call, struct convolution_arguments *argu
     return !tape_failed(call->tape);
 }
 
+/* Pad "same" as MindSpore does: to ceil(extent / stride) results, the odd element at the end. The
+ * front goes to `padding`, what the end has more is put there by hand. */
+static struct node *pad_to_same(struct call *call, struct node *x, const struct node *w,
+                                struct convolution_arguments *arguments)
+{
+    int spatial = arguments->spatial;
+    int64_t extra[3] = { 0 };
+    bool any = false;
+    for (int d = 3 - spatial; d < 3; d++) {
+        int64_t extent = x->shape[x->rank - 3 + d], kernel = w->shape[w->rank - 3 + d];
+        int64_t results = (extent + arguments->stride[d] - 1) / arguments->stride[d];
+        int64_t total = (results - 1) * arguments->stride[d] +
+                        arguments->dilation[d] * (kernel - 1) + 1 - extent;
+        if (total < 0) total = 0;
+        arguments->padding[d] = total / 2;
+        extra[d] = total % 2;
+        any |= extra[d] != 0;
+    }
+    if (!any) return x;
+    struct node *wide = to_rank5(call->tape, x, spatial, arguments->batched);
+    return from_rank5(call->tape, pad_trailing(call->tape, wide, extra), spatial,
+                      arguments->batched);
+}
+
+/* The same with MindSpore's pad_mode: "valid" has no padding, "pad" that which is given. */
+static void convolution_by_mode(struct call *call)
+{
+    int spatial = (int)call->op->detail;
+    struct node *x = call_tensor(call, "input"), *w = call_tensor(call, "weight");
+    struct node *bias = call_optional_tensor(call, "bias");
+    const char *mode = call_string(call, "pad_mode");
+    struct convolution_arguments arguments;
+
+    if (!read_arguments(call, &arguments, x, spatial)) return;
+    if (!call_require(call, w->rank == spatial + 2, "a weight of %d dimensions", w->rank)) return;
+    if (!strcmp(mode, "pad")) spatial_argument(call, "padding", spatial, 0, arguments.padding);
+    else if (!strcmp(mode, "same")) x = pad_to_same(call, x, w, &arguments);
+    else if (strcmp(mode, "valid") != 0) call_fail(call, "pad_mode is '%s'", mode);
+    call_return(call, convolve(call, x, w, bias, &arguments));
+}
+
 /* conv1d/2d/3d; detail is the number of spatial dimensions. */
 static void convolution(struct call *call)
 {
@@ -247,6 +288,9 @@ static void convolution_tbc(struct call *call)
 #define FORWARD(n)                                                                                \
     "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, Any padding=0, int[" n \
     "] dilation=1, int groups=1)"
+#define BY_MODE                                                                               \
+    "(Tensor input, Tensor weight, Tensor? bias, int[] stride, str pad_mode, int[] padding, " \
+    "int[] dilation, int groups)"
 #define TRANSPOSED(n)                                                              \
     "(Tensor input, Tensor weight, Tensor? bias=None, int[" n "] stride=1, int[" n \
     "] padding=0, int[" n "] output_padding=0, int groups=1, int[" n "] dilation=1)"
@@ -259,6 +303,9 @@ const struct op ops_conv[] = {
     { "conv1d", FUNCTIONAL | TORCH, FORWARD("1"), convolution, OP_ONE_NODE, 1, NULL },
     { "conv2d", FUNCTIONAL | TORCH, FORWARD("2"), convolution, OP_ONE_NODE, 2, NULL },
     { "conv3d", FUNCTIONAL | TORCH, FORWARD("3"), convolution, OP_ONE_NODE, 3, NULL },
+    { "conv1d", MINDSPORE, BY_MODE, convolution_by_mode, 0, 1, NULL },
+    { "conv2d", MINDSPORE, BY_MODE, convolution_by_mode, 0, 2, NULL },
+    { "conv3d", MINDSPORE, BY_MODE, convolution_by_mode, 0, 3, NULL },
     { "conv_transpose1d", FUNCTIONAL | TORCH, TRANSPOSED("1"), convolution_transposed, OP_ONE_NODE, 1, NULL },
     { "conv_transpose2d", FUNCTIONAL | TORCH, TRANSPOSED("2"), convolution_transposed, OP_ONE_NODE, 2, NULL },
     { "conv_transpose3d", FUNCTIONAL | TORCH, TRANSPOSED("3"), convolution_transposed, OP_ONE_NODE, 3, NULL },

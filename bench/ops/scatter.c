@@ -9,6 +9,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/indexing.h"
+#include "bench/ops/scattering.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
@@ -18,23 +19,21 @@
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
 
-enum reduction_kind { REDUCE_SUM, REDUCE_MEAN, REDUCE_PROD, REDUCE_AMAX, REDUCE_AMIN, REDUCE_NONE };
-
-static enum reduction_kind read_reduction(struct call *call)
+static enum scatter_reduction read_reduction(struct call *call)
 {
     static const struct {
         const char *name;
-        enum reduction_kind kind;
+        enum scatter_reduction kind;
     } names[] = {
-        { "sum", REDUCE_SUM },   { "add", REDUCE_SUM },       { "mean", REDUCE_MEAN },
-        { "prod", REDUCE_PROD }, { "multiply", REDUCE_PROD }, { "amax", REDUCE_AMAX },
-        { "amin", REDUCE_AMIN },
+        { "sum", SCATTER_SUM },   { "add", SCATTER_SUM },       { "mean", SCATTER_MEAN },
+        { "prod", SCATTER_PROD }, { "multiply", SCATTER_PROD }, { "amax", SCATTER_AMAX },
+        { "amin", SCATTER_AMIN },
     };
     const char *name = call_string(call, "reduce");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i].name, name)) return names[i].kind;
     call_fail(call, "the reduction '%s' is not known", name);
-    return REDUCE_NONE;
+    return SCATTER_NONE;
 }
 
 /* What meets where. */
@@ -71,7 +70,7 @@ static bool meet(struct meeting *meeting, struct call *call, struct node *x, str
 
 /* Integers: one pass over the list. */
 static struct node *integer_reduction(struct call *call, const struct meeting *meeting,
-                                      enum reduction_kind kind)
+                                      enum scatter_reduction kind)
 {
     struct node *out = node_new_integer(call->tape, DT_I64, meeting->x->rank, meeting->x->shape);
     bool *seen = tape_allocate(call->tape, out->n, sizeof *seen);
@@ -82,13 +81,13 @@ static struct node *integer_reduction(struct call *call, const struct meeting *m
         if (j < 0) continue;
         int64_t *y = &out->integer[j];
         if (!seen[j]) *y = v;
-        else if (kind == REDUCE_PROD) *y = (int64_t)((uint64_t)*y * (uint64_t)v);
-        else if (kind == REDUCE_AMAX) *y = v > *y ? v : *y;
-        else if (kind == REDUCE_AMIN) *y = v < *y ? v : *y;
+        else if (kind == SCATTER_PROD) *y = (int64_t)((uint64_t)*y * (uint64_t)v);
+        else if (kind == SCATTER_AMAX) *y = v > *y ? v : *y;
+        else if (kind == SCATTER_AMIN) *y = v < *y ? v : *y;
         else *y = (int64_t)((uint64_t)*y + (uint64_t)v);
         seen[j] = true;
     }
-    for (size_t j = 0; kind == REDUCE_MEAN && j < out->n; j++) { /* rounded down */
+    for (size_t j = 0; kind == SCATTER_MEAN && j < out->n; j++) { /* rounded down */
         int64_t sum = out->integer[j], n = meeting->count[j];
         out->integer[j] = sum / n - (sum % n < 0);
     }
@@ -159,18 +158,18 @@ static struct node *extremum(struct call *call, const struct meeting *meeting, i
         node_scatter_add(tape, weighted, meeting->x->rank, meeting->x->shape, meeting->map));
 }
 
-static struct node *reduced(struct call *call, struct node *x, struct node *src, const int64_t *map,
-                            enum reduction_kind kind, bool include_self)
+struct node *scatter_reduced(struct call *call, struct node *x, struct node *src,
+                             const int64_t *map, enum scatter_reduction kind, bool include_self)
 {
     struct tape *tape = call->tape;
     struct meeting meeting;
     if (tape_failed(tape) || !meet(&meeting, call, x, src, map, include_self)) return x;
     if (meeting.list->integer) return integer_reduction(call, &meeting, kind);
-    if (kind == REDUCE_PROD) return product(call, &meeting);
-    if (kind == REDUCE_AMAX || kind == REDUCE_AMIN)
-        return extremum(call, &meeting, kind == REDUCE_AMAX ? 1 : -1);
+    if (kind == SCATTER_PROD) return product(call, &meeting);
+    if (kind == SCATTER_AMAX || kind == SCATTER_AMIN)
+        return extremum(call, &meeting, kind == SCATTER_AMAX ? 1 : -1);
     struct node *sum = node_scatter_add(tape, meeting.list, x->rank, x->shape, meeting.map);
-    if (kind == REDUCE_SUM) return sum;
+    if (kind == SCATTER_SUM) return sum;
     struct node *count = node_new_real(tape, DT_NONE, x->rank, x->shape);
     for (size_t j = 0; !tape_failed(tape) && j < x->n; j++)
         count->value[j] = (double)(meeting.count[j] ? meeting.count[j] : 1);
@@ -214,7 +213,7 @@ static void scatter(struct call *call)
         src = node_broadcast(tape, node_cast(tape, src, x->dtype), index->rank, index->shape);
     src = matching_source(call, x, index, src);
     bool reduces = !call_is_none(call, "reduce");
-    struct node *y = reduces ? reduced(call, x, src, map, read_reduction(call), true)
+    struct node *y = reduces ? scatter_reduced(call, x, src, map, read_reduction(call), true)
                              : overwritten(call, x, src, 1, map);
     call_return_typed(call, y, x->dtype);
 }
@@ -226,7 +225,7 @@ static void scatter_add(struct call *call)
     int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
     if (!map) return;
     src = matching_source(call, x, index, src);
-    call_return_typed(call, reduced(call, x, src, map, REDUCE_SUM, true), x->dtype);
+    call_return_typed(call, scatter_reduced(call, x, src, map, SCATTER_SUM, true), x->dtype);
 }
 
 static void scatter_reduce(struct call *call)
@@ -234,11 +233,11 @@ static void scatter_reduce(struct call *call)
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *src = call_tensor(call, "src");
     int64_t *map = scatter_map(call, index, x->rank, x->shape, call_dim(call, "dim", x->rank));
-    enum reduction_kind kind = read_reduction(call);
+    enum scatter_reduction kind = read_reduction(call);
     if (!map) return;
     src = matching_source(call, x, index, src);
-    call_return_typed(call, reduced(call, x, src, map, kind, call_bool(call, "include_self")),
-                      x->dtype);
+    call_return_typed(
+        call, scatter_reduced(call, x, src, map, kind, call_bool(call, "include_self")), x->dtype);
 }
 
 static void index_reduce(struct call *call)
@@ -247,7 +246,7 @@ static void index_reduce(struct call *call)
     struct node *x = call_tensor(call, "input"), *index = call_tensor(call, "index");
     struct node *source = node_cast(tape, call_tensor(call, "source"), x->dtype);
     int dim = call_dim(call, "dim", x->rank);
-    enum reduction_kind kind = read_reduction(call);
+    enum scatter_reduction kind = read_reduction(call);
     size_t row;
     int64_t *rows = dimension_map(call, x, dim, index, &row);
     if (!rows) return;
@@ -259,7 +258,8 @@ static void index_reduce(struct call *call)
         return;
     for (size_t i = 0; i < source->n; i++)
         map[i] = rows[i / row] * (int64_t)row + (int64_t)(i % row);
-    call_return_typed(call, reduced(call, x, source, map, kind, call_bool(call, "include_self")),
+    call_return_typed(call,
+                      scatter_reduced(call, x, source, map, kind, call_bool(call, "include_self")),
                       x->dtype);
 }
 

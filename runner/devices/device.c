@@ -10,8 +10,14 @@ static const struct {
     const char *name;
     const struct device_class *class;
 } devices[] = {
-    { "cpu", &device_cpu },     { "recorded", &device_recorded }, { "plugin:", &device_plugin },
-    { "torch", &device_torch }, { "torch:", &device_torch },      { "worker:", &device_worker },
+    { "cpu", &device_cpu },
+    { "recorded", &device_recorded },
+    { "plugin:", &device_plugin },
+    { "torch", &device_framework },
+    { "torch:", &device_framework },
+    { "mindspore", &device_framework },
+    { "mindspore:", &device_framework },
+    { "worker:", &device_worker },
 };
 
 const struct device_class *device_find(const char *backend)
@@ -28,7 +34,7 @@ const struct device_class *device_find(const char *backend)
 
 const char *const *device_names(void)
 {
-    static const char *const names[] = { "cpu",    "recorded", "plugin:", "torch",
-                                         "torch:", "worker:",  NULL };
+    static const char *const names[] = { "cpu",       "recorded",   "plugin:", "torch", "torch:",
+                                         "mindspore", "mindspore:", "worker:", NULL };
     return names;
 }

@@ -13,8 +13,8 @@ extern const struct device_class device_recorded;
 /* Kernels of shared libraries, called as a manifest says. */
 extern const struct device_class device_plugin;
 
-/* PyTorch, by the worker that comes with the program. */
-extern const struct device_class device_torch;
+/* PyTorch or MindSpore, by the worker that comes with the program. */
+extern const struct device_class device_framework;
 
 /* A process that speaks the worker protocol. */
 extern const struct device_class device_worker;

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "runner/devices/worker/torch_backend.h"
+#include "runner/devices/worker/framework_backend.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -23,9 +23,9 @@ static const char *python_in(const char *directory, bool has_torch)
     return in(&w, directory);
 }
 
-static struct status find(struct torch_backend *out, const char *backend)
+static struct status find(struct framework_backend *out, const char *backend)
 {
-    return torch_backend_find(out, &arena, backend, FILES_CHECKED);
+    return framework_backend_find(out, &arena, backend, FILES_CHECKED);
 }
 
 static void setup(void)
@@ -61,8 +61,8 @@ static const struct {
 
 START_TEST(devices_of_pytorch)
 {
-    struct torch_backend found;
-    struct status checked = torch_backend_check(devices[_i].backend);
+    struct framework_backend found;
+    struct status checked = framework_backend_check(devices[_i].backend);
     ck_assert_int_eq(checked.code, devices[_i].known ? STATUS_OK : STATUS_BAD_ARGUMENT);
     if (!devices[_i].known) {
         ck_assert_msg(strstr(checked.text, devices[_i].backend) &&
@@ -82,7 +82,7 @@ END_TEST
 /* The first interpreter on the PATH often has no PyTorch; the next may. */
 START_TEST(the_first_interpreter_that_has_pytorch)
 {
-    struct torch_backend found;
+    struct framework_backend found;
     char path[600];
     snprintf(path, sizeof path, "%s:%s:/nowhere", python_in("a", false), "");
     snprintf(path + strlen(path), sizeof path - strlen(path), ":%s", python_in("b", true));
@@ -106,11 +106,11 @@ END_TEST
 /* Nobody can have slipped in another worker: the rules of input files hold for it. */
 START_TEST(a_worker_that_everybody_can_write)
 {
-    struct torch_backend found;
+    struct framework_backend found;
     setenv("PATH", python_in("bin", true), 1);
     ck_assert_int_eq(chmod(in(&w, "torch_worker.py"), 0666), 0);
     ck_assert_int_eq(find(&found, "torch").code, STATUS_BAD_INPUT);
-    ck_assert_int_eq(torch_backend_find(&found, &arena, "torch", FILES_TRUSTED).code, STATUS_OK);
+    ck_assert_int_eq(framework_backend_find(&found, &arena, "torch", FILES_TRUSTED).code, STATUS_OK);
     setenv("PROBE_UT_TORCH_WORKER", in(&w, "none.py"), 1);
     ck_assert_int_eq(find(&found, "torch").code, STATUS_BAD_INPUT);
 }

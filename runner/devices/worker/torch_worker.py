@@ -19,36 +19,27 @@ An exception in PyTorch means that the device cannot run this call: the row is s
 exception's text. An accelerator whose context is lost says so and asks to be restarted.
 """
 
-import argparse
 import contextlib
-import json
-import math
-import mmap
 import os
-import signal
 import sys
-import warnings
 import zlib
 
-import torch
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-PROTOCOL = 1
-ALIGNMENT = 64
+import torch  # noqa: E402
+
+from worker_protocol import Refusal, elements, serve  # noqa: E402
 
 # What the texts of lost contexts have in common. After one of these every call would fail.
 LOST_CONTEXT = ("CUDA error", "device-side assert", "CUBLAS_STATUS_EXECUTION_FAILED",
                 "ACL stream synchronize failed", "NPU error", "NPU function error", "AICORE")
 
 
-class Refusal(Exception):
-    """The call cannot be made; the text is for the user."""
-
-
 # --- the accelerator ----------------------------------------------------------------------------
 
 
-class Device:
-    """Where calls run."""
+class Torch:
+    """PyTorch on one device, as worker_protocol wants it."""
 
     def __init__(self, kind, index, jit_compile):
         if kind is None:
@@ -90,6 +81,13 @@ class Device:
         if self.kind == "npu":
             torch.npu.manual_seed(seed)
 
+    def running(self, request):
+        dtype = dtype_of(request["autocast"]) if request["autocast"] else None
+        stack = contextlib.ExitStack()
+        stack.enter_context(torch.set_grad_enabled(request["gradients"]))
+        stack.enter_context(self.autocast(dtype))
+        return stack
+
     def autocast(self, dtype):
         if dtype is None:
             return contextlib.nullcontext()
@@ -101,54 +99,72 @@ class Device:
             # The CPU of older versions autocasts to bfloat16 only.
             return contextlib.nullcontext()
 
-    def describe(self):
+    def name_of_device(self):
         name = {"cuda": lambda: " " + torch.cuda.get_device_name(),
                 "npu": lambda: " " + torch.npu.get_device_name()}.get(self.kind, lambda: "")()
         return f"PyTorch {torch.__version__} {self.kind}{name}"
 
+    # --- values ---
 
-# --- shared memory --------------------------------------------------------------------------------
-
-
-class Memory:
-    """The file that both sides map. It only ever grows."""
-
-    def __init__(self, path):
-        self.file = os.open(path, os.O_RDWR)
-        self.map = None
-        self.size = 0
-        self.next = 0
-
-    def at_least(self, size):
-        length = os.fstat(self.file).st_size
-        if length < size:
-            os.ftruncate(self.file, size)
-            length = size
-        if length != self.size:
-            self.map = mmap.mmap(self.file, length)
-            self.size = length
-
-    def read(self, dtype, shape, offset):
-        """A tensor of its own with the elements that lie at `offset`."""
-        count = math.prod(shape)
+    def read(self, memory, record, wanted):
+        """The tensor that is passed, and the leaf that gets its gradient if it has one."""
+        dtype, count = dtype_of(record["dtype"]), elements(record["shape"])
         if count == 0:
-            return torch.empty(shape, dtype=dtype)
-        self.at_least(offset)
-        return torch.frombuffer(self.map, dtype=dtype, count=count, offset=offset).clone().reshape(shape)
+            data = torch.empty(record["shape"], dtype=dtype)
+        else:
+            memory.at_least(record["offset"])
+            data = torch.frombuffer(memory.map, dtype=dtype, count=count, offset=record["offset"])
+            data = data.clone().reshape(record["shape"])
+        leaf = data.to(self.torch)
+        wanted = wanted and (leaf.is_floating_point() or leaf.is_complex())
+        if not wanted:
+            return leaf, leaf, False
+        leaf.requires_grad_(True)
+        # In-place APIs are not legal on leaves that require grad; a copy of one is no leaf.
+        return leaf.clone(), leaf, True
 
-    def write(self, tensor):
-        """Put the elements into the free part; where they are."""
-        offset = self.next
+    def write(self, memory, value):
+        tensor = value.detach()
+        if tensor.is_sparse:
+            tensor = tensor.to_dense()
+        tensor = tensor.resolve_conj().resolve_neg().to("cpu").contiguous()
+        if tensor.is_quantized:
+            raise Refusal("quantized outputs cannot be compared")
         size = tensor.numel() * tensor.element_size()
-        self.next = (offset + size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        offset = memory.reserve(size)
         if size:
-            self.at_least(self.next)
-            place = torch.frombuffer(self.map, dtype=tensor.dtype, count=tensor.numel(), offset=offset)
+            place = torch.frombuffer(memory.map, dtype=tensor.dtype, count=tensor.numel(), offset=offset)
             place.copy_(tensor.reshape(-1))
-        return offset
+        return {"dtype": str(tensor.dtype), "shape": list(tensor.shape), "offset": offset}
 
+    def is_tensor(self, value):
+        return isinstance(value, torch.Tensor)
 
-# --- values ----------------------------------------------------------------------------------------
+    def value(self, kind, content):
+        if kind == "size":
+            return torch.Size(content)
+        if kind == "dtype":
+            return dtype_of(content)
+        if kind == "device":
+            return self.torch
+        if kind == "memory_format":
+            return getattr(torch, content, None)
+        raise Refusal(f"this worker does not know the value {kind}")
+
+    def plain(self, value):
+        return {"dtype": str(value)} if isinstance(value, torch.dtype) else None
+
+    # --- calls ---
+
+    def call(self, request, args, kwargs):
+        return call(request, args, kwargs)
+
+    def backward(self, outputs, cotangents, leaves):
+        return backward(outputs, cotangents, leaves)
+
+    def is_lost(self, error):
+        text = str(error)
+        return isinstance(error, RuntimeError) and any(words in text for words in LOST_CONTEXT)
 
 
 def dtype_of(name):
@@ -156,87 +172,6 @@ def dtype_of(name):
     if not isinstance(dtype, torch.dtype):
         raise Refusal(f"PyTorch {torch.__version__} has no dtype {name}")
     return dtype
-
-
-class Arguments:
-    """The values of one call. `leaves` are its tensors, depth-first; an entry is (leaf, asked for a
-    gradient)."""
-
-    def __init__(self, memory, device, gradients):
-        self.memory = memory
-        self.device = device
-        self.gradients = gradients
-        self.leaves = []
-
-    def tensor(self, record):
-        data = self.memory.read(dtype_of(record["dtype"]), record["shape"], record["offset"])
-        leaf = data.to(self.device.torch)
-        wanted = record.get("requires_grad", False) and (leaf.is_floating_point() or leaf.is_complex())
-        self.leaves.append((leaf, wanted))
-        if not (wanted and self.gradients):
-            return leaf
-        leaf.requires_grad_(True)
-        # In-place APIs are not legal on leaves that require grad; a copy of one is no leaf.
-        return leaf.clone()
-
-    def value(self, v):
-        if isinstance(v, list):
-            return [self.value(item) for item in v]
-        if not isinstance(v, dict):
-            return v
-        ((kind, content),) = v.items()
-        if kind == "tensor":
-            return self.tensor(content)
-        if kind == "dict":
-            return {key: self.value(item) for key, item in content.items()}
-        if kind == "int":
-            return int(content)
-        if kind == "float":
-            return float(content)
-        if kind == "slice":
-            return slice(*content)
-        if kind == "ellipsis":
-            return Ellipsis
-        if kind == "size":
-            return torch.Size(content)
-        if kind == "dtype":
-            return dtype_of(content)
-        if kind == "device":
-            return self.device.torch
-        if kind == "memory_format":
-            return getattr(torch, content, None)
-        raise Refusal(f"this worker does not know the value {kind}")
-
-
-def plain(memory, value):
-    """An output as JSON."""
-    if isinstance(value, torch.Tensor):
-        tensor = value.detach()
-        if tensor.is_sparse:
-            tensor = tensor.to_dense()
-        tensor = tensor.resolve_conj().resolve_neg().to("cpu").contiguous()
-        if tensor.is_quantized:
-            raise Refusal("quantized outputs cannot be compared")
-        return {"tensor": {"dtype": str(tensor.dtype), "shape": list(tensor.shape),
-                           "offset": memory.write(tensor)}}
-    if value is None or isinstance(value, (bool, str)):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) <= 2**53 else {"int": str(value)}
-    if isinstance(value, float):
-        return {"float": repr(value)}
-    if isinstance(value, torch.dtype):
-        return {"dtype": str(value)}
-    return str(value)
-
-
-def flatten(value):
-    """Outputs, nested ones depth-first."""
-    if isinstance(value, (list, tuple)):
-        return [leaf for item in value for leaf in flatten(item)]
-    if isinstance(value, dict):
-        return [leaf for item in value.values() for leaf in flatten(item)]
-    return [value]
 
 
 # --- functions -----------------------------------------------------------------------------------------
@@ -337,9 +272,6 @@ def call(request, args, kwargs):
     raise failure
 
 
-# --- requests --------------------------------------------------------------------------------------------
-
-
 def backward(outputs, cotangents, leaves):
     """Gradients of all leaves, None where there is none."""
     roots, seeds = [], []
@@ -361,85 +293,5 @@ def backward(outputs, cotangents, leaves):
     return [next(found) if is_wanted else None for _, is_wanted in leaves]
 
 
-def is_lost(error):
-    text = str(error)
-    return isinstance(error, RuntimeError) and any(words in text for words in LOST_CONTEXT)
-
-
-def describe(error):
-    if isinstance(error, Refusal):
-        return str(error)
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-def refusal(error):
-    """What a failure becomes in the reply."""
-    if is_lost(error):
-        return {"error": "device: " + describe(error), "restart": True}
-    return {"skip": describe(error)}
-
-
-def run(request, memory, device):
-    reply = {"run": request["run"]}
-    gradients = request["gradients"]
-    memory.next = request["free"]
-    device.seed(request["api"])
-    try:
-        arguments = Arguments(memory, device, gradients)
-        args = [arguments.value(v) for v in request["args"]]
-        kwargs = {key: arguments.value(v) for key, v in request["kwargs"].items()}
-        dtype = dtype_of(request["autocast"]) if request["autocast"] else None
-        with torch.set_grad_enabled(gradients), device.autocast(dtype):
-            outputs = flatten(call(request, args, kwargs))
-        device.synchronize()
-        reply["outputs"] = [plain(memory, output) for output in outputs]
-    except Exception as error:  # whatever PyTorch raises is this call's matter
-        return {**refusal(error), "run": request["run"]}
-    if not gradients:
-        return reply
-    try:
-        seeds = Arguments(memory, device, False)
-        found = backward(outputs, [seeds.value(v) for v in request["cotangents"]], arguments.leaves)
-        device.synchronize()
-        reply["gradients"] = [plain(memory, gradient) for gradient in found]
-    except Exception as error:
-        if is_lost(error):
-            return {**refusal(error), "run": request["run"]}
-        reply["backward"] = {"skip": describe(error)}
-    return reply
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--device", choices=("cpu", "cuda", "npu"),
-                        help="what to run on; by default an NPU, else a GPU, else the CPU")
-    options = parser.parse_args()
-
-    # What a library prints must not get between the lines of the protocol.
-    answers = os.fdopen(os.dup(1), "w", buffering=1 << 16)
-    os.dup2(2, 1)
-    # The program decides what an interrupt means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")
-
-    def answer(message):
-        answers.write(json.dumps(message, allow_nan=False) + "\n")
-        answers.flush()
-
-    memory = device = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        if "hello" in request:
-            try:
-                device = Device(options.device, request["device"], request["jit_compile"])
-                memory = Memory(request["memory"])
-                answer({"protocol": PROTOCOL, "name": device.describe(), "capabilities": ["backward"]})
-            except Exception as error:
-                answer({"protocol": PROTOCOL, "error": describe(error)})
-        else:
-            answer(run(request, memory, device))
-
-
 if __name__ == "__main__":
-    main()
+    serve(__doc__, ("cpu", "cuda", "npu"), Torch)

@@ -31,6 +31,7 @@ struct worker {
     int device_id;
     bool jit_compile;
     double timeout_s;
+    bool translated_calls;
     bool greeted;
     struct worker_greeting greeting;
     unsigned starts_in_vain;
@@ -69,6 +70,7 @@ static struct status worker_open(struct device **out, const struct device_option
     worker->device_id = options->device_id;
     worker->jit_compile = options->jit_compile;
     worker->timeout_s = options->case_timeout_s;
+    worker->translated_calls = options->translated_calls;
     worker->process.memory_descriptor = worker->process.to = worker->process.from = -1;
     worker->process.log = PROCESS_LOG_NONE;
     struct status st = worker_prepare(worker, options);
@@ -142,6 +144,7 @@ static struct status worker_run(struct device *device, struct device_result *out
     size_t bytes;
 
     TRY(make_ready(worker));
+    if (!worker->translated_calls) c = case_as_recorded(c);
     bool ask_gradients = want_gradients && !worker->greeting.forward_only;
     worker_process_trim(&worker->process, KEEP_BYTES);
     TRY(worker_request(&worker->request, &worker->process.memory, ++worker->number, c,

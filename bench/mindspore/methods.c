@@ -36,7 +36,7 @@ const struct translation method_calls[] = {
       "renorm|cholesky|cholesky_solve|multinomial|bernoulli|take|new_ones|new_zeros|"
       "sum_to_size|resize", METHOD, NULL, "Tensor" },
     { "all|any|argmax|argmin|amax|amin|cummax|cummin|cumprod|cumsum|logsumexp|max|mean|median|min|"
-      "nansum|norm|prod|sum|diff|std|var", METHOD, NULL, "Tensor" },
+      "nansum|norm|prod|sum|diff", METHOD, NULL, "Tensor" },
     { "__abs__|__add__|__and__|__eq__|__ge__|__gt__|__iadd__|__ifloordiv__|__imod__|__imul__|"
       "__isub__|__le__|__lt__|__matmul__|__mod__|__mul__|__ne__|__neg__|__or__|__pow__|__radd__|"
       "__rmatmul__|__rmod__|__rmul__|__rpow__|__rsub__|__sub__|__truediv__|__xor__|__getitem__|"
@@ -58,6 +58,7 @@ const struct translation method_calls[] = {
       "Tensor.$(self, axis, keepdims)" },
     { "std|var", METHOD, "(Tensor self, int[]? axis=None, int ddof=0, bool keepdims=False)",
       "Tensor.$(self, dim=axis, correction=ddof, keepdim=keepdims)" },
+    { "std|var", METHOD, NULL, "Tensor" },
     { "cumsum|cumprod", METHOD, "(Tensor self, int axis, ScalarType? dtype=None)",
       "Tensor.$(self, axis, dtype=dtype)" },
     { "transpose|permute", METHOD, "(Tensor self, *int[] axes)", "Tensor.permute(self, axes)" },

@@ -53,7 +53,9 @@ const struct translation ops_calls[] = {
       "bitwise_xor|bitwise_left_shift|bitwise_right_shift|copysign|eq|ge|gt|le|lt|ne|greater|"
       "greater_equal|less|less_equal|not_equal|float_power|gcd|heaviside|hypot|igamma|igammac|lcm|"
       "ldexp|logaddexp|logaddexp2|logical_and|logical_or|logical_xor|nextafter|sub|subtract|xlogy|"
-      "div|divide|lerp|addcdiv|addcmul|polar|isclose|true_divide", OPS, NULL, "Torch" },
+      "div|divide|lerp|polar|isclose|true_divide", OPS, NULL, "Torch" },
+    { "addcdiv|addcmul", OPS, "(Tensor input, Tensor tensor1, Tensor tensor2, Scalar value=1)",
+      "Torch.$(input, tensor1, tensor2, value=value)" },
     { "add|sub|mul|multiply|maximum|minimum|fmod|remainder|xlogy|copysign|gcd|lcm|ldexp|arctan2|"
       "nextafter|logaddexp|logaddexp2|heaviside|isclose|hypot", OPS,
       "(Tensor x, Tensor other)", "Torch.$(x, other)" },

@@ -229,10 +229,26 @@ static void update_tuples(struct call *call)
     call_return_typed(call, updated(call, x, v, &places, (enum update)call->op->detail), x->dtype);
 }
 
+/* Indices as a tensor, or as an int or a tuple of ints. */
+static struct node *row_indices(struct call *call)
+{
+    const struct value *value = call_value(call, "indices");
+    bool is_list = value->kind == VALUE_LIST;
+    if (!is_list && value->kind != VALUE_INT) return call_tensor(call, "indices");
+    int64_t count = is_list ? (int64_t)value->list.count : 1;
+    const struct value *items = is_list ? value->list.items : value;
+    struct node *indices = node_new_integer(call->tape, DT_I64, 1, &count);
+    for (int64_t i = 0; !tape_failed(call->tape) && i < count; i++) {
+        if (!call_require(call, items[i].kind == VALUE_INT, "an index that is no integer")) break;
+        indices->integer[i] = items[i].integer;
+    }
+    return indices;
+}
+
 /* scatter_x and inplace_x: each index is a row of x's first dimension. */
 static void update_rows(struct call *call)
 {
-    struct node *x = call_tensor(call, "x"), *indices = call_tensor(call, "indices"),
+    struct node *x = call_tensor(call, "x"), *indices = row_indices(call),
                 *v = call_tensor(call, "updates");
     struct places places;
     if (!find_places(&places, call, indices, 1, x->rank, x->shape)) return;
@@ -359,9 +375,9 @@ static void sequence_mask(struct call *call)
     {                                                        \
         name, MINDSPORE, UPDATES, update_rows, 0, kind, NULL \
     }
-#define INPLACE(name, kind)                                                                       \
-    {                                                                                             \
-        name, MINDSPORE, "(Tensor x, Tensor updates, Tensor indices)", update_rows, 0, kind, NULL \
+#define INPLACE(name, kind)                                                                    \
+    {                                                                                          \
+        name, MINDSPORE, "(Tensor x, Tensor updates, Any indices)", update_rows, 0, kind, NULL \
     }
 #define SEGMENT(name, kind)                                                                    \
     {                                                                                          \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/bench.h"
 #include "formats/npy.h"
 
 struct golden_file {
@@ -200,6 +201,18 @@ static bool note_dtype(struct value *tensor, void *context)
     return list->count < GOLDEN_MOST;
 }
 
+/* A record of MindSpore becomes the call of PyTorch that computes the same. */
+static void translate(struct golden *out, const cJSON *json, struct arena *arena)
+{
+    if (!cJSON_HasObjectItem(json, "framework")) return;
+    struct api_case *recorded = arena_allocate(arena, sizeof *recorded), translated;
+    out->c.framework = &framework_mindspore;
+    *recorded = out->c;
+    struct status status = bench_translate(&translated, arena, recorded);
+    if (status.code) fprintf(stderr, "%s: %s\n", out->api, status.text);
+    else out->c = translated;
+}
+
 bool golden_next(struct golden_file *file, struct golden *out, struct arena *arena)
 {
     if (getline(&file->line, &file->capacity, file->index) < 2) return false;
@@ -264,6 +277,7 @@ bool golden_next(struct golden_file *file, struct golden *out, struct arena *are
                           : DT_NONE;
         t->tensor = *read_tensor(file, place, DT_NONE, arena);
     }
+    translate(out, json, arena);
     cJSON_Delete(json);
     return true;
 }

@@ -41,6 +41,8 @@ def resolve(api):
 
 
 class Goldens:
+    resolve = staticmethod(resolve)
+
     def __init__(self, script, seed=1, limit=600_000):
         self.folder = pathlib.Path(script).parent
         self.blob, self.places, self.records, self.counts = bytearray(), {}, [], {}
@@ -107,7 +109,7 @@ class Goldens:
                 return convert(v)
             return type(v)(walk(i) for i in v) if isinstance(v, (list, tuple)) else v
 
-        return resolve(api)(*[walk(a) for a in args], **{k: walk(v) for k, v in kwargs.items()})
+        return self.resolve(api)(*[walk(a) for a in args], **{k: walk(v) for k, v in kwargs.items()})
 
     def gradients(self, outputs, leaves):
         roots, seeds, grad_output, grad_input = [], [], [], []

@@ -14,19 +14,20 @@
 #include "graph/config_text.h"
 #include "graph/row_text.h"
 
-static const char schema[] =
-    "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;"
-    "CREATE TABLE tb_nodes (id TEXT PRIMARY KEY, graph_id TEXT NOT NULL, node_order INTEGER NOT "
-    "NULL, node_name TEXT NOT NULL, node_type TEXT NOT NULL, up_node TEXT, sub_nodes TEXT, "
-    "precision_index INTEGER, overflow_level TEXT, micro_step_id INTEGER NOT NULL, "
-    "matched_node_link TEXT, stack_id TEXT, parallel_merge_info TEXT, matched_distributed TEXT, "
-    "modified INTEGER NOT NULL, input_data TEXT, output_data TEXT, data_source TEXT, "
-    "dump_data_dir TEXT, step INTEGER NOT NULL, rank INTEGER NOT NULL);"
+#define NODE_TABLE                                                                                \
+    "CREATE TABLE tb_nodes (id TEXT PRIMARY KEY, graph_id TEXT NOT NULL, node_order INTEGER NOT " \
+    "NULL, node_name TEXT NOT NULL, node_type TEXT NOT NULL, up_node TEXT, sub_nodes TEXT, "      \
+    "precision_index INTEGER, overflow_level TEXT, micro_step_id INTEGER NOT NULL, "              \
+    "matched_node_link TEXT, stack_id TEXT, parallel_merge_info TEXT, matched_distributed TEXT, " \
+    "modified INTEGER NOT NULL, input_data TEXT, output_data TEXT, data_source TEXT, "            \
+    "dump_data_dir TEXT, step INTEGER NOT NULL, rank INTEGER NOT NULL"
+
+static const char begin[] = "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; BEGIN;";
+static const char other_tables[] =
     "CREATE TABLE tb_stack (id TEXT PRIMARY KEY, stack_info TEXT);"
     "CREATE TABLE tb_config (id TEXT PRIMARY KEY, graph_type TEXT NOT NULL, task TEXT, tool_tip "
     "TEXT, micro_steps INTEGER, overflow_check INTEGER, node_colors TEXT NOT NULL, rank_list TEXT "
     "NOT NULL, step_list TEXT NOT NULL);";
-
 static const char indexes[] =
     "CREATE INDEX index1 ON tb_nodes (step, rank, data_source, up_node, node_order);"
     "CREATE INDEX index2 ON tb_nodes (step, rank, data_source, node_name);"
@@ -34,6 +35,22 @@ static const char indexes[] =
     "CREATE INDEX index4 ON tb_nodes (step, rank, node_order);"
     "CREATE INDEX index5 ON tb_nodes (step, rank, micro_step_id, node_order);"
     "CREATE INDEX index6 ON tb_nodes (step, rank, modified, matched_node_link);";
+
+/* What the generations differ in. */
+static const struct {
+    const char *nodes, *insert, *indexes;
+} schemas[] = {
+    { NODE_TABLE ");",
+      "INSERT INTO tb_nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "" },
+    { NODE_TABLE ", is_distributed INTEGER);",
+      "INSERT INTO tb_nodes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?)",
+      "CREATE INDEX index7 ON tb_nodes (is_distributed);" },
+};
+
+/* Viewers expect a file whose journal is a log beside it; closing folds the log in. */
+static const char log_mode[] = "PRAGMA journal_mode = WAL;";
 
 /* The columns of tb_nodes in their order. */
 enum node_column {
@@ -58,13 +75,14 @@ enum node_column {
     DUMP_DATA_DIR,
     STEP,
     RANK,
-    NODE_COLUMNS = RANK
+    IS_DISTRIBUTED /* of the third generation */
 };
 
 struct database {
     sqlite3 *sqlite;
     sqlite3_stmt *node, *stack;
     struct new_file file; /* SQLite writes its part */
+    bool third;           /* generation */
     /* texts of a node while its row is bound */
     struct csv_buffer id, children, link, met, input, output, stack_text, stack_id, name, parent;
 };
@@ -102,11 +120,11 @@ static struct status start(struct database *d)
 {
     if (sqlite3_open_v2(d->file.part, &d->sqlite, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         return failed(d, "open");
-    TRY(run(d, schema));
+    TRY(run(d, begin));
+    TRY(run(d, schemas[d->third].nodes));
+    TRY(run(d, other_tables));
     TRY(prepare(&d->stack, d, "INSERT INTO tb_stack VALUES (?, ?)"));
-    return prepare(&d->node, d,
-                   "INSERT INTO tb_nodes VALUES "
-                   "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    return prepare(&d->node, d, schemas[d->third].insert);
 }
 
 static void close_database(struct database *d)
@@ -120,12 +138,13 @@ static void close_database(struct database *d)
     memory_release(d);
 }
 
-struct status database_create(struct database **out, const char *path)
+struct status database_create(struct database **out, const char *path, enum generation generation)
 {
     struct database *d = memory_allocate_zeroed(1, sizeof *d);
     *out = NULL;
     if (!d) return status_no_memory(sizeof *d);
     d->file = NEW_FILE_NONE;
+    d->third = generation == GENERATION_3;
     struct status status = new_file_create(&d->file, path);
     if (!status.code) status = start(d);
     if (status.code) database_abandon(d);
@@ -274,6 +293,9 @@ static struct status add_node(struct adding *a, uint32_t node)
     bind_string(d, DATA_SOURCE, a->bench ? "Bench" : "NPU");
     if (*a->side->data_folder) bind_string(d, DUMP_DATA_DIR, a->side->data_folder);
     else (void)sqlite3_bind_null(d->node, DUMP_DATA_DIR);
+    if (d->third)
+        (void)sqlite3_bind_int(d->node, IS_DISTRIBUTED,
+                               name_starts_with(model_name(&a->side->model, node), "Distributed"));
     return step_statement(d, d->node);
 }
 
@@ -377,10 +399,12 @@ struct status database_finish(struct database *database, const struct database_c
 {
     struct status status = write_config(database, config);
     if (!status.code) status = run(database, indexes);
+    if (!status.code) status = run(database, schemas[database->third].indexes);
     if (!status.code) status = run(database, "COMMIT");
     (void)sqlite3_finalize(database->node);
     (void)sqlite3_finalize(database->stack);
     database->node = database->stack = NULL;
+    if (!status.code) status = run(database, log_mode);
     if (!status.code && sqlite3_close(database->sqlite) != SQLITE_OK)
         status = failed(database, "close");
     if (!status.code) database->sqlite = NULL;
@@ -393,9 +417,9 @@ struct status database_finish(struct database *database, const struct database_c
 
 bool database_available(void) { return false; }
 
-struct status database_create(struct database **out, const char *path)
+struct status database_create(struct database **out, const char *path, enum generation generation)
 {
-    (void)path;
+    (void)path, (void)generation;
     *out = NULL;
     return status_error(STATUS_BAD_ARGUMENT,
                         "this build writes no databases: it was made without SQLite");

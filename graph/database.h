@@ -14,7 +14,7 @@ bool database_available(void);
 /* Start the file `path`, which appears under its name when database_finish has written the whole.
  *
  *   errors  STATUS_BAD_ARGUMENT when this build lacks SQLite; STATUS_IO with SQLite's reason */
-struct status database_create(struct database **out, const char *path);
+struct status database_create(struct database **out, const char *path, enum generation generation);
 
 /* Add a graph of a step and a rank. */
 struct status database_add(struct database *database, const struct graph *graph, unsigned step,

@@ -294,7 +294,7 @@ static struct status open_files(struct running *r)
     char path[PATH_MAX];
     if (r->job->formats & GRAPH_DATABASE) {
         TRY(result_path(path, r->job, NULL, "vis.db"));
-        TRY(database_create(&r->database, path));
+        TRY(database_create(&r->database, path, r->job->options.generation));
     }
     if (!(r->job->formats & GRAPH_HTML)) return status_ok();
     TRY(result_path(path, r->job, NULL, "html"));

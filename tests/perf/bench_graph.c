@@ -172,7 +172,7 @@ static void write_database(const char *path, const struct graph *graph)
                                             .steps = &zero,
                                             .n_ranks = 1,
                                             .n_steps = 1 };
-    check(database_create(&database, path));
+    check(database_create(&database, path, GENERATION_2));
     check(database_add(database, graph, 0, 0));
     check(database_finish(database, &config));
 }

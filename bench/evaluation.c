@@ -51,7 +51,9 @@ static bool works_wide(const struct call *call)
 struct status evaluation_forward(struct evaluation *evaluation)
 {
     struct call *call = &evaluation->call;
-    tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic, works_wide(call));
+    tape_open(&evaluation->tape, evaluation->arena, evaluation->arithmetic,
+              evaluation->in_double || works_wide(call));
+    evaluation->tape.deviation = evaluation->deviation;
     if (evaluation->stage != DT_NONE) {
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;

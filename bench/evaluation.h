@@ -13,6 +13,8 @@ struct evaluation {
     enum bench_arithmetic arithmetic;
     enum dtype
         stage; /* of a model: the dtype that kernels round to between their steps, or DT_NONE */
+    bool in_double; /* of a native one: in double, whatever the dtypes (bench/what_if.h), */
+    const struct deviation *deviation; /* and with these deviations, or NULL */
     struct tape tape;
     struct call call;
 };

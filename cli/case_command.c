@@ -50,6 +50,12 @@ static const struct option_row rows[] = {
       .help = "Device number, handed to the backend." },
     { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
+    { { "no-diagnose" }, OPTION_FLAG, AT(run.no_diagnose),
+      .help = "Do not ask which mistake a row that fails looks like." },
+    { { "diagnose-budget" }, OPTION_SECONDS, AT(run.diagnose_budget_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000,
+      .help = "How long to look for the mistake of a row that fails, 0.5 by default: seconds of a common "
+              "core, counted in steps of arithmetic, so that the answer is the same everywhere." },
     { { "fail-on" }, OPTION_CHOICE, AT(run.fail_on), "VERDICT", .choices = failing_names,
       .help = "Exit with status 1 when the call has this verdict or a worse one, for git bisect." },
     { { "json" }, OPTION_FLAG, AT(json), .help = "Print the lines of the evidence file as they are." },

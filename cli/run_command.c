@@ -110,6 +110,12 @@ static const struct option_row rows[] = {
       .maximum = 1000000,
       .help = "Longest time a kernel or worker may take for a call, 60 by default; 0 for no "
               "limit. The backends cpu and recorded have none." },
+    { { "no-diagnose" }, OPTION_FLAG, AT(no_diagnose),
+      .help = "Do not ask which mistake a row that fails looks like." },
+    { { "diagnose-budget" }, OPTION_SECONDS, AT(diagnose_budget_s), "SECONDS", .minimum = 0,
+      .maximum = 1000000,
+      .help = "How long to look for the mistake of a row that fails, 0.5 by default: seconds of a common "
+              "core, counted in steps of arithmetic, so that the answer is the same everywhere." },
     { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_names,
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "
               "row, or for speed inside this one." },

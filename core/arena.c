@@ -87,8 +87,10 @@ void *arena_allocate(struct arena *arena, size_t bytes)
     padded &= ~(size_t)(ALIGNMENT - 1);
     if (!size_add(&room, padded, GAP)) return NULL;
     if (arena->limit_bytes &&
-        (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded))
+        (padded > arena->limit_bytes || arena->used_bytes > arena->limit_bytes - padded)) {
+        arena->limit_met = true;
         return NULL;
+    }
 
     struct arena_block *block = arena->reserved;
     if (!block || block->bytes - block->filled < room) block = arena->used;

@@ -25,6 +25,7 @@ struct arena {
     size_t used_bytes;            /* handed out since the last reset, with padding */
     size_t held_bytes;            /* size of all blocks, used and spare, without the range */
     size_t limit_bytes;           /* most used_bytes; 0 = no limit */
+    bool limit_met;               /* something was refused for the limit alone */
     size_t keep_bytes;            /* most spare bytes kept by arena_reset; 0 = 256 MB */
 };
 

@@ -71,6 +71,32 @@ static struct status add_story(cJSON *line, const struct evidence_row *row)
     return added ? status_ok() : status_no_memory(0);
 }
 
+/* What the row looks like: a list of findings, or one that says that it is unknown. */
+static struct status add_findings(cJSON *line, const struct findings *findings)
+{
+    cJSON *list = cJSON_AddArrayToObject(line, "diagnosis");
+    if (!list) return status_no_memory(0);
+    for (size_t i = 0; i < (findings->count ? findings->count : 1); i++) {
+        const struct finding *finding = &findings->items[i];
+        cJSON *item = cJSON_CreateObject();
+        char text[FINDING_BYTES] = "looks like: unknown";
+        if (!item || !cJSON_AddItemToArray(list, item)) return status_no_memory(0);
+        if (findings->count) finding_text(text, finding);
+        bool ok = cJSON_AddStringToObject(item, "class",
+                                          findings->count ? finding->class : "unknown") != NULL;
+        if (ok) ok = cJSON_AddStringToObject(item, "text", text) != NULL;
+        if (!findings->count) return ok ? status_ok() : status_no_memory(0);
+        if (ok) ok = cJSON_AddStringToObject(item, "mistake", finding->sentence) != NULL;
+        if (ok) ok = cJSON_AddNumberToObject(item, "explains", finding->explains) != NULL;
+        if (ok) ok = cJSON_AddNumberToObject(item, "exact", (double)finding->exact) != NULL;
+        if (ok)
+            ok = cJSON_AddNumberToObject(item, "within rounding", (double)finding->close) != NULL;
+        if (ok) ok = cJSON_AddNumberToObject(item, "elements", (double)finding->elements) != NULL;
+        if (!ok) return status_no_memory(0);
+    }
+    return status_ok();
+}
+
 /* The cause stands in front, where whoever resumes finds it without reading the line. */
 static struct status build_line(cJSON *line, const struct evidence_row *row)
 {
@@ -85,6 +111,7 @@ static struct status build_line(cJSON *line, const struct evidence_row *row)
     if (judged->has_over_rounding &&
         !cJSON_AddNumberToObject(line, "error over what rounding explains", judged->over_rounding))
         return status_no_memory(0);
+    if (judged->findings.sought) TRY(add_findings(line, &judged->findings));
     return row->n_inputs ? add_inputs(line, row) : status_ok();
 }
 

@@ -8,7 +8,9 @@
  * Rows that pass have no sentence, message and command, those without a stack no "called from".
  * A row that compares nothing says why behind its name: "cause": "device failed" (results/outcome.h
  * has the others). `evidence` is what judged_json_add_evidence writes; `inputs` are the notes of the generator, on
- * the first line of a call. A line is self-contained, so that grep and jq can work on it.
+ * the first line of a call. A row that fails has a "diagnosis": what it looks like (standards/findings.h), likeliest
+ * first: [{"class": "rounded inputs", "text": "looks like: ...", "mistake": "inputs rounded to 10 bits (TF32)", "explains":
+ * 0.997, "exact": 2301, "within rounding": 2304, "elements": 2304}], or [{"class": "unknown", ...}]. A line is self-contained, so that grep and jq can work on it.
  */
 #ifndef PROBE_RESULTS_EVIDENCE_H
 #define PROBE_RESULTS_EVIDENCE_H

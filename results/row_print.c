@@ -135,6 +135,8 @@ static void print_line(FILE *out, const cJSON *line, const struct csv_row *cells
         print_value(out, rounding);
         fputc('\n', out);
     }
+    cJSON_ArrayForEach(note, cJSON_GetObjectItem(line, "diagnosis"))
+        print_member(out, cJSON_GetObjectItem(note, "text"), "  ");
     cJSON_ArrayForEach(note, cJSON_GetObjectItem(line, "inputs"))
         print_member(out, note, "  input: ");
 }

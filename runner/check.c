@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "diagnosis/diagnosis.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
 #include "runner/error_data.h"
@@ -28,6 +29,7 @@ struct call {
     struct device_result got;
     struct bench_output *gradients; /* of the reference, when there were any */
     size_t n_gradients;
+    size_t diagnosis_bytes; /* reserved for looking into rows that fail; 0: none is */
 };
 
 struct check {
@@ -117,6 +119,27 @@ static struct status measure_rounding(struct judged *judged, struct check *k,
     return error_model_over_rounding(&judged->over_rounding, k->arena, got->tensor.tensor, r);
 }
 
+/* For a row that fails: what it looks like. */
+static struct status diagnose_row(struct judged *judged, struct check *k,
+                                  const struct judge_request *request,
+                                  const struct bench_output *output, const struct value *got)
+{
+    bool failed = judged->verdict == VERDICT_WARNING || judged->verdict == VERDICT_ERROR;
+    if (!failed || !k->call.diagnosis_bytes || output->kind != BENCH_OUTPUT_TENSOR ||
+        got->kind != VALUE_TENSOR)
+        return status_ok();
+    const struct diagnosis_request row = {
+        .bench = k->call.bench,
+        .backward = request->backward,
+        .index = request->index,
+        .want = &output->reference,
+        .got = got->tensor.tensor,
+        .budget_s = k->setup->diagnose_budget_s,
+        .memory_bytes = k->call.diagnosis_bytes,
+    };
+    return diagnose(&judged->findings, k->arena, &row);
+}
+
 /* One output or gradient against its reference. */
 static struct status judge_row(struct check *k, bool backward, struct bench_output *output,
                                const struct value *got)
@@ -145,6 +168,7 @@ static struct status judge_row(struct check *k, bool backward, struct bench_outp
     if (!backward) TRY(measure_rounding(&judged, k, output, got));
     if (output->kind == BENCH_OUTPUT_TENSOR && got->kind == VALUE_TENSOR)
         TRY(judge_places(&judged, k->arena, &output->reference, got->tensor.tensor));
+    TRY(diagnose_row(&judged, k, &request, output, got));
     return call_rows_add(&k->rows, &subject, backward, &judged);
 }
 
@@ -396,7 +420,7 @@ static struct ending check_within(struct check *k, size_t bytes)
     if (!memory_budget_take(budget, bytes))
         return (struct ending){ status_error(STATUS_INTERRUPTED, "the run was stopped"),
                                 CAUSE_NONE };
-    k->arena->limit_bytes = bytes;
+    k->arena->limit_bytes = bytes - k->call.diagnosis_bytes;
     take_slot(k->setup);
     struct ending ending = check_call(k);
     return_slot(k->setup);
@@ -454,6 +478,9 @@ static struct ending check_admitted(struct check *k, size_t position)
     size_t bytes = reservation(k, position);
     uint64_t limit = k->setup->budget->limit_bytes;
     if (bytes > limit) return too_large(bytes);
+    k->call.diagnosis_bytes = k->setup->diagnose_budget_s > 0 ? diagnosis_bytes(&k->call.c) : 0;
+    if (k->call.diagnosis_bytes > limit - bytes) k->call.diagnosis_bytes = 0;
+    bytes += k->call.diagnosis_bytes;
     struct ending ending = check_within(k, bytes);
     if (ending.status.code != STATUS_NO_MEMORY) return ending;
 

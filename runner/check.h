@@ -32,6 +32,7 @@ struct check_setup {
     const struct api_lists *lists;
     struct row_style style;
     struct generate_options generate;
+    double diagnose_budget_s;            /* for each row that fails; 0: none is looked into */
     const struct error_data *error_data; /* NULL: failing tensors are not saved */
     struct call_watch watch;             /* all zeros: nobody */
     struct memory_budget *budget;

@@ -130,6 +130,7 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                                   const struct run_inputs *inputs, const char *repeat)
 {
     return (struct check_setup){
+        .diagnose_budget_s = options->no_diagnose ? 0 : options->diagnose_budget_s,
         .dump = inputs->dump,
         .framework = inputs->framework,
         .lists = &inputs->lists,

@@ -20,7 +20,10 @@ static void append_option(struct text_out *out, const char *name, const char *va
 struct status repeat_command_make(char **out, const struct run_options *options)
 {
     struct text_out text = { .status.code = STATUS_OK };
-    char seed[32];
+    char seed[32], budget[32];
+    double budget_s = options->no_diagnose ? 0 : options->diagnose_budget_s;
+    bool other_budget = budget_s != defaults.diagnose_budget_s;
+    (void)snprintf(budget, sizeof budget, "%.17g", budget_s);
     (void)snprintf(seed, sizeof seed, "%lld", (long long)options->seed);
     text_out_string(&text, "probe-ut");
     append_option(&text, "-f", options->framework);
@@ -31,6 +34,7 @@ struct status repeat_command_make(char **out, const struct run_options *options)
     append_option(&text, "--thresholds", options->thresholds);
     append_option(&text, "--config_path", options->config_path);
     append_option(&text, "--seed", options->seed != defaults.seed ? seed : NULL);
+    append_option(&text, "--diagnose-budget", other_budget ? budget : NULL);
     text_out_bytes(&text, " --name ", sizeof " --name ");
     if (text.status.code) csv_buffer_release(&text.text);
     else *out = text.text.data;

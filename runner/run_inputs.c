@@ -48,6 +48,8 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     TRY(run_record_add_number(record, "seed", (double)o->seed));
     if (evidence_extent_from_name(o->evidence) != EVIDENCE_ALL)
         TRY(run_record_add_text(record, "evidence", o->evidence));
+    TRY(run_record_add_number(record, "diagnose_budget_s",
+                              o->no_diagnose ? 0 : o->diagnose_budget_s));
     TRY(run_record_add_flag(record, "filter_api", o->filter_api));
     TRY(run_record_add_flag(record, "jit_compile", o->jit_compile));
     TRY(add_patterns(record, "white_list", &lists->white));

@@ -48,6 +48,8 @@ struct run_options {
     double case_timeout_s;
     const char *isolate; /* "process" or "none" */
     bool retry_crashed;
+    double diagnose_budget_s; /* for each row that fails */
+    bool no_diagnose;
     bool no_progress;
     const char *color; /* "auto", "always", "never" */
     struct file_policy file_policy;
@@ -60,7 +62,7 @@ struct run_options {
 #define RUN_OPTIONS_DEFAULTS                                                        \
     {                                                                               \
         .out_path = "./", .seed = 1234, .case_timeout_s = 60, .isolate = "process", \
-        .color = "auto",                                                            \
+        .color = "auto", .diagnose_budget_s = 0.5,                                  \
     }
 
 #endif

@@ -9,6 +9,7 @@
 #include "core/case.h"
 #include "core/reference.h"
 #include "standards/details_column.h"
+#include "standards/findings.h"
 #include "standards/metrics/metrics.h"
 #include "standards/profile.h"
 
@@ -59,6 +60,7 @@ struct judged {
     /* Where the elements sit that make the row fail: "all in rows 128-255" (standards/judge_places.h); NULL
      * when nothing can be said. */
     const char *places;
+    struct findings findings; /* of a row that fails, set by who diagnosed it */
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];
     size_t limit_count;

@@ -20,6 +20,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/deviating_product.h"
 #include "bench/primitives/matmul.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
@@ -111,12 +112,12 @@ static size_t w_start(const struct convolution *c, size_t group)
 }
 
 /* z = op(a) op(b), plus z with `add`; with `scratch`, in float, by way of copies there. */
-static void multiply(double *z, const struct gemm *shape, const double *a, const double *b,
-                     float *scratch)
+static void multiply(struct tape *tape, double *z, const struct gemm *shape, const double *a,
+                     const double *b, float *scratch)
 {
     size_t m = shape->m, n = shape->n, k = shape->k;
     if (!scratch) {
-        gemm_double(z, shape, a, b);
+        deviating_gemm(tape, z, shape, a, b);
         return;
     }
     float *x = scratch, *y = x + m * k, *out = y + k * n;
@@ -253,7 +254,7 @@ static void convolve(struct tape *tape, struct workspace *w, const struct convol
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
-            multiply(out->value + ys,
+            multiply(tape, out->value + ys,
                      &(struct gemm){ false, false, false, c->filters, c->points, depth },
                      k->value + ws, w->columns, w->single);
             if (!certify) continue;
@@ -283,7 +284,8 @@ static void input_adjoint(struct tape *tape, struct workspace *w, const struct c
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             memset(w->columns, 0, depth * c->points * sizeof(double));
-            multiply(w->columns, &(struct gemm){ true, false, false, depth, c->points, c->filters },
+            multiply(tape, w->columns,
+                     &(struct gemm){ true, false, false, depth, c->points, c->filters },
                      k->value + ws, y->value + ys, w->single);
             fold(out->value + xs, w->columns, w->map, c, single);
             if (!certify) continue;
@@ -318,7 +320,7 @@ static void weight_adjoint(struct tape *tape, struct workspace *w, const struct 
             size_t xs = x_start(c, image, group), ws = w_start(c, group),
                    ys = y_start(c, image, group);
             unfold(w->columns, x->value + xs, w->map, c);
-            multiply(out->value + ws,
+            multiply(tape, out->value + ws,
                      &(struct gemm){ false, true, image > 0, c->filters, depth, c->points },
                      y->value + ys, w->columns, w->single);
             if (!certify) continue;

@@ -21,6 +21,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
+#include "bench/primitives/deviating_product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
@@ -154,15 +155,15 @@ static void repair_nonfinite(double *z, const double *x, const double *y, const 
         }
 }
 
-static void double_product(struct node *node, const struct node *a, const struct node *b,
-                           const struct matmul *p, bool finite)
+static void double_product(struct tape *tape, struct node *node, const struct node *a,
+                           const struct node *b, const struct matmul *p, bool finite)
 {
     struct gemm gemm = gemm_of(p);
     for (size_t t = 0; t < p->batch; t++) {
         const double *x = a->value + a_element(p, a, t, 0, 0);
         const double *y = b->value + b_element(p, b, t, 0, 0);
         double *z = node->value + t * p->m * p->n;
-        gemm_double(z, &gemm, x, y);
+        deviating_gemm(tape, z, &gemm, x, y);
         if (!finite) repair_nonfinite(z, x, y, p);
     }
 }
@@ -477,7 +478,7 @@ static void evaluate(struct tape *tape, struct node *node, struct node *a, struc
     if (tape_failed(tape)) return;
     if (tape->arithmetic == BENCH_REFERENCE && single_dot(tape, node, a, b, p)) return;
     bool finite = all_finite(x, a->n) && all_finite(y, b->n);
-    double_product(node, a, b, p, finite);
+    double_product(tape, node, a, b, p, finite);
     size_t open = tape_is_reference(tape) ? bound_products(tape, node, a, b, p) : 0;
     if (open && finite && !tape_is_model(tape)) recompute_products(tape, node, a, b, p);
 }

@@ -21,6 +21,7 @@
 #include "bench/primitives/lines.h"
 #include "bench/primitives/movement.h"
 #include "bench/tape/bounds.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 #include "core/vectorize.h"
 
@@ -152,6 +153,17 @@ static void native_columns(double *sum, double *scratch, const double *x, size_t
     }
 }
 
+/* Sums of block `a` as a deviating kernel accumulates them. */
+static void deviating_sums(const struct deviation *deviation, double *out, const double *block,
+                           const struct lines *l)
+{
+    for (size_t j = 0; j < l->step; j++) {
+        struct accumulator sum = { .deviation = deviation };
+        for (size_t k = 0; k < l->extent; k++) accumulator_add(&sum, block[k * l->step + j]);
+        out[j] = accumulator_total(&sum);
+    }
+}
+
 /* Sums of block `a` with the error of a plain kernel: the roundings of its own (in the mean, by the
  * partial sums of these data), and the errors of the terms added up, in the mean as independent ones. `term` is
  * room for l->extent. */
@@ -196,6 +208,10 @@ static void sum_evaluate(struct tape *tape, struct node *node, const struct node
                *bound = certify ? node->error + a * l->step : &ignored;
         if (tape_is_model(tape)) {
             modelled_sums(tape, out, bound, term, x, l, a);
+            continue;
+        }
+        if (deviation_sums(tape->deviation)) {
+            deviating_sums(tape->deviation, out, block, l);
             continue;
         }
         if (l->step > 1) {

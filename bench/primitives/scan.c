@@ -15,6 +15,7 @@
 #include "bench/primitives/movement.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/bounds.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 
 /* A scan along dimension `dim`, from its end with `reverse`. */
@@ -88,6 +89,7 @@ static void cumulate_line(struct tape *tape, struct node *node, const struct nod
     struct running c = { 0 };
     double carried = 0, plain = 0, squares = 0, imitated = 0;
     float imitation = 0;
+    struct accumulator deviating = { .deviation = tape->deviation };
     bool single = tape_is_single(tape), certify = node->error != NULL;
     bool typical = tape_is_typical(tape);
 
@@ -96,7 +98,9 @@ static void cumulate_line(struct tape *tape, struct node *node, const struct nod
         double v = x->value[at];
         plain = single ? (float)(plain + v) : plain + v;
         if (!certify) {
-            node->value[at] = plain;
+            if (deviation_sums(tape->deviation)) accumulator_add(&deviating, v);
+            node->value[at] = deviation_sums(tape->deviation) ? accumulator_total(&deviating)
+                                                              : plain;
             continue;
         }
         running_add(&c, v);

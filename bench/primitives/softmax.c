@@ -22,6 +22,7 @@
 #include "bench/primitives/lines.h"
 #include "bench/primitives/reduce.h"
 #include "bench/tape/bounds.h"
+#include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
 
 /* What the lines along `dim` have in common: parameters of the node of S'. */
@@ -107,6 +108,11 @@ enum { LANES = 4 };
 static double sum_but(const struct tape *tape, double *e, size_t n, size_t top)
 {
     double sum[LANES] = { 0 }, low[LANES] = { 0 }, kept = e[top];
+    if (deviation_sums(tape->deviation)) {
+        struct accumulator all = { .deviation = tape->deviation };
+        for (size_t k = 0; k < n; k++) accumulator_add(&all, e[k]);
+        return accumulator_total(&all) - kept;
+    }
     e[top] = 0;
     if (tape_is_single(tape)) {
         float total = 0;
@@ -282,13 +288,18 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
                        const struct node *b, const struct exponentials *l, size_t line)
 {
     double sum = 0, low = 0, size = 0, operands = 0;
+    struct accumulator deviating = { .deviation = tape->deviation };
     bool single = tape_is_single(tape), certify = tape_is_reference(tape),
-         typical = tape_is_typical(tape);
+         typical = tape_is_typical(tape), deviates = deviation_sums(tape->deviation);
     for (size_t k = 0, at = line_element(&l->lines, line, 0); k < l->lines.extent;
          k++, at += l->lines.step) {
         double product = a->value[at] * b->value[at];
         if (single) {
             sum = (float)(sum + (float)product);
+            continue;
+        }
+        if (deviates) {
+            accumulator_add(&deviating, product);
             continue;
         }
         low += two_sum(&sum, product);
@@ -299,6 +310,7 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
         operands += typical ? e * e : e;
         if (typical) term[k] = product;
     }
+    if (deviates) return *bound = 0, accumulator_total(&deviating);
     double y = isfinite(sum) ? sum + low : sum;
     if (typical && isfinite(sum)) {
         *bound = sqrt(operands) +

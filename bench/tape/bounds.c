@@ -42,6 +42,7 @@ static bool has_stages(const struct tape *tape, const struct node *node)
 void model_stages(struct tape *tape, struct node *node)
 {
     if (has_stages(tape, node)) node->staged = add_stages(tape, node, 1);
+    if (tape->deviation) node_round(tape, node);
 }
 
 void model_stages_within(struct tape *tape, struct node *node, double roundings)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/arithmetic/rounding.h"
+#include "bench/tape/deviation.h"
 #include "core/checked.h"
 #include "core/vectorize.h"
 
@@ -175,7 +176,9 @@ VECTORIZED static void round_to_single(double *value, size_t n)
 
 void node_round(struct tape *tape, struct node *node)
 {
-    if (tape_is_single(tape) && !tape_failed(tape)) round_to_single(node->value, node->n);
+    if (tape_failed(tape) || !node->value) return;
+    if (tape_is_single(tape)) round_to_single(node->value, node->n);
+    if (tape->deviation) rounding_apply_all(&tape->deviation->steps, node->value, node->n);
 }
 
 /* ---- leaves ------------------------------------------------------------------------------ */

@@ -35,6 +35,7 @@
 
 struct node;
 struct primitive;
+struct deviation;
 
 struct tape {
     struct arena *arena;
@@ -45,6 +46,9 @@ struct tape {
     /* In a model of kernels that round between their steps: roundoff and underflow of the dtype that
      * they round to, set after tape_open; else 0. */
     double stage, stage_tiny;
+    /* Of a kernel with a mistake in its arithmetic (bench/tape/deviation.h), or NULL; with BENCH_NATIVE
+     * and `wide`, set after tape_open. */
+    const struct deviation *deviation;
     struct status status; /* the first failure */
     struct node *newest;  /* chain of all nodes, newest first */
     size_t node_count;
@@ -217,7 +221,7 @@ static inline double tape_round(const struct tape *tape, double x)
     return tape_is_single(tape) ? (float)x : x;
 }
 
-/* Round all values to float if the tape works in float. */
+/* Round all values to float if the tape works in float, or as a deviation of its steps has it. */
 void node_round(struct tape *tape, struct node *node);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "calls.h"
+#include "diagnosed.h"
 
 static const char *const profiles[] = { "strict", "doc" };
 enum { PROFILES = 2, STRICT = 0 };
@@ -37,6 +38,8 @@ struct zoo {
     char directory[200];
     uint64_t seed;
     int twins, calls_per_fault;
+    int diagnose;     /* what the faults look like, instead of whether they are caught */
+    const char *only; /* the one fault to look at, or NULL */
 };
 
 /* What a run said. */
@@ -139,6 +142,18 @@ static void clear(const struct zoo *zoo)
     if (system(command)) fail(command);
 }
 
+/* What strict made of the present dump's faults. */
+static void add_diagnoses(const struct zoo *zoo, const char *fault, const char *dtype)
+{
+    char pattern[400];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/%s/accuracy_checking_evidence_*.jsonl", zoo->directory,
+             profiles[STRICT]);
+    if (glob(pattern, 0, NULL, &found) || found.gl_pathc != 1) fail(pattern);
+    diagnosed_add(fault, dtype, found.gl_pathv[0]);
+    globfree(&found);
+}
+
 /* Run the present dump under both profiles, side by side. */
 static void run_both(struct counts counts[PROFILES], const struct zoo *zoo, uint64_t seed, int show)
 {
@@ -197,6 +212,18 @@ static void run_twins(struct counts total[PROFILES], const struct zoo *zoo)
     }
 }
 
+static const char *dtype_name(int dtype)
+{
+    return dtype == F32 ? "float32" : dtype == F16 ? "float16" : "bfloat16";
+}
+
+static void diagnose_fault(const struct zoo *zoo, int fault, int dtype, uint64_t seed)
+{
+    clear(zoo);
+    wait_for(zoo, start(zoo, profiles[STRICT], seed, "1"), profiles[STRICT]);
+    add_diagnoses(zoo, faults[fault].name, dtype_name(dtype));
+}
+
 /* --- faults --------------------------------------------------------------------------------------------- */
 
 struct catch { int faults, caught[PROFILES], warned[PROFILES], unjudged; };
@@ -214,6 +241,10 @@ static void run_fault(struct catch *total, const struct zoo *zoo, int fault, int
     open_dump(&dump, zoo, seed);
     for (int i = 0; i < zoo->calls_per_fault; i++) kind->write(&dump, dtype);
     dump_end(&dump);
+    if (zoo->diagnose) {
+        diagnose_fault(zoo, fault, dtype, seed);
+        return;
+    }
     run_both(counts, zoo, seed, 0);
     total->faults++;
     for (int p = 0; p < PROFILES; p++) {
@@ -221,10 +252,7 @@ static void run_fault(struct catch *total, const struct zoo *zoo, int fault, int
         total->warned[p] += !counts[p].errors && counts[p].warnings > 0;
     }
     total->unjudged += counts[STRICT].skipped > 0;
-    printf("%-26s %-8s %3d/%-3d %3d/%-3d %s%s\n", faults[fault].name,
-           dtype == F32   ? "float32"
-           : dtype == F16 ? "float16"
-                          : "bfloat16",
+    printf("%-26s %-8s %3d/%-3d %3d/%-3d %s%s\n", faults[fault].name, dtype_name(dtype),
            counts[STRICT].errors, counts[STRICT].calls, counts[1].errors, counts[1].calls,
            faults[fault].description,
            counts[STRICT].errors     ? ""
@@ -237,8 +265,12 @@ static void run_fault(struct catch *total, const struct zoo *zoo, int fault, int
 static void run_faults(struct catch *total, const struct zoo *zoo)
 {
     memset(total, 0, sizeof *total);
-    printf("%-26s %-8s %-7s %-7s %s\n", "fault", "dtype", "strict", "doc", "");
+    if (zoo->diagnose)
+        printf("%-26s %-8s %-26s %-7s %-7s %s\n", "fault", "dtype", "is", "first", "three",
+               "is called (with confidence)");
+    else printf("%-26s %-8s %-7s %-7s %s\n", "fault", "dtype", "strict", "doc", "");
     for (int fault = 1; fault < FAULT_COUNT; fault++) {
+        if (zoo->only && strcmp(zoo->only, faults[fault].name)) continue;
         write_manifest(zoo, fault);
         for (int dtype = F32; dtype <= BF16; dtype *= 2)
             if (faults[fault].dtypes & dtype) run_fault(total, zoo, fault, dtype);
@@ -289,15 +321,19 @@ int main(int count, char **arguments)
             zoo.twins = atoi(arguments[++i]);
         else if (!strcmp(arguments[i], "--seed") && i + 1 < count)
             zoo.seed = strtoull(arguments[++i], NULL, 10);
+        else if (!strcmp(arguments[i], "--diagnose")) zoo.diagnose = 1;
+        else if (!strcmp(arguments[i], "--fault") && i + 1 < count) zoo.only = arguments[++i];
         else {
-            fprintf(stderr, "usage: run [--quick] [--calls N] [--seed S]\n");
+            fprintf(stderr,
+                    "usage: run [--quick] [--diagnose] [--fault NAME] [--calls N] [--seed S]\n");
             return 2;
         }
     }
     prepare(&zoo);
-    run_twins(twins, &zoo);
+    if (!zoo.diagnose) run_twins(twins, &zoo);
     run_faults(&catch, &zoo);
     clean_up(&zoo);
+    if (zoo.diagnose) return diagnosed_print();
 
     if (twins[STRICT].skipped || catch.unjudged)
         printf("%d calls of honest kernels and %d faults could not be judged\n",

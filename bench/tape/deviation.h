@@ -1,0 +1,59 @@
+/* How a kernel's arithmetic may deviate from what it should be: what a tape in BENCH_NATIVE follows when
+ * it evaluates a call as a kernel with such a mistake would. Apart from the stated deviation everything
+ * is computed in double, so that what differs from the reference is the deviation's doing.
+ */
+#ifndef PROBE_BENCH_TAPE_DEVIATION_H
+#define PROBE_BENCH_TAPE_DEVIATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/dtype.h"
+
+/* Rounding to a binary format: significand bits with the hidden one (0: no rounding), the exponent of
+ * the least normal number, the largest finite number. */
+struct rounding {
+    int bits;
+    int exponent_min;
+    double largest;
+    bool toward_zero;
+};
+
+/* The rounding to a floating dtype. */
+struct rounding rounding_to(enum dtype dtype);
+
+/* x rounded; x itself where nothing is rounded. Overflow gives infinity, toward zero the largest number. */
+double rounding_apply(const struct rounding *rounding, double x);
+void rounding_apply_all(const struct rounding *rounding, double *x, size_t n);
+
+struct deviation {
+    /* Of the first and second factor of matrix products and convolutions. */
+    struct rounding operands[2];
+    /* Factors are sums of two numbers of the operands' formats, and the product of the two lower parts is
+     * left out (bf16x2 and its like). */
+    bool split;
+    /* Of the result of every step. */
+    struct rounding steps;
+    /* Of accumulators, after every addition (block 0), or of sums of `block` terms, which are added up in
+     * `sums` in turn; within a block sums are rounded, too, unless `wide_blocks`. */
+    struct rounding sums;
+    size_t block;
+    bool wide_blocks;
+};
+
+/* A sum as a deviating kernel accumulates it. All zeros but `deviation` is an empty one. */
+struct accumulator {
+    const struct deviation *deviation;
+    double total, partial;
+    size_t in_block;
+};
+void accumulator_add(struct accumulator *sum, double term);
+double accumulator_total(const struct accumulator *sum);
+
+/* Are sums accumulated as `deviation` (or NULL) says? */
+static inline bool deviation_sums(const struct deviation *deviation)
+{
+    return deviation && deviation->sums.bits;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* What a kernel with a stated mistake would return: a call evaluated once more, with other inputs, another
+ * argument or deviating arithmetic, in double but for the deviation.
+ *
+ * The values are those before the last rounding to the output's dtype, which is the caller's to do.
+ */
+#ifndef PROBE_BENCH_WHAT_IF_H
+#define PROBE_BENCH_WHAT_IF_H
+
+#include "bench/bench.h"
+#include "bench/call/schema.h"
+#include "bench/tape/deviation.h"
+
+/* Which result of a call: flat output `index`, or with `backward` the gradient of tensor argument `index`
+ * for the cotangents that bench_backward was given. */
+struct what_result {
+    bool backward;
+    size_t index;
+};
+
+/* How the call is changed; all zeros and no parameter: not at all. */
+struct what_if {
+    /* Elements that take the place of those of tensor argument i (args, then kwargs, depth-first), in its
+     * shape and dtype; NULL: as they are. The array has bench_tensor_count entries, or is NULL. */
+    const struct tensor *const *inputs;
+    /* The same for the cotangents, by tensor. */
+    const struct tensor *const *cotangents;
+    /* Arguments given in place of what is bound to them. */
+    struct {
+        int parameter; /* of bench_schema */
+        struct value value;
+    } arguments[2];
+    int argument_count;
+    const struct deviation *deviation; /* or NULL */
+};
+
+/* The schema that the call was bound to, what is bound to each of its parameters, and the tensor
+ * arguments as inputs[] counts them. */
+const struct schema *bench_schema(const struct bench *bench);
+const struct value *bench_bound(const struct bench *bench, int parameter);
+size_t bench_tensor_count(const struct bench *bench);
+const struct value *bench_tensor(const struct bench *bench, size_t i);
+/* The cotangents that bench_backward was given; NULL before. */
+const struct value *bench_cotangents(const struct bench *bench);
+
+/* Steps of arithmetic that an evaluation of the call takes, about: elements of all nodes made so far,
+ * and terms of all products. */
+double bench_work(const struct bench *bench);
+
+/* Does the composition multiply matrices, or sum? */
+struct bench_steps {
+    bool products, sums, several; /* several: more than one step that rounds */
+};
+struct bench_steps bench_steps(const struct bench *bench);
+
+/* The changed call's result, `n` components in `arena` (complex ones as pairs, integers as doubles).
+ * STATUS_SKIP when the change does not fit the call or the result is not a tensor of n components. */
+struct status bench_what_if(double **values, size_t n, const struct bench *bench,
+                            struct what_result result, const struct what_if *change,
+                            struct arena *arena);
+
+#endif

@@ -53,7 +53,8 @@ static void print_value_completion(FILE *out, const struct option_row *row)
 {
     const char *action = NULL;
     switch (row->kind) {
-    case OPTION_FILE: action = "compgen -f"; break;
+    case OPTION_FILE:
+    case OPTION_FILES: action = "compgen -f"; break;
     case OPTION_DIRECTORY: action = "compgen -d"; break;
     case OPTION_CHOICE: {
         fputs("        ", out);
@@ -129,11 +130,16 @@ static void print_zsh_text(FILE *out, const char *text)
     }
 }
 
+/* Options that may be given more than once. */
+static bool is_list(enum option_kind kind)
+{
+    return kind == OPTION_INTEGERS || kind == OPTION_TEXTS || kind == OPTION_FILES;
+}
+
 static void print_zsh_option(FILE *out, const struct option_row *row)
 {
     for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++) {
-        fprintf(out, " \\\n            $'%s%s%s[",
-                row->kind == OPTION_INTEGERS || row->kind == OPTION_TEXTS ? "*" : "",
+        fprintf(out, " \\\n            $'%s%s%s[", is_list(row->kind) ? "*" : "",
                 option_dashes(row->names[i]), row->names[i]);
         print_zsh_text(out, row->help);
         fputc(']', out);
@@ -142,7 +148,7 @@ static void print_zsh_option(FILE *out, const struct option_row *row)
             print_zsh_text(out, row->argument ? row->argument : "value");
             fputc(':', out);
         }
-        if (row->kind == OPTION_FILE) fputs("_files", out);
+        if (row->kind == OPTION_FILE || row->kind == OPTION_FILES) fputs("_files", out);
         if (row->kind == OPTION_DIRECTORY) fputs("_files -/", out);
         if (row->kind == OPTION_CHOICE) {
             fputs("(", out);
@@ -200,7 +206,8 @@ static void print_fish_option(FILE *out, const struct program *program,
         fprintf(out, " -%c %s", row->names[i][1] ? 'l' : 's', row->names[i]);
     switch (row->kind) {
     case OPTION_FLAG: break;
-    case OPTION_FILE: fputs(" -r -F", out); break;
+    case OPTION_FILE:
+    case OPTION_FILES: fputs(" -r -F", out); break;
     case OPTION_DIRECTORY: fputs(" -x -a '(__fish_complete_directories)'", out); break;
     case OPTION_CHOICE:
         fputs(" -x -a '", out);

@@ -37,7 +37,7 @@ static void print_names(FILE *out, const struct option_row *row)
     for (size_t i = 0; i < OPTION_NAMES && row->names[i]; i++)
         fprintf(out, "%s%s%s", i ? ", " : "", option_dashes(row->names[i]), row->names[i]);
     if (row->argument) fprintf(out, " %s", row->argument);
-    if (row->kind == OPTION_INTEGERS) fputs(" ...", out);
+    if (row->kind == OPTION_INTEGERS || row->kind == OPTION_FILES) fputs(" ...", out);
 }
 
 static void print_choices(FILE *out, const struct option_row *row)
@@ -126,7 +126,7 @@ static void print_manual_option(FILE *out, const struct option_row *row)
         fputs(" \\fI", out);
         print_roff(out, row->argument);
         fputs("\\fR", out);
-        if (row->kind == OPTION_INTEGERS) fputs(" ...", out);
+        if (row->kind == OPTION_INTEGERS || row->kind == OPTION_FILES) fputs(" ...", out);
     }
     fputc('\n', out);
     print_roff(out, row->help);

@@ -232,7 +232,8 @@ static struct status set_value(void *values, const struct option_row *row, const
         if (options_parse_bytes(place, text)) return status_ok();
         return bad_number(row, argument, text, "a number of bytes");
     case OPTION_INTEGERS: return set_integers(place, row, argument, text);
-    case OPTION_TEXTS: return add_text(place, row, argument, text);
+    case OPTION_TEXTS:
+    case OPTION_FILES: return add_text(place, row, argument, text);
     }
     return status_error(STATUS_INTERNAL, "option '%s' has no kind", argument);
 }
@@ -248,6 +249,13 @@ struct arguments {
 static bool is_integer_list(const char *text)
 {
     return text[0] && strspn(text, "0123456789,") == strlen(text);
+}
+
+/* Is the next argument one more value of a list? */
+static bool goes_on(const struct command *command, const struct option_row *row, const char *text)
+{
+    if (row->kind == OPTION_INTEGERS) return is_integer_list(text);
+    return row->kind == OPTION_FILES && !command->operands && text[0] != '-';
 }
 
 /* One option with its value. Of an option given twice the last one counts; lists grow. */
@@ -283,7 +291,7 @@ static struct status parse_option(void *values, const struct command *command,
     do {
         TRY(set_value(values, row, shown, left->items[0]));
         left->items++, left->count--;
-    } while (row->kind == OPTION_INTEGERS && left->count && is_integer_list(left->items[0]));
+    } while (left->count && goes_on(command, row, left->items[0]));
     return status_ok();
 }
 

@@ -20,7 +20,7 @@ static bool ends_in(const char *text, const char *suffix)
 
 static struct status join(char out[PATH_ARGUMENT_BYTES], const char *directory, const char *name)
 {
-    const char *slash = ends_in(directory, "/") || !*name ? "" : "/";
+    const char *slash = !*directory || ends_in(directory, "/") || !*name ? "" : "/";
     int length = snprintf(out, PATH_ARGUMENT_BYTES, "%s%s%s", directory, slash, name);
     if (length >= 0 && length < PATH_ARGUMENT_BYTES) return status_ok();
     return status_error(STATUS_BAD_ARGUMENT, "'%.80s...' is too long a name", directory);
@@ -135,35 +135,83 @@ static struct status is_complete(bool *complete, const char *directory, const ch
     return status.code == STATUS_BAD_INPUT ? status_ok() : status;
 }
 
-/* The newest name first: names are sorted, and their timestamps count up. */
-static struct status find_details(char out[PATH_ARGUMENT_BYTES], const char *directory,
-                                  const struct directory_names *names, struct file_policy policy)
+static const struct {
+    const char *prefix, *what;
+    bool complete; /* of a run that must be */
+} kinds[] = {
+    [PATH_DETAILS] = { "accuracy_checking_details_", " of a complete run", true },
+    [PATH_VERDICTS] = { "api_precision_compare_details_", "", false },
+};
+
+struct newest {
+    enum path_kind kind;
+    struct file_policy policy;
+    char timestamp[TIMESTAMP_DIGITS + 1]; /* "" while there is none */
+    char *path;                           /* the best so far, PATH_ARGUMENT_BYTES */
+};
+
+/* The timestamp in a name of the kind; false for any other name. */
+static bool read_timestamp(char out[TIMESTAMP_DIGITS + 1], const char *name, enum path_kind kind)
 {
-    static const char prefix[] = "accuracy_checking_details_";
-    for (size_t i = names->count; i--;) {
-        const char *name = names->items[i];
-        char timestamp[TIMESTAMP_DIGITS + 1];
-        bool complete;
-        if (strncmp(name, prefix, sizeof prefix - 1) != 0 ||
-            strlen(name) != sizeof prefix - 1 + TIMESTAMP_DIGITS + strlen(".csv"))
-            continue;
-        memcpy(timestamp, name + sizeof prefix - 1, TIMESTAMP_DIGITS);
-        timestamp[TIMESTAMP_DIGITS] = '\0';
-        TRY(is_complete(&complete, directory, timestamp, policy));
-        if (complete) return join(out, directory, name);
-    }
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "'%s' has no accuracy_checking_details_{timestamp}.csv of a complete run",
-                        directory);
+    size_t length = strlen(kinds[kind].prefix);
+    if (strncmp(name, kinds[kind].prefix, length) != 0 ||
+        strspn(name + length, "0123456789") != TIMESTAMP_DIGITS ||
+        strcmp(name + length + TIMESTAMP_DIGITS, ".csv") != 0)
+        return false;
+    memcpy(out, name + length, TIMESTAMP_DIGITS);
+    out[TIMESTAMP_DIGITS] = '\0';
+    return true;
 }
 
-struct status path_argument_details(char out[PATH_ARGUMENT_BYTES], const char *path,
-                                    struct file_policy policy)
+/* Take the file if it is newer than what there is. */
+static struct status consider(struct newest *newest, const char *directory, const char *name)
+{
+    char timestamp[TIMESTAMP_DIGITS + 1];
+    bool complete = true;
+    if (!read_timestamp(timestamp, name, newest->kind) || strcmp(timestamp, newest->timestamp) <= 0)
+        return status_ok();
+    if (kinds[newest->kind].complete)
+        TRY(is_complete(&complete, directory, timestamp, newest->policy));
+    if (!complete) return status_ok();
+    memcpy(newest->timestamp, timestamp, sizeof timestamp);
+    return join(newest->path, directory, name);
+}
+
+static struct status consider_directory(struct newest *newest, const char *path)
 {
     struct directory_names names;
-    if (!directory_exists(path) || ends_in(path, ".csv")) return join(out, path, "");
     TRY(directory_list(&names, path, NAMES_MAX));
-    struct status status = find_details(out, path, &names, policy);
+    struct status status = status_ok();
+    for (size_t i = 0; !status.code && i < names.count; i++)
+        status = consider(newest, path, names.items[i]);
     directory_release(&names);
     return status;
+}
+
+static struct status consider_file(struct newest *newest, const char *path)
+{
+    char directory[PATH_ARGUMENT_BYTES];
+    const char *slash = strrchr(path, '/');
+    if (!slash) return consider(newest, "", path);
+    int length = snprintf(directory, sizeof directory, "%.*s", (int)(slash + 1 - path), path);
+    if (length >= (int)sizeof directory) return join(directory, path, "");
+    return consider(newest, directory, slash + 1);
+}
+
+struct status path_argument_newest(char out[PATH_ARGUMENT_BYTES], const char *option,
+                                   const char *const *paths, size_t count, enum path_kind kind,
+                                   struct file_policy policy)
+{
+    struct newest newest = { .kind = kind, .policy = policy, .path = out };
+    if (count == 1 && (!directory_exists(paths[0]) || ends_in(paths[0], ".csv")))
+        return join(out, paths[0], "");
+    for (size_t i = 0; i < count; i++)
+        TRY(directory_exists(paths[i]) ? consider_directory(&newest, paths[i])
+                                       : consider_file(&newest, paths[i]));
+    if (!newest.timestamp[0])
+        return status_error(STATUS_BAD_ARGUMENT, "%s: '%s'%s has no %s{timestamp}.csv%s", option,
+                            paths[0], count > 1 ? " and what follows it" : "", kinds[kind].prefix,
+                            kinds[kind].what);
+    printf("%s: %s\n", option, out);
+    return status_ok();
 }

@@ -33,9 +33,20 @@ struct path_argument_tree {
 struct status path_argument_dumps(bool *several, struct dump_tree *out, struct arena *arena,
                                   const struct path_argument_tree *wanted);
 
-/* The details file that an option names: that of the newest complete run in a directory. What is no
- * directory, or ends as a file does, is the path itself. */
-struct status path_argument_details(char out[PATH_ARGUMENT_BYTES], const char *path,
-                                    struct file_policy policy);
+/* The result files that options name. */
+enum path_kind {
+    PATH_DETAILS,  /* accuracy_checking_details_{timestamp}.csv of a run that is complete */
+    PATH_VERDICTS, /* api_precision_compare_details_{timestamp}.csv */
+};
+
+/* The file that an option names: the newest of its kind among files and in directories, as a pattern of the
+ * shell or a directory of results gives them. A single path that is no directory is itself, whatever its
+ * name. What is not what was typed is printed: "-npu: npu/accuracy_checking_details_20261122141034.csv".
+ *
+ *   errors  STATUS_BAD_ARGUMENT when there is none of the kind
+ */
+struct status path_argument_newest(char out[PATH_ARGUMENT_BYTES], const char *option,
+                                   const char *const *paths, size_t count, enum path_kind kind,
+                                   struct file_policy policy);
 
 #endif

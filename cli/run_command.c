@@ -98,7 +98,8 @@ static const struct option_row rows[] = {
       .help = "Write a JUnit report: a test case per call and direction. An older report of this "
               "name is replaced." },
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
-      .help = "The accuracy_checking_details CSV of an earlier run: say which failures are new, "
+      .help = "The accuracy_checking_details CSV of an earlier run, or a directory of results, of which the "
+              "newest complete run is taken: say which failures are new, "
               "still there or fixed, and exit with status 1 only for new ones and those that became worse." },
     { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
       .help = "Write a page to look at, as the command report does. An older one of this name is "
@@ -163,12 +164,23 @@ static struct status run_dumps(int *exit_status, struct run_options *o, struct a
     return run_checks(exit_status, o, NULL);
 }
 
+/* A directory of results stands for the newest complete run in it, which is named. */
+static struct status find_baseline(struct run_options *o, struct arena *arena)
+{
+    char path[PATH_ARGUMENT_BYTES];
+    if (!o->baseline) return status_ok();
+    TRY(path_argument_newest(path, "--baseline", &o->baseline, 1, PATH_DETAILS, o->file_policy));
+    o->baseline = arena_copy_string(arena, path);
+    return o->baseline ? status_ok() : status_no_memory(0);
+}
+
 static struct status run(int *exit_status, const void *options)
 {
     struct run_options resolved = *(const struct run_options *)options;
     struct arena arena = { 0 };
     resolved.warnings = warning_printer;
-    struct status status = announce_torch(&resolved);
+    struct status status = find_baseline(&resolved, &arena);
+    if (!status.code) status = announce_torch(&resolved);
     if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
     /* After an interruption threads may still use what lies there; the process is about to end. */
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

@@ -14,11 +14,14 @@
 #include "report/ci_reports.h"
 #include "report/failing.h"
 #include "report/html/html_report.h"
+#include "report/summary.h"
 #include "results/run_pairing.h"
 #include "runner/threshold_names.h"
 #include "standards/three_way/three_way.h"
+#include "standards/three_way/three_way_sentence.h"
 
 struct compare_options {
+    struct operands npus, gpus; /* as typed: files and directories */
     const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *min_judged, *junit,
         *baseline, *report;
     bool force;
@@ -27,7 +30,12 @@ struct compare_options {
 
 /* ---- output files ----------------------------------------------------------------------- */
 
-enum { PRECISION = 14, SECONDS_TRIED = 60, SUITE_NAME_BYTES = 2 * PATH_ARGUMENT_BYTES + 64 };
+enum {
+    PRECISION = 14,
+    SECONDS_TRIED = 60,
+    NAME_BYTES = 1024,
+    SUITE_NAME_BYTES = 2 * PATH_ARGUMENT_BYTES + 64
+};
 
 struct output_files {
     char *result_path, *details_path;
@@ -110,19 +118,14 @@ static void warn_about_rows(const struct compare_options *options,
                 (unsigned long long)counts->assumed_zero, options->profile);
 }
 
-static void print_counts(const struct compare_counts *counts)
+static void print_rows(const struct compare_counts *counts)
 {
-    static const char *const directions[] = { "forward", "backward" };
-
-    printf("%llu NPU rows, %llu GPU rows, %llu APIs\n", (unsigned long long)counts->npu_rows,
+    printf("%llu NPU rows, %llu GPU rows, %llu calls\n\n", (unsigned long long)counts->npu_rows,
            (unsigned long long)counts->gpu_rows, (unsigned long long)counts->apis);
-    for (size_t i = 0; i < 2; i++) {
-        const uint64_t *n = counts->verdicts[i];
-        printf("%-8s  %llu pass, %llu warning, %llu error, %llu SKIP, %llu without\n",
-               directions[i], (unsigned long long)n[VERDICT_PASS],
-               (unsigned long long)n[VERDICT_WARNING], (unsigned long long)n[VERDICT_ERROR],
-               (unsigned long long)n[VERDICT_SKIP], (unsigned long long)n[VERDICT_BLANK]);
-    }
+}
+
+static void print_unpaired(const struct compare_counts *counts)
+{
     if (counts->mispaired)
         printf("of another shape in the GPU file: %llu rows\n",
                (unsigned long long)counts->mispaired);
@@ -131,6 +134,62 @@ static void print_counts(const struct compare_counts *counts)
                "repeated\n",
                (unsigned long long)counts->only_npu, (unsigned long long)counts->only_gpu,
                (unsigned long long)counts->repeated);
+}
+
+/* What the run file beside a side's details file says of the run. */
+static struct status print_side(const char *side, const char *path, struct file_policy policy)
+{
+    static const struct {
+        const char *before, *key;
+    } facts[] = {
+        { ", device", "device" }, { ", dump", "dump" }, { ", on", "host" }, { " at", "date" }
+    };
+    struct run_record record;
+    TRY(run_record_beside(&record, path, policy));
+    const char *backend = record.object ? run_record_text(&record, "backend") : NULL;
+    if (backend) printf("%s: backend %s", side, backend);
+    for (size_t i = 0; backend && i < sizeof facts / sizeof *facts; i++) {
+        const char *text = run_record_about(&record, facts[i].key);
+        if (text) printf("%s %s", facts[i].before, text);
+    }
+    if (backend) printf("\n");
+    run_record_release(&record);
+    return status_ok();
+}
+
+/* ---- the summary, as a run has it ------------------------------------------------------- */
+
+static struct status add_failing_row(void *context, const struct compare_note *row)
+{
+    char sentence[THREE_WAY_SENTENCE_BYTES];
+    struct row_note note = { .verdict = row->verdict->verdict, .sentence = sentence };
+    three_way_sentence(sentence, &note.excess, row->verdict, row->npu, row->message);
+    note.name = memory_copy_bytes(row->row.bytes, row->row.length);
+    char *call = memory_copy_bytes(row->call.bytes, row->call.length);
+    struct status status = note.name && call ? summary_add_note(context, &note, call)
+                                             : status_no_memory(row->row.length);
+    memory_release(note.name);
+    memory_release(call);
+    return status;
+}
+
+/* The calls with their verdicts, and why some have none. */
+static struct status add_results(struct summary *summary, const struct compare_table *table)
+{
+    for (size_t i = 0; i < compare_results(table); i++) {
+        const struct compare_result result = compare_result(table, i);
+        const struct case_outcome outcome = { .forward = result.forward,
+                                              .backward = result.backward };
+        TRY(summary_add(summary, &outcome, result.name, 0));
+        if (result.forward != VERDICT_SKIP) continue;
+        char name[NAME_BYTES], reason[NAME_BYTES];
+        struct row_note note = { .verdict = VERDICT_SKIP, .name = name, .sentence = reason };
+        (void)snprintf(name, sizeof name, "%s", result.name);
+        (void)snprintf(reason, sizeof reason, "%s", result.message);
+        text_tidy(reason);
+        TRY(summary_add_note(summary, &note, result.name));
+    }
+    return status_ok();
 }
 
 static struct ci_counts ci_counts_of(const struct compare_counts *counts)
@@ -172,11 +231,12 @@ static struct status load_rules(struct three_way_rules **rules,
 }
 
 static struct status compare_into(struct output_files *files, struct compare_counts *counts,
-                                  const struct compare_request *request)
+                                  struct summary *summary, const struct compare_request *request)
 {
     struct compare_table *table = NULL;
     struct status status = compare_run(&table, counts, &files->details, request);
     if (!status.code) status = compare_write_results(&files->result, table);
+    if (!status.code) status = add_results(summary, table);
     compare_release(table);
     if (!status.code) status = file_close(&files->details);
     if (!status.code) status = file_close(&files->result);
@@ -184,12 +244,17 @@ static struct status compare_into(struct output_files *files, struct compare_cou
 }
 
 static struct status report(int *exit_status, const struct compare_options *options,
-                            const struct compare_counts *counts, const char *details_path)
+                            const struct compare_counts *counts, const struct summary *summary,
+                            const char *details_path)
 {
     const struct ci_options ci = ci_options_of(options);
     const struct ci_counts verdicts = ci_counts_of(counts);
     warn_about_rows(options, counts);
-    print_counts(counts);
+    TRY(print_side("NPU", options->npu, options->file_policy));
+    TRY(print_side("GPU", options->gpu, options->file_policy));
+    print_rows(counts);
+    summary_print(stdout, summary, NULL, false);
+    print_unpaired(counts);
     char suite[SUITE_NAME_BYTES];
     (void)snprintf(suite, sizeof suite, "api_precision_compare %s against %s", options->npu,
                    options->gpu);
@@ -212,6 +277,7 @@ static struct status compare_details(int *exit_status, const struct compare_opti
     struct three_way_rules *rules;
     struct output_files files;
     struct compare_counts counts;
+    struct summary summary = { .calls = 0 };
 
     const struct ci_options ci = ci_options_of(options);
     TRY(ci_check(&ci));
@@ -225,37 +291,38 @@ static struct status compare_details(int *exit_status, const struct compare_opti
                                            .gpu_path = options->gpu,
                                            .file_policy = options->file_policy,
                                            .rules = rules,
-                                           .precision = PRECISION };
-        status = compare_into(&files, &counts, &request);
+                                           .precision = PRECISION,
+                                           .tell = add_failing_row,
+                                           .context = &summary };
+        status = compare_into(&files, &counts, &summary, &request);
         if (status.code) {
             discard_files(&files);
         } else {
             /* The files stay when a report about them cannot be made. */
-            status = report(exit_status, options, &counts, files.details_path);
+            status = report(exit_status, options, &counts, &summary, files.details_path);
             if (!status.code) status = make_page(options, &files);
             close_files(&files);
         }
     }
     three_way_rules_release(rules);
+    summary_release(&summary);
     return status;
-}
-
-/* A directory stands for a run in it, which is named. */
-static struct status resolve(char out[PATH_ARGUMENT_BYTES], const char **path, const char *option,
-                             struct file_policy policy)
-{
-    TRY(path_argument_details(out, *path, policy));
-    if (strcmp(out, *path) != 0) printf("%s: %s\n", option, out);
-    *path = out;
-    return status_ok();
 }
 
 static struct status run(int *exit_status, const void *values)
 {
     struct compare_options options = *(const struct compare_options *)values;
-    char npu[PATH_ARGUMENT_BYTES], gpu[PATH_ARGUMENT_BYTES];
-    TRY(resolve(npu, &options.npu, "-npu", options.file_policy));
-    TRY(resolve(gpu, &options.gpu, "-gpu", options.file_policy));
+    char npu[PATH_ARGUMENT_BYTES], gpu[PATH_ARGUMENT_BYTES], baseline[PATH_ARGUMENT_BYTES];
+    TRY(path_argument_newest(npu, "-npu", options.npus.items, options.npus.count, PATH_DETAILS,
+                             options.file_policy));
+    TRY(path_argument_newest(gpu, "-gpu", options.gpus.items, options.gpus.count, PATH_DETAILS,
+                             options.file_policy));
+    if (options.baseline)
+        TRY(path_argument_newest(baseline, "--baseline", &options.baseline, 1, PATH_VERDICTS,
+                                 options.file_policy));
+    options.npu = npu;
+    options.gpu = gpu;
+    options.baseline = options.baseline ? baseline : NULL;
     return compare_details(exit_status, &options);
 }
 
@@ -263,11 +330,11 @@ static struct status run(int *exit_status, const void *values)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    { { "npu", "npu_csv_path" }, OPTION_FILE, AT(npu), "FILE", .required = true,
+    { { "npu", "npu_csv_path" }, OPTION_FILES, AT(npus), "FILE", .required = true,
       .suffix = ".csv", .or_directory = true,
-      .help = "The accuracy_checking_details CSV of the NPU run, or a directory of results, of which "
-              "the newest complete run is taken." },
-    { { "gpu", "gpu_csv_path" }, OPTION_FILE, AT(gpu), "FILE", .required = true,
+      .help = "The accuracy_checking_details CSV of the NPU run; of several, or of a directory of results, "
+              "that of the newest complete run." },
+    { { "gpu", "gpu_csv_path" }, OPTION_FILES, AT(gpus), "FILE", .required = true,
       .suffix = ".csv", .or_directory = true,
       .help = "The same of the GPU run, on the same dump." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
@@ -291,7 +358,7 @@ static const struct option_row rows[] = {
       .help = "Write a page to look at, with the comparison and both details files, as the command "
               "report does. An older one of this name is replaced." },
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
-      .help = "An earlier api_precision_compare_details CSV: say which failures are new, still "
+      .help = "An earlier api_precision_compare_details CSV, or a directory with one: say which failures are new, still "
               "there or fixed, and exit with status 1 only for new ones and those that became worse." },
     { { "force" }, OPTION_FLAG, AT(force),
       .help = "Compare although the run files beside the two details files say that dump, seed or "

@@ -337,11 +337,29 @@ static enum verdict combine(unsigned verdicts)
 
 /* ---- the NPU's file --------------------------------------------------------------------- */
 
+static struct status tell(const struct compare_table *t, const struct details_row *row,
+                          struct csv_text row_name, const struct row_name *name,
+                          const struct three_way_verdict *verdict)
+{
+    struct csv_text npu[THREE_WAY_METRICS];
+    bool fails = verdict->verdict == VERDICT_ERROR || verdict->verdict == VERDICT_WARNING;
+    if (!fails || !t->request->tell) return status_ok();
+    for (enum three_way_metric metric = 0; row && metric < THREE_WAY_METRICS; metric++)
+        npu[metric] = row->cells[metric_columns[metric]];
+    const struct compare_note note = { .row = row_name,
+                                       .call = name ? name->full_name : row_name,
+                                       .verdict = verdict,
+                                       .npu = row ? npu : NULL,
+                                       .message = message_of(verdict, row) };
+    return t->request->tell(t->request->context, &note);
+}
+
 static struct status emit(struct compare_table *t, const struct details_row *row,
                           struct csv_text row_name, const struct row_name *name,
                           const struct three_way_verdict *verdict)
 {
     TRY(append_details(t, row_name, verdict, row));
+    TRY(tell(t, row, row_name, name, verdict));
     return add_to_api(t, row_name, name, verdict, message_of(verdict, row));
 }
 

@@ -31,11 +31,22 @@ struct compare_counts {
     bool npu_torn, gpu_torn;                /* the last row of the file was cut and is left out */
 };
 
+/* A row that fails: an error or a warning. */
+struct compare_note {
+    struct csv_text row, call; /* their names; valid during the visit */
+    const struct three_way_verdict *verdict;
+    const struct csv_text *npu; /* cells of the NPU row by metric; NULL for a row without */
+    struct csv_text message;
+};
+typedef struct status compare_visitor(void *context, const struct compare_note *note);
+
 struct compare_request {
     const char *npu_path, *gpu_path;
     struct file_policy file_policy;
     const struct three_way_rules *rules;
-    int precision; /* decimals of printed numbers */
+    int precision;         /* decimals of printed numbers */
+    compare_visitor *tell; /* told of each row that fails; or NULL */
+    void *context;
 };
 
 /* One row of the result: an API, or a row that the peer reports by itself. */

@@ -2,7 +2,6 @@
  * one time, which stands with its forward: its backward ran along. */
 #include "report/junit.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -102,16 +101,11 @@ static void append_case(struct text_out *out, const struct report *report, uint3
 
 /* ---- the suite -------------------------------------------------------------------------- */
 
-static const char *record_text(const struct run_record *record, const char *key)
-{
-    const cJSON *text = cJSON_GetObjectItemCaseSensitive(record->object, key);
-    return cJSON_IsString(text) ? text->valuestring : NULL;
-}
-
 /* "run_ut m2/step0/rank0 torch:npu": the last folders above the dump, and the backend. */
 static void append_run_name(struct text_out *out, const struct run_record *record)
 {
-    const char *dump = run_record_about(record, "dump"), *backend = record_text(record, "backend");
+    const char *dump = run_record_about(record, "dump"),
+               *backend = run_record_text(record, "backend");
     const char *slash = dump ? strrchr(dump, '/') : NULL, *from = slash;
     for (int folders = 0; slash && from > dump && folders < 3; folders += *from == '/') from--;
     if (slash && *from == '/') from++;
@@ -141,7 +135,7 @@ static void append_properties(struct text_out *out, const struct run_record *rec
     static const char *const about[] = { "dump", "command", "device" };
     text_out_string(out, "    <properties>\n");
     for (size_t i = 0; i < sizeof of_record / sizeof *of_record; i++)
-        append_property(out, of_record[i], record_text(record, of_record[i]));
+        append_property(out, of_record[i], run_record_text(record, of_record[i]));
     for (size_t i = 0; i < sizeof about / sizeof *about; i++)
         append_property(out, about[i], run_record_about(record, about[i]));
     text_out_string(out, "    </properties>\n");

@@ -171,11 +171,32 @@ static bool is_skip(const struct row_note *note, const struct case_outcome *outc
            (note->cause != CAUSE_NOTHING_TO_JUDGE || outcome->forward == VERDICT_SKIP);
 }
 
+static struct status add_note(struct summary *summary, const struct row_note *note,
+                              const char *call, size_t dump)
+{
+    struct api_summary *api = NULL;
+    TRY(make_tables(summary));
+    if (note->verdict == VERDICT_SKIP) return add_reason(summary, note, call);
+    TRY(find_api(&api, summary, call));
+    summary->failing_rows++;
+    return add_failing_row(api, note, dump);
+}
+
+struct status summary_add_note(struct summary *summary, const struct row_note *note,
+                               const char *call)
+{
+    return add_note(summary, note, call, 0);
+}
+
+static bool is_failure(enum verdict verdict)
+{
+    return verdict == VERDICT_ERROR || verdict == VERDICT_WARNING;
+}
+
 struct status summary_add(struct summary *summary, const struct case_outcome *outcome,
                           const char *name, size_t dump)
 {
     struct api_summary *api = NULL;
-    bool fails = false;
     TRY(make_tables(summary));
     TRY(find_api(&api, summary, name));
     count_call(summary, outcome->forward, outcome->backward);
@@ -184,12 +205,10 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
     api->calls++;
     for (size_t i = 0; i < outcome->n_notes; i++) {
         const struct row_note *note = &outcome->notes[i];
-        if (is_skip(note, outcome)) TRY(add_reason(summary, note, name));
-        if (note->verdict == VERDICT_SKIP) continue;
-        summary->failing_rows++;
-        fails = true;
-        TRY(add_failing_row(api, note, dump));
+        if (note->verdict == VERDICT_SKIP && !is_skip(note, outcome)) continue;
+        TRY(add_note(summary, note, name, dump));
     }
+    bool fails = is_failure(outcome->forward) || is_failure(outcome->backward);
     return fails ? add_failing_call(api, summary->tree, dump) : status_ok();
 }
 

@@ -63,6 +63,10 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
 /* Number of the dump of the worst row; 0 when none fails. */
 size_t summary_worst_dump(const struct summary *summary);
 
+/* Add a row that fails, or the reason of a skip, of a call that is counted without its rows. */
+struct status summary_add_note(struct summary *summary, const struct row_note *note,
+                               const char *call);
+
 /* Add a call that an earlier part of the run did, by the cells of its result row. */
 void summary_add_earlier(struct summary *summary, struct csv_text forward,
                          struct csv_text backward);

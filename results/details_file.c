@@ -59,7 +59,9 @@ static struct status check_columns(const struct details_file *details,
         if (added > 0) used += (size_t)added;
     }
     if (!used) return status_ok();
-    return status_error(STATUS_BAD_INPUT, "the following columns are missing in %s: %s",
+    return status_error(STATUS_BAD_INPUT,
+                        "%s is not a details file of a run (accuracy_checking_details_*.csv); "
+                        "these columns are missing: %s",
                         details->file.path, missing);
 }
 

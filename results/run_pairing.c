@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "results/run_record.h"
 
 /* "…/accuracy_checking_details_{ts}.csv" -> "…/accuracy_checking_run_{ts}.json", owned; NULL in *out
  * for any other name. */
@@ -27,11 +26,11 @@ static struct status run_path_of(char **out, const char *details_path)
     return status_ok();
 }
 
-/* The record of a details file; its object is NULL when there is none. */
-static struct status read_record_of(struct run_record *out, const char *details_path,
-                                    struct file_policy policy)
+struct status run_record_beside(struct run_record *out, const char *details_path,
+                                struct file_policy policy)
 {
     char *path;
+    *out = (struct run_record){ .object = NULL };
     TRY(run_path_of(&path, details_path));
     struct status status = status_ok();
     if (path && file_exists(path)) status = run_record_read(out, path, policy);
@@ -63,8 +62,8 @@ struct status run_pairing_check(const char *details_path, const char *other_deta
                                 struct file_policy policy)
 {
     struct run_record one = { .object = NULL }, other = { .object = NULL };
-    struct status status = read_record_of(&one, details_path, policy);
-    if (!status.code) status = read_record_of(&other, other_details_path, policy);
+    struct status status = run_record_beside(&one, details_path, policy);
+    if (!status.code) status = run_record_beside(&other, other_details_path, policy);
     if (!status.code && one.object && other.object) status = compare_records(&one, &other);
     run_record_release(&one);
     run_record_release(&other);

@@ -5,6 +5,11 @@
 
 #include "core/file.h"
 #include "core/status.h"
+#include "results/run_record.h"
+
+/* The record beside a details file; its object is NULL when there is none. To be released. */
+struct status run_record_beside(struct run_record *out, const char *details_path,
+                                struct file_policy policy);
 
 /* STATUS_BAD_INPUT naming what differs: dump, seed or profile. OK when a file has no readable run
  * file beside it, or another name than this program gives: then nothing is known. */

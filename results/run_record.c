@@ -79,6 +79,12 @@ struct status run_record_add_about(struct run_record *record, const char *key, c
     return added ? status_ok() : status_no_memory(0);
 }
 
+const char *run_record_text(const struct run_record *record, const char *key)
+{
+    const struct cJSON *text = cJSON_GetObjectItemCaseSensitive(record->object, key);
+    return cJSON_IsString(text) ? text->valuestring : NULL;
+}
+
 const char *run_record_about(const struct run_record *record, const char *key)
 {
     const cJSON *about = cJSON_GetObjectItemCaseSensitive(record->object, "about");

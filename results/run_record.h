@@ -32,6 +32,9 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
 /* Add a member of "about", which tells runs apart for people and is not compared. */
 struct status run_record_add_about(struct run_record *record, const char *key, const char *text);
 
+/* A member that is a text; NULL when there is none. Lives as long as the record. */
+const char *run_record_text(const struct run_record *record, const char *key);
+
 /* A member of "about"; NULL when there is none. Lives as long as the record. */
 const char *run_record_about(const struct run_record *record, const char *key);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "formats/text_out.h"
 #include "runner/check_threads.h"
 #include "runner/environment.h"
 
@@ -157,4 +158,36 @@ void checkers_close(struct checkers *checkers)
     if (!checkers->has_gates) return;
     memory_budget_destroy(&checkers->budget);
     (void)sem_destroy(&checkers->compute_slots);
+}
+
+/* ---- what the devices say of themselves ------------------------------------------------- */
+
+/* Is the name one that came before it? */
+static bool came_before(const struct checkers *checkers, size_t at, const char *name)
+{
+    for (size_t i = 0; i < at; i++) {
+        const struct device *device = checkers->items[i].device;
+        if (!strcmp(device->class->describe(device), name)) return true;
+    }
+    return false;
+}
+
+struct status checkers_describe(struct run_record *record, const struct checkers *checkers)
+{
+    struct text_out text = { .status.code = STATUS_OK };
+    for (size_t i = 0; i < checkers->count; i++) {
+        const struct device *device = checkers->items[i].device;
+        const char *name = device->class->describe ? device->class->describe(device) : "";
+        if (!*name || came_before(checkers, i, name)) continue;
+        if (text.text.length) text_out_string(&text, "; ");
+        text_out_string(&text, name);
+    }
+    struct status status = text.status;
+    if (text.text.length) text_out_bytes(&text, "", 1);
+    if (!text.status.code && text.text.length) {
+        text_tidy(text.text.data);
+        status = run_record_add_about(record, "device", text.text.data);
+    }
+    csv_buffer_release(&text.text);
+    return status;
 }

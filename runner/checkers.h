@@ -34,4 +34,7 @@ struct check_setup checkers_setup(struct checkers *checkers, const struct run_op
                                   const struct run_inputs *inputs, const char *repeat);
 void checkers_close(struct checkers *checkers);
 
+/* Add to the record, for people, what the devices call themselves: "PyTorch 2.4 npu Ascend910B", each once. */
+struct status checkers_describe(struct run_record *record, const struct checkers *checkers);
+
 #endif

@@ -55,6 +55,7 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
                                    struct summary *summary)
 {
     TRY(checkers_accept(checkers, &part->inputs));
+    TRY(checkers_describe(&part->inputs.record, checkers));
     TRY(repeat_command_make(&part->repeat, &part->options));
     part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
     TRY(run_output_open(&part->output, summary, part->repeat, &part->options, &part->inputs));

@@ -137,6 +137,7 @@ static void print_one(const struct run_part *part)
     printf("\ndump %s", part->options.api_info);
     print_about(part, ", on", "host");
     print_about(part, " at", "date");
+    print_about(part, ", device", "device");
     printf("\n");
 }
 

@@ -477,6 +477,35 @@ START_TEST(directories_of_results)
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_ptr_nonnull(strstr(o.out, "-npu: npu/accuracy_checking_details_2"));
     ck_assert_ptr_nonnull(strstr(o.out, "-gpu: gpu/accuracy_checking_details_2"));
+    /* Both runs are told apart by what their run files say. */
+    ck_assert_ptr_nonnull(strstr(o.out, "NPU: backend cpu, dump /"));
+    ck_assert_ptr_nonnull(strstr(o.out, "GPU: backend cpu, dump /"));
+    outcome_free(&o);
+
+    /* What a pattern of the shell gives for two runs, files of other kinds among them; a baseline. */
+    char done[512];
+    snprintf(done, sizeof done, "%s", only_match(&w, "npu/accuracy_checking_details_2*"));
+    o = run_program(&w, "api_precision_compare", "-npu", "npu/accuracy_checking_details_x.csv",
+                    done, "npu/accuracy_checking_details_99990101000000.csv", "-o", "out", "-gpu",
+                    "gpu", "gpu", "--baseline", "out", NULL);
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, done));
+    ck_assert_ptr_nonnull(strstr(o.out, "--baseline: out/api_precision_compare_details_2"));
+    ck_assert_ptr_nonnull(strstr(o.out, "since the baseline"));
+    outcome_free(&o);
+    o = run_program(&w, "run_ut", "-api_info", dump, "-o", "third", "--trust-files", "--baseline",
+                    "npu", NULL);
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "--baseline: npu/accuracy_checking_details_2"));
+    outcome_free(&o);
+    o = run_program(&w, "run_ut", "-api_info", dump, "--trust-files", "-csv_path", "third", NULL);
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_ptr_nonnull(strstr(o.out, "resuming: "));
+    outcome_free(&o);
+    o = run_program(&w, "api_precision_compare", "-npu", "npu/accuracy_checking_details_x.csv",
+                    "npu/accuracy_checking_details_99990101000000.csv", "-gpu", "gpu", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_ptr_nonnull(strstr(o.err, "of a complete run"));
     outcome_free(&o);
     ck_assert_int_eq(mkdir(in(&w, "empty"), 0750), 0);
     o = compare(&w, "doc", "npu", "empty");
@@ -743,9 +772,10 @@ START_TEST(unusable_input)
     check_failure(&w, compare(&w, "doc", "none.csv", good), 3, "none.csv");
     check_failure(&w, compare(&w, "doc", good, "none.csv"), 3, "none.csv");
     check_failure(&w, compare(&w, "doc", good, "empty.csv"), 3, "empty.csv is empty");
-    check_failure(
-        &w, compare(&w, "doc", "columns.csv", good), 3,
-        "the following columns are missing in columns.csv: 小值域错误占比, 相对误差最大值");
+    check_failure(&w, compare(&w, "doc", "columns.csv", good), 3,
+                  "columns.csv is not a details file of a run (accuracy_checking_details_*.csv); "
+                  "these columns are "
+                  "missing: 小值域错误占比, 相对误差最大值");
     check_failure(&w, compare(&w, "doc", good, "nul.csv"), 3, "nul.csv: a NUL byte at byte 1");
     check_failure(&w, compare(&w, "v9", good, good), 2, "v9");
     check_failure(&w, run_program(&w, "api_precision_compare", "-npu", good, NULL), 2, "gpu");

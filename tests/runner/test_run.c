@@ -1,4 +1,5 @@
 /* Whole runs of the program: order, lists, filter, saved data, memory, interruption. */
+#include <libgen.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -441,6 +442,25 @@ START_TEST(fail_on)
 }
 END_TEST
 
+/* What a device calls itself stands in the run file and in the summary, once for all threads. */
+START_TEST(the_device_says_what_it_is)
+{
+    struct workspace w = workspace_make();
+    char backend[600], ut[] = PROBE_UT;
+    snprintf(backend, sizeof backend, "worker:%s/tests/plugin/worker-peer well", dirname(ut));
+    write_many_calls(in(&w, "dump.json"), 3, 5);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--backend", backend,
+                                   "-n", "2", NULL);
+    ck_assert_msg(o.status == 0 || o.status == 5, "%d %s", o.status, o.err);
+    ck_assert_msg(strstr(o.out, ", device peer\n") != NULL, "%s", o.out);
+    outcome_free(&o);
+    char *record = read_file(only_match(&w, "out/accuracy_checking_run_*.json"), NULL);
+    ck_assert_msg(strstr(record, "\"peer\"") != NULL, "%s", record);
+    free(record);
+    workspace_remove(&w);
+}
+END_TEST
+
 START_TEST(timings_have_a_row_per_call)
 {
     struct workspace w = workspace_make();
@@ -471,6 +491,7 @@ int main(void)
     tcase_add_test(tests, call_that_needs_more_than_the_budget);
     tcase_add_test(tests, error_data);
     tcase_add_test(tests, fail_on);
+    tcase_add_test(tests, the_device_says_what_it_is);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

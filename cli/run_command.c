@@ -15,6 +15,7 @@
 #include "runner/devices/worker/framework_backend.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
+#include "standards/header_language.h"
 #include "standards/profile.h"
 
 #define AT(member) .offset = offsetof(struct run_options, member)
@@ -63,6 +64,9 @@ static const struct option_row rows[] = {
     { { "evidence" }, OPTION_CHOICE, AT(evidence), "ROWS", .choices = evidence_extent_names,
       .help = "Which rows have evidence: all (default), or failing: those that are not a pass. That of "
               "100,000 passing calls takes 170 MB." },
+    { { "columns" }, OPTION_CHOICE, AT(columns), "NAMES", .choices = header_language_names,
+      .help = "Names of the columns of the details: those of msprobe (default), or english. Every "
+              "command reads both." },
     { { "config", "config_path" }, OPTION_FILE, AT(config_path), "FILE", .suffix = ".json",
       .help = "A JSON file whose object run_ut (or acc_check) has white_list, black_list (names "
               "such as conv2d, linalg.inv or Functional.linear.3, patterns as those of --only), "

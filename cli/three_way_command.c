@@ -23,7 +23,7 @@
 struct compare_options {
     struct operands npus, gpus; /* as typed: files and directories */
     const char *npu, *gpu, *out_path, *profile, *thresholds, *fail_on, *min_judged, *junit,
-        *baseline, *report;
+        *baseline, *report, *columns;
     bool force;
     struct file_policy file_policy;
 };
@@ -292,6 +292,7 @@ static struct status compare_details(int *exit_status, const struct compare_opti
                                            .file_policy = options->file_policy,
                                            .rules = rules,
                                            .precision = PRECISION,
+                                           .language = header_language_from_name(options->columns),
                                            .tell = add_failing_row,
                                            .context = &summary };
         status = compare_into(&files, &counts, &summary, &request);
@@ -360,6 +361,8 @@ static const struct option_row rows[] = {
     { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
       .help = "An earlier api_precision_compare_details CSV, or a directory with one: say which failures are new, still "
               "there or fixed, and exit with status 1 only for new ones and those that became worse." },
+    { { "columns" }, OPTION_CHOICE, AT(columns), "NAMES", .choices = header_language_names,
+      .help = "Names of the columns of the details: those of msprobe (default), or english." },
     { { "force" }, OPTION_FLAG, AT(force),
       .help = "Compare although the run files beside the two details files say that dump, seed or "
               "profile differ." },

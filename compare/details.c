@@ -521,7 +521,10 @@ static struct status compare_files(struct compare_table *t)
     TRY(text_table_create(&t->messages));
     TRY(read_gpu_file(t));
     TRY(csv_append_mark(&t->text));
-    TRY(csv_append_row(&t->text, three_way_headers, THREE_WAY_COLUMNS));
+    const char *headers[THREE_WAY_COLUMNS];
+    memcpy(headers, three_way_headers, sizeof headers);
+    headers_translate(headers, THREE_WAY_COLUMNS, t->request->language);
+    TRY(csv_append_row(&t->text, headers, THREE_WAY_COLUMNS));
     TRY(read_npu_file(t));
     TRY(add_gpu_rows(t));
     return flush(t, 0);

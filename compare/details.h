@@ -16,6 +16,7 @@
 #include "core/status.h"
 #include "core/text_table.h"
 #include "formats/csv.h"
+#include "standards/header_language.h"
 #include "standards/three_way/three_way.h"
 
 /* What a comparison found. */
@@ -47,6 +48,7 @@ struct compare_request {
     int precision;         /* decimals of printed numbers */
     compare_visitor *tell; /* told of each row that fails; or NULL */
     void *context;
+    enum header_language language; /* of the details' headers */
 };
 
 /* One row of the result: an API, or a row that the peer reports by itself. */

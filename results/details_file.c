@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "standards/header_language.h"
 #include "standards/row_layout.h"
 
 /* A header without blanks and in lower case, as far as ASCII goes: the documents write
@@ -23,7 +24,7 @@ static void normalize(char *out, size_t bytes, const char *text, size_t length)
 
 enum { HEADER_BYTES = 128 };
 
-size_t details_find_column(const struct csv_row *header, const char *name)
+static size_t find_spelling(const struct csv_row *header, const char *name)
 {
     char wanted[HEADER_BYTES], found[HEADER_BYTES];
     normalize(wanted, sizeof wanted, name, strlen(name));
@@ -32,6 +33,12 @@ size_t details_find_column(const struct csv_row *header, const char *name)
         if (strcmp(found, wanted) == 0) return i;
     }
     return SIZE_MAX;
+}
+
+size_t details_find_column(const struct csv_row *header, const char *name)
+{
+    size_t place = find_spelling(header, name);
+    return place != SIZE_MAX ? place : find_spelling(header, header_in_english(name));
 }
 
 static void find_columns(struct details_file *details, const struct csv_row *header)

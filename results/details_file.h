@@ -43,7 +43,8 @@ struct status details_file_next(struct details_file *details, struct details_row
 
 void details_file_close(struct details_file *details);
 
-/* Where a column stands in a header row, whatever its blanks and case; SIZE_MAX when it does not. */
+/* Where a column stands in a header row, whatever its blanks and case, and in English too; SIZE_MAX when
+ * it does not. */
 size_t details_find_column(const struct csv_row *header, const char *name);
 
 /* The verdict a Status cell spells, in any case and with blanks around it; VERDICT_BLANK for

@@ -71,6 +71,7 @@ static struct status write_details_header(const struct result_files *files)
 {
     const char *headers[COLUMN_COUNT];
     layout_headers(headers, files->layout);
+    headers_translate(headers, files->layout->count, files->language);
     return write_header(&files->details, headers, files->layout->count);
 }
 
@@ -130,10 +131,12 @@ static struct status claim_timestamp(struct result_files *files, const char *dir
 }
 
 struct status result_files_create(struct result_files *out, const char *directory,
-                                  const struct run_record *record, const struct row_layout *layout)
+                                  const struct run_record *record, const struct row_layout *layout,
+                                  enum header_language language)
 {
     struct result_files files = RESULT_FILES_NONE;
     files.layout = layout;
+    files.language = language;
     struct status status = file_make_directories(directory);
     if (!status.code) status = claim_timestamp(&files, directory);
     if (!status.code) status = run_record_write(record, files.run_path);
@@ -302,6 +305,7 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
 {
     struct result_files files = RESULT_FILES_NONE;
     files.layout = options->layout;
+    files.language = options->language;
     *notes = (struct resume_notes){ .no_run_file = false };
     struct status status = open_for_resume(&files, notes, result_path, options->file_policy);
     if (!status.code) status = check_record(&files, notes, record, options->file_policy);

@@ -20,12 +20,14 @@
 #include "results/call_order.h"
 #include "results/resume.h"
 #include "results/run_record.h"
+#include "standards/header_language.h"
 
 struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];
     char *result_path, *details_path, *evidence_path, *run_path; /* owned */
     struct file result, details, evidence;
     const struct row_layout *layout;
+    enum header_language language; /* of the details' headers */
     struct file replaced; /* the result file before it was rewritten: its lock is kept too */
 };
 #define RESULT_FILES_NONE   \
@@ -48,17 +50,19 @@ struct resume_notes {
 struct resume_options {
     struct file_policy file_policy;
     const struct row_layout *layout; /* of the rows that are there and of those to come */
-    enum evidence_extent extent;     /* which rows have evidence */
-    bool retry_failed;               /* go back to the first call whose device crashed or hung */
-    const char *repeat;              /* the command that repeats a call, up to its name */
-    resume_visitor *visit;           /* told of the calls that are kept; or NULL */
+    enum header_language language;
+    enum evidence_extent extent; /* which rows have evidence */
+    bool retry_failed;           /* go back to the first call whose device crashed or hung */
+    const char *repeat;          /* the command that repeats a call, up to its name */
+    resume_visitor *visit;       /* told of the calls that are kept; or NULL */
     void *context;
 };
 
 /* New files in `directory`, which is created; a timestamp that is taken moves to the next free
  * second. The result file claims the timestamp, the run file is written next, then the headers. */
 struct status result_files_create(struct result_files *out, const char *directory,
-                                  const struct run_record *record, const struct row_layout *layout);
+                                  const struct run_record *record, const struct row_layout *layout,
+                                  enum header_language language);
 
 /* Go on with the files that belong to `result_path`.
  *

@@ -12,6 +12,7 @@
 #include "runner/environment.h"
 #include "runner/run_about.h"
 #include "runner/threshold_names.h"
+#include "standards/header_language.h"
 
 static struct status digest_file(uint64_t *digest, const char *path, struct file_policy policy)
 {
@@ -50,6 +51,8 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
         TRY(run_record_add_text(record, "evidence", o->evidence));
     TRY(run_record_add_number(record, "diagnose_budget_s",
                               o->no_diagnose ? 0 : o->diagnose_budget_s));
+    if (header_language_from_name(o->columns) != HEADERS_MSPROBE)
+        TRY(run_record_add_text(record, "columns", o->columns));
     TRY(run_record_add_flag(record, "filter_api", o->filter_api));
     TRY(run_record_add_flag(record, "jit_compile", o->jit_compile));
     TRY(add_patterns(record, "white_list", &lists->white));

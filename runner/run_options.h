@@ -31,6 +31,7 @@ struct run_options {
     const char *skip; /* names of calls to leave out, or NULL */
     bool save_error_data;
     const char *evidence; /* "failing": of what is not a pass; "all" or NULL: of every row */
+    const char *columns;  /* "english"; "msprobe" or NULL: as the pre-check names them */
     bool jit_compile;
     const char *config_path; /* or NULL */
     const char *framework;   /* of -f; NULL: the dump's own */

@@ -81,7 +81,8 @@ static struct status open_new(struct run_output *output, const struct run_option
 {
     if (o->timings) TRY(create_timings(&output->timings, o->timings));
     return result_files_create(&output->files, o->out_path, &inputs->record,
-                               profile_rules(inputs->profile)->layout);
+                               profile_rules(inputs->profile)->layout,
+                               header_language_from_name(o->columns));
 }
 
 static struct status open_resumed(struct run_output *output, bool *done, struct summary *summary,
@@ -90,6 +91,7 @@ static struct status open_resumed(struct run_output *output, bool *done, struct 
 {
     const struct resume_options options = { .file_policy = o->file_policy,
                                             .layout = profile_rules(inputs->profile)->layout,
+                                            .language = header_language_from_name(o->columns),
                                             .extent = evidence_extent_from_name(o->evidence),
                                             .retry_failed = o->retry_crashed,
                                             .repeat = repeat,

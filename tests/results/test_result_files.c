@@ -111,7 +111,8 @@ static struct whole undisturbed(struct fixture *f)
 {
     struct whole whole;
     struct result_files files;
-    struct status status = result_files_create(&files, f->w.path, &f->record, &layout_precheck);
+    struct status status =
+        result_files_create(&files, f->w.path, &f->record, &layout_precheck, HEADERS_MSPROBE);
     ck_assert_msg(!status.code, "%s", status.text);
     append_calls(&files, NULL);
     snprintf(whole.result_path, sizeof whole.result_path, "%s", files.result_path);
@@ -399,7 +400,9 @@ START_TEST(names_and_modes)
     ck_assert_int_eq(st.st_mode & 07777 & ~0640u, 0);
 
     /* A second run in the same second takes the next one. */
-    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record, &layout_precheck).code, 0);
+    ck_assert_int_eq(
+        result_files_create(&files, f.w.path, &f.record, &layout_precheck, HEADERS_MSPROBE).code,
+        0);
     ck_assert_str_ne(files.result_path, whole.result_path);
     ck_assert_int_eq(result_files_close(&files).code, 0);
 
@@ -409,9 +412,9 @@ START_TEST(names_and_modes)
                                        "accuracy_checking_result_20240102030405.csv.bak" };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         memset(done, 0, sizeof done);
-        struct status status = result_files_resume(&files, &notes, done, in(&f.w, bad[i]),
-                                                   &f.record, &f.order,
-                                                   &(struct resume_options){ .layout = &layout_precheck });
+        struct status status =
+            result_files_resume(&files, &notes, done, in(&f.w, bad[i]), &f.record, &f.order,
+                                &(struct resume_options){ .layout = &layout_precheck });
         ck_assert_msg(status.code == STATUS_BAD_ARGUMENT, "%s: %s", bad[i], status.text);
     }
     struct status status = result_files_resume(
@@ -447,7 +450,9 @@ START_TEST(foreign_files_are_not_touched)
                  kinds[i % 3][1]);
         write_text(in(&f.w, name), "mine");
     }
-    ck_assert_int_eq(result_files_create(&files, f.w.path, &f.record, &layout_precheck).code, 0);
+    ck_assert_int_eq(
+        result_files_create(&files, f.w.path, &f.record, &layout_precheck, HEADERS_MSPROBE).code,
+        0);
     ck_assert_int_gt(strcmp(files.timestamp, timestamp), 0);
     ck_assert_int_eq(result_files_close(&files).code, 0);
     size_t length;
@@ -514,8 +519,9 @@ START_TEST(foreign_files_keep_what_has_all_rows)
     struct resume_notes notes;
     struct result_files files;
     bool done[N_CALLS] = { 0 };
-    struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               &(struct resume_options){ .layout = &layout_precheck });
+    struct status status =
+        result_files_resume(&files, &notes, done, path, &f.record, &f.order,
+                            &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_msg(!status.code, "%s", status.text);
     ck_assert(notes.no_run_file);
     static const bool kept[N_CALLS] = { true, false, true, false, false, true };
@@ -555,8 +561,9 @@ START_TEST(foreign_files_of_another_dump_are_refused)
     struct resume_notes notes;
     struct result_files files;
     bool done[N_CALLS] = { 0 };
-    struct status status = result_files_resume(&files, &notes, done, path, &f.record, &f.order,
-                                               &(struct resume_options){ .layout = &layout_precheck });
+    struct status status =
+        result_files_resume(&files, &notes, done, path, &f.record, &f.order,
+                            &(struct resume_options){ .layout = &layout_precheck });
     ck_assert_int_eq(status.code, STATUS_BAD_INPUT);
     ck_assert_ptr_nonnull(strstr(status.text, "Torch.sub.0"));
 

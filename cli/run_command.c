@@ -101,9 +101,9 @@ static const struct option_row rows[] = {
     { { "junit" }, OPTION_FILE, AT(junit), "FILE",
       .help = "Write a JUnit report: a test case per call and direction. An older report of this "
               "name is replaced." },
-    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE",
+    { { "baseline" }, OPTION_FILE, AT(baseline), "FILE", .or_directory = true,
       .help = "The accuracy_checking_details CSV of an earlier run, or a directory of results, of which the "
-              "newest complete run is taken: say which failures are new, "
+              "newest complete run is taken, of several dumps folder by folder: say which failures are new, "
               "still there or fixed, and exit with status 1 only for new ones and those that became worse." },
     { { "report" }, OPTION_FILE, AT(report), "FILE", .suffix = ".html",
       .help = "Write a page to look at, as the command report does. An older one of this name is "

@@ -206,7 +206,7 @@ static struct ci_options ci_options_of(const struct compare_options *options)
 {
     return (struct ci_options){ .junit = options->junit,
                                 .page = options->report,
-                                .baseline = options->baseline,
+                                .has_baseline = options->baseline != NULL,
                                 .fail_on = options->fail_on,
                                 .min_judged = options->min_judged,
                                 .file_policy = options->file_policy };
@@ -258,8 +258,10 @@ static struct status report(int *exit_status, const struct compare_options *opti
     char suite[SUITE_NAME_BYTES];
     (void)snprintf(suite, sizeof suite, "api_precision_compare %s against %s", options->npu,
                    options->gpu);
-    const struct ci_subject subject = { .details_path = details_path, .suite = suite };
-    return ci_report(exit_status, &ci, &subject, &verdicts);
+    const struct ci_subject subject = { .details_path = details_path,
+                                        .suite = suite,
+                                        .baseline = options->baseline };
+    return ci_report(exit_status, &ci, &subject, 1, &verdicts);
 }
 
 /* The page of --report: the comparison, and both sides of it. */

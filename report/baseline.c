@@ -40,13 +40,16 @@ static struct status note_row(void *context, const struct verdict_row *row)
     return status_ok();
 }
 
-static struct status add_change(struct baseline *out, enum baseline_change change, const char *name)
+static struct status add_change(struct baseline *out, enum baseline_change change,
+                                const char *folder, const char *name)
 {
     size_t place = out->counts[change]++;
     if (place >= BASELINE_SHOWN) return status_ok();
-    out->names[change][place] = memory_copy_string(name);
-    if (!out->names[change][place]) return status_no_memory(strlen(name));
-    text_tidy(out->names[change][place]); /* it will be printed, and comes from a file */
+    size_t bytes = (folder ? strlen(folder) + 1 : 0) + strlen(name) + 1;
+    char *text = out->names[change][place] = memory_allocate(bytes);
+    if (!text) return status_no_memory(bytes);
+    (void)snprintf(text, bytes, "%s%s%s", folder ? folder : "", folder ? " " : "", name);
+    text_tidy(text); /* it will be printed, and comes from a file */
     return status_ok();
 }
 
@@ -61,7 +64,7 @@ static int severity(unsigned char verdicts, enum failing failing)
     return worst;
 }
 
-static struct status sort_rows(struct baseline *out, const struct comparing *c,
+static struct status sort_rows(struct baseline *out, const char *folder, const struct comparing *c,
                                enum failing failing)
 {
     const unsigned judged = 1u << VERDICT_ERROR | 1u << VERDICT_PASS | 1u << VERDICT_WARNING;
@@ -72,26 +75,24 @@ static struct status sort_rows(struct baseline *out, const struct comparing *c,
         enum baseline_change change = BASELINE_GONE;
         if (now) change = !before ? BASELINE_NEW : now > before ? BASELINE_WORSE : BASELINE_STILL;
         else if (c->seen[i].new &judged) change = BASELINE_FIXED;
-        TRY(add_change(out, change, text_table_get(&c->names, i, NULL)));
+        TRY(add_change(out, change, folder, text_table_get(&c->names, i, NULL)));
     }
     return status_ok();
 }
 
-struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               enum failing failing, struct file_policy policy)
+struct status baseline_compare(struct baseline *all, const char *folder, const char *old_path,
+                               const char *new_path, enum failing failing,
+                               struct file_policy policy)
 {
     struct comparing c = { 0 };
-    struct baseline baseline = { 0 };
 
     TRY(text_table_create(&c.names));
     struct status status = verdict_file_read(new_path, FILES_TRUSTED, note_row, &c);
     c.reading_old = true;
-    if (!status.code) status = verdict_file_read(old_path, policy, note_row, &c);
-    if (!status.code) status = sort_rows(&baseline, &c, failing);
+    if (!status.code && old_path) status = verdict_file_read(old_path, policy, note_row, &c);
+    if (!status.code) status = sort_rows(all, folder, &c, failing);
     text_table_release(&c.names);
     memory_release(c.seen);
-    if (status.code) baseline_release(&baseline);
-    else *out = baseline;
     return status;
 }
 

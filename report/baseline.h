@@ -30,13 +30,17 @@ struct baseline {
 
 /* Compare two details files, both of runs or both of comparisons, by row name.
  *
- *   out          to be released with baseline_release; untouched on failure
+ *   all          what was found so far, all zeros at first; gains what is found here. To be released
+ *                with baseline_release, also on failure
+ *   folder       stands before the names, where several are compared; or NULL
+ *   old_path     NULL: there is none, and all that fails is new
  *   new_path     the file we have just written
  *   failing      which verdicts are failures
  *   policy       how far the old one is trusted
  */
-struct status baseline_compare(struct baseline *out, const char *old_path, const char *new_path,
-                               enum failing failing, struct file_policy policy);
+struct status baseline_compare(struct baseline *all, const char *folder, const char *old_path,
+                               const char *new_path, enum failing failing,
+                               struct file_policy policy);
 
 void baseline_print(FILE *out, const struct baseline *baseline);
 

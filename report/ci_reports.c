@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/directory.h"
+#include "core/memory.h"
 #include "report/baseline.h"
 #include "report/failing.h"
 #include "report/junit.h"
@@ -58,16 +59,19 @@ struct status ci_check(const struct ci_options *options)
     return options->page ? check_report_path("report", options->page) : status_ok();
 }
 
-static struct status compare_with_baseline(bool *fails, const struct ci_options *options,
-                                           const char *details_path, enum failing failing)
+static struct status compare_with_baselines(bool *fails, const struct ci_options *options,
+                                            const struct ci_subject *subjects, size_t n_subjects,
+                                            enum failing failing)
 {
-    struct baseline baseline;
-    TRY(baseline_compare(&baseline, options->baseline, details_path, failing,
-                         options->file_policy));
-    baseline_print(stdout, &baseline);
+    struct baseline baseline = { 0 };
+    struct status status = status_ok();
+    for (size_t i = 0; i < n_subjects && !status.code; i++)
+        status = baseline_compare(&baseline, subjects[i].folder, subjects[i].baseline,
+                                  subjects[i].details_path, failing, options->file_policy);
+    if (!status.code) baseline_print(stdout, &baseline);
     *fails = baseline.counts[BASELINE_NEW] || baseline.counts[BASELINE_WORSE];
     baseline_release(&baseline);
-    return status_ok();
+    return status;
 }
 
 static bool has_failures(const struct ci_counts *counts, enum failing failing)
@@ -93,27 +97,32 @@ static void look_at_judged(int *exit_status, const struct ci_options *options,
     *exit_status = EXIT_NO_VERDICT;
 }
 
-static struct status write_junit(const struct ci_options *options, const struct ci_subject *subject,
-                                 enum failing failing)
+static struct status write_junit(const char *path, const struct ci_subject *subjects,
+                                 size_t n_subjects, enum failing failing)
 {
-    const struct junit_request request = { .path = options->junit,
-                                           .details_path = subject->details_path,
-                                           .evidence_path = subject->evidence_path,
-                                           .suite = subject->suite,
-                                           .record = subject->record,
-                                           .seconds = subject->seconds,
-                                           .failing = failing };
-    return junit_write(&request);
+    struct junit_suite *suites = memory_allocate_zeroed(n_subjects, sizeof *suites);
+    if (!suites) return status_no_memory(n_subjects * sizeof *suites);
+    for (size_t i = 0; i < n_subjects; i++)
+        suites[i] = (struct junit_suite){ .details_path = subjects[i].details_path,
+                                          .evidence_path = subjects[i].evidence_path,
+                                          .name = subjects[i].suite,
+                                          .record = subjects[i].record,
+                                          .record_path = subjects[i].record_path,
+                                          .seconds = subjects[i].seconds };
+    struct status status = junit_write(path, suites, n_subjects, failing);
+    memory_release(suites);
+    return status;
 }
 
 struct status ci_report(int *exit_status, const struct ci_options *options,
-                        const struct ci_subject *subject, const struct ci_counts *counts)
+                        const struct ci_subject *subjects, size_t n_subjects,
+                        const struct ci_counts *counts)
 {
     enum failing failing = failing_from_name(options->fail_on);
     bool fails = options->fail_on && has_failures(counts, failing);
-    if (options->junit) TRY(write_junit(options, subject, failing));
-    if (options->baseline)
-        TRY(compare_with_baseline(&fails, options, subject->details_path, failing));
+    if (options->junit) TRY(write_junit(options->junit, subjects, n_subjects, failing));
+    if (options->has_baseline)
+        TRY(compare_with_baselines(&fails, options, subjects, n_subjects, failing));
     *exit_status = fails ? EXIT_FAILURES : 0;
     look_at_judged(exit_status, options, counts);
     return status_ok();

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/whole_file.h"
+#include "core/new_file.h"
 #include "report/junit_cases.h"
 #include "report/xml_text.h"
 
@@ -45,7 +45,9 @@ static void append_attribute(struct text_out *out, const char *name, const char 
 /* ---- cases ------------------------------------------------------------------------------ */
 
 struct report {
-    const struct junit_request *request;
+    const struct junit_suite *suite;
+    const struct run_record *record; /* of the suite, or NULL */
+    enum failing failing;
     struct junit_cases cases;
 };
 
@@ -54,8 +56,8 @@ static double seconds_of(const struct report *report, uint32_t number)
 {
     const struct junit_case *c = &report->cases.items[number];
     const char *name = text_table_get(&report->cases.names, number, NULL);
-    if (!report->request->seconds || !c->call_length) return NAN;
-    double seconds = call_seconds_of(report->request->seconds, name, c->call_length);
+    if (!report->suite->seconds || !c->call_length) return NAN;
+    double seconds = call_seconds_of(report->suite->seconds, name, c->call_length);
     return c->backward && !isnan(seconds) ? 0 : seconds;
 }
 
@@ -86,7 +88,7 @@ static void append_content(struct text_out *out, const struct junit_case *c, enu
 static void append_case(struct text_out *out, const struct report *report, uint32_t number)
 {
     const struct junit_case *c = &report->cases.items[number];
-    enum element element = element_of(c, report->request->failing);
+    enum element element = element_of(c, report->failing);
     double seconds = seconds_of(report, number);
     size_t length;
     const char *name = text_table_get(&report->cases.names, number, &length);
@@ -157,41 +159,66 @@ static void append_counts(struct text_out *out, const struct report *report)
     double all = 0;
     for (uint32_t i = 0; i < report->cases.names.count; i++) {
         double seconds = seconds_of(report, i);
-        counts[element_of(&report->cases.items[i], report->request->failing)]++;
+        counts[element_of(&report->cases.items[i], report->failing)]++;
         if (!isnan(seconds)) all += seconds;
     }
     append_format(out, " tests=\"%u\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\"",
                   report->cases.names.count, counts[ELEMENT_FAILURE], counts[ELEMENT_SKIPPED]);
-    if (report->request->seconds) append_format(out, " time=\"%.6f\"", all);
+    if (report->suite->seconds) append_format(out, " time=\"%.6f\"", all);
 }
 
-static void append_report(struct text_out *out, const struct report *report)
+static void append_suite(struct text_out *out, const struct report *report)
 {
-    const struct junit_request *request = report->request;
-    text_out_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
-                         "  <testsuite name=\"");
-    if (request->record) append_run_name(out, request->record);
-    else xml_text_append(out, request->suite, strlen(request->suite));
+    text_out_string(out, "  <testsuite name=\"");
+    if (report->record) append_run_name(out, report->record);
+    else xml_text_append(out, report->suite->name, strlen(report->suite->name));
     text_out_string(out, "\"");
     append_counts(out, report);
-    if (request->record) append_origin(out, request->record);
+    if (report->record) append_origin(out, report->record);
     text_out_string(out, ">\n");
-    if (request->record) append_properties(out, request->record);
+    if (report->record) append_properties(out, report->record);
     for (uint32_t i = 0; i < report->cases.names.count; i++) append_case(out, report, i);
-    text_out_string(out, "  </testsuite>\n</testsuites>\n");
+    text_out_string(out, "  </testsuite>\n");
 }
 
-struct status junit_write(const struct junit_request *request)
+static struct status write_text(const struct file *file, const char *text)
 {
-    struct report report = { .request = request };
+    return file_write_all(file, text, strlen(text));
+}
+
+static struct status write_report(const struct file *file, const struct report *report)
+{
     struct text_out text = { .status.code = STATUS_OK };
-    struct status status =
-        junit_cases_read(&report.cases, request->details_path, request->evidence_path);
-    if (!status.code) append_report(&text, &report);
-    if (!status.code) status = text.status;
-    if (!status.code)
-        status = whole_file_write(request->path, text.text.data, text.text.length, READERS_GROUP);
+    append_suite(&text, report);
+    if (!text.status.code) text.status = file_write_all(file, text.text.data, text.text.length);
     csv_buffer_release(&text.text);
+    return text.status;
+}
+
+static struct status write_suite(const struct file *file, const struct junit_suite *suite,
+                                 enum failing failing)
+{
+    struct run_record read = { .object = NULL };
+    struct report report = { .suite = suite, .record = suite->record, .failing = failing };
+    if (suite->record_path) TRY(run_record_read(&read, suite->record_path, FILES_TRUSTED));
+    if (read.object) report.record = &read;
+    struct status status =
+        junit_cases_read(&report.cases, suite->details_path, suite->evidence_path);
+    if (!status.code) status = write_report(file, &report);
     junit_cases_release(&report.cases);
+    run_record_release(&read);
     return status;
+}
+
+struct status junit_write(const char *path, const struct junit_suite *suites, size_t count,
+                          enum failing failing)
+{
+    struct new_file out;
+    TRY(new_file_create(&out, path));
+    struct status status =
+        write_text(&out.file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for (size_t i = 0; i < count && !status.code; i++)
+        status = write_suite(&out.file, &suites[i], failing);
+    if (!status.code) status = write_text(&out.file, "</testsuites>\n");
+    return new_file_end(&out, status);
 }

@@ -10,17 +10,22 @@
 #include "report/failing.h"
 #include "results/run_record.h"
 
-struct junit_request {
-    const char *path;          /* the XML file; an older one is replaced, in one step */
+/* One run or comparison. */
+struct junit_suite {
     const char *details_path;  /* accuracy_checking_details or api_precision_compare_details */
     const char *evidence_path; /* accuracy_checking_evidence; or NULL */
-    const char *suite;         /* name of the test suite, where there is no record */
+    const char *name;          /* of the suite, where there is no record */
     const struct run_record *record;    /* names suite, time and host; or NULL */
+    const char *record_path;            /* of the run file, where it is to be read; or NULL */
     const struct call_seconds *seconds; /* or NULL */
-    enum failing failing; /* a verdict that is no failure is noted in the output of a passed case */
 };
 
-/* Write the report of a details file of ours. */
-struct status junit_write(const struct junit_request *request);
+/* Write the report of details files of ours, a suite for each. One suite is held in memory at a time.
+ *
+ *   path     the XML file; an older one is replaced, in one step
+ *   failing  a verdict that is no failure is noted in the output of a passed case
+ */
+struct status junit_write(const char *path, const struct junit_suite *suites, size_t count,
+                          enum failing failing);
 
 #endif

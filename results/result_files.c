@@ -165,7 +165,7 @@ static const char *result_digits(const char *base)
 }
 
 /* Names are sorted, and their timestamps count up. */
-struct status result_files_newest(char **out, const char *directory)
+struct status result_files_newest(char **out, const char *directory, const char *kind)
 {
     struct directory_names names;
     *out = NULL;
@@ -177,7 +177,7 @@ struct status result_files_newest(char **out, const char *directory)
         if (!digits) continue;
         char timestamp[TIMESTAMP_DIGITS + 1] = "";
         memcpy(timestamp, digits, TIMESTAMP_DIGITS);
-        *out = join_name(directory, "result", timestamp, ".csv");
+        *out = join_name(directory, kind, timestamp, ".csv");
         if (!*out) status = status_no_memory(0);
     }
     directory_release(&names);

@@ -34,7 +34,7 @@ struct result_files {
     ((struct result_files){ \
         .result = FILE_NONE, .details = FILE_NONE, .evidence = FILE_NONE, .replaced = FILE_NONE })
 
-enum { RESULT_FILES = 4 };
+enum { RESULT_CALLS, RESULT_DETAILS, RESULT_EVIDENCE, RESULT_RUN, RESULT_FILES };
 
 /* What a resumed run found. */
 struct resume_notes {
@@ -76,11 +76,12 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
                                   const struct call_order *order,
                                   const struct resume_options *options);
 
-/* The newest result file in a directory.
+/* The newest run in a directory, by its name.
  *
- *   out  owned by the caller; NULL when there is none, or no such directory
+ *   out   a file of it, owned by the caller; NULL when there is none, or no such directory
+ *   kind  which: "result", "details"
  */
-struct status result_files_newest(char **out, const char *directory);
+struct status result_files_newest(char **out, const char *directory, const char *kind);
 
 /* Append the rows of one call. */
 struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
@@ -90,8 +91,7 @@ struct status result_files_append(struct result_files *files, const struct csv_b
 /* Make what was appended durable, details before result. */
 struct status result_files_sync(struct result_files *files);
 
-/* Take over the names of the files, which are then the caller's to release: result, details, evidence,
- * run. */
+/* Take over the names of the files, which are then the caller's to release. */
 void result_files_take_paths(char *paths[RESULT_FILES], struct result_files *files);
 
 struct status result_files_close(struct result_files *files);

@@ -23,7 +23,7 @@ static struct status find_earlier(struct run_part *part, const char *folder)
     const char *directory = below(&part->arena, o->result_csv_path, folder);
     if (!directory) return status_no_memory(0);
     o->out_path = directory;
-    TRY(result_files_newest(&part->earlier, directory));
+    TRY(result_files_newest(&part->earlier, directory, "result"));
     o->result_csv_path = part->earlier;
     if (part->earlier || *folder) return status_ok();
     return status_error(STATUS_BAD_ARGUMENT,
@@ -31,10 +31,26 @@ static struct status find_earlier(struct run_part *part, const char *folder)
                         file_shown(directory).text);
 }
 
+/* A directory of earlier results means the newest run in it; a dump that is new has none. */
+static struct status find_baseline(struct run_part *part, const char *folder)
+{
+    struct run_options *o = &part->options;
+    if (!o->baseline || !directory_exists(o->baseline)) return status_ok();
+    const char *directory = below(&part->arena, o->baseline, folder);
+    if (!directory) return status_no_memory(0);
+    TRY(result_files_newest(&part->baseline, directory, "details"));
+    o->baseline = part->baseline;
+    if (part->baseline || *folder) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT,
+                        "'%s' has no accuracy_checking_details_{timestamp}.csv to compare with",
+                        file_shown(directory).text);
+}
+
 static struct status take_options(struct run_part *part, const struct run_options *options,
                                   const struct dump_place *place)
 {
     part->options = *options;
+    TRY(find_baseline(part, place ? place->folder : ""));
     if (!place) return find_earlier(part, "");
     part->options.api_info = place->path;
     part->options.folder = place->folder;
@@ -94,5 +110,6 @@ void run_part_close(struct run_part *part)
     call_seconds_release(&part->seconds);
     memory_release(part->repeat);
     memory_release(part->earlier);
+    memory_release(part->baseline);
     arena_release(&part->arena);
 }

@@ -15,7 +15,9 @@
 struct run_part {
     struct run_options options; /* as if this dump were checked alone */
     struct arena arena;         /* texts of these */
-    char *earlier; /* owned: the result file that is resumed, where it was looked for */
+    /* Owned: the result file that is resumed and the details file of the baseline, where they were
+     * looked for. */
+    char *earlier, *baseline;
     struct run_inputs inputs;
     char *repeat; /* owned: the command that repeats a call, up to its name */
     struct check_setup setup;

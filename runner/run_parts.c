@@ -27,13 +27,18 @@ static void release_first(struct run_parts *parts)
     release_part(part);
 }
 
+static void release_ending(struct part_ending *ending)
+{
+    for (int file = 0; file < RESULT_FILES; file++) memory_release(ending->paths[file]);
+    memory_release(ending->baseline);
+    call_seconds_release(&ending->seconds);
+}
+
 void run_parts_close(struct run_parts *parts)
 {
     release_part(parts->read);
     while (parts->first) release_first(parts);
-    for (size_t i = 0; parts->endings && i < parts->total; i++)
-        for (int file = 0; file < RESULT_FILES; file++)
-            memory_release(parts->endings[i].paths[file]);
+    for (size_t i = 0; parts->endings && i < parts->total; i++) release_ending(&parts->endings[i]);
     memory_release(parts->endings);
     call_set_release(parts->met);
 }
@@ -81,7 +86,12 @@ struct status run_parts_finish_first(struct run_parts *parts)
 {
     struct run_part *part = parts->first;
     TRY(run_part_finish(part));
-    result_files_take_paths(parts->endings[part->place].paths, &part->output.files);
+    struct part_ending *ending = &parts->endings[part->place];
+    result_files_take_paths(ending->paths, &part->output.files);
+    ending->baseline = part->baseline;
+    ending->seconds = part->seconds;
+    part->baseline = NULL;
+    part->seconds = (struct call_seconds){ .seconds = NULL };
     release_first(parts);
     return status_ok();
 }

@@ -8,7 +8,9 @@
 /* What became of a dump. */
 struct part_ending {
     char *paths[RESULT_FILES]; /* of its files; owned; NULL: it is not done, or was refused */
-    struct status status;      /* why it was refused; OK otherwise */
+    char *baseline;            /* owned; or NULL */
+    struct call_seconds seconds;
+    struct status status; /* why it was refused; OK otherwise */
 };
 
 struct run_parts {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/directory.h"
 #include "core/memory.h"
 #include "core/quantity.h"
 #include "report/ci_reports.h"
@@ -19,7 +20,7 @@ static struct ci_options ci_options_of(const struct run_options *options)
 {
     return (struct ci_options){ .junit = options->junit,
                                 .page = options->report,
-                                .baseline = options->baseline,
+                                .has_baseline = options->baseline != NULL,
                                 .fail_on = options->fail_on,
                                 .min_judged = options->min_judged,
                                 .file_policy = options->file_policy };
@@ -28,13 +29,15 @@ static struct ci_options ci_options_of(const struct run_options *options)
 struct status run_report_check(const struct run_options *options, const struct dump_tree *tree)
 {
     const struct ci_options ci = ci_options_of(options);
-    const char *const for_one[][2] = { { "timings", options->timings },
-                                       { "junit", options->junit },
-                                       { "baseline", options->baseline } };
-    for (int i = 0; tree && i < 3; i++)
-        if (for_one[i][1])
-            return status_error(STATUS_BAD_ARGUMENT, "--%s is for one dump, and '%s' has %zu",
-                                for_one[i][0], options->api_info, tree->count);
+    if (tree && options->timings)
+        return status_error(STATUS_BAD_ARGUMENT, "--timings is for one dump, and '%s' has %zu",
+                            options->api_info, tree->count);
+    if (tree && options->baseline && !directory_exists(options->baseline))
+        return status_error(
+            STATUS_BAD_ARGUMENT,
+            "--baseline of several dumps is the directory of their earlier results, "
+            "and '%s' is none",
+            options->baseline);
     return ci_check(&ci);
 }
 
@@ -230,6 +233,38 @@ static struct status page_of_many(const struct run_options *options, const struc
     return status;
 }
 
+static struct status report_one(int *exit_status, const struct ci_options *ci,
+                                const struct run_part *part, const struct ci_counts *counts)
+{
+    const struct ci_subject subject = { .details_path = part->output.files.details_path,
+                                        .evidence_path = part->output.files.evidence_path,
+                                        .record = &part->inputs.record,
+                                        .seconds = &part->seconds,
+                                        .baseline = part->options.baseline };
+    return ci_report(exit_status, ci, &subject, 1, counts);
+}
+
+static struct status report_many(int *exit_status, const struct ci_options *ci,
+                                 const struct run_parts *parts, const struct ci_counts *counts)
+{
+    size_t count = 0;
+    struct ci_subject *subjects = memory_allocate_zeroed(parts->total, sizeof *subjects);
+    if (!subjects) return status_no_memory(parts->total * sizeof *subjects);
+    for (size_t i = 0; i < parts->total; i++) {
+        const struct part_ending *ending = &parts->endings[i];
+        if (!ending->paths[RESULT_DETAILS]) continue;
+        subjects[count++] = (struct ci_subject){ .details_path = ending->paths[RESULT_DETAILS],
+                                                 .evidence_path = ending->paths[RESULT_EVIDENCE],
+                                                 .record_path = ending->paths[RESULT_RUN],
+                                                 .seconds = &ending->seconds,
+                                                 .baseline = ending->baseline,
+                                                 .folder = parts->tree->items[i].folder };
+    }
+    struct status status = ci_report(exit_status, ci, subjects, count, counts);
+    memory_release(subjects);
+    return status;
+}
+
 struct status run_report_end(int *exit_status, const struct run_options *options,
                              const struct run_totals *totals)
 {
@@ -239,11 +274,6 @@ struct status run_report_end(int *exit_status, const struct run_options *options
     TRY(print_report(options, totals));
     if (options->report)
         TRY(parts->tree ? page_of_many(options, parts) : page_of_one(options, parts->first));
-    struct ci_subject subject = { .suite = "probe-ut run_ut" };
-    if (!parts->tree)
-        subject = (struct ci_subject){ .details_path = parts->first->output.files.details_path,
-                                       .evidence_path = parts->first->output.files.evidence_path,
-                                       .record = &parts->first->inputs.record,
-                                       .seconds = &parts->first->seconds };
-    return ci_report(exit_status, &ci, &subject, &counts);
+    return parts->tree ? report_many(exit_status, &ci, parts, &counts)
+                       : report_one(exit_status, &ci, parts->first, &counts);
 }

@@ -49,10 +49,8 @@ static char *report_of(const struct workspace *w, const char *text, enum failing
     snprintf(details, sizeof details, "%s", in(w, "details.csv"));
     snprintf(xml, sizeof xml, "%s", in(w, "report.xml"));
     write_text(details, text);
-    const struct junit_request request = {
-        .path = xml, .details_path = details, .suite = "suite & more", .failing = failing
-    };
-    ck_ok(junit_write(&request));
+    const struct junit_suite suite = { .details_path = details, .name = "suite & more" };
+    ck_ok(junit_write(xml, &suite, 1, failing));
     validate(xml);
     ck_assert_uint_eq(count_matches(w, "*.part"), 0);
     return read_file(xml, NULL);
@@ -117,15 +115,13 @@ START_TEST(junit_with_evidence)
     ck_ok(run_record_add_about(&record, "device", "PyTorch 2.4 & npu"));
     ck_ok(call_seconds_add(&seconds, "Torch.add.0", 0.25));
     ck_ok(call_seconds_add(&seconds, "Torch.to.0", 1.5));
-    const struct junit_request request = { .path = in(&w, "report.xml"),
-                                           .details_path = in(&w, "details.csv"),
-                                           .evidence_path = in(&w, "evidence.jsonl"),
-                                           .record = &record,
-                                           .seconds = &seconds,
-                                           .failing = FAILING_ERRORS };
-    ck_ok(junit_write(&request));
-    validate(request.path);
-    char *xml = read_file(request.path, NULL);
+    const struct junit_suite suite = { .details_path = in(&w, "details.csv"),
+                                       .evidence_path = in(&w, "evidence.jsonl"),
+                                       .record = &record,
+                                       .seconds = &seconds };
+    ck_ok(junit_write(in(&w, "report.xml"), &suite, 1, FAILING_ERRORS));
+    validate(in(&w, "report.xml"));
+    char *xml = read_file(in(&w, "report.xml"), NULL);
     static const char *const parts[] = {
         "<testsuite name=\"run_ut llama/step0/rank3 torch:npu\" tests=\"5\" failures=\"2\" "
         "errors=\"0\" skipped=\"1\" time=\"1.750000\" timestamp=\"2026-11-22T14:18:05\" "
@@ -229,10 +225,11 @@ static const char now[] = "API Name,比对结果\n"
 
 static struct baseline baseline_of(const struct workspace *w, enum failing failing)
 {
-    struct baseline baseline;
+    struct baseline baseline = { 0 };
     write_text(in(w, "old.csv"), before);
     write_text(in(w, "new.csv"), now);
-    ck_ok(baseline_compare(&baseline, in(w, "old.csv"), in(w, "new.csv"), failing, FILES_TRUSTED));
+    ck_ok(baseline_compare(&baseline, NULL, in(w, "old.csv"), in(w, "new.csv"), failing,
+                           FILES_TRUSTED));
     return baseline;
 }
 
@@ -270,9 +267,9 @@ START_TEST(long_baselines_are_cut)
     for (int i = 0; i < 50; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "row%d,error\n", i);
     write_text(in(&w, "new.csv"), text);
-    struct baseline b;
-    ck_ok(
-        baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), FAILING_ERRORS, FILES_TRUSTED));
+    struct baseline b = { 0 };
+    ck_ok(baseline_compare(&b, NULL, in(&w, "old.csv"), in(&w, "new.csv"), FAILING_ERRORS,
+                           FILES_TRUSTED));
     ck_assert_uint_eq(b.counts[BASELINE_NEW], 50);
     FILE *out = fopen(in(&w, "out.txt"), "w");
     baseline_print(out, &b);
@@ -306,12 +303,12 @@ START_TEST(warnings_that_became_errors)
     struct workspace w = workspace_make();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char old[64], new[64];
-        struct baseline b;
+        struct baseline b = { 0 };
         snprintf(old, sizeof old, "API Name,Status\nrow,%s\n", cases[i].old);
         snprintf(new, sizeof new, "API Name,Status\nrow,%s\n", cases[i].new);
         write_text(in(&w, "old.csv"), old);
         write_text(in(&w, "new.csv"), new);
-        ck_ok(baseline_compare(&b, in(&w, "old.csv"), in(&w, "new.csv"), cases[i].failing,
+        ck_ok(baseline_compare(&b, NULL, in(&w, "old.csv"), in(&w, "new.csv"), cases[i].failing,
                                FILES_TRUSTED));
         for (enum baseline_change change = 0; change < BASELINE_CHANGES; change++)
             ck_assert_msg(b.counts[change] == (change == cases[i].change), "case %zu, change %d", i,
@@ -351,7 +348,7 @@ START_TEST(exit_statuses)
         int status = -1;
         ck_ok(ci_check(&options));
         const struct ci_subject subject = { .details_path = "unread", .suite = "suite" };
-        ck_ok(ci_report(&status, &options, &subject, &cases[i].counts));
+        ck_ok(ci_report(&status, &options, &subject, 1, &cases[i].counts));
         ck_assert_msg(status == cases[i].status, "case %zu: status %d", i, status);
     }
     static const char *const wrong[] = { "", "x", "-1", "101%", "3.5", "5 %", "1e3", "%", "nan%" };
@@ -509,14 +506,15 @@ static int fail_allocation(size_t bytes)
 static struct status report_here(const struct workspace *w)
 {
     struct ci_options options = { .junit = in(w, "report.xml"),
-                                  .baseline = in(w, "old.csv"),
+                                  .has_baseline = true,
                                   .file_policy = FILES_TRUSTED };
     const struct ci_counts counts = { .errors = 1, .judged = 1, .all = 1 };
     int exit_status;
     const struct ci_subject subject = { .details_path = in(w, "details.csv"),
                                         .evidence_path = in(w, "evidence.jsonl"),
-                                        .suite = "suite" };
-    return ci_report(&exit_status, &options, &subject, &counts);
+                                        .suite = "suite",
+                                        .baseline = in(w, "old.csv") };
+    return ci_report(&exit_status, &options, &subject, 1, &counts);
 }
 
 START_TEST(failing_resources)

@@ -191,6 +191,35 @@ START_TEST(failing_calls_name_their_dumps)
 }
 END_TEST
 
+/* One JUnit report with a suite for each, one page, and a baseline of the same folders. */
+START_TEST(reports_cover_all_dumps)
+{
+    struct workspace w = workspace_make();
+    make_dumps(&w);
+    write_text(in(&w, "limits.json"), "{\"overrides\": [{\"api\": \"mul\", \"limits\": "
+                                      "{\"cosine\": 1.5}}]}");
+    succeeded(run_program(&w, "-api_info", "dumps", "-o", "old", "--rank", "0-1", NULL));
+    struct outcome o = run_program(&w, "-api_info", "dumps", "-o", "new", "--thresholds",
+                                   "limits.json", "--baseline", "old", "--junit", "new.xml",
+                                   "--report", "new.html", NULL);
+    ck_assert_msg(o.status == 1, "%d %s", o.status, o.err);
+    /* A quarter of 40, 3, 300 and 21 calls is mul: 10 + 1 + 75 + 5, each with an output and two gradients. */
+    ck_assert_msg(strstr(o.out, "new failures                   273\n") != NULL, "%s", o.out);
+    ck_assert_msg(strstr(o.out, "    step0/rank0 Torch.mul.1.") != NULL, "%s", o.out);
+    outcome_free(&o);
+    char *xml = read_file(in(&w, "new.xml"), NULL);
+    size_t suites = 0;
+    for (const char *at = xml; (at = strstr(at, "<testsuite name=\"run_ut ")); at++) suites++;
+    ck_assert_uint_eq(suites, DUMPS);
+    ck_assert_ptr_nonnull(strstr(xml, "dumps/step0/rank10 cpu\""));
+    free(xml);
+    ck_assert_uint_eq(count_matches(&w, "new.html"), 1);
+    succeeded(run_program(&w, "-api_info", "dumps", "-o", "again", "--thresholds", "limits.json",
+                          "--baseline", "new", NULL));
+    workspace_remove(&w);
+}
+END_TEST
+
 /* With -b recorded a dump that stores nothing is refused. */
 START_TEST(recorded_needs_stored_outputs)
 {
@@ -223,6 +252,7 @@ int main(void)
     tcase_add_test(tests, a_dump_that_cannot_be_used_keeps_the_others_from_nothing);
     tcase_add_test(tests, equal_calls_of_other_dumps_are_checked_once);
     tcase_add_test(tests, failing_calls_name_their_dumps);
+    tcase_add_test(tests, reports_cover_all_dumps);
     tcase_add_test(tests, recorded_needs_stored_outputs);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -155,6 +155,17 @@ static struct status announce_torch(const struct run_options *o)
     return status;
 }
 
+/* A directory of results stands for the newest complete run in it, which is named; of several dumps
+ * each has its own. */
+static struct status find_baseline(struct run_options *o, struct arena *arena)
+{
+    char path[PATH_ARGUMENT_BYTES];
+    if (!o->baseline) return status_ok();
+    TRY(path_argument_newest(path, "--baseline", &o->baseline, 1, PATH_DETAILS, o->file_policy));
+    o->baseline = arena_copy_string(arena, path);
+    return o->baseline ? status_ok() : status_no_memory(0);
+}
+
 /* A directory with several dumps is a job of all of them; one that holds a single dump means that. */
 static struct status run_dumps(int *exit_status, struct run_options *o, struct arena *arena)
 {
@@ -165,17 +176,8 @@ static struct status run_dumps(int *exit_status, struct run_options *o, struct a
     if (is_tree) return run_checks(exit_status, o, &tree);
     if (strcmp(tree.items[0].path, o->api_info) != 0) printf("dump: %s\n", tree.items[0].path);
     o->api_info = tree.items[0].path;
+    TRY(find_baseline(o, arena));
     return run_checks(exit_status, o, NULL);
-}
-
-/* A directory of results stands for the newest complete run in it, which is named. */
-static struct status find_baseline(struct run_options *o, struct arena *arena)
-{
-    char path[PATH_ARGUMENT_BYTES];
-    if (!o->baseline) return status_ok();
-    TRY(path_argument_newest(path, "--baseline", &o->baseline, 1, PATH_DETAILS, o->file_policy));
-    o->baseline = arena_copy_string(arena, path);
-    return o->baseline ? status_ok() : status_no_memory(0);
 }
 
 static struct status run(int *exit_status, const void *options)
@@ -183,8 +185,7 @@ static struct status run(int *exit_status, const void *options)
     struct run_options resolved = *(const struct run_options *)options;
     struct arena arena = { 0 };
     resolved.warnings = warning_printer;
-    struct status status = find_baseline(&resolved, &arena);
-    if (!status.code) status = announce_torch(&resolved);
+    struct status status = announce_torch(&resolved);
     if (!status.code) status = run_dumps(exit_status, &resolved, &arena);
     /* After an interruption threads may still use what lies there; the process is about to end. */
     if (status.code != STATUS_INTERRUPTED) arena_release(&arena);

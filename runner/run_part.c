@@ -31,7 +31,8 @@ static struct status find_earlier(struct run_part *part, const char *folder)
                         file_shown(directory).text);
 }
 
-/* A directory of earlier results means the newest run in it; a dump that is new has none. */
+/* A directory of the earlier results of all dumps: the newest run in the folder of this one. A dump
+ * that is new has none. */
 static struct status find_baseline(struct run_part *part, const char *folder)
 {
     struct run_options *o = &part->options;
@@ -40,18 +41,15 @@ static struct status find_baseline(struct run_part *part, const char *folder)
     if (!directory) return status_no_memory(0);
     TRY(result_files_newest(&part->baseline, directory, "details"));
     o->baseline = part->baseline;
-    if (part->baseline || *folder) return status_ok();
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "'%s' has no accuracy_checking_details_{timestamp}.csv to compare with",
-                        file_shown(directory).text);
+    return status_ok();
 }
 
 static struct status take_options(struct run_part *part, const struct run_options *options,
                                   const struct dump_place *place)
 {
     part->options = *options;
-    TRY(find_baseline(part, place ? place->folder : ""));
     if (!place) return find_earlier(part, "");
+    TRY(find_baseline(part, place->folder));
     part->options.api_info = place->path;
     part->options.folder = place->folder;
     part->options.out_path = below(&part->arena, options->out_path, place->folder);

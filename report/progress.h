@@ -1,5 +1,5 @@
 /* Progress of a run: one line that is redrawn on a terminal (done, failing so far, calls a
- * second, time left), one line per tenth in a log.
+ * second, time left, what is waited for), one line per tenth in a log.
  */
 #ifndef PROBE_REPORT_PROGRESS_H
 #define PROBE_REPORT_PROGRESS_H
@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+enum { PROGRESS_CALL_BYTES = 256 };
 
 struct progress {
     FILE *out;
@@ -18,6 +20,8 @@ struct progress {
     size_t done, failing;
     int tenth; /* last one reported in a log */
     double started_s, drawn_s;
+    char call[PROGRESS_CALL_BYTES]; /* whose row is the next to come, "" unknown */
+    double waiting_since_s;         /* for that one */
 };
 
 void progress_start(struct progress *progress, FILE *out, bool enabled, size_t total,
@@ -30,6 +34,10 @@ void progress_expect(struct progress *progress, size_t total, size_t earlier, si
 
 /* One more call is done. */
 void progress_count(struct progress *progress, bool failing);
+
+/* The call whose row comes next. It is shown on a terminal, with the seconds when they are more than a
+ * few: of a run that seems to stand still one wants to know where. */
+void progress_wait_for(struct progress *progress, const char *call, double now_s);
 
 /* Show what has changed; on a terminal at most five times a second. */
 void progress_show(struct progress *progress, double now_s);

@@ -165,6 +165,8 @@ static struct status check_calls(struct run *run, const struct interrupts *inter
         if (!run->parts.first || run_part_is_done(run->parts.first)) return status_ok();
         TRY(commit_ready(run, interrupts));
         double now_s = clock_seconds();
+        const char *next = run_part_next_name(run->parts.first);
+        if (next) progress_wait_for(&run->progress, next, now_s);
         progress_show(&run->progress, now_s);
         TRY(sync_now_and_then(run, now_s));
         if (run_part_is_done(run->parts.first)) continue;
@@ -230,15 +232,28 @@ static struct status check_all(bool *left, struct run *run)
     return status;
 }
 
+static struct run_totals totals_of(const struct run *run)
+{
+    return (struct run_totals){ .summary = &run->summary,
+                                .parts = &run->parts,
+                                .backend = run->backend,
+                                .profile = run->profile,
+                                .threads = run->checkers.count,
+                                .elapsed_s = clock_seconds() - run->started_s };
+}
+
+/* Ended by a signal: what is there is made durable before anything else, then told. */
+static void run_break_off(struct run *run)
+{
+    const struct run_totals totals = totals_of(run);
+    if (run->parts.first) (void)result_files_sync(&run->parts.first->output.files);
+    run_report_part(run->options, &totals);
+}
+
 static struct status run_finish(int *exit_status, struct run *run)
 {
     const struct run_parts *parts = &run->parts;
-    struct run_totals totals = { .summary = &run->summary,
-                                 .parts = parts,
-                                 .backend = run->backend,
-                                 .profile = run->profile,
-                                 .threads = run->checkers.count,
-                                 .elapsed_s = clock_seconds() - run->started_s };
+    const struct run_totals totals = totals_of(run);
     if (!parts->tree) TRY(run_part_finish(parts->first));
     TRY(run_report_end(exit_status, run->options, &totals));
     if (run->summary.internal_errors)
@@ -268,8 +283,7 @@ struct status run_checks(int *exit_status, const struct run_options *options,
     if (!status.code) status = run_parts_open(&run.parts, options, tree);
     if (!status.code) status = check_all(&left, &run);
     if (!status.code) status = run_finish(exit_status, &run);
-    else if (status.code == STATUS_INTERRUPTED && run.parts.first)
-        (void)result_files_sync(&run.parts.first->output.files);
+    else if (status.code == STATUS_INTERRUPTED) run_break_off(&run);
     /* Threads that are still at work use everything here; the process is about to end. */
     if (!left) run_close(&run);
     return status;

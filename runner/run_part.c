@@ -85,6 +85,12 @@ bool run_part_is_done(const struct run_part *part)
     return part->committed == part->output.n_pending;
 }
 
+const char *run_part_next_name(const struct run_part *part)
+{
+    if (run_part_is_done(part)) return NULL;
+    return dump_name(part->inputs.dump, part->output.pending[part->committed]);
+}
+
 struct status run_part_commit(struct run_part *part, const char **name,
                               const struct case_outcome *outcome)
 {

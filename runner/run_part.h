@@ -51,6 +51,9 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
 /* Are the rows of all its calls written? */
 bool run_part_is_done(const struct run_part *part);
 
+/* The call whose rows come next; NULL when it is done. */
+const char *run_part_next_name(const struct run_part *part);
+
 /* Append the rows of its next call, whose name is *name then. */
 struct status run_part_commit(struct run_part *part, const char **name,
                               const struct case_outcome *outcome);

@@ -202,6 +202,17 @@ static struct status print_report(const struct run_options *options,
     return status_ok();
 }
 
+void run_report_part(const struct run_options *options, const struct run_totals *totals)
+{
+    const struct summary *summary = totals->summary;
+    if (!summary->calls) return;
+    printf("\nso far, %zu of %s%zu calls:\n", summary->calls,
+           run_parts_more(totals->parts) ? "about " : "", run_parts_expected_calls(totals->parts));
+    summary_print(stdout, summary, NULL, wants_color(options));
+    printf("\n");
+    print_totals(totals);
+}
+
 /* ---- pages and reports for machines ----------------------------------------------------- */
 
 static struct status make_page(const struct run_options *options, const char **paths, size_t count)

@@ -25,6 +25,9 @@ struct run_totals {
     double elapsed_s;
 };
 
+/* Print what is known when a run ends before its time; nothing when nothing is. */
+void run_report_part(const struct run_options *options, const struct run_totals *totals);
+
 /* Print the summary, write the reports, find the exit status. */
 struct status run_report_end(int *exit_status, const struct run_options *options,
                              const struct run_totals *totals);

@@ -311,6 +311,36 @@ START_TEST(progress_on_a_terminal)
 }
 END_TEST
 
+/* What is waited for, with the time once it is long; a line that is longer than a terminal is cut. */
+START_TEST(progress_names_the_call)
+{
+    char *text, name[300];
+    size_t length;
+    struct progress progress;
+    FILE *out = open_memstream(&text, &length);
+    progress_start(&progress, out, true, 10, 0, 0, 100);
+    progress.terminal = true;
+    progress_wait_for(&progress, "Torch.matmul.3", 100);
+    progress_show(&progress, 100);
+    progress_wait_for(&progress, "Torch.matmul.3", 101);
+    progress_show(&progress, 112);
+    progress_wait_for(&progress, "Torch.add.4", 112);
+    progress_show(&progress, 113);
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    progress_wait_for(&progress, name, 113);
+    progress_show(&progress, 114);
+    fclose(out);
+    static const char expected[] =
+        "\r\033[K0/10  failing 0  Torch.matmul.3"
+        "\r\033[K0/10  failing 0  Torch.matmul.3 for 12 s"
+        "\r\033[K0/10  failing 0  Torch.add.4\r\033[K0/10  failing 0  xxx";
+    ck_assert_msg(!strncmp(text, expected, sizeof expected - 1), "%s", text);
+    ck_assert_uint_eq(strlen(strrchr(text, '\r')), strlen("\r\033[K") + 100);
+    free(text);
+}
+END_TEST
+
 /* A line for each tenth that is new since the last one. */
 START_TEST(progress_in_a_log)
 {
@@ -345,6 +375,7 @@ int main(void)
     tcase_add_test(tests, reasons_are_counted);
     tcase_add_test(tests, references_are_summed);
     tcase_add_test(tests, progress_on_a_terminal);
+    tcase_add_test(tests, progress_names_the_call);
     tcase_add_test(tests, progress_in_a_log);
     tcase_add_loop_test(tests, no_progress_when_not_wanted_or_nothing_to_do, 0, 2);
     suite_add_tcase(suite, tests);

@@ -232,6 +232,8 @@ START_TEST(interruption)
     ck_assert_msg(o.status == 130, "status %d: %s", o.status, o.err);
     const char *path = only_match(&w, "cut/" RESULT);
     ck_assert_msg(strstr(o.err, "-csv_path") && strstr(o.err, strrchr(path, '/')), "%s", o.err);
+    const char *so_far = strstr(o.out, "\nso far, "); /* with a summary of it */
+    ck_assert_msg(so_far && strstr(so_far, "\nforward "), "%s", o.out);
     outcome_free(&o);
 
     o = run_program(&w, "-api_info", "dump.json", "-csv_path", path, NULL);

@@ -18,6 +18,7 @@
 #include "cli/option_text.h"
 #include "cli/plugin_command.h"
 #include "cli/report_command.h"
+#include "cli/repro_command.h"
 #include "cli/run_command.h"
 #include "cli/shrink_command.h"
 #include "cli/three_way_command.h"
@@ -39,6 +40,7 @@ static const struct command *const commands[] = {
     &diff_command,
     &case_command,
     &shrink_command,
+    &repro_command,
     &try_command,
     &ops_command,
     &plugin_command,

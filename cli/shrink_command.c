@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/path_arguments.h"
+#include "cli/warning_printer.h"
 #include "formats/file_stem.h"
 #include "report/ci_reports.h"
 #include "runner/devices/device_classes.h"
@@ -133,6 +134,7 @@ static struct status shrink(int *exit_status, const void *values)
     char dump[PATH_ARGUMENT_BYTES];
     TRY(path_argument_dump(dump, run.api_info, run.file_policy));
     run.api_info = dump;
+    run.warnings = warning_printer;
     const char *stem = file_stem(&arena, options->name), *directory = run.out_path;
     if (stem && !directory) directory = arena_format(&arena, "%s.smallest", stem);
     struct status status = directory ? shrink_into(exit_status, options, &run, directory)

@@ -19,6 +19,11 @@ struct call_tensors {
     const struct bench_precision *precision;
 };
 
+/* The reference of an output or gradient and the tensor that the device returned for it, of as many
+ * components. False when it is no comparison of tensors. */
+bool call_tensors_row(const struct reference **want, const struct tensor **got,
+                      const struct call_tensors *tensors, bool backward, size_t index);
+
 /* Who is shown the tensors of every call that the device answered. They are gone when it returns;
  * `arena` is scratch and goes with them. A failure ends the run. */
 struct call_watch {

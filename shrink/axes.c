@@ -121,8 +121,8 @@ void axis_wrap_indices(bool *any, struct api_case *c, int64_t before, int64_t si
 static int64_t probing_size(const struct axis *axis, enum axis_probe probe)
 {
     int64_t n = axis->size;
-    int64_t candidates[] = { probe == PROBE_GROW ? n + 1 : n - 1,
-                             probe == PROBE_GROW ? 2 * n : n / 2 };
+    int64_t candidates[] = { probe == PROBE_CUT ? n - 1 : n + 1,
+                             probe == PROBE_CUT ? n / 2 : 2 * n };
     for (size_t k = 0; k < 2; k++) {
         bool fits = candidates[k] >= 1 && candidates[k] != n;
         for (size_t i = 0; fits && i < axis->slots.count; i++) {
@@ -209,6 +209,10 @@ struct status axis_find(struct axis *out, bool *found, const struct api_case *c,
 {
     static const enum relation relations[] = { RELATION_NONE, RELATION_EQUAL, RELATION_RATIO };
     *found = false;
+    if (probe == PROBE_ALL) {
+        related_slots(out, all, slot, RELATION_EQUAL);
+        return out->slots.count > 1 ? probe_axis(found, c, out, probe) : status_ok();
+    }
     for (size_t i = 0; !*found && i < sizeof relations / sizeof *relations; i++) {
         related_slots(out, all, slot, relations[i]);
         if (i && out->slots.count == 1) continue;

@@ -44,9 +44,10 @@ struct axis {
     int64_t size;       /* of the first; the others keep their ratio to it */
 };
 
-/* How the ties are asked for: by growing the axis, which no broadcast hides, or by cutting it, for
- * APIs that take an operand which is smaller than another. */
-enum axis_probe { PROBE_GROW, PROBE_CUT };
+/* How the ties are asked for: by growing the axis, which no broadcast hides; by cutting it, for APIs that
+ * take an operand which is smaller than another; or not: all equal extents together, for devices that ask
+ * for more than the bench does. */
+enum axis_probe { PROBE_GROW, PROBE_CUT, PROBE_ALL };
 
 /* The axis of a slot. *found is false when no change of it is valid. `c` is not changed. */
 struct status axis_find(struct axis *out, bool *found, const struct api_case *c,

@@ -66,14 +66,15 @@ static struct status find_axis(struct axis *out, bool *found, const struct searc
     return status_ok();
 }
 
-/* The axis of a slot, as growing tells what belongs to it, and when that gains nothing as cutting
- * does. */
+/* The axis of a slot, as growing tells what belongs to it; where that gains nothing as cutting does, and
+ * then all equal extents. */
 static struct status reduce_slot(bool *changed, struct search *search, const struct slot *slot,
                                  struct slots *covered)
 {
-    static const enum axis_probe probes[] = { PROBE_GROW, PROBE_CUT };
+    static const enum axis_probe probes[] = { PROBE_GROW, PROBE_CUT, PROBE_ALL };
     bool reduced = false;
-    for (size_t p = 0; p < 2 && !reduced && !search_is_over(search); p++) {
+    for (size_t p = 0; p < sizeof probes / sizeof *probes && !reduced && !search_is_over(search);
+         p++) {
         struct axis axis;
         bool found;
         TRY(find_axis(&axis, &found, search, slot, probes[p]));

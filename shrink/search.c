@@ -11,26 +11,6 @@
 
 /* ---- what the device returned ----------------------------------------------------------- */
 
-/* The reference and the device's value of the row of the failure; false when there are none. */
-static bool row_of_failure(const struct reference **want, const struct tensor **got,
-                           const struct failure *failure, const struct call_tensors *tensors)
-{
-    const struct value *list = failure->backward ? &tensors->got->gradients
-                                                 : &tensors->got->outputs;
-    size_t i = failure->index;
-    const struct bench_output *output = NULL;
-    if (failure->backward && i < tensors->n_gradients) output = &tensors->gradients[i];
-    if (!failure->backward && i < bench_output_count(tensors->bench))
-        output = bench_output(tensors->bench, i);
-    if (!output || output->kind != BENCH_OUTPUT_TENSOR || list->kind != VALUE_LIST ||
-        i >= list->list.count || list->list.items[i].kind != VALUE_TENSOR)
-        return false;
-    *want = &output->reference;
-    *got = list->list.items[i].tensor.tensor;
-    size_t components = dtype_is_complex((*got)->dtype) ? 2 : 1;
-    return tensor_elements(*got) * components == (*want)->n;
-}
-
 static struct status note_wrong(struct wrong_element *out, struct arena *arena,
                                 const struct tensor *got, const struct reference *want)
 {
@@ -54,7 +34,7 @@ static struct status look(void *context, struct arena *arena, const struct call_
     struct search *search = context;
     const struct reference *want;
     const struct tensor *got;
-    if (row_of_failure(&want, &got, &search->failure, tensors))
+    if (call_tensors_row(&want, &got, tensors, search->failure.backward, search->failure.index))
         TRY(note_wrong(&search->wrong, arena, got, want));
     if (!search->keeps) return status_ok();
     arena_reset(&search->kept_arena);

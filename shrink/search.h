@@ -8,8 +8,8 @@
 #define PROBE_SHRINK_SEARCH_H
 
 #include "core/stop.h"
+#include "results/failure.h"
 #include "runner/one_call.h"
-#include "shrink/failure.h"
 #include "shrink/limits.h"
 
 /* The element that is wrong in the row of the failure. */

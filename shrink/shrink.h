@@ -3,7 +3,7 @@
  * From a call that fails, what is not needed for the failure is taken away piece by piece: the
  * backward, arguments, narrow dtypes, extents, values. Each step is a call of the device as a run makes
  * it (a plugin's kernel or a worker is another process with a time limit), and stays when the same
- * row fails in the same way (shrink/failure.h). The order of steps is fixed, so the result is the same each time for
+ * row fails in the same way (results/failure.h). The order of steps is fixed, so the result is the same each time for
  * a kernel that is itself the same each time.
  *
  * (Zeller and Hildebrandt, Simplifying and isolating failure-inducing input, 2002, is where the method

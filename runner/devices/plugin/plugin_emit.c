@@ -288,6 +288,8 @@ static struct status emit_list(struct program_argument *out, struct binding *b,
     }
     out->type = TYPE_POINTER;
     out->kind = ARGUMENT_CONSTANT;
+    out->count = list.list.count;
+    out->item = a->type;
     out->bits = program_append(&b->writer, numbers, (list.list.count + 1) * width);
     return status_ok();
 }
@@ -319,6 +321,7 @@ static struct status emit_string(struct program_argument *out, struct binding *b
     const char *text;
     TRY(binding_located(b, a->node, expression_as_string(&text, &b->scope, a->text)));
     out->kind = ARGUMENT_CONSTANT;
+    out->item = TYPE_VOID;
     out->bits = program_append_string(&b->writer, text);
     return status_ok();
 }

@@ -65,7 +65,8 @@ struct program_argument {
     uint32_t type; /* enum program_type */
     uint32_t kind; /* enum argument_kind */
     uint64_t bits;
-    uint64_t count; /* ADDRESSES: how many */
+    uint64_t count; /* ADDRESSES, CONSTANT: how many */
+    uint64_t item;  /* CONSTANT: enum program_type of the numbers, TYPE_VOID for a string */
 };
 
 /* When a result says that the call failed. */

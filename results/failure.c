@@ -1,5 +1,5 @@
 /* Rows of an outcome that are no pass are its notes. */
-#include "shrink/failure.h"
+#include "results/failure.h"
 
 #include <stdlib.h>
 #include <string.h>

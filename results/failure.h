@@ -1,6 +1,6 @@
 /* What makes a failure the same failure: the row of the output or gradient, its verdict, and why. */
-#ifndef PROBE_SHRINK_FAILURE_H
-#define PROBE_SHRINK_FAILURE_H
+#ifndef PROBE_RESULTS_FAILURE_H
+#define PROBE_RESULTS_FAILURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -15,7 +15,7 @@
 
 struct repro_options {
     struct run_options run;
-    const char *name;
+    const char *name, *directory;
 };
 
 #define AT(member) .offset = offsetof(struct repro_options, member)
@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
       .choices = device_names,
       .help = "What fails: plugin:FILE.json becomes a C program; torch, torch:cpu, torch:cuda[:N], "
               "torch:npu[:N] and recorded become a script for PyTorch." },
-    { { "o", "out_path" }, OPTION_DIRECTORY, AT(run.out_path), "DIR",
+    { { "o", "out_path" }, OPTION_DIRECTORY, AT(directory), "DIR",
       .help = "Where the files go; created when it does not exist. By default a directory called "
               "after the call, {name}.reproducer." },
     { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
@@ -54,9 +54,7 @@ static const struct option_row rows[] = {
 };
 /* clang-format on */
 
-static const struct repro_options defaults = {
-    .run = { .seed = 1234, .case_timeout_s = 60, .isolate = "process" },
-};
+static const struct repro_options defaults = { .run = RUN_OPTIONS_DEFAULTS };
 
 static struct status repro_into(int *exit_status, const struct run_options *run, const char *name,
                                 const char *directory)
@@ -81,7 +79,7 @@ static struct status repro(int *exit_status, const void *values)
     TRY(path_argument_dump(dump, run.api_info, run.file_policy));
     run.api_info = dump;
     run.warnings = warning_printer;
-    const char *stem = file_stem(&arena, options->name), *directory = run.out_path;
+    const char *stem = file_stem(&arena, options->name), *directory = options->directory;
     if (stem && !directory) directory = arena_format(&arena, "%s.reproducer", stem);
     struct status status = directory ? repro_into(exit_status, &run, options->name, directory)
                                      : status_no_memory(0);

@@ -175,7 +175,7 @@ struct status fault_open(struct fault *out, bool *fails, const char **why,
     *fails = false;
     *why = NULL;
     TRY(one_call_open(&out->call, options, name));
-    out->call.checkers.setup.watch = (struct call_watch){ look, out };
+    out->call.setup.watch = (struct call_watch){ look, out };
     struct status status = one_call_read(&out->c, &out->arena, &out->call);
     if (status.code == STATUS_SKIP) status.code = STATUS_BAD_INPUT; /* there is no other call */
     if (!status.code) status = examine(out, &outcome, fails, why, name);

@@ -12,15 +12,14 @@
 #include "repro/kernel_source.h"
 #include "repro/source_text.h"
 #include "repro/torch_source.h"
-#include "runner/devices/worker/torch_backend.h"
 
 enum repro_kind { REPRO_NONE, REPRO_KERNEL, REPRO_TORCH };
 
 static enum repro_kind kind_of(const char *backend)
 {
     if (!strncmp(backend, "plugin:", 7)) return REPRO_KERNEL;
-    bool torch = torch_backend_is_meant(backend) || !strcmp(backend, "recorded");
-    return torch ? REPRO_TORCH : REPRO_NONE;
+    bool torch = !strcmp(backend, "torch") || !strncmp(backend, "torch:", 6);
+    return torch || !strcmp(backend, "recorded") ? REPRO_TORCH : REPRO_NONE;
 }
 
 /* ---- files ------------------------------------------------------------------------------ */
@@ -121,6 +120,10 @@ static struct status write_all(struct fault *fault, const struct run_options *op
     if (!fault_is_of_device(fault) && !fault->wrong)
         return status_error(STATUS_SKIP, "%s: %s: no single element is wrong", fault->failure.row,
                             fault->failure.sentence);
+    const char *framework = dump_header(fault->call.inputs.dump)->framework;
+    if (kind == REPRO_TORCH && framework && strcmp(framework, "pytorch") != 0)
+        return status_error(STATUS_SKIP, "%s: calls of %s have no reproducer", fault->failure.row,
+                            framework);
     TRY(file_make_directories(directory));
     if (kind == REPRO_KERNEL) {
         TRY(kernel_source_write(directory, fault, options->backend, title, options->file_policy));

@@ -430,6 +430,16 @@ class GraphPage(unittest.TestCase):
             dump = json.load(file)["data"]
         wanted = sum("[2, 24, 48]" in json.dumps(entry) for entry in dump.values())
         self.assertEqual(with_shape, wanted)
+        self.click("#clear")
+        self.wait("document.querySelector('#find-metric option[value=\"MeanRelativeErr\"]')")
+        self.set("#find-metric", "MeanRelativeErr")
+        self.set("#find-from", "50", "input")
+        self.wait("/of \\d+$/.test(document.querySelector('.found').textContent)")
+        self.click("#find-next")
+        self.wait("[...document.querySelectorAll('.rows td')].some((cell) => Number.parseFloat(cell.textContent) >= 50 && cell.textContent.endsWith('%'))")
+        self.click("#clear")
+        self.set("#find-kind", "critical")
+        self.wait("/of [1-9]/.test(document.querySelector('.found').textContent)")
 
     def test_which_errors_count(self):
         self.open(self.pages.compared(), "#view=graph&side=npu&node=Functional.layer_norm.2.forward")

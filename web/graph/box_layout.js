@@ -76,13 +76,19 @@ export class BoxLayout {
         return low;
     }
 
-    // The positions of boxes between two heights, outer ones before those inside.
-    in_sight(from_y, to_y) {
-        const first = this.first_from(from_y - box.head), behind = this.first_from(to_y), found = [];
+    // The positions of the boxes of which something is in sight in a rectangle, outer ones before those inside. Of those
+    // that cover all of it only the innermost, which hides the others.
+    in_sight({ x, y, width, height }) {
+        const first = this.first_from(y - box.head), behind = this.first_from(y + height), found = [];
         // What begins above and reaches down to here is the box before, or around it.
-        for (let at = first - 1; at >= 0; at = this.up[at]) if (this.top[at] + this.height[at] >= from_y) found.push(at);
+        for (let at = first - 1; at >= 0; at = this.up[at]) {
+            if (this.top[at] + this.height[at] < y) continue;
+            found.push(at);
+            const covers = this.left[at] < x && this.left[at] + this.width[at] > x + width && this.top[at] < y && this.top[at] + this.height[at] > y + height;
+            if (covers && this.is_open(at)) break;
+        }
         found.reverse();
-        for (let at = first; at < behind; at++) found.push(at);
+        for (let at = first; at < behind; at++) if (this.left[at] < x + width && this.left[at] + this.width[at] > x) found.push(at);
         return found;
     }
 

@@ -151,7 +151,7 @@ export class Boxes {
         const pen = canvas.getContext("2d"), sight = this.in_sight();
         pen.scale(ratio * zoom, ratio * zoom);
         pen.translate(-origin.x, -origin.y);
-        const positions = layout.in_sight(sight.y, sight.y + sight.height);
+        const positions = layout.in_sight(sight);
         new BoxPainter(pen, layout, this).draw(positions);
         this.map.draw(sight);
         this.percent.textContent = `${Math.round(100 * zoom)} %`;

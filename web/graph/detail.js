@@ -7,13 +7,12 @@ import { words } from "../common/language.js";
 import { index_text } from "./bands.js";
 import { measure_pair, statistics } from "./by_hand.js";
 import { communication_part } from "./communication.js";
+import { described_keys } from "./facts.js";
 import { name_parts } from "./names.js";
 import { tensor_name, values_part } from "./values.js";
 
-// What has columns of its own; other keys of a row are metrics.
-const described = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
 const facts_first = ["dtype", "shape", ...statistics, "md5", "requires_grad", "data_name"];
-const hidden_first = ["requires_grad", "data_name"];
+const hidden_first = ["requires_grad", "data_name"], most_crumbs = 24;
 
 export class Detail {
     // tips: { metric: explanation }; on_go(side, node); on_rank(side, rank, name) for a call of another rank;
@@ -58,24 +57,31 @@ export class Detail {
     measure_by_hand(graph, node, npu_rows, bench_rows) {
         if (!graph.found || !npu_rows || graph.npu.partner[node] === graph.found.npu[node]) return;
         for (const row of [npu_rows.inputs, npu_rows.outputs].flatMap(Object.values))
-            for (const key of Object.keys(row)) if (!described.includes(key)) delete row[key];
+            for (const key of Object.keys(row)) if (!described_keys.includes(key)) delete row[key];
         if (bench_rows) measure_pair(npu_rows, bench_rows, this.bands.task);
     }
 
     // ---- head ---------------------------------------------------------------------------------
 
-    head(side, key, node, other, partner) {
-        const crumbs = side.ancestors(node).map((at) => {
+    // The way from the root to a node; of a very deep one its two ends.
+    crumbs(side, key, node) {
+        const way = side.ancestors(node), shown = way.length > most_crumbs ? [...way.slice(0, 3), -1, ...way.slice(3 - most_crumbs)] : way;
+        const crumbs = shown.map((at) => {
+            if (at < 0) return element("span", { class: "quiet" }, "…");
             const parts = name_parts(side.name(at)), text = parts.kind || parts.path.at(-1) || side.name(at);
             return element("button", { class: "crumb", type: "button", title: side.name(at), onclick: () => this.on_go(key, at) }, text);
         });
+        return element("nav", { class: "crumbs", "aria-label": words("crumbs") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb]));
+    }
+
+    head(side, key, node, other, partner) {
         const value = side.index[node];
         const chip = Number.isNaN(value) ? null : element("span", { class: "chip index", title: words("index") }, `${words("index")} ${index_text(value)}`);
         const colour = this.bands.colour(value);
         if (chip && colour) chip.style.setProperty("background-color", colour);
         else if (chip) chip.classList.add("plain-index");
         return element("div", { class: "detail-head" },
-            element("nav", { class: "crumbs", "aria-label": words("crumbs") }, crumbs.flatMap((crumb, i) => i ? [element("span", { class: "quiet" }, "›"), crumb] : [crumb])),
+            this.crumbs(side, key, node),
             element("h2", { class: "mono" }, breakable(side.name(node)), copy_button(side.name(node))),
             element("p", { class: "facts" }, other ? element("span", { class: "fact" }, words(key)) : null, chip,
                 side.overflow[node] ? element("span", { class: "fact overflow-fact" }, `${"▲".repeat(side.overflow[node])} ${words(`overflow.${side.overflow[node]}`)}`) : null,
@@ -118,7 +124,7 @@ export class Detail {
     // Inputs and outputs, with the same choice of columns. draw() after others were chosen.
     tables(npu, bench, compared, draw) {
         const titles = ["inputs", "outputs"], rows = [npu, bench].flatMap((side) => titles.flatMap((title) => Object.values(side?.[title] ?? {})));
-        const metrics = new Set(rows.flatMap((row) => Object.keys(row)).filter((key) => !described.includes(key)));
+        const metrics = new Set(rows.flatMap((row) => Object.keys(row)).filter((key) => !described_keys.includes(key)));
         const all = [...facts_first, ...metrics].filter((key) => rows.some((row) => key in row));
         return titles.map((title, i) => this.table(title, npu?.[title], bench?.[title], all.filter((key) => !this.hidden.has(key)), compared, i || !all.length ? null : this.column_menu(all, draw)));
     }
@@ -130,7 +136,7 @@ export class Detail {
         if (!count) return append(part, [element("p", { class: "quiet" }, words("nothing recorded"))]);
         const pairs = Array.from({ length: count }, (_, i) => [left[i], right[i]]);
         const used = shown.filter((key) => pairs.some((pair) => pair.some((row) => row && key in row[1])));
-        const columns = used.filter((key) => described.includes(key)), metrics = used.filter((key) => !described.includes(key));
+        const columns = used.filter((key) => described_keys.includes(key)), metrics = used.filter((key) => !described_keys.includes(key));
         return append(part, [element("div", { class: "scroll-box" }, element("table", { class: "plain rows" },
             element("thead", {}, element("tr", {}, element("th", {}, words("name")), compared ? element("th", {}) : null,
                 columns.map((key) => element("th", { class: statistics.includes(key) ? "numeric" : "" }, key)),

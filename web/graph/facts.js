@@ -1,8 +1,11 @@
 // What the rows of all nodes say, read once when somebody asks for it: dtypes and shapes of inputs and outputs,
-// and the relative errors of each statistic. Two hundred thousand nodes take about a second.
+// the names of metrics, and the relative errors of each statistic. Two hundred thousand nodes take about a second.
 
+import { Pause } from "../common/pause.js";
+
+// Keys of a row that describe a tensor; the others are metrics.
+export const described_keys = ["type", "dtype", "shape", "Max", "Min", "Mean", "Norm", "md5", "requires_grad", "data_name", "value"];
 export const error_keys = ["MaxRelativeErr", "MinRelativeErr", "MeanRelativeErr", "NormRelativeErr"];
-const turn_ms = 24;
 
 // A number for each of a set of texts.
 class Numbered {
@@ -30,16 +33,19 @@ export class Facts {
         this.sets = new Numbered(); // of [dtype, shape] of a node's rows, which many nodes share
         this.members = [];
         this.set = new Uint32Array(count);
+        this.metrics = new Set();
         this.errors = error_keys.map(() => new Float32Array(count));
     }
 
     add(i, { inputs, outputs }) {
-        const pairs = new Map();
-        for (const rows of [inputs, outputs])
-            for (const row of Object.values(rows)) if (row.dtype) {
+        const pairs = new Map(), rows = [inputs, outputs].flatMap(Object.values);
+        for (const row of rows) {
+            for (const key of Object.keys(row)) if (!described_keys.includes(key)) this.metrics.add(key);
+            if (row.dtype) {
                 const pair = [this.dtypes.number(row.dtype), this.shapes.number(row.shape ?? "")];
                 pairs.set(pair.join(), pair);
             }
+        }
         const key = [...pairs.keys()].join(" "), known = this.sets.texts.length;
         this.set[i] = this.sets.number(key);
         if (this.set[i] === known) this.members.push([...pairs.values()]);
@@ -55,13 +61,10 @@ export class Facts {
 
 // A promise of the facts of a side; the page stays alive meanwhile.
 export async function read_facts(side) {
-    const facts = new Facts(side.count);
-    let since = performance.now();
+    const facts = new Facts(side.count), pause = new Pause();
     for (let i = 0; i < side.count; i++) {
         facts.add(i, await side.rows(i));
-        if (performance.now() - since < turn_ms) continue;
-        await new Promise((resume) => setTimeout(resume));
-        since = performance.now();
+        await pause.rest();
     }
     return facts;
 }

@@ -1,13 +1,13 @@
 // What the reader looks for, the nodes that were found, and steps from one to the next.
 
-import { find_nodes } from "./find.js";
+import { find_nodes, keep_metric } from "./find.js";
 
 export class Finder {
     // on_found() when there is another list
     constructor(bands, { compared, on_found }) {
         this.bands = bands;
         this.on_found = on_found;
-        this.wanted = { text: "", kind: compared ? "suspicious" : "any", type: "", dtype: "", shape: "", from: null, to: null };
+        this.wanted = { text: "", kind: compared ? "suspicious" : "any", type: "", dtype: "", shape: "", from: null, to: null, metric: "" };
         this.found = [];
     }
 
@@ -22,7 +22,11 @@ export class Finder {
         this.side = side;
         const { dtype, shape } = this.wanted, facts = dtype || shape ? await side.facts() : null;
         if (this.turn !== turn) return;
-        this.found = this.is_idle() ? [] : find_nodes(side, this.wanted, this.bands, facts);
+        let found = this.is_idle() ? [] : find_nodes(side, this.wanted, this.bands, facts);
+        const { metric, from, to } = this.wanted;
+        if (found && metric && (from !== null || to !== null)) found = await keep_metric(side, found, { metric, from, to }, () => this.turn !== turn);
+        if (this.turn !== turn) return;
+        this.found = found;
         this.on_found();
     }
 

@@ -265,7 +265,7 @@ class GraphPage {
     }
 
     find_band({ low, high }) {
-        Object.assign(this.finder.wanted, { kind: "any", from: low, to: high });
+        Object.assign(this.finder.wanted, { kind: "any", from: low, to: high, metric: "" });
         this.toolbar.filters_open = true;
         this.toolbar.draw();
         this.finder.search();

@@ -47,8 +47,8 @@ export class Toolbar {
     }
 
     kind_select() {
-        const { finder, compared } = this.page;
-        const kinds = find_kinds.filter((kind) => compared || !["suspicious", "unmatched"].includes(kind));
+        const { page } = this, { finder, compared } = page;
+        const kinds = find_kinds.filter((kind) => compared || !["suspicious", "unmatched"].includes(kind)).filter((kind) => page.graphs.meta.overflow || !["overflow", "critical", "high", "medium"].includes(kind));
         return element("select", { id: "find-kind", "aria-label": words("show"), onchange: (event) => { finder.wanted.kind = event.target.value; finder.search(); } },
             kinds.map((kind) => element("option", { value: kind, selected: kind === finder.wanted.kind }, words(`find.${kind}`))));
     }
@@ -93,7 +93,12 @@ export class Toolbar {
         const types = types_of(npu).slice(0, most_types);
         const change = (key) => (event) => { wanted[key] = event.target.value; event.target.classList.toggle("set", event.target.value !== ""); finder.search(); };
         const dtypes = element("select", { id: "find-dtype", "aria-label": words("any dtype"), class: wanted.dtype ? "set" : "", onchange: change("dtype") }, element("option", { value: "" }, words("any dtype")));
-        npu.facts().then((facts) => dtypes.append(...facts.dtypes.texts.toSorted().map((text) => element("option", { value: text, selected: text === wanted.dtype }, text))));
+        const metrics = element("select", { id: "find-metric", "aria-label": words("metric"), onchange: change("metric") }, element("option", { value: "" }, words("index")));
+        npu.facts().then((facts) => {
+            const add = (select, texts, chosen) => select.append(...texts.map((text) => element("option", { value: text, selected: text === chosen }, text)));
+            add(dtypes, facts.dtypes.texts.toSorted(), wanted.dtype);
+            add(metrics, [...facts.metrics], wanted.metric);
+        });
         const bound = (key) => element("input", { class: "bound", id: `find-${key}`, type: "text", inputmode: "decimal", placeholder: words(key), "aria-label": `${words("index")} ${words(key)}`, value: wanted[key] ?? "", oninput: (event) => {
             const value = number_of_text(event.target.value);
             event.target.classList.toggle("bad", Number.isNaN(value) && event.target.value.trim() !== "");
@@ -105,8 +110,8 @@ export class Toolbar {
                 types.map(([type, count]) => element("option", { value: type, selected: type === wanted.type }, `${type} (${count})`))),
             dtypes,
             element("input", { type: "text", id: "find-shape", placeholder: words("shape has"), "aria-label": words("shape has"), value: wanted.shape, oninput: (event) => { wanted.shape = event.target.value; this.search_later(); } }),
-            this.page.compared ? element("span", { class: "choice" }, words("index"), bound("from"), "–", bound("to")) : null,
-            element("button", { class: "link", type: "button", id: "clear", onclick: () => { Object.assign(wanted, { text: "", kind: "any", type: "", dtype: "", shape: "", from: null, to: null }); this.draw(); finder.search(); } }, words("clear")));
+            this.page.compared ? element("span", { class: "choice" }, metrics, bound("from"), "–", bound("to")) : null,
+            element("button", { class: "link", type: "button", id: "clear", onclick: () => { Object.assign(wanted, { text: "", kind: "any", type: "", dtype: "", shape: "", from: null, to: null, metric: "" }); this.draw(); finder.search(); } }, words("clear")));
     }
 
     draw_found() {

@@ -1,6 +1,6 @@
 // Which rows to show, and in which order.
 
-const turn_ms = 24;
+import { Pause } from "../common/pause.js";
 
 export function empty_query() {
     return { search: "", regular: false, verdicts: [], api: "", dtype: "", standard: "", direction: "", input: -1,
@@ -39,7 +39,7 @@ async function keep_range(results, keep, { id, from, to }) {
 
 // run(row, text) for the flagged rows that have a text, block by block, so that the page stays alive meanwhile.
 async function each_text(results, flags, id, run, is_stale) {
-    let since = performance.now();
+    const pause = new Pause();
     const blocks = results.columns.blocks(id);
     for (let index = 0; index < blocks.length; index++) {
         const [, first, rows] = blocks[index];
@@ -47,11 +47,8 @@ async function each_text(results, flags, id, run, is_stale) {
         if (left < 0 || left >= first + rows) continue;
         const texts = await results.columns.text_block(id, index);
         for (let row = left; row < first + rows; row++) if (flags[row]) run(row, texts[row - first]);
-        if (performance.now() - since > turn_ms) {
-            await new Promise((resume) => setTimeout(resume));
-            if (is_stale()) return;
-            since = performance.now();
-        }
+        await pause.rest();
+        if (is_stale()) return;
     }
 }
 
@@ -76,14 +73,12 @@ async function mark_codes(results, found, id, test, label) {
 // The sentences that say why rows did not pass, of those rows that nothing else has found.
 async function mark_sentences(results, found, keep, test, { is_stale, sentence }) {
     const codes = await results.columns.codes("verdict"), told = results.columns.dictionary("verdict").map((text) => text !== "" && text !== "pass");
-    let since = performance.now();
+    const pause = new Pause();
     for (let row = 0; row < found.length; row++) {
         if (!keep[row] || found[row] || !told[codes[row]]) continue;
         if (test(await sentence(row))) found[row] = 1;
-        if (performance.now() - since < turn_ms) continue;
-        await new Promise((resume) => setTimeout(resume));
+        await pause.rest();
         if (is_stale()) return;
-        since = performance.now();
     }
 }
 

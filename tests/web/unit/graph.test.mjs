@@ -9,7 +9,7 @@ import { ByHand, measure_pair, pairs_below, twins } from "../../../web/graph/by_
 import { communications_of } from "../../../web/graph/communication.js";
 import { structure_differences } from "../../../web/graph/difference_view.js";
 import { Facts } from "../../../web/graph/facts.js";
-import { find_nodes, name_test, node_type, types_of } from "../../../web/graph/find.js";
+import { find_nodes, keep_metric, name_test, node_type, types_of } from "../../../web/graph/find.js";
 import { Finder } from "../../../web/graph/finder.js";
 import { name_parts, path_below } from "../../../web/graph/names.js";
 import { Notes } from "../../../web/graph/notes.js";
@@ -279,12 +279,16 @@ test("boxes lie in boxes", () => {
     assert.equal(layout.hit(-1, 5), -1);
     assert.equal(layout.hit(left[1] + 1, top[1] + height[1] - 1), 1); // below the last of its boxes
     assert.deepEqual([2, 6, 7, 8].map((at) => [top[at] === top[2], layout.is_beside(at)]), [[true, false], [true, true], [false, false], [false, true]]);
-    assert.deepEqual(layout.in_sight(-100, 1e6), [...Array(25).keys()]);
+    assert.deepEqual(layout.in_sight({ x: -100, y: -100, width: 1e6, height: 1e6 }), [...Array(25).keys()]);
     for (let y = 0; y < height[0]; y += 7) {
-        const seen = new Set(layout.in_sight(y, y + 20));
+        const wide = layout.in_sight({ x: -9, y, width: 1e6, height: 20 }), seen = new Set(wide);
         for (let at = 0; at < 25; at++) if (top[at] < y + 20 && top[at] + height[at] >= y) assert.ok(seen.has(at), `${at} at ${y}`);
-        assert.ok([...seen].every((at) => top[at] + height[at] >= y - box.head && top[at] < y + 20));
+        assert.ok(wide.every((at) => top[at] + height[at] >= y - box.head && top[at] < y + 20));
+        assert.deepEqual(wide, wide.toSorted((a, b) => a - b));
+        for (const at of layout.in_sight({ x: 300, y, width: 5, height: 20 })) assert.ok(left[at] < 305 && left[at] + width[at] > 300);
     }
+    // Inside of a module all that is around it is hidden.
+    assert.equal(layout.in_sight({ x: left[1] + 2, y: top[1] + 40, width: 3, height: 1 })[0], 1);
 });
 
 test("a deep chain is laid out without recursion", () => {
@@ -294,6 +298,8 @@ test("a deep chain is laid out without recursion", () => {
     assert.equal(layout.count, deep);
     assert.equal(layout.up[deep - 1], deep - 2);
     assert.ok(layout.height[0] > layout.height[1] && layout.top[deep - 1] > layout.top[deep - 2]);
+    const last = deep - 1, sight = { x: layout.left[last] - 400, y: layout.top[last] - 300, width: 800, height: 600 };
+    assert.ok(layout.in_sight(sight).length < 100 && layout.in_sight(sight).includes(last));
 });
 
 test("the map has the worst node of each line, what is folded with all below it", () => {
@@ -330,6 +336,16 @@ test("nodes are found by type, dtype, shape and index", () => {
     assert.deepEqual([facts.errors[0][1], facts.errors[1][1]], [0.125, 0]);
     assert.deepEqual(["Functional.softmax.3.forward", "Module.h.0.attn.GPTAttn.forward.0", "DefaultModel"].map(node_type), ["Functional.softmax", "GPTAttn", ""]);
     assert.deepEqual(types_of(side), [["A", 1], ["B", 1], ["Torch.x", 1], ["Torch.y", 1], ["Torch.z", 1]]);
+});
+
+test("nodes are found by the range of a metric", async () => {
+    const side = small(), cells = ["1%", "50%", "N/A", "-3%", "7e-3%", ""];
+    side.rows = async (i) => ({ inputs: { x: { MaxRelativeErr: "N/A" } }, outputs: { y: { MaxRelativeErr: cells[i] } } });
+    const within = (from, to) => keep_metric(side, [0, 1, 2, 3, 4, 5], { metric: "MaxRelativeErr", from, to }, () => false);
+    assert.deepEqual(await within(1, null), [0, 1]);
+    assert.deepEqual(await within(null, 0.5), [3, 4]);
+    assert.deepEqual(await within(0, 40), [0, 4]);
+    assert.equal(await keep_metric(side, [0], { metric: "MaxRelativeErr", from: 1, to: null }, () => true), null);
 });
 
 test("steps go from what is found to what is found, round and round", async () => {

@@ -87,6 +87,23 @@ static struct dump_source source_text(const struct side_source *source)
     return (struct dump_source){ text->data, text->length };
 }
 
+/* Without a record, Bench nodes at the top level are in the micro step of their partners, or, without one, in
+ * that of their trailing number, and all below them with them. Parents come before what is below them. */
+static void settle_bench_micro_steps(struct graph *graph)
+{
+    struct model *model = &graph->bench.model;
+    if (graph->npu.model.records_micro_steps) return;
+    for (uint32_t node = model->root; node != NODE_NONE; node = model_after(model, node)) {
+        uint32_t parent = model->nodes[node].parent, partner = graph->bench.match[node];
+        struct name_slice number = name_part_from_end(model_name(model, node), 1);
+        unsigned step = 0;
+        if (node != model->root && parent != model->root) step = model->nodes[parent].micro_step;
+        else if (partner != NODE_NONE) step = graph->npu.model.nodes[partner].micro_step;
+        else if (!name_read_number(number, &step)) step = 0;
+        model->nodes[node].micro_step = step;
+    }
+}
+
 static struct status compare(struct graph *graph, const struct side_source *npu,
                              const struct side_source *bench, const struct graph_options *options)
 {
@@ -106,6 +123,7 @@ static struct status compare(struct graph *graph, const struct side_source *npu,
     };
     TRY(comparison_run(&graph->comparison, &request));
     graph->compared = true;
+    settle_bench_micro_steps(graph);
     graph->index = memory_allocate(graph->npu.model.n_nodes * sizeof *graph->index);
     if (!graph->index) return status_no_memory(graph->npu.model.n_nodes * sizeof *graph->index);
     precision_compute(graph->index, &graph->npu, &graph->comparison);
@@ -201,21 +219,7 @@ enum overflow_level graph_overflow(const struct graph *graph, bool bench, uint32
 
 uint32_t graph_micro_steps(const struct graph *graph) { return graph->npu.model.micro_steps; }
 
-/* The ancestor at the top level, or the node itself. */
-static uint32_t top_of(const struct model *model, uint32_t node)
-{
-    while (node != model->root && model->nodes[node].parent != model->root)
-        node = model->nodes[node].parent;
-    return node;
-}
-
 uint32_t graph_micro_step(const struct graph *graph, bool bench, uint32_t node)
 {
-    unsigned number = 0;
-    if (!bench) return graph->npu.model.nodes[node].micro_step;
-    if (graph->npu.model.records_micro_steps) return graph->bench.model.nodes[node].micro_step;
-    uint32_t top = top_of(&graph->bench.model, node), partner = graph->bench.match[top];
-    if (partner != NODE_NONE) return graph->npu.model.nodes[partner].micro_step;
-    struct name_slice name = model_name(&graph->bench.model, top);
-    return name_read_number(name_part_from_end(name, 1), &number) ? number : 0;
+    return (bench ? &graph->bench : &graph->npu)->model.nodes[node].micro_step;
 }

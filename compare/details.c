@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compare/framework_names.h"
 #include "core/memory.h"
 #include "results/details_file.h"
 
@@ -37,8 +38,9 @@ struct compare_table {
     const struct compare_request *request;
     struct compare_counts counts;
     struct text_table names, apis, messages;
-    struct known_row *rows;         /* by number in `names` */
-    struct api_result *api_results; /* by number in `apis` */
+    struct framework_names *other_names; /* of MindSpore, in PyTorch's words */
+    struct known_row *rows;              /* by number in `names` */
+    struct api_result *api_results;      /* by number in `apis` */
     size_t row_capacity, api_capacity;
     struct result_place *places;
     size_t n_places, place_capacity;
@@ -449,6 +451,24 @@ static struct status emit_mispaired(struct compare_table *t, const struct detail
     return emit(t, NULL, row->cells[COLUMN_NAME], name, &verdict);
 }
 
+/* The GPU's row of the PyTorch API that a MindSpore API is mapped to, if no other row has it; `own`
+ * otherwise. */
+static struct known_row *row_of_other_framework(struct compare_table *t, struct csv_text row_name,
+                                                const struct row_name *name, struct known_row *own)
+{
+    char mapped[API_BYTES];
+    size_t length;
+    for (int choice = 0; (length = framework_names_map(mapped, sizeof mapped, t->other_names,
+                                                       row_name, name, choice));
+         choice++) {
+        uint32_t number = text_table_find(&t->names, mapped, length);
+        if (number == TEXT_NONE || !t->rows[number].in_gpu || t->rows[number].in_npu) continue;
+        t->rows[number].in_npu = true;
+        return &t->rows[number];
+    }
+    return own;
+}
+
 static struct status compare_row(struct compare_table *t, const struct details_row *row)
 {
     struct csv_text row_name = row->cells[COLUMN_NAME];
@@ -459,6 +479,7 @@ static struct status compare_row(struct compare_table *t, const struct details_r
     TRY(find_row(&known, t, row_name));
     bool repeated = known->in_npu;
     known->in_npu = true;
+    if (!known->in_gpu) known = row_of_other_framework(t, row_name, &name, known);
     if (repeated) {
         t->counts.repeated++;
         return emit_skip(t, row_name, &name,
@@ -519,6 +540,7 @@ static struct status compare_files(struct compare_table *t)
     TRY(text_table_create(&t->names));
     TRY(text_table_create(&t->apis));
     TRY(text_table_create(&t->messages));
+    TRY(framework_names_load(&t->other_names));
     TRY(read_gpu_file(t));
     TRY(csv_append_mark(&t->text));
     const char *headers[THREE_WAY_COLUMNS];
@@ -568,6 +590,7 @@ void compare_release(struct compare_table *t)
     text_table_release(&t->names);
     text_table_release(&t->apis);
     text_table_release(&t->messages);
+    framework_names_release(t->other_names);
     memory_release(t->rows);
     memory_release(t->api_results);
     memory_release(t->places);

@@ -36,7 +36,6 @@ const struct framework framework_pytorch = {
     .backend_with_data = "cpu",
     .backend_without_data = "cpu",
     .profile_prefix = "",
-    .data_suffix = ".pt",
 };
 
 const struct framework framework_mindspore = {
@@ -47,7 +46,7 @@ const struct framework framework_mindspore = {
     .backend_with_data = "recorded",
     .backend_without_data = "cpu",
     .profile_prefix = "mindspore_",
-    .data_suffix = ".npy",
+    .saves_as_dumped = true,
 };
 
 const struct framework framework_mindtorch = {
@@ -59,7 +58,7 @@ const struct framework framework_mindtorch = {
     .backend_with_data = "recorded",
     .backend_without_data = "cpu",
     .profile_prefix = "mindspore_",
-    .data_suffix = ".npy",
+    .saves_as_dumped = true,
 };
 
 static const struct {

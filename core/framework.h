@@ -38,7 +38,8 @@ struct framework {
      * "mindspore_" (profile_load_for). */
     const char *profile_prefix;
 
-    const char *data_suffix; /* of its tensor files: ".pt", ".npy" */
+    /* Failing tensors are saved in the layout of its dumps (runner/error_data.h). */
+    bool saves_as_dumped;
 };
 
 extern const struct framework framework_pytorch, framework_mindspore, framework_mindtorch;

@@ -81,7 +81,7 @@ static struct status draw(struct generation *generation, struct input *input, st
 
     TRY(tensor_create(tensor, generation->arena, dtype, record->rank, record->shape));
     TRY(range_of_record(&input->range, record, dtype, tensor_elements(tensor)));
-    input->key = fill_key(generation->options->seed, generation->api_case->full_name, input->path);
+    input->key = fill_key(generation->options->seed, generation->drawn_as, input->path);
     input->generated = true;
     fill_tensor(tensor, &input->range, input->key);
     if (input->range.guessed)
@@ -185,6 +185,13 @@ static struct status list_all_inputs(struct generation *generation)
     return list_inputs(generation, &c->cotangents, "cotangent");
 }
 
+static const char *drawing_name(struct arena *arena, const struct api_case *c)
+{
+    const char *number = strrchr(c->full_name, '.');
+    if (!c->recorded || !number) return c->full_name;
+    return arena_format(arena, "%s.%s%s", c->type, c->api, number);
+}
+
 struct status generate_inputs(struct api_case *c, struct generate_notes *notes, struct arena *arena,
                               const struct dump *dump, const struct generate_options *options)
 {
@@ -193,6 +200,8 @@ struct status generate_inputs(struct api_case *c, struct generate_notes *notes, 
     };
 
     if (notes) notes->count = 0;
+    generation.drawn_as = drawing_name(arena, c);
+    if (!generation.drawn_as) return status_no_memory(0);
     TRY(list_all_inputs(&generation));
     for (size_t i = 0; i < generation.input_count; i++) {
         struct input *input = &generation.inputs[i];

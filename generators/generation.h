@@ -27,6 +27,9 @@ struct generation {
     struct arena *arena;
     struct input *inputs;
     size_t input_count;
+    /* The name that decides the elements: the call's own, and of a call that was translated that of the
+     * call of PyTorch, so that both frameworks get the same inputs. */
+    const char *drawn_as;
     /* Names of the positional parameters of the API at hand, separated by spaces. */
     const char *parameters;
 };

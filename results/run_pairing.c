@@ -38,17 +38,27 @@ struct status run_record_beside(struct run_record *out, const char *details_path
     return status;
 }
 
+/* Do both have this member with one value? True when one of them does not say. */
+static bool same_member(const struct run_record *one, const struct run_record *other,
+                        const char *key)
+{
+    const cJSON *a = cJSON_GetObjectItemCaseSensitive(one->object, key);
+    const cJSON *b = cJSON_GetObjectItemCaseSensitive(other->object, key);
+    return !a || !b || cJSON_Compare(a, b, 1);
+}
+
+/* Dumps of two frameworks are two files of the same step; their rows tell by their shapes whether they
+ * belong together. */
 static struct status compare_records(const struct run_record *one, const struct run_record *other)
 {
     static const struct {
         const char *key, *what;
     } compared[] = { { "dump_digest", "dumps" }, { "seed", "seeds" }, { "profile", "profiles" } };
     char list[128] = "";
-    for (size_t i = 0; i < sizeof compared / sizeof *compared; i++) {
-        const cJSON *a = cJSON_GetObjectItemCaseSensitive(one->object, compared[i].key);
-        const cJSON *b = cJSON_GetObjectItemCaseSensitive(other->object, compared[i].key);
+    for (size_t i = same_member(one, other, "framework") ? 0 : 1;
+         i < sizeof compared / sizeof *compared; i++) {
         size_t used = strlen(list);
-        if (!a || !b || cJSON_Compare(a, b, 1)) continue;
+        if (same_member(one, other, compared[i].key)) continue;
         (void)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", compared[i].what);
     }
     if (!list[0]) return status_ok();

@@ -1,4 +1,4 @@
-/* -save_error_data: the tensors of calls that are not a pass, as .pt files.
+/* -save_error_data: the tensors of calls that are not a pass. For PyTorch as .pt files:
  *
  * {base}/ut_error_data{ts}/{name}.{forward.input|forward.output.bench|forward.output.device|
  * backward.input|backward.output.bench|backward.output.device}.{k}.pt
@@ -8,14 +8,27 @@
  * list, tensors or not; keyword arguments count on after the positional ones. (In the peer's files
  * they start anew and overwrite those.) Reference values
  * are saved in the nominal bench dtype.
+ *
+ * For MindSpore as .npy files named as its dumps name them, in {base}/error_data: {name}.{forward|backward}.
+ * {input|kwargs|output}.{path}.npy, where output is what was tested; the reference is {name}.{forward|backward}.
+ * bench.{k}.npy.
  */
 #ifndef PROBE_RUNNER_ERROR_DATA_H
 #define PROBE_RUNNER_ERROR_DATA_H
 
 #include "runner/call_tensors.h"
 
+struct error_layout {
+    bool by_path; /* files are named by the place of the tensor in the arguments, not counted */
+    struct status (*write)(const char *path, const struct tensor *tensor, struct arena *arena);
+    const char *suffix;
+    const char *forward_bench, *forward_device, *backward_bench, *backward_device;
+};
+extern const struct error_layout error_layout_numbered, error_layout_of_dumps;
+
 struct error_data {
     const char *directory; /* made when the first tensor is saved */
+    const struct error_layout *layout;
 };
 
 /* Save them. Files of an earlier attempt at this call are replaced. `arena` is scratch. */

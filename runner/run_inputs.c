@@ -39,6 +39,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     TRY(run_record_add_text(record, "version", PROBE_VERSION));
     TRY(run_record_add_digest(record, "dump_digest", dump_digest(inputs->dump)));
     TRY(run_record_add_number(record, "calls", (double)inputs->order.count));
+    TRY(run_record_add_text(record, "framework", inputs->framework->name));
     TRY(run_record_add_text(record, "backend", inputs->backend));
     TRY(run_record_add_text(record, "profile", profile_name(inputs->profile)));
     if (o->thresholds) {

@@ -112,8 +112,30 @@ struct status run_output_name_error_data(struct run_output *output, const char *
     if (!output->error_directory) return status_no_memory(bytes);
     (void)snprintf(output->error_directory, bytes, "%s%s%s/ut_error_data%s", base,
                    *folder ? "/" : "", folder, timestamp);
-    output->error_data.directory = output->error_directory;
+    output->error_data = (struct error_data){ output->error_directory, &error_layout_numbered };
     return status_ok();
+}
+
+/* Beside the result files, or in the directory of the configuration: {base}/error_data. */
+static struct status name_dumped_error_data(struct run_output *output, const char *base)
+{
+    const char *result = output->files.result_path, *slash = strrchr(result, '/');
+    int length = base ? (int)strlen(base) : slash ? (int)(slash - result) : 1;
+    if (!base) base = slash ? result : ".";
+    size_t bytes = (size_t)length + sizeof "/error_data";
+    output->error_directory = memory_allocate(bytes);
+    if (!output->error_directory) return status_no_memory(bytes);
+    (void)snprintf(output->error_directory, bytes, "%.*s/error_data", length, base);
+    output->error_data = (struct error_data){ output->error_directory, &error_layout_of_dumps };
+    return status_ok();
+}
+
+static struct status name_error_data(struct run_output *output, const struct run_inputs *inputs,
+                                     const char *folder)
+{
+    const char *base = inputs->lists.error_data_path;
+    if (inputs->framework->saves_as_dumped) return name_dumped_error_data(output, base);
+    return run_output_name_error_data(output, base, folder, output->files.timestamp);
 }
 
 static struct status list_pending(struct run_output *output, const bool *done,
@@ -139,9 +161,7 @@ struct status run_output_open(struct run_output *out, struct summary *summary, c
                      : open_new(out, options, inputs);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
-        status = run_output_name_error_data(out, inputs->lists.error_data_path,
-                                            options->folder ? options->folder : "",
-                                            out->files.timestamp);
+        status = name_error_data(out, inputs, options->folder ? options->folder : "");
     memory_release(done);
     return status;
 }

@@ -35,6 +35,14 @@ static const struct {
     { "torch.double", THREE_WAY_F64 },
     { "torch.complex64", THREE_WAY_C64 },
     { "torch.complex128", THREE_WAY_C128 },
+    { "Float16", THREE_WAY_F16 },
+    { "BFloat16", THREE_WAY_BF16 },
+    { "Float32", THREE_WAY_F32 },
+    { "Float8E4M3FN", THREE_WAY_F8 },
+    { "Float8E5M2", THREE_WAY_F8 },
+    { "Float64", THREE_WAY_F64 },
+    { "Complex64", THREE_WAY_C64 },
+    { "Complex128", THREE_WAY_C128 },
 };
 
 enum three_way_dtype three_way_dtype(const char *text, size_t length)

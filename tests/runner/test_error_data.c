@@ -25,7 +25,7 @@ static void save(const struct workspace *w, const char *name, double step)
     const struct call_tensors tensors = {
         .c = &c, .bench = bench, .got = &got, .precision = &precision
     };
-    const struct error_data data = { .directory = in(w, "saved") };
+    const struct error_data data = { in(w, "saved"), &error_layout_numbered };
     c.full_name = name;
     status = error_data_save(&data, &arena, &tensors);
     ck_assert_msg(!status.code, "'%s': %s", name, status.text);

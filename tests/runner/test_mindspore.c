@@ -347,6 +347,148 @@ START_TEST(threads_and_cuts_change_nothing)
 }
 END_TEST
 
+/* A failing call's tensors, under the names that the dump gives them; the wrong output is what was
+ * recorded. */
+START_TEST(failing_tensors_are_saved_as_dumped)
+{
+    struct workspace w = workspace_make();
+    char dump[512];
+    snprintf(dump, sizeof dump, DATA "b/tensor/dump.json");
+    struct outcome o = run_program(&w, "-api_info", dump, "-o", "out", "-save_error_data", "--only",
+                                   "Mint.where.0", "--trust-files", NULL);
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    static const char *const names[] = { "forward.input.0",  "forward.input.1",
+                                         "forward.input.2",  "forward.output.0",
+                                         "backward.input.0", "backward.output.0",
+                                         "backward.output.1" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char saved[512], recorded[512];
+        snprintf(saved, sizeof saved, "out/error_data/Mint.where.0.%s.npy", names[i]);
+        snprintf(recorded, sizeof recorded, DATA "b/tensor/dump_tensor_data/Mint.where.0.%s.npy",
+                 names[i]);
+        ck_assert_msg(access(in(&w, saved), R_OK) == 0, "%s", saved);
+        struct stat a, b;
+        ck_assert_int_eq(stat(in(&w, saved), &a), 0);
+        ck_assert_int_eq(stat(recorded, &b), 0);
+        ck_assert_int_eq((int)a.st_size, (int)b.st_size);
+    }
+    ck_assert_uint_eq(count_matches(&w, "out/error_data/*"), 10); /* and three references */
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* The lists of a configuration take MindSpore's names. */
+START_TEST(lists_take_the_names_of_mindspore)
+{
+    struct workspace w = workspace_make();
+    char dump[512];
+    snprintf(dump, sizeof dump, DATA "a/tensor/dump.json");
+    write_text(in(&w, "config.json"), "{\"run_ut\": {\"white_list\": [\"rsqrt\", \"chunk\"]}}");
+    struct outcome o = run_program(&w, "-api_info", dump, "-o", "out", "-config", "config.json",
+                                   "--trust-files", NULL);
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    struct table *got = read_table(only_match(&w, "out/accuracy_checking_result_*.csv"));
+    for (size_t i = 1; i < got->rows; i++) {
+        bool listed = strstr(got->cells[i][0], ".rsqrt.") || strstr(got->cells[i][0], ".chunk.");
+        ck_assert_msg(listed != !strcmp(got->cells[i][1], "SKIP"), "%s", got->cells[i][0]);
+    }
+    free_table(got);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
+#define TENSOR(type, dtype)                                                                     \
+    "{\"type\":\"" type "\",\"dtype\":\"" dtype "\",\"shape\":[2000],\"Max\":1.0,\"Min\":-1.0," \
+    "\"Mean\":0,\"Norm\":1}"
+#define FORWARD(name, tensor) \
+    "\"" name ".forward\":{\"input_args\":[" tensor "],\"input_kwargs\":{},\"output\":[]}"
+
+/* A MindSpore run against a PyTorch run: rows meet under the names of the mapped APIs. */
+START_TEST(three_way_with_a_run_of_pytorch)
+{
+    static const char mindspore[] =
+        "{\"framework\":\"mindspore\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":"
+        "{" FORWARD("Mint.exp.0", TENSOR("mindspore.Tensor", "Float32")) "," FORWARD(
+            "MintFunctional.gelu.0",
+            TENSOR(
+                "mindspore.Tensor",
+                "BFloat16")) "," FORWARD("Functional.sin.1",
+                                         TENSOR(
+                                             "mindspore.Tensor",
+                                             "Float16")) "," FORWARD("Tensor.cos.0",
+                                                                     TENSOR(
+                                                                         "mindspore.Tensor",
+                                                                         "Float32")) "," FORWARD("M"
+                                                                                                 "i"
+                                                                                                 "n"
+                                                                                                 "t"
+                                                                                                 "."
+                                                                                                 "s"
+                                                                                                 "i"
+                                                                                                 "n"
+                                                                                                 "h"
+                                                                                                 "."
+                                                                                                 "0",
+                                                                                                 TENSOR(
+                                                                                                     "mindspore.Tensor",
+                                                                                                     "Float32")) "}}";
+    static const char pytorch
+        [] = "{\"framework\":\"pytorch\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":"
+             "{" FORWARD("Torch.exp.0", TENSOR("torch.Tensor", "torch.float32")) "," FORWARD(
+                 "Functional.gelu.0",
+                 TENSOR(
+                     "torch.Tensor",
+                     "torch.bfloat16")) "," FORWARD("Torch.sin.1",
+                                                    TENSOR(
+                                                        "torch.Tensor",
+                                                        "torch.float16")) "," FORWARD("Tensor.cos."
+                                                                                      "0",
+                                                                                      TENSOR(
+                                                                                          "torch."
+                                                                                          "Tensor",
+                                                                                          "torch."
+                                                                                          "float3"
+                                                                                          "2")) "," FORWARD("Torch.sinh.1",
+                                                                                                            TENSOR(
+                                                                                                                "torch.Tensor",
+                                                                                                                "torch.float32")) "}}";
+    static const struct {
+        const char *name;
+        bool meets;
+    } rows[] = { { "Mint.exp.0", true },
+                 { "MintFunctional.gelu.0", true },
+                 { "Functional.sin.1", true },
+                 { "Tensor.cos.0", true },
+                 { "Mint.sinh.0", false } };
+    struct workspace w = workspace_make();
+    for (int side = 0; side < 2; side++) {
+        const char *folder = side ? "gpu" : "npu", *dump = side ? "gpu.json" : "npu.json";
+        write_text(in(&w, dump), side ? pytorch : mindspore);
+        struct outcome o =
+            run_program(&w, "-api_info", dump, "-o", folder, "--profile", "strict", NULL);
+        ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+        outcome_free(&o);
+    }
+    char npu[512], gpu[512];
+    snprintf(npu, sizeof npu, "%s", only_match(&w, "npu/accuracy_checking_details_*.csv"));
+    snprintf(gpu, sizeof gpu, "%s", only_match(&w, "gpu/accuracy_checking_details_*.csv"));
+    struct outcome o =
+        run_program(&w, "api_precision_compare", "-npu", npu, "-gpu", gpu, "-o", "out", NULL);
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    char *result = read_file(only_match(&w, "out/api_precision_compare_result_*.csv"), NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[100];
+        snprintf(line, sizeof line, "\n%s,%s", rows[i].name, rows[i].meets ? "pass" : "SKIP");
+        ck_assert_msg(strstr(result, line) != NULL, "%s in %s", rows[i].name, result);
+    }
+    free(result);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 #define ONE_CALL(head, name)                                                                      \
     "{" head "\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":{\"" name                   \
     ".forward\":{\"input_args\":[{\"type\":\"mindspore.Tensor\",\"dtype\":\"Float32\",\"shape\":" \
@@ -402,6 +544,9 @@ int main(void)
     tcase_add_test(tests, strict_checks_every_call);
     tcase_add_test(tests, profiles_have_their_threshold);
     tcase_add_test(tests, threads_and_cuts_change_nothing);
+    tcase_add_test(tests, failing_tensors_are_saved_as_dumped);
+    tcase_add_test(tests, lists_take_the_names_of_mindspore);
+    tcase_add_test(tests, three_way_with_a_run_of_pytorch);
     tcase_add_loop_test(tests, frameworks_are_told, 0, sizeof choices / sizeof *choices);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -248,13 +248,28 @@ bool dump_plan_is_mixed(const char *npu_path, const char *bench_path)
     return false;
 }
 
+/* One of several sub-folders: when it cannot be used, the others still can. `failure` keeps the first
+ * reason. */
+static struct status try_below(struct planning *p, struct status *failure, const char *npu_path,
+                               const char *bench_path, const char *folder, const char *name,
+                               int depth)
+{
+    struct status status = plan_below(p, npu_path, bench_path, folder, name, depth);
+    if (status.code != STATUS_BAD_INPUT) return status;
+    warn(p->warnings, "%s%s is skipped: %s", folder, name, status.text);
+    if (!failure->code) *failure = status;
+    return status_ok();
+}
+
 static struct status plan_mixed(struct planning *p, const char *npu_path, const char *bench_path,
                                 const char *folder, int depth)
 {
+    struct status failure = status_ok();
+
     for (int i = 0; i < MIXED_FOLDERS; i++)
         if (has_folder(npu_path, mixed_folders[i]) && has_folder(bench_path, mixed_folders[i]))
-            TRY(plan_below(p, npu_path, bench_path, folder, mixed_folders[i], depth));
-    return status_ok();
+            TRY(try_below(p, &failure, npu_path, bench_path, folder, mixed_folders[i], depth));
+    return p->plan->count ? status_ok() : failure;
 }
 
 /* Do the names include steps? Others beside them are passed over. */
@@ -270,6 +285,7 @@ static struct status plan_steps(struct planning *p, const struct directory_names
                                 const char *npu_path, const char *bench_path, const char *folder,
                                 int depth)
 {
+    struct status failure = status_ok();
     size_t before = p->plan->count;
     int64_t step;
 
@@ -280,9 +296,10 @@ static struct status plan_steps(struct planning *p, const struct directory_names
         if (!has_folder(bench_path, names->items[i]))
             warn(p->warnings, "'%s' has no %s; the step is skipped", file_shown(bench_path).text,
                  names->items[i]);
-        else TRY(plan_below(p, npu_path, bench_path, folder, names->items[i], depth));
+        else TRY(try_below(p, &failure, npu_path, bench_path, folder, names->items[i], depth));
     }
     if (p->plan->count > before) return status_ok();
+    if (failure.code) return failure;
     return status_error(STATUS_BAD_INPUT, "'%s' and '%s' have no step in common",
                         file_shown(npu_path).text, file_shown(bench_path).text);
 }

@@ -189,6 +189,12 @@ START_TEST(mixed_trees_and_steps)
     expect(compare(&w, in(&w, "a"), in(&w, "b"), NULL, NULL), 0, NULL);
     ck_assert_ptr_nonnull(only_match(&w, "out/graph/step0/compare_result_rank0_*.csv"));
     ck_assert_ptr_nonnull(only_match(&w, "out/pynative/step3/compare_result_rank0_*.csv"));
+    /* a step with something else in it costs itself, all of them the comparison */
+    copy_rank(&w, "a", "graph/step0/old", original);
+    expect(compare(&w, in(&w, "a"), in(&w, "b"), NULL, NULL), 0, "graph/step0 is skipped: ");
+    copy_rank(&w, "a", "pynative/step0/old", original);
+    copy_rank(&w, "a", "pynative/step3/old", original);
+    expect(compare(&w, in(&w, "a"), in(&w, "b"), NULL, NULL), 3, "old");
     workspace_remove(&w);
 }
 END_TEST

@@ -214,16 +214,11 @@ static struct status make_page(const struct jobs *jobs, const struct compare_opt
 
 /* ---- the command ------------------------------------------------------------------------ */
 
-static struct status choose_format(enum table_format *out, const struct compare_options *options)
+static enum table_format choose_format(const struct compare_options *options)
 {
     bool third = options->target != NULL; /* whose command line writes CSV unless told otherwise */
-    *out = third || !table_format_available(TABLE_XLSX) ? TABLE_CSV : TABLE_XLSX;
-    if (options->xlsx) *out = TABLE_XLSX;
-    if (options->format) *out = strcmp(options->format, "csv") ? TABLE_XLSX : TABLE_CSV;
-    if (table_format_available(*out)) return status_ok();
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "this program was built without libxlsxwriter and cannot write .xlsx; use "
-                        "--format csv");
+    if (options->format) return strcmp(options->format, "csv") ? TABLE_XLSX : TABLE_CSV;
+    return third && !options->xlsx ? TABLE_CSV : TABLE_XLSX;
 }
 
 static unsigned thread_count(const struct compare_options *options)
@@ -285,9 +280,7 @@ static struct status make_request(struct job_request *out, const struct compare_
                                   const struct comparison_input *input, struct watching *watching)
 {
     const struct comparison_watch watch = { go_on, watching };
-    enum table_format format;
 
-    TRY(choose_format(&format, options));
     *out = (struct job_request){
         .comparison = { .stack_path = input->stack_path,
                         .show_stacks = options->show_stacks,
@@ -300,7 +293,8 @@ static struct status make_request(struct job_request *out, const struct compare_
                         .file_policy = options->file_policy,
                         .threads = thread_count(options),
                         .watch = watch },
-        .table = { .format = format,
+        .table = { .format = choose_format(options),
+                   .threads = thread_count(options),
                    .extras = !options->schema_only,
                    .bench_only = options->bench_only,
                    .watch = watch },
@@ -317,6 +311,7 @@ static struct status compare_plan(int *exit_status, const struct dump_plan *plan
 {
     struct jobs jobs = { .plan = plan, .request = request, .watching = watching };
 
+    if (plan->count > 1) request->table.threads = 1; /* the others have their own tables */
     jobs.outcomes = memory_allocate_zeroed(plan->count, sizeof *jobs.outcomes);
     if (!jobs.outcomes) return status_no_memory(plan->count * sizeof *jobs.outcomes);
     run_all(&jobs, request->comparison.threads);

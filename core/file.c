@@ -506,9 +506,12 @@ struct status file_create(struct file *out, const char *path)
 
 bool file_already_exists(struct status status) { return status.code == STATUS_BAD_ARGUMENT; }
 
-struct status file_write_all(const struct file *file, const void *data, size_t bytes)
+/* To the end of what was written, or at a place. */
+static struct status write_fully(const struct file *file, const void *data, size_t bytes,
+                                 const uint64_t *place)
 {
     const char *from = data;
+    uint64_t at = place ? *place : 0;
 
     while (bytes) {
         bool is_short;
@@ -518,13 +521,26 @@ struct status file_write_all(const struct file *file, const void *data, size_t b
             return failed("write", file->path);
         }
         if (is_short) wanted = 1;
-        ssize_t n = write(file->fd, from, wanted);
+        ssize_t n = place ? pwrite(file->fd, from, wanted, (off_t)at)
+                          : write(file->fd, from, wanted);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return failed("write", file->path);
         from += n;
+        at += (uint64_t)n;
         bytes -= (size_t)n;
     }
     return status_ok();
+}
+
+struct status file_write_all(const struct file *file, const void *data, size_t bytes)
+{
+    return write_fully(file, data, bytes, NULL);
+}
+
+struct status file_write_at(const struct file *file, const void *data, size_t bytes,
+                            uint64_t offset)
+{
+    return write_fully(file, data, bytes, &offset);
 }
 
 struct status file_sync(const struct file *file)

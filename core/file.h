@@ -108,6 +108,10 @@ struct status file_open_append(struct file *out, const char *path, struct file_p
  * them may have been written. */
 struct status file_write_all(const struct file *file, const void *data, size_t bytes);
 
+/* Write over bytes from `offset` on; where file_write_all goes on does not change. */
+struct status file_write_at(const struct file *file, const void *data, size_t bytes,
+                            uint64_t offset);
+
 struct status file_sync(const struct file *file);
 
 /* Cut or extend to `bytes`, and go on writing at the new end. */

@@ -8,8 +8,9 @@
 #include "core/file.h"
 #include "formats/pt.h"
 #include "formats/pt_names.h"
+#include "formats/zip_record.h"
 
-enum { ALIGNMENT = 64, RECORDS = 3, VERSION_NEEDED = 45 };
+enum { ALIGNMENT = 64, RECORDS = 3 };
 
 /* ---- the pickle ------------------------------------------------------------------------- */
 
@@ -104,138 +105,46 @@ struct record {
     const char *name;
     const void *data;
     size_t bytes;
-    uint32_t crc;
-    uint64_t header;
-    uint64_t most; /* larger sizes and offsets are written in ZIP64 fields */
 };
 
-static bool is_wide(const struct record *record)
+/* A record, its elements aligned; its line of the directory is appended. */
+static struct status write_record(const struct file *file, struct csv_buffer *directory,
+                                  uint64_t *offset, const struct record *record, uint64_t most)
 {
-    return record->bytes > record->most || record->header > record->most;
-}
-
-static void put_sizes(struct bytes *out, const struct record *record)
-{
-    put_number(out, record->crc, 4);
-    put_number(out, is_wide(record) ? 0xffffffff : record->bytes, 4);
-    put_number(out, is_wide(record) ? 0xffffffff : record->bytes, 4);
-    put_number(out, strlen(record->name), 2);
-}
-
-static void put_zip64(struct bytes *out, const struct record *record, bool central)
-{
-    put_number(out, 1, 2);
-    put_number(out, central ? 24 : 16, 2);
-    put_number(out, record->bytes, 8);
-    put_number(out, record->bytes, 8);
-    if (central) put_number(out, record->header, 8);
-}
-
-/* The local header, padded by an extra field ("FB", as torch does) so that the data are
- * aligned. */
-static void put_local(struct bytes *out, const struct record *record)
-{
-    size_t wide = is_wide(record) ? 20 : 0;
-    uint64_t unpadded = record->header + 30 + strlen(record->name) + wide + 4;
+    struct csv_buffer header = { 0 };
+    const struct zip_record zip = {
+        .name = record->name,
+        .crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), record->data, record->bytes),
+        .packed = record->bytes,
+        .bytes = record->bytes,
+        .header = *offset,
+        .most = most,
+    };
+    uint64_t unpadded = *offset + zip_local_bytes(&zip);
     size_t padding = (size_t)((ALIGNMENT - unpadded % ALIGNMENT) % ALIGNMENT);
 
-    put(out, "PK\3\4", 4);
-    put_number(out, wide ? VERSION_NEEDED : 20, 2);
-    put_number(out, 0x0800, 2); /* names are UTF-8 */
-    put_number(out, 0, 2);      /* stored */
-    put_number(out, 0, 2);      /* midnight */
-    put_number(out, 0x21, 2);   /* of 1980-01-01 */
-    put_sizes(out, record);
-    put_number(out, wide + 4 + padding, 2);
-    put(out, record->name, strlen(record->name));
-    if (wide) put_zip64(out, record, false);
-    put(out, "FB", 2);
-    put_number(out, padding, 2);
-    for (size_t i = 0; i < padding; i++) put_op(out, 'Z');
+    struct status status = zip_append_local(&header, &zip, padding);
+    if (!status.code) status = file_write_all(file, header.data, header.length);
+    *offset += header.length + record->bytes;
+    csv_buffer_release(&header);
+    TRY(status);
+    TRY(file_write_all(file, record->data, record->bytes));
+    return zip_append_central(directory, &zip);
 }
 
-static void put_central(struct bytes *out, const struct record *record)
+static struct status write_archive(const struct file *file, const struct record *records,
+                                   uint64_t most)
 {
-    size_t wide = is_wide(record) ? 28 : 0;
-
-    put(out, "PK\1\2", 4);
-    put_number(out, wide ? VERSION_NEEDED : 20, 2);
-    put_number(out, wide ? VERSION_NEEDED : 20, 2);
-    put_number(out, 0x0800, 2);
-    put_number(out, 0, 2);
-    put_number(out, 0, 2);
-    put_number(out, 0x21, 2);
-    put_sizes(out, record);
-    put_number(out, wide, 2);
-    put_number(out, 0, 2); /* comment */
-    put_number(out, 0, 2); /* disk */
-    put_number(out, 0, 2);
-    put_number(out, 0, 4);
-    put_number(out, wide ? 0xffffffff : record->header, 4);
-    put(out, record->name, strlen(record->name));
-    if (wide) put_zip64(out, record, true);
-}
-
-static void put_end(struct bytes *out, uint64_t directory, uint64_t directory_bytes, uint64_t most)
-{
-    bool wide = directory > most;
-
-    if (wide) {
-        uint64_t here = directory + directory_bytes;
-        put(out, "PK\6\6", 4);
-        put_number(out, 44, 8);
-        put_number(out, VERSION_NEEDED, 2);
-        put_number(out, VERSION_NEEDED, 2);
-        put_number(out, 0, 4);
-        put_number(out, 0, 4);
-        put_number(out, RECORDS, 8);
-        put_number(out, RECORDS, 8);
-        put_number(out, directory_bytes, 8);
-        put_number(out, directory, 8);
-        put(out, "PK\6\7", 4);
-        put_number(out, 0, 4);
-        put_number(out, here, 8);
-        put_number(out, 1, 4);
-    }
-    put(out, "PK\5\6", 4);
-    put_number(out, 0, 2);
-    put_number(out, 0, 2);
-    put_number(out, RECORDS, 2);
-    put_number(out, RECORDS, 2);
-    put_number(out, directory_bytes, 4);
-    put_number(out, wide ? 0xffffffff : directory, 4);
-    put_number(out, 0, 2);
-}
-
-static struct status write_bytes(const struct file *file, const struct bytes *bytes,
-                                 uint64_t *offset)
-{
-    if (bytes->count > sizeof bytes->data)
-        return status_error(STATUS_INTERNAL, "a record of '%s' is too long",
-                            file_shown(file->path).text);
-    *offset += bytes->count;
-    return file_write_all(file, bytes->data, bytes->count);
-}
-
-static struct status write_archive(const struct file *file, struct record *records, uint64_t most)
-{
-    struct bytes directory = { .count = 0 }, end = { .count = 0 };
+    struct csv_buffer end = { 0 };
+    struct status status = status_ok();
     uint64_t offset = 0;
 
-    for (int i = 0; i < RECORDS; i++) {
-        struct bytes header = { .count = 0 };
-        records[i].header = offset;
-        records[i].most = most;
-        records[i].crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), records[i].data, records[i].bytes);
-        put_local(&header, &records[i]);
-        TRY(write_bytes(file, &header, &offset));
-        TRY(file_write_all(file, records[i].data, records[i].bytes));
-        offset += records[i].bytes;
-        put_central(&directory, &records[i]);
-    }
-    put_end(&end, offset, directory.count, most);
-    TRY(write_bytes(file, &directory, &offset));
-    return write_bytes(file, &end, &offset);
+    for (int i = 0; i < RECORDS && !status.code; i++)
+        status = write_record(file, &end, &offset, &records[i], most);
+    if (!status.code) status = zip_append_end(&end, RECORDS, offset, end.length, most);
+    if (!status.code) status = file_write_all(file, end.data, end.length);
+    csv_buffer_release(&end);
+    return status;
 }
 
 struct status pt_write_zip64(const char *path, const struct tensor *tensor, struct arena *arena,
@@ -248,7 +157,7 @@ struct status pt_write_zip64(const char *path, const struct tensor *tensor, stru
     TRY(tensor_densify(&dense, arena, tensor));
     put_tensor(&pickle, &dense);
     size_t bytes = tensor_elements(&dense) * dtype_info(dense.dtype)->bytes;
-    struct record records[RECORDS] = {
+    const struct record records[RECORDS] = {
         { .name = "archive/data.pkl", .data = pickle.data, .bytes = pickle.count },
         { .name = "archive/data/0", .data = bytes ? dense.data : "", .bytes = bytes },
         { .name = "archive/version", .data = "3\n", .bytes = 2 },

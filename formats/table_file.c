@@ -11,20 +11,16 @@ static const struct table_writer *const writers[] = {
 
 const char *table_format_name(enum table_format format) { return writers[format]->name; }
 
-bool table_format_available(enum table_format format) { return writers[format]->create != NULL; }
-
-struct status table_file_create(struct table_file **out, const char *path, enum table_format format)
+struct status table_file_create(struct table_file **out, const char *path, enum table_format format,
+                                unsigned threads)
 {
     const struct table_writer *writer = writers[format];
 
     *out = NULL;
-    if (!writer->create)
-        return status_error(STATUS_BAD_ARGUMENT,
-                            "this program was built without libxlsxwriter and cannot write .xlsx; "
-                            "choose csv");
     struct table_file *file = memory_allocate_zeroed(1, sizeof *file);
     if (!file) return status_no_memory(sizeof *file);
     file->writer = writer;
+    file->threads = threads;
     struct status status = new_file_create(&file->file, path);
     if (!status.code) status = writer->create(file);
     if (!status.code) {

@@ -2,8 +2,7 @@
  * come, in memory that does not grow with their number.
  *
  * The file appears under its name when it is whole: it is written beside it under a name of its own
- * ("<name>.<process>.part") and renamed by table_file_finish. Mode 0640. CSV is that of formats/csv.h;
- * xlsx is written by libxlsxwriter, where the program was built with it.
+ * ("<name>.<process>.part") and renamed by table_file_finish. Mode 0640. CSV is that of formats/csv.h.
  *
  * What starts like a formula is a text in xlsx, and is disarmed in CSV (csv_append_cell).
  */
@@ -20,9 +19,6 @@ enum table_format { TABLE_CSV, TABLE_XLSX };
 
 /* "csv" or "xlsx": also the suffix of the file. */
 const char *table_format_name(enum table_format format);
-
-/* Can this build write the format? */
-bool table_format_available(enum table_format format);
 
 enum table_cell_kind { TABLE_EMPTY, TABLE_TEXT, TABLE_NUMBER, TABLE_INTEGER, TABLE_BOOLEAN };
 
@@ -61,10 +57,10 @@ struct table_file;
 
 /* Start the file `path`. An older file of the name stays until table_file_finish.
  *
- *   errors  STATUS_BAD_ARGUMENT when this build lacks the format; STATUS_IO, STATUS_NO_MEMORY. Nothing
- *           is left then. */
-struct status table_file_create(struct table_file **out, const char *path,
-                                enum table_format format);
+ *   threads  how many may work on it, the caller's included; they change nothing in the file
+ *   errors   STATUS_IO, STATUS_NO_MEMORY. Nothing is left then. */
+struct status table_file_create(struct table_file **out, const char *path, enum table_format format,
+                                unsigned threads);
 
 /* Start a sheet of this name (at most 31 characters, none of []:*?/\). A CSV file has one, whose name
  * is not written. Must be called before the first row. */

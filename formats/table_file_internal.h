@@ -2,7 +2,7 @@
  *
  *   table_file.c       names and the choice of the writer
  *   table_file_csv.c   .csv
- *   table_file_xlsx.c  .xlsx, through libxlsxwriter
+ *   table_file_xlsx.c  .xlsx, through zip_write.h
  */
 #ifndef PROBE_FORMATS_TABLE_FILE_INTERNAL_H
 #define PROBE_FORMATS_TABLE_FILE_INTERNAL_H
@@ -13,11 +13,11 @@
 struct table_file {
     const struct table_writer *writer;
     struct new_file file; /* its part is what the writer fills */
+    unsigned threads;     /* that may help to write */
     void *state;          /* of the writer */
 };
 
-/* One format. `finish` and `discard` free `state`; on failure `create` leaves none. `create` is NULL
- * where the format was not built in. */
+/* One format. `finish` and `discard` free `state`; on failure `create` leaves none. */
 struct table_writer {
     const char *name;
     struct status (*create)(struct table_file *file);

@@ -90,7 +90,7 @@ struct status comparison_write_table(const struct comparison *c, const char *pat
                          .columns = column_list_make(c, request->extras, request->format) };
 
     plan_sheets(&w, request);
-    TRY(table_file_create(&w.file, path, request->format));
+    TRY(table_file_create(&w.file, path, request->format, request->threads));
     struct status status = write_rows(&w, request->bench_only);
     row_cells_release(&w.cells);
     if (!status.code) return table_file_finish(w.file);

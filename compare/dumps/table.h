@@ -7,6 +7,7 @@
 
 struct table_request {
     enum table_format format;
+    unsigned threads;              /* that may help to write */
     bool extras;                   /* our columns at the right */
     bool bench_only;               /* rows that only Bench has, at the end */
     uint32_t sheet_rows;           /* most rows of a sheet; 0: 1 048 500 */

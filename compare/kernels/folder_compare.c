@@ -237,7 +237,7 @@ static struct status write_folder(struct walking *walking, struct arena *arena,
 
     if (!folder || !path) return status_no_memory(0);
     TRY(file_make_directories(folder));
-    TRY(table_file_create(&table, path, TABLE_CSV));
+    TRY(table_file_create(&table, path, TABLE_CSV, 1));
     struct status status = compare_files(table, walking, folders, &files[0], &files[1]);
     if (status.code) {
         table_file_discard(table);

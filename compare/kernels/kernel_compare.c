@@ -229,7 +229,7 @@ static struct status add_headers(struct comparing *comparing)
 static struct status write_table(struct comparing *comparing, const struct kernel_list lists[2],
                                  const char *path)
 {
-    TRY(table_file_create(&comparing->table, path, comparing->request->format));
+    TRY(table_file_create(&comparing->table, path, comparing->request->format, 1));
     struct status status = table_file_add_sheet(comparing->table, "Sheet1");
     if (!status.code) status = add_headers(comparing);
     if (!status.code) status = add_rows(comparing, &lists[0], &lists[1]);

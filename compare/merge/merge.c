@@ -267,7 +267,7 @@ static struct status write_book(struct merging *merging)
     uint32_t *order = NULL;
 
     TRY(order_rows(&order, merging));
-    struct status status = table_file_create(&file, merging->request->output, TABLE_XLSX);
+    struct status status = table_file_create(&file, merging->request->output, TABLE_XLSX, 1);
     for (size_t i = 0; !status.code && i < merging->columns.count; i++)
         status = write_sheet(file, merging, i, order);
     if (!status.code) return table_file_finish(file);

@@ -1,7 +1,8 @@
 # A Debian package of what `cmake --install` installs; tests/long/package makes one and tries it in a
 # fresh system.
 #
-#   cmake -S . -B build/package -G Ninja -DPROBE_DEBIAN=ON && cmake --build build/package
+#   cmake -S . -B build/package -G Ninja -DPROBE_DEBIAN=ON -DPROBE_MAINTAINER="Name <name@host>" &&
+#   cmake --build build/package
 #   cd build/package && cpack
 #
 # With PROBE_DEBIAN the manual page is compressed and the files that every package of Debian has are
@@ -10,7 +11,11 @@ if(PROBE_DEBIAN)
   find_program(GZIP gzip REQUIRED)
   set(documents ${CMAKE_INSTALL_DATADIR}/doc/probe-ut)
   string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC) # or SOURCE_DATE_EPOCH
-  set(package_maintainer "probe-ut maintainers <maintainers@probe-ut.org>")
+  # Debian wants a name and an address (Policy 5.6.2). The project publishes none: the default is in the
+  # domain that never exists (RFC 2606), and whoever hands packages to others puts their own.
+  set(PROBE_MAINTAINER "The probe-ut authors <probe-ut@packages.invalid>" CACHE STRING
+      "Who answers for the Debian package: Name <address>")
+  set(package_maintainer ${PROBE_MAINTAINER})
   configure_file(${CMAKE_SOURCE_DIR}/cmake/debian/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
   add_custom_command(TARGET probe-ut POST_BUILD
                      COMMAND ${GZIP} -9nkf ${CMAKE_BINARY_DIR}/changelog ${CMAKE_BINARY_DIR}/probe-ut.1

@@ -101,6 +101,15 @@ static size_t match_word(const char *at, const char *text, const char *name, siz
     return length && begins && !strncmp(at, name, length) && !is_word(at[length]) ? length : 0;
 }
 
+/* Behind "Torch.add.0 input.1: ", the argument of a call that a message is about. */
+static const char *skip_argument(const char *text, const char *call)
+{
+    size_t length = strlen(call);
+    if (strncmp(text, call, length) != 0 || text[length] != ' ') return text;
+    const char *colon = text + length + 1 + strcspn(text + length + 1, " :");
+    return !strncmp(colon, ": ", 2) ? colon + 2 : text;
+}
+
 /* Copy `text` without what tells one call from another: its name, its API, numbers. */
 static void append_kind(struct text_out *out, const char *text, const char *call)
 {
@@ -121,7 +130,7 @@ static struct status reason_key(struct text_out *out, const struct row_note *not
     text_out_string(out, row_cause_name(note->cause));
     text_out_string(out, ": ");
     if (note->cause != CAUSE_LISTS && note->cause != CAUSE_MEMORY)
-        append_kind(out, note->sentence, call);
+        append_kind(out, skip_argument(note->sentence, call), call);
     return out->status;
 }
 

@@ -204,6 +204,10 @@ START_TEST(reasons_are_counted)
         { "Torch.g.0", "g has no kernel", CAUSE_DEVICE_DECLINED },
         { "Torch.g.1", "g has no kernel", CAUSE_NO_REFERENCE },
         { "Torch.h.0", "The device failed in the forward.", CAUSE_DEVICE_FAILED },
+        { "Torch.i.0", "Torch.i.0 input.1: no directory 'x'", CAUSE_NO_INPUTS },
+        { "Torch.i.1", "Torch.i.1 kwargs.out: no directory 'x'", CAUSE_NO_INPUTS },
+        { "Torch.j.0", "Torch.j.0 cotangent.0.2: no directory 'x'", CAUSE_NO_INPUTS },
+        { "Torch.j.1", "Torch.j.1 cannot say", CAUSE_NO_INPUTS },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         add_note(&summary, rows[i].call,
@@ -214,9 +218,11 @@ START_TEST(reasons_are_counted)
     ck_assert_str_eq(
         strstr(shown, "\nskipped"),
         "\nskipped rows\n"
+        "       3  Torch.i.0 input.1: no directory 'x' [Torch.i.0.forward.output.0, ...]\n"
         "       3  e has no kernel [Torch.e.0.forward.output.0, ...]\n"
         "       2  left out by the white and black list [Torch.c.0.forward.output.0, ...]\n"
         "       2  Torch.a.0 needs 1024 bytes [Torch.a.0.forward.output.0, ...]\n"
+        "       1  Torch.j.1 cannot say [Torch.j.1.forward.output.0]\n"
         "       1  g has no kernel [Torch.g.1.forward.output.0]\n");
     free(shown);
     summary_release(&summary);

@@ -34,6 +34,9 @@ struct bench_output {
  * STATUS_SKIP, with the reason, when there is none. */
 struct status bench_translate(struct api_case *out, struct arena *arena, const struct api_case *c);
 
+/* Is it the name of an API of MindSpore that bench_translate knows, in whichever namespace? */
+bool bench_is_mindspore_name(const char *name);
+
 /* Once the inputs of a translated call are made: its recorded call has the same tensors. */
 void bench_share_inputs(const struct api_case *translated);
 

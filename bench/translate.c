@@ -45,6 +45,14 @@ struct status bench_translate(struct api_case *out, struct arena *arena, const s
                         c->type, c->api);
 }
 
+bool bench_is_mindspore_name(const char *name)
+{
+    const struct translation *row;
+    for (size_t i = 0; (row = translation_row(i)); i++)
+        if (op_name_matches(row->names, name, strlen(name))) return true;
+    return false;
+}
+
 /* ---- one set of tensors ------------------------------------------------------------------- */
 
 static bool share_with(struct value *recorded, void *context)

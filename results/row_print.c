@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/json_tree.h"
-#include "standards/judged.h"
+#include "standards/row_layout.h"
 
 /* Texts of the dump or of a device; control characters in them could rule the terminal. */
 static void print_bytes(FILE *out, const char *text, size_t length)
@@ -98,11 +98,15 @@ static void print_lines(FILE *out, const char *text)
 /* The cells that are not blank, but for what the line of evidence says itself. */
 static void print_cells(FILE *out, const struct csv_row *cells)
 {
-    for (size_t column = 0; column < cells->count && column < COLUMN_COUNT; column++) {
-        struct csv_text cell = cells->cells[column];
+    const struct row_layout *layout = row_layout_of(cells->count);
+    const char *headers[COLUMN_COUNT];
+    layout_headers(headers, layout);
+    for (size_t i = 0; i < cells->count && i < layout->count; i++) {
+        enum details_column column = layout->columns[i].column;
+        struct csv_text cell = cells->cells[i];
         bool said = column == COLUMN_NAME || column == COLUMN_STATUS || column == COLUMN_MESSAGE;
         if (said || !cell.length || (cell.length == 1 && *cell.bytes == ' ')) continue;
-        fprintf(out, "  %s: ", details_headers[column]);
+        fprintf(out, "  %s: ", headers[i]);
         print_bytes(out, cell.bytes, cell.length);
         fputc('\n', out);
     }

@@ -51,6 +51,7 @@ bool api_name_is_known(const char **nearest, struct arena *arena, const char *na
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (bench_find_entry(&entry, groups[i], name)) return true;
     *nearest = "";
+    if (bench_is_mindspore_name(name)) return true;
     if (api_names_list(&names, &count, arena).code) return is_among(name, garbage, N_GARBAGE);
     if (is_among(name, names, count)) return true;
     *nearest = nearest_name(name, names, count);

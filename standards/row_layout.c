@@ -73,6 +73,11 @@ const struct row_layout layout_distances = {
     .joins_messages = true,
 };
 
+const struct row_layout *row_layout_of(size_t columns)
+{
+    return columns == layout_distances.count ? &layout_distances : &layout_precheck;
+}
+
 void layout_headers(const char *headers[COLUMN_COUNT], const struct row_layout *layout)
 {
     for (size_t i = 0; i < layout->count; i++) {

@@ -29,6 +29,9 @@ extern const struct row_layout layout_precheck;
 /* Cosine, MaxAbsErr and MaxRelativeErr: the nine columns of the pre-check for MindSpore. */
 extern const struct row_layout layout_distances;
 
+/* The layout whose rows have so many columns. */
+const struct row_layout *row_layout_of(size_t columns);
+
 /* The headers of the layout, in its order; `headers` has room for COLUMN_COUNT. */
 void layout_headers(const char *headers[COLUMN_COUNT], const struct row_layout *layout);
 

@@ -310,7 +310,7 @@ static void note_ends(const struct row_reader *rows, struct input_notes *notes,
     else if (evidence->waiting) note(notes, NOTE_OTHER_EVIDENCE, evidence->reader.lines, "");
     if (rows->timings.waiting) note(notes, NOTE_OTHER_TIMINGS, rows->timings.row.number, "");
     bool ended_well = !evidence->waiting && !evidence->unreadable;
-    if (rows->layout != &layouts[LAYOUT_DETAILS]) return;
+    if (!layout_is_of_run(rows->layout)) return;
     if (!input->paths[PART_EVIDENCE]) note(notes, NOTE_NO_EVIDENCE, 0, "");
     else if (ended_well && rows->passes_without_evidence)
         note(notes, NOTE_FAILING_EVIDENCE, rows->passes_without_evidence, "");

@@ -223,7 +223,7 @@ static struct input *run_of_timings(struct inputs *inputs, const char *path)
     size_t n_beside = 0, n_any = 0;
     for (size_t i = 0; i < inputs->count; i++) {
         struct input *input = &inputs->items[i];
-        if (!input->paths[PART_ROWS] || input->layout != &layouts[LAYOUT_DETAILS]) continue;
+        if (!input->paths[PART_ROWS] || !layout_is_of_run(input->layout)) continue;
         any = input;
         n_any++;
         if (!same_directory(input->paths[PART_ROWS], path)) continue;

@@ -103,6 +103,19 @@ static const struct layout_cell details_cells[] = {
     { "Message", CELL_TEXT, PAGE_MESSAGE },
 };
 
+/* The nine columns of the pre-check for MindSpore. */
+static const struct layout_cell distances_cells[] = {
+    { "API Name", CELL_NAME, PAGE_NAME },
+    { "Bench Dtype", CELL_CODE, PAGE_BENCH_DTYPE },
+    { "Tested Dtype", CELL_CODE, PAGE_DTYPE },
+    { "Shape", CELL_CODE, PAGE_SHAPE },
+    { "Cosine", CELL_NUMBER, PAGE_COSINE },
+    { "MaxAbsErr", CELL_NUMBER, PAGE_MAX_ABS_ERROR },
+    { "MaxRelativeErr", CELL_NUMBER, PAGE_MAX_RELATIVE_ERROR },
+    { "Status", CELL_VERDICT, PAGE_VERDICT },
+    { "Message", CELL_TEXT, PAGE_MESSAGE },
+};
+
 static const struct layout_cell three_way_cells[] = {
     { "API Name", CELL_NAME, PAGE_NAME },
     { "小值域错误比值", CELL_NUMBER, PAGE_SMALL_VALUE_QUOTIENT },
@@ -181,6 +194,7 @@ static const struct layout_cell result_cells[] = {
 /* clang-format on */
 
 static const char *const details_marks[] = { "API Name", "DEVICE Dtype", "Status", NULL };
+static const char *const distances_marks[] = { "API Name", "Tested Dtype", "Status", NULL };
 static const char *const three_way_marks[] = { "API Name", "比对结果", NULL };
 static const char *const dumps_marks[] = { "NPU Name", "Bench Name", NULL };
 static const char *const result_marks[] = { "API name", "Forward Test Success", NULL };
@@ -189,11 +203,17 @@ static const char *const timings_marks[] = { "API name", "reference s", "device 
 #define CELLS(list) .cells = list, .count = sizeof list / sizeof list[0]
 const struct layout layouts[LAYOUTS] = {
     [LAYOUT_DETAILS] = { "run", details_marks, CELLS(details_cells), VERDICT_BLANK },
+    [LAYOUT_DISTANCES] = { "run", distances_marks, CELLS(distances_cells), VERDICT_BLANK },
     [LAYOUT_THREE_WAY] = { "three-way", three_way_marks, CELLS(three_way_cells), VERDICT_BLANK },
     [LAYOUT_DUMPS] = { "dumps", dumps_marks, CELLS(dumps_cells), VERDICT_PASS },
     [LAYOUT_RESULT] = { "calls", result_marks, CELLS(result_cells), VERDICT_BLANK },
     [LAYOUT_TIMINGS] = { "timings", timings_marks, NULL, 0, VERDICT_BLANK },
 };
+
+bool layout_is_of_run(const struct layout *layout)
+{
+    return layout == &layouts[LAYOUT_DETAILS] || layout == &layouts[LAYOUT_DISTANCES];
+}
 
 const struct layout *layout_of_header(const struct csv_row *header)
 {

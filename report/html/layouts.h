@@ -98,6 +98,7 @@ struct layout_cell {
 
 enum layout_kind {
     LAYOUT_DETAILS,
+    LAYOUT_DISTANCES, /* details of a MindSpore run */
     LAYOUT_THREE_WAY,
     LAYOUT_DUMPS,
     LAYOUT_RESULT,
@@ -116,6 +117,9 @@ struct layout {
 extern const struct layout layouts[LAYOUTS];
 
 /* The layout of a header row; NULL for one that is none of these. */
+/* Details of a run, of either pre-check? */
+bool layout_is_of_run(const struct layout *layout);
+
 const struct layout *layout_of_header(const struct csv_row *header);
 
 /* The verdict that a cell spells. */

@@ -48,14 +48,14 @@ static void check_kept(const struct kept_bytes *kept, size_t size)
     }
 }
 
-static void scan(const struct left *left, bool ordered, bool retry_failed)
+static void scan(const struct left *left, const struct row_layout *layout, bool ordered,
+                 bool retry_failed)
 {
     bool done[N_CALLS] = { false };
     size_t flagged = 0;
-    struct resume_scan scan = { .order = order(),
-                                .layout = &layout_precheck,
-                                .retry_failed = retry_failed,
-                                .done = done };
+    struct resume_scan scan = {
+        .order = order(), .layout = layout, .retry_failed = retry_failed, .done = done
+    };
     struct status status =
         ordered ? resume_scan_ordered(&scan, &left->file[0], &left->file[1], &left->file[2])
                 : resume_scan_named(&scan, &left->file[0], &left->file[1]);
@@ -84,9 +84,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         left.file[i] = (struct file){ .fd = left.memory[i].fd, .path = left.memory[i].path };
         left.size[i] = part.size;
     }
-    scan(&left, true, false);
-    scan(&left, true, true);
-    scan(&left, false, false);
+    for (int i = 0; i < 2; i++) {
+        const struct row_layout *layout = i ? &layout_distances : &layout_precheck;
+        scan(&left, layout, true, false);
+        scan(&left, layout, true, true);
+        scan(&left, layout, false, false);
+    }
     for (int i = 0; i < 3; i++) memory_file_close(&left.memory[i]);
     return 0;
 }

@@ -347,6 +347,67 @@ START_TEST(threads_and_cuts_change_nothing)
 }
 END_TEST
 
+#define MS(dtype, shape)                                                      \
+    "{\"type\":\"mindspore.Tensor\",\"dtype\":\"" dtype "\",\"shape\":" shape \
+    ",\"Max\":1.0,\"Min\":-1.0,\"Mean\":0,\"Norm\":1}"
+
+/* Entries made to harm, each beside a good call: a SKIP row with the reason, and the good one passes. */
+static const struct {
+    const char *name, *args, *kwargs, *says;
+} hostile[] = {
+    { "Mint.add.0", MS("UInt64", "[3]") "," MS("UInt64", "[3]"), "", "the dtype UInt64 is not" },
+    { "Mint.add.0", MS("Complex512", "[3]") ",1", "", "the dtype Complex512 is not" },
+    { "Mint.exp.0", MS("Float32", "[-1]"), "", "a negative extent" },
+    { "Mint.exp.0", MS("Float32", "[4294967296,4294967296]"), "", "too many elements" },
+    { "Mint.exp.0", MS("Float32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"), "", "16 dimensions" },
+    { "Mint.exp.0", MS("Float32", "[1048576,1048576]"), "", "bytes of memory" },
+    { "Mint.exp.0", "{\"type\":\"mindspore.Tensor\",\"dtype\":\"Float32\"}", "",
+      "without a shape" },
+    { "Mint.exp.0", "", "", "argument 'input' is missing" },
+    { "Mint.exp.0", MS("Float32", "[3]"), "\"no_such\":1", "no_such" },
+    { "Mint.exp.0", "{\"type\":\"mindspore.Tensor\"}", "", "without" },
+    { "Mint.nothing_of_this_name.0", MS("Float32", "[3]"), "", "no bench function" },
+    { "MintFunctional.softmax.0", MS("Float32", "[3]") ",99", "", "out of range" },
+    { "Functional.unsorted_segment_sum.0", MS("Float32", "[3]") "," MS("Int32", "[3]") ",-5", "",
+      "num_segments must be positive" },
+    { "Functional.gather_nd.0", MS("Float32", "[3]") "," MS("Int32", "[3,9]"), "", "indices" },
+    { "Functional.one_hot.0", MS("Int32", "[3]") ",-1", "", "depth" },
+    { "Functional.one_hot.0", MS("Int32", "[3]") ",1152921504606846976", "", "" },
+    { "Functional.slice.0", MS("Float32", "[3,3]") ",[9,9],[9,9]", "", "the slice leaves" },
+    { "Functional.scatter_nd.0", MS("Int32", "[3,1]") "," MS("Float32", "[3]") ",[-7]", "", "" },
+    { "Functional.sequence_mask.0", MS("Int32", "[3]") ",-4", "", "" },
+    { "Functional.conv2d.0", MS("Float32", "[1,1,4,4]") "," MS("Float32", "[1,1,9]"), "", "" },
+    { "Functional.bias_add.0", MS("Float32", "[3]") "," MS("Float32", "[3]"), "",
+      "the bias must be" },
+    { "Functional.addn.0", "[]", "", "a list of tensors" },
+};
+
+START_TEST(hostile_entries_are_skipped)
+{
+    char text[4096];
+    struct workspace w = workspace_make();
+    snprintf(
+        text, sizeof text,
+        "{\"framework\":\"mindspore\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":{"
+        "\"%s.forward\":{\"input_args\":[%s],\"input_kwargs\":{%s},\"output\":[]},"
+        "\"Mint.cos.7.forward\":{\"input_args\":[%s],\"input_kwargs\":{},\"output\":[]}}}",
+        hostile[_i].name, hostile[_i].args, hostile[_i].kwargs, MS("Float32", "[4]"));
+    write_text(in(&w, "dump.json"), text);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-o", "out", "--profile", "strict",
+                                   "--memory", "256M", NULL);
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    char *result = read_file(only_match(&w, "out/accuracy_checking_result_*.csv"), NULL);
+    char row[200];
+    snprintf(row, sizeof row, "%s,SKIP,SKIP,", hostile[_i].name);
+    const char *at = strstr(result, row);
+    ck_assert_msg(at && strstr(at, hostile[_i].says), "%s", result);
+    ck_assert_msg(strstr(result, "Mint.cos.7,pass"), "%s", result);
+    free(result);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* A failing call's tensors, under the names that the dump gives them; the wrong output is what was
  * recorded. */
 START_TEST(failing_tensors_are_saved_as_dumped)
@@ -434,26 +495,26 @@ START_TEST(three_way_with_a_run_of_pytorch)
                                                                                                  TENSOR(
                                                                                                      "mindspore.Tensor",
                                                                                                      "Float32")) "}}";
-    static const char pytorch
-        [] = "{\"framework\":\"pytorch\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":"
-             "{" FORWARD("Torch.exp.0", TENSOR("torch.Tensor", "torch.float32")) "," FORWARD(
-                 "Functional.gelu.0",
-                 TENSOR(
-                     "torch.Tensor",
-                     "torch.bfloat16")) "," FORWARD("Torch.sin.1",
-                                                    TENSOR(
-                                                        "torch.Tensor",
-                                                        "torch.float16")) "," FORWARD("Tensor.cos."
-                                                                                      "0",
-                                                                                      TENSOR(
-                                                                                          "torch."
-                                                                                          "Tensor",
-                                                                                          "torch."
-                                                                                          "float3"
-                                                                                          "2")) "," FORWARD("Torch.sinh.1",
-                                                                                                            TENSOR(
-                                                                                                                "torch.Tensor",
-                                                                                                                "torch.float32")) "}}";
+    static const char pytorch[] =
+        "{\"framework\":\"pytorch\",\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":"
+        "{" FORWARD("Torch.exp.0", TENSOR("torch.Tensor", "torch.float32")) "," FORWARD(
+            "Functional.gelu.0",
+            TENSOR(
+                "torch.Tensor",
+                "torch.bfloat16")) "," FORWARD("Torch.sin.1",
+                                               TENSOR(
+                                                   "torch.Tensor",
+                                                   "torch.float16")) "," FORWARD("Tensor.cos."
+                                                                                 "0",
+                                                                                 TENSOR(
+                                                                                     "torch."
+                                                                                     "Tensor",
+                                                                                     "torch."
+                                                                                     "float3"
+                                                                                     "2")) "," FORWARD("Torch.sinh.1",
+                                                                                                       TENSOR(
+                                                                                                           "torch.Tensor",
+                                                                                                           "torch.float32")) "}}";
     static const struct {
         const char *name;
         bool meets;
@@ -544,6 +605,7 @@ int main(void)
     tcase_add_test(tests, strict_checks_every_call);
     tcase_add_test(tests, profiles_have_their_threshold);
     tcase_add_test(tests, threads_and_cuts_change_nothing);
+    tcase_add_loop_test(tests, hostile_entries_are_skipped, 0, sizeof hostile / sizeof *hostile);
     tcase_add_test(tests, failing_tensors_are_saved_as_dumped);
     tcase_add_test(tests, lists_take_the_names_of_mindspore);
     tcase_add_test(tests, three_way_with_a_run_of_pytorch);

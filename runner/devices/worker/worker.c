@@ -12,6 +12,7 @@
 
 #include "core/memory.h"
 #include "runner/devices/device_classes.h"
+#include "runner/devices/leaf_order.h"
 #include "runner/devices/worker/worker_process.h"
 #include "runner/devices/worker/worker_words.h"
 
@@ -145,7 +146,8 @@ static struct status worker_run(struct device *device, struct device_result *out
 
     TRY(make_ready(worker));
     if (!worker->translated_calls) c = case_as_recorded(c);
-    bool ask_gradients = want_gradients && !worker->greeting.forward_only;
+    bool keeps_order = !worker->translated_calls || leaf_order_is_kept(c);
+    bool ask_gradients = want_gradients && !worker->greeting.forward_only && keeps_order;
     worker_process_trim(&worker->process, KEEP_BYTES);
     TRY(worker_request(&worker->request, &worker->process.memory, ++worker->number, c,
                        ask_gradients));
@@ -155,8 +157,10 @@ static struct status worker_run(struct device *device, struct device_result *out
     struct status st = worker_read_reply(out, &reply, arena, &worker->process.memory, line, bytes,
                                          worker->number, ask_gradients);
     if (!st.code && want_gradients && !ask_gradients)
-        out->backward = status_error(STATUS_SKIP, "the worker %s computes no gradients",
-                                     worker->process.words[0]);
+        out->backward = keeps_order
+                            ? status_error(STATUS_SKIP, "the worker %s computes no gradients",
+                                           worker->process.words[0])
+                            : status_error(STATUS_SKIP, "%s", leaf_order_reason);
     /* A reply that cannot be understood says that the two have lost step. */
     if (st.code == STATUS_BAD_INPUT) {
         st.code = STATUS_DEVICE;

@@ -136,12 +136,9 @@ static struct status take_framework(const char **out, int *first, int count, cha
     if (count < 4 || (strcmp(arguments[1], "-f") && strcmp(arguments[1], "--framework")) ||
         arguments[2][0] == '-')
         return status_ok();
-    for (size_t i = 0; i < N_KNOWN; i++)
+    for (size_t i = 0; known[i]; i++)
         if (!strcmp(arguments[2], known[i])) *out = known[i];
-    if (!*out)
-        return status_error(STATUS_BAD_ARGUMENT,
-                            "option '%s' does not know '%s', the nearest is '%s'", arguments[1],
-                            arguments[2], nearest_name(arguments[2], known, N_KNOWN));
+    if (!*out) return options_unknown_choice(arguments[1], arguments[2], known);
     *first = 3;
     return status_ok();
 }

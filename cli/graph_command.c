@@ -10,7 +10,6 @@
 #include "compare/dumps/layer_mapping.h"
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/nearest_name.h"
 #include "graph/database.h"
 #include "graph/job.h"
 #include "runner/environment.h"
@@ -37,7 +36,7 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 static struct status add_format(unsigned *out, const char *name, size_t length)
 {
     char typed[32];
-    const char *names[N_FORMATS];
+    const char *names[N_FORMATS + 1] = { NULL };
     for (size_t i = 0; i < N_FORMATS; i++) {
         names[i] = formats[i].name;
         if (strlen(names[i]) != length || memcmp(name, names[i], length)) continue;
@@ -49,9 +48,7 @@ static struct status add_format(unsigned *out, const char *name, size_t length)
         return status_ok();
     }
     (void)snprintf(typed, sizeof typed, "%.*s", (int)(length < 31 ? length : 31), name);
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "option '--format' does not know '%s', the nearest is '%s'", typed,
-                        nearest_name(typed, names, N_FORMATS));
+    return options_unknown_choice("--format", typed, names);
 }
 
 /* A list with commas; without one the page and what older viewers read. */

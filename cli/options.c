@@ -145,6 +145,20 @@ static struct status set_real(double *out, const struct option_row *row, const c
     return status_ok();
 }
 
+struct status options_unknown_choice(const char *argument, const char *text,
+                                     const char *const *choices)
+{
+    char list[300] = "";
+    for (size_t i = 0, used = 0; choices[i] && used < sizeof list; i++) {
+        bool open_ended = choices[i][strlen(choices[i]) - 1] == ':';
+        const char *before = !i ? "" : choices[i + 1] ? ", " : " or ";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s", before, choices[i],
+                                 open_ended ? "..." : "");
+    }
+    return status_error(STATUS_BAD_ARGUMENT, "option '%s' does not know '%s'; it takes %s",
+                        argument, text, list);
+}
+
 static struct status set_choice(const char **out, const struct option_row *row,
                                 const char *argument, const char *text)
 {
@@ -159,8 +173,7 @@ static struct status set_choice(const char **out, const struct option_row *row,
             return status_ok();
         }
     }
-    return status_error(STATUS_BAD_ARGUMENT, "option '%s' does not know '%s', the nearest is '%s'",
-                        argument, text, nearest_name(text, choices, count));
+    return options_unknown_choice(argument, text, choices);
 }
 
 /* Adds the numbers of "0,1,2" to the list; each may stand there once. */

@@ -85,6 +85,13 @@ struct command {
 struct status options_parse(void *values, bool *help, const struct command *command, int count,
                             char *const *arguments);
 
+/* "option '--x' does not know 'y'; it takes a, b or c": of a closed set all values are told.
+ *
+ *   choices  ended by NULL, as those of struct option_row
+ */
+struct status options_unknown_choice(const char *argument, const char *text,
+                                     const char *const *choices);
+
 /* Bytes in a text such as "4G"; false when it is none. */
 bool options_parse_bytes(uint64_t *bytes, const char *text);
 

@@ -283,8 +283,7 @@ static struct status run(int *exit_status, const void *values)
 {
     const struct plugin_options *options = values;
     if (strcmp(options->words.items[0], "check"))
-        return status_error(STATUS_BAD_ARGUMENT,
-                            "unknown word '%s' after 'plugin', the nearest is 'check'",
+        return status_error(STATUS_BAD_ARGUMENT, "unknown word '%s' after 'plugin'; there is check",
                             options->words.items[0]);
     struct tally tally = { 0 };
     const char *path = options->words.items[1];

@@ -15,6 +15,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 
 enum { PATH_LIMIT = 4096, NAME_LIMIT = 255, MISSING_DIRECTORY_LIMIT = 16 };
 
@@ -153,10 +154,10 @@ static struct status check_size(const struct stat *info, const char *path)
     uint64_t limit = file_size_limit(path);
     if ((uint64_t)info->st_size < limit) return status_ok();
     return status_error(STATUS_BAD_INPUT,
-                        "'%s' has %llu bytes; files of this suffix have less than %llu (use "
+                        "'%s' has %s; files of this suffix have less than %s (use "
                         "--trust-files to read it)",
-                        file_shown(path).text, (unsigned long long)info->st_size,
-                        (unsigned long long)limit);
+                        file_shown(path).text, quantity_bytes((uint64_t)info->st_size).text,
+                        quantity_bytes(limit).text);
 }
 
 static struct status check_permissions(const struct stat *info, const char *path)
@@ -390,10 +391,9 @@ struct status file_read_all(char **text, size_t *bytes, const struct file *file)
 
     TRY(file_size(&size, file));
     if (size >= file_size_limit(file->path) || size >= SIZE_MAX)
-        return status_error(STATUS_BAD_INPUT,
-                            "'%s' has %llu bytes; files of this suffix have less than %llu",
-                            file_shown(file->path).text, (unsigned long long)size,
-                            (unsigned long long)file_size_limit(file->path));
+        return status_error(STATUS_BAD_INPUT, "'%s' has %s; files of this suffix have less than %s",
+                            file_shown(file->path).text, quantity_bytes(size).text,
+                            quantity_bytes(file_size_limit(file->path)).text);
     char *buffer = memory_allocate((size_t)size + 1);
     if (!buffer) return status_no_memory(size + 1);
     struct status status = file_read_at(&got, file, buffer, (size_t)size, 0);
@@ -425,10 +425,9 @@ static struct status read_text(char **text, size_t *bytes, const struct file *fi
 
     TRY(file_size(&size, file));
     if (size > FILE_TEXT_BYTES)
-        return status_error(STATUS_BAD_INPUT,
-                            "'%s' has %llu bytes; a file of this use may have %llu",
-                            file_shown(file->path).text, (unsigned long long)size,
-                            (unsigned long long)FILE_TEXT_BYTES);
+        return status_error(STATUS_BAD_INPUT, "'%s' has %s; a file of this use may have %s",
+                            file_shown(file->path).text, quantity_bytes(size).text,
+                            quantity_bytes(FILE_TEXT_BYTES).text);
     TRY(file_read_all(text, bytes, file));
     const char *nul = memchr(*text, '\0', *bytes);
     if (!nul) return status_ok();

@@ -1,6 +1,7 @@
 /* English makes its plurals with -s, and with -ies behind a consonant and y. */
 #include "core/quantity.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,11 +27,8 @@ struct quantity quantity_bytes(uint64_t bytes)
     double size = (double)bytes / 1024;
     size_t unit = 0;
     if (bytes < 1024) return quantity_of(bytes, "byte");
-    /* What rounds to 1000 goes on: "0.98 MB" and not "1e+03 KB". */
-    while (size >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
-        size /= 1024;
-        unit++;
-    }
-    (void)snprintf(out.text, sizeof out.text, "%.3g %s", size, units[unit]);
+    for (; size > 999 && unit + 1 < sizeof units / sizeof *units; unit++) size /= 1024;
+    double scale = size < 1 ? 1000 : size < 10 ? 100 : size < 100 ? 10 : 1;
+    (void)snprintf(out.text, sizeof out.text, "%.4g %s", ceil(size * scale) / scale, units[unit]);
     return out;
 }

@@ -12,7 +12,8 @@ struct quantity {
 /* A count and its noun, given in the singular: "1 call", "0 calls", "2 libraries". */
 struct quantity quantity_of(uint64_t count, const char *noun);
 
-/* A size in the units of --memory (powers of 1024), with three digits: "12 bytes", "4 KB", "1.46 GB". */
+/* A size in the units of --memory (powers of 1024), with three digits: "12 bytes", "4 KB", "1.47 GB".
+ * Rounded up, so that memory of the size that is asked for suffices. */
 struct quantity quantity_bytes(uint64_t bytes);
 
 #endif

@@ -1,6 +1,7 @@
 /* Texts of errors: formatted, cut at a character boundary, kept to one line without control
  * characters, because names in them come from files of other people. */
 #include "core/status.h"
+#include "core/quantity.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -104,5 +105,6 @@ struct status status_within(struct status inner, const char *format, ...)
 struct status status_no_memory(unsigned long long bytes)
 {
     if (!bytes) return status_error(STATUS_NO_MEMORY, "out of memory");
-    return status_error(STATUS_NO_MEMORY, "out of memory: %llu bytes were needed", bytes);
+    return status_error(STATUS_NO_MEMORY, "out of memory: %s were needed",
+                        quantity_bytes(bytes).text);
 }

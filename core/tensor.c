@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/checked.h"
+#include "core/quantity.h"
 
 /* clang-format off */
 size_t tensor_elements(const struct tensor *tensor)
@@ -45,8 +46,8 @@ struct status tensor_create(struct tensor *out, struct arena *arena, enum dtype 
         return status_error(STATUS_NO_MEMORY, "a tensor of shape %s does not fit in memory", text);
     void *data = arena_allocate(arena, bytes);
     if (!data)
-        return status_error(STATUS_NO_MEMORY, "out of memory: a tensor of shape %s needs %zu bytes",
-                            text, bytes);
+        return status_error(STATUS_NO_MEMORY, "out of memory: a tensor of shape %s needs %s", text,
+                            quantity_bytes(bytes).text);
     set_dense(out, dtype, rank, shape);
     out->data = data;
     return status_ok();

@@ -14,6 +14,7 @@
 #include "core/checked.h"
 #include "core/hash.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "formats/dump_internal.h"
 #include "formats/json.h"
 
@@ -557,10 +558,9 @@ static struct status read_entry(struct api_case *out, struct arena *arena, const
     size_t got;
 
     if (span.bytes > ENTRY_BYTES)
-        return status_error(STATUS_SKIP,
-                            "%s: its %s entry takes %llu bytes of the dump; the most is %llu",
+        return status_error(STATUS_SKIP, "%s: its %s entry takes %s of the dump; the most is %s",
                             file_shown(out->full_name).text, backward ? "backward" : "forward",
-                            (unsigned long long)span.bytes, (unsigned long long)ENTRY_BYTES);
+                            quantity_bytes(span.bytes).text, quantity_bytes(ENTRY_BYTES).text);
     char *text = arena_allocate(arena, (size_t)span.bytes);
     if (!text) return status_no_memory(span.bytes);
     TRY(file_read_at(&got, &dump->file, text, (size_t)span.bytes, span.offset));

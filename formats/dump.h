@@ -63,6 +63,10 @@ size_t dump_case_bytes(const struct dump *dump, size_t i);
  * part behind dump_tensor_data/ counts. Part of `name`. */
 const char *dump_data_name(const char *name);
 
+/* STATUS_SKIP, with the directories that were looked for, when the dump was recorded with its tensors and
+ * they are not there. */
+struct status dump_data_missing(const struct dump *dump);
+
 /* The stored elements of a recorded tensor (its data_name inside the dump's data directory).
  * `.npy` or `.pt`, mapped and not copied where the file allows; the mapping is closed by
  * dump_close. STATUS_SKIP with the reason when the file is missing, unreadable, leaves the

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/directory.h"
 #include "core/memory.h"
 #include "formats/dump_internal.h"
 #include "formats/tensor_file.h"
@@ -33,8 +34,18 @@ void dump_find_data(struct dump *dump, const char *path, const char *recorded)
     dump->data_status = file_open_directory(&dump->data_directory, beside, dump->file_policy);
     if (!dump->data_status.code || dump->data_status.code == STATUS_NO_MEMORY) return;
     struct status second = file_open_directory(&dump->data_directory, recorded, dump->file_policy);
-    if (!second.code || second.code == STATUS_NO_MEMORY) dump->data_status = second;
-    else dump->data_status.code = STATUS_SKIP;
+    if (second.code && second.code != STATUS_NO_MEMORY) {
+        second = status_error(STATUS_SKIP, "its tensors are neither in '%s' nor in '%s'",
+                              file_shown(beside).text, file_shown(recorded).text);
+        /* What is there and cannot be used is worth a word. */
+        if (directory_exists(beside)) second = status_within(second, "%s", dump->data_status.text);
+    }
+    dump->data_status = second;
+}
+
+struct status dump_data_missing(const struct dump *dump)
+{
+    return dump->header.has_data_dir ? dump->data_status : status_ok();
 }
 
 /* Old dumps hold whole paths. What counts is the part behind the data directory's name, so that

@@ -7,6 +7,7 @@
 
 #include "core/checked.h"
 #include "core/file.h"
+#include "core/quantity.h"
 #include "formats/tensor_bytes.h"
 
 enum { PREAMBLE = 8, HEADER_LIMIT = 65536 };
@@ -198,9 +199,9 @@ struct status npy_read(struct tensor *out, struct arena *arena, const void *byte
     if (!shape_elements(&elements, header.rank, header.shape) ||
         !size_multiply(&needed, elements, width) || needed > size - offset)
         return status_error(STATUS_BAD_INPUT,
-                            "cannot read '%s': its shape needs more elements than the %zu bytes "
+                            "cannot read '%s': its shape needs more elements than the %s "
                             "of the file hold",
-                            file_shown(name).text, size - offset);
+                            file_shown(name).text, quantity_bytes(size - offset).text);
 
     tensor.rank = header.rank;
     int64_t stride = 1;

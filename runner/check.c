@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "core/checked.h"
 #include "core/clock.h"
+#include "core/quantity.h"
 #include "diagnosis/diagnosis.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
@@ -406,9 +407,9 @@ static struct ending too_large(size_t bytes)
 {
     struct status status =
         status_error(STATUS_SKIP,
-                     "This call needs %zu bytes of memory, which is more than the budget: give "
+                     "This call needs %s of memory, which is more than the budget: give "
                      "it with --memory. SKIP.",
-                     bytes);
+                     quantity_bytes(bytes).text);
     return (struct ending){ status, CAUSE_MEMORY };
 }
 

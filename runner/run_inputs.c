@@ -93,6 +93,9 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     TRY(check_baseline(o));
     TRY(threshold_names_check(o->thresholds, o->file_policy));
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
+    const struct status missing = dump_data_missing(out->dump);
+    if (missing.code)
+        warn(o->warnings, "%s: %s; calls that need them are skipped", o->api_info, missing.text);
     TRY(dump_framework_choose(&out->framework, out->dump, o->framework, o->api_info));
     TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
                          o->file_policy));

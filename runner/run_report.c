@@ -26,6 +26,38 @@ static struct ci_options ci_options_of(const struct run_options *options)
                                 .file_policy = options->file_policy };
 }
 
+/* Can files be made in a directory, which need not be there yet? The nearest one above it tells. */
+static struct status check_directory(const char *option, const char *path)
+{
+    char at[4096];
+    if (strlen(path) >= sizeof at)
+        return status_error(STATUS_BAD_ARGUMENT, "'%.80s...' is too long a name", path);
+    (void)snprintf(at, sizeof at, "%s", path);
+    while (!directory_exists(at)) {
+        char *slash = strrchr(at, '/');
+        if (file_exists(at))
+            return status_error(STATUS_BAD_INPUT, "option '%s': '%s' is no directory", option, at);
+        if (slash == at) slash++; /* the root */
+        if (slash) *slash = '\0';
+        else (void)snprintf(at, sizeof at, ".");
+    }
+    if (!access(at, W_OK)) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "option '%s': '%s' cannot be written in", option, at);
+}
+
+/* A large dump takes minutes to read: what cannot be written is told before. */
+static struct status check_places(const struct run_options *options)
+{
+    char folder[4096] = ".";
+    if (!options->result_csv_path) TRY(check_directory("-o", options->out_path));
+    if (!options->timings) return status_ok();
+    const char *slash = strrchr(options->timings, '/');
+    size_t length = slash == options->timings ? 1 : slash ? (size_t)(slash - options->timings) : 0;
+    if (length) (void)snprintf(folder, sizeof folder, "%.*s", (int)length, options->timings);
+    if (directory_exists(folder)) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "option '--timings': there is no directory '%s'", folder);
+}
+
 struct status run_report_check(const struct run_options *options, const struct dump_tree *tree)
 {
     const struct ci_options ci = ci_options_of(options);
@@ -38,6 +70,7 @@ struct status run_report_check(const struct run_options *options, const struct d
             "--baseline of several dumps is the directory of their earlier results, "
             "and '%s' is none",
             options->baseline);
+    TRY(check_places(options));
     return ci_check(&ci);
 }
 
@@ -58,8 +91,7 @@ static void announce_resumed(const struct run_part *part)
                 part->output.files.run_path);
     printf("resuming: %zu of %zu calls are done", notes->kept, part->inputs.order.count);
     if (notes->cut_bytes)
-        printf(", %llu bytes of unfinished rows were cut off",
-               (unsigned long long)notes->cut_bytes);
+        printf(", %s of unfinished rows were cut off", quantity_bytes(notes->cut_bytes).text);
     if (notes->details_were_missing) printf(", the details file is written anew");
     if (notes->results_made) printf(", %zu result rows were made again", notes->results_made);
     printf("\n");

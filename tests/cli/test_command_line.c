@@ -67,10 +67,8 @@ START_TEST(wrong_arguments_exit_2)
     REFUSED("unknown option '--foo'", "--foo");
     REFUSED("option '-api_info FILE' is missing", "run_ut");
     REFUSED("from 1 to 64, not '65'", "-api_info", "dump.json", "-n", "65");
-    REFUSED("does not know 'cpuu', the nearest is 'cpu'", "-api_info", "dump.json", "--backend",
-            "cpuu");
-    REFUSED("does not know 'dox', the nearest is 'doc'", "-api_info", "dump.json", "--profile",
-            "dox");
+    REFUSED("does not know 'cpuu'; it takes cpu, ", "-api_info", "dump.json", "--backend", "cpuu");
+    REFUSED("does not know 'dox'; it takes doc, ", "-api_info", "dump.json", "--profile", "dox");
     REFUSED("the nearest is '-api_info dump.json'", "run_ut", "dump.json");
     REFUSED("does not know 'tcsh'; it takes bash, zsh or fish", "--completion", "tcsh");
     REFUSED("does not know ''; it takes bash, zsh or fish", "--completion");
@@ -244,7 +242,12 @@ START_TEST(unusable_output_exits_3)
     struct workspace w = workspace_make();
     write_text(in(&w, "dump.json"), small_dump);
     write_text(in(&w, "file"), "");
-    refused(&w, run_program(&w, "-api_info", "dump.json", "-o", "file/sub", NULL), 3, "file");
+    refused(&w, run_program(&w, "-api_info", "dump.json", "-o", "file/sub", NULL), 3,
+            "option '-o': 'file' is no directory");
+    refused(&w, run_program(&w, "-api_info", "dump.json", "--timings", "none/t.csv", NULL), 3,
+            "option '--timings': there is no directory 'none'");
+    /* All of it before anything is read. */
+    refused(&w, run_program(&w, "-api_info", "missing.json", "-o", "file/sub", NULL), 3, "'file'");
     workspace_remove(&w);
 }
 END_TEST

@@ -204,9 +204,10 @@ START_TEST(refusals)
     refused("-api_inof f", "unknown option '-api_inof', the nearest is '--api_info'");
     refused("--api_info f --memroy=4G", "unknown option '--memroy', the nearest is '--memory'");
     refused("-api_info f -N 3", "unknown option '-N', the nearest is '-n'");
-    refused("-api_info f -mode fats", "option '-mode' does not know 'fats', the nearest is 'fast'");
+    refused("-api_info f -mode fats",
+            "option '-mode' does not know 'fats'; it takes fast, slow or plugin:...");
     refused("-api_info f -mode plugin:",
-            "option '-mode' does not know 'plugin:', the nearest is 'plugin:'");
+            "option '-mode' does not know 'plugin:'; it takes fast, slow or plugin:...");
     refused("-api_info f -n 65",
             "option '-n' takes a whole number from 1 to 64, not '65'; the nearest is 64");
     refused("-api_info f -n 0",

@@ -30,10 +30,12 @@ START_TEST(sizes_have_units)
         { 1024, "1 KB" },
         { 1536, "1.5 KB" },
         { (uint64_t)999 << 10, "999 KB" },
+        { ((uint64_t)999 << 10) + 1, "0.976 MB" },
         { ((uint64_t)1 << 20) - 1, "1 MB" },
+        { ((uint64_t)1 << 20) + 1, "1.01 MB" },
         { (uint64_t)512 << 20, "512 MB" },
         { (uint64_t)4 << 30, "4 GB" },
-        { 1570000000, "1.46 GB" },
+        { 1570000000, "1.47 GB" },
         { UINT64_MAX, "16 EB" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

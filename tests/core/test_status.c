@@ -125,7 +125,7 @@ END_TEST
 START_TEST(memory_says_how_much)
 {
     ck_assert_str_eq(status_no_memory(0).text, "out of memory");
-    ck_assert_str_eq(status_no_memory(4096).text, "out of memory: 4096 bytes were needed");
+    ck_assert_str_eq(status_no_memory(4096).text, "out of memory: 4 KB were needed");
     ck_assert_int_eq(status_no_memory(1).code, STATUS_NO_MEMORY);
 }
 END_TEST

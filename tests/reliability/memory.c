@@ -296,6 +296,15 @@ static void large_dump(const struct large_call *call)
     close_dump(out);
 }
 
+/* Bytes in "1.47 GB". */
+static uint64_t size_of(const char *text)
+{
+    char *unit;
+    double size = strtod(text, &unit);
+    unsigned shift = !strncmp(unit, " KB", 3) ? 10 : !strncmp(unit, " MB", 3) ? 20 : 30;
+    return (uint64_t)(size * (double)((uint64_t)1 << shift));
+}
+
 /* A run that ends well, or with `otherwise`; its peak memory in KiB. */
 static long run(const char *program, const char *out, const char *memory, int otherwise)
 {
@@ -318,7 +327,7 @@ static void budget(const char *program, const struct large_call *call)
     FILE *file = fopen(path, "r");
     while (file && fgets(line, sizeof line, file)) {
         const char *at = strstr(line, "This call needs ");
-        if (at) need = strtoull(at + strlen("This call needs "), NULL, 10);
+        if (at) need = size_of(at + strlen("This call needs "));
     }
     if (file) fclose(file);
     if (!need || count_lines(path, &skips) != LARGE_CALLS + 1 || skips != LARGE_CALLS)

@@ -670,7 +670,7 @@ START_TEST(requests_are_bounded)
             ck_assert(!space_request(&space, &offset, first).code);
             struct status st = space_request(&space, &offset, bytes);
             if (!st.code) ck_assert_uint_le(offset + bytes, space.inputs);
-            else ck_assert_str_eq(st.text, "the call's arguments take more than 67108864 bytes");
+            else ck_assert_str_eq(st.text, "the call's arguments take more than 64 MB");
             /* 64 bytes are more than what rounding takes. */
             if (first + 64 <= less) ck_assert(!st.code);
         }
@@ -697,7 +697,7 @@ START_TEST(buffers_are_bounded)
     struct status st = space_place(&space, &b, SPACE_INPUT, "two", bytes);
     ck_assert_int_eq(st.code, STATUS_SKIP);
     ck_assert(!strncmp(st.text, "two of ", 7) &&
-              strstr(st.text, " bytes does not fit into shared memory"));
+              strstr(st.text, "B does not fit into shared memory"));
     ck_assert(!space_place(&space, &b, SPACE_INPUT, "three", 100).code);
     space_close(&space);
 }

@@ -220,7 +220,7 @@ static const struct {
     { ARGUMENTS, "{ \"data\": \"x\", \"broadcast\": \"[1152921504606846976, 2, 3]\" }", STATUS_SKIP,
       "a tensor is too large" },
     { ARGUMENTS, "{ \"data\": \"x\", \"broadcast\": \"[34359738368, 2, 3]\" }", STATUS_SKIP,
-      "input 0 of 824633720832 bytes does not fit into shared memory" },
+      "input 0 of 768 GB does not fit into shared memory" },
     { ARGUMENTS, "{ \"data\": \"x\", \"axes\": \"[0]\" }", STATUS_BAD_INPUT,
       AT_ARGUMENT "\"axes\" needs 2 numbers" },
     { ARGUMENTS, "{ \"data\": \"x\", \"axes\": \"[]\" }", STATUS_BAD_INPUT,
@@ -342,7 +342,7 @@ static const struct {
     { OUTPUTS, Y_OF("\"shape\": \"[1152921504606846976, 4]\", \"dtype\": \"'float32'\""), STATUS_SKIP,
       "output 0 is too large" },
     { OUTPUTS, Y_OF("\"shape\": \"[274877906944]\", \"dtype\": \"'float32'\""), STATUS_SKIP,
-      "output 0 of 1099511627776 bytes does not fit into shared memory" },
+      "output 0 of 1 TB does not fit into shared memory" },
     /* Names and arguments of the call. */
     { LET, "\"a\": 1, \"b\": \"nobody\"", STATUS_BAD_INPUT,
       "a.json:7: kernels[0].let.b: column 1: there is no \"nobody\" here" },
@@ -577,7 +577,7 @@ START_TEST(programs_are_bounded)
         c.kwargs = dict_value(&arena, 1, "l", list);
         struct status st = build_forward(&c, &program);
         ck_assert_str_eq(st.text,
-                         n == 42 ? "" : "the call's arguments take more than 67108864 bytes");
+                         n == 42 ? "" : "the call's arguments take more than 64 MB");
         ck_assert_int_eq(st.code, n == 42 ? STATUS_OK : STATUS_SKIP);
         manifest_close(&manifest);
         free(steps);

@@ -134,12 +134,32 @@ START_TEST(verdicts_of_recorded_results)
 }
 END_TEST
 
+/* A dump that was copied without its tensors: one line says so before the run, and where they were looked
+ * for. */
+START_TEST(tensors_that_are_missing_are_told_first)
+{
+    struct workspace w = workspace_make();
+    char *text = read_file(PROBE_TEST_DATA "/dumps/m2/L1_tensor/dump.json", NULL);
+    write_text(in(&w, "dump.json"), text);
+    free(text);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", NULL);
+    ck_assert_msg(!strncmp(o.err,
+                           "warning: dump.json: its tensors are neither in "
+                           "'dump_tensor_data' nor in 'dumps/m2/",
+                           65),
+                  "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recorded");
     TCase *tests = tcase_create("recorded");
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, verdicts_of_recorded_results, 0, 2);
+    tcase_add_test(tests, tensors_that_are_missing_are_told_first);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -298,9 +298,11 @@ static size_t needed_bytes(const struct workspace *w)
     char *result = result_text(w, "tiny");
     const char *at = strstr(result, "This call needs ");
     ck_assert_msg(at != NULL, "%s", result);
-    size_t bytes = strtoull(at + strlen("This call needs "), NULL, 10);
+    char *unit;
+    double size = strtod(at + strlen("This call needs "), &unit);
+    unsigned shift = !strncmp(unit, " KB", 3) ? 10 : !strncmp(unit, " MB", 3) ? 20 : 30;
     free(result);
-    return bytes;
+    return (size_t)(size * (double)((size_t)1 << shift));
 }
 
 /* Calls that each need half of the memory, on 32 threads: the peak stays within it. All of them

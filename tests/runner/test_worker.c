@@ -309,7 +309,7 @@ START_TEST(endless_lines_end)
     struct device_result r;
     struct status st = patient->class->run(patient, &r, &arena, &c, false);
     ck_assert_int_eq(st.code, STATUS_DEVICE);
-    ck_assert_str_eq(st.text, "device sent more than 67108864 bytes without a newline");
+    ck_assert_str_eq(st.text, "device sent more than 64 MB without a newline");
     c = make_case(&arena, "Torch", "echo", list_value(&arena, 0));
     ck_assert(!patient->class->run(patient, &r, &arena, &c, false).code);
     patient->class->close(patient);

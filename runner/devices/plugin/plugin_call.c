@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "runner/devices/plugin/plugin_program.h"
 
 /* A function with its libffi description: built on first use, 26 ns each time it is not. */
@@ -375,8 +376,8 @@ static struct status run_allocate(struct frame *frame, const struct program_step
                             MAX_WORKSPACES);
     struct workspace *w = &frame->session->workspaces[frame->workspaces++];
     if (bytes.bits > (uint64_t)1 << 46)
-        return status_error(STATUS_DEVICE, "device: asks for a work space of %llu bytes",
-                            (unsigned long long)bytes.bits);
+        return status_error(STATUS_DEVICE, "device: asks for a work space of %s",
+                            quantity_bytes(bytes.bits).text);
     size_t needed = (bytes.bits + page - 1) / page * page + page;
     if (needed > w->mapped) {
         if (w->base) (void)munmap(w->base, w->mapped);
@@ -384,8 +385,8 @@ static struct status run_allocate(struct frame *frame, const struct program_step
         w->mapped = w->base == MAP_FAILED ? 0 : needed;
         if (w->base == MAP_FAILED) {
             w->base = NULL;
-            return status_error(STATUS_DEVICE, "device: no memory for a work space of %llu bytes",
-                                (unsigned long long)bytes.bits);
+            return status_error(STATUS_DEVICE, "device: no memory for a work space of %s",
+                                quantity_bytes(bytes.bits).text);
         }
         (void)mprotect(w->base + needed - page, page, PROT_NONE);
     }

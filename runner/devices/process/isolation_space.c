@@ -1,5 +1,6 @@
 /* Regions, slots and guards of the shared memory, on both sides. */
 #include "runner/devices/process/isolation_space.h"
+#include "core/quantity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,8 +118,8 @@ void space_begin(struct space *space, uint64_t keep_bytes)
 struct status space_request(struct space *space, uint64_t *offset, uint64_t bytes)
 {
     if (bytes > REQUESTS_BYTES - 16 || space->request_used > REQUESTS_BYTES - 16 - bytes)
-        return status_error(STATUS_SKIP, "the call's arguments take more than %llu bytes",
-                            (unsigned long long)REQUESTS_BYTES);
+        return status_error(STATUS_SKIP, "the call's arguments take more than %s",
+                            quantity_bytes(REQUESTS_BYTES).text);
     *offset = HEADER_BYTES + space->request_used;
     space->request_used += (bytes + 15) & ~(uint64_t)15;
     return status_ok();
@@ -155,8 +156,8 @@ struct status space_place(struct space *space, struct space_buffer **out, enum s
     buffer->bytes = bytes;
     (void)snprintf(buffer->label, sizeof buffer->label, "%s", label);
     if (!find_pages(space, buffer))
-        return status_error(STATUS_SKIP, "%s of %llu bytes does not fit into shared memory", label,
-                            (unsigned long long)bytes);
+        return status_error(STATUS_SKIP, "%s of %s does not fit into shared memory", label,
+                            quantity_bytes(bytes).text);
     space->count++;
     uint64_t end = buffer->fence + buffer->fence_bytes;
     buffer->offset = (end - bytes) & ~(ALIGNMENT - 1);

@@ -18,6 +18,7 @@
 
 #include "core/checked.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 
 /* Where the child finds the command: the start of the shared memory, which holds tensors later. */
 struct command_block {
@@ -348,8 +349,8 @@ struct status worker_process_exchange(struct worker_process *process, const char
             text_release(&process->line);
             return status_no_memory(WORKER_LINE_MAX);
         }
-        return status_error(STATUS_DEVICE, "device sent more than %zu bytes without a newline",
-                            WORKER_LINE_MAX);
+        return status_error(STATUS_DEVICE, "device sent more than %s without a newline",
+                            quantity_bytes(WORKER_LINE_MAX).text);
     }
     if (state == READING_END) return bury(process, false, 0, doing);
     const char *end = memchr(process->line.bytes, '\n', process->line.used);

@@ -41,13 +41,13 @@ export class Detail {
     async read_and_draw(graph, key, node) {
         const side = graph[key], other = key === "npu" ? graph.bench : graph.npu, turn = this.turn = {};
         const partner = other ? side.partner[node] : -1;
-        const [rows, partner_rows, frames] = await Promise.all([side.rows(node), partner >= 0 ? other.rows(partner) : null, side.frames(node)]);
+        const [rows, partner_rows, frames, merges] = await Promise.all([side.rows(node), partner >= 0 ? other.rows(partner) : null, side.frames(node), side.merges(node)]);
         if (this.turn !== turn) return;
         const npu_rows = key === "npu" ? rows : partner_rows, bench_rows = key === "npu" ? partner_rows : rows;
         this.measure_by_hand(graph, key === "npu" ? node : partner, npu_rows, bench_rows);
         const draw = () => replace(this.node, this.head(side, key, node, other, partner),
             side.communications.has(node) ? communication_part(side.communications.get(node), (rank, name) => this.on_rank(key, rank, name)) : null,
-            this.tables(npu_rows, bench_rows, Boolean(other), draw),
+            this.tables(npu_rows, bench_rows, Boolean(other), draw), this.merged(merges),
             values_part(graph, key, node, this.values, (call) => this.on_go(key, call)), this.stack(frames));
         draw();
         this.node.scrollTop = 0;
@@ -170,6 +170,11 @@ export class Detail {
         const text = row ? row[column] ?? (column === "Max" ? row.value : undefined) ?? "" : "–";
         const differs = row && other && other[column] !== undefined && other[column] !== row[column];
         return element("td", { class: `mono${statistics.includes(column) ? " numeric" : ""}${differs ? " differs" : ""}` }, text);
+    }
+
+    merged(remarks) {
+        return remarks.length ? element("div", { class: "detail-part" }, element("h3", {}, words("merged")),
+            element("ul", { class: "frames mono merges" }, remarks.map((remark) => element("li", {}, String(remark))))) : null;
     }
 
     stack(frames) {

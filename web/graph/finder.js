@@ -3,11 +3,11 @@
 import { find_nodes, keep_metric } from "./find.js";
 
 export class Finder {
-    // on_found() when there is another list
-    constructor(bands, { compared, on_found }) {
+    // kind: what is looked for at first; on_found() when there is another list
+    constructor(bands, { kind, on_found }) {
         this.bands = bands;
         this.on_found = on_found;
-        this.wanted = { text: "", kind: compared ? "suspicious" : "any", type: "", dtype: "", shape: "", from: null, to: null, metric: "" };
+        this.wanted = { text: "", kind, type: "", dtype: "", shape: "", from: null, to: null, metric: "" };
         this.found = [];
     }
 

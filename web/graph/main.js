@@ -46,7 +46,7 @@ class GraphPage {
         this.menu = new NodeMenu();
         this.panes_box = element("div", { class: "panes" });
         this.strip = new Strip((node) => this.go("npu", node));
-        this.finder = new Finder(graphs.bands, { compared: this.compared, on_found: () => this.found_changed() });
+        this.finder = new Finder(graphs.bands, { kind: graphs.judged ? "suspicious" : this.compared ? "unmatched" : "any", on_found: () => this.found_changed() });
         this.list = new FoundList({ bands: graphs.bands, on_go: (node) => this.go("npu", node) });
         this.toolbar = new Toolbar(this);
         this.by_hand = new ByHand(graphs.bands);
@@ -304,7 +304,8 @@ class GraphPage {
     summary() {
         const { npu } = this.graph, parts = [words("nodes", { count: count_text(npu.count) })];
         if (this.by_hand.matches.size) parts.push(words("count by hand", { count: count_text(this.by_hand.matches.size) }));
-        if (this.compared) parts.push(words(npu.suspicious[0] ? "suspicious nodes" : "no suspicious", { count: count_text(npu.suspicious[0]) }));
+        if (this.compared && !this.graphs.judged) parts.push(words("count unmatched", { count: count_text(npu.partner.reduce((sum, partner) => sum + (partner < 0), 0)) }));
+        if (this.graphs.judged) parts.push(words(npu.suspicious[0] ? "suspicious nodes" : "no suspicious", { count: count_text(npu.suspicious[0]) }));
         return parts.join(words("comma"));
     }
 

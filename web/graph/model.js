@@ -15,6 +15,7 @@ export class Graphs {
     constructor(meta) {
         this.meta = meta;
         this.compared = meta.compared;
+        this.judged = meta.compared && meta.task !== "structure"; // are there indices?
         this.bands = new Bands(meta);
         this.opened = new Map(); // by number, the one used last at the end
     }

@@ -153,6 +153,13 @@ export class Side {
         return this.all_facts ??= read_facts(this);
     }
 
+    // A promise of the remarks on how a node was merged from several ranks; empty for all others.
+    async merges(i) {
+        if (this.meta.merges === undefined) return [];
+        this.all_merges ??= block_bytes(this.meta.merges).then((bytes) => JSON.parse(decoder.decode(bytes)));
+        return (await this.all_merges)[i] ?? [];
+    }
+
     async frames(i) {
         if (this.stack[i] < 0) return [];
         if (!this.stack_texts) {

@@ -48,7 +48,8 @@ export class Toolbar {
 
     kind_select() {
         const { page } = this, { finder, compared } = page;
-        const kinds = find_kinds.filter((kind) => compared || !["suspicious", "unmatched"].includes(kind)).filter((kind) => page.graphs.meta.overflow || !["overflow", "critical", "high", "medium"].includes(kind));
+        const { judged, meta } = page.graphs, is_there = { suspicious: judged, unmatched: compared, overflow: meta.overflow, critical: meta.overflow, high: meta.overflow, medium: meta.overflow };
+        const kinds = find_kinds.filter((kind) => is_there[kind] ?? true);
         return element("select", { id: "find-kind", "aria-label": words("show"), onchange: (event) => { finder.wanted.kind = event.target.value; finder.search(); } },
             kinds.map((kind) => element("option", { value: kind, selected: kind === finder.wanted.kind }, words(`find.${kind}`))));
     }
@@ -56,7 +57,7 @@ export class Toolbar {
     unfold_select() {
         const { page } = this;
         const options = [["none", words("fold all")], ...Array.from({ length: deepest_choice }, (_, i) => [String(i + 1), words("unfold depth", { depth: i + 1 })]),
-            ...(page.compared ? [["suspicious", words("unfold suspicious")]] : []), ["all", words("unfold all")]];
+            ...(page.graphs.judged ? [["suspicious", words("unfold suspicious")]] : []), ["all", words("unfold all")]];
         return action_select("unfold", words("unfold"), options, (wanted) => page.unfold(wanted));
     }
 
@@ -77,11 +78,11 @@ export class Toolbar {
             press("list", page.list_open, () => page.set_list(!page.list_open), "list")), element("div", { class: "bar-group" },
             page.micro_steps() > 1 ? element("label", { class: "choice" }, words("page"), element("select", { id: "choose-page", onchange: (event) => page.choose_page(Number(event.target.value)) },
                 [-1, ...Array(page.micro_steps()).keys()].map((number) => element("option", { value: number, selected: number === page.micro_step() }, number < 0 ? words("all") : number)))) : null,
-            page.compared ? element("button", { class: "small", type: "button", id: "first-suspicious", disabled: !page.graph.npu.suspicious[0], onclick: () => page.first_suspicious() }, words("first suspicious")) : null,
+            page.graphs.judged ? element("button", { class: "small", type: "button", id: "first-suspicious", disabled: !page.graph.npu.suspicious[0], onclick: () => page.first_suspicious() }, words("first suspicious")) : null,
             this.unfold_select(),
             page.compared ? press("follow", page.follow, () => { page.follow = !page.follow; this.draw(); }, "follow") : null,
             this.form_choice(),
-            page.compared ? page.legend() : null)),
+            page.graphs.judged ? page.legend() : null)),
         this.filters_open ? this.filter_line(finder) : null);
         this.draw_found();
     }
@@ -110,7 +111,7 @@ export class Toolbar {
                 types.map(([type, count]) => element("option", { value: type, selected: type === wanted.type }, `${type} (${count})`))),
             dtypes,
             element("input", { type: "text", id: "find-shape", placeholder: words("shape has"), "aria-label": words("shape has"), value: wanted.shape, oninput: (event) => { wanted.shape = event.target.value; this.search_later(); } }),
-            this.page.compared ? element("span", { class: "choice" }, metrics, bound("from"), "–", bound("to")) : null,
+            this.page.graphs.judged ? element("span", { class: "choice" }, metrics, bound("from"), "–", bound("to")) : null,
             element("button", { class: "link", type: "button", id: "clear", onclick: () => { Object.assign(wanted, { text: "", kind: "any", type: "", dtype: "", shape: "", from: null, to: null, metric: "" }); this.draw(); finder.search(); } }, words("clear")));
     }
 

@@ -349,7 +349,7 @@ test("nodes are found by the range of a metric", async () => {
 });
 
 test("steps go from what is found to what is found, round and round", async () => {
-    const finder = new Finder(new Bands(meta), { compared: true, on_found: () => {} });
+    const finder = new Finder(new Bands(meta), { kind: "suspicious", on_found: () => {} });
     finder.wanted.kind = "calls";
     await finder.search(small());
     assert.deepEqual([finder.step(-1, 1), finder.step(2, 1), finder.step(5, 1), finder.step(2, -1), finder.step(1, 1), finder.step(1, -1), finder.step(0, 1)], [2, 3, 2, 5, 5, 3, 2]);

@@ -178,9 +178,6 @@ class GraphPage(unittest.TestCase):
         chain = ActionChains(self.driver).move_to_element(canvas)
         getattr(chain, what)().perform()
 
-    def drawn(self, side="npu"):
-        return int(self.driver.execute_script("return document.querySelector(`[data-side='${arguments[0]}'] .box-canvas`).dataset.drawn ?? 0", side))
-
     def choose(self, side, name):
         """Click a node. Rows are drawn anew now and then, so it is looked for and clicked in one go."""
         self.wait(f"(() => {{ const cell = [...document.querySelectorAll('[data-side=\"{side}\"] .cell')].find((cell) => cell.title === {json.dumps(name)}); "
@@ -404,12 +401,13 @@ class GraphPage(unittest.TestCase):
         self.at_box("bench")
         self.wait("new URLSearchParams(location.hash.slice(1)).get('side') === 'bench' && document.querySelector('.detail h2').textContent.startsWith('Functional.layer_norm.2.forward')")
         # Left: to the module around it; left again folds it, and its partner.
-        before = self.drawn("npu")
+        boxes = "Number(document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.boxes)"
+        before = self.wait(boxes)
         canvas = self.driver.find_element(By.CSS_SELECTOR, "[data-side='bench'] .box-canvas")
         canvas.send_keys(Keys.ARROW_LEFT)
         self.wait("document.querySelector('.detail h2').textContent.startsWith('Module.h.1.ln_1.LayerNorm.forward.0')")
         canvas.send_keys(Keys.ARROW_LEFT)
-        self.wait(f"document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn <= {before}")
+        self.wait(f"{boxes} < {before}", "the partner is folded, too")
         canvas.send_keys(Keys.ARROW_RIGHT)
         canvas.send_keys(Keys.ARROW_RIGHT)
         self.wait("document.querySelector('.detail h2').textContent.startsWith('Functional.layer_norm.2.forward')")
@@ -436,7 +434,8 @@ class GraphPage(unittest.TestCase):
     def test_double_clicks_unfold_boxes_with_their_partners(self):
         self.open(self.pages.compared(), "#form=boxes&side=npu&node=Module.h.1.GPTBlock.forward.0")
         self.wait("document.querySelector('[data-side=\"npu\"] .box-canvas').dataset.drawn > 5")
-        before = self.drawn("bench")
+        boxes = "Number(document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.boxes)"
+        before = self.wait(f"{boxes} || 0")
         place = self.driver.execute_script("const c = document.querySelector('[data-side=\"npu\"] .box-canvas'); return [c.clientWidth, c.clientHeight]")
         self.assertGreater(min(place), 50)
         canvas = self.driver.find_element(By.CSS_SELECTOR, "[data-side='npu'] .box-canvas")
@@ -448,7 +447,7 @@ class GraphPage(unittest.TestCase):
         # Two clicks may come too far apart on a machine that is busy.
         self.driver.execute_script("const box = arguments[0].getBoundingClientRect(); arguments[0].dispatchEvent(new MouseEvent('dblclick', "
                                    "{clientX: box.left + box.width / 2 + 40, clientY: box.top + box.height / 2 + arguments[1]}))", canvas, y - place[1] // 2)
-        self.wait(f"document.querySelector('[data-side=\"bench\"] .box-canvas').dataset.drawn > {before}", "the partner unfolds too")
+        self.wait(f"{boxes} > {before}", "the partner unfolds too")
 
     def test_the_list_of_what_was_found(self):
         self.open(self.pages.compared())

@@ -155,7 +155,7 @@ export class Boxes {
         new BoxPainter(pen, layout, this).draw(positions);
         this.map.draw(sight);
         this.percent.textContent = `${Math.round(100 * zoom)} %`;
-        canvas.dataset.drawn = positions.length;
+        Object.assign(canvas.dataset, { drawn: positions.length, boxes: layout.count });
     }
 
     // ---- choosing -----------------------------------------------------------------------------

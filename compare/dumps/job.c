@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compare/dumps/advice.h"
+#include "compare/dumps/statistics.h"
 #include "core/memory.h"
 #include "core/new_file.h"
 #include "core/shortest.h"
@@ -210,6 +211,56 @@ static struct status print_counts(struct doing *d)
     return status_ok();
 }
 
+/* The statistics of a row that are off by more than half. */
+static struct status print_statistics(struct doing *d, uint32_t row)
+{
+    static const char *const names[ROW_STATISTICS] = { "max", "min", "mean", "l2norm" };
+    const struct dump_row *npu = &d->c.npu.rows[row], *bench = comparison_bench_row(&d->c, row);
+    struct csv_buffer *out = &d->out->report;
+    struct statistic_difference difference[ROW_STATISTICS];
+
+    statistics_compare(difference, &d->c.npu, npu, &d->c.bench, bench, false);
+    for (int i = 0; i < ROW_STATISTICS; i++) {
+        if (!difference[i].suspicious) continue;
+        TRY(say(out, "  %s: ", names[i]));
+        TRY(row_value_append(out, &d->c.npu, dump_row_statistic(npu, (enum row_statistic)i)));
+        TRY(say(out, " instead of "));
+        TRY(row_value_append(out, &d->c.bench, dump_row_statistic(bench, (enum row_statistic)i)));
+        TRY(say(out, "\n"));
+    }
+    return status_ok();
+}
+
+/* The numbers by which a pair of tensors is judged. */
+static struct status print_errors(struct doing *d, uint32_t row)
+{
+    static const struct {
+        enum tensor_metric metric;
+        const char *name;
+    } shown[] = { { METRIC_COSINE, "Cosine" },
+                  { METRIC_MAX_ABS_ERROR, "MaxAbsErr" },
+                  { METRIC_MAX_RELATIVE_ERROR, "MaxRelativeErr" } };
+    const struct tensor_result *r = &d->c.tensors[row];
+    char number[SHORTEST_BYTES];
+    const char *before = "  ";
+
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        if (r->cell[shown[i].metric] != CELL_NUMBER) continue;
+        (void)shortest_double(number, r->metric[shown[i].metric]);
+        TRY(say(&d->out->report, "%s%s %s", before, shown[i].name, number));
+        before = ", ";
+    }
+    return *before == ',' ? say(&d->out->report, "\n") : status_ok();
+}
+
+/* In what the row differs. */
+static struct status print_difference(struct doing *d, uint32_t row)
+{
+    if (!comparison_bench_row(&d->c, row)) return status_ok();
+    if (d->c.kind == DUMP_STATISTICS) return print_statistics(d, row);
+    return d->c.kind == DUMP_TENSOR ? print_errors(d, row) : status_ok();
+}
+
 static struct status print_suspects(struct doing *d)
 {
     const struct suspects *s = &d->suspects;
@@ -218,13 +269,15 @@ static struct status print_suspects(struct doing *d)
     if (s->first_row == ROW_NONE) return status_ok();
     TRY(row_name(&name, d, s->first_row));
     TRY(say(&d->out->report, "first row that differs: %s (line %u)\n", name, s->first_row));
+    TRY(print_difference(d, s->first_row));
     if (s->origin == ROW_NONE)
         return say(&d->out->report,
                    "no output differs while its inputs agree: the difference comes "
                    "in through an input, a parameter, or a call that was not dumped\n");
     TRY(row_name(&name, d, s->origin));
-    return say(&d->out->report, "first output that differs while its inputs agree: %s (line %u)\n",
-               name, s->origin);
+    TRY(say(&d->out->report, "first output that differs while its inputs agree: %s (line %u)\n",
+            name, s->origin));
+    return s->origin == s->first_row ? status_ok() : print_difference(d, s->origin);
 }
 
 static struct status print_unmatched(struct doing *d, bool of_npu)

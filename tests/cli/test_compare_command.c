@@ -85,6 +85,8 @@ START_TEST(the_first_output_whose_inputs_agree)
     expect(compare(&w, perturbed, original, NULL, NULL), 0,
            "first output that differs while its inputs agree: "
            "Functional.layer_norm.2.forward.output.0 (line 125)");
+    /* and in what it differs */
+    expect(compare(&w, perturbed, original, NULL, NULL), 0, "(line 125)\n  mean: ");
     workspace_remove(&w);
 }
 END_TEST

@@ -17,6 +17,20 @@ export const metric_ids = [
 const reached = new Set(["cosine", "hundredth", "thousandth", "five_thousandths", "ten_thousandth"]);
 const yes_or_no = new Set(["shape", "dtype", "type", "structure", "equal"]);
 
+// What may say most about a row where no limit is named, and the relative errors of recorded statistics among them.
+export const telling_metrics = [
+    "max_relative_error", "min_relative_error", "mean_relative_error", "norm_relative_error", "max_abs_error", "cosine"];
+const errors_of_statistics = telling_metrics.slice(0, 4);
+
+// Of the numbers of a row by metric: { metric, value } or null. Any of the recorded statistics may be the one that is
+// off, so the largest of their errors is told; of tensors the first number that is there.
+export function telling_metric(numbers) {
+    const found = telling_metrics.filter((metric) => numbers.has(metric)).map((metric) => ({ metric, value: numbers.get(metric) }));
+    const statistics = found.filter(({ metric }) => errors_of_statistics.includes(metric));
+    if (!numbers.has("norm_relative_error") && !numbers.has("min_relative_error")) return found[0] ?? null;
+    return statistics.reduce((most, next) => (next.value > most.value ? next : most));
+}
+
 export function metric_is_reached(metric) {
     return reached.has(metric);
 }

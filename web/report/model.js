@@ -2,10 +2,8 @@
 
 import { block_bytes, block_meta } from "../common/blocks.js";
 import { Columns } from "../common/columns.js";
+import { telling_metric, telling_metrics } from "./metrics.js";
 import { verdict_failed } from "./verdicts.js";
-
-// What says most about a row whose limits are not known, the first that it has.
-const telling_metrics = ["max_relative_error", "norm_relative_error", "max_abs_error", "cosine"];
 
 export class Results {
     constructor(meta, load) {
@@ -72,8 +70,7 @@ export class Results {
             this.evidence(row), this.columns.text("message", row), this.code_text("decided_by", row)]);
         const decided = metric && this.columns.has(metric) ? { metric, value: (await this.numbers(row, [metric])).get(metric) ?? NaN } : null;
         const numbers = evidence || decided ? new Map() : await this.numbers(row, telling_metrics);
-        const [largest] = [...numbers].map(([id, value]) => ({ metric: id, value }));
-        return { evidence, message, decided, largest: largest ?? null };
+        return { evidence, message, decided, largest: telling_metric(numbers) };
     }
 
     // Rows of the other inputs with the same name, by input; the k-th of equal names goes with the k-th.

@@ -9,8 +9,20 @@ if (!globalThis.navigator) globalThis.navigator = { language: "en" };
 const { language_start, words } = await import("../../../web/common/language.js");
 const { why_sentence } = await import("../../../web/report/why.js");
 const { histogram_bins } = await import("../../../web/report/detail_view.js");
-const { metric_ids } = await import("../../../web/report/metrics.js");
+const { metric_ids, telling_metric } = await import("../../../web/report/metrics.js");
 language_start(report_words);
+
+test("the number that says most", () => {
+    const told = (numbers) => telling_metric(new Map(Object.entries(numbers)));
+    assert.equal(told({}), null);
+    // of tensors the largest relative error, whatever else is there
+    assert.deepEqual(told({ max_relative_error: 0.1, mean_relative_error: 0.5, cosine: 1 }), { metric: "max_relative_error", value: 0.1 });
+    assert.deepEqual(told({ cosine: 0.5 }), { metric: "cosine", value: 0.5 });
+    // of statistics the one that is off
+    assert.deepEqual(told({ max_relative_error: 0.01, min_relative_error: 0, mean_relative_error: 0.8, norm_relative_error: 0.02 }),
+        { metric: "mean_relative_error", value: 0.8 });
+    assert.deepEqual(told({ norm_relative_error: 0.02, max_abs_error: 3 }), { metric: "norm_relative_error", value: 0.02 });
+});
 
 test("numbers as people read them", () => {
     assert.equal(number_text(0), "0");

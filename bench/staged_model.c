@@ -74,8 +74,7 @@ struct steps {
     int count;
 };
 
-/* Functions are known by their own name, which their row begins with. */
-static const char *name_of(const struct node *node)
+const char *step_name(const struct node *node)
 {
     if (!node->primitive) return "a number";
     bool function = !strncmp(node->primitive->name, "a function", 10);
@@ -97,7 +96,7 @@ static void collect(struct steps *steps, struct node *node, const struct node *r
 {
     if (depth > MOST_DEPTH || steps->count == MOST_STEPS) return;
     for (int k = 0; k < node->input_count; k++) collect(steps, node->inputs[k], result, depth + 1);
-    if (node->staged && (node != result || node->composite)) add_step(steps, name_of(node));
+    if (node->staged && (node != result || node->composite)) add_step(steps, step_name(node));
 }
 
 /* ---- bounds -------------------------------------------------------------------------------------- */

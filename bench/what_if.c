@@ -6,11 +6,20 @@
 #include <string.h>
 
 #include "bench/binding.h"
+#include "bench/call/op.h"
 #include "bench/evaluation.h"
+#include "bench/staged_model.h"
+#include "core/checked.h"
 
 const struct schema *bench_schema(const struct bench *bench)
 {
     return bench->own.call.arguments.schema;
+}
+
+const char *bench_api(const struct bench *bench)
+{
+    const struct call *call = &bench->own.call;
+    return strchr(call->op->name, '|') ? call->api_case->api : call->op->name;
 }
 
 const struct value *bench_bound(const struct bench *bench, int parameter)
@@ -106,6 +115,7 @@ static struct status changed_case(struct api_case *out, const struct api_case *c
 {
     struct copying copy = { arena, change->inputs, 0, false };
     *out = *c;
+    if (change->api) out->api = change->api;
     if (!change->inputs) return status_ok();
     out->args = copy_value(&copy, &c->args);
     out->kwargs = copy_value(&copy, &c->kwargs);
@@ -122,20 +132,40 @@ static struct status changed_cotangents(struct value *out, const struct value *c
 
 /* ---- evaluation ---------------------------------------------------------------------------------- */
 
-static struct status read_node(double **values, size_t n, struct tape *tape, struct node *node,
-                               struct arena *arena)
+/* Where element i of the result lies in a larger one. */
+static size_t place_in(const struct node *node, const struct shape_of_result *shape, size_t i)
 {
-    bool complex = node->imaginary || dtype_is_complex(node->dtype);
-    if (node->n * (complex ? 2 : 1) != n)
-        return status_error(STATUS_SKIP, "the result has another size");
-    double *out = arena_allocate_array(arena, n, sizeof *out);
+    size_t at = 0, stride = 1;
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        at += i % (size_t)shape->extent[d] * stride;
+        i /= (size_t)shape->extent[d];
+        stride *= (size_t)node->shape[d];
+    }
+    return at;
+}
+
+static bool holds(const struct node *node, const struct shape_of_result *shape)
+{
+    bool fits = node->rank == shape->rank && dtype_is_complex(node->dtype) == shape->complex;
+    for (int d = 0; fits && d < node->rank; d++) fits = node->shape[d] >= shape->extent[d];
+    return fits;
+}
+
+static struct status read_node(double **values, const struct shape_of_result *shape,
+                               struct tape *tape, struct node *node, struct arena *arena)
+{
+    size_t n;
+    if (!holds(node, shape) || !shape_elements(&n, shape->rank, shape->extent))
+        return status_error(STATUS_SKIP, "the result has another shape");
+    double *out = arena_allocate_array(arena, n, shape->complex ? 2 * sizeof *out : sizeof *out);
     if (!out) return status_no_memory(n * sizeof *out);
     const double *re = node_values(tape, node);
     const double *im = node->imaginary ? node_values(tape, node->imaginary) : NULL;
     TRY(tape->status);
-    for (size_t i = 0; i < node->n; i++) {
-        if (!complex) out[i] = re[i];
-        else out[2 * i] = re[i], out[2 * i + 1] = im ? im[i] : 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = n == node->n ? i : place_in(node, shape, i);
+        if (!shape->complex) out[i] = re[at];
+        else out[2 * i] = re[at], out[2 * i + 1] = im ? im[at] : 0;
     }
     *values = out;
     return status_ok();
@@ -162,13 +192,15 @@ static struct status evaluate(struct node **node, struct evaluation *evaluation,
     return evaluation->tape.status;
 }
 
-struct status bench_what_if(double **values, size_t n, const struct bench *bench,
-                            struct what_result result, const struct what_if *change,
-                            struct arena *arena)
+/* Bind and evaluate the changed call; *node is the result, or NULL when there is no such. */
+static struct status run(struct evaluation **out, struct node **node, const struct bench *bench,
+                         struct what_result result, const struct what_if *change,
+                         struct arena *arena)
 {
     struct evaluation *evaluation = arena_allocate_zeroed(arena, 1, sizeof *evaluation);
     struct api_case *c = arena_allocate(arena, sizeof *c);
-    struct node *node = NULL;
+    *node = NULL;
+    *out = evaluation;
     if (!evaluation || !c) return status_no_memory(sizeof *evaluation);
     if (result.backward && !bench->cotangents)
         return status_error(STATUS_SKIP, "there is no cotangent for any output");
@@ -182,7 +214,48 @@ struct status bench_what_if(double **values, size_t n, const struct bench *bench
         evaluation->call.arguments.bound[change->arguments[i].parameter] =
             change->arguments[i].value;
     evaluation->call.device_answer.outputs = bench->own.call.device_answer.outputs;
-    TRY(evaluate(&node, evaluation, bench, result, change));
+    return evaluate(node, evaluation, bench, result, change);
+}
+
+/* The node that is a result's own, behind what only moves or renames its elements. */
+static const struct node *last_step(const struct node *node)
+{
+    while (node && !node->is_step && node->input_count > 0) node = node->inputs[0];
+    return node;
+}
+
+struct status bench_what_steps(struct what_step *out, size_t *count, size_t most,
+                               const struct bench *bench, struct what_result result,
+                               struct arena *arena)
+{
+    const struct deviation none = { .block = 0 };
+    struct evaluation *evaluation;
+    struct node *node;
+    *count = 0;
+    TRY(run(&evaluation, &node, bench, result, &(struct what_if){ .deviation = &none }, arena));
+    const struct node *last = last_step(node);
+    for (const struct node *step = evaluation->tape.newest; step; step = step->older) {
+        if (!step->is_step || !step->primitive || *count == most) continue;
+        size_t largest = 0;
+        for (int i = 0; i < step->input_count; i++)
+            if (step->inputs[i]->n > largest) largest = step->inputs[i]->n;
+        out[(*count)++] = (struct what_step){ .node = step->id,
+                                              .name = step_name(step),
+                                              .n = step->n,
+                                              .terms = step->n ? largest / step->n : 0,
+                                              .inputs = step->input_count,
+                                              .last = step == last };
+    }
+    return status_ok();
+}
+
+struct status bench_what_if(double **values, const struct shape_of_result *shape,
+                            const struct bench *bench, struct what_result result,
+                            const struct what_if *change, struct arena *arena)
+{
+    struct evaluation *evaluation;
+    struct node *node;
+    TRY(run(&evaluation, &node, bench, result, change, arena));
     if (!node) return status_error(STATUS_SKIP, "there is no such result");
-    return read_node(values, n, &evaluation->tape, node, arena);
+    return read_node(values, shape, &evaluation->tape, node, arena);
 }

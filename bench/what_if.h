@@ -31,10 +31,12 @@ struct what_if {
     } arguments[2];
     int argument_count;
     const struct deviation *deviation; /* or NULL */
+    const char *api; /* the same arguments handed to another API of the group; or NULL */
 };
 
 /* The schema that the call was bound to, what is bound to each of its parameters, and the tensor
  * arguments as inputs[] counts them. */
+const char *bench_api(const struct bench *bench); /* the row's name, whatever the call's spelling */
 const struct schema *bench_schema(const struct bench *bench);
 const struct value *bench_bound(const struct bench *bench, int parameter);
 size_t bench_tensor_count(const struct bench *bench);
@@ -52,10 +54,32 @@ struct bench_steps {
 };
 struct bench_steps bench_steps(const struct bench *bench);
 
-/* The changed call's result, `n` components in `arena` (complex ones as pairs, integers as doubles).
- * STATUS_SKIP when the change does not fit the call or the result is not a tensor of n components. */
-struct status bench_what_if(double **values, size_t n, const struct bench *bench,
-                            struct what_result result, const struct what_if *change,
-                            struct arena *arena);
+/* A step of a call's composition that rounds. */
+struct what_step {
+    size_t node;      /* for struct deviation */
+    const char *name; /* "multiply", "sum" */
+    size_t n, terms;  /* elements, and elements that went into each */
+    int inputs;
+    bool last; /* it is the result */
+};
+
+/* The steps of the call as bench_what_if evaluates it, up to `most`, newest first. */
+struct status bench_what_steps(struct what_step *out, size_t *count, size_t most,
+                               const struct bench *bench, struct what_result result,
+                               struct arena *arena);
+
+/* The shape that a result has to have; one that is larger is cut to its first elements along each axis, as a kernel
+ * computes them that was given the right shape and a wrong argument. */
+struct shape_of_result {
+    int rank;
+    const int64_t *extent;
+    bool complex;
+};
+
+/* The changed call's result in `arena` (complex elements as pairs, integers as doubles). STATUS_SKIP when the
+ * change does not fit the call or the result not the shape. */
+struct status bench_what_if(double **values, const struct shape_of_result *shape,
+                            const struct bench *bench, struct what_result result,
+                            const struct what_if *change, struct arena *arena);
 
 #endif

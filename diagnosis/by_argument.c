@@ -8,38 +8,6 @@
 #include "diagnosis/changed_call.h"
 #include "diagnosis/hypothesis.h"
 
-/* Parameters by their usual names: the class that a change of them is reported as. */
-static const struct {
-    const char *name, *class;
-} known[] = {
-    { "bias", "bias" },
-    { "eps", "eps" },
-    { "scale", "wrong scale" },
-    { "alpha", "factor ignored" },
-    { "beta", "factor ignored" },
-    { "approximate", "other form" },
-    { "correction", "divisor" },
-    { "unbiased", "divisor" },
-    { "divisor_override", "divisor" },
-    { "count_include_pad", "divisor" },
-    { "reduction", "reduction" },
-    { "ignore_index", "mask ignored" },
-    { "attn_mask", "mask ignored" },
-    { "mask", "mask ignored" },
-    { "is_causal", "mask ignored" },
-    { "padding_idx", "mask ignored" },
-    { "dim", "wrong axis" },
-    { "axis", "wrong axis" },
-    { "weight", "missing operand" },
-};
-
-static const char *class_of(const char *name, const char *otherwise)
-{
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, name)) return known[i].class;
-    return otherwise;
-}
-
 static struct status offer(struct subject *s, const struct claim *claim, int parameter,
                            struct value value)
 {
@@ -62,7 +30,7 @@ static struct status offer_number(struct subject *s, const struct hypothesis *h,
     const char *name = name_of(s, parameter);
     struct value value = integer ? (struct value){ .kind = VALUE_INT, .integer = (int64_t)number }
                                  : (struct value){ .kind = VALUE_FLOAT, .real = number };
-    struct claim claim = claim_make(class_of(name, h->class), h->bits + bits, CLAIM_ANY,
+    struct claim claim = claim_make(argument_class(name, h->class), h->bits + bits, CLAIM_ANY,
                                     "%s taken for %.9g", name, number);
     return offer(s, &claim, parameter, value);
 }
@@ -107,8 +75,8 @@ static struct status turned_switch(struct subject *s, const struct hypothesis *h
     const struct value *value = bench_bound(s->request->bench, parameter);
     if (value->kind != VALUE_BOOL) return status_ok();
     const char *name = name_of(s, parameter);
-    struct claim claim = claim_make(class_of(name, h->class), h->bits, CLAIM_ANY, "%s taken for %s",
-                                    name, value->boolean ? "False" : "True");
+    struct claim claim = claim_make(argument_class(name, h->class), h->bits, CLAIM_ANY,
+                                    "%s taken for %s", name, value->boolean ? "False" : "True");
     return offer(s, &claim, parameter,
                  (struct value){ .kind = VALUE_BOOL, .boolean = !value->boolean });
 }
@@ -126,7 +94,7 @@ static struct status changed_name(struct subject *s, const struct hypothesis *h,
     if (value->kind != VALUE_STRING) return status_ok();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         if (!strcmp(value->string, names[k])) continue;
-        struct claim claim = claim_make(class_of(name, h->class), h->bits, CLAIM_ANY,
+        struct claim claim = claim_make(argument_class(name, h->class), h->bits, CLAIM_ANY,
                                         "%s '%s' instead of '%s'", name, names[k], value->string);
         TRY(offer(s, &claim, parameter,
                   (struct value){ .kind = VALUE_STRING, .string = names[k] }));
@@ -140,8 +108,8 @@ static struct status missing_tensor(struct subject *s, const struct hypothesis *
     const struct value *value = bench_bound(s->request->bench, parameter);
     if (value->kind != VALUE_TENSOR || !schema->parameters[parameter].optional) return status_ok();
     const char *name = name_of(s, parameter);
-    struct claim claim =
-        claim_make(class_of(name, "missing operand"), h->bits - 1, CLAIM_ANY, "%s missing", name);
+    struct claim claim = claim_make(argument_class(name, "missing operand"), h->bits - 1, CLAIM_ANY,
+                                    "%s missing", name);
     return offer(s, &claim, parameter, (struct value){ .kind = VALUE_NONE });
 }
 
@@ -162,10 +130,11 @@ static struct status changed_list(struct subject *s, const struct hypothesis *h,
                 if (!only || i == only - 1) items[i].integer = number;
             }
             list.list.items = items;
-            struct claim claim = only ? claim_make(class_of(name, h->class), h->bits + 2, CLAIM_ANY,
-                                                   "%s[%zu] taken for %d", name, only - 1, number)
-                                      : claim_make(class_of(name, h->class), h->bits, CLAIM_ANY,
-                                                   "%s taken for %d", name, number);
+            struct claim claim = only ? claim_make(argument_class(name, h->class), h->bits + 2,
+                                                   CLAIM_ANY, "%s[%zu] taken for %d", name,
+                                                   only - 1, number)
+                                      : claim_make(argument_class(name, h->class), h->bits,
+                                                   CLAIM_ANY, "%s taken for %d", name, number);
             TRY(offer(s, &claim, parameter, list));
         }
     return status_ok();
@@ -188,7 +157,7 @@ static struct status changed_item(struct subject *s, const struct hypothesis *h,
             list.list.keys = NULL;
             list.list.count = 2;
             if (number == value->integer) continue;
-            struct claim claim = claim_make(class_of(name, h->class), h->bits + 2, CLAIM_ANY,
+            struct claim claim = claim_make(argument_class(name, h->class), h->bits + 2, CLAIM_ANY,
                                             "%s[%zu] taken for %lld", name, only,
                                             (long long)number);
             TRY(offer(s, &claim, parameter, list));

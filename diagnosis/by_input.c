@@ -1,5 +1,7 @@
 /* Mistakes in reading: the right call upon wrong inputs. Every misreading of the table is tried with every tensor
  * argument and, for gradients, every cotangent. */
+#include <string.h>
+
 #include "diagnosis/changed_call.h"
 #include "diagnosis/hypothesis.h"
 #include "diagnosis/readings.h"
@@ -28,6 +30,15 @@ static struct status offer_reading(struct subject *s, const struct claim *claim,
     return subject_offer_change(s, claim, &change, 1);
 }
 
+static bool is_about_amount(const struct misreading *row)
+{
+    static const char *const classes[] = { "missing operand", "doubled operand", "dropped part",
+                                           "wrong sign" };
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (!strcmp(row->class, classes[i])) return true;
+    return false;
+}
+
 static struct status try_misreading(struct subject *s, const struct misreading *row,
                                     const struct place *place, struct reading *reading,
                                     const char *name)
@@ -37,6 +48,8 @@ static struct status try_misreading(struct subject *s, const struct misreading *
         if (!subject_spend(s, 2 * (double)reading->n) || !row->apply(reading)) continue;
         struct arena_mark mark = arena_mark(s->arena);
         struct claim claim = { .class = row->class, .bits = row->bits + 2, .scope = CLAIM_ANY };
+        /* What is missing of a bias, or too much, is a mistake with the bias. */
+        if (!strcmp(name, "bias") && is_about_amount(row)) claim.class = "bias";
         misreading_text(claim.sentence, sizeof claim.sentence, row, name, reading->axis);
         struct status status = offer_reading(s, &claim, place, reading);
         arena_rewind(s->arena, mark);

@@ -47,6 +47,25 @@ static struct status through_format(struct subject *s, const struct hypothesis *
     return status_ok();
 }
 
+/* To any number of bits, by estimates that are not refined or tables. */
+static struct status to_fewer_bits(struct subject *s, const struct hypothesis *h)
+{
+    if (!dtype_is_float(s->dtype)) return status_ok();
+    struct rounding rounding = rounding_to(s->dtype);
+    for (int bits = rounding.bits - 2; bits >= 5; bits--)
+        for (int cut = 0; cut < 2; cut++) {
+            if (!subject_spend(s, 8 * (double)s->n)) return status_ok();
+            rounding.bits = bits;
+            rounding.toward_zero = cut;
+            guess_rounded(s, &rounding);
+            struct claim claim = claim_make(h->class, h->bits + 4, CLAIM_ANY,
+                                            "result %s to %d bits", cut ? "cut off" : "rounded",
+                                            bits - 1);
+            TRY(subject_offer(s, &claim, s->guess));
+        }
+    return status_ok();
+}
+
 static struct status flushed(struct subject *s, const struct hypothesis *h)
 {
     if (!dtype_is_float(s->dtype)) return status_ok();
@@ -84,8 +103,9 @@ static struct status overflowed(struct subject *s, const struct hypothesis *h)
 const struct hypothesis last_rounding_hypotheses[] = {
     { "truncated output",     2, truncated },
     { "output rounded twice", 2, through_format },
-    { "flushed subnormals",   2, flushed },
-    { "saturated output",     2, saturated },
+    { "output rounded twice", 3, to_fewer_bits },
+    { "flushed subnormals",   1, flushed },
+    { "saturated output",     0, saturated },
     { "overflow",             4, overflowed },
     { .class = NULL },
 };

@@ -127,13 +127,13 @@ static bool describe_table(struct claim *claim, const struct subject *s, const s
         *claim = claim_make("repeated slice", bits + 2 * index, CLAIM_ANY,
                             "%s %lld%s has the values of %s %lld", name, (long long)one, axis_text,
                             name, (long long)target);
-    else if (mirrored)
+    else if (mirrored && moved > 2)
         *claim =
             claim_make("reversed", bits + 1, CLAIM_ANY, "%s%s in reverse order", names, axis_text);
     else if (repeats)
         *claim = claim_make("repeated slice", bits + index, CLAIM_ANY, "%s%s repeat %s %lld", names,
                             axis_text, name, (long long)target);
-    else if (shifts || rolls)
+    else if ((shifts || rolls) && moved > 2)
         *claim = claim_make("shifted", bits + fmin(index, 2 * bits_of(fabs((double)shift) + 1) + 1),
                             CLAIM_ANY, "%s%s hold the values %lld further on%s", names, axis_text,
                             (long long)shift, shifts ? "" : ", wrapped around");

@@ -204,6 +204,30 @@ static struct status inverted(struct subject *s, const struct hypothesis *h)
     return subject_offer(s, &claim, s->guess);
 }
 
+/* ---- something of a neighbour --------------------------------------------------------------------------------- */
+
+/* An accumulator that is not cleared: the result and the one before, along an axis. What came for the one before
+ * is what the accumulator held. */
+static struct status not_cleared(struct subject *s, const struct hypothesis *h)
+{
+    if (!dtype_is_float(s->dtype)) return status_ok();
+    for (int axis = 0; axis < s->rank; axis++) {
+        size_t stride = subject_stride(s, axis), extent = (size_t)s->shape[axis];
+        for (size_t i = 0; i < s->n; i++) {
+            bool first = i / stride % extent == 0;
+            double before = first                             ? 0
+                            : subject_is_wrong(s, i - stride) ? s->got[i - stride]
+                                                              : s->exact_want[i - stride];
+            s->guess[i] = s->exact_want[i] + before;
+        }
+        struct claim claim =
+            claim_make(h->class, h->bits + bits_of(s->rank), CLAIM_ANY,
+                       "accumulator not cleared: the element before along axis %d is in it", axis);
+        TRY(subject_offer(s, &claim, s->guess));
+    }
+    return status_ok();
+}
+
 /* ---- bits ------------------------------------------------------------------------------------------------- */
 
 static uint64_t pattern_of(enum dtype dtype, double x)
@@ -276,6 +300,7 @@ const struct hypothesis value_hypotheses[] = {
     { "wrong offset",         6, offset },
     { "index off by one",     3, off_by_one },
     { "inverted condition",   3, inverted },
+    { "stale",                4, not_cleared },
     { "stuck bit",            4, stuck_bit },
     { "wrong dtype",          3, reinterpreted },
     { .class = NULL },

@@ -16,4 +16,7 @@ void tensor_name(char out[TENSOR_NAME_BYTES], const struct subject *subject, siz
 /* The parameter that tensor argument i is bound to as a whole; -1 when it is an item of a list. */
 int tensor_parameter(const struct subject *subject, size_t i);
 
+/* The class that a mistake with the parameter `name` has: "bias", "eps"; `otherwise` for most. */
+const char *argument_class(const char *name, const char *otherwise);
+
 #endif

@@ -4,8 +4,9 @@
 #include "diagnosis/hypothesis.h"
 
 static const struct hypothesis *const tables[] = {
-    last_rounding_hypotheses, value_hypotheses, place_hypotheses,  arithmetic_hypotheses,
-    argument_hypotheses,      input_hypotheses, region_hypotheses,
+    last_rounding_hypotheses, value_hypotheses,    place_hypotheses,   arithmetic_hypotheses,
+    argument_hypotheses,      function_hypotheses, padding_hypotheses, input_hypotheses,
+    step_hypotheses,          region_hypotheses,
 };
 
 enum { MOST_BYTES = 256 << 20 };

@@ -30,13 +30,13 @@ static bool doubled(struct reading *r)
 static bool zeroed(struct reading *r)
 {
     memset(r->y, 0, r->n * sizeof *r->y);
-    return true;
+    return is_floating(r);
 }
 
 static bool ones(struct reading *r)
 {
     for (size_t i = 0; i < r->n; i++) r->y[i] = 1;
-    return true;
+    return is_floating(r);
 }
 
 static bool negated(struct reading *r)
@@ -179,6 +179,28 @@ static bool tail_dropped(struct reading *r)
     return true;
 }
 
+/* The same, least instead of zero: what is left out of a maximum or a sum of exponentials. */
+static bool tail_least(struct reading *r)
+{
+    if (!tail_dropped(r)) return false;
+    int64_t extent = r->shape[r->axis], tail = r->count > 0 ? r->count : extent % -r->count;
+    for (size_t i = 0; i < r->n; i++)
+        if (index_of(r, i) >= extent - tail) r->y[i] = -INFINITY;
+    return true;
+}
+
+/* The first of `count` parts of the axis read for all of them. */
+static bool first_part_repeated(struct reading *r)
+{
+    int64_t extent = r->shape[r->axis], part = extent / r->count;
+    if (extent % r->count || part < 1) return false;
+    for (size_t i = 0; i < r->n; i++) {
+        int64_t at = index_of(r, i);
+        r->y[i] = r->x[i + (size_t)(at % part - at) * stride_of(r)];
+    }
+    return true;
+}
+
 /* The first `count` indices are zero. */
 static bool head_dropped(struct reading *r)
 {
@@ -243,7 +265,7 @@ const struct misreading misreadings[] = {
     { "missing operand",   2, "%s missing (taken for 1)",                           ones, false, 0 },
     { "doubled operand",   3, "%s counted twice",                                   doubled, false, 0 },
     { "wrong sign",        3, "%s with the wrong sign",                             negated, false, 0 },
-    { "flushed subnormals",3, "subnormal elements of %s read as zero",              flushed, false, 0 },
+    { "flushed subnormals",1, "subnormal elements of %s read as zero",              flushed, false, 0 },
     { "nan swallowed",     3, "NaN in %s read as 0",                                without_nan, false, 0 },
     { "nan swallowed",     2, "NaN in %s ignored",                                  nan_is_least, false, 0 },
     { "inverted condition",2, "%s with true and false exchanged",                   inverted, false, 0 },
@@ -269,6 +291,15 @@ const struct misreading misreadings[] = {
     { "dropped part",      4, "%s: what is behind the last 64 of axis %d left out", tail_dropped, true, -64 },
     { "dropped part",      4, "%s: what is behind the last 128 of axis %d left out",tail_dropped, true, -128 },
     { "dropped part",      5, "%s: the first index of axis %d left out",            head_dropped, true, 1 },
+    { "dropped part",      5, "%s: the last index of axis %d not seen",             tail_least, true, 1 },
+    { "dropped part",      5, "%s: what is behind the last 4 of axis %d not seen",  tail_least, true, -4 },
+    { "dropped part",      5, "%s: what is behind the last 8 of axis %d not seen",  tail_least, true, -8 },
+    { "dropped part",      5, "%s: what is behind the last 16 of axis %d not seen", tail_least, true, -16 },
+    { "dropped part",      5, "%s: what is behind the last 32 of axis %d not seen", tail_least, true, -32 },
+    { "repeated slice",    5, "%s: the first half of axis %d read for both",        first_part_repeated, true, 2 },
+    { "repeated slice",    5, "%s: the first third of axis %d read for all",        first_part_repeated, true, 3 },
+    { "repeated slice",    5, "%s: the first quarter of axis %d read for all",      first_part_repeated, true, 4 },
+    { "repeated slice",    5, "%s: the first eighth of axis %d read for all",       first_part_repeated, true, 8 },
     { "transposed",        3, "%s read in the memory order of its transpose",       transposed, false, 0 },
     { "wrong dtype",       4, "%s read as another dtype of two bytes",              reinterpreted, false, 0 },
     { .words = NULL },

@@ -17,6 +17,8 @@ enum { PROBES_WRONG = 2048, PROBES_RIGHT = 512 };
 /* Errors above so many medians count as this many. */
 static const double cap_medians = 16;
 static const double least_share = 0.5;
+/* Elements in no shape that a hypothesis may hold for. */
+enum { SCATTERED_MOST = 8 };
 
 double bits_of(double n) { return n > 1 ? log2(n) : 0; }
 
@@ -28,9 +30,8 @@ void subject_allow(struct subject *s)
 
 struct status subject_pass_over(const struct subject *s, struct status status)
 {
-    bool over = status.code == STATUS_SKIP ||
-                (status.code == STATUS_NO_MEMORY && s->arena->limit_met);
-    return over ? status_ok() : status;
+    bool refused = status.code == STATUS_NO_MEMORY && !s->arena->limit_met;
+    return refused ? status : status_ok();
 }
 
 bool subject_spend(struct subject *subject, double steps)
@@ -299,7 +300,8 @@ static void enter(struct subject *s, const struct claim *claim, const struct mea
 }
 
 /* The bits that say which elements the mask has, and the words. */
-static struct status describe_mask(struct subject *s, double *bits, char text[PLACES_TEXT_BYTES])
+static struct status describe_mask(struct subject *s, double *bits, bool *scattered,
+                                   char text[PLACES_TEXT_BYTES])
 {
     struct error_places *places;
     struct places_found found;
@@ -313,7 +315,10 @@ static struct status describe_mask(struct subject *s, double *bits, char text[PL
     for (int d = 0; d < found.rank; d++) axes -= found.axes[d].log_chance;
     saved = fmax(fmax(saved, axes), -found.blocks.log_chance) / log(2);
     *bits = fmax(choice_bits(count, s->n) - saved, 4) + 2;
-    if (!*text) (void)snprintf(text, PLACES_TEXT_BYTES, "in %zu of the elements", count);
+    *scattered = !*text;
+    if (*scattered)
+        (void)snprintf(text, PLACES_TEXT_BYTES, count == 1 ? "in one element" : "in %zu elements",
+                       count);
     return status_ok();
 }
 
@@ -327,9 +332,12 @@ static struct status offer_part(struct subject *s, const struct claim *claim, co
         count += s->mask[i];
     }
     if (!count) return status_ok();
+    /* Which elements a hypothesis holds for has to be said in a few words, or it could be said of anything. */
+    bool scattered;
     struct arena_mark mark = arena_mark(s->arena);
-    TRY(describe_mask(s, &bits, where));
+    TRY(describe_mask(s, &bits, &scattered, where));
     arena_rewind(s->arena, mark);
+    if (scattered && count > SCATTERED_MOST) return status_ok();
     struct measured m = measure(s, values, s->mask, claim->bits + bits);
     enter(s, claim, &m, where);
     return status_ok();

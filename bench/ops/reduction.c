@@ -12,6 +12,7 @@
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/other_forms.h"
 #include "bench/primitives/product.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
@@ -249,6 +250,8 @@ static struct node *variance_of(struct tape *tape, struct node *x, const struct 
     struct node *mean = node_mean(tape, x, moments->r.dims, true),
                 *d = node_subtract(tape, x, mean);
     struct node *total = node_sum(tape, node_apply(tape, "square", d), moments->r.dims, true);
+    if (tape_has_form(tape, FORM_ONE_PASS))
+        total = one_pass_squares(tape, x, mean, moments->r.dims);
     struct node *y = node_divide(tape, total, node_scalar(tape, fmax(moments->freedom, 0)));
     if (tape_is_model(tape)) { /* all terms share the error of the mean */
         struct node *shared = node_subtract(tape, mean, node_detach(tape, mean));

@@ -8,6 +8,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/unary.h"
 #include "bench/tape/broadcast.h"
@@ -137,6 +138,9 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
     struct node *m = node_mean(tape, x, dims, true);
     struct node *d = node_subtract(tape, x, m);
     struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
+    if (tape_has_form(tape, FORM_ONE_PASS))
+        variance = node_scale(tape, one_pass_squares(tape, x, m, dims),
+                              (double)variance->n / (double)x->n);
     struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
     if (mean) *mean = m;
     if (rstd) *rstd = r;

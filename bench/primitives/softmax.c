@@ -20,7 +20,9 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/lines.h"
+#include "bench/primitives/other_forms.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/unary.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
@@ -456,6 +458,7 @@ static struct node *softmax_over(struct tape *tape, struct node *x, struct node 
 struct node *node_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
+    if (tape_has_form(tape, FORM_NO_MAXIMUM)) return plain_softmax(tape, x, dim);
     struct node *inputs[2] = { x, x };
     struct node *node =
         node_new(tape, &softmax_primitive, x->dtype, x->rank, x->shape, 2, inputs, NULL);
@@ -539,6 +542,9 @@ static const struct primitive log_softmax_primitive = { "log_softmax", log_softm
 struct node *node_log_softmax(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
+    if (tape_has_form(tape, FORM_NO_MAXIMUM)) return plain_log_softmax(tape, x, dim);
+    if (tape_has_form(tape, FORM_LOG_OF_SOFTMAX))
+        return node_apply(tape, "log", node_softmax(tape, x, dim));
     struct node *sums = sums_of_others(tape, x, dim, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
     const struct exponentials *l = sums->parameters;
@@ -593,6 +599,7 @@ static const struct primitive logsumexp_primitive = { "logsumexp", logsumexp_bac
 struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
 {
     x = node_to_real(tape, x);
+    if (tape_has_form(tape, FORM_NO_MAXIMUM)) return plain_logsumexp(tape, x, dim);
     struct node *sums = sums_of_others(tape, x, dim, NULL);
     if (tape_failed(tape)) return tape_failure(tape);
     const struct exponentials *l = sums->parameters;

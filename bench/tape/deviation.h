@@ -26,6 +26,20 @@ struct rounding rounding_to(enum dtype dtype);
 double rounding_apply(const struct rounding *rounding, double x);
 void rounding_apply_all(const struct rounding *rounding, double *x, size_t n);
 
+/* Formulas in place of the usual ones (bench/primitives/other_forms.h). */
+enum deviation_form { FORM_USUAL, FORM_ONE_PASS, FORM_NO_MAXIMUM, FORM_LOG_OF_SOFTMAX };
+
+/* What becomes of the result of one step. */
+enum step_change {
+    STEP_KEPT,
+    STEP_ZERO,        /* it is 0, */
+    STEP_ONE,         /* 1, */
+    STEP_FIRST_INPUT, /* or what went in: the step is left out */
+    STEP_SECOND_INPUT,
+    STEP_SCALED,  /* times `factor` */
+    STEP_ROUNDED, /* by `rounding` */
+};
+
 struct deviation {
     /* Of the first and second factor of matrix products and convolutions. */
     struct rounding operands[2];
@@ -39,7 +53,19 @@ struct deviation {
     struct rounding sums;
     size_t block;
     bool wide_blocks;
+    enum deviation_form form;
+    struct {
+        enum step_change change;
+        size_t node; /* id of the step's node */
+        double factor;
+        struct rounding rounding;
+    } step;
 };
+
+struct node;
+
+/* Do to the result of a step what the deviation says of all steps and of this one; once. */
+void deviation_end_step(const struct deviation *deviation, struct node *node);
 
 /* A sum as a deviating kernel accumulates it. All zeros but `deviation` is an empty one. */
 struct accumulator {

@@ -178,7 +178,7 @@ void node_round(struct tape *tape, struct node *node)
 {
     if (tape_failed(tape) || !node->value) return;
     if (tape_is_single(tape)) round_to_single(node->value, node->n);
-    if (tape->deviation) rounding_apply_all(&tape->deviation->steps, node->value, node->n);
+    if (tape->deviation) deviation_end_step(tape->deviation, node);
 }
 
 /* ---- leaves ------------------------------------------------------------------------------ */

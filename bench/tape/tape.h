@@ -80,6 +80,7 @@ struct node {
     float *single;               /* leaf: elements as float, when a kernel asked for them */
 
     bool staged;    /* the bounds have a rounding to the dtype between steps in them, */
+    bool is_step;   /* with a deviation: a step that rounds, which has ended */
     bool composite; /* and roundings within the step, a function that kernels compose of others */
 
     size_t id;

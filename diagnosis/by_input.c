@@ -111,6 +111,49 @@ static struct status misread_cotangents(struct subject *s, const struct hypothes
     return status_ok();
 }
 
+/* ---- repeated indices -------------------------------------------------------------------------------------- */
+
+/* Of indices that occur more than once only the last one's cotangents arrive: a gradient that is stored where it should
+ * be added. The cotangent has the shape of the indices and that of a row. */
+static bool keep_last(struct reading *cotangent, const struct reading *indices)
+{
+    size_t row = indices->n ? cotangent->n / indices->n : 0;
+    bool any = false;
+    if (!row || cotangent->n % indices->n || !dtype_is_integral(indices->dtype)) return false;
+    for (size_t i = 0; i < indices->n; i++) {
+        bool again = false;
+        for (size_t j = i + 1; j < indices->n && !again; j++)
+            again = indices->x[j] == indices->x[i];
+        for (size_t k = i * row; k < (i + 1) * row; k++)
+            cotangent->y[k] = again ? 0 : cotangent->x[k];
+        any |= again;
+    }
+    return any;
+}
+
+static struct status overwritten(struct subject *s, const struct hypothesis *h)
+{
+    const struct bench *bench = s->request->bench;
+    struct collecting all = { .count = 0 };
+    struct reading cotangent, indices;
+    bool readable, integral;
+    if (!s->result.backward) return status_ok();
+    struct value cotangents = *bench_cotangents(bench);
+    (void)value_each_tensor(&cotangents, collect, &all);
+    const struct place place = { true, 0, value_count_tensors(&cotangents) };
+    if (!all.count) return status_ok();
+    TRY(reading_open(&cotangent, &readable, s->arena, all.tensors[0]));
+    for (size_t i = 0; readable && i < bench_tensor_count(bench) && i < MOST_TENSORS; i++) {
+        TRY(reading_open(&indices, &integral, s->arena, bench_tensor(bench, i)->tensor.tensor));
+        if (!integral || !subject_spend(s, (double)indices.n * (double)indices.n / 2)) continue;
+        if (!keep_last(&cotangent, &indices)) continue;
+        struct claim claim = claim_make(h->class, h->bits, CLAIM_ANY,
+                                        "repeated indices overwrite instead of adding up");
+        TRY(offer_reading(s, &claim, &place, &cotangent));
+    }
+    return status_ok();
+}
+
 /* ---- rounded inputs ---------------------------------------------------------------------------------------- */
 
 /* tensors[i] for argument i rounded, NULL where nothing changes. */
@@ -169,6 +212,7 @@ const struct hypothesis input_hypotheses[] = {
     { "rounded inputs", 3, rounded_inputs },
     { "misread inputs", 3, misread_inputs },
     { "misread inputs", 3, misread_cotangents },
+    { "overwritten",    2, overwritten },
     { .class = NULL },
 };
 /* clang-format on */

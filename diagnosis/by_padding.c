@@ -122,7 +122,7 @@ static struct status other_padding(struct subject *s, const struct hypothesis *h
 
 /* clang-format off */
 const struct hypothesis padding_hypotheses[] = {
-    { "padding", 2, other_padding },
+    { "padding", 5, other_padding },
     { .class = NULL },
 };
 /* clang-format on */

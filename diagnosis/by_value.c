@@ -69,7 +69,8 @@ static struct status nan_made(struct subject *s, const struct hypothesis *h)
         made += here;
     }
     if (!made) return status_ok();
-    struct claim claim = claim_make(h->class, h->bits + 1, CLAIM_ANY, "NaN made of numbers");
+    double bits = h->bits + subject_choice_bits(made, s->n);
+    struct claim claim = claim_make(h->class, bits, CLAIM_WHOLE, "NaN made of numbers");
     return subject_offer(s, &claim, s->guess);
 }
 

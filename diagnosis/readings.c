@@ -81,17 +81,22 @@ static bool inverted(struct reading *r)
     return r->dtype == DT_BOOL;
 }
 
-/* Indices that count from one, or from minus one; those that leave the range go round. */
+/* Indices that count from one, or from minus one. */
 static bool stepped(struct reading *r)
 {
-    double most = 0;
     if (!dtype_is_integral(r->dtype) || r->dtype == DT_BOOL) return false;
+    for (size_t i = 0; i < r->n; i++) r->y[i] = r->x[i] + (double)r->count;
+    return true;
+}
+
+/* The same; those that leave the range of what occurs go round. */
+static bool stepped_round(struct reading *r)
+{
+    double most = 0;
+    if (!stepped(r)) return false;
     for (size_t i = 0; i < r->n; i++) most = fmax(most, r->x[i]);
-    for (size_t i = 0; i < r->n; i++) {
-        r->y[i] = r->x[i] + (double)r->count;
-        if (r->y[i] < 0) r->y[i] = most;
-        if (r->y[i] > most) r->y[i] = 0;
-    }
+    for (size_t i = 0; i < r->n; i++)
+        if (r->y[i] < 0 || r->y[i] > most) r->y[i] = r->y[i] < 0 ? most : 0;
     return true;
 }
 
@@ -269,8 +274,10 @@ const struct misreading misreadings[] = {
     { "nan swallowed",     3, "NaN in %s read as 0",                                without_nan, false, 0 },
     { "nan swallowed",     2, "NaN in %s ignored",                                  nan_is_least, false, 0 },
     { "inverted condition",2, "%s with true and false exchanged",                   inverted, false, 0 },
-    { "index off by one",  3, "indices in %s read as one more",                     stepped, false, 1 },
-    { "index off by one",  3, "indices in %s read as one less",                     stepped, false, -1 },
+    { "index off by one",  1, "indices in %s read as one more",                     stepped, false, 1 },
+    { "index off by one",  1, "indices in %s read as one less",                     stepped, false, -1 },
+    { "index off by one",  2, "indices in %s read as one more, the last as 0",      stepped_round, false, 1 },
+    { "index off by one",  2, "indices in %s read as one less, 0 as the last",      stepped_round, false, -1 },
     { "shifted",           4, "%s read one further along axis %d, wrapped around",  rolled, true, 1 },
     { "shifted",           4, "%s read one before along axis %d, wrapped around",   rolled, true, -1 },
     { "shifted",           5, "%s read one further along axis %d",                  clamped_shift, true, 1 },

@@ -15,10 +15,10 @@ static const double bits_of_kind = 32;
 /* Elements that are looked at first. */
 enum { PROBES_WRONG = 2048, PROBES_RIGHT = 512 };
 /* Errors above so many medians count as this many. */
-static const double cap_medians = 16;
+static const double cap_medians = 4;
 static const double least_share = 0.5;
 /* Elements in no shape that a hypothesis may hold for. */
-enum { SCATTERED_MOST = 8 };
+enum { SCATTERED_MOST = 8, SCATTERED_AMONG = 16 };
 
 double bits_of(double n) { return n > 1 ? log2(n) : 0; }
 
@@ -64,8 +64,7 @@ static double weight(const struct subject *s, double z)
     return z <= 1 ? 0 : capped * capped;
 }
 
-/* Bits that say which k of n elements are meant. */
-static double choice_bits(size_t k, size_t n)
+double subject_choice_bits(size_t k, size_t n)
 {
     if (!k || k == n) return 0;
     double p = (double)k / (double)n;
@@ -84,15 +83,16 @@ static double rounded(const struct subject *s, double x)
 }
 
 /* The error of element i against a predicted value, which is rounded to the dtype: 0 when that is what came, infinite
- * for another kind of value. A predicted value may be larger than the right one, and so may its rounding. */
+ * for another kind of value. A value that came or is predicted may be larger than the right one, and so is its rounding. */
 static double excess(const struct subject *s, size_t i, double value)
 {
     double got = s->got[i], scale = s->scale[i];
     if (same_value(got, rounded(s, value))) return 0;
     double distance = fabs(got - value);
     if (!isfinite(distance)) return INFINITY;
-    if (!dtype_is_integral(s->dtype)) scale = fmax(scale, 0.501 * dtype_ulp(s->dtype, value));
-    return distance / scale;
+    if (dtype_is_integral(s->dtype)) return distance / scale;
+    double size = fmax(fabs(got), fabs(value));
+    return distance / fmax(scale, 0.501 * dtype_ulp(s->dtype, size));
 }
 
 /* ---- opening --------------------------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static void measure_null(struct subject *s)
         s->wrong += subject_is_wrong(s, i);
         s->bits += subject_element_bits(s->z[i]);
     }
-    s->bits += choice_bits(s->wrong, s->n);
+    s->bits += subject_choice_bits(s->wrong, s->n);
     add_probes(s, true, PROBES_WRONG);
     size_t n_wrong = s->n_probes, finite = 0;
     add_probes(s, false, PROBES_RIGHT);
@@ -270,7 +270,7 @@ static struct measured measure(const struct subject *s, const double *values, co
         m.exact += same_value(s->got[i], rounded(s, value));
         m.close += z <= 1;
     }
-    m.gain = s->bits - bits - choice_bits(wrong, s->n);
+    m.gain = s->bits - bits - subject_choice_bits(wrong, s->n);
     m.explains = s->energy > 0 ? 1 - left / s->energy : 0;
     return m;
 }
@@ -299,7 +299,47 @@ static void enter(struct subject *s, const struct claim *claim, const struct mea
     s->candidates[at] = candidate;
 }
 
-/* The bits that say which elements the mask has, and the words. */
+/* Does index `at` belong to what is known of an axis? Of a few indices only some are listed: those that the mask
+ * has count (`used`, by index). */
+static bool belongs(const struct axis_places *axis, int64_t at, const bool *used)
+{
+    switch (axis->form) {
+    case PLACE_ANYWHERE: return true;
+    case PLACE_FEW: return used[at];
+    default:
+        return at >= axis->first && at <= axis->last &&
+               (axis->form == PLACE_RANGE || (at - axis->first) % axis->step == 0);
+    }
+}
+
+/* Widen the mask to the shape that was found: a hypothesis that holds in a shape holds for all of it. Blocks are left
+ * as they are. */
+static struct status fill_shape(struct subject *s, const struct places_found *found)
+{
+    bool *used[TENSOR_MAX_RANK];
+    if (found->flat.form == PLACE_RANGE || found->flat.form == PLACE_STEP) {
+        for (size_t i = 0; i < s->n; i++) s->mask[i] = belongs(&found->flat, (int64_t)i, NULL);
+        return status_ok();
+    }
+    if (found->blocks.side) return status_ok();
+    for (int d = 0; d < s->rank; d++) {
+        size_t stride = subject_stride(s, d), extent = (size_t)s->shape[d];
+        used[d] = arena_allocate_zeroed(s->arena, extent, sizeof *used[d]);
+        if (!used[d]) return status_no_memory(extent);
+        for (size_t i = 0; i < s->n; i++) used[d][i / stride % extent] |= s->mask[i];
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        bool inside = true;
+        for (int d = 0; inside && d < s->rank; d++) {
+            size_t at = i / subject_stride(s, d) % (size_t)s->shape[d];
+            inside = belongs(&found->axes[d], (int64_t)at, used[d]);
+        }
+        s->mask[i] = inside;
+    }
+    return status_ok();
+}
+
+/* The bits that say which elements the mask has, and the words; a mask that forms a shape becomes the shape. */
 static struct status describe_mask(struct subject *s, double *bits, bool *scattered,
                                    char text[PLACES_TEXT_BYTES])
 {
@@ -314,11 +354,11 @@ static struct status describe_mask(struct subject *s, double *bits, bool *scatte
     double saved = -found.flat.log_chance, axes = 0;
     for (int d = 0; d < found.rank; d++) axes -= found.axes[d].log_chance;
     saved = fmax(fmax(saved, axes), -found.blocks.log_chance) / log(2);
-    *bits = fmax(choice_bits(count, s->n) - saved, 4) + 2;
+    *bits = fmax(subject_choice_bits(count, s->n) - saved, 4) + 2;
     *scattered = !*text;
-    if (*scattered)
-        (void)snprintf(text, PLACES_TEXT_BYTES, count == 1 ? "in one element" : "in %zu elements",
-                       count);
+    if (!*scattered) return fill_shape(s, &found);
+    (void)snprintf(text, PLACES_TEXT_BYTES, count == 1 ? "in one element" : "in %zu elements",
+                   count);
     return status_ok();
 }
 
@@ -326,18 +366,19 @@ static struct status offer_part(struct subject *s, const struct claim *claim, co
 {
     char where[PLACES_TEXT_BYTES];
     double bits;
+    bool scattered;
     size_t count = 0;
     for (size_t i = 0; i < s->n; i++) {
         s->mask[i] = explains(s, i, s->guess_z[i]);
         count += s->mask[i];
     }
     if (!count) return status_ok();
-    /* Which elements a hypothesis holds for has to be said in a few words, or it could be said of anything. */
-    bool scattered;
     struct arena_mark mark = arena_mark(s->arena);
-    TRY(describe_mask(s, &bits, &scattered, where));
+    struct status status = describe_mask(s, &bits, &scattered, where);
     arena_rewind(s->arena, mark);
-    if (scattered && count > SCATTERED_MOST) return status_ok();
+    TRY(status);
+    /* Which elements a hypothesis holds for has to be said in a few words, or it could be said of anything. */
+    if (scattered && (count > SCATTERED_MOST || count * SCATTERED_AMONG > s->n)) return status_ok();
     struct measured m = measure(s, values, s->mask, claim->bits + bits);
     enter(s, claim, &m, where);
     return status_ok();

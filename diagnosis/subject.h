@@ -7,7 +7,7 @@
  * numbers follow:
  *
  *   explains  1 - sum w(z_i of the hypothesis) / sum w(z_i of the reference), with w(z) = min(z, cap)^2 and 0 where
- *             rounding explains the element (z <= 1). `cap`, 16 times the median of the elements that are wrong,
+ *             rounding explains the element (z <= 1). `cap`, 4 times the median of the elements that are wrong,
  *             keeps a few huge errors from standing for all others; a NaN or infinity on one side counts
  *             as the cap.
  *   gain      bits by which the description of the tensor becomes shorter: log2(1 + z) per element is
@@ -95,6 +95,8 @@ static inline bool subject_is_wrong(const struct subject *subject, size_t i)
 /* The bits of a choice among n, and those that an error of z takes. */
 double bits_of(double n);
 double subject_element_bits(double z);
+/* Those that say which k of n elements are meant. */
+double subject_choice_bits(size_t k, size_t n);
 
 /* Coordinates. */
 static inline size_t subject_stride(const struct subject *subject, int axis)

@@ -6,8 +6,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "bench/tape/tape.h"
-
 struct rounding rounding_to(enum dtype dtype)
 {
     const struct dtype_info *info = dtype_info(dtype);
@@ -73,39 +71,4 @@ double accumulator_total(const struct accumulator *sum)
     if (sum->deviation->wide_blocks) return (float)(sum->total + sum->partial);
     end_block(&ended);
     return ended.total;
-}
-
-/* The input in the step's shape, if it is a number, has the shape, or that of its last dimensions. */
-static void take_input(struct node *node, int which)
-{
-    const struct node *input = which < node->input_count ? node->inputs[which] : NULL;
-    if (!input || !input->value || !input->n || node->n % input->n) return;
-    for (int d = 1; d <= input->rank && d <= node->rank; d++)
-        if (input->n > 1 && input->shape[input->rank - d] != node->shape[node->rank - d]) return;
-    for (size_t i = 0; i < node->n; i++) node->value[i] = input->value[i % input->n];
-}
-
-static void change_step(const struct deviation *deviation, struct node *node)
-{
-    switch (deviation->step.change) {
-    case STEP_KEPT: break;
-    case STEP_ZERO:
-    case STEP_ONE:
-        for (size_t i = 0; i < node->n; i++) node->value[i] = deviation->step.change == STEP_ONE;
-        break;
-    case STEP_FIRST_INPUT: take_input(node, 0); break;
-    case STEP_SECOND_INPUT: take_input(node, 1); break;
-    case STEP_SCALED:
-        for (size_t i = 0; i < node->n; i++) node->value[i] *= deviation->step.factor;
-        break;
-    case STEP_ROUNDED: rounding_apply_all(&deviation->step.rounding, node->value, node->n); break;
-    }
-}
-
-void deviation_end_step(const struct deviation *deviation, struct node *node)
-{
-    if (node->is_step) return;
-    node->is_step = true;
-    rounding_apply_all(&deviation->steps, node->value, node->n);
-    if (node->id == deviation->step.node) change_step(deviation, node);
 }

@@ -62,11 +62,6 @@ struct deviation {
     } step;
 };
 
-struct node;
-
-/* Do to the result of a step what the deviation says of all steps and of this one; once. */
-void deviation_end_step(const struct deviation *deviation, struct node *node);
-
 /* A sum as a deviating kernel accumulates it. All zeros but `deviation` is an empty one. */
 struct accumulator {
     const struct deviation *deviation;

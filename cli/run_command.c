@@ -119,7 +119,7 @@ static const struct option_row rows[] = {
       .help = "Do not ask which mistake a row that fails looks like." },
     { { "diagnose-budget" }, OPTION_SECONDS, AT(diagnose_budget_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
-      .help = "How long to look for the mistake of a row that fails, 0.5 by default: seconds of a common "
+      .help = "How long to look for the mistake of a row that fails, 1 by default: seconds of a common "
               "core, counted in steps of arithmetic, so that the answer is the same everywhere." },
     { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_names,
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "

@@ -79,10 +79,9 @@ static struct status narrow_sums(struct subject *s, const struct hypothesis *h)
 {
     static const int order[] = { F16, BF16, TF32 };
     if (!bench_steps(s->request->bench).sums || !dtype_is_float(s->dtype)) return status_ok();
-    for (size_t f = 0; f < sizeof order / sizeof *order; f++) {
-        const struct format *format = &formats[order[f]];
-        if (!is_narrower(format, DT_F32)) continue;
-        for (size_t block = 0; block <= 256; block = block ? 2 * block : 4)
+    for (size_t block = 0; block <= 256; block = block ? 2 * block : 4)
+        for (size_t f = 0; f < sizeof order / sizeof *order; f++) {
+            const struct format *format = &formats[order[f]];
             for (int wide = block ? 1 : 0; wide >= 0; wide--) {
                 struct deviation deviation = { .sums = format->rounding,
                                                .block = block,
@@ -94,7 +93,7 @@ static struct status narrow_sums(struct subject *s, const struct hypothesis *h)
                     wide ? "partial sums kept" : "sums accumulated", format->name, blocks);
                 TRY(offer_deviation(s, &claim, &deviation, 8));
             }
-    }
+        }
     return status_ok();
 }
 
@@ -117,9 +116,12 @@ static struct status narrow_steps(struct subject *s, const struct hypothesis *h)
 }
 
 /* clang-format off */
-const struct hypothesis arithmetic_hypotheses[] = {
+const struct hypothesis factor_hypotheses[] = {
     { "rounded inputs",        2, narrow_factors },
     { "rounded inputs",        3, split_factors },
+    { .class = NULL },
+};
+const struct hypothesis sum_hypotheses[] = {
     { "narrow accumulation",   3, narrow_sums },
     { "rounded intermediates", 4, narrow_steps },
     { .class = NULL },

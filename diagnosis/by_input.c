@@ -43,6 +43,7 @@ static struct status try_misreading(struct subject *s, const struct misreading *
                                     const struct place *place, struct reading *reading,
                                     const char *name)
 {
+    if (row->no_products && bench_steps(s->request->bench).products) return status_ok();
     for (reading->axis = 0; reading->axis < (row->each_axis ? reading->rank : 1); reading->axis++) {
         reading->count = row->count;
         if (!subject_spend(s, 2 * (double)reading->n) || !row->apply(reading)) continue;
@@ -50,7 +51,7 @@ static struct status try_misreading(struct subject *s, const struct misreading *
         struct claim claim = { .class = row->class, .bits = row->bits + 2, .scope = CLAIM_ANY };
         /* What is missing of a bias, or too much, is a mistake with the bias. */
         if (!strcmp(name, "bias") && is_about_amount(row)) claim.class = "bias";
-        misreading_text(claim.sentence, sizeof claim.sentence, row, name, reading->axis);
+        misreading_text(claim.sentence, sizeof claim.sentence, row, name, reading);
         struct status status = offer_reading(s, &claim, place, reading);
         arena_rewind(s->arena, mark);
         TRY(status);
@@ -108,6 +109,37 @@ static struct status misread_cotangents(struct subject *s, const struct hypothes
         const struct place place = { true, i, value_count_tensors(&cotangents) };
         TRY(misread_tensor(s, &place, all.tensors[i], "cotangent"));
     }
+    return status_ok();
+}
+
+/* ---- one index ------------------------------------------------------------------------------------------------ */
+
+/* Extents within which each index is tried. */
+enum { MOST_INDICES = 256 };
+
+static struct status one_index(struct subject *s, const struct hypothesis *h)
+{
+    const struct bench *bench = s->request->bench;
+    const struct place place = { false, 0, bench_tensor_count(bench) };
+    struct reading r;
+    bool readable;
+    char name[TENSOR_NAME_BYTES];
+    if (!place.count || !bench_steps(bench).sums) return status_ok();
+    TRY(reading_open(&r, &readable, s->arena, bench_tensor(bench, 0)->tensor.tensor));
+    if (!readable || !dtype_is_float(r.dtype)) return status_ok();
+    tensor_name(name, s, 0);
+    for (r.axis = 0; r.axis < r.rank; r.axis++)
+        for (int64_t k = 0; r.shape[r.axis] <= MOST_INDICES && k < r.shape[r.axis]; k++) {
+            if (!subject_spend(s, (double)r.n)) return status_ok();
+            reading_drop(&r, k);
+            struct arena_mark mark = arena_mark(s->arena);
+            struct claim claim = claim_make(h->class, h->bits + bits_of((double)r.shape[r.axis]),
+                                            CLAIM_WHOLE, "%s: index %lld of axis %d left out", name,
+                                            (long long)k, r.axis);
+            struct status status = offer_reading(s, &claim, &place, &r);
+            arena_rewind(s->arena, mark);
+            TRY(status);
+        }
     return status_ok();
 }
 
@@ -208,6 +240,10 @@ static struct status rounded_inputs(struct subject *s, const struct hypothesis *
 }
 
 /* clang-format off */
+const struct hypothesis index_hypotheses[] = {
+    { "dropped part", 5, one_index },
+    { .class = NULL },
+};
 const struct hypothesis input_hypotheses[] = {
     { "rounded inputs", 3, rounded_inputs },
     { "misread inputs", 3, misread_inputs },

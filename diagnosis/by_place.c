@@ -135,8 +135,9 @@ static bool describe_table(struct claim *claim, const struct subject *s, const s
                             axis_text, name, (long long)target);
     else if ((shifts || rolls) && moved > 2)
         *claim = claim_make("shifted", bits + fmin(index, 2 * bits_of(fabs((double)shift) + 1) + 1),
-                            CLAIM_ANY, "%s%s hold the values %lld further on%s", names, axis_text,
-                            (long long)shift, shifts ? "" : ", wrapped around");
+                            CLAIM_ANY, "%s%s hold the values %lld %s%s", names, axis_text,
+                            (long long)llabs(shift), shift > 0 ? "further on" : "before",
+                            shifts ? "" : ", wrapped around");
     else if (swaps && moved == 2)
         *claim = claim_make("swapped", bits + 2 * index, CLAIM_ANY, "%s %lld and %lld%s swapped",
                             names, (long long)one, (long long)target, axis_text);
@@ -202,11 +203,11 @@ static struct status shifted(struct subject *s, const struct hypothesis *h)
                 if (llabs(step) >= extent || (axis < 0 && s->rank < 2)) continue;
                 if (!subject_spend(s, 4 * (double)s->n)) return status_ok();
                 guess_shifted(s, step, extent, axis < 0 ? 1 : subject_stride(s, axis), edge);
-                char along[48] = "in memory";
-                if (axis >= 0) (void)snprintf(along, sizeof along, "along axis %d", axis);
+                char along[48] = " in memory";
+                if (axis >= 0) (void)snprintf(along, sizeof along, " along axis %d", axis);
                 if (axis >= 0 && s->rank == 1) along[0] = '\0';
                 struct claim claim = claim_make(h->class, h->bits + 4 + (double)(k / 2), CLAIM_ANY,
-                                                "values from %lld element%s %s %s",
+                                                "values from %lld element%s %s%s",
                                                 (long long)llabs(step), llabs(step) == 1 ? "" : "s",
                                                 step > 0 ? "further on" : "before", along);
                 TRY(subject_offer(s, &claim, s->guess));

@@ -76,7 +76,7 @@ static struct status places(struct subject *s, const struct hypothesis *h)
             : claim_make(form.tail   ? "wrong tail"
                          : form.tile ? "tile boundary"
                                      : h->class,
-                         bits_of_wrong(s) + h->bits, CLAIM_WHOLE, "wrong values %s", text);
+                         bits_of_wrong(s) + h->bits, CLAIM_WHOLE, "wrong values: %s", text);
     return subject_offer(s, &claim, s->guess);
 }
 

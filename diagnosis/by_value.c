@@ -40,9 +40,9 @@ static struct status unwritten(struct subject *s, const struct hypothesis *h)
     double value;
     if (!commonest(&value, s)) return status_ok();
     for (size_t i = 0; i < s->n; i++) s->guess[i] = value;
-    struct claim claim = claim_make(
-        h->class, h->bits + (value == 0 ? 0 : 12), CLAIM_ANY,
-        value == 0 ? "result not written or zero" : "result not written: %.9g everywhere", value);
+    bool usual = isnan(value) || value == 0;
+    struct claim claim = claim_make(h->class, h->bits + (usual ? 0 : 12), CLAIM_ANY,
+                                    "result not written: %.9g instead", value);
     return subject_offer(s, &claim, s->guess);
 }
 
@@ -295,7 +295,7 @@ static struct status reinterpreted(struct subject *s, const struct hypothesis *h
 /* clang-format off */
 const struct hypothesis value_hypotheses[] = {
     { "nan swallowed",        2, nan_swallowed },
-    { "nan made",             2, nan_made },
+    { "nan made",             6, nan_made },
     { "unwritten",            3, unwritten },
     { "wrong scale",          3, scaled },
     { "wrong offset",         6, offset },

@@ -3,10 +3,11 @@
 
 #include "diagnosis/hypothesis.h"
 
+/* What costs little comes first: the budget may not last to the end. */
 static const struct hypothesis *const tables[] = {
-    last_rounding_hypotheses, value_hypotheses,    place_hypotheses,   arithmetic_hypotheses,
-    argument_hypotheses,      function_hypotheses, padding_hypotheses, input_hypotheses,
-    step_hypotheses,          region_hypotheses,
+    last_rounding_hypotheses, value_hypotheses, place_hypotheses,    region_hypotheses,
+    factor_hypotheses,        input_hypotheses, function_hypotheses, padding_hypotheses,
+    argument_hypotheses,      step_hypotheses,  sum_hypotheses,      index_hypotheses,
 };
 
 enum { MOST_BYTES = 256 << 20 };

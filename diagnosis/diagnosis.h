@@ -17,7 +17,7 @@
 
 /* Steps of arithmetic that a second of --diagnose-budget stands for. Work is counted, not timed, so that what
  * is found does not depend on the machine, on the threads or on what else runs. */
-#define DIAGNOSIS_STEPS_PER_SECOND 5e8
+#define DIAGNOSIS_STEPS_PER_SECOND 1e9
 
 struct diagnosis_request {
     struct bench *bench; /* settled; after bench_backward for a gradient */

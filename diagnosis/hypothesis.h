@@ -16,12 +16,14 @@ struct hypothesis {
 extern const struct hypothesis last_rounding_hypotheses[]; /* of the result: by_last_rounding.c */
 extern const struct hypothesis value_hypotheses[];         /* of the result: by_value.c */
 extern const struct hypothesis place_hypotheses[];         /* of the result: by_place.c */
-extern const struct hypothesis arithmetic_hypotheses[];    /* by_arithmetic.c */
-extern const struct hypothesis step_hypotheses[];          /* within the composition: by_step.c */
-extern const struct hypothesis function_hypotheses[];      /* by_function.c */
-extern const struct hypothesis argument_hypotheses[];      /* by_argument.c */
-extern const struct hypothesis padding_hypotheses[];       /* by_padding.c */
-extern const struct hypothesis input_hypotheses[];         /* by_input.c */
-extern const struct hypothesis region_hypotheses[];        /* where alone, not what: by_region.c */
+extern const struct hypothesis factor_hypotheses[];        /* rounded factors: by_arithmetic.c */
+extern const struct hypothesis sum_hypotheses[];      /* narrow sums and steps: by_arithmetic.c */
+extern const struct hypothesis step_hypotheses[];     /* within the composition: by_step.c */
+extern const struct hypothesis function_hypotheses[]; /* by_function.c */
+extern const struct hypothesis argument_hypotheses[]; /* by_argument.c */
+extern const struct hypothesis padding_hypotheses[];  /* by_padding.c */
+extern const struct hypothesis input_hypotheses[];    /* by_input.c */
+extern const struct hypothesis index_hypotheses[];    /* one index at a time: by_input.c */
+extern const struct hypothesis region_hypotheses[];   /* where alone, not what: by_region.c */
 
 #endif

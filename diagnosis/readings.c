@@ -174,25 +174,42 @@ static bool last_two_swapped(struct reading *r)
     return extent > 2; /* of two it is a roll */
 }
 
-/* The last `count` indices, or those behind the last multiple of a negative one, are zero. */
-static bool tail_dropped(struct reading *r)
+/* How many indices the last part of the axis has: `count`, or what is behind the last multiple of a negative one. 0 when
+ * another row of the table has the same. */
+static int64_t tail_of(const struct reading *r)
 {
     int64_t extent = r->shape[r->axis];
-    int64_t tail = r->count > 0 ? r->count : extent % -r->count;
-    if (tail < 1 || tail >= extent || !is_floating(r)) return false;
-    for (size_t i = 0; i < r->n; i++) r->y[i] = index_of(r, i) >= extent - tail ? 0 : r->x[i];
+    if (r->count > 0) return r->count < extent ? r->count : 0;
+    int64_t tail = extent % -r->count, of_half = extent % (-r->count / 2);
+    return tail < extent && tail > 1 && (tail != of_half || r->count == -4) ? tail : 0;
+}
+
+static int64_t head_of(const struct reading *r)
+{
+    return r->count < r->shape[r->axis] ? r->count : 0;
+}
+
+/* The part, at the end or at the start of the axis, times a factor, or in the place of least values. */
+static bool part_times(struct reading *r, int64_t part, bool end, double factor)
+{
+    int64_t extent = r->shape[r->axis];
+    r->part = part;
+    if (!part || !is_floating(r)) return false;
+    for (size_t i = 0; i < r->n; i++) {
+        int64_t at = index_of(r, i);
+        bool inside = end ? at >= extent - part : at < part;
+        r->y[i] = !inside ? r->x[i] : factor == 0 ? 0 : isinf(factor) ? factor : factor * r->x[i];
+    }
     return true;
 }
 
-/* The same, least instead of zero: what is left out of a maximum or a sum of exponentials. */
-static bool tail_least(struct reading *r)
-{
-    if (!tail_dropped(r)) return false;
-    int64_t extent = r->shape[r->axis], tail = r->count > 0 ? r->count : extent % -r->count;
-    for (size_t i = 0; i < r->n; i++)
-        if (index_of(r, i) >= extent - tail) r->y[i] = -INFINITY;
-    return true;
-}
+static bool tail_dropped(struct reading *r) { return part_times(r, tail_of(r), true, 0); }
+static bool tail_doubled(struct reading *r) { return part_times(r, tail_of(r), true, 2); }
+static bool head_dropped(struct reading *r) { return part_times(r, head_of(r), false, 0); }
+static bool head_doubled(struct reading *r) { return part_times(r, head_of(r), false, 2); }
+
+/* What is left out of a maximum or of a sum of exponentials. */
+static bool tail_least(struct reading *r) { return part_times(r, tail_of(r), true, -INFINITY); }
 
 /* The first of `count` parts of the axis read for all of them. */
 static bool first_part_repeated(struct reading *r)
@@ -203,14 +220,6 @@ static bool first_part_repeated(struct reading *r)
         int64_t at = index_of(r, i);
         r->y[i] = r->x[i + (size_t)(at % part - at) * stride_of(r)];
     }
-    return true;
-}
-
-/* The first `count` indices are zero. */
-static bool head_dropped(struct reading *r)
-{
-    if (r->count >= r->shape[r->axis] || !is_floating(r)) return false;
-    for (size_t i = 0; i < r->n; i++) r->y[i] = index_of(r, i) < r->count ? 0 : r->x[i];
     return true;
 }
 
@@ -240,6 +249,11 @@ static bool reinterpreted(struct reading *r)
     return true;
 }
 
+void reading_drop(struct reading *r, int64_t k)
+{
+    for (size_t i = 0; i < r->n; i++) r->y[i] = index_of(r, i) == k ? 0 : r->x[i];
+}
+
 bool reading_round(struct reading *r, const struct rounding *rounding)
 {
     bool any = false;
@@ -266,63 +280,89 @@ const struct input_format input_formats[] = {
 
 /* clang-format off */
 const struct misreading misreadings[] = {
-    { "missing operand",   2, "%s missing (taken for 0)",                           zeroed, false, 0 },
-    { "missing operand",   2, "%s missing (taken for 1)",                           ones, false, 0 },
-    { "doubled operand",   3, "%s counted twice",                                   doubled, false, 0 },
-    { "wrong sign",        3, "%s with the wrong sign",                             negated, false, 0 },
-    { "flushed subnormals",1, "subnormal elements of %s read as zero",              flushed, false, 0 },
-    { "nan swallowed",     3, "NaN in %s read as 0",                                without_nan, false, 0 },
-    { "nan swallowed",     2, "NaN in %s ignored",                                  nan_is_least, false, 0 },
-    { "inverted condition",2, "%s with true and false exchanged",                   inverted, false, 0 },
-    { "index off by one",  1, "indices in %s read as one more",                     stepped, false, 1 },
-    { "index off by one",  1, "indices in %s read as one less",                     stepped, false, -1 },
-    { "index off by one",  2, "indices in %s read as one more, the last as 0",      stepped_round, false, 1 },
-    { "index off by one",  2, "indices in %s read as one less, 0 as the last",      stepped_round, false, -1 },
-    { "shifted",           4, "%s read one further along axis %d, wrapped around",  rolled, true, 1 },
-    { "shifted",           4, "%s read one before along axis %d, wrapped around",   rolled, true, -1 },
-    { "shifted",           5, "%s read one further along axis %d",                  clamped_shift, true, 1 },
-    { "shifted",           5, "%s read one before along axis %d",                   clamped_shift, true, -1 },
-    { "index off by one",  5, "%s read one element further in memory",              memory_shift, false, 1 },
-    { "index off by one",  5, "%s read one element before in memory",               memory_shift, false, -1 },
-    { "repeated slice",    4, "%s: the first index of axis %d read for all",        first_repeated, true, 0 },
-    { "dropped part",      5, "%s: only the first index of axis %d read",           only_first, true, 0 },
-    { "reversed",          5, "%s read backwards along axis %d",                    reversed, true, 0 },
-    { "swapped",           5, "%s: halves of axis %d swapped",                      halves_swapped, true, 0 },
-    { "swapped",           5, "%s: the last two indices of axis %d swapped",        last_two_swapped, true, 0 },
-    { "dropped part",      4, "%s: the last index of axis %d left out",             tail_dropped, true, 1 },
-    { "dropped part",      4, "%s: what is behind the last 2 of axis %d left out",  tail_dropped, true, -2 },
-    { "dropped part",      4, "%s: what is behind the last 4 of axis %d left out",  tail_dropped, true, -4 },
-    { "dropped part",      4, "%s: what is behind the last 8 of axis %d left out",  tail_dropped, true, -8 },
-    { "dropped part",      4, "%s: what is behind the last 16 of axis %d left out", tail_dropped, true, -16 },
-    { "dropped part",      4, "%s: what is behind the last 32 of axis %d left out", tail_dropped, true, -32 },
-    { "dropped part",      4, "%s: what is behind the last 64 of axis %d left out", tail_dropped, true, -64 },
-    { "dropped part",      4, "%s: what is behind the last 128 of axis %d left out",tail_dropped, true, -128 },
-    { "dropped part",      5, "%s: the first index of axis %d left out",            head_dropped, true, 1 },
-    { "dropped part",      5, "%s: the last index of axis %d not seen",             tail_least, true, 1 },
-    { "dropped part",      5, "%s: what is behind the last 4 of axis %d not seen",  tail_least, true, -4 },
-    { "dropped part",      5, "%s: what is behind the last 8 of axis %d not seen",  tail_least, true, -8 },
-    { "dropped part",      5, "%s: what is behind the last 16 of axis %d not seen", tail_least, true, -16 },
-    { "dropped part",      5, "%s: what is behind the last 32 of axis %d not seen", tail_least, true, -32 },
-    { "repeated slice",    5, "%s: the first half of axis %d read for both",        first_part_repeated, true, 2 },
-    { "repeated slice",    5, "%s: the first third of axis %d read for all",        first_part_repeated, true, 3 },
-    { "repeated slice",    5, "%s: the first quarter of axis %d read for all",      first_part_repeated, true, 4 },
-    { "repeated slice",    5, "%s: the first eighth of axis %d read for all",       first_part_repeated, true, 8 },
-    { "transposed",        3, "%s read in the memory order of its transpose",       transposed, false, 0 },
-    { "wrong dtype",       4, "%s read as another dtype of two bytes",              reinterpreted, false, 0 },
+    { "missing operand",   2, "%s missing (taken for 0)",                           zeroed, false, 0, false },
+    { "missing operand",   2, "%s missing (taken for 1)",                           ones, false, 0, false },
+    { "doubled operand",   3, "%s counted twice",                                   doubled, false, 0, false },
+    { "wrong sign",        3, "%s with the wrong sign",                             negated, false, 0, false },
+    { "flushed subnormals",1, "subnormal elements of %s read as zero",              flushed, false, 0, false },
+    { "nan swallowed",     3, "NaN in %s read as 0",                                without_nan, false, 0, false },
+    { "nan swallowed",     2, "NaN in %s ignored",                                  nan_is_least, false, 0, false },
+    { "inverted condition",2, "%s with true and false exchanged",                   inverted, false, 0, false },
+    { "index off by one",  1, "indices in %s read as one more",                     stepped, false, 1, false },
+    { "index off by one",  1, "indices in %s read as one less",                     stepped, false, -1, false },
+    { "index off by one",  2, "indices in %s read as one more, the last as 0",      stepped_round, false, 1, false },
+    { "index off by one",  2, "indices in %s read as one less, 0 as the last",      stepped_round, false, -1, false },
+    { "shifted",           4, "%s read one further along axis %d, wrapped around",  rolled, true, 1, false },
+    { "shifted",           4, "%s read one before along axis %d, wrapped around",   rolled, true, -1, false },
+    { "shifted",           5, "%s read one further along axis %d",                  clamped_shift, true, 1, false },
+    { "shifted",           5, "%s read one before along axis %d",                   clamped_shift, true, -1, false },
+    { "index off by one",  5, "%s read one element further in memory",              memory_shift, false, 1, false },
+    { "index off by one",  5, "%s read one element before in memory",               memory_shift, false, -1, false },
+    { "repeated slice",    4, "%s: the first index of axis %d read for all",        first_repeated, true, 0, false },
+    { "dropped part",      5, "%s: only the first index of axis %d read",           only_first, true, 0, false },
+    { "reversed",          5, "%s read backwards along axis %d",                    reversed, true, 0, false },
+    { "swapped",           5, "%s: halves of axis %d swapped",                      halves_swapped, true, 0, false },
+    { "swapped",           5, "%s: the last two indices of axis %d swapped",        last_two_swapped, true, 0, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, 1, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -4, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -8, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -16, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -32, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -64, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -128, false },
+    { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 16, false },
+    { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 32, false },
+    { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 64, false },
+    { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 128, false },
+    { "dropped part",        5, "%s: the first %t along axis %d left out",              head_dropped, true, 1, false },
+    { "dropped part",        5, "%s: the first %t along axis %d left out",              head_dropped, true, 16, false },
+    { "dropped part",        5, "%s: the first %t along axis %d left out",              head_dropped, true, 32, false },
+    { "dropped part",        5, "%s: the first %t along axis %d left out",              head_dropped, true, 64, false },
+    { "dropped part",        5, "%s: the first %t along axis %d left out",              head_dropped, true, 128, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, 1, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -4, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -8, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -16, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -32, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -64, false },
+    { "counted twice",       5, "%s: the last %t along axis %d counted twice",          tail_doubled, true, -128, false },
+    { "counted twice",       6, "%s: the first %t along axis %d counted twice",         head_doubled, true, 1, false },
+    { "counted twice",       6, "%s: the first %t along axis %d counted twice",         head_doubled, true, 16, false },
+    { "counted twice",       6, "%s: the first %t along axis %d counted twice",         head_doubled, true, 32, false },
+    { "counted twice",       6, "%s: the first %t along axis %d counted twice",         head_doubled, true, 64, false },
+    { "counted twice",       6, "%s: the first %t along axis %d counted twice",         head_doubled, true, 128, false },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, 1, true },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, -4, true },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, -8, true },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, -16, true },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, -32, true },
+    { "dropped part",        5, "%s: the last %t along axis %d not seen",               tail_least, true, -64, true },
+    { "repeated slice",    5, "%s: the first half of axis %d read for both",        first_part_repeated, true, 2, false },
+    { "repeated slice",    5, "%s: the first third of axis %d read for all",        first_part_repeated, true, 3, false },
+    { "repeated slice",    5, "%s: the first quarter of axis %d read for all",      first_part_repeated, true, 4, false },
+    { "repeated slice",    5, "%s: the first eighth of axis %d read for all",       first_part_repeated, true, 8, false },
+    { "transposed",        3, "%s read in the memory order of its transpose",       transposed, false, 0, false },
+    { "wrong dtype",       4, "%s read as another dtype of two bytes",              reinterpreted, false, 0, false },
     { .words = NULL },
 };
 /* clang-format on */
 
 void misreading_text(char *out, size_t bytes, const struct misreading *row, const char *name,
-                     int axis)
+                     const struct reading *reading)
 {
-    const char *tensor = strstr(row->words, "%s"), *number = strstr(row->words, "%d");
-    if (!number)
-        (void)snprintf(out, bytes, "%.*s%s%s", (int)(tensor - row->words), row->words, name,
-                       tensor + 2);
-    else
-        (void)snprintf(out, bytes, "%.*s%s%.*s%d%s", (int)(tensor - row->words), row->words, name,
-                       (int)(number - tensor - 2), tensor + 2, axis, number + 2);
+    size_t used = 0;
+    for (const char *at = row->words; *at && used < bytes; at++) {
+        const bool mark = *at == '%';
+        int length = 0;
+        if (mark) at++;
+        if (!mark) length = snprintf(out + used, bytes - used, "%c", *at);
+        else if (*at == 's') length = snprintf(out + used, bytes - used, "%s", name);
+        else if (*at == 'd') length = snprintf(out + used, bytes - used, "%d", reading->axis);
+        else
+            length = snprintf(out + used, bytes - used, "%lld of %lld", (long long)reading->part,
+                              (long long)reading->shape[reading->axis]);
+        used += (size_t)length;
+    }
 }
 
 struct status reading_open(struct reading *out, bool *readable, struct arena *arena,

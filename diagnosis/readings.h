@@ -14,22 +14,27 @@ struct reading {
     double *y;
     int axis;      /* of those that concern one */
     int64_t count; /* elements, indices or a step, by the row */
+    int64_t part;  /* indices that it came to, where a part is meant */
 };
 
 /* A row of the table of misreadings. */
 struct misreading {
     const char *class;
     double bits;
-    const char *words; /* "%s" is the tensor, "%d" the axis, if it concerns one */
+    const char *words; /* "%s" is the tensor, "%d" the axis, "%t" the part: "8 of 200" */
     bool (*apply)(struct reading *reading); /* false when the tensor would be itself */
     bool each_axis;
     int64_t count;
+    bool no_products; /* not for calls that multiply matrices, where it would make everything NaN */
 };
 extern const struct misreading misreadings[]; /* ended by a row without words */
 
 /* The words of a misreading of the tensor `name`. */
 void misreading_text(char *out, size_t bytes, const struct misreading *row, const char *name,
-                     int axis);
+                     const struct reading *reading);
+
+/* The elements at index k of the axis are 0. */
+void reading_drop(struct reading *reading, int64_t k);
 
 /* Formats to which inputs may be rounded as they are read; ended by one without words. */
 struct input_format {

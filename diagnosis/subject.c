@@ -339,6 +339,36 @@ static struct status fill_shape(struct subject *s, const struct places_found *fo
     return status_ok();
 }
 
+/* One slice of a small tensor, or a few at an end, which alone might be chance: that a hypothesis holds in all of it is
+ * none. */
+static bool find_slice(struct places_found *found, const struct subject *s)
+{
+    int restricted = -1;
+    for (int d = 0; d < s->rank; d++) {
+        size_t stride = subject_stride(s, d);
+        int64_t first = s->shape[d], last = -1;
+        for (size_t i = 0; i < s->n; i++) {
+            int64_t at = (int64_t)(i / stride % (size_t)s->shape[d]);
+            if (!s->mask[i]) continue;
+            if (at < first) first = at;
+            if (at > last) last = at;
+        }
+        bool ends = first == last || first == 0 || last == s->shape[d] - 1;
+        if (last - first + 1 == s->shape[d]) continue;
+        if (restricted >= 0 || !ends || (last - first + 1) * 2 > s->shape[d]) return false;
+        restricted = d;
+        found->axes[d] = (struct axis_places){ .form = PLACE_RANGE,
+                                               .extent = s->shape[d],
+                                               .first = first,
+                                               .last = last,
+                                               .step = 1,
+                                               .count = last - first + 1,
+                                               .inside = found->off,
+                                               .log_chance = -1 };
+    }
+    return restricted >= 0;
+}
+
 /* The bits that say which elements the mask has, and the words; a mask that forms a shape becomes the shape. */
 static struct status describe_mask(struct subject *s, double *bits, bool *scattered,
                                    char text[PLACES_TEXT_BYTES])
@@ -355,6 +385,10 @@ static struct status describe_mask(struct subject *s, double *bits, bool *scatte
     for (int d = 0; d < found.rank; d++) axes -= found.axes[d].log_chance;
     saved = fmax(fmax(saved, axes), -found.blocks.log_chance) / log(2);
     *bits = fmax(subject_choice_bits(count, s->n) - saved, 4) + 2;
+    if (!*text && find_slice(&found, s)) {
+        places_text(text, &found);
+        *bits = 2 * bits_of((double)s->n);
+    }
     *scattered = !*text;
     if (!*scattered) return fill_shape(s, &found);
     (void)snprintf(text, PLACES_TEXT_BYTES, count == 1 ? "in one element" : "in %zu elements",

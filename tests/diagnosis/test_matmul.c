@@ -111,6 +111,23 @@ START_TEST(last_terms_left_out)
 }
 END_TEST
 
+/* Tiles of 16 along K, of which the one that K does not fill is left out, or added twice. */
+START_TEST(an_unfilled_tile)
+{
+    struct product p = open_product(DT_F32);
+    multiply(&p, as_is, as_is, K / 16 * 16);
+    struct findings findings = diagnosed(&p.c, p.y);
+    assert_looks_like(&findings, "dropped part", 0.99);
+    ck_assert_str_eq(findings.items[0].sentence, "input: the last 8 of 56 along axis 1 left out");
+    double part[M * N];
+    memcpy(part, p.y, sizeof part);
+    multiply(&p, as_is, as_is, K);
+    for (int i = 0; i < M * N; i++) p.y[i] += p.y[i] - part[i];
+    findings = diagnosed(&p.c, p.y);
+    assert_looks_like(&findings, "counted twice", 0.99);
+}
+END_TEST
+
 START_TEST(last_columns_not_written)
 {
     struct product p = open_product(DT_F16);
@@ -142,6 +159,7 @@ int main(void)
                                    inputs_in_bfloat16_rounded_or_cut,
                                    sums_in_bfloat16,
                                    last_terms_left_out,
+                                   an_unfilled_tile,
                                    last_columns_not_written,
                                    noise_is_unknown };
     return run_tests("diagnosis of matrix products", tests, sizeof tests / sizeof *tests);

@@ -33,14 +33,25 @@ static void print_sides(const cJSON *want, const cJSON *got)
     printf(" want %s, got %s", a, b);
 }
 
+/* What there is to say of a row without a worst element: all are equal, or what a random draw was found
+ * to have. */
+static void print_agreement(const cJSON *evidence, const char *before)
+{
+    const cJSON *limit = cJSON_GetArrayItem(cJSON_GetObjectItem(evidence, "limits"), 0);
+    const char *standard = text_of(evidence, "standard");
+    bool equal = cJSON_GetObjectItem(evidence, "elements") || !strcmp(standard, "binary");
+    if (!cJSON_IsTrue(cJSON_GetObjectItem(limit, "holds"))) return;
+    if (equal) printf("%severy element is equal", before);
+    else if (!strcmp(standard, "property")) printf("%s%s", before, text_of(limit, "metric"));
+}
+
 /* "worst 0.499 ulp at [1,33]: want 0.0131, got 0.0132" */
 static void print_worst(const cJSON *evidence, const char *before)
 {
     const cJSON *worst = cJSON_GetObjectItem(evidence, "worst ulp");
     const char *unit = worst ? " ulp" : "";
     if (!worst) worst = cJSON_GetObjectItem(evidence, "worst absolute");
-    if (!worst && cJSON_GetObjectItem(evidence, "elements"))
-        printf("%severy element is equal", before);
+    if (!worst) print_agreement(evidence, before);
     if (!worst) return;
     const cJSON *error = cJSON_GetObjectItem(worst, "error");
     const char *at = text_of(worst, "at");

@@ -33,9 +33,9 @@ static struct status add_item(struct try_list *out, struct arena *arena, const c
 static struct status read_list(struct try_list *out, struct arena *arena,
                                const struct operands *texts, item_reader *read)
 {
-    size_t capacity = 0;
+    size_t capacity = texts->count;
     for (size_t i = 0; i < texts->count; i++)
-        for (const char *at = texts->items[i]; at; at = strchr(at + 1, ',')) capacity++;
+        for (const char *at = texts->items[i]; *at; at++) capacity += *at == ',';
     *out = (struct try_list){ arena_allocate_array(arena, capacity, sizeof *out->items), 0 };
     if (!out->items) return status_no_memory(capacity * sizeof *out->items);
     for (size_t i = 0; i < texts->count; i++)

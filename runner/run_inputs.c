@@ -1,6 +1,7 @@
 /* Everything is read before anything is started, so that a wrong name costs no time. */
 #include "runner/run_inputs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/hash.h"
@@ -13,6 +14,8 @@
 #include "runner/run_about.h"
 #include "runner/threshold_names.h"
 #include "standards/header_language.h"
+
+enum { CALLS_SHOWN = 4 }; /* in a message about a name that several have */
 
 static struct status digest_file(uint64_t *digest, const char *path, struct file_policy policy)
 {
@@ -151,6 +154,48 @@ static struct status no_such_call(const struct run_inputs *inputs, const char *n
     return status;
 }
 
+/* What a pattern means: "linear", "*.softmax.0". */
+struct meaning {
+    size_t count, position; /* calls, and where the first of them is */
+    char list[300];         /* of the first few */
+};
+
+static struct status look_up(struct meaning *out, struct arena *arena,
+                             const struct run_inputs *inputs, const char *pattern)
+{
+    const struct call_order *order = &inputs->order;
+    struct call_patterns patterns;
+    TRY(call_patterns_read(&patterns, arena, pattern));
+    for (size_t i = 0; i < order->count; i++) {
+        struct api_case c;
+        size_t used = strlen(out->list);
+        TRY(dump_read_name(&c, arena, inputs->dump, order->positions[i]));
+        if (!call_patterns_match(&patterns, &c, NULL)) continue;
+        if (!out->count) out->position = order->positions[i];
+        if (out->count++ < CALLS_SHOWN)
+            (void)snprintf(out->list + used, sizeof out->list - used, "%s%s", used ? ", " : "",
+                           c.full_name);
+    }
+    return status_ok();
+}
+
+/* A name of an API is that of a call when there is but one. */
+static struct status find_by_pattern(size_t *position, const struct run_inputs *inputs,
+                                     const char *name)
+{
+    struct arena arena = { 0 };
+    struct meaning meaning = { .count = 0 };
+    struct status status = look_up(&meaning, &arena, inputs, name);
+    arena_release(&arena);
+    if (status.code == STATUS_NO_MEMORY) return status;
+    if (!meaning.count) return no_such_call(inputs, name);
+    *position = meaning.position;
+    if (meaning.count == 1) return status_ok();
+    return status_error(STATUS_BAD_ARGUMENT, "'%s' is %zu calls of %s; name one: %s%s", name,
+                        meaning.count, inputs->path, meaning.list,
+                        meaning.count > CALLS_SHOWN ? ", ..." : "");
+}
+
 struct status run_inputs_find(size_t *position, const struct run_inputs *inputs, const char *name)
 {
     const struct call_order *order = &inputs->order;
@@ -159,5 +204,5 @@ struct status run_inputs_find(size_t *position, const struct run_inputs *inputs,
         *position = order->positions[i];
         return status_ok();
     }
-    return no_such_call(inputs, name);
+    return find_by_pattern(position, inputs, name);
 }

@@ -34,7 +34,8 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
 void run_inputs_close(struct run_inputs *inputs);
 
 /* Position in the dump of the call of which this is a name: its own, a key of the dump, a case of a
- * JUnit report, a row. STATUS_BAD_ARGUMENT with the nearest name when there is none. */
+ * JUnit report, a row, or a pattern that only this call fits (runner/call_patterns.h).
+ * STATUS_BAD_ARGUMENT with the nearest name when there is none, or with those that fit. */
 struct status run_inputs_find(size_t *position, const struct run_inputs *inputs, const char *name);
 
 #endif

@@ -82,6 +82,39 @@ START_TEST(verdicts_set_the_exit_status)
 }
 END_TEST
 
+/* An API that is called once is the name of that call; of one that is called more often one is to be
+ * named. */
+START_TEST(names_of_apis)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 7, 4); /* add, mul, sub, div, add, mul, sub */
+#define CASE(name) run_program(&w, "case", "-api_info", "dump.json", "--name", name, NULL)
+    static const char *const one[] = { "div", "Torch.div", "*.div.*", "div|Torch.div.3.backward" };
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++) {
+        struct outcome o = CASE(one[i]);
+        ck_assert_msg(o.status == 0 && strstr(o.out, "Torch.div.3.forward.output.0: pass"), "%s%s",
+                      o.out, o.err);
+        outcome_free(&o);
+    }
+    struct outcome o = CASE("sub");
+    ck_assert_msg(o.status == 2 &&
+                      strstr(o.err, "'sub' is 2 calls of dump.json; name one: Torch.sub.2, "
+                                    "Torch.sub.6\n"),
+                  "%s", o.err);
+    outcome_free(&o);
+    o = CASE("*");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "'*' is 7 calls") &&
+                      strstr(o.err, "Torch.div.3, ..."),
+                  "%s", o.err);
+    outcome_free(&o);
+    o = CASE("Torch.sup.2|");
+    ck_assert_msg(o.status == 2 && strstr(o.err, "the nearest is 'Torch.sub.2'"), "%s", o.err);
+    outcome_free(&o);
+#undef CASE
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("case_command");
@@ -90,6 +123,7 @@ int main(void)
     tcase_add_test(tests, tensors_of_a_failing_call_are_saved);
     tcase_add_test(tests, of_a_pass_nothing_is_saved);
     tcase_add_test(tests, verdicts_set_the_exit_status);
+    tcase_add_test(tests, names_of_apis);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

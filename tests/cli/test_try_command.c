@@ -149,6 +149,10 @@ START_TEST(tensors_find_their_arguments)
     TELLS(TRY_CALL("--op", "add", "--shape", "4x8", "--arg", "other=2", "--arg", "alpha=3",
                    "--range", "1"),
           0, "every element is equal"); /* 1 + 3 * 2 */
+    TELLS(TRY_CALL("--op", "matmul", "--shape", "4x8,8x4", "--dtype", "i32"), 0,
+          "  forward.output.0     pass     every element is equal\n");
+    TELLS(TRY_CALL("--op", "dropout", "--shape", "100"), 0,
+          "pass     each element kept or dropped");
     TELLS(TRY_CALL("--op", "Tensor.view", "--shape", "4x8", "--arg", "size=[2,16]"), 0,
           "pass     Tensor.view.0");
     TELLS(TRY_CALL("--op", "matmul", "--shape", "64x64,64x64", "--dtype", "bf16", "--range", "-3:3",

@@ -1,5 +1,5 @@
 // What the rows of all nodes say, read once when somebody asks for it: dtypes and shapes of inputs and outputs,
-// the names of metrics, and the relative errors of each statistic. Two hundred thousand nodes take about a second.
+// the names of metrics, and the relative errors of each statistic. Two hundred thousand nodes take a few seconds.
 
 import { Pause } from "../common/pause.js";
 

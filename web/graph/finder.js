@@ -9,6 +9,8 @@ export class Finder {
         this.on_found = on_found;
         this.wanted = { text: "", kind, type: "", dtype: "", shape: "", from: null, to: null, metric: "" };
         this.found = [];
+        this.busy = false; // rows are being read
+        this.fault = "";
     }
 
     is_idle() {
@@ -16,18 +18,30 @@ export class Finder {
         return !text && kind === "any" && !type && !dtype && !shape && from === null && to === null;
     }
 
-    // `found` is null when the text is no expression.
+    // `found` is null when the text is no expression; `fault` says what is wrong with the page.
     async search(side = this.side) {
         const turn = this.turn = {};
         this.side = side;
-        const { dtype, shape } = this.wanted, facts = dtype || shape ? await side.facts() : null;
-        if (this.turn !== turn) return;
-        let found = this.is_idle() ? [] : find_nodes(side, this.wanted, this.bands, facts);
-        const { metric, from, to } = this.wanted;
-        if (found && metric && (from !== null || to !== null)) found = await keep_metric(side, found, { metric, from, to }, () => this.turn !== turn);
+        this.fault = "";
+        let found = [];
+        try {
+            found = this.is_idle() ? [] : await this.look(turn);
+        } catch (error) {
+            this.fault = error.message;
+        }
         if (this.turn !== turn) return;
         this.found = found;
+        this.busy = false;
         this.on_found();
+    }
+
+    // Some of what is wanted is in the rows, which have to be read.
+    async look(turn) {
+        const { side, wanted } = this, { dtype, shape, metric, from, to } = wanted, in_rows = metric && (from !== null || to !== null);
+        this.busy = Boolean(dtype || shape || in_rows);
+        if (this.busy) this.on_found();
+        const found = find_nodes(side, wanted, this.bands, dtype || shape ? await side.facts() : null);
+        return found && in_rows ? keep_metric(side, found, { metric, from, to }, () => this.turn !== turn) : found;
     }
 
     // Where a node stands among those found; -1 elsewhere.

@@ -118,7 +118,7 @@ export class Toolbar {
     draw_found() {
         const { finder } = this.page, at = this.page.found_at();
         this.search.classList.toggle("bad", finder.found === null);
-        replace(this.found_note, finder.found === null ? words("bad expression") : finder.found.length ? words("matches", { at: at < 0 ? "–" : at + 1, count: finder.found.length })
-            : finder.is_idle() ? "" : words("no matches"));
+        replace(this.found_note, finder.fault || (finder.busy ? words("searching") : finder.found === null ? words("bad expression") : finder.found.length ? words("matches", { at: at < 0 ? "–" : at + 1, count: finder.found.length })
+            : finder.is_idle() ? "" : words("no matches")));
     }
 }

@@ -76,6 +76,7 @@ export const graph_words = {
     "shape has": ["shape has …", "shape 包含…"],
     "from": ["from", "从"],
     "to": ["to", "到"],
+    "searching": ["searching …", "正在查找…"],
     "bad expression": ["no regular expression", "不是有效的正则表达式"],
     "columns": ["Columns", "列"],
     "comma": [", ", "，"],

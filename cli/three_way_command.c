@@ -16,6 +16,7 @@
 #include "report/html/html_report.h"
 #include "report/summary.h"
 #include "results/run_pairing.h"
+#include "results/verdict_file.h"
 #include "runner/threshold_names.h"
 #include "standards/three_way/three_way.h"
 #include "standards/three_way/three_way_sentence.h"
@@ -283,6 +284,7 @@ static struct status compare_details(int *exit_status, const struct compare_opti
 
     const struct ci_options ci = ci_options_of(options);
     TRY(ci_check(&ci));
+    if (options->baseline) TRY(verdict_file_check(options->baseline, options->file_policy));
     if (!options->force) TRY(run_pairing_check(options->npu, options->gpu, options->file_policy));
     TRY(load_rules(&rules, options));
     struct status status = create_files(&files, options->out_path);

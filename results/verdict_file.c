@@ -33,15 +33,24 @@ static struct csv_text cell_at(const struct csv_row *row, size_t place)
     return place < row->count ? row->cells[place] : (struct csv_text){ "", 0 };
 }
 
+static struct status read_header(struct places *places, struct csv_reader *reader)
+{
+    struct csv_row row;
+    bool more;
+    TRY(csv_next(reader, &row, &more));
+    if (!more) return status_error(STATUS_BAD_INPUT, "%s is empty", reader->name);
+    return find_places(places, &row, reader->name);
+}
+
+/* With no visitor only the header is looked at. */
 static struct status read_rows(struct csv_reader *reader, verdict_visitor *visit, void *context)
 {
     struct csv_row row;
-    struct places places;
+    struct places places = { 0 };
     bool more;
 
-    TRY(csv_next(reader, &row, &more));
-    if (!more) return status_error(STATUS_BAD_INPUT, "%s is empty", reader->name);
-    TRY(find_places(&places, &row, reader->name));
+    TRY(read_header(&places, reader));
+    if (!visit) return status_ok();
     for (;;) {
         TRY(csv_next(reader, &row, &more));
         if (!more || (row.torn && row.count < places.columns)) return status_ok();
@@ -67,4 +76,9 @@ struct status verdict_file_read(const char *path, struct file_policy policy, ver
     }
     (void)file_close(&file); /* nothing was written */
     return status;
+}
+
+struct status verdict_file_check(const char *path, struct file_policy policy)
+{
+    return verdict_file_read(path, policy, NULL, NULL);
 }

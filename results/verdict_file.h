@@ -30,4 +30,7 @@ typedef struct status verdict_visitor(void *context, const struct verdict_row *r
 struct status verdict_file_read(const char *path, struct file_policy policy, verdict_visitor *visit,
                                 void *context);
 
+/* Could it be read? STATUS_BAD_INPUT for a file without those columns: before a long run that needs it. */
+struct status verdict_file_check(const char *path, struct file_policy policy);
+
 #endif

@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "results/evidence.h"
+#include "results/verdict_file.h"
 #include "runner/call_selection.h"
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
@@ -71,10 +72,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
 /* What is read only when the run is over is refused before it starts. */
 static struct status check_baseline(const struct run_options *o)
 {
-    struct file file;
-    if (!o->baseline) return status_ok();
-    TRY(file_open_read(&file, o->baseline, o->file_policy));
-    return file_close(&file);
+    return o->baseline ? verdict_file_check(o->baseline, o->file_policy) : status_ok();
 }
 
 /* Rows can do without the lines that made their calls. */

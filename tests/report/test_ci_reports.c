@@ -444,6 +444,15 @@ START_TEST(run_with_reports)
     ck_assert_uint_eq(count_matches(&w, "never"), 0);
     outcome_free(&o);
 
+    /* So is a baseline that is no details file. */
+    write_text(in(&w, "old.csv"), "name,verdict\n");
+    o = run_program(&w, "run_ut", "-api_info", dump, "-o", "never", "--trust-files", "--baseline",
+                    "old.csv", NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_ptr_nonnull(strstr(o.err, "old.csv is no details file"));
+    ck_assert_uint_eq(count_matches(&w, "never"), 0);
+    outcome_free(&o);
+
     write_text(in(&w, "old.csv"), "API Name,Status\nTorch.other.0.forward.output.0,error\n");
     o = run_program(&w, "run_ut", "-api_info", dump, "-o", "out", "--trust-files", "--baseline",
                     "old.csv", NULL);

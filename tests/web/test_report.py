@@ -258,6 +258,7 @@ class ReportTest(unittest.TestCase):
         self.open("wrong")
         self.assertIn("124 outputs of 55 calls", self.text(".lead"))
         self.assertIn("backend recorded", self.text(".facts"))
+        self.assertIn("dump/dump.json", self.text(".facts"))
         self.wait("document.querySelectorAll('.worst .why').length >= 3")
         worst = self.text(".worst-list")
         for name in ("softmax.0", "gelu.1", "layer_norm.2"):

@@ -22,6 +22,10 @@ function input_facts(input) {
     if (run.profile) facts.push(words("profile", { name: run.profile }));
     if (run.seed !== undefined) facts.push(words("seed", { name: run.seed }));
     if (run.blas_core) facts.push(words("blas", { name: run.blas_core }));
+    const about = run.about && typeof run.about === "object" ? run.about : {};
+    if (about.device) facts.push(words("device name", { name: about.device }));
+    if (about.host) facts.push(words("host", { name: about.host }));
+    if (about.dump) facts.push(words("dump", { name: about.dump }));
     if (run.dump_digest) facts.push(words("dump digest", { name: run.dump_digest }));
     if (run.version) facts.push(words("made by", { name: `probe-ut ${run.version}` }));
     return facts;

@@ -167,6 +167,19 @@ static void release_plans(struct plans *plans)
     graph_plan_release(&plans->bench);
 }
 
+/* The first generation wants the same ranks and steps on both sides. */
+static struct status make_plan(struct graph_plan *out, const struct graph_command_options *options,
+                               const struct comparison_input *input)
+{
+    TRY(graph_plan_make(out, input->npu_path, input->bench_path));
+    if (!out->left_out || generation_of(options->schema) != GENERATION_1) return status_ok();
+    struct status status = status_error(
+        STATUS_BAD_INPUT,
+        "%zu ranks or steps are on only one side, which --result-schema g1 refuses", out->left_out);
+    graph_plan_release(out);
+    return status;
+}
+
 static struct status make_plans(struct plans *out, const struct graph_command_options *options,
                                 const struct comparison_input *input)
 {
@@ -174,8 +187,7 @@ static struct status make_plans(struct plans *out, const struct graph_command_op
     if (options->input)
         TRY(parallel_merge_read(&out->parallel, options->input, input->bench_path != NULL,
                                 options->file_policy));
-    if (!out->parallel.wanted)
-        return graph_plan_make(&out->plan, input->npu_path, input->bench_path);
+    if (!out->parallel.wanted) return make_plan(&out->plan, options, input);
     if (options->layers)
         return status_error(STATUS_BAD_ARGUMENT,
                             "option '-lm' does not go with 'parallel_merge', whose graphs match "

@@ -435,8 +435,10 @@ struct status model_build(struct model *out, struct construct *construct,
     *out = (struct model){ 0 };
     TRY(repair_parents(&parents, construct));
     struct status status = model_create(out, &construct->names);
+    uint32_t unknown = out->unknown_types; /* without the names that we give */
     if (!status.code) status = shape_tree(out, construct, parents, gradients, n_gradients);
     memory_release(parents);
+    out->unknown_types = unknown;
     if (status.code) model_close(out);
     return status;
 }

@@ -127,8 +127,8 @@ struct status children_append(struct csv_buffer *out, const struct model *model,
     return append_plain(out, "]");
 }
 
-/* Ancestors are met from the node up and written from the root down; a chain of a million is a
- * million links, of which each node's list would have all: lists end at this depth. */
+/* Ancestors are met from the node up and written from the root down. In a chain of a million each node's
+ * list would have all that are above it; a node deeper than this, which no model has, has itself alone. */
 enum { MOST_ANCESTORS = 1024 };
 
 struct status partner_path_append(struct csv_buffer *out, const struct graph_side *side,
@@ -140,6 +140,7 @@ struct status partner_path_append(struct csv_buffer *out, const struct graph_sid
     for (uint32_t at = side->match[node]; at != NODE_NONE && depth < MOST_ANCESTORS;
          at = other->model.nodes[at].parent)
         path[depth++] = at;
+    if (depth == MOST_ANCESTORS) depth = 1;
     while (depth--) {
         TRY(append_name(out, &other->model, path[depth]));
         if (depth) TRY(append_plain(out, ", "));

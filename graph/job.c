@@ -143,11 +143,23 @@ static struct status finish_graph(struct running *r, struct graph *graph,
     return status;
 }
 
-static struct status make_graph(bool *made, struct running *r, const struct graph_task *task)
+static void warn_of_unknown(const struct graph_side *side, const char *folder,
+                            struct warnings warnings)
+{
+    uint32_t count = side->model.unknown_types;
+    if (count)
+        warn(warnings, "%s: %u name%s of no known kind in construct.json and taken for modules",
+             file_shown(folder).text, count, count == 1 ? " is" : "s are");
+}
+
+static struct status make_graph(bool *made, struct running *r, const struct graph_task *task,
+                                struct warnings warnings)
 {
     struct graph graph;
     TRY(graph_open(&graph, task->npu, task->bench, &r->job->options));
     *made = true;
+    warn_of_unknown(&graph.npu, task->npu, warnings);
+    if (task->bench) warn_of_unknown(&graph.bench, task->bench, warnings);
     graph.communications = r->communications;
     graph.rank = task->rank;
     return finish_graph(r, &graph, &(struct graph_place){ task->step, task->rank, 0 });
@@ -192,7 +204,7 @@ static struct status make_graphs(struct running *r, struct warnings warnings)
     for (size_t i = 0; i < plan->count; i++) {
         bool made = false;
         if (!i || plan->tasks[i].step != plan->tasks[i - 1].step) TRY(find_communications(r, i));
-        struct status status = make_graph(&made, r, &plan->tasks[i]);
+        struct status status = make_graph(&made, r, &plan->tasks[i], warnings);
         if (status.code && (made || status.code != STATUS_BAD_INPUT || plan->count == 1))
             return status;
         if (!status.code) continue;

@@ -7,14 +7,6 @@
 
 /* ---- rows of two nodes -------------------------------------------------------------------- */
 
-/* The rows of a node that are in one state, one after the other. */
-static uint32_t next_in_state(const struct graph_side *side, struct row_range range, uint32_t row,
-                              enum row_state state)
-{
-    while (row < range.first + range.count && side->rows->rows[row].state != state) row++;
-    return row;
-}
-
 static struct json_slice record_type(const struct graph_side *side, uint32_t row)
 {
     struct json record;
@@ -49,15 +41,23 @@ static bool types_equal(const struct row_pair *p)
     return a.bytes == b.bytes && !memcmp(a.text, b.text, a.bytes);
 }
 
+/* The next row of a node from `row` on that is shown with its inputs or outputs. */
+static uint32_t next_shown(const struct graph_side *side, struct row_range range, uint32_t row,
+                           bool outputs)
+{
+    while (row < range.first + range.count && row_is_shown_as_output(side, row) != outputs) row++;
+    return row;
+}
+
 /* Do the rows of two nodes fit, inputs with inputs and outputs with outputs? Exact: their numbers
  * and types too; otherwise shapes, as far as the shorter list goes. */
 static bool rows_fit(const struct graph_side *npu, uint32_t npu_node,
                      const struct graph_side *bench, uint32_t bench_node, bool exact)
 {
     struct row_range a = node_rows(npu, npu_node), b = node_rows(bench, bench_node);
-    for (enum row_state state = 0; state < ROW_STATES; state++) {
-        struct row_pair p = { npu, bench, next_in_state(npu, a, a.first, state),
-                              next_in_state(bench, b, b.first, state) };
+    for (int outputs = 0; outputs < 2; outputs++) {
+        struct row_pair p = { npu, bench, next_shown(npu, a, a.first, outputs),
+                              next_shown(bench, b, b.first, outputs) };
         for (;;) {
             bool has_npu = p.npu_row < a.first + a.count,
                  has_bench = p.bench_row < b.first + b.count;
@@ -66,8 +66,8 @@ static bool rows_fit(const struct graph_side *npu, uint32_t npu_node,
                 break;
             }
             if (!shapes_equal(&p) || (exact && !types_equal(&p))) return false;
-            p.npu_row = next_in_state(npu, a, p.npu_row + 1, state);
-            p.bench_row = next_in_state(bench, b, p.bench_row + 1, state);
+            p.npu_row = next_shown(npu, a, p.npu_row + 1, outputs);
+            p.bench_row = next_shown(bench, b, p.bench_row + 1, outputs);
         }
     }
     return true;
@@ -249,6 +249,14 @@ struct status match_nodes(struct graph_side *npu, struct graph_side *bench,
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
+
+/* The rows of a node that are in one state, one after the other. */
+static uint32_t next_in_state(const struct graph_side *side, struct row_range range, uint32_t row,
+                              enum row_state state)
+{
+    while (row < range.first + range.count && side->rows->rows[row].state != state) row++;
+    return row;
+}
 
 static void pair_in_state(struct pairing *out, const struct graph_side *npu, uint32_t npu_node,
                           const struct graph_side *bench, enum row_state state)

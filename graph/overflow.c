@@ -1,9 +1,9 @@
 /* Overflow levels of nodes, from the recorded statistics. */
 #include "graph/overflow.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "compare/dumps/judge.h"
 #include "compare/dumps/statistics.h"
@@ -16,75 +16,84 @@ const char *overflow_level_name(enum overflow_level level)
 
 /* What was found among the inputs or the outputs of a node. */
 struct survey {
-    unsigned abnormal;   /* rows with nan or inf */
-    bool first_abnormal; /* the first row is one of them */
+    bool abnormal, reported; /* an abnormal row; one that is not accepted */
     bool has_norm;
     double largest_norm;
 };
 
-static bool is_abnormal(const struct dump_rows *dump, const struct dump_row *row)
+static bool is_infinite_text(const struct dump_rows *dump, struct row_value value)
 {
-    for (enum row_statistic s = STATISTIC_MAX; s <= STATISTIC_MEAN; s++) {
-        double x;
-        if (row_value_number(&x, dump, dump_row_statistic(row, s)) && !isfinite(x)) return true;
-    }
-    return false;
+    if (value.kind != VALUE_IS_TEXT) return false;
+    const char *text = dump_text(dump, value.text);
+    return !strcasecmp(text + (*text == '-'), "inf");
 }
 
-static void survey_row(struct survey *s, const struct dump_rows *dump, const struct dump_row *row,
-                       bool first)
+/* Of a tensor: arguments that are none, such as the value of a mask, may be what they like. */
+static bool is_abnormal(const struct dump_rows *dump, const struct dump_row *row)
 {
-    double norm;
-    bool abnormal = is_abnormal(dump, row);
-    s->abnormal += abnormal;
-    s->first_abnormal |= abnormal && first;
-    if (!row->is_tensor) return;
-    if (!row_value_number(&norm, dump, dump_row_statistic(row, STATISTIC_L2NORM))) return;
-    if (!s->has_norm || norm > s->largest_norm) s->largest_norm = norm;
-    s->has_norm = true;
+    if (!row->is_tensor) return false;
+    for (enum row_statistic s = STATISTIC_MAX; s <= STATISTIC_MEAN; s++) {
+        double x;
+        struct row_value value = dump_row_statistic(row, s);
+        if (row_value_number(&x, dump, value) ? !isfinite(x) : is_infinite_text(dump, value))
+            return true;
+    }
+    return false;
 }
 
 /* ---- what is not reported --------------------------------------------------------------------- */
 
-/* Memory as it is, buffers that are still to be filled, masks with infinities: an abnormal first row
- * of these is not reported, provided that nothing else is abnormal. */
-static const struct {
+/* Memory as it is, buffers that are still to be filled, masks with infinities: where an argument of
+ * these is abnormal it is not reported, provided that nothing else is abnormal. */
+static const struct accepted {
     const char *name; /* the first two parts, in lower case */
-    bool outputs;
+    const char *place,
+        *keyword; /* of the argument: ".input.0" with all in it; by keyword, or NULL */
 } accepted[] = {
-    { "torch.empty", true },
-    { "torch.empty_like", true },
-    { "torch.empty_strided", true },
-    { "distributed.recv", false },
-    { "distributed.all_gather", false },
-    { "distributed.reduce_scatter", false },
-    { "distributed._reduce_scatter_base", false },
-    { "distributed.all_gather_into_tensor", false },
-    { "distributed.reduce_scatter_tensor", false },
-    { "tensor.masked_fill_", false },
+    { "torch.empty", ".output.0", NULL },
+    { "torch.empty_like", ".output.0", NULL },
+    { "torch.empty_strided", ".output.0", NULL },
+    { "distributed.recv", ".input.0", ".input.tensor" },
+    { "distributed.all_gather", ".input.0", NULL },
+    { "distributed.reduce_scatter", ".input.0", ".input.output" },
+    { "distributed._reduce_scatter_base", ".input.0", NULL },
+    { "distributed.all_gather_into_tensor", ".input.0", NULL },
+    { "distributed.reduce_scatter_tensor", ".input.0", NULL },
+    { "tensor.masked_fill_", ".input.0", NULL },
 };
 
-static bool name_is_accepted(struct name_slice name, bool outputs)
+/* What may be abnormal in calls of this name; NULL: nothing. */
+static const struct accepted *accepted_of(struct name_slice name)
 {
     struct name_slice second = name_part(name, 1);
     size_t length = (size_t)(second.text - name.text) + second.length;
-    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++) {
-        if (accepted[i].outputs != outputs || strlen(accepted[i].name) != length) continue;
-        size_t same = 0;
-        while (same < length && tolower((unsigned char)name.text[same]) == accepted[i].name[same])
-            same++;
-        if (same == length) return true;
-    }
-    return false;
+    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++)
+        if (strlen(accepted[i].name) == length && !strncasecmp(name.text, accepted[i].name, length))
+            return &accepted[i];
+    return NULL;
 }
 
-static bool is_accepted(struct name_slice name, const struct survey *in, const struct survey *out)
+/* Is a row that place or something in it? */
+static bool lies_at(const char *suffix, const char *place)
 {
-    if (name_is_accepted(name, true))
-        return out->first_abnormal && out->abnormal == 1 && !in->abnormal;
-    if (name_is_accepted(name, false))
-        return in->first_abnormal && in->abnormal == 1 && !out->abnormal;
-    return false;
+    size_t length = place ? strlen(place) : 0;
+    return length && !strncmp(suffix, place, length) &&
+           (suffix[length] == '\0' || suffix[length] == '.');
+}
+
+static void survey_row(struct survey *s, const struct dump_rows *dump, const struct dump_row *row,
+                       const struct accepted *may)
+{
+    double norm;
+    if (is_abnormal(dump, row)) {
+        const char *suffix = dump_text(dump, row->suffix);
+        s->abnormal = true;
+        s->reported |= !may || !(lies_at(suffix, may->place) || lies_at(suffix, may->keyword));
+    }
+    if (!row->is_tensor) return;
+    if (!row_value_number(&norm, dump, dump_row_statistic(row, STATISTIC_L2NORM))) return;
+    if (!s->has_norm || norm > s->largest_norm) s->largest_norm = norm;
+    s->has_norm = true;
 }
 
 /* ---- levels ------------------------------------------------------------------------------------- */
@@ -99,17 +108,14 @@ static bool norm_explodes(const struct survey *in, const struct survey *out)
 enum overflow_level overflow_of_node(const struct graph_side *side, uint32_t node)
 {
     struct row_range rows = node_rows(side, node);
-    struct survey in = { .abnormal = 0 }, out = { .abnormal = 0 };
-    bool first_in = true, first_out = true;
+    struct survey in = { .abnormal = false }, out = { .abnormal = false };
+    const struct accepted *may = accepted_of(model_name(&side->model, node));
 
     for (uint32_t i = rows.first; i < rows.first + rows.count; i++) {
         const struct dump_row *row = &side->rows->rows[i];
-        bool is_output = row_is_output(row);
-        survey_row(is_output ? &out : &in, side->rows, row, is_output ? first_out : first_in);
-        *(is_output ? &first_out : &first_in) = false;
+        survey_row(row_is_output(row) ? &out : &in, side->rows, row, may);
     }
-    if ((in.abnormal || out.abnormal) && is_accepted(model_name(&side->model, node), &in, &out))
-        return OVERFLOW_NONE;
+    if ((in.abnormal || out.abnormal) && !in.reported && !out.reported) return OVERFLOW_NONE;
     if (out.abnormal) return in.abnormal ? OVERFLOW_HIGH : OVERFLOW_CRITICAL;
     if (in.abnormal) return OVERFLOW_MEDIUM;
     return norm_explodes(&in, &out) ? OVERFLOW_HIGH : OVERFLOW_NONE;

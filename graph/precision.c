@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "compare/dumps/judge.h"
 #include "compare/dumps/statistics.h"
@@ -20,6 +21,11 @@ static const struct dump_row *row_at(const struct node_view *v, uint32_t i)
     return &v->c->npu.rows[v->rows.first + i];
 }
 
+static bool is_output(const struct node_view *v, uint32_t i)
+{
+    return row_is_shown_as_output(v->npu, v->rows.first + i);
+}
+
 static const struct dump_row *partner_of(const struct node_view *v, uint32_t i)
 {
     return comparison_bench_row(v->c, v->rows.first + i);
@@ -35,10 +41,31 @@ static bool has_max(const struct dump_row *row)
 static bool is_abnormal(const struct node_view *v, bool outputs)
 {
     for (uint32_t i = 0; i < v->rows.count; i++)
-        if (row_is_output(row_at(v, i)) == outputs && has_max(row_at(v, i)) &&
+        if (is_output(v, i) == outputs && has_max(row_at(v, i)) &&
             row_has_non_finite(&v->c->npu, row_at(v, i)))
             return true;
     return false;
+}
+
+/* Below this magnitude the first generation looks at the difference instead of the relative error; 0:
+ * nowhere. */
+double small_value(const struct dump_rows *dump, const struct dump_row *row)
+{
+    const char *dtype = dump_text(dump, row->dtype);
+    if (!strncmp(dtype, "torch.", 6)) dtype += 6;
+    if (!strcasecmp(dtype, "float32")) return 1e-6;
+    return !strcasecmp(dtype, "float16") || !strcasecmp(dtype, "bfloat16") ? 1e-3 : 0;
+}
+
+static double relative_error(const struct node_view *v, uint32_t i, enum row_statistic s,
+                             const struct statistic_difference *d)
+{
+    double npu, small = small_value(&v->c->npu, row_at(v, i));
+    if (v->c->generation == GENERATION_1 && d->difference_cell == STATISTIC_IS_NUMBER &&
+        row_value_number(&npu, &v->c->npu, dump_row_statistic(row_at(v, i), s)) &&
+        fabs(npu) <= small)
+        return fabs(d->difference) <= small ? 0 : 1;
+    return d->relative_cell == STATISTIC_IS_NUMBER ? d->relative : 0;
 }
 
 static double largest_relative(const struct node_view *v, uint32_t i)
@@ -46,9 +73,8 @@ static double largest_relative(const struct node_view *v, uint32_t i)
     struct statistic_difference d[ROW_STATISTICS];
     double largest = 0;
     statistics_compare(d, &v->c->npu, row_at(v, i), &v->c->bench, partner_of(v, i), true);
-    for (int s = 0; s < ROW_STATISTICS; s++)
-        if (d[s].relative_cell == STATISTIC_IS_NUMBER && d[s].relative > largest)
-            largest = d[s].relative;
+    for (enum row_statistic s = 0; s < ROW_STATISTICS; s++)
+        largest = fmax(largest, relative_error(v, i, s, &d[s]));
     return largest;
 }
 
@@ -57,7 +83,7 @@ static double index_of_statistics(const struct node_view *v)
     double largest = 0;
     if (v->c->generation != GENERATION_1 && is_abnormal(v, true)) return 1;
     for (uint32_t i = 0; i < v->rows.count; i++)
-        if (row_is_output(row_at(v, i)) && has_max(row_at(v, i)) && partner_of(v, i))
+        if (is_output(v, i) && has_max(row_at(v, i)) && partner_of(v, i))
             largest = fmax(largest, largest_relative(v, i));
     return fmin(largest, 1);
 }
@@ -69,7 +95,7 @@ static bool smallest_share(double *smallest, const struct node_view *v, bool out
     for (uint32_t i = 0; i < v->rows.count; i++) {
         const struct tensor_result *r = &v->c->tensors[v->rows.first + i];
         const struct dump_row *row = row_at(v, i);
-        if (row_is_output(row) != outputs || !has_max(row)) continue;
+        if (is_output(v, i) != outputs || !has_max(row)) continue;
         if (r->cell[METRIC_ONE_THOUSANDTH] != CELL_NUMBER) continue;
         if (!strcmp(dump_text(&v->c->npu, row->shape), "[]")) continue;
         double share = r->metric[METRIC_ONE_THOUSANDTH];

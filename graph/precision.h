@@ -25,6 +25,10 @@ struct node_index {
 void precision_compute(struct node_index *out, const struct graph_side *npu,
                        const struct comparison *c);
 
+/* Below which magnitude a statistic of a row counts as small in the first generation, where relative
+ * errors say nothing: 0 for none. */
+double small_value(const struct dump_rows *dump, const struct dump_row *row);
+
 /* Bands of colours: an index from `low` on and below `high` (the last band: up to it). */
 struct colour_band {
     const char *hex;

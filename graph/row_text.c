@@ -2,12 +2,15 @@
  * comparison adds. */
 #include "graph/row_text.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "compare/dumps/python_text.h"
+#include "compare/dumps/statistics.h"
 #include "core/memory.h"
 #include "formats/json_write.h"
+#include "graph/precision.h"
 #include "graph/value_text.h"
 
 void row_writer_open(struct row_writer *out, const struct graph_side *side,
@@ -97,15 +100,16 @@ static struct status add_value(struct object *object, struct row_writer *w, cons
     ((key)->bytes == sizeof(word) - 1 && !memcmp((key)->text, word, sizeof(word) - 1))
 
 /* Members that the files do not show, and those that a process group has left. */
-static bool is_shown(const struct json_slice *key, bool is_group, bool shows_checksums)
+static bool is_shown(const struct row_writer *w, const struct json_slice *key, bool is_group)
 {
     if (is_group)
         return KEY_IS(key, "type") || KEY_IS(key, "group_ranks") || KEY_IS(key, "group_id") ||
                KEY_IS(key, "data_name");
     if (KEY_IS(key, "state") || KEY_IS(key, "full_op_name")) return false;
-    if (KEY_IS(key, "op") || KEY_IS(key, "peer") || KEY_IS(key, "tag") || KEY_IS(key, "group_id"))
+    if (w->is_batch &&
+        (KEY_IS(key, "op") || KEY_IS(key, "peer") || KEY_IS(key, "tag") || KEY_IS(key, "group_id")))
         return false;
-    return shows_checksums || !KEY_IS(key, "md5");
+    return w->shows_checksums || !KEY_IS(key, "md5");
 }
 
 enum { KNOWN_DATA_NAME = 1, KNOWN_CHECKSUM = 2, KNOWN_DTYPE = 4 };
@@ -146,7 +150,7 @@ static struct status add_record(unsigned *known, struct object *object, struct r
         if (KEY_IS(&key, "data_name")) *known |= KNOWN_DATA_NAME;
         if (KEY_IS(&key, "md5")) *known |= KNOWN_CHECKSUM;
         if (KEY_IS(&key, "dtype") || is_group) *known |= KNOWN_DTYPE;
-        if (is_shown(&key, is_group, w->shows_checksums)) TRY(add_member(object, w, &key, &record));
+        if (is_shown(w, &key, is_group)) TRY(add_member(object, w, &key, &record));
         else if (!json_skip(&record)) break;
         if (record.problem) break;
     }
@@ -227,12 +231,38 @@ static bool is_difference(const char *header)
     return length >= sizeof behind && !strcmp(header + length - (sizeof behind - 1), behind);
 }
 
+/* The statistic whose relative error a column has; ROW_STATISTICS: of none. */
+static enum row_statistic relative_of(const char *header)
+{
+    static const char *const headers[ROW_STATISTICS] = { "MaxRelativeErr", "MinRelativeErr",
+                                                         "MeanRelativeErr", "NormRelativeErr" };
+    enum row_statistic s = 0;
+    while (s < ROW_STATISTICS && strcmp(header, headers[s]) != 0) s++;
+    return s;
+}
+
+/* A relative error of a value so small that the first generation does not count it. */
+static struct status remark_small(struct row_writer *w, uint32_t row, enum row_statistic s)
+{
+    char text[64];
+    double value;
+    const struct dump_rows *dump = &w->comparison->npu;
+    if (s == ROW_STATISTICS || w->comparison->generation != GENERATION_1) return status_ok();
+    double small = small_value(dump, &dump->rows[row]);
+    if (!row_value_number(&value, dump, dump_row_statistic(&dump->rows[row], s)) ||
+        !(fabs(value) <= small))
+        return status_ok();
+    int length = snprintf(text, sizeof text, ", below %g: see the absolute error", small);
+    return csv_append_bytes(&w->shown, text, (size_t)length);
+}
+
 /* Keys of the metrics as members have them: `"Max diff": `. */
 static struct status write_keys(struct row_writer *w)
 {
     for (size_t i = 0; i < w->metrics.count; i++) {
         const char *header = column_header(&w->metrics, i);
         w->metric_key[i].is_difference = is_difference(header);
+        w->metric_key[i].relative = (uint8_t)relative_of(header);
         w->metric_key[i].begin = w->keys.length;
         TRY(json_append_string(&w->keys, header, strlen(header)));
         TRY(csv_append_bytes(&w->keys, ": ", 2));
@@ -252,7 +282,10 @@ static struct status add_metrics(struct object *object, struct row_writer *w, ui
         const struct metric_key *key = &w->metric_key[i];
         TRY(next_member(object));
         TRY(csv_append_bytes(object->out, w->keys.data + key->begin, key->end - key->begin));
-        if (matched) TRY(show_metric(w, &w->cells.cell[i], integers && key->is_difference));
+        if (matched) {
+            TRY(show_metric(w, &w->cells.cell[i], integers && key->is_difference));
+            TRY(remark_small(w, row, (enum row_statistic)key->relative));
+        }
         TRY(matched ? json_append_string(object->out, w->shown.data, w->shown.length)
                     : json_append_string(object->out, "Nan", 3));
     }
@@ -291,6 +324,8 @@ struct status row_writer_append(struct csv_buffer *out, struct row_writer *write
     struct row_range rows = node_rows(writer->side, node);
     struct object object = { .out = out, .indent = indent };
     bool with_metrics = writer->comparison && writer->side->match[node] != NODE_NONE;
+    struct name_slice name = model_name(&writer->side->model, node);
+    writer->is_batch = memmem(name.text, name.length, "batch_isend_irecv", 17) != NULL;
 
     TRY(begin(&object));
     for (uint32_t row = rows.first; row < rows.first + rows.count; row++) {

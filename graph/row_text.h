@@ -12,6 +12,7 @@ struct row_writer {
     const struct comparison
         *comparison; /* NULL for rows without metrics: of a built graph, of Bench */
     bool shows_checksums;
+    bool is_batch; /* the node is a batch of sends and receives */
     struct column_list metrics;
     struct row_cells cells;
     struct csv_buffer name, value, shown;
@@ -19,6 +20,7 @@ struct row_writer {
     struct metric_key {
         size_t begin, end;
         bool is_difference;
+        uint8_t relative; /* enum row_statistic whose relative error it is; ROW_STATISTICS */
     } metric_key[COLUMNS_MAX];
 };
 

@@ -63,6 +63,14 @@ static struct status build_model(struct graph_side *side, const char *folder,
     return status;
 }
 
+enum { WORD_INPUT = 1, WORD_OUTPUT = 2 };
+
+static uint8_t words_in(const char *name, size_t length)
+{
+    return (uint8_t)((memmem(name, length, ".input.", 7) ? WORD_INPUT : 0) |
+                     (memmem(name, length, ".output.", 8) ? WORD_OUTPUT : 0));
+}
+
 static struct status link_entries(struct graph_side *side)
 {
     size_t bytes = side->model.n_nodes * sizeof *side->entry_of;
@@ -71,11 +79,14 @@ static struct status link_entries(struct graph_side *side)
     if (!side->entry_of || !side->match) return status_no_memory(bytes);
     memset(side->entry_of, 0xff, bytes);
     memset(side->match, 0xff, bytes);
+    side->entry_words = memory_allocate((size_t)side->rows->n_entries + 1);
+    if (!side->entry_words) return status_no_memory(side->rows->n_entries);
     for (uint32_t entry = 0; entry < side->rows->n_entries; entry++) {
         size_t length;
         const char *name = dump_entry_name(side->rows, entry, &length);
         uint32_t node = model_find(&side->model, name, length);
         if (node != NODE_NONE) side->entry_of[node] = entry;
+        side->entry_words[entry] = words_in(name, length);
     }
     return status_ok();
 }
@@ -181,6 +192,7 @@ void graph_side_close(struct graph_side *side)
     stacks_close(side->stacks);
     memory_release(side->data_folder);
     memory_release(side->entry_of);
+    memory_release(side->entry_words);
     memory_release(side->match);
     *side = (struct graph_side){ 0 };
 }
@@ -251,7 +263,16 @@ struct status side_find_records(uint64_t **places, const struct graph_side *side
 
 bool row_is_shown_as_output(const struct graph_side *side, uint32_t row)
 {
-    return side->rows->rows[row].state == STATE_OUTPUT;
+    const struct dump_row *r = &side->rows->rows[row];
+    unsigned words = side->entry_words[r->entry];
+    if (r->state == STATE_INPUT) words |= WORD_INPUT;
+    else if (r->state == STATE_OUTPUT) words |= WORD_OUTPUT;
+    else {
+        size_t length;
+        const char *suffix = text_table_get(&side->rows->texts, r->suffix, &length);
+        words |= words_in(suffix, length);
+    }
+    return words == WORD_OUTPUT;
 }
 
 /* The forward call whose stack a backward one takes: of a module that was called several times the first

@@ -17,9 +17,10 @@ struct graph_side {
     struct file_map dump;         /* the text of dump.json */
     bool is_merged;               /* made of several ranks: `dump` belongs to somebody else */
     struct stacks *stacks;
-    char *data_folder;                    /* `dump_data_dir` of the dump; "" when there is none */
-    uint32_t *entry_of;                   /* by node: its entry in the dump, or ENTRY_NONE */
-    uint32_t *match;                      /* by node: its partner on the other side, or NODE_NONE */
+    char *data_folder;    /* `dump_data_dir` of the dump; "" when there is none */
+    uint32_t *entry_of;   /* by node: its entry in the dump, or ENTRY_NONE */
+    uint8_t *entry_words; /* by entry: which words its name has that tell rows apart */
+    uint32_t *match;      /* by node: its partner on the other side, or NODE_NONE */
     const struct text_table *merge_notes; /* of a merged side: JSON lists of remarks */
     const uint32_t *merge_note_of;        /* by node: its list, or TEXT_NONE; NULL: not merged */
 };
@@ -66,7 +67,9 @@ bool row_record(struct json *record, const struct graph_side *side, uint32_t row
 struct status side_find_records(uint64_t **places, const struct graph_side *side,
                                 const char *prefix);
 
-/* Is the row shown with the outputs of its node? Parameters are shown with the inputs. */
+/* Is the row shown with the outputs of its node? That is so when its name has ".output." and no
+ * ".input.", so that parameters are shown with the inputs, but for those of a module that lies in one
+ * called "output". */
 bool row_is_shown_as_output(const struct graph_side *side, uint32_t row);
 
 /* The frames of a node's stack: its own, or that of its forward twin. False when there is none. */

@@ -141,8 +141,8 @@ static bool examine_cards(struct examination *e)
     return npus > 0;
 }
 
-/* Start the worker, which imports PyTorch, and let it say what it is. */
-static struct status ask_torch(char *name, size_t bytes, const char *backend)
+/* Start the worker, which imports its framework, and let it say what it is. */
+static struct status ask_worker(char *name, size_t bytes, const char *backend)
 {
     const struct device_options options = { .backend = backend, .case_timeout_s = 60 };
     const struct device_class *class = device_find(backend);
@@ -155,7 +155,7 @@ static struct status ask_torch(char *name, size_t bytes, const char *backend)
     return status;
 }
 
-static void examine_torch(struct examination *e, bool has_npu)
+static void examine_framework(struct examination *e, bool has_npu)
 {
     struct arena arena = { 0 };
     struct framework_backend found = { 0 };
@@ -166,16 +166,16 @@ static void examine_torch(struct examination *e, bool has_npu)
     if (!status.code) {
         say(e, FINE, "interpreter", "%s", found.python);
         say(e, FINE, "worker", "%s", found.worker);
-        status = ask_torch(name, sizeof name, backend);
+        status = ask_worker(name, sizeof name, backend);
     }
-    if (status.code)
-        say(e, ADVICE, "PyTorch", "--backend %s cannot be used: %s", backend, status.text);
-    else if (has_npu && !strstr(name, " npu"))
-        say(e, ADVICE, "PyTorch",
-            "%s; it does not see the NPU: install the torch_npu of this PyTorch and source CANN's "
-            "set_env.sh",
-            name);
-    else say(e, FINE, "PyTorch", "%s", name);
+    const char *title = found.title ? found.title : "PyTorch";
+    bool sees_npu = !status.code && (strstr(name, " npu") || strstr(name, " ascend"));
+    if (status.code) say(e, ADVICE, title, "--backend %s cannot be used: %s", backend, status.text);
+    else if (has_npu && !sees_npu)
+        say(e, ADVICE, title,
+            "%s; it does not see the NPU: install the %s and source CANN's set_env.sh", name,
+            found.recorded_calls ? "MindSpore for Ascend" : "torch_npu of this PyTorch");
+    else say(e, FINE, title, "%s", name);
     arena_release(&arena);
 }
 
@@ -192,7 +192,7 @@ static struct status run(int *exit_status, const void *values)
     examine_isolation(&e);
     bool has_npu = examine_cards(&e);
     (void)fflush(stdout); /* PyTorch takes seconds */
-    examine_torch(&e, has_npu);
+    examine_framework(&e, has_npu);
     *exit_status = e.broken ? 1 : 0;
     return status_ok();
 }
@@ -202,8 +202,8 @@ static const struct option_row rows[] = {
       OPTION_TEXT,
       offsetof(struct doctor_options, backend),
       "NAME",
-      .help =
-          "Which PyTorch to ask: torch (default), torch:cpu, torch:cuda[:N] or torch:npu[:N]." },
+      .help = "Which framework to ask: torch (default), torch:cpu, torch:cuda[:N], torch:npu[:N], "
+              "mindspore, mindspore:cpu, mindspore:gpu[:N] or mindspore:ascend[:N]." },
     { .names = { NULL } },
 };
 
@@ -214,7 +214,8 @@ const struct command doctor_command = {
     .summary = "say what this machine has and what is missing",
     .text = "Print one line for each thing that a run depends on: versions, BLAS kernels, memory, "
             "limits, the processes that plugins and workers run in, cards, the Python interpreter "
-            "and the worker of --backend torch, and what PyTorch says of itself. Where something "
+            "and the worker of --backend torch or mindspore, and what the framework says of "
+            "itself. Where something "
             "is missing, the line says what to do. The exit status is 1 when something keeps the "
             "program from its work.",
     .options = rows,

@@ -59,7 +59,9 @@ struct bench_precision precision_of_case(const struct api_case *c)
     if (distinct) precision.raised = distinct == 1 && survey.seen[DT_F32] ? DT_F64 : DT_F32;
     /* Float32 convolutions are computed on inputs rounded to 11 bits (HF32), for which float32
      * is precise enough. */
-    if (IS_LISTED(c->api, narrow_convolutions) && precision.raised == DT_F64)
+    const struct framework *framework = case_as_recorded(c)->framework;
+    bool is_hf32 = !framework || framework->alters_inputs;
+    if (is_hf32 && IS_LISTED(c->api, narrow_convolutions) && precision.raised == DT_F64)
         precision.raised = DT_F32;
     if (!strcmp(c->api, "type_as")) precision.raised = DT_NONE;
     precision.explicit_dtype = IS_LISTED(c->api, casting_apis) || names_dtype(&c->args) ||

@@ -42,7 +42,7 @@ const struct translation method_calls[] = {
       "__rmatmul__|__rmod__|__rmul__|__rpow__|__rsub__|__sub__|__truediv__|__xor__|__getitem__|"
       "__floordiv__|__rfloordiv__|__rtruediv__|__invert__", METHOD, NULL, "Tensor" },
     { "__imatmul__", METHOD, NULL, "Tensor.matmul" },
-    { "__bool__", METHOD, "(Tensor self)", "Tensor.item(self)" },
+    { "__bool__", METHOD, NULL, "Tensor" },
 
     /* The older signatures. */
     { "all|any|mean|prod|sum|amax|amin|logsumexp|nansum", METHOD,
@@ -80,6 +80,9 @@ const struct translation method_calls[] = {
       "Tensor.repeat_interleave(self, repeats, axis)" },
     { "flatten", METHOD, "(Tensor self, str order='C', *, int start_dim=0, int end_dim=-1)",
       "Tensor.$(self, start_dim, end_dim)" },
+    { "copy_", METHOD, "(Tensor self, Tensor src, bool non_blocking=False)",
+      "MindSpore.assign(self, src)" },
+    { "ger", METHOD, "(Tensor self, Tensor vec2)", "Torch.outer(self, vec2)" },
     { "equal", METHOD, "(Tensor self, Tensor other)", "Tensor.eq(self, other)" },
     { "subtract", METHOD, "(Tensor self, Tensor other, *, Scalar alpha=1)",
       "Tensor.sub(self, other, alpha=alpha)" },

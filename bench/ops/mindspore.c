@@ -17,6 +17,7 @@
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 
 /* ---- formulas ----------------------------------------------------------------------------- */
@@ -70,6 +71,33 @@ static void count_nonzero(struct call *call)
     call_return_typed(call, node_cast(tape, count, DT_I32), DT_I32);
 }
 
+/* All tensors times clip_norm / max(norm, clip_norm), where norm is that of all of them together. */
+static void clip_by_global_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    int count;
+    struct node **x = call_tensors(call, "x", &count);
+    if (!call_require(call, count > 0, "a list of tensors was expected")) return;
+    struct node *limit = node_scalar(tape, call_real(call, "clip_norm")), *squares = NULL;
+    for (int i = 0; i < count; i++) {
+        struct node *one = node_sum(tape, node_multiply(tape, x[i], x[i]), all_dims(x[i]), false);
+        squares = squares ? node_add(tape, squares, one) : one;
+    }
+    struct node *norm = node_apply(tape, "sqrt", squares);
+    struct node *is_above = node_compare(tape, COMPARE_GT, norm, limit);
+    struct node *factor = node_divide(tape, limit, node_select(tape, is_above, norm, limit));
+    for (int i = 0; i < count; i++)
+        call_return_typed(call, node_multiply(tape, x[i], factor), x[i]->dtype);
+}
+
+/* The value in the variable's shape and dtype. */
+static void assign(struct call *call)
+{
+    struct node *x = call_tensor(call, "x"), *value = call_tensor(call, "value");
+    value = node_broadcast(call->tape, node_cast(call->tape, value, x->dtype), x->rank, x->shape);
+    call_return_typed(call, value, x->dtype);
+}
+
 /* ---- slices ------------------------------------------------------------------------------- */
 
 /* size -1: up to the end. */
@@ -92,6 +120,65 @@ static void slice(struct call *call)
         x = node_slice(tape, x, d, begin[d], length, 1);
     }
     call_return(call, x);
+}
+
+/* One dimension of a strided slice: Python's begin:end:step, or one index. */
+struct stride_part {
+    int64_t begin, end, step;
+    bool from_start, to_end, shrinks;
+};
+
+/* Elements of a dimension from `begin` on, clamped as Python clamps them. */
+static int64_t clamped(int64_t position, int64_t extent)
+{
+    if (position < 0) position += extent;
+    return position < 0 ? 0 : position > extent ? extent : position;
+}
+
+static struct node *take_part(struct call *call, struct node *x, int dim,
+                              const struct stride_part *part)
+{
+    int64_t extent = x->shape[dim];
+    if (part->shrinks) {
+        int64_t index = part->begin < 0 ? part->begin + extent : part->begin;
+        if (!call_require(call, index >= 0 && index < extent, "index %lld of dimension %d",
+                          (long long)part->begin, dim))
+            return x;
+        return node_slice(call->tape, x, dim, index, 1, 1);
+    }
+    if (!call_require(call, part->step >= 1, "a stride of %lld", (long long)part->step)) return x;
+    int64_t begin = part->from_start ? 0 : clamped(part->begin, extent);
+    int64_t end = part->to_end ? extent : clamped(part->end, extent);
+    int64_t count = end > begin ? (end - begin + part->step - 1) / part->step : 0;
+    return node_slice(call->tape, x, dim, begin, count, part->step);
+}
+
+/* Bit i of a mask: begin_mask and end_mask leave out a limit, shrink_axis_mask takes one element and
+ * drops its dimension. */
+static void strided_slice(struct call *call)
+{
+    struct node *x = call_tensor(call, "x");
+    int64_t begin[TENSOR_MAX_RANK], end[TENSOR_MAX_RANK], step[TENSOR_MAX_RANK];
+    int n = call_ints(call, "begin", begin, TENSOR_MAX_RANK);
+    bool steps = !call_is_none(call, "strides");
+    int64_t from = call_int(call, "begin_mask"), to = call_int(call, "end_mask"),
+            shrink = call_int(call, "shrink_axis_mask");
+    if (!call_require(call,
+                      n <= x->rank && call_ints(call, "end", end, TENSOR_MAX_RANK) == n &&
+                          (!steps || call_ints(call, "strides", step, TENSOR_MAX_RANK) == n),
+                      "begin, end and strides must have as many entries, at most %d", x->rank) ||
+        !call_require(call, !call_int(call, "ellipsis_mask") && !call_int(call, "new_axis_mask"),
+                      "ellipsis_mask and new_axis_mask are not supported"))
+        return;
+    uint32_t dropped = 0;
+    for (int d = 0; d < n; d++) {
+        const struct stride_part part = { begin[d],      end[d],      steps ? step[d] : 1,
+                                          from >> d & 1, to >> d & 1, shrink >> d & 1 };
+        x = take_part(call, x, d, &part);
+        if (part.shrinks) dropped |= one_dim(x, d);
+    }
+    if (tape_failed(call->tape)) return;
+    call_return(call, dropped ? node_squeeze(call->tape, x, dropped) : x);
 }
 
 /* ---- rows under indices ------------------------------------------------------------------- */
@@ -391,6 +478,9 @@ const struct op ops_mindspore[] = {
     { "bias_add", MINDSPORE, "(Tensor x, Tensor bias)", bias_add, 0, 0, NULL },
     { "addn", MINDSPORE, "(Tensor[] x)", addn, 0, 0, NULL },
     { "count_nonzero", MINDSPORE, "(Tensor x, int[]? axis, bool keep_dims)", count_nonzero, OP_NO_GRADIENT, 0, NULL },
+    { "clip_by_global_norm", MINDSPORE, "(Tensor[] x, Scalar clip_norm)", clip_by_global_norm, 0, 0, NULL },
+    { "assign", MINDSPORE, "(Tensor x, Tensor value)", assign, 0, 0, NULL },
+    { "strided_slice", MINDSPORE, "(Tensor x, int[] begin, int[] end, int[]? strides, int begin_mask, int end_mask, int ellipsis_mask, int new_axis_mask, int shrink_axis_mask)", strided_slice, 0, 0, NULL },
     { "slice", MINDSPORE, "(Tensor x, int[] begin, int[] size)", slice, 0, 0, NULL },
     { "gather", MINDSPORE, "(Tensor x, Tensor indices, int axis, int batch_dims)", gather, 0, 0, NULL },
     { "gather_nd", MINDSPORE, "(Tensor x, Tensor indices)", gather_nd, 0, 0, NULL },

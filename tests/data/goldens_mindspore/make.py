@@ -162,6 +162,18 @@ def slice_(input_x, begin, size):
     return input_x
 
 
+MS["Functional.strided_slice"] = lambda input_x, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=0: input_x[tuple(
+    b if shrink_axis_mask >> i & 1 else slice(None if begin_mask >> i & 1 else b, None if end_mask >> i & 1 else e, s)
+    for i, (b, e, s) in enumerate(zip(begin, end, strides or [1] * len(begin))))]
+MS["Functional.assign"] = lambda variable, value: value.to(variable.dtype)
+
+
+@op("Functional.clip_by_global_norm")
+def clip_by_global_norm(x, clip_norm=1.0, use_norm=None):
+    norm = torch.sqrt(sum((t * t).sum() for t in x))
+    return [t * clip_norm / max(norm, torch.as_tensor(clip_norm, dtype=norm.dtype)) for t in x]
+
+
 # ---- indexing ---------------------------------------------------------------------------------------------------
 @op("Functional.gather")
 def gather(input_params, input_indices, axis, batch_dims=0):
@@ -534,6 +546,12 @@ g.add("Functional.pad", g.normal(2, 3), (1, 2))
 g.add("Functional.pad", g.normal(2, 3), [1, 0, 2, 1], "constant", 1.5)
 g.add("Functional.slice", g.normal(4, 5), (1, 2), (2, -1))
 
+g.add("Functional.strided_slice", g.normal(4, 5, 6), (1, 0, 4), (3, 5, 6), (1, 2, 1))
+g.add("Functional.strided_slice", g.normal(4, 5, 6), (1, 0, -3), (3, -1, 6), begin_mask=1, end_mask=2, shrink_axis_mask=4)
+g.add("Functional.strided_slice", g.normal(4, 5), (2,), (9,))
+g.add("Functional.assign", fixed(g.normal(3)), g.normal(3))
+g.add("Functional.clip_by_global_norm", [g.normal(3), g.normal(2, 2)], 0.5)
+g.add("Functional.clip_by_global_norm", [g.normal(3, scale=0.01), g.normal(2, 2, scale=0.01)])
 g.add("Functional.gather", g.normal(4, 5), torch.tensor([2, 0, 2]), 0)
 g.add("Functional.gather", g.normal(4, 5), torch.tensor([[1, 4], [0, 0]]), 1)
 g.add("Functional.gather", g.normal(3, 4, 5), torch.tensor(1), -2)

@@ -91,7 +91,8 @@ static const struct op *find_row(unsigned group, const char *name, size_t length
     for (const struct op_family *family = families; family->rows; family++)
         for (size_t i = 0; i < *family->count; i++) {
             const struct op *op = &family->rows[i];
-            if (passed && (op->groups & group) && op_name_matches(op->name, name, length)) return op;
+            if (passed && (op->groups & group) && op_name_matches(op->name, name, length))
+                return op;
             if (op == after) passed = true;
         }
     return NULL;

@@ -36,7 +36,8 @@ double row_limit(const struct row *row, enum limit limit);
 void row_put(struct row *row, enum details_column column, const char *text);
 void row_put_fixed(struct row *row, enum details_column column, double x);
 void row_put_typed(struct row *row, enum details_column column, double x, enum dtype work);
-void row_put_double(struct row *row, enum details_column column, double x); /* its shortest digits */
+void row_put_double(struct row *row, enum details_column column,
+                    double x); /* its shortest digits */
 void row_put_ratio(struct row *row, enum details_column column, double x, uint64_t count);
 
 /* Begin with blank cells and the row's name; end with a verdict, or with a verdict and a last

@@ -75,14 +75,14 @@ struct row_layout;
 struct profile_rules {
     bool numpy_arithmetic; /* metrics as numpy computes them in the bench dtype */
     bool cosine_nan_is_error;
-    bool error_model;     /* verdicts from the error model, not from the chain */
+    bool error_model; /* verdicts from the error model, not from the chain */
     /* Verdicts of the pre-check for MindSpore: cosine and largest difference, in double, of values in
      * the dtype of the API's result (standards/judge_distances.h). */
     bool distances;
-    bool listed_names_only; /* of the MindSpore names only those that its pre-check runs */
+    bool listed_names_only;          /* of the MindSpore names only those that its pre-check runs */
     const struct row_layout *layout; /* of the files */
-    bool every_integer;   /* int8, int16 are compared */
-    bool complex_numbers; /* compared, as pairs of reals */
+    bool every_integer;              /* int8, int16 are compared */
+    bool complex_numbers;            /* compared, as pairs of reals */
     enum empty_rule empty;
     const char *integer_message; /* "%s" stands for the dtype without "torch." */
 };

@@ -20,7 +20,7 @@ struct device_options {
     bool in_process;       /* --isolate none: kernels of a plugin run inside this process */
     size_t
         memory_limit_bytes; /* private memory a kernel process may take; 0: half of the machine's */
-    bool translated_calls; /* a worker gets PyTorch's calls, not those of another framework */
+    bool translated_calls;  /* a worker gets PyTorch's calls, not those of another framework */
     struct file_policy file_policy; /* of the plugin's manifest */
     /* Is this the bare name of an API? When not, *nearest is one. NULL: any name is taken. */
     bool (*is_api)(const char **nearest, struct arena *arena, const char *name);

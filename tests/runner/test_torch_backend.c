@@ -110,7 +110,8 @@ START_TEST(a_worker_that_everybody_can_write)
     setenv("PATH", python_in("bin", true), 1);
     ck_assert_int_eq(chmod(in(&w, "torch_worker.py"), 0666), 0);
     ck_assert_int_eq(find(&found, "torch").code, STATUS_BAD_INPUT);
-    ck_assert_int_eq(framework_backend_find(&found, &arena, "torch", FILES_TRUSTED).code, STATUS_OK);
+    ck_assert_int_eq(framework_backend_find(&found, &arena, "torch", FILES_TRUSTED).code,
+                     STATUS_OK);
     setenv("PROBE_UT_TORCH_WORKER", in(&w, "none.py"), 1);
     ck_assert_int_eq(find(&found, "torch").code, STATUS_BAD_INPUT);
 }

@@ -167,11 +167,12 @@ static bool halves_swapped(struct reading *r)
 static bool last_two_swapped(struct reading *r)
 {
     int64_t extent = r->shape[r->axis];
+    if (extent < 3) return false; /* of two it is a roll */
     for (size_t i = 0; i < r->n; i++) {
         int64_t at = index_of(r, i), from = at < extent - 2 ? at : 2 * extent - 3 - at;
         r->y[i] = r->x[i + (size_t)(from - at) * stride_of(r)];
     }
-    return extent > 2; /* of two it is a roll */
+    return true;
 }
 
 /* How many indices the last part of the axis has: `count`, or what is behind the last multiple of a negative one. 0 when

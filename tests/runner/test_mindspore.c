@@ -360,7 +360,7 @@ static const struct {
     { "Mint.exp.0", MS("Float32", "[-1]"), "", "a negative extent" },
     { "Mint.exp.0", MS("Float32", "[4294967296,4294967296]"), "", "too many elements" },
     { "Mint.exp.0", MS("Float32", "[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]"), "", "16 dimensions" },
-    { "Mint.exp.0", MS("Float32", "[1048576,1048576]"), "", "bytes of memory" },
+    { "Mint.exp.0", MS("Float32", "[1048576,1048576]"), "", "of memory, which is more" },
     { "Mint.exp.0", "{\"type\":\"mindspore.Tensor\",\"dtype\":\"Float32\"}", "",
       "without a shape" },
     { "Mint.exp.0", "", "", "argument 'input' is missing" },

@@ -78,13 +78,14 @@ export class BoxMap {
         const pen = node.getContext("2d"), scale = this.scales();
         pen.drawImage(this.picture, 0, 0);
         pen.scale(ratio, ratio);
-        pen.strokeStyle = theme.accent;
-        pen.fillStyle = `color-mix(in srgb, ${theme.accent} 12%, transparent)`;
+        pen.strokeStyle = pen.fillStyle = theme.accent;
         const left = Math.max(1, inset + frame.x * scale.x), top = Math.max(1, inset + frame.y * scale.y);
         const wide = Math.min(map_width - 1, inset + (frame.x + frame.width) * scale.x) - left, high = Math.min(height - 1, inset + (frame.y + frame.height) * scale.y) - top;
         pen.beginPath();
         pen.roundRect(left, top, Math.max(2, wide), Math.max(3, high), 3);
+        pen.globalAlpha = 0.12;
         pen.fill();
+        pen.globalAlpha = 1;
         pen.stroke();
     }
 }

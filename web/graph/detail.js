@@ -27,10 +27,12 @@ export class Detail {
 
     clear() {
         this.turn = null;
+        this.node.classList.add("empty");
         replace(this.node, element("p", { class: "quiet detail-empty" }, words("select a node")));
     }
 
     async show(graph, key, node) {
+        this.node.classList.remove("empty");
         try {
             await this.read_and_draw(graph, key, node);
         } catch (error) {

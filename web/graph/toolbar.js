@@ -97,7 +97,7 @@ export class Toolbar {
         const metrics = element("select", { id: "find-metric", "aria-label": words("metric"), onchange: change("metric") }, element("option", { value: "" }, words("index")));
         npu.facts().then((facts) => {
             const add = (select, texts, chosen) => select.append(...texts.map((text) => element("option", { value: text, selected: text === chosen }, text)));
-            add(dtypes, facts.dtypes.texts.toSorted(), wanted.dtype);
+            add(dtypes, [...facts.dtypes.texts].sort(), wanted.dtype);
             add(metrics, [...facts.metrics], wanted.metric);
         });
         const bound = (key) => element("input", { class: "bound", id: `find-${key}`, type: "text", inputmode: "decimal", placeholder: words(key), "aria-label": `${words("index")} ${words(key)}`, value: wanted[key] ?? "", oninput: (event) => {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "graph/name_queues.h"
 
 /* ---- parents ---------------------------------------------------------------------------- */
 
@@ -138,55 +139,10 @@ static bool is_recomputed(const struct model *model, uint32_t node)
     return other != NODE_NONE && model->nodes[other].parent == model->root;
 }
 
-/* Nodes by the name without direction and number, in the order of the file: the k-th of a prefix. */
-struct prefix_queues {
-    struct text_table prefixes;
-    uint32_t *first, *last; /* by prefix: chains of nodes */
-    uint32_t *next;         /* by node */
-};
-
-static void release_queues(struct prefix_queues *queues)
+/* What a layer is called whatever its direction and number. */
+static struct name_slice layer_name(const struct model *model, uint32_t node)
 {
-    if (queues->prefixes.slots) text_table_release(&queues->prefixes);
-    memory_release(queues->first);
-    memory_release(queues->last);
-    memory_release(queues->next);
-}
-
-static struct status allocate_queues(struct prefix_queues *out, uint32_t n_nodes)
-{
-    size_t bytes = n_nodes * sizeof *out->first;
-    *out = (struct prefix_queues){ .first = memory_allocate(bytes),
-                                   .last = memory_allocate(bytes),
-                                   .next = memory_allocate(bytes) };
-    struct status status = out->first && out->last && out->next ? text_table_create(&out->prefixes)
-                                                                : status_no_memory(3 * bytes);
-    if (status.code) release_queues(out);
-    return status;
-}
-
-static struct status enqueue(struct prefix_queues *queues, const struct model *model, uint32_t node)
-{
-    struct name_slice prefix = name_without_last(model_name(model, node), 2);
-    uint32_t number;
-    bool added;
-    TRY(text_table_add(&number, &added, &queues->prefixes, prefix.text, prefix.length));
-    queues->next[node] = NODE_NONE;
-    if (added) queues->first[number] = node;
-    else queues->next[queues->last[number]] = node;
-    queues->last[number] = node;
-    return status_ok();
-}
-
-/* Take the next original of a recomputed node. */
-static uint32_t dequeue(struct prefix_queues *queues, const struct model *model, uint32_t node)
-{
-    struct name_slice prefix = name_without_last(model_name(model, node), 2);
-    uint32_t number = text_table_find(&queues->prefixes, prefix.text, prefix.length);
-    if (number == TEXT_NONE || queues->first[number] == NODE_NONE) return NODE_NONE;
-    uint32_t first = queues->first[number];
-    queues->first[number] = queues->next[first];
-    return first;
+    return name_without_last(model_name(model, node), 2);
 }
 
 /* Where a recomputed node belongs: below the backward twin of its original's parent. */
@@ -199,14 +155,16 @@ static uint32_t recomputed_parent(const struct model *model, uint32_t original)
     return length ? model_find(model, buffer, length) : NODE_NONE;
 }
 
-static struct status queue_originals(struct prefix_queues *queues, const struct model *model,
+/* Originals wait by their names in the order of the file. */
+static struct status queue_originals(struct name_queues *queues, const struct model *model,
                                      const bool *recomputed)
 {
     for (uint32_t node = 0; node < model->n_nodes; node++) {
         const struct model_node *n = &model->nodes[node];
         if (recomputed[node] || n->type != NODE_MODULE || n->parent == model->root) continue;
+        struct name_slice name = layer_name(model, node);
         if (name_direction(model_name(model, node)) == DIRECTION_FORWARD)
-            TRY(enqueue(queues, model, node));
+            TRY(name_queues_push(queues, name.text, name.length, node));
     }
     return status_ok();
 }
@@ -223,20 +181,22 @@ static bool lies_below(const struct model *model, uint32_t node, uint32_t ancest
 static struct status move_direction(struct model *model, const bool *recomputed,
                                     enum name_direction direction)
 {
-    struct prefix_queues queues;
-    TRY(allocate_queues(&queues, model->n_nodes));
+    struct name_queues queues;
+    TRY(name_queues_create(&queues, model->n_nodes));
     struct status status = queue_originals(&queues, model, recomputed);
     uint32_t next;
     for (uint32_t node = model->nodes[model->root].first_child; !status.code && node != NODE_NONE;
          node = next) {
         next = model->nodes[node].next;
         if (!recomputed[node] || name_direction(model_name(model, node)) != direction) continue;
-        uint32_t parent = recomputed_parent(model, dequeue(&queues, model, node));
+        struct name_slice name = layer_name(model, node);
+        uint32_t original = name_queues_pop(&queues, name.text, name.length);
+        uint32_t parent = recomputed_parent(model, original);
         if (parent == NODE_NONE || lies_below(model, parent, node)) continue;
         model_detach(model, node);
         model_attach(model, parent, node);
     }
-    release_queues(&queues);
+    name_queues_release(&queues);
     return status;
 }
 

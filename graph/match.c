@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "graph/name_queues.h"
 
 /* ---- rows of two nodes -------------------------------------------------------------------- */
 
@@ -79,11 +80,8 @@ struct matching {
     struct graph_side *npu, *bench;
     const struct match_request *request;
     bool *same_path; /* by NPU node: it and all its ancestors have the names of Bench nodes */
-    /* of fuzzy matching: the calls of one module of Bench by name without counter */
-    struct text_table names;
-    uint32_t *next_of_name; /* by name: the next call that has no partner yet */
-    uint32_t *next;         /* by Bench node */
-    uint32_t name_room;
+    struct name_queues
+        calls; /* of fuzzy matching: those of one module of Bench, without counters */
 };
 
 static void join(struct matching *m, uint32_t npu, uint32_t bench)
@@ -150,32 +148,17 @@ static bool fits_fuzzily(const struct matching *m, uint32_t npu, uint32_t bench)
     return m->request->rule == MATCH_MERGED || rows_fit(m->npu, npu, m->bench, bench, false);
 }
 
-static struct status name_room(struct matching *m)
-{
-    if (m->names.count <= m->name_room) return status_ok();
-    size_t room = 2 * (size_t)m->names.count;
-    uint32_t *grown = memory_resize(m->next_of_name, room * sizeof *grown);
-    if (!grown) return status_no_memory(room * sizeof *grown);
-    memset(grown + m->name_room, 0xff, (room - m->name_room) * sizeof *grown);
-    m->next_of_name = grown;
-    m->name_room = (uint32_t)room;
-    return status_ok();
-}
-
-/* Chain the calls of a Bench module by name, the first in front. */
-static struct status chain_calls(struct matching *m, uint32_t module, bool chain)
+/* Line up the calls of a Bench module, or forget those that are left. */
+static struct status line_up_calls(struct matching *m, uint32_t module, bool forget)
 {
     char buffer[NAME_BUFFER];
     const struct model *model = &m->bench->model;
-    for (uint32_t child = model->nodes[module].last_child; child != NODE_NONE;
-         child = model->nodes[child].previous) {
-        uint32_t number;
+    for (uint32_t child = model->nodes[module].first_child; child != NODE_NONE;
+         child = model->nodes[child].next) {
         if (model->nodes[child].type != NODE_CALL) continue;
         size_t length = name_without_counter(buffer, m, model_name(model, child));
-        TRY(text_table_add(&number, NULL, &m->names, buffer, length));
-        TRY(name_room(m));
-        m->next[child] = m->next_of_name[number];
-        m->next_of_name[number] = chain ? child : NODE_NONE;
+        if (forget) name_queues_clear(&m->calls, buffer, length);
+        else TRY(name_queues_push(&m->calls, buffer, length, child));
     }
     return status_ok();
 }
@@ -185,18 +168,15 @@ static struct status match_calls(struct matching *m, uint32_t npu, uint32_t benc
 {
     char buffer[NAME_BUFFER];
     const struct model *model = &m->npu->model;
-    TRY(chain_calls(m, bench, true));
+    TRY(line_up_calls(m, bench, false));
     for (uint32_t child = model->nodes[npu].first_child; child != NODE_NONE;
          child = model->nodes[child].next) {
         if (model->nodes[child].type != NODE_CALL) continue;
         size_t length = name_without_counter(buffer, m, model_name(model, child));
-        uint32_t number = text_table_find(&m->names, buffer, length);
-        if (number == TEXT_NONE || m->next_of_name[number] == NODE_NONE) continue;
-        uint32_t partner = m->next_of_name[number];
-        m->next_of_name[number] = m->next[partner];
-        if (fits_fuzzily(m, child, partner)) join(m, child, partner);
+        uint32_t partner = name_queues_pop(&m->calls, buffer, length);
+        if (partner != NODE_NONE && fits_fuzzily(m, child, partner)) join(m, child, partner);
     }
-    return chain_calls(m, bench, false); /* the names serve the next module */
+    return line_up_calls(m, bench, true); /* the names serve the next module */
 }
 
 static struct status match_fuzzy(struct matching *m, uint32_t npu, uint32_t bench)
@@ -223,9 +203,8 @@ static struct status match_all(struct matching *m)
 {
     const struct model *model = &m->npu->model;
     m->same_path = memory_allocate_zeroed(model->n_nodes, sizeof *m->same_path);
-    m->next = memory_allocate(m->bench->model.n_nodes * sizeof *m->next);
-    if (!m->same_path || !m->next) return status_no_memory(model->n_nodes);
-    TRY(text_table_create(&m->names));
+    if (!m->same_path) return status_no_memory(model->n_nodes);
+    TRY(name_queues_create(&m->calls, m->bench->model.n_nodes));
     m->same_path[model->root] = true;
     join(m, model->root, m->bench->model.root);
     if (m->request->rule == MATCH_FUZZY || m->request->rule == MATCH_MERGED)
@@ -241,10 +220,8 @@ struct status match_nodes(struct graph_side *npu, struct graph_side *bench,
 {
     struct matching m = { .npu = npu, .bench = bench, .request = request };
     struct status status = match_all(&m);
-    if (m.names.slots) text_table_release(&m.names);
+    name_queues_release(&m.calls);
     memory_release(m.same_path);
-    memory_release(m.next);
-    memory_release(m.next_of_name);
     return status;
 }
 

@@ -3,14 +3,11 @@
 
 #include <string.h>
 
-#include "core/memory.h"
+#include "graph/name_queues.h"
 
 struct below {
     struct graph_side *npu, *bench;
-    struct text_table keys; /* of the children of one Bench node */
-    uint32_t *first;        /* by key: the next child that is free; NODE_NONE */
-    uint32_t *next;         /* by Bench node: the one behind it that has its key */
-    uint32_t room;
+    struct name_queues children; /* of one Bench node, by key: those that are free */
 };
 
 /* The part that tells a node among its siblings: of numbers the part before them. */
@@ -33,62 +30,37 @@ static size_t make_key(char key[NAME_BUFFER], const struct model *model, uint32_
     return name.length + 2;
 }
 
-static struct status make_room(struct below *b)
-{
-    if (b->keys.count < b->room) return status_ok();
-    uint32_t room = b->room ? 2 * b->room : 64;
-    uint32_t *grown = memory_resize(b->first, room * sizeof *grown);
-    if (!grown) return status_no_memory(room * sizeof *grown);
-    memset(grown + b->room, 0xff, (room - b->room) * sizeof *grown);
-    b->first = grown;
-    b->room = room;
-    return status_ok();
-}
-
-/* Chain the free children of a Bench node by key, or (`chain` false) forget them. */
-static struct status chain_children(struct below *b, uint32_t parent, bool chain)
+/* Line up the free children of a Bench node, or forget those that are left. */
+static struct status line_up(struct below *b, uint32_t parent, bool forget)
 {
     char key[NAME_BUFFER];
     const struct model *model = &b->bench->model;
-    for (uint32_t child = model->nodes[parent].last_child; child != NODE_NONE;
-         child = model->nodes[child].previous) {
-        uint32_t number;
+    for (uint32_t child = model->nodes[parent].first_child; child != NODE_NONE;
+         child = model->nodes[child].next) {
         size_t length = make_key(key, model, child);
-        TRY(make_room(b));
-        TRY(text_table_add(&number, NULL, &b->keys, key, length));
-        if (!chain) b->first[number] = NODE_NONE;
-        if (!chain || b->bench->match[child] != NODE_NONE) continue;
-        b->next[child] = b->first[number];
-        b->first[number] = child;
+        if (forget) name_queues_clear(&b->children, key, length);
+        else if (b->bench->match[child] == NODE_NONE)
+            TRY(name_queues_push(&b->children, key, length, child));
     }
     return status_ok();
-}
-
-static uint32_t take_child(struct below *b, uint32_t node)
-{
-    char key[NAME_BUFFER];
-    uint32_t number = text_table_find(&b->keys, key, make_key(key, &b->npu->model, node));
-    if (number == TEXT_NONE || b->first[number] == NODE_NONE) return NODE_NONE;
-    uint32_t child = b->first[number];
-    b->first[number] = b->next[child];
-    return child;
 }
 
 static struct status match_children(uint32_t *matched, struct below *b, uint32_t node,
                                     uint32_t partner)
 {
+    char key[NAME_BUFFER];
     const struct model *model = &b->npu->model;
-    TRY(chain_children(b, partner, true));
+    TRY(line_up(b, partner, false));
     for (uint32_t child = model->nodes[node].first_child; child != NODE_NONE;
          child = model->nodes[child].next) {
         if (b->npu->match[child] != NODE_NONE) continue;
-        uint32_t other = take_child(b, child);
+        uint32_t other = name_queues_pop(&b->children, key, make_key(key, model, child));
         if (other == NODE_NONE) continue;
         b->npu->match[child] = other;
         b->bench->match[other] = child;
         ++*matched;
     }
-    return chain_children(b, partner, false);
+    return line_up(b, partner, true);
 }
 
 /* Nodes that have a partner elsewhere are passed over with all below them. */
@@ -110,12 +82,8 @@ struct status match_below(uint32_t *matched, struct graph_side *npu, struct grap
 {
     struct below b = { .npu = npu, .bench = bench };
     *matched = 0;
-    b.next = memory_allocate(bench->model.n_nodes * sizeof *b.next);
-    if (!b.next) return status_no_memory(bench->model.n_nodes * sizeof *b.next);
-    struct status status = text_table_create(&b.keys);
-    if (!status.code) status = walk(matched, &b, node, partner);
-    if (b.keys.slots) text_table_release(&b.keys);
-    memory_release(b.first);
-    memory_release(b.next);
+    TRY(name_queues_create(&b.children, bench->model.n_nodes));
+    struct status status = walk(matched, &b, node, partner);
+    name_queues_release(&b.children);
     return status;
 }

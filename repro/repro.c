@@ -12,15 +12,7 @@
 #include "repro/kernel_source.h"
 #include "repro/source_text.h"
 #include "repro/torch_source.h"
-
-enum repro_kind { REPRO_NONE, REPRO_KERNEL, REPRO_TORCH };
-
-static enum repro_kind kind_of(const char *backend)
-{
-    if (!strncmp(backend, "plugin:", 7)) return REPRO_KERNEL;
-    bool torch = !strcmp(backend, "torch") || !strncmp(backend, "torch:", 6);
-    return torch || !strcmp(backend, "recorded") ? REPRO_TORCH : REPRO_NONE;
-}
+#include "runner/repeat_command.h"
 
 /* ---- files ------------------------------------------------------------------------------ */
 
@@ -72,7 +64,7 @@ static void put_fenced(struct text_out *out, const char *text)
 }
 
 static struct status write_readme(const char *directory, const struct fault *fault,
-                                  enum repro_kind kind)
+                                  enum reproducer_kind kind)
 {
     struct text_out out = { .status.code = STATUS_OK };
     text_out_string(&out, "# ");
@@ -82,7 +74,7 @@ static struct status write_readme(const char *directory, const struct fault *fau
                               ? "whose result is wrong, with its inputs and with what is right"
                               : "in which the kernel fails, with its inputs");
     text_out_string(&out, ".\n\n## Run it\n\n");
-    if (kind == REPRO_KERNEL) put_kernel_manual(&out);
+    if (kind == REPRODUCER_KERNEL) put_kernel_manual(&out);
     else put_torch_manual(&out);
     text_out_string(&out,
                     "\nExit status: 1 when the fault is there, 0 when not, 2 when the library "
@@ -111,7 +103,7 @@ static const char *torch_device(const char *backend)
 }
 
 static struct status write_all(struct fault *fault, const struct run_options *options,
-                               enum repro_kind kind, const char *directory)
+                               enum reproducer_kind kind, const char *directory)
 {
     static const char *const kernel_files[] = { "compare.h", "CMakeLists.txt", NULL };
     const char *title =
@@ -121,11 +113,11 @@ static struct status write_all(struct fault *fault, const struct run_options *op
         return status_error(STATUS_SKIP, "%s: %s: no single element is wrong", fault->failure.row,
                             fault->failure.sentence);
     const char *framework = dump_header(fault->call.inputs.dump)->framework;
-    if (kind == REPRO_TORCH && framework && strcmp(framework, "pytorch") != 0)
+    if (kind == REPRODUCER_TORCH && framework && strcmp(framework, "pytorch") != 0)
         return status_error(STATUS_SKIP, "%s: calls of %s have no reproducer", fault->failure.row,
                             framework);
     TRY(file_make_directories(directory));
-    if (kind == REPRO_KERNEL) {
+    if (kind == REPRODUCER_KERNEL) {
         TRY(kernel_source_write(directory, fault, options->backend, title, options->file_policy));
         TRY(write_templates(directory, kernel_files));
     } else {
@@ -137,10 +129,10 @@ static struct status write_all(struct fault *fault, const struct run_options *op
 struct status repro_write(struct repro_result *out, const struct run_options *options,
                           const char *name, const char *directory)
 {
-    enum repro_kind kind = kind_of(options->backend);
+    enum reproducer_kind kind = reproducer_kind_of(options);
     const char *why = NULL;
     *out = (struct repro_result){ .judged = false };
-    if (kind == REPRO_NONE)
+    if (kind == REPRODUCER_NONE)
         return status_error(
             STATUS_BAD_ARGUMENT,
             "a reproducer is for a kernel of a plugin or for PyTorch (plugin:, torch, "

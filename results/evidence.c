@@ -43,18 +43,25 @@ static struct status add_inputs(cJSON *line, const struct evidence_row *row)
     return status_ok();
 }
 
-/* The command that repeats the call. Its name comes from the dump, the command goes to a shell. */
-static struct status add_repeat(cJSON *line, const char *repeat, const char *call)
+/* A command on a call or row. The name comes from the dump, the command goes to a shell. */
+static struct status add_command(cJSON *line, const char *key, const char *before, const char *name)
 {
     struct text_out command = { .status.code = STATUS_OK };
-    text_out_string(&command, repeat);
-    text_out_shell_word(&command, call);
+    text_out_string(&command, before);
+    text_out_shell_word(&command, name);
     text_out_bytes(&command, "", 1);
     struct status status = command.status;
-    if (!status.code && !cJSON_AddStringToObject(line, "repeat", command.text.data))
+    if (!status.code && !cJSON_AddStringToObject(line, key, command.text.data))
         status = status_no_memory(0);
     csv_buffer_release(&command.text);
     return status;
+}
+
+/* Does the device do something wrong here, that somebody can be shown? */
+static bool is_failure(const struct evidence_row *row)
+{
+    bool failing = row->judged->verdict == VERDICT_ERROR || row->judged->verdict == VERDICT_WARNING;
+    return failing && (row->cause == CAUSE_NONE || row->cause == CAUSE_DEVICE_FAILED);
 }
 
 /* What happened, where, and how to see it again: for rows that are not a pass. */
@@ -66,7 +73,9 @@ static struct status add_story(cJSON *line, const struct evidence_row *row)
     if (!cJSON_AddStringToObject(line, "sentence", sentence)) return status_no_memory(0);
     if (row->source && *row->source && !cJSON_AddStringToObject(line, "called from", row->source))
         return status_no_memory(0);
-    if (row->repeat) TRY(add_repeat(line, row->repeat, row->call));
+    if (row->repeat) TRY(add_command(line, "repeat", row->repeat, row->call));
+    if (row->reproduce && is_failure(row))
+        TRY(add_command(line, "reproducer", row->reproduce, judged->cells[COLUMN_NAME]));
     bool added = cJSON_AddStringToObject(line, "message", judged->cells[COLUMN_MESSAGE]) != NULL;
     return added ? status_ok() : status_no_memory(0);
 }
@@ -149,7 +158,7 @@ static struct status build_lost_line(cJSON *line, struct csv_text name, enum ver
     if (!cJSON_AddStringToObject(line, "verdict", verdict_name(verdict)))
         return status_no_memory(0);
     if (verdict != VERDICT_PASS) TRY(add_cell(line, "message", message));
-    TRY(add_repeat(line, repeat, call));
+    TRY(add_command(line, "repeat", repeat, call));
     return cJSON_AddTrueToObject(line, "lost") ? status_ok() : status_no_memory(0);
 }
 

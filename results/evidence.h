@@ -5,6 +5,8 @@
  *      "called from": "models.py:72 in forward: y = a @ b", "repeat": "probe-ut case ... --name
  *      Torch.matmul.3", "message": ..., "evidence": {...}, "inputs": ["..."]}
  *
+ * Rows that fail on a backend that has reproducers (repro/) have the command that writes one: "reproducer":
+ * "probe-ut repro ... --name Torch.matmul.3.forward.output.0".
  * Rows that pass have no sentence, message and command, those without a stack no "called from".
  * A row that compares nothing says why behind its name: "cause": "device failed" (results/outcome.h
  * has the others). `evidence` is what judged_json_add_evidence writes; `inputs` are the notes of the generator, on
@@ -37,9 +39,10 @@ bool evidence_has_line(enum evidence_extent extent, enum verdict verdict);
 struct evidence_row {
     const struct judged *judged;
     enum row_cause cause;
-    const char *repeat; /* the command that repeats single calls, up to the name */
-    const char *call;   /* full name of the call */
-    const char *source; /* the line that made it (formats/source_line.h); NULL or "": unknown */
+    const char *repeat;    /* the command that repeats single calls, up to the name */
+    const char *reproduce; /* the command that writes a reproducer of a row likewise, or NULL */
+    const char *call;      /* full name of the call */
+    const char *source;    /* the line that made it (formats/source_line.h); NULL or "": unknown */
     const char *const *inputs; /* notes about its inputs: on its first row only */
     size_t n_inputs;
 };

@@ -38,6 +38,7 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
         .judged = judged,
         .cause = cause,
         .repeat = rows->style->repeat,
+        .reproduce = rows->style->reproduce,
         .call = subject->c->full_name,
         .source = source,
         .inputs = subject->inputs->lines,

@@ -15,6 +15,7 @@ struct row_style {
     const struct profile *profile;
     int precision;               /* decimals of printed doubles */
     const char *repeat;          /* the command that repeats one call, up to its name */
+    const char *reproduce;       /* the command that writes a reproducer likewise, or NULL */
     const struct stacks *stacks; /* where calls were made; NULL: unknown */
     enum evidence_extent evidence;
 };

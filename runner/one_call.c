@@ -16,6 +16,8 @@ struct status one_call_open(struct one_call *out, const struct run_options *opti
     TRY(checkers_accept(&out->checkers, &out->inputs));
     TRY(repeat_command_make(&out->repeat, &out->options));
     out->setup = checkers_setup(&out->checkers, &out->options, &out->inputs, out->repeat);
+    TRY(reproduce_command_make(&out->reproduce, &out->options));
+    out->setup.style.reproduce = out->reproduce;
     one_call_checker(out)->setup = &out->setup;
     return status_ok();
 }
@@ -25,6 +27,7 @@ void one_call_close(struct one_call *call)
     checkers_close(&call->checkers);
     run_inputs_close(&call->inputs);
     memory_release(call->repeat);
+    memory_release(call->reproduce);
 }
 
 struct checker *one_call_checker(struct one_call *call) { return &call->checkers.items[0]; }

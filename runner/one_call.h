@@ -11,7 +11,7 @@ struct one_call {
     struct run_options options;
     struct run_inputs inputs;
     struct checkers checkers; /* one */
-    char *repeat;             /* owned */
+    char *repeat, *reproduce; /* owned */
     struct check_setup setup;
     size_t position; /* of the call in the dump */
 };

@@ -71,7 +71,9 @@ struct status run_part_open_output(struct run_part *part, struct checkers *check
     TRY(checkers_accept(checkers, &part->inputs));
     TRY(checkers_describe(&part->inputs.record, checkers));
     TRY(repeat_command_make(&part->repeat, &part->options));
+    TRY(reproduce_command_make(&part->reproduce, &part->options));
     part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
+    part->setup.style.reproduce = part->reproduce;
     TRY(run_output_open(&part->output, summary, part->repeat, &part->options, &part->inputs));
     if (part->output.error_directory) part->setup.error_data = &part->output.error_data;
     part->batch = (struct check_batch){ .setup = &part->setup,
@@ -113,6 +115,7 @@ void run_part_close(struct run_part *part)
     run_inputs_close(&part->inputs);
     call_seconds_release(&part->seconds);
     memory_release(part->repeat);
+    memory_release(part->reproduce);
     memory_release(part->earlier);
     memory_release(part->baseline);
     arena_release(&part->arena);

@@ -19,7 +19,8 @@ struct run_part {
      * looked for. */
     char *earlier, *baseline;
     struct run_inputs inputs;
-    char *repeat; /* owned: the command that repeats a call, up to its name */
+    char *repeat;    /* owned: the command that repeats a call, up to its name */
+    char *reproduce; /* owned: the one that writes a reproducer, or NULL */
     struct check_setup setup;
     struct run_output output;
     struct check_batch batch;

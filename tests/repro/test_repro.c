@@ -181,16 +181,26 @@ START_TEST(what_passes_has_no_reproducer)
 }
 END_TEST
 
+/* The evidence names the command, for a shell. */
+START_TEST(the_evidence_names_the_command)
+{
+    cJSON *line;
+    (void)worst_of(&line, "Torch.mm.0");
+    const cJSON *command = cJSON_GetObjectItem(line, "reproducer");
+    char ut[] = PROBE_UT;
+    ck_assert(cJSON_IsString(command));
+    int status = shell("PATH='%s':$PATH %s -o told", dirname(ut), command->valuestring);
+    char *text = said();
+    ck_assert_msg(status == 0, "%s: exit status %d: %s", command->valuestring, status, text);
+    ck_assert_uint_eq(count_matches(&w, "told/reproducer.c"), 1);
+    free(text);
+    cJSON_Delete(line);
+}
+END_TEST
+
 /* ---- PyTorch ---------------------------------------------------------------------------- */
 
 static const char python[] = "/usr/bin/python3";
-
-static bool has_torch(void)
-{
-    if (!shell("%s -c 'import torch'", python)) return true;
-    fprintf(stderr, "Debian's python3-torch is not installed: scripts are not run\n");
-    return false;
-}
 
 /* A call that the faulty plugin has answered, as if PyTorch had recorded it: the right PyTorch passes, one
  * that is wrong in the same way does not. */
@@ -211,11 +221,15 @@ enum { N_SCRIPTS = sizeof scripts / sizeof *scripts };
 START_TEST(a_call_of_torch_is_reproduced)
 {
     char text[1000];
-    if (!has_torch()) return;
     shrink(scripts[_i].name);
     reproduce("small/dump.json", scripts[_i].name, "recorded", "script");
     int status = shell("%s script/reproducer.py", python);
     char *out = said();
+    if (status == 2 && strstr(out, "cannot load PyTorch")) {
+        fprintf(stderr, "Debian's python3-torch is not installed: the script is not run\n");
+        free(out);
+        return;
+    }
     ck_assert_msg(status == 0, "right: exit status %d: %s", status, out);
     free(out);
     snprintf(
@@ -228,7 +242,7 @@ START_TEST(a_call_of_torch_is_reproduced)
     ck_assert_msg(status == 1, "wrong: exit status %d: %s", status, out);
     ck_assert_ptr_nonnull(strstr(out, "first wrong ["));
     free(out);
-    ck_assert_int_eq(shell("%s script/reproducer.py --device cuda:77", python), 2);
+    if (!_i) ck_assert_int_eq(shell("%s script/reproducer.py --device cuda:77", python), 2);
 }
 END_TEST
 
@@ -242,6 +256,7 @@ int main(void)
     tcase_add_loop_test(tests, the_smallest_call_is_reproduced, 0, N_KERNELS);
     tcase_add_test(tests, cmake_builds_it);
     tcase_add_test(tests, what_passes_has_no_reproducer);
+    tcase_add_test(tests, the_evidence_names_the_command);
     tcase_add_loop_test(tests, a_call_of_torch_is_reproduced, 0, N_SCRIPTS);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -31,11 +31,43 @@ START_TEST(the_command_that_repeats)
 }
 END_TEST
 
+/* Kernels of plugins and PyTorch have reproducers, other backends and other frameworks none. */
+START_TEST(the_command_that_reproduces)
+{
+    static const struct {
+        const char *backend, *framework, *command;
+    } rows[] = {
+        { "plugin:k.json", NULL,
+          "probe-ut repro -api_info d.json --backend plugin:k.json --name " },
+        { "torch", NULL, "probe-ut repro -api_info d.json --backend torch --name " },
+        { "torch:npu:1", "pytorch",
+          "probe-ut repro -api_info d.json --backend torch:npu:1 --name " },
+        { "recorded", NULL, "probe-ut repro -api_info d.json --backend recorded --name " },
+        { "recorded", "mindspore", NULL },
+        { "cpu", NULL, NULL },
+        { "worker:python3 w.py", NULL, NULL },
+        { NULL, NULL, NULL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct run_options options = { .api_info = "d.json",
+                                             .backend = rows[i].backend,
+                                             .framework = rows[i].framework,
+                                             .seed = 1234 };
+        char *command = NULL;
+        ck_assert_int_eq(reproduce_command_make(&command, &options).code, 0);
+        if (rows[i].command) ck_assert_str_eq(command, rows[i].command);
+        else ck_assert_ptr_null(command);
+        memory_release(command);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("repeat command");
     TCase *tests = tcase_create("command");
     tcase_add_test(tests, the_command_that_repeats);
+    tcase_add_test(tests, the_command_that_reproduces);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -4,57 +4,30 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "cli/path_arguments.h"
-#include "cli/warning_printer.h"
-#include "formats/file_stem.h"
+#include "cli/call_options.h"
 #include "report/ci_reports.h"
 #include "repro/repro.h"
-#include "runner/devices/device_classes.h"
-#include "runner/run_options.h"
-#include "standards/profile.h"
 
 struct repro_options {
-    struct run_options run;
-    const char *name, *directory;
+    struct call_options call;
+    const char *directory;
 };
 
 #define AT(member) .offset = offsetof(struct repro_options, member)
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
-      .suffix = ".json", .or_directory = true,
-      .help = "The dump.json that has the call, or a directory with one at or below it." },
-    { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
-      .help = "The call, as for case, or the row of it that is meant; otherwise its worst row is." },
-    { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .required = true,
-      .choices = device_names,
-      .help = "What fails: plugin:FILE.json becomes a C program; torch, torch:cpu, torch:cuda[:N], "
-              "torch:npu[:N] and recorded become a script for PyTorch." },
+    CALL_OF_DUMP_ROWS(struct repro_options),
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(directory), "DIR",
       .help = "Where the files go; created when it does not exist. By default a directory called "
               "after the call, {name}.reproducer." },
-    { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
+    { { "case-timeout" }, OPTION_SECONDS, AT(call.run.case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000, .help = "Longest time a kernel or worker may take, 60 by default." },
-    { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,
-      .help = "The rules of the verdicts, as for run_ut." },
-    { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
-      .help = "Limits of your own, as for run_ut." },
-    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
-      .help = "Seed of random inputs, 1234 by default." },
-    { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
-      .suffix = ".json",
-      .help = "The configuration of the run; only its precision matters here." },
-    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
-      .help = "Device number, handed to the backend." },
-    { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
-      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
-              "everybody or are larger than their kind should be." },
     { .names = { NULL } },
 };
 /* clang-format on */
 
-static const struct repro_options defaults = { .run = RUN_OPTIONS_DEFAULTS };
+static const struct repro_options defaults = { .call.run = RUN_OPTIONS_DEFAULTS };
 
 static struct status repro_into(int *exit_status, const struct run_options *run, const char *name,
                                 const char *directory)
@@ -73,15 +46,13 @@ static struct status repro_into(int *exit_status, const struct run_options *run,
 static struct status repro(int *exit_status, const void *values)
 {
     const struct repro_options *options = values;
-    struct run_options run = options->run;
+    struct run_options run;
     struct arena arena = { 0 };
     char dump[PATH_ARGUMENT_BYTES];
-    TRY(path_argument_dump(dump, run.api_info, run.file_policy));
-    run.api_info = dump;
-    run.warnings = warning_printer;
-    const char *stem = file_stem(&arena, options->name), *directory = options->directory;
-    if (stem && !directory) directory = arena_format(&arena, "%s.reproducer", stem);
-    struct status status = directory ? repro_into(exit_status, &run, options->name, directory)
+    TRY(call_options_resolve(&run, dump, &options->call));
+    const char *directory =
+        call_options_directory(&arena, &options->call, options->directory, ".reproducer");
+    struct status status = directory ? repro_into(exit_status, &run, options->call.name, directory)
                                      : status_no_memory(0);
     arena_release(&arena);
     return status;
@@ -99,6 +70,8 @@ const struct command repro_command = {
         "shrink makes the call small first.",
     .options = rows,
     .bytes = sizeof(struct repro_options),
+    .takes_framework = true,
+    .framework_offset = offsetof(struct repro_options, call.run.framework),
     .defaults = &defaults,
     .run = repro,
 };

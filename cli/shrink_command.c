@@ -5,19 +5,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/path_arguments.h"
-#include "cli/warning_printer.h"
-#include "formats/file_stem.h"
+#include "cli/call_options.h"
 #include "report/ci_reports.h"
-#include "runner/devices/device_classes.h"
 #include "runner/interrupts.h"
-#include "runner/run_options.h"
 #include "shrink/shrink.h"
-#include "standards/profile.h"
 
 struct shrink_options {
-    struct run_options run;
-    const char *name;
+    struct call_options call;
+    const char *directory;
     int64_t repeat, most_calls;
     double time_s;
 };
@@ -26,15 +21,8 @@ struct shrink_options {
 
 /* clang-format off */
 static const struct option_row rows[] = {
-    { { "api_info", "api_info_file" }, OPTION_FILE, AT(run.api_info), "FILE", .required = true,
-      .suffix = ".json", .or_directory = true,
-      .help = "The dump.json that has the call, or a directory with one at or below it." },
-    { { "name" }, OPTION_TEXT, AT(name), "NAME", .required = true,
-      .help = "The call, as for case. The name of a row (Torch.matmul.3.backward.output.1) shrinks "
-              "the failure of that row, otherwise it is that of the worst." },
-    { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .choices = device_names,
-      .help = "What is tested, as for run_ut." },
-    { { "o", "out_path" }, OPTION_DIRECTORY, AT(run.out_path), "DIR",
+    CALL_OF_DUMP_ROWS(struct shrink_options),
+    { { "o", "out_path" }, OPTION_DIRECTORY, AT(directory), "DIR",
       .help = "Where the dump of the smallest call goes: dump.json and dump_tensor_data. By default "
               "a directory called after the call, {name}.smallest." },
     { { "repeat" }, OPTION_INTEGER, AT(repeat), "N", .minimum = 1, .maximum = 1000,
@@ -44,31 +32,17 @@ static const struct option_row rows[] = {
       .help = "Most calls of the device, 2000 by default." },
     { { "time-limit" }, OPTION_SECONDS, AT(time_s), "SECONDS", .minimum = 1, .maximum = 1000000,
       .help = "Longest time that the search takes, 600 by default." },
-    { { "case-timeout" }, OPTION_SECONDS, AT(run.case_timeout_s), "SECONDS", .minimum = 0,
+    { { "case-timeout" }, OPTION_SECONDS, AT(call.run.case_timeout_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
       .help = "Longest time a kernel or worker may take for a call, 10 by default: a kernel that "
               "hangs costs that much for each candidate that hangs." },
-    { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,
-      .help = "The rules of the verdicts, as for run_ut." },
-    { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
-      .help = "Limits of your own, as for run_ut." },
-    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
-      .help = "Seed of random inputs, 1234 by default." },
-    { { "config", "config_path" }, OPTION_FILE, AT(run.config_path), "FILE",
-      .suffix = ".json",
-      .help = "The configuration of the run; only its precision matters here." },
-    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
-      .help = "Device number, handed to the backend." },
-    { { "no-progress" }, OPTION_FLAG, AT(run.no_progress), .help = "No progress line." },
-    { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
-      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
-              "everybody or are larger than their kind should be." },
+    { { "no-progress" }, OPTION_FLAG, AT(call.run.no_progress), .help = "No progress line." },
     { .names = { NULL } },
 };
 /* clang-format on */
 
 static const struct shrink_options defaults = {
-    .run = { .backend = "cpu", .seed = 1234, .case_timeout_s = 10, .isolate = "process" },
+    .call.run = { .backend = "cpu", .seed = 1234, .case_timeout_s = 10, .isolate = "process" },
     .repeat = 1,
     .most_calls = 2000,
     .time_s = 600,
@@ -117,7 +91,7 @@ static struct status shrink_into(int *exit_status, const struct shrink_options *
     struct interrupts interrupts;
     TRY(check_directory(directory));
     TRY(interrupts_open(&interrupts));
-    struct status status = shrink_call(&result, run, options->name, directory, &limits, news,
+    struct status status = shrink_call(&result, run, options->call.name, directory, &limits, news,
                                        interrupts_stop(&interrupts));
     if (terminal && news.tell) (void)fputs("\r\033[K", stderr);
     if (!status.code) print_result(exit_status, &result, directory);
@@ -129,14 +103,12 @@ static struct status shrink_into(int *exit_status, const struct shrink_options *
 static struct status shrink(int *exit_status, const void *values)
 {
     const struct shrink_options *options = values;
-    struct run_options run = options->run;
+    struct run_options run;
     struct arena arena = { 0 };
     char dump[PATH_ARGUMENT_BYTES];
-    TRY(path_argument_dump(dump, run.api_info, run.file_policy));
-    run.api_info = dump;
-    run.warnings = warning_printer;
-    const char *stem = file_stem(&arena, options->name), *directory = run.out_path;
-    if (stem && !directory) directory = arena_format(&arena, "%s.smallest", stem);
+    TRY(call_options_resolve(&run, dump, &options->call));
+    const char *directory =
+        call_options_directory(&arena, &options->call, options->directory, ".smallest");
     struct status status = directory ? shrink_into(exit_status, options, &run, directory)
                                      : status_no_memory(0);
     arena_release(&arena);
@@ -150,13 +122,16 @@ const struct command shrink_command = {
         "Check a call of a dump again and, when it fails, take away what the failure does not "
         "need: arguments, narrow dtypes, extents, values. Every candidate is a call of the device "
         "with a time limit, and stays when the same output or gradient fails in the same "
-        "way.\n\n"
+        "way. The name of a row (Torch.matmul.3.backward.output.1) means the failure of that row, "
+        "the name of a call that of its worst.\n\n"
         "The smallest call is written as a dump with its tensors and what the device "
         "returned, for every command here; what is printed says from which extents on it "
         "fails and which element is the first wrong one. The exit status is 0 when the call "
         "fails, 1 when it passes, 5 when it is not judged.",
     .options = rows,
     .bytes = sizeof(struct shrink_options),
+    .takes_framework = true,
+    .framework_offset = offsetof(struct shrink_options, call.run.framework),
     .defaults = &defaults,
     .run = shrink,
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/call_options.h"
 #include "cli/choices.h"
 #include "cli/outcome_rows.h"
 #include "cli/scratch_directory.h"
@@ -18,11 +19,9 @@
 #include "results/outcome.h"
 #include "results/result_row.h"
 #include "results/row_print.h"
-#include "runner/devices/device_classes.h"
 #include "runner/memory_budget.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
-#include "standards/profile.h"
 
 struct try_options {
     struct try_call call; /* first: the lines of a batch have it alone */
@@ -68,6 +67,7 @@ static const struct option_row line_rows[] = { CALL_ROWS, { .names = { NULL } } 
 
 static const struct option_row rows[] = {
     CALL_ROWS,
+    JUDGING_ROWS(struct try_options, run),
     { { "batch" }, OPTION_FILE, AT(batch), "FILE",
       .help = "Calls from a file: a line has the options of one, such as --op add --shape 8,8. "
               "Lines that begin with # are comments." },
@@ -75,18 +75,8 @@ static const struct option_row rows[] = {
       .help = "Print all that was measured, as the command case does." },
     { { "o", "out_path" }, OPTION_DIRECTORY, AT(out_path), "DIR",
       .help = "Keep the dump that is made, and the result files, there. Nothing is kept by default." },
-    { { "backend" }, OPTION_CHOICE, AT(run.backend), "NAME", .choices = device_names,
-      .help = "What is tested, as for run_ut." },
-    { { "profile" }, OPTION_CHOICE, AT(run.profile), "NAME", .choices = profile_names,
-      .help = "The rules of the verdicts, as for run_ut." },
-    { { "thresholds" }, OPTION_FILE, AT(run.thresholds), "FILE",
-      .help = "Limits of your own, as for run_ut." },
-    { { "seed" }, OPTION_INTEGER, AT(run.seed), "N", .minimum = 0, .maximum = 999999999999999,
-      .help = "Seed of random inputs, 1234 by default." },
     { { "n", "num_splits" }, OPTION_INTEGER, AT(run.threads), "N", .minimum = 1, .maximum = 64,
       .help = "Threads, 1 to 64; one per core by default." },
-    { { "d", "device" }, OPTION_INTEGERS, AT(run.devices), "ID", .minimum = 0, .maximum = 4095,
-      .help = "Device numbers, handed to the backend." },
     { { "memory" }, OPTION_BYTES, AT(run.memory_bytes), "BYTES",
       .help = "Memory for all calls in work together, 60 % of what is free by default." },
     { { "fail-on" }, OPTION_CHOICE, AT(run.fail_on), "VERDICT", .choices = failing_names,
@@ -101,9 +91,6 @@ static const struct option_row rows[] = {
       .help = "Where kernels of a plugin run, as for run_ut." },
     { { "color" }, OPTION_CHOICE, AT(run.color), "WHEN", .choices = color_names,
       .help = "Colors in the summary; auto: on a terminal." },
-    { { "trust-files" }, OPTION_FLAG, AT(run.file_policy.trusted),
-      .help = "Read files that are symbolic links, belong to somebody else, can be written by "
-              "everybody or are larger than their kind should be." },
     { .names = { NULL } },
 };
 /* clang-format on */

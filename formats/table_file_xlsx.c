@@ -274,10 +274,12 @@ static struct status put_cell_start(struct xlsx_state *state, size_t column, enu
     return fill == TABLE_PLAIN ? status_ok() : put_format(state, " s=\"%d\"", (int)fill);
 }
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
+
 /* Blanks at the ends would be passed over. */
 static bool has_blank_ends(const char *text, size_t length)
 {
-    return memchr(" \t\n", text[0], 3) || memchr(" \t\n", text[length - 1], 3);
+    return is_blank(text[0]) || is_blank(text[length - 1]);
 }
 
 static struct status put_text(struct xlsx_state *state, size_t column, const char *text,

@@ -292,10 +292,13 @@ static struct status print_unmatched(struct doing *d, bool of_npu)
                 of_npu ? "NPU" : "Bench"));
     for (uint32_t i = 0; i < shown; i++) {
         const struct unmatched_entry *e = of_npu ? &s->npu[i] : &s->bench[i];
-        TRY(say(&d->out->report, "  %s", dump_entry_name(own, e->entry, NULL)));
-        if (e->nearest != ROW_NONE)
-            TRY(say(&d->out->report, " (did you mean %s?)",
-                    dump_entry_name(other, e->nearest, NULL)));
+        const char *name = dump_entry_name(own, e->entry, NULL);
+        const char *nearest = e->nearest == ROW_NONE ? ""
+                                                     : dump_entry_name(other, e->nearest, NULL);
+        TRY(say(&d->out->report, "  %s", name));
+        if (!strcmp(name, nearest))
+            TRY(say(&d->out->report, " (there too, with other shapes, dtypes or arguments)"));
+        else if (*nearest) TRY(say(&d->out->report, " (did you mean %s?)", nearest));
         TRY(say(&d->out->report, "\n"));
     }
     if (total > shown) TRY(say(&d->out->report, "  and %u more\n", total - shown));

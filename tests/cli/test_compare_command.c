@@ -68,6 +68,29 @@ START_TEST(empty_dumps)
 }
 END_TEST
 
+/* An entry that no other meets is told with the nearest name, or that its name is there and more differs. */
+START_TEST(entries_without_a_partner)
+{
+    static const char form[] =
+        "{\"task\": \"statistics\", \"framework\": \"pytorch\", \"data\": {\"%s\": {\"output\": "
+        "[{\"type\": \"torch.Tensor\", \"dtype\": \"x\", \"shape\": [%d]}]}}}";
+    struct workspace w = workspace_make();
+    char text[400];
+    for (int i = 0; i < 3; i++) {
+        char folder[2] = { (char)('a' + i), 0 }, name[20];
+        snprintf(name, sizeof name, "%s/dump.json", folder);
+        ck_assert_int_eq(mkdir(in(&w, folder), 0750), 0);
+        snprintf(text, sizeof text, form, i == 2 ? "Torch.ff.0.forward" : "Torch.f.0.forward", i);
+        write_file(in(&w, name), text, strlen(text));
+    }
+    expect(compare(&w, in(&w, "a/dump.json"), in(&w, "b/dump.json"), NULL, NULL), 0,
+           "Torch.f.0.forward (there too, with other shapes");
+    expect(compare(&w, in(&w, "a/dump.json"), in(&w, "c/dump.json"), NULL, NULL), 0,
+           "Torch.f.0.forward (did you mean Torch.ff.0.forward?)");
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Training against inference: what is not known is said. */
 START_TEST(consistency_of_training_and_inference)
 {
@@ -421,6 +444,7 @@ int main(void)
     tcase_add_test(tests, exit_statuses);
     tcase_add_test(tests, empty_dumps);
     tcase_add_test(tests, consistency_of_training_and_inference);
+    tcase_add_test(tests, entries_without_a_partner);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);

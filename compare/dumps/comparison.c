@@ -124,6 +124,7 @@ static struct status pair_rows(struct comparison *c, const struct comparison_req
         status = backward_numbers_apply(&numbers, &rule, &c->dumps);
     if (!status.code)
         status = (request->fuzzy ? pairing_fuzzy : pairing_by_key)(&c->pairing, &c->dumps, &rule);
+    if (!status.code && use) c->idle_names = mapping_use_count_idle(use, &c->idle_name);
     mapping_use_close(use);
     backward_numbers_release(&numbers);
     return status;

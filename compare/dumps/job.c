@@ -55,6 +55,17 @@ static struct status note_warning(struct doing *d, const char *text)
     return say(&d->out->warnings, "%s\n", text);
 }
 
+/* A slip of the pen in a mapping file would go unseen. */
+static struct status warn_of_idle_names(struct doing *d)
+{
+    if (!d->c.idle_names) return status_ok();
+    return say(
+        &d->out->warnings,
+        "%u names of the mapping file are in no row of the NPU dump, or what they are mapped to "
+        "is not in Bench; the first is '%s'\n",
+        d->c.idle_names, d->c.idle_name);
+}
+
 /* ---- names of files --------------------------------------------------------------------- */
 
 static char *result_path(const struct doing *d, const char *kind, const char *extension)
@@ -392,6 +403,7 @@ static struct status show(struct doing *d)
     TRY(file_make_directories(d->folder));
     TRY(comparison_write_table(&d->c, d->table_path, &d->request->table));
     TRY(save_mapping(d));
+    TRY(warn_of_idle_names(d));
     TRY(advise(d));
     TRY(suspects_find(&d->suspects, &d->c));
     TRY(print_report(d));

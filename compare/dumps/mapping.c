@@ -234,6 +234,7 @@ struct mapping_use {
     const struct dump_pair *dumps;
     struct text_table npu_apis, bench_apis; /* "Mint.add": what occurs, for the user's records */
     uint32_t *bench_entry;                  /* layer mapping: by NPU entry */
+    bool *asked;                            /* by name of the mapping: a row has it */
 };
 
 static const char *right_of(const struct mapping *m, const char *name, size_t length,
@@ -286,7 +287,9 @@ static const struct api_record *find_record(const struct mapping_use *use, struc
     if (number == TEXT_NONE || !use->mapping->records[number].pt_api) return NULL;
     const struct api_record *record = &use->mapping->records[number];
     const char *pt = record->pt_api;
-    return text_table_find(&use->bench_apis, pt, strlen(pt)) == TEXT_NONE ? NULL : record;
+    if (text_table_find(&use->bench_apis, pt, strlen(pt)) == TEXT_NONE) return NULL;
+    use->asked[number] = true;
+    return record;
 }
 
 /* ".input.0" of the NPU becomes ".input.1" by the lists of a record; others are abandoned. */
@@ -368,6 +371,7 @@ static struct status cell_key(struct csv_buffer *out, bool *abandoned, const str
         const char *path = name.data + first + (first ? 1 : 0);
         size_t path_length = place - (size_t)(path - name.data);
         const char *right = right_of(use->mapping, path, path_length, &number);
+        if (right) use->asked[number] = true;
         if (!status.code && first) status = append_string(out, ".");
         if (!status.code)
             status = right ? append_string(out, right) : csv_append_bytes(out, path, path_length);
@@ -388,6 +392,7 @@ static struct status data_key(struct csv_buffer *out, bool *abandoned, const str
     TRY(dump_row_append_name(out, dump, &dump->rows[row]));
     const char *right = right_of(use->mapping, out->data + before, out->length - before, &number);
     if (!right) return status_ok();
+    use->asked[number] = true;
     out->length = before;
     return append_string(out, right);
 }
@@ -452,6 +457,8 @@ struct status mapping_apply(struct mapping_use **out, struct pairing_rule *rule,
     if (!use) return status_no_memory(sizeof *use);
     use->mapping = mapping;
     use->dumps = dumps;
+    use->asked = memory_allocate_zeroed((size_t)mapping->names.count + 1, sizeof *use->asked);
+    if (!use->asked) return status_no_memory(mapping->names.count * sizeof *use->asked);
     rule->npu_key = keys[mapping->kind];
     rule->context = use;
     rule->any_shape = mapping->kind == MAPPING_DATA || mapping->kind == MAPPING_LAYER;
@@ -465,5 +472,21 @@ void mapping_use_close(struct mapping_use *use)
     if (use->npu_apis.slots) text_table_release(&use->npu_apis);
     if (use->bench_apis.slots) text_table_release(&use->bench_apis);
     memory_release(use->bench_entry);
+    memory_release(use->asked);
     memory_release(use);
+}
+
+uint32_t mapping_use_count_idle(const struct mapping_use *use, const char **first)
+{
+    const struct mapping *m = use->mapping;
+    uint32_t idle = 0;
+
+    *first = NULL;
+    if (m->kind == MAPPING_LAYER) return 0;
+    for (uint32_t i = 0; i < m->names.count; i++) {
+        bool is_users = m->kind != MAPPING_API || m->records[i].pt_api;
+        if (use->asked[i] || !is_users) continue;
+        if (!idle++) *first = text_table_get(&m->names, i, NULL);
+    }
+    return idle;
 }

@@ -38,4 +38,8 @@ struct status mapping_apply(struct mapping_use **use, struct pairing_rule *rule,
                             struct file_policy policy);
 void mapping_use_close(struct mapping_use *use); /* NULL is fine */
 
+/* After rows were paired: how many names of the user's file no row has asked for, and the first of them
+ * (NULL without), which lives as long as the mapping. Rules of layers are not counted. */
+uint32_t mapping_use_count_idle(const struct mapping_use *use, const char **first);
+
 #endif

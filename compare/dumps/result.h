@@ -140,6 +140,8 @@ struct comparison {
     enum generation generation;
     bool highlighted;
     struct pairing pairing;
+    uint32_t idle_names;           /* of a mapping file: no row has them */
+    const char *idle_name;         /* the first of them; in the mapping */
     struct row_result *rows;       /* by NPU row */
     struct tensor_result *tensors; /* by NPU row; NULL but for DUMP_TENSOR */
     struct stacks *stacks;         /* of the NPU side; NULL when they are not shown */

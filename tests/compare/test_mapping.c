@@ -43,6 +43,9 @@ static void remove_both(struct both *b)
     scratch_remove(&b->scratch);
 }
 
+/* The first name of the last mapping that no row has. */
+static char idle[200];
+
 /* Partners of all rows under a mapping: the name of the Bench row or "-", each ended by a blank. */
 static const char *partners(struct both *b, enum mapping_kind kind, const char *yaml)
 {
@@ -52,6 +55,7 @@ static const char *partners(struct both *b, enum mapping_kind kind, const char *
     struct mapping_use *use;
     struct pairing_rule rule = { 0 };
     struct pairing pairing;
+    const char *idle_name;
     int length = 0;
 
     struct status status =
@@ -66,6 +70,9 @@ static const char *partners(struct both *b, enum mapping_kind kind, const char *
         length +=
             sprintf(text + length, "%s ", bench == ROW_NONE ? "-" : name_of(&b->bench, bench));
     }
+    (void)mapping_use_count_idle(use, &idle_name);
+    if (idle_name) snprintf(idle, sizeof idle, "%s", idle_name);
+    else idle[0] = '\0';
     pairing_release(&pairing);
     mapping_use_close(use);
     mapping_close(mapping);
@@ -101,6 +108,7 @@ START_TEST(user_apis)
         partners(&b, MAPPING_API,
                  "ms_api: Mint.add\npt_api: Torch.plus\nms_output: [0]\npt_output: [0]\n"),
         "- Torch.plus.0.forward.output.0 ");
+    ck_assert_str_eq(idle, "");
     ck_assert_str_eq(
         partners(&b, MAPPING_API,
                  "- ms_api: Mint.add\n  pt_api: Torch.plus\n  ms_args: [0]\n  pt_args: [0]\n"),
@@ -108,6 +116,7 @@ START_TEST(user_apis)
     /* an API that Bench does not have: the built-in rule */
     ck_assert_str_eq(partners(&b, MAPPING_API, "- ms_api: Mint.add\n  pt_api: Torch.nowhere\n"),
                      "Torch.add.0.forward.input.0 Torch.add.0.forward.output.0 ");
+    ck_assert_str_eq(idle, "Mint.add");
     remove_both(&b);
 }
 END_TEST
@@ -121,10 +130,11 @@ START_TEST(cells)
     struct both b;
     make_both(&b, "mindspore", npu, bench);
     ck_assert_str_eq(
-        partners(&b, MAPPING_CELL, "net.fc.Dense: model.linear.Linear\n"),
+        partners(&b, MAPPING_CELL, "net.fc.Dense: model.linear.Linear\nnet.fc.Dens: a\n"),
         "Module.model.linear.Linear.forward.0.input.0 "
         "Module.model.linear.Linear.forward.0.output.0 "
         "Module.net.x.Mean.forward.0.input.0 Module.net.x.Mean.forward.0.output.0 - - ");
+    ck_assert_str_eq(idle, "net.fc.Dens");
     ck_assert_str_eq(
         partners(&b, MAPPING_CELL, NULL),
         "- - Module.net.x.Mean.forward.0.input.0 Module.net.x.Mean.forward.0.output.0 - - ");
@@ -141,9 +151,11 @@ START_TEST(data)
     make_both(&b, "pytorch", npu, bench);
     ck_assert_str_eq(partners(&b, MAPPING_DATA,
                               "A.f.0.forward.input.0: B.f.0.forward.output.0\n"
-                              "A.f.0.forward.output.0: B.f.0.forward.output.0\n"),
+                              "A.f.0.forward.output.0: B.f.0.forward.output.0\n"
+                              "A.f.0.output.0: B.f.0.forward.output.0\n"),
                      "B.f.0.forward.output.0 B.f.0.forward.output.0 "
                      "A.g.0.forward.input.0 A.g.0.forward.output.0 ");
+    ck_assert_str_eq(idle, "A.f.0.output.0");
     remove_both(&b);
 }
 END_TEST

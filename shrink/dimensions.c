@@ -36,6 +36,43 @@ struct status dimensions_list(struct dimensions *out, const struct api_case *c)
     return status_ok();
 }
 
+static void update(struct dimension *dimension, const struct api_case *c)
+{
+    struct axis *axis = &dimension->axis;
+    for (size_t i = 0; i < axis->slots.count; i++)
+        axis->slots.items[i].size = slot_extent(&axis->slots.items[i], c);
+    if (axis->slots.count) dimension->to = axis->size = axis->slots.items[0].size;
+}
+
+void dimensions_update(struct dimensions *dimensions, const struct api_case *c)
+{
+    for (size_t i = 0; i < dimensions->count; i++) update(&dimensions->items[i], c);
+}
+
+static const struct dimension *find_name(const struct dimensions *dimensions, const char *name)
+{
+    for (size_t i = 0; i < dimensions->count; i++)
+        if (!strcmp(dimensions->items[i].name, name)) return &dimensions->items[i];
+    return NULL;
+}
+
+struct status dimensions_renew(struct dimensions *dimensions, const struct api_case *c)
+{
+    const struct dimensions before = *dimensions;
+    TRY(dimensions_list(dimensions, c));
+    for (size_t i = 0; i < dimensions->count; i++) {
+        const struct dimension *same = find_name(&before, dimensions->items[i].name);
+        if (same) dimensions->items[i].from = same->from;
+    }
+    for (size_t i = 0; i < before.count && dimensions->count < DIMENSIONS_MOST; i++) {
+        if (find_name(dimensions, before.items[i].name)) continue;
+        struct dimension *gone = &dimensions->items[dimensions->count++];
+        *gone = before.items[i];
+        gone->axis.slots.count = 0;
+    }
+    return status_ok();
+}
+
 /* ---- samples ---------------------------------------------------------------------------- */
 
 static void keep_sample(struct dimension *dimension, int64_t size, bool fails)
@@ -95,21 +132,13 @@ static struct status sample_dimension(struct dimension *dimension, struct search
     return status_ok();
 }
 
-/* The axis as the smallest call has it. */
-static void update(struct dimension *dimension, const struct api_case *c)
-{
-    struct axis *axis = &dimension->axis;
-    for (size_t i = 0; i < axis->slots.count; i++)
-        axis->slots.items[i].size = slot_extent(&axis->slots.items[i], c);
-    dimension->to = axis->size = axis->slots.items[0].size;
-}
-
 struct status dimensions_sample(struct dimensions *dimensions, struct search *search)
 {
+    dimensions_update(dimensions, &search->best);
     for (size_t i = 0; i < dimensions->count; i++) {
         struct dimension *dimension = &dimensions->items[i];
-        update(dimension, &search->best);
-        if (dimension->to > 0) TRY(sample_dimension(dimension, search));
+        bool is_there = dimension->axis.slots.count > 0;
+        if (is_there && dimension->to > 0) TRY(sample_dimension(dimension, search));
     }
     return status_ok();
 }

@@ -25,8 +25,16 @@ struct dimensions {
     size_t count;
 };
 
-/* The axes of a call with their extents. Arguments may not come or go afterwards. */
+/* The axes of a call with their extents. They are known by their places among the arguments: when
+ * arguments come or go, dimensions_renew has to follow. */
 struct status dimensions_list(struct dimensions *out, const struct api_case *c);
+
+/* Note the extents that the axes have now. */
+void dimensions_update(struct dimensions *dimensions, const struct api_case *c);
+
+/* The axes again, after a change of the arguments. Those of the same name stay the same ones; those that are
+ * there no more keep the extents that were noted last. */
+struct status dimensions_renew(struct dimensions *dimensions, const struct api_case *c);
 
 /* Note the extents of the smallest call, and try it at extents around those, up to those of the call of the
  * dump, its elements repeated. */

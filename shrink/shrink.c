@@ -15,22 +15,29 @@ enum { ROUNDS_MOST = 4 };
 
 /* ---- the search ------------------------------------------------------------------------- */
 
-typedef struct status reduction(bool *changed, struct search *search);
+/* Arguments may only go in a later round because something else has become simpler. */
+static struct status reduce_arguments_again(bool *changed, struct search *search,
+                                            struct dimensions *dimensions)
+{
+    bool altered = false;
+    dimensions_update(dimensions, &search->best);
+    TRY(reduce_arguments(&altered, search));
+    *changed |= altered;
+    return altered ? dimensions_renew(dimensions, &search->best) : status_ok();
+}
 
 /* What makes later steps cheaper comes first. */
-static reduction *const reductions[] = { reduce_arguments, reduce_dtypes, reduce_dimensions,
-                                         reduce_values };
-
 static struct status reduce(struct search *search, struct dimensions *dimensions)
 {
-    bool changed = true, first = true;
+    bool changed = true;
     TRY(reduce_arguments(&changed, search));
     TRY(dimensions_list(dimensions, &search->best));
-    for (int round = 0; changed && round < ROUNDS_MOST; round++, first = false) {
+    for (int round = 0; changed && round < ROUNDS_MOST; round++) {
         changed = false;
-        /* The axes are known by their places among the arguments, so these come and go only before. */
-        for (size_t i = first; i < sizeof reductions / sizeof *reductions; i++)
-            TRY(reductions[i](&changed, search));
+        if (round) TRY(reduce_arguments_again(&changed, search, dimensions));
+        TRY(reduce_dtypes(&changed, search));
+        TRY(reduce_dimensions(&changed, search));
+        TRY(reduce_values(&changed, search));
     }
     return status_ok();
 }

@@ -61,6 +61,13 @@ static const struct {
       NULL,
       { "argument 0: (1,) float32, 1\n", "argument 1: (1, 1) float32, 0\n", "beta: 0\n",
         "alpha: 0\n", "first wrong element [0,0]: want 0, got 1 " } },
+    /* One product that is not zero. `groups` can go only when there is one channel left. */
+    { "Functional.conv2d.0",
+      NULL,
+      NULL,
+      { "argument 0: (1, 1, 1, 1) float32, 1\n  argument 1: (1, 1, 1, 1) float32, 1\n  dimension 1 "
+        "of input",
+        NULL } },
     /* One element does not fill a tile; the exponential of zero is not zero. */
     { "Torch.exp.0",
       NULL,

@@ -18,6 +18,18 @@ __attribute__((unused)) static const char *matrix_text(size_t rows, size_t colum
     return text;
 }
 
+__attribute__((unused)) static const char *image_text(size_t n, size_t c, size_t h, size_t w)
+{
+    static char texts[4][256];
+    static int next;
+    char *text = texts[next++ % 4];
+    snprintf(text, sizeof texts[0],
+             "{\"type\":\"torch.Tensor\",\"dtype\":\"torch.float32\",\"shape\":[%zu,%zu,%zu,%zu],"
+             "\"Max\":2,\"Min\":-2,\"Mean\":0.0,\"Norm\":1.0,\"requires_grad\":true}",
+             n, c, h, w);
+    return text;
+}
+
 __attribute__((unused)) static void add_call(struct dump_text *d, const char *name,
                                              const char *args, const char *kwargs,
                                              const char *cotangent)
@@ -44,6 +56,9 @@ __attribute__((unused)) static void write_faulty_calls(const char *path)
 {
     static const char scaled[] = "\"beta\":{\"type\":\"float\",\"value\":0.5},"
                                  "\"alpha\":{\"type\":\"int\",\"value\":2}";
+    static const char grouped[] =
+        "\"padding\":[{\"type\":\"int\",\"value\":1},{\"type\":\"int\",\"value\":0}],"
+        "\"groups\":{\"type\":\"int\",\"value\":4}";
     char three[900];
     struct dump_text d;
     dump_begin(&d);
@@ -57,6 +72,10 @@ __attribute__((unused)) static void write_faulty_calls(const char *path)
     snprintf(three, sizeof three, "%s,%s,%s", tensor_text(3, -2, 2), matrix_text(5, 7, "float32"),
              matrix_text(7, 3, "float32"));
     add_call(&d, "Torch.addmm.0", three, scaled, NULL);
+    char body[2000];
+    snprintf(body, sizeof body, "\"input_args\":[%s,%s],\"input_kwargs\":{%s},\"output\":[%s]",
+             image_text(1, 4, 9, 7), image_text(4, 1, 3, 3), grouped, image_text(1, 4, 9, 5));
+    dump_entry(&d, "Functional.conv2d.0.forward", body);
     add_call(&d, "Torch.exp.0", matrix_text(5, 100, "float32"), "", NULL);
     add_call(&d, "Torch.abs.0", matrix_text(5, 100, "float32"), "", NULL);
     add_call(&d, "Torch.neg.0", matrix_text(5, 100, "bfloat16"), "", NULL);

@@ -59,11 +59,10 @@ static struct status note_warning(struct doing *d, const char *text)
 static struct status warn_of_idle_names(struct doing *d)
 {
     if (!d->c.idle_names) return status_ok();
-    return say(
-        &d->out->warnings,
-        "%u names of the mapping file are in no row of the NPU dump, or what they are mapped to "
-        "is not in Bench; the first is '%s'\n",
-        d->c.idle_names, d->c.idle_name);
+    return say(&d->out->warnings,
+               "the mapping file has names that no row of the NPU dump has, or whose counterparts "
+               "Bench lacks: %u, the first is '%s'\n",
+               d->c.idle_names, d->c.idle_name);
 }
 
 /* ---- names of files --------------------------------------------------------------------- */

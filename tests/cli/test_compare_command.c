@@ -91,6 +91,18 @@ START_TEST(entries_without_a_partner)
 }
 END_TEST
 
+/* A line of a mapping file that no row has is told. */
+START_TEST(idle_names_of_mappings)
+{
+    static const char map[] = "Torch.typo.0.forward.input.0: x\n";
+    struct workspace w = workspace_make();
+    write_file(in(&w, "map.yaml"), map, sizeof map - 1);
+    expect(compare(&w, perturbed, original, "-dm", in(&w, "map.yaml")), 0,
+           "1, the first is 'Torch.typo.0.forward.input.0'");
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Training against inference: what is not known is said. */
 START_TEST(consistency_of_training_and_inference)
 {
@@ -445,6 +457,7 @@ int main(void)
     tcase_add_test(tests, empty_dumps);
     tcase_add_test(tests, consistency_of_training_and_inference);
     tcase_add_test(tests, entries_without_a_partner);
+    tcase_add_test(tests, idle_names_of_mappings);
     tcase_add_test(tests, the_first_output_whose_inputs_agree);
     tcase_add_test(tests, names_and_modes);
     tcase_add_test(tests, threads_change_nothing);

@@ -217,8 +217,9 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
         if (note->verdict == VERDICT_SKIP && !is_skip(note, outcome)) continue;
         TRY(add_note(summary, note, name, dump));
     }
-    bool fails = is_failure(outcome->forward) || is_failure(outcome->backward);
-    return fails ? add_failing_call(api, summary->tree, dump) : status_ok();
+    if (!is_failure(outcome->forward) && !is_failure(outcome->backward)) return status_ok();
+    TRY(find_api(&api, summary, name)); /* the notes may have moved it */
+    return add_failing_call(api, summary->tree, dump);
 }
 
 /* The verdict of a cell; both spellings of warning are in use. */

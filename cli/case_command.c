@@ -31,7 +31,7 @@ static const struct option_row rows[] = {
       .help = "Do not ask which mistake a row that fails looks like." },
     { { "diagnose-budget" }, OPTION_SECONDS, AT(call.run.diagnose_budget_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
-      .help = "How long to look for the mistake of a row that fails, 1 by default: seconds of a common "
+      .help = "How long to look for the mistake of a row that fails, 2 by default: seconds of a common "
               "core, counted in steps of arithmetic, so that the answer is the same everywhere." },
     { { "fail-on" }, OPTION_CHOICE, AT(call.run.fail_on), "VERDICT", .choices = failing_names,
       .help = "Exit with status 1 when the call has this verdict or a worse one, for git bisect." },

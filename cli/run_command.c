@@ -63,7 +63,7 @@ static const struct option_row rows[] = {
               "working directory." },
     { { "evidence" }, OPTION_CHOICE, AT(evidence), "ROWS", .choices = evidence_extent_names,
       .help = "Which rows have evidence: all (default), or failing: those that are not a pass. That of "
-              "100,000 passing calls takes some 200 MB and half the time of a run of small calls." },
+              "100,000 passing calls takes 170 MB." },
     { { "columns" }, OPTION_CHOICE, AT(columns), "NAMES", .choices = header_language_names,
       .help = "Names of the columns of the details: those of msprobe (default), or english. Every "
               "command reads both." },
@@ -119,7 +119,7 @@ static const struct option_row rows[] = {
       .help = "Do not ask which mistake a row that fails looks like." },
     { { "diagnose-budget" }, OPTION_SECONDS, AT(diagnose_budget_s), "SECONDS", .minimum = 0,
       .maximum = 1000000,
-      .help = "How long to look for the mistake of a row that fails, 1 by default: seconds of a common "
+      .help = "How long to look for the mistake of a row that fails, 2 by default: seconds of a common "
               "core, counted in steps of arithmetic, so that the answer is the same everywhere." },
     { { "isolate" }, OPTION_CHOICE, AT(isolate), "HOW", .choices = isolation_names,
       .help = "Where kernels of a plugin run: in processes of their own, whose crash costs one "

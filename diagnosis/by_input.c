@@ -220,7 +220,7 @@ static struct status offer_rounded(struct subject *s, const struct hypothesis *h
     }
     if (!any) return status_ok();
     if (only >= 0) tensor_name(name, s, (size_t)only);
-    double bits = h->bits + (only >= 0 ? 2 : 0) + 0.2 * (double)(format - input_formats);
+    double bits = h->bits + (only >= 0 ? 2 : 0) + format->bits;
     const struct what_if change = { .inputs = tensors };
     const struct claim claim = claim_make(h->class, bits, CLAIM_ANY, "%s %s", name, format->words);
     return subject_offer_change(s, &claim, &change, 1);
@@ -245,9 +245,9 @@ const struct hypothesis index_hypotheses[] = {
     { .class = NULL },
 };
 const struct hypothesis input_hypotheses[] = {
-    { "rounded inputs", 3, rounded_inputs },
     { "misread inputs", 3, misread_inputs },
     { "misread inputs", 3, misread_cotangents },
+    { "rounded inputs", 3, rounded_inputs },
     { "overwritten",    2, overwritten },
     { .class = NULL },
 };

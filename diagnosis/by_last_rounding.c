@@ -13,9 +13,9 @@ static const struct {
                 { "float8_e5m2", DT_F8E5M2 } };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static void guess_rounded(struct subject *s, const struct rounding *rounding)
+static double predict_rounded(const struct subject *s, const void *rounding, size_t i)
 {
-    for (size_t i = 0; i < s->n; i++) s->guess[i] = rounding_apply(rounding, s->exact_want[i]);
+    return rounding_apply(rounding, s->exact_want[i]);
 }
 
 static struct status truncated(struct subject *s, const struct hypothesis *h)
@@ -24,11 +24,10 @@ static struct status truncated(struct subject *s, const struct hypothesis *h)
     if (!dtype_is_float(s->dtype)) return status_ok();
     rounding = rounding_to(s->dtype);
     rounding.toward_zero = true;
-    guess_rounded(s, &rounding);
     struct claim claim = claim_make(h->class, h->bits, CLAIM_ANY,
                                     "result cut off toward zero instead of rounded to %s",
                                     dtype_short_name(s->dtype));
-    return subject_offer(s, &claim, s->guess);
+    return subject_offer_each(s, &claim, predict_rounded, &rounding);
 }
 
 static struct status through_format(struct subject *s, const struct hypothesis *h)
@@ -38,11 +37,10 @@ static struct status through_format(struct subject *s, const struct hypothesis *
             if (!dtype_is_float(s->dtype) || formats[f].dtype == s->dtype) continue;
             struct rounding rounding = rounding_to(formats[f].dtype);
             rounding.toward_zero = cut;
-            guess_rounded(s, &rounding);
             struct claim claim = claim_make(
                 h->class, h->bits + 2, CLAIM_ANY, "result %s to %s before it becomes %s",
                 cut ? "cut off" : "rounded", formats[f].name, dtype_short_name(s->dtype));
-            TRY(subject_offer(s, &claim, s->guess));
+            TRY(subject_offer_each(s, &claim, predict_rounded, &rounding));
         }
     return status_ok();
 }
@@ -54,14 +52,12 @@ static struct status to_fewer_bits(struct subject *s, const struct hypothesis *h
     struct rounding rounding = rounding_to(s->dtype);
     for (int bits = rounding.bits - 2; bits >= 5; bits--)
         for (int cut = 0; cut < 2; cut++) {
-            if (!subject_spend(s, 8 * (double)s->n)) return status_ok();
             rounding.bits = bits;
             rounding.toward_zero = cut;
-            guess_rounded(s, &rounding);
             struct claim claim = claim_make(h->class, h->bits + 4, CLAIM_ANY,
                                             "result %s to %d bits", cut ? "cut off" : "rounded",
                                             bits - 1);
-            TRY(subject_offer(s, &claim, s->guess));
+            TRY(subject_offer_each(s, &claim, predict_rounded, &rounding));
         }
     return status_ok();
 }

@@ -180,16 +180,22 @@ static struct status moved_along_axes(struct subject *s, const struct hypothesis
  * edge repeated: the last right one, zero, or the other end. */
 enum edge { EDGE_KEPT, EDGE_ZERO, EDGE_ROUND, EDGES };
 
-static void guess_shifted(struct subject *s, int64_t step, int64_t extent, size_t stride,
-                          enum edge edge)
+struct shift {
+    int64_t step, extent;
+    size_t stride;
+    enum edge edge;
+};
+
+static double predict_shifted(const struct subject *s, const void *context, size_t i)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        int64_t at = (int64_t)(i / stride % (size_t)extent), from = at + step;
-        bool outside = from < 0 || from >= extent;
-        if (edge == EDGE_ROUND) from = (from % extent + extent) % extent;
-        else if (outside) from = edge == EDGE_KEPT ? (step < 0 ? 0 : extent - 1) : at;
-        s->guess[i] = outside && edge == EDGE_ZERO ? 0 : s->want[i + (size_t)(from - at) * stride];
-    }
+    const struct shift *shift = context;
+    int64_t extent = shift->extent;
+    int64_t at = (int64_t)(i / shift->stride % (size_t)extent), from = at + shift->step;
+    bool outside = from < 0 || from >= extent;
+    if (outside && shift->edge == EDGE_ZERO) return 0;
+    if (outside && shift->edge == EDGE_KEPT) from = shift->step < 0 ? 0 : extent - 1;
+    if (outside && shift->edge == EDGE_ROUND) from = (from % extent + extent) % extent;
+    return s->want[i + (size_t)(from - at) * shift->stride];
 }
 
 static struct status shifted(struct subject *s, const struct hypothesis *h)
@@ -201,8 +207,8 @@ static struct status shifted(struct subject *s, const struct hypothesis *h)
                 int64_t step = k & 1 ? -steps[k / 2] : steps[k / 2];
                 int64_t extent = axis < 0 ? (int64_t)s->n : s->shape[axis];
                 if (llabs(step) >= extent || (axis < 0 && s->rank < 2)) continue;
-                if (!subject_spend(s, 4 * (double)s->n)) return status_ok();
-                guess_shifted(s, step, extent, axis < 0 ? 1 : subject_stride(s, axis), edge);
+                const struct shift shift = { step, extent, axis < 0 ? 1 : subject_stride(s, axis),
+                                             (enum edge)edge };
                 char along[48] = " in memory";
                 if (axis >= 0) (void)snprintf(along, sizeof along, " along axis %d", axis);
                 if (axis >= 0 && s->rank == 1) along[0] = '\0';
@@ -210,7 +216,7 @@ static struct status shifted(struct subject *s, const struct hypothesis *h)
                                                 "values from %lld element%s %s%s",
                                                 (long long)llabs(step), llabs(step) == 1 ? "" : "s",
                                                 step > 0 ? "further on" : "before", along);
-                TRY(subject_offer(s, &claim, s->guess));
+                TRY(subject_offer_each(s, &claim, predict_shifted, &shift));
             }
     return status_ok();
 }

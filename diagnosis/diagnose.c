@@ -5,9 +5,10 @@
 
 /* What costs little comes first: the budget may not last to the end. */
 static const struct hypothesis *const tables[] = {
-    last_rounding_hypotheses, value_hypotheses, place_hypotheses,    region_hypotheses,
-    factor_hypotheses,        input_hypotheses, function_hypotheses, padding_hypotheses,
-    argument_hypotheses,      step_hypotheses,  sum_hypotheses,      index_hypotheses,
+    last_rounding_hypotheses, value_hypotheses,    place_hypotheses,        region_hypotheses,
+    factor_hypotheses,        input_hypotheses,    other_factor_hypotheses, function_hypotheses,
+    padding_hypotheses,       argument_hypotheses, step_hypotheses,         sum_hypotheses,
+    index_hypotheses,
 };
 
 enum { MOST_BYTES = 256 << 20 };

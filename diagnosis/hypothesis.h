@@ -17,6 +17,7 @@ extern const struct hypothesis last_rounding_hypotheses[]; /* of the result: by_
 extern const struct hypothesis value_hypotheses[];         /* of the result: by_value.c */
 extern const struct hypothesis place_hypotheses[];         /* of the result: by_place.c */
 extern const struct hypothesis factor_hypotheses[];        /* rounded factors: by_arithmetic.c */
+extern const struct hypothesis other_factor_hypotheses[];  /* the less usual ones */
 extern const struct hypothesis sum_hypotheses[];      /* narrow sums and steps: by_arithmetic.c */
 extern const struct hypothesis step_hypotheses[];     /* within the composition: by_step.c */
 extern const struct hypothesis function_hypotheses[]; /* by_function.c */

@@ -266,14 +266,14 @@ bool reading_round(struct reading *r, const struct rounding *rounding)
 }
 
 const struct input_format input_formats[] = {
-    { "rounded to 10 bits (TF32)", { 11, -126, 0x1.ffcp127, false } },
-    { "rounded to 7 bits (bfloat16)", { 8, -126, 0x1.fep127, false } },
-    { "rounded to 10 bits (float16)", { 11, -14, 65504, false } },
-    { "rounded to 11 bits (HF32)", { 12, -126, 0x1.ffep127, false } },
-    { "cut off to 10 bits (TF32)", { 11, -126, 0x1.ffcp127, true } },
-    { "cut off to 7 bits (bfloat16)", { 8, -126, 0x1.fep127, true } },
-    { "rounded to 3 bits (float8_e4m3)", { 4, -6, 448, false } },
-    { "rounded to 2 bits (float8_e5m2)", { 3, -14, 57344, false } },
+    { "rounded to 10 bits (TF32)", 0, { 11, -126, 0x1.ffcp127, false } },
+    { "rounded to 7 bits (bfloat16)", 0, { 8, -126, 0x1.fep127, false } },
+    { "rounded to 10 bits (float16)", 3, { 11, -14, 65504, false } },
+    { "rounded to 11 bits (HF32)", 1, { 12, -126, 0x1.ffep127, false } },
+    { "cut off to 10 bits (TF32)", 1, { 11, -126, 0x1.ffcp127, true } },
+    { "cut off to 7 bits (bfloat16)", 1, { 8, -126, 0x1.fep127, true } },
+    { "rounded to 3 bits (float8_e4m3)", 1, { 4, -6, 448, false } },
+    { "rounded to 2 bits (float8_e5m2)", 1, { 3, -14, 57344, false } },
     { .words = NULL },
 };
 
@@ -281,6 +281,12 @@ const struct input_format input_formats[] = {
 
 /* clang-format off */
 const struct misreading misreadings[] = {
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -4, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -8, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -16, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -32, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -64, false },
+    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -128, false },
     { "missing operand",   2, "%s missing (taken for 0)",                           zeroed, false, 0, false },
     { "missing operand",   2, "%s missing (taken for 1)",                           ones, false, 0, false },
     { "doubled operand",   3, "%s counted twice",                                   doubled, false, 0, false },
@@ -305,12 +311,6 @@ const struct misreading misreadings[] = {
     { "swapped",           5, "%s: halves of axis %d swapped",                      halves_swapped, true, 0, false },
     { "swapped",           5, "%s: the last two indices of axis %d swapped",        last_two_swapped, true, 0, false },
     { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, 1, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -4, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -8, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -16, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -32, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -64, false },
-    { "dropped part",        4, "%s: the last %t along axis %d left out",               tail_dropped, true, -128, false },
     { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 16, false },
     { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 32, false },
     { "dropped part",        6, "%s: the last %t along axis %d left out",               tail_dropped, true, 64, false },

@@ -39,6 +39,7 @@ void reading_drop(struct reading *reading, int64_t k);
 /* Formats to which inputs may be rounded as they are read; ended by one without words. */
 struct input_format {
     const char *words; /* "rounded to 10 bits (TF32)" */
+    double bits;       /* how much less likely than the others */
     struct rounding rounding;
 };
 extern const struct input_format input_formats[];

@@ -429,3 +429,16 @@ struct status subject_offer(struct subject *s, const struct claim *claim, const 
     }
     return claim->scope == CLAIM_WHOLE ? status_ok() : offer_part(s, claim, values);
 }
+
+struct status subject_offer_each(struct subject *s, const struct claim *claim, prediction *predict,
+                                 const void *context)
+{
+    if (!subject_spend(s, 4 * (double)s->n_probes)) return status_ok();
+    for (size_t k = 0; k < s->n_probes; k++) {
+        size_t i = s->probes[k];
+        s->guess[i] = predict(s, context, i);
+    }
+    if (!is_hopeful(s, claim, s->guess) || !subject_spend(s, 16 * (double)s->n)) return status_ok();
+    for (size_t i = 0; i < s->n; i++) s->guess[i] = predict(s, context, i);
+    return subject_offer(s, claim, s->guess);
+}

@@ -86,6 +86,11 @@ struct claim {
 struct status subject_offer(struct subject *subject, const struct claim *claim,
                             const double *values);
 
+/* The same for a prediction that can be made element by element: of all only when a few give hope. */
+typedef double prediction(const struct subject *subject, const void *context, size_t i);
+struct status subject_offer_each(struct subject *subject, const struct claim *claim,
+                                 prediction *predict, const void *context);
+
 /* Is element i of the row wrong: further off than rounding explains? */
 static inline bool subject_is_wrong(const struct subject *subject, size_t i)
 {

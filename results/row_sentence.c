@@ -35,6 +35,16 @@ static void append_places(char *out, const struct judged *judged)
         (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, ", %s", judged->places);
 }
 
+/* "; looks like: inputs rounded to 10 bits (TF32)": the likeliest mistake. */
+static void append_finding(char *out, const struct judged *judged)
+{
+    const struct finding *finding = &judged->findings.items[0];
+    size_t used = strlen(out);
+    if (judged->findings.count)
+        (void)snprintf(out + used, ROW_SENTENCE_BYTES - used, "; looks like: %s (explains %d %%)",
+                       finding->sentence, (int)(100 * finding->explains));
+}
+
 /* The error model says in a sentence of its own how many elements are off. */
 static bool take_model_sentence(char *out, const struct judged *judged)
 {
@@ -68,6 +78,7 @@ void row_sentence(char *out, const struct judged *judged, enum row_cause cause)
         if (!take_model_sentence(out, judged)) compose(out, judged);
         append_place(out, judged);
         append_places(out, judged);
+        append_finding(out, judged);
     } else {
         struct csv_text line = first_line(judged->cells[COLUMN_MESSAGE]);
         (void)snprintf(out, ROW_SENTENCE_BYTES, "%.*s", (int)line.length, line.bytes);

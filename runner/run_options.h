@@ -63,7 +63,7 @@ struct run_options {
 #define RUN_OPTIONS_DEFAULTS                                                        \
     {                                                                               \
         .out_path = "./", .seed = 1234, .case_timeout_s = 60, .isolate = "process", \
-        .color = "auto", .diagnose_budget_s = 1,                                    \
+        .color = "auto", .diagnose_budget_s = 2,                                    \
     }
 
 #endif

@@ -66,6 +66,15 @@ START_TEST(sentences)
     row_sentence(text, &judged, CAUSE_NONE);
     ck_assert_str_eq(
         text, "max_abs_error 0.25, limit 0.001; 404 times what rounding explains, worst at [1,2]");
+    judged.findings = (struct findings){
+        .sought = true, .count = 1, .items = { { .sentence = "bias missing", .explains = 0.998 } }
+    };
+    row_sentence(text, &judged, CAUSE_NONE);
+    ck_assert_str_eq(
+        text,
+        "max_abs_error 0.25, limit 0.001; 404 times what rounding explains, worst at [1,2]; looks "
+        "like: bias missing (explains 99 %)");
+    judged.findings.count = 0;
     judged.over_rounding = 0.5;
     judged.metrics.worst_ulp.index = SIZE_MAX;
     row_sentence(text, &judged, CAUSE_NONE);

@@ -446,6 +446,47 @@ START_TEST(fail_on)
 }
 END_TEST
 
+/* The stack.json beside a dump says which line made a call that fails: in the summary, the evidence, a JUnit
+ * report and `case`. One that cannot be read is a warning and changes nothing else. */
+START_TEST(lines_that_made_the_calls)
+{
+    static const char line[] = "called from models.py:73 in forward: x = a + b";
+    struct workspace w = workspace_make();
+    char command[900];
+    snprintf(command, sizeof command, "cp '%s/dumps/m2_bf16/L1_statistics/dump.json' '%s/'",
+             PROBE_TEST_DATA, w.path);
+    ck_assert_int_eq(system(command), 0);
+    write_text(in(&w, "stack.json"),
+               "{\"0\": [[\"Tensor.__add__.0.forward\", \"Tensor.__add__.1.forward\", "
+               "\"Tensor.__add__.2.forward\", \"Tensor.__add__.3.forward\", "
+               "\"Tensor.__add__.4.forward\"], "
+               "[\"File msprobe/core/x.py, line 96, in f, \\n return call()\", "
+               "\"File models.py, line 73, in forward, \\n x = a + b\"]]}");
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-o", "with", "--junit", "report.xml", NULL);
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_msg(strstr(o.out, line) != NULL, "%s", o.out);
+    outcome_free(&o);
+    char *evidence = read_file(only_match(&w, "with/*evidence*"), NULL);
+    ck_assert_ptr_nonnull(
+        strstr(evidence, "\"called from\":\"models.py:73 in forward: x = a + b\""));
+    free(evidence);
+    char *report = read_file(in(&w, "report.xml"), NULL);
+    ck_assert_ptr_nonnull(strstr(report, line));
+    free(report);
+
+    write_text(in(&w, "stack.json"), "{\"0\": [[\"Tensor.__add__.0.forward\"");
+    o = run_program(&w, "-api_info", "dump.json", "-o", "without", NULL);
+    ck_assert_msg(o.status == 0, "%d %s", o.status, o.err);
+    ck_assert_msg(strstr(o.err, "stack.json") && strstr(o.err, "lines that made the calls"), "%s",
+                  o.err);
+    ck_assert_ptr_null(strstr(o.out, line));
+    outcome_free(&o);
+    assert_same_files(only_match(&w, "with/*details*"), only_match(&w, "without/*details*"));
+    workspace_remove(&w);
+}
+END_TEST
+
 /* What a device calls itself stands in the run file and in the summary, once for all threads. */
 START_TEST(the_device_says_what_it_is)
 {
@@ -495,6 +536,7 @@ int main(void)
     tcase_add_test(tests, call_that_needs_more_than_the_budget);
     tcase_add_test(tests, error_data);
     tcase_add_test(tests, fail_on);
+    tcase_add_test(tests, lines_that_made_the_calls);
     tcase_add_test(tests, the_device_says_what_it_is);
     tcase_add_test(tests, timings_have_a_row_per_call);
     suite_add_tcase(suite, tests);

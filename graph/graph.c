@@ -119,6 +119,7 @@ static struct status compare(struct graph *graph, const struct side_source *npu,
         .threads = options->threads,
         .pair = pair,
         .pair_context = &job,
+        .any_shape = npu->merged != NULL,
         .watch = options->watch,
     };
     TRY(comparison_run(&graph->comparison, &request));

@@ -165,8 +165,9 @@ static struct status compare(struct comparison *c, const struct comparison_reque
 
 struct status comparison_run(struct comparison *out, const struct comparison_request *request)
 {
-    *out =
-        (struct comparison){ .generation = request->generation, .highlighted = request->highlight };
+    *out = (struct comparison){ .generation = request->generation,
+                                .highlighted = request->highlight,
+                                .any_shape = request->any_shape };
     struct status status = compare(out, request);
     if (status.code) comparison_release(out);
     return status;

@@ -32,6 +32,8 @@ struct comparison_request {
      * dumps of task structure are taken too: their rows have partners and no verdicts. */
     struct status (*pair)(struct pairing *out, const struct dump_pair *dumps, void *context);
     void *pair_context;
+    bool
+        any_shape; /* partners may differ in shape, as ranks do that were merged: no verdict of it */
     struct comparison_watch watch;
 };
 

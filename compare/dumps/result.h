@@ -139,6 +139,7 @@ struct comparison {
     enum dump_kind kind; /* of both */
     enum generation generation;
     bool highlighted;
+    bool any_shape; /* shapes are not judged */
     struct pairing pairing;
     uint32_t idle_names;           /* of a mapping file: no row has them */
     const char *idle_name;         /* the first of them; in the mapping */

@@ -488,6 +488,29 @@ START_TEST(merged_ranks_are_compared)
 }
 END_TEST
 
+/* The shares of a tensor have other shapes than the whole; the third generation does not mind. */
+START_TEST(shapes_of_merged_ranks_are_not_judged)
+{
+    char command[900];
+    two_ranks(3);
+    snprintf(command, sizeof command,
+             "cd '%s' && mkdir -p bench/rank0 && cp npu/rank0/*.json bench/rank0 && "
+             "sed -i 's/\"shape\":\\[2\\]/\"shape\":[4]/g' bench/rank0/dump.json",
+             workspace.path);
+    ck_assert_int_eq(system(command), 0);
+    write_text(in(&workspace, "compare.json"),
+               "{\"npu_path\": \"npu\", \"bench_path\": \"bench\", \"parallel_merge\": {"
+               "\"npu\": {\"rank_size\": 2, \"tp\": 2, \"pp\": 1}, "
+               "\"bench\": {\"rank_size\": 1, \"tp\": 1, \"pp\": 1}}}");
+    struct outcome o = run_program(&workspace, "graph", "-i", "compare.json", "-o", "out",
+                                   "--format", "vis", "--result-schema", "g3", NULL);
+    ck_assert_msg(o.status == 0, "%s", o.err);
+    ck_assert_msg(strstr(o.out, "1 graph, 3 nodes, 3 matched, 0 suspicious"), "%s", o.out);
+    outcome_free(&o);
+    workspace_remove(&workspace);
+}
+END_TEST
+
 START_TEST(tensors_are_not_merged)
 {
     two_ranks(4);
@@ -525,6 +548,7 @@ int main(void)
     tcase_add_test(t, the_order_of_dimensions);
     tcase_add_loop_test(t, what_cannot_be_merged_is_refused, 0, sizeof refused / sizeof *refused);
     tcase_add_test(t, merged_ranks_are_compared);
+    tcase_add_test(t, shapes_of_merged_ranks_are_not_judged);
     tcase_add_test(t, tensors_are_not_merged);
     suite_add_tcase(suite, t);
     return suite_run(suite);

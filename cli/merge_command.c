@@ -10,6 +10,7 @@
 #include "compare/merge/merge.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "core/timestamp.h"
 #include "runner/interrupts.h"
 
@@ -54,8 +55,9 @@ static struct status merge(const char *path, const struct merge_options *options
     };
 
     TRY(merge_results(&counts, &request));
-    (void)printf("%zu rows of %zu ranks, %zu columns%s\n%s\n", counts.rows, counts.ranks,
-                 counts.columns, counts.left_out ? "; some files were left out" : "", path);
+    (void)printf("%s of %s, %s%s\n%s\n", quantity_of(counts.rows, "row").text,
+                 quantity_of(counts.ranks, "rank").text, quantity_of(counts.columns, "column").text,
+                 counts.left_out ? "; some files were left out" : "", path);
     return status_ok();
 }
 

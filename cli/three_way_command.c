@@ -10,6 +10,7 @@
 #include "compare/details.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/quantity.h"
 #include "core/timestamp.h"
 #include "report/ci_reports.h"
 #include "report/failing.h"
@@ -121,19 +122,18 @@ static void warn_about_rows(const struct compare_options *options,
 
 static void print_rows(const struct compare_counts *counts)
 {
-    printf("%llu NPU rows, %llu GPU rows, %llu calls\n\n", (unsigned long long)counts->npu_rows,
-           (unsigned long long)counts->gpu_rows, (unsigned long long)counts->apis);
+    printf("%s, %s, %s\n\n", quantity_of(counts->npu_rows, "NPU row").text,
+           quantity_of(counts->gpu_rows, "GPU row").text, quantity_of(counts->apis, "call").text);
 }
 
 static void print_unpaired(const struct compare_counts *counts)
 {
     if (counts->mispaired)
-        printf("of another shape in the GPU file: %llu rows\n",
-               (unsigned long long)counts->mispaired);
+        printf("of another shape in the GPU file: %s\n",
+               quantity_of(counts->mispaired, "row").text);
     if (counts->only_npu + counts->only_gpu + counts->repeated)
-        printf("not compared: %llu rows only in the NPU file, %llu only in the GPU file, %llu "
-               "repeated\n",
-               (unsigned long long)counts->only_npu, (unsigned long long)counts->only_gpu,
+        printf("not compared: %s only in the NPU file, %llu only in the GPU file, %llu repeated\n",
+               quantity_of(counts->only_npu, "row").text, (unsigned long long)counts->only_gpu,
                (unsigned long long)counts->repeated);
 }
 

@@ -93,13 +93,14 @@ static void announce_resumed(const struct run_part *part)
     if (notes->cut_bytes)
         printf(", %s of unfinished rows were cut off", quantity_bytes(notes->cut_bytes).text);
     if (notes->details_were_missing) printf(", the details file is written anew");
-    if (notes->results_made) printf(", %zu result rows were made again", notes->results_made);
+    if (notes->results_made)
+        printf(", %s made again", quantity_of(notes->results_made, "result row").text);
     printf("\n");
     if (notes->evidence_lost)
         fprintf(stderr,
-                "probe-ut: warning: the evidence of %zu finished calls is lost; the command that "
+                "probe-ut: warning: the evidence of %s is lost; the command that "
                 "stands in its place shows it again\n",
-                notes->evidence_lost);
+                quantity_of(notes->evidence_lost, "finished call").text);
 }
 
 static void announce_one(const struct run_part *part)
@@ -195,10 +196,10 @@ static void print_many(const struct run_parts *parts, size_t earlier)
     print_refused(parts);
     if (parts->calls < parts->recorded)
         printf("\ncalls: %zu of the %zu in the dumps are checked\n", parts->calls, parts->recorded);
-    printf("\n%zu dumps of %s, results in the same folders of %s\n",
-           parts->total - parts->n_refused, parts->options->api_info,
+    printf("\n%s of %s, results in the same folders of %s\n",
+           quantity_of(parts->total - parts->n_refused, "dump").text, parts->options->api_info,
            run_report_directory(parts->options));
-    if (earlier) printf("%zu calls were done before\n", earlier);
+    if (earlier) printf("done before: %s\n", quantity_of(earlier, "call").text);
 }
 
 static void print_totals(const struct run_totals *totals)

@@ -406,7 +406,7 @@ START_TEST(rows_of_other_shapes)
                    ",0,1,0,0,0, , , , , , ,pass,\r\n");
     struct outcome o = compare_small(&s, "doc");
     ck_assert_int_eq(o.status, 0);
-    ck_assert_ptr_nonnull(strstr(o.out, "of another shape in the GPU file: 1 rows\n"));
+    ck_assert_ptr_nonnull(strstr(o.out, "of another shape in the GPU file: 1 row\n"));
     char *result = output(&s.w, RESULT), *details = output(&s.w, DETAILS);
     ck_assert_msg(has_line(result, "Torch.a.0,error, ,"), "%s", result);
     ck_assert_msg(has_line(result, "Torch.b.0,pass, ,"), "%s", result);

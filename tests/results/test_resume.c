@@ -104,7 +104,7 @@ START_TEST(without_results)
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_msg(o.status == 0, "%s", o.err);
     ck_assert_ptr_nonnull(strstr(o.out, "resuming: 11 of 12 calls are done, "));
-    ck_assert_ptr_nonnull(strstr(o.out, "11 result rows were made again"));
+    ck_assert_ptr_nonnull(strstr(o.out, "11 result rows made again"));
     outcome_free(&o);
     same_files(&p, RESULT);
     same_files(&p, DETAILS);

@@ -112,6 +112,44 @@ static struct value copy_value(struct copying *copy, const struct value *value)
     return out;
 }
 
+/* Give the tensor of a record to a value that has the same record. */
+static bool give_tensor(struct value *giver, void *context)
+{
+    struct value *taker = context;
+    if (giver->tensor.record != taker->tensor.record) return true;
+    taker->tensor.tensor = giver->tensor.tensor;
+    return false;
+}
+
+static bool take_tensor(struct value *taker, void *context)
+{
+    const struct api_case *giver = context;
+    struct value args = giver->args, kwargs = giver->kwargs;
+    (void)(value_each_tensor(&args, give_tensor, taker) &&
+           value_each_tensor(&kwargs, give_tensor, taker));
+    return true;
+}
+
+/* Arguments are numbered as the recorded call has them; the translated one gets the changed tensors. */
+static struct status change_recorded(struct api_case *out, struct copying *copy)
+{
+    size_t count = value_count_tensors(&out->args) + value_count_tensors(&out->kwargs);
+    struct api_case *recorded = arena_allocate(copy->arena, sizeof *recorded);
+    const struct tensor **same = arena_allocate_zeroed(copy->arena, count, sizeof *same);
+    if (!recorded || !same) return status_no_memory(0);
+    struct copying shared = { copy->arena, same, 0, false };
+    *recorded = *out->recorded;
+    recorded->args = copy_value(copy, &out->recorded->args);
+    recorded->kwargs = copy_value(copy, &out->recorded->kwargs);
+    out->recorded = recorded;
+    out->args = copy_value(&shared, &out->args);
+    out->kwargs = copy_value(&shared, &out->kwargs);
+    if (copy->no_memory || shared.no_memory) return status_no_memory(0);
+    (void)value_each_tensor(&out->args, take_tensor, recorded);
+    (void)value_each_tensor(&out->kwargs, take_tensor, recorded);
+    return status_ok();
+}
+
 static struct status changed_case(struct api_case *out, const struct api_case *c,
                                   const struct what_if *change, struct arena *arena)
 {
@@ -119,6 +157,7 @@ static struct status changed_case(struct api_case *out, const struct api_case *c
     *out = *c;
     if (change->api) out->api = change->api;
     if (!change->inputs) return status_ok();
+    if (out->recorded) return change_recorded(out, &copy);
     out->args = copy_value(&copy, &c->args);
     out->kwargs = copy_value(&copy, &c->kwargs);
     return copy.no_memory ? status_no_memory(0) : status_ok();

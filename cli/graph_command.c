@@ -155,6 +155,24 @@ static struct status read_layers(struct yaml_document *out, struct arena *arena,
     return status.code ? status : layer_mapping_check(out);
 }
 
+/* Match by layers. The first generation wants a file, and goes on without one that is broken. */
+static struct status use_layers(struct graph_options *out, struct yaml_document *layers,
+                                struct arena *arena, const struct graph_command_options *options)
+{
+    bool first = out->generation == GENERATION_1;
+    if (!*options->layers && first)
+        return status_error(STATUS_BAD_ARGUMENT,
+                            "option '-lm' needs a file with --result-schema g1");
+    if (!*options->layers) return status_ok();
+    struct status status = read_layers(layers, arena, options);
+    out->layers = layers;
+    if (!first || status.code != STATUS_BAD_INPUT) return status;
+    warn(warning_printer, "%s; it is ignored", status.text);
+    out->rule = MATCH_EXACT;
+    out->layers = NULL;
+    return status_ok();
+}
+
 /* Pairs of folders; where ranks are merged, those of each side by themselves. */
 struct plans {
     struct parallel_merge parallel;
@@ -224,10 +242,8 @@ static struct status make_graphs(int *exit_status, const struct graph_command_op
         status = match_file_open(&by_hand, options->matches, options->file_policy);
         job.options.by_hand = &by_hand;
     }
-    if (!status.code && options->layers && *options->layers) {
-        status = read_layers(&layers, &arena, options);
-        job.options.layers = &layers;
-    }
+    if (!status.code && options->layers)
+        status = use_layers(&job.options, &layers, &arena, options);
     if (!status.code) status = graph_job_run(&counts, &job, warning_printer);
     arena_release(&arena);
     if (options->matches) match_file_close(&by_hand);

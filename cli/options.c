@@ -292,7 +292,7 @@ static struct status parse_option(void *values, const struct command *command,
             return status_error(STATUS_BAD_ARGUMENT, "option '%s' takes no value", shown);
         return set_value(values, row, shown, name + length + 1);
     }
-    if (row->kind == OPTION_FLAG) return set_value(values, row, shown, NULL);
+    if (row->kind == OPTION_FLAG) return set_value(values, row, shown, "");
     bool lacks_value = !left->count || is_known_option(command, left->items[0]);
     if (lacks_value && row->bare) {
         *(const char **)(void *)((char *)values + row->offset) = row->bare;

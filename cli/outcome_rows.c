@@ -51,8 +51,10 @@ static void print_worst(const cJSON *evidence, const char *before)
     const cJSON *worst = cJSON_GetObjectItem(evidence, "worst ulp");
     const char *unit = worst ? " ulp" : "";
     if (!worst) worst = cJSON_GetObjectItem(evidence, "worst absolute");
-    if (!worst) print_agreement(evidence, before);
-    if (!worst) return;
+    if (!worst) {
+        print_agreement(evidence, before);
+        return;
+    }
     const cJSON *error = cJSON_GetObjectItem(worst, "error");
     const char *at = text_of(worst, "at");
     if (cJSON_IsNumber(error)) printf("%sworst %.3g%s", before, error->valuedouble, unit);

@@ -138,20 +138,21 @@ static void put_shape(struct dump_writer *w, int rank, const int64_t *shape)
 static struct status put_tensor(struct dump_writer *w, struct series *series,
                                 const struct value *value)
 {
-    const struct tensor_record *record = value->tensor.record;
-    struct tensor dense = { .dtype = record ? record->dtype : DT_NONE };
+    static const struct tensor_record nothing = { .dtype = DT_NONE };
+    const struct tensor_record *record = value->tensor.record ? value->tensor.record : &nothing;
+    struct tensor dense = { .dtype = record->dtype };
     bool stored = w->options.with_tensors && value->tensor.tensor;
     if (value->tensor.tensor) TRY(tensor_densify(&dense, series->arena, value->tensor.tensor));
     struct statistics statistics = value->tensor.tensor ? measure(&dense) : recall(record);
-    put(w, record && record->is_parameter ? "{\"type\":\"torch.nn.parameter.Parameter\",\"dtype\":"
-                                          : "{\"type\":\"torch.Tensor\",\"dtype\":");
+    put(w, record->is_parameter ? "{\"type\":\"torch.nn.parameter.Parameter\",\"dtype\":"
+                                : "{\"type\":\"torch.Tensor\",\"dtype\":");
     put_string(w, dtype_info(dense.dtype)->name);
     put(w, ",\"shape\":");
     if (value->tensor.tensor) put_shape(w, dense.rank, dense.shape);
     else put_shape(w, record->rank, record->shape);
     put_statistics(w, &statistics, dense.dtype == DT_BOOL);
     put(w, ",\"requires_grad\":");
-    put(w, record && record->requires_grad ? "true" : "false");
+    put(w, record->requires_grad ? "true" : "false");
     if (stored) TRY(store(w, series, &dense));
     series->count++;
     put(w, "}");

@@ -283,6 +283,26 @@ class Matches(Case):
         self.graph("-tp", "npu", "-gp", "bench", "-lm", framework=("-f", "mindspore"))
 
 
+    def test_a_file_maps_layers(self):
+        self.write("npu", {"Module.old.Linear.forward.0": None})
+        self.write("bench", {"Module.newer.Linear.forward.0": None})
+        with open(self.path("layers.yaml"), "w", encoding="utf-8") as file:
+            file.write("TopLayer:\n  old: newer\n")
+        nodes, _ = self.compared("-lm", "layers.yaml")
+        self.assertEqual(nodes["Module.old.Linear.forward.0"]["matched_node_link"], ["DefaultModel", "Module.newer.Linear.forward.0"])
+
+    def test_layers_of_the_first_generation(self):
+        self.write("npu", self.TREE)
+        self.write("bench", self.TREE)
+        self.refused("needs a file", "-tp", "npu", "-gp", "bench", "--result-schema", "g1", "-lm", status=2)
+        with open(self.path("broken.yaml"), "w", encoding="utf-8") as file:
+            file.write("a: [\n")
+        self.refused("broken.yaml", "-tp", "npu", "-gp", "bench", "-lm", "broken.yaml")
+        nodes, _ = self.compared("-lm", "broken.yaml", "--result-schema", "g1")
+        self.assertIn("it is ignored", self.errors)
+        self.assertEqual(nodes["Torch.a.0.forward"]["matched_node_link"][-1], "Torch.a.0.forward")
+
+
 class Indices(Case):
     A = "Torch.a.0.forward"
 

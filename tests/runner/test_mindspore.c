@@ -7,6 +7,7 @@
 
 #include "core/file.h"
 #include "formats/csv.h"
+#include "formats/npy.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
@@ -550,6 +551,59 @@ START_TEST(three_way_with_a_run_of_pytorch)
 }
 END_TEST
 
+static void write_matrix(const struct workspace *w, const char *name, const double *elements)
+{
+    struct arena arena = { 0 };
+    struct tensor tensor;
+    char path[200];
+    snprintf(path, sizeof path, "dump_tensor_data/%s.npy", name);
+    ck_assert_int_eq(tensor_create(&tensor, &arena, DT_F32, 3, (int64_t[]){ 1, 4, 4 }).code, 0);
+    dtype_from_double(tensor.data, DT_F32, elements, 16);
+    ck_assert_int_eq(npy_write(in(w, path), &tensor, &arena).code, 0);
+    arena_release(&arena);
+}
+
+#define MATRIX(file)                                                                               \
+    "{\"type\":\"mindspore.Tensor\",\"dtype\":\"Float32\",\"shape\":[1,4,4],\"Max\":1.0,\"Min\":-" \
+    "1.0,"                                                                                         \
+    "\"Mean\":0,\"Norm\":1,\"data_name\":\"" file ".npy\"}"
+
+/* A kernel that read its second matrix transposed. The arguments are given by name in another order than
+ * PyTorch's function has them, and it is the right one that is named. */
+START_TEST(mistakes_are_recognised)
+{
+    static const char dump[] =
+        "{\"framework\":\"mindspore\",\"task\":\"tensor\",\"dump_data_dir\":\"dump_tensor_data\","
+        "\"data\":{"
+        "\"Functional.bmm.0.forward\":{\"input_args\":[],\"input_kwargs\":{\"mat2\":" MATRIX(
+            "b") ",\"input_x\":" MATRIX("a") "},\"output\":[" MATRIX("c") "]}}}";
+    double a[16], b[16], c[16] = { 0 };
+    for (int i = 0; i < 16; i++) {
+        a[i] = (i * 5 % 16) / 4.0 - 1.75;
+        b[i] = (i * 7 % 16) / 8.0 - 0.5;
+    }
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++)
+            for (int n = 0; n < 4; n++) c[i * 4 + n] += a[i * 4 + k] * b[n * 4 + k];
+    struct workspace w = workspace_make();
+    ck_assert_int_eq(mkdir(in(&w, "dump_tensor_data"), 0750), 0);
+    write_matrix(&w, "a", a);
+    write_matrix(&w, "b", b);
+    write_matrix(&w, "c", c);
+    write_text(in(&w, "dump.json"), dump);
+    struct outcome o =
+        run_program(&w, "-api_info", "dump.json", "-o", "out", "--profile", "strict", NULL);
+    ck_assert_msg(o.status == 0, "status %d: %s", o.status, o.err);
+    char *evidence = read_file(only_match(&w, "out/accuracy_checking_evidence_*.jsonl"), NULL);
+    const char *diagnosis = strstr(evidence, "\"diagnosis\":");
+    ck_assert_msg(diagnosis && strstr(diagnosis, "transposed") && strstr(diagnosis, "mat2"), "%s",
+                  evidence);
+    free(evidence);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 #define ONE_CALL(head, name)                                                                      \
     "{" head "\"task\":\"statistics\",\"dump_data_dir\":null,\"data\":{\"" name                   \
     ".forward\":{\"input_args\":[{\"type\":\"mindspore.Tensor\",\"dtype\":\"Float32\",\"shape\":" \
@@ -609,6 +663,7 @@ int main(void)
     tcase_add_test(tests, failing_tensors_are_saved_as_dumped);
     tcase_add_test(tests, lists_take_the_names_of_mindspore);
     tcase_add_test(tests, three_way_with_a_run_of_pytorch);
+    tcase_add_test(tests, mistakes_are_recognised);
     tcase_add_loop_test(tests, frameworks_are_told, 0, sizeof choices / sizeof *choices);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

@@ -40,8 +40,8 @@ struct status bench_translate(struct api_case *out, struct arena *arena, const s
     }
     if (why.code) return why;
     return status_error(STATUS_SKIP,
-                        "there is no bench function for %s.%s of MindSpore; `probe-ut ops` lists "
-                        "what can be checked",
+                        "there is no bench function for %s.%s of MindSpore, and no function of "
+                        "PyTorch that is known to compute the same",
                         c->type, c->api);
 }
 

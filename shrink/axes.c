@@ -242,6 +242,14 @@ static void append(char *out, const char *text)
     (void)snprintf(out + used, AXIS_NAME_BYTES - used, "%s", text);
 }
 
+/* The keyword that a value is given by, NULL when it is a positional one. */
+static const char *keyword_of(const struct api_case *c, const struct value *value)
+{
+    for (size_t i = 0; i < c->kwargs.list.count; i++)
+        if (&c->kwargs.list.items[i] == value) return c->kwargs.list.keys[i];
+    return NULL;
+}
+
 static void append_slot(char *out, const struct slot *slot, const struct api_case *c,
                         const struct call *call)
 {
@@ -251,8 +259,9 @@ static void append_slot(char *out, const struct slot *slot, const struct api_cas
     for (int i = 0; call && value && i < call->arguments.schema->count; i++)
         if (holds(&call->arguments.bound[i], value))
             parameter = call->arguments.schema->parameters[i].name;
-    if (slot->integer && parameter) (void)snprintf(text, sizeof text, "%.40s", parameter);
-    else if (slot->integer) (void)snprintf(text, sizeof text, "a number");
+    if (slot->integer && !parameter) parameter = keyword_of(c, value);
+    if (slot->integer)
+        (void)snprintf(text, sizeof text, "%.40s", parameter ? parameter : "a number");
     else if (parameter)
         (void)snprintf(text, sizeof text, "dimension %d of %.40s", slot->dimension, parameter);
     else

@@ -66,7 +66,7 @@ static const struct {
       NULL,
       NULL,
       { "argument 0: (1, 1, 1, 1) float32, 1\n  argument 1: (1, 1, 1, 1) float32, 1\n  dimension 1 "
-        "of input",
+        "of input, dimension 0 of weight, groups: 4 -> 1",
         NULL } },
     /* One element does not fill a tile; the exponential of zero is not zero. */
     { "Torch.exp.0",

@@ -17,7 +17,7 @@ static int ascending(const void *a, const void *b)
 /* The value that most of the wrong elements looked at have, if several have it; NaN counts as a value. */
 static bool commonest(double *out, const struct subject *s)
 {
-    double value[4096];
+    double value[4096] = { 0 };
     size_t n = 0, nans = 0, best = 1;
     for (size_t k = 0; k < s->n_probes && n < sizeof value / sizeof *value; k++) {
         size_t i = s->probes[k];
@@ -79,7 +79,7 @@ static struct status nan_made(struct subject *s, const struct hypothesis *h)
 /* The median of got / want or got - want over the wrong elements looked at; false when there is none. */
 static bool median_relation(double *out, const struct subject *s, bool ratio)
 {
-    double value[4096];
+    double value[4096] = { 0 };
     size_t n = 0;
     for (size_t k = 0; k < s->n_probes && n < sizeof value / sizeof *value; k++) {
         size_t i = s->probes[k];
@@ -114,12 +114,13 @@ struct factor {
 };
 
 static void consider(struct factor *best, double wanted, double slack, double value, double bits,
-                     const char *format, double count)
+                     const char *before, double count, const char *after)
 {
     if (!(fabs(wanted - value) <= slack * fabs(value)) || bits >= best->bits) return;
     best->value = value;
     best->bits = bits;
-    (void)snprintf(best->name, sizeof best->name, format, count);
+    if (count > 0) (void)snprintf(best->name, sizeof best->name, "%s%.0f%s", before, count, after);
+    else (void)snprintf(best->name, sizeof best->name, "%s", before);
 }
 
 /* The name of a factor, when it is one of those that mistakes make. `slack` is how well it is known. */
@@ -129,30 +130,30 @@ static struct factor name_factor(const struct subject *s, double factor, double 
     double extent[64];
     size_t n = extents_of(extent, s);
     (void)snprintf(best.name, sizeof best.name, "%.6g", factor);
-    consider(&best, factor, slack, 2, 2, "2", 0);
-    consider(&best, factor, slack, 0.5, 2, "1/2", 0);
-    consider(&best, factor, slack, -1, 2, "-1", 0);
-    consider(&best, factor, slack, sqrt(2), 6, "sqrt 2", 0);
-    consider(&best, factor, slack, sqrt(0.5), 6, "1/sqrt 2", 0);
-    consider(&best, factor, slack, log(2), 6, "ln 2", 0);
-    consider(&best, factor, slack, 1 / log(2), 6, "1/ln 2", 0);
+    consider(&best, factor, slack, 2, 2, "2", 0, "");
+    consider(&best, factor, slack, 0.5, 2, "1/2", 0, "");
+    consider(&best, factor, slack, -1, 2, "-1", 0, "");
+    consider(&best, factor, slack, sqrt(2), 6, "sqrt 2", 0, "");
+    consider(&best, factor, slack, sqrt(0.5), 6, "1/sqrt 2", 0, "");
+    consider(&best, factor, slack, log(2), 6, "ln 2", 0, "");
+    consider(&best, factor, slack, 1 / log(2), 6, "1/ln 2", 0, "");
     for (double k = 3; k <= 10; k++) {
-        consider(&best, factor, slack, k, 6, "%.0f", k);
-        consider(&best, factor, slack, 1 / k, 6, "1/%.0f", k);
+        consider(&best, factor, slack, k, 6, "", k, "");
+        consider(&best, factor, slack, 1 / k, 6, "1/", k, "");
     }
     for (size_t i = 0; i < n; i++) {
         double k = extent[i];
         if (k < 2) continue;
-        consider(&best, factor, slack, k, 4, "%.0f, an extent", k);
-        consider(&best, factor, slack, 1 / k, 4, "1/%.0f, an extent", k);
-        consider(&best, factor, slack, sqrt(k), 4, "the root of %.0f, an extent", k);
-        consider(&best, factor, slack, 1 / sqrt(k), 4, "1 over the root of %.0f, an extent", k);
-        consider(&best, factor, slack, k / (k - 1), 4, "n/(n - 1), n = %.0f", k);
-        consider(&best, factor, slack, (k - 1) / k, 4, "(n - 1)/n, n = %.0f", k);
+        consider(&best, factor, slack, k, 4, "", k, ", an extent");
+        consider(&best, factor, slack, 1 / k, 4, "1/", k, ", an extent");
+        consider(&best, factor, slack, sqrt(k), 4, "the root of ", k, ", an extent");
+        consider(&best, factor, slack, 1 / sqrt(k), 4, "1 over the root of ", k, ", an extent");
+        consider(&best, factor, slack, k / (k - 1), 4, "n/(n - 1), n = ", k, "");
+        consider(&best, factor, slack, (k - 1) / k, 4, "(n - 1)/n, n = ", k, "");
         for (double m = 2; m <= 128; m *= 2) {
             double padded = ceil(k / m) * m;
-            consider(&best, factor, slack, k / padded, 8, "n over n rounded up, n = %.0f", k);
-            consider(&best, factor, slack, k / (padded + m), 9, "n over n rounded up, n = %.0f", k);
+            consider(&best, factor, slack, k / padded, 8, "n over n rounded up, n = ", k, "");
+            consider(&best, factor, slack, k / (padded + m), 9, "n over n rounded up, n = ", k, "");
         }
     }
     return best;

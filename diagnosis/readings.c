@@ -180,9 +180,10 @@ static bool last_two_swapped(struct reading *r)
 static int64_t tail_of(const struct reading *r)
 {
     int64_t extent = r->shape[r->axis];
-    if (r->count > 0) return r->count < extent ? r->count : 0;
-    int64_t tail = extent % -r->count, of_half = extent % (-r->count / 2);
-    return tail < extent && tail > 1 && (tail != of_half || r->count == -4) ? tail : 0;
+    int64_t block = -r->count;
+    if (block < 4) return r->count > 0 && r->count < extent ? r->count : 0;
+    int64_t tail = extent % block, of_half = extent % (block / 2);
+    return tail < extent && tail > 1 && (tail != of_half || block == 4) ? tail : 0;
 }
 
 static int64_t head_of(const struct reading *r)

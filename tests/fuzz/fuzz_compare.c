@@ -72,7 +72,8 @@ static void compare(const struct memory_file *npu, const struct memory_file *gpu
 static void check_baseline(const struct memory_file *file)
 {
     struct baseline baseline = { 0 };
-    if (baseline_compare(&baseline, NULL, file->path, file->path, FAILING_WARNINGS, FILES_TRUSTED).code)
+    if (baseline_compare(&baseline, NULL, file->path, file->path, FAILING_WARNINGS, FILES_TRUSTED)
+            .code)
         return;
     assert(!baseline.counts[BASELINE_NEW]);
     baseline_release(&baseline);

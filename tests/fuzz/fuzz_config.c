@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (status.code) {
         assert(status.code == STATUS_BAD_INPUT || status.code == STATUS_BAD_ARGUMENT);
-        assert(status.text[0] && !lists.white.count && !lists.black.count && !lists.error_data_path);
+        assert(status.text[0] && !lists.white.count && !lists.black.count &&
+               !lists.error_data_path);
     } else {
         struct api_case c = { .full_name = "Torch.matmul.0", .type = "Torch", .api = "matmul" };
         assert(lists.precision >= 0 && lists.precision <= MAX_PRECISION);

@@ -55,8 +55,8 @@ START_TEST(without_details)
     struct outcome o = run_program(&p.w, "-api_info", "dump.json", "-csv_path", p.result, NULL);
     ck_assert_int_eq(o.status, 0);
     ck_assert_ptr_nonnull(strstr(o.out, "resuming: 0 of 12 calls are done, "));
-    ck_assert_ptr_nonnull(strstr(
-        o.out, " of unfinished rows were cut off, the details file is written anew\n"));
+    ck_assert_ptr_nonnull(
+        strstr(o.out, " of unfinished rows were cut off, the details file is written anew\n"));
     outcome_free(&o);
     same_files(&p, RESULT);
     same_files(&p, DETAILS);

@@ -576,8 +576,7 @@ START_TEST(programs_are_bounded)
         struct api_case c = usual_case();
         c.kwargs = dict_value(&arena, 1, "l", list);
         struct status st = build_forward(&c, &program);
-        ck_assert_str_eq(st.text,
-                         n == 42 ? "" : "the call's arguments take more than 64 MB");
+        ck_assert_str_eq(st.text, n == 42 ? "" : "the call's arguments take more than 64 MB");
         ck_assert_int_eq(st.code, n == 42 ? STATUS_OK : STATUS_SKIP);
         manifest_close(&manifest);
         free(steps);

@@ -50,7 +50,7 @@ static inline struct findings diagnosed(const struct api_case *c, const double *
     const struct reference *want = &bench_output(bench, 0)->reference;
     ck_assert_int_eq(tensor_create(&returned, &arena, want->dtype, want->rank, want->shape).code,
                      0);
-    dtype_from_double(returned.data, want->dtype, got, want->n);
+    dtype_from_double(returned.data, want->dtype, got, tensor_elements(&returned));
     const struct diagnosis_request request = {
         .bench = bench, .want = want, .got = &returned, .budget_s = 1, .memory_bytes = 64 << 20
     };

@@ -310,6 +310,60 @@ START_TEST(convolution_that_repeats_the_edge)
 }
 END_TEST
 
+/* ---- results that are no floats -------------------------------------------------------------------------------- */
+
+START_TEST(indices_that_count_from_one)
+{
+    struct row r = open_row("Torch", "argmax", -4, 4, int_value(1));
+    for (int i = 0; i < ROWS; i++) {
+        int best = 0;
+        for (int j = 0; j < WIDTH; j++)
+            if (r.x[i * WIDTH + j] > r.x[i * WIDTH + best]) best = j;
+        r.y[i] = best + 1;
+    }
+    struct findings f = diagnosed(&r.c, r.y);
+    assert_looks_like(&f, "index off by one", 0.99);
+}
+END_TEST
+
+START_TEST(comparisons_turned_round)
+{
+    struct row r = open_row("Torch", "gt", -4, 4, float_value(0.5));
+    for (int i = 0; i < ROWS * WIDTH; i++) r.y[i] = !((float)r.x[i] > 0.5f);
+    struct findings f = diagnosed(&r.c, r.y);
+    ck_assert(f.count && f.items[0].explains > 0.99);
+    ck_assert_msg(!strcmp(f.items[0].class, "inverted condition") ||
+                      !strcmp(f.items[0].class, "other function"),
+                  "%s", f.items[0].sentence);
+}
+END_TEST
+
+/* The imaginary part negated in a product of complex numbers: nothing has to be found, and nothing may go wrong. */
+START_TEST(complex_results_are_pairs)
+{
+    double elements[2 * 48], got[2 * 48];
+    for (int i = 0; i < 96; i++) elements[i] = random_number();
+    struct tensor *t = arena_allocate(&arena, sizeof *t);
+    ck_assert_int_eq(tensor_create(t, &arena, DT_C64, 2, (int64_t[]){ 6, 8 }).code, 0);
+    dtype_from_double(t->data, DT_C64, elements, 48);
+    dtype_to_double(elements, t->data, DT_C64, 48);
+    struct tensor_record *record = arena_allocate_zeroed(&arena, 1, sizeof *record);
+    record->dtype = DT_C64;
+    record->rank = 2;
+    record->shape[0] = 6;
+    record->shape[1] = 8;
+    struct value z = { .kind = VALUE_TENSOR, .tensor = { record, t } };
+    struct api_case c = make_case(&arena, "Torch", "mul", list_value(&arena, 2, z, z));
+    for (int i = 0; i < 48; i++) {
+        double re = elements[2 * i], im = elements[2 * i + 1];
+        got[2 * i] = (re * re - im * im) / 2;
+        got[2 * i + 1] = re * im;
+    }
+    struct findings f = diagnosed(&c, got);
+    assert_looks_like(&f, "wrong scale", 0.99);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = { an_honest_layer_norm,
@@ -328,6 +382,9 @@ int main(void)
                                    sum_for_mean,
                                    nan_swallowed_by_a_maximum,
                                    rows_of_an_embedding_off_by_one,
-                                   convolution_that_repeats_the_edge };
+                                   convolution_that_repeats_the_edge,
+                                   indices_that_count_from_one,
+                                   comparisons_turned_round,
+                                   complex_results_are_pairs };
     return run_tests("diagnosis of calls", tests, sizeof tests / sizeof *tests);
 }

@@ -156,6 +156,42 @@ START_TEST(lines_of_verdicts)
 }
 END_TEST
 
+/* What a row looks like stands behind its evidence: each finding with its figures, or that it is unknown. */
+START_TEST(lines_of_findings)
+{
+    struct judged judged = { .verdict = VERDICT_ERROR,
+                             .standard = "s",
+                             .cells = { [COLUMN_NAME] = "row", [COLUMN_MESSAGE] = "m" },
+                             .findings = { .sought = true } };
+    const struct evidence_row row = { .judged = &judged, .call = "Torch.add.0" };
+    for (size_t count = 0; count <= 2; count++) {
+        struct csv_buffer out = { 0 };
+        judged.findings.count = count;
+        for (size_t i = 0; i < count; i++)
+            judged.findings.items[i] =
+                (struct finding){ i ? "eps" : "bias", "it is wrong", 0.5, 1, 2, 3 };
+        ck_assert_int_eq(evidence_append(&out, &row).code, 0);
+        cJSON *json = cJSON_ParseWithLength(out.data, out.length);
+        const cJSON *list = cJSON_GetObjectItem(json, "diagnosis"),
+                    *first = cJSON_GetArrayItem(list, 0);
+        ck_assert_int_eq(cJSON_GetArraySize(list), count ? (int)count : 1);
+        ck_assert_str_eq(cJSON_GetObjectItem(first, "class")->valuestring,
+                         count ? "bias" : "unknown");
+        ck_assert_ptr_nonnull(
+            strstr(cJSON_GetObjectItem(first, "text")->valuestring, "looks like: "));
+        if (count) {
+            ck_assert_str_eq(cJSON_GetObjectItem(first, "mistake")->valuestring, "it is wrong");
+            ck_assert(cJSON_GetObjectItem(first, "explains")->valuedouble == 0.5);
+            ck_assert(cJSON_GetObjectItem(first, "exact")->valuedouble == 1);
+            ck_assert(cJSON_GetObjectItem(first, "within rounding")->valuedouble == 2);
+            ck_assert(cJSON_GetObjectItem(first, "elements")->valuedouble == 3);
+        }
+        cJSON_Delete(json);
+        csv_buffer_release(&out);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("evidence");
@@ -165,6 +201,7 @@ int main(void)
     tcase_add_test(tests, a_call_can_be_repeated);
     tcase_add_test(tests, a_call_that_is_not_there);
     tcase_add_test(tests, lines_of_verdicts);
+    tcase_add_test(tests, lines_of_findings);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/log_gamma.h"
+
 enum {
     COUNTED_EXTENT = 1 << 16,
     MOST_BLOCKS = 1 << 18, /* of one size */
@@ -174,7 +176,7 @@ static double log_tail(size_t inside, size_t off, double f)
 /* ln of n over k. */
 static double log_choose(double n, double k)
 {
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+    return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1);
 }
 
 /* What a form along an axis is up against: how many sets have it, and how much of the axis they are. */

@@ -14,6 +14,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
 #include "bench/tape/broadcast.h"
+#include "core/log_gamma.h"
 
 /* ---- distribution functions ----------------------------------------------------------------------- */
 
@@ -24,7 +25,7 @@ enum { MOST_TERMS = 100000 };
 static double lower_gamma(double a, double x)
 {
     if (x <= 0) return 0;
-    double front = exp(a * log(x) - x - lgamma(a));
+    double front = exp(a * log(x) - x - log_gamma(a));
     if (x < a + 1) {
         double term = 1 / a, sum = term;
         for (int i = 1; i < MOST_TERMS && term > sum * 1e-16; i++) sum += term *= x / (a + i);
@@ -48,7 +49,8 @@ static double incomplete_beta(double a, double b, double x)
     if (x <= 0) return 0;
     if (x >= 1) return 1;
     if (x > (a + 1) / (a + b + 2)) return 1 - incomplete_beta(b, a, 1 - x);
-    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a;
+    double front =
+        exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * log(x) + b * log1p(-x)) / a;
     double c = 1, d = 1 - (a + b) * x / (a + 1);
     d = 1 / (d != 0 ? d : 1e-300);
     double h = d;

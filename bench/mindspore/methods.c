@@ -1,9 +1,15 @@
 /* Methods of mindspore.Tensor. Since 2.5 most of them are overloaded: with the signature of PyTorch, and
- * with the one they had before. Positional arguments mean the same in both where both take them. */
+ * with the one they had before. Positional arguments mean the same in both where both take them, but for
+ * max and min of one axis: 2.5 and later give the indices too, as here; before, only the values. */
 #include "bench/mindspore/translation.h"
 
 /* clang-format off */
 const struct translation method_calls[] = {
+    /* Those of mindspore.ops, not of PyTorch: the order 2 of a matrix is its largest singular value. */
+    { "norm", METHOD,
+      "(Tensor self, Any ord=None, int[]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)",
+      "Torch.linalg.norm(self, ord, dim, keepdim, dtype=dtype)" },
+
     /* Conversions. */
     { "astype|to", METHOD, "(Tensor self, ScalarType dtype, bool copy=True)",
       "Tensor.to(self, dtype)" },
@@ -36,7 +42,7 @@ const struct translation method_calls[] = {
       "renorm|cholesky|cholesky_solve|multinomial|bernoulli|take|new_ones|new_zeros|"
       "sum_to_size|resize", METHOD, NULL, "Tensor" },
     { "all|any|argmax|argmin|amax|amin|cummax|cummin|cumprod|cumsum|logsumexp|max|mean|median|min|"
-      "nansum|norm|prod|sum|diff", METHOD, NULL, "Tensor" },
+      "nansum|prod|sum|diff", METHOD, NULL, "Tensor" },
     { "__abs__|__add__|__and__|__eq__|__ge__|__gt__|__iadd__|__ifloordiv__|__imod__|__imul__|"
       "__isub__|__le__|__lt__|__matmul__|__mod__|__mul__|__ne__|__neg__|__or__|__pow__|__radd__|"
       "__rmatmul__|__rmod__|__rmul__|__rpow__|__rsub__|__sub__|__truediv__|__xor__|__getitem__|"
@@ -45,9 +51,15 @@ const struct translation method_calls[] = {
     { "__bool__", METHOD, NULL, "Tensor" },
 
     /* The older signatures. */
-    { "all|any|mean|prod|sum|amax|amin|logsumexp|nansum", METHOD,
+    { "all|any|mean|logsumexp", METHOD,
       "(Tensor self, int[]? axis=None, bool keep_dims=False, *, ScalarType? dtype=None)",
       "Tensor.$(self, dim=axis, keepdim=keep_dims)" },
+    { "prod", METHOD,
+      "(Tensor self, int axis, bool keep_dims=False, ScalarType? dtype=None)",
+      "Tensor.$(self, axis, keep_dims, dtype=dtype)" },
+    { "prod", METHOD,
+      "(Tensor self, int? axis=None, bool keep_dims=False, ScalarType? dtype=None)",
+      "Tensor.$(self, dtype=dtype)" },
     { "sum", METHOD,
       "(Tensor self, int[]? axis=None, ScalarType? dtype=None, bool keepdims=False)",
       "Tensor.$(self, dim=axis, keepdim=keepdims, dtype=dtype)" },
@@ -66,7 +78,23 @@ const struct translation method_calls[] = {
     { "expand_as", METHOD, "(Tensor self, Tensor x)", "Tensor.$(self, x)" },
     { "gather_elements", METHOD, "(Tensor self, int dim, Tensor index)",
       "Tensor.gather(self, dim, index)" },
-    { "index_select|index_fill", METHOD, NULL, "Tensor" },
+    { "gather", METHOD, "(Tensor self, Tensor input_indices, int axis, int batch_dims=0)",
+      "MindSpore.$(self, input_indices, axis, batch_dims)" },
+    { "index_add", METHOD,
+      "(Tensor self, Tensor indices, Tensor y, int axis, bool use_lock=True, "
+      "bool check_index_bound=True)",
+      "Tensor.$(self, axis, indices, y)" },
+    { "scatter_add|scatter_sub|scatter_mul|scatter_div|scatter_max|scatter_min", METHOD,
+      "(Tensor self, Tensor indices, Tensor updates)", "MindSpore.tensor_$(self, indices, updates)" },
+    { "diagonal", METHOD, "(Tensor self, int offset=0, int axis1=0, int axis2=1)",
+      "Tensor.$(self, offset, axis1, axis2)" },
+    { "unique_consecutive", METHOD,
+      "(Tensor self, bool return_idx=False, bool return_counts=False, int? axis=None)",
+      "Tensor.$(self, return_idx, return_counts, axis)" },
+    { "topk", METHOD, "(Tensor self, int k, int? dim, bool largest=True, bool sorted=True)",
+      "Tensor.$(self, k, -1, largest, sorted)" },
+    { "new_ones|new_zeros", METHOD, "(Tensor self, int[] size, ScalarType? dtype=None)",
+      "Tensor.$(self, size, dtype=dtype)" },
     { "sort|argsort", METHOD, "(Tensor self, int axis=-1, bool descending=False)",
       "Tensor.$(self, axis, descending)" },
     { "split", METHOD, "(Tensor self, int[] split_size_or_sections, int axis=0)",

@@ -1,5 +1,6 @@
 /* mindspore.mint and mindspore.mint.nn.functional: made to have the signatures of PyTorch. The rows say
- * where they have not, by the reference pages of MindSpore 2.3 to 2.6; all other names pass as they are. */
+ * where MindSpore 2.3 to 2.6 has not (docs/mindspore.md says what was compared with its reference pages);
+ * all other names pass as they are. */
 #include "bench/mindspore/translation.h"
 
 #define ANY_MINT (MINT | MINT_FUNCTIONAL)
@@ -33,7 +34,7 @@ const struct translation mint_calls[] = {
       "str reduction='mean')",
       "Functional.$(input, target, weight, ignore_index=ignore_index, reduction=reduction)" },
     /* No _stacklevel before dtype. */
-    { "softmax|log_softmax", ANY_MINT, "(Tensor input, int dim, ScalarType? dtype=None)",
+    { "softmax|log_softmax", ANY_MINT, "(Tensor input, int? dim=None, ScalarType? dtype=None)",
       "Functional.$(input, dim, dtype=dtype)" },
     { "softmax_ex", ANY_MINT, "(Tensor input, int dim, ScalarType? dtype=None)",
       "Functional.softmax(input, dim, dtype=dtype)" },
@@ -42,6 +43,11 @@ const struct translation mint_calls[] = {
       "(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, "
       "int[2] dilation=1, bool ceil_mode=False, bool return_indices=False)",
       "Functional.$(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)" },
+    /* The dtype may stand without its name. */
+    { "cumsum|cumprod", MINT, "(Tensor input, int dim, ScalarType? dtype=None)",
+      "Torch.$(input, dim, dtype=dtype)" },
+    { "eye", MINT, "(int n, int m, ScalarType? dtype=None)", "Torch.$(n, m, dtype=dtype)" },
+    { "eye", MINT, "(int n, int? m=None, ScalarType? dtype=None)", "Torch.$(n, dtype=dtype)" },
     { "dense", ANY_MINT, "(Tensor input, Tensor weight, Tensor? bias=None)",
       "Functional.linear(input, weight, bias)" },
     { "item", ANY_MINT, "(Tensor input)", "Tensor.item(input)" },

@@ -1,6 +1,6 @@
 /* mindspore.ops and what stands in the dump under "Functional": names, argument names and defaults of
- * MindSpore 2.3 to 2.6 after its reference pages. What differs from the function of PyTorch that has the
- * same name is said beside the row. */
+ * MindSpore 2.3 to 2.6. docs/mindspore.md says which of them were compared with its reference pages. What
+ * differs from the function of PyTorch that has the same name is said beside the row. */
 #include "bench/mindspore/translation.h"
 
 /* clang-format off */
@@ -16,7 +16,6 @@ const struct translation ops_calls[] = {
       "(Tensor input)", "Functional.$(input)" },
     { "relu|relu6|selu|logsigmoid|hardsigmoid|hardswish|mish|softsign", OPS, "(Tensor input_x)",
       "Functional.$(input_x)" },
-    { "logsigmoid", OPS, "(Tensor input)", "Functional.logsigmoid(input)" },
     { "inv", OPS, "(Tensor x)", "Torch.reciprocal(x)" },
     { "invert", OPS, "(Tensor x)", "Torch.bitwise_not(x)" },
     { "bessel_i0", OPS, "(Tensor x)", "Torch.i0(x)" },
@@ -33,6 +32,8 @@ const struct translation ops_calls[] = {
     { "threshold", OPS, "(Tensor input, Scalar thr, Scalar value)",
       "Functional.$(input, thr, value)" },
     { "glu", OPS, "(Tensor x, int axis=-1)", "Functional.$(x, axis)" },
+    { "softplus", OPS, "(Tensor input, float beta=1, float threshold=20)",
+      "Functional.$(input, beta, threshold)" },
     { "prelu", OPS, "(Tensor input, Tensor weight)", "Functional.$(input, weight)" },
     { "logit", OPS, "(Tensor input, float? eps=None)", "Torch.$(input, eps)" },
     { "mvlgamma", OPS, "(Tensor input, int p)", "Torch.$(input, p)" },
@@ -109,7 +110,9 @@ const struct translation ops_calls[] = {
       "Torch.$(input, dim=axis, keepdim=keepdims, dtype=dtype)" },
     { "max|min", OPS, "(Tensor input, int axis, bool keepdims=False, *, ...)",
       "Torch.$(input, axis, keepdims)" },
-    { "max|min", OPS, "(Tensor input, *, ...)", "Torch.$(input)" },
+    /* Without an axis the index comes as well: 0. */
+    { "max|min", OPS, "(Tensor input, int? axis=None, bool keepdims=False, *, ...)",
+      "MindSpore.$(input)" },
     { "median", OPS, "(Tensor input, int axis=-1, bool keepdims=False)",
       "Torch.$(input, axis, keepdims)" },
     { "argmax", OPS, "(Tensor input, int? dim=None, bool keepdim=False)",
@@ -155,6 +158,9 @@ const struct translation ops_calls[] = {
     { "unique_consecutive", OPS,
       "(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None)",
       "Torch.$(input, return_inverse, return_counts, dim)" },
+    { "unique_consecutive", OPS,
+      "(Tensor input, bool return_idx=False, bool return_counts=False, int? axis=None)",
+      "Torch.$(input, return_idx, return_counts, axis)" },
     { "renorm", OPS, "(Tensor input, float p, int axis, float maxnorm)",
       "Torch.$(input, p, axis, maxnorm)" },
 
@@ -162,6 +168,7 @@ const struct translation ops_calls[] = {
     { "reshape", OPS, "(Tensor input, int[] shape)", "Torch.$(input, shape)" },
     /* A permutation, where torch.transpose swaps two dimensions. */
     { "transpose", OPS, "(Tensor input, int[] input_perm)", "Torch.permute(input, input_perm)" },
+    { "transpose", OPS, "(Tensor input, int[] dims)", "Torch.permute(input, dims)" },
     { "permute", OPS, "(Tensor input, int[] axis)", "Torch.$(input, axis)" },
     { "adjoint", OPS, "(Tensor x)", "Torch.$(x)" },
     { "squeeze", OPS, "(Tensor input, int[] axis)", "Torch.$(input, axis)" },
@@ -389,13 +396,19 @@ const struct translation ops_calls[] = {
       "bool count_include_pad, int divisor_override)",
       "Functional.$(input_x, kernel_size, stride, padding, ceil_mode, count_include_pad, "
       "divisor_override)" },
-    { "max_pool2d|max_pool3d", OPS,
+    { "max_pool3d", OPS,
+      "(Tensor x, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
+      "bool ceil_mode=False, bool return_indices=False)",
+      "Functional.$(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)" },
+    /* The last two change places. */
+    { "max_pool2d", OPS,
       "(Tensor x, int[] kernel_size, int[]? stride=None, int[] padding=0, int[] dilation=1, "
       "bool return_indices=False, bool ceil_mode=False)",
       "Functional.$(x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)" },
-    { "adaptive_avg_pool1d|adaptive_avg_pool2d|adaptive_avg_pool3d|adaptive_max_pool1d", OPS,
+    { "adaptive_avg_pool1d|adaptive_avg_pool2d|adaptive_avg_pool3d", OPS,
       "(Tensor input, Any output_size)", "Functional.$(input, output_size)" },
-    { "adaptive_max_pool2d", OPS, "(Tensor input, Any output_size, bool return_indices=False)",
+    { "adaptive_max_pool1d|adaptive_max_pool2d|adaptive_max_pool3d", OPS,
+      "(Tensor input, Any output_size, bool return_indices=False)",
       "Functional.$(input, output_size, return_indices)" },
     { "lp_pool1d|lp_pool2d", OPS,
       "(Tensor x, float norm_type, int[] kernel_size, int[]? stride=None, bool ceil_mode=False)",
@@ -446,7 +459,7 @@ const struct translation ops_calls[] = {
     { "nll_loss", OPS,
       "(Tensor inputs, Tensor target, Tensor? weight=None, int ignore_index=-100, "
       "str reduction='mean', float label_smoothing=0.0)",
-      "Functional.$(inputs, target, weight, ignore_index=ignore_index, reduction=reduction)" },
+      "MindSpore.$(inputs, target, weight, ignore_index, reduction, label_smoothing)" },
     { "gaussian_nll_loss", OPS,
       "(Tensor x, Tensor target, Tensor var, bool full=False, float eps=1e-6, str reduction='mean')",
       "Functional.$(x, target, var, full, eps, reduction)" },
@@ -458,7 +471,7 @@ const struct translation ops_calls[] = {
       "Functional.$(input, target, reduction=reduction, delta=delta)" },
     { "kl_div", OPS, "(Tensor logits, Tensor labels, str reduction='mean')",
       "Functional.$(logits, labels, reduction=reduction)" },
-    { "l1_loss|mse_loss|multilabel_margin_loss", OPS,
+    { "l1_loss|mse_loss|multilabel_margin_loss|soft_margin_loss", OPS,
       "(Tensor input, Tensor target, str reduction='mean')",
       "Functional.$(input, target, reduction=reduction)" },
     { "multilabel_soft_margin_loss", OPS,

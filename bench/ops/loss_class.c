@@ -153,11 +153,11 @@ static void cross_entropy_of_probabilities(struct call *call, struct node *targe
 }
 
 /* (1 - s) nll + s / C sum_c w_c (-log p_c), both divided by the targets' weights for "mean". */
-static struct node *smoothed(struct call *call, struct classes *classes, double smoothing)
+static struct node *smoothed(struct call *call, struct classes *classes, struct node *log,
+                             double smoothing)
 {
     struct tape *tape = call->tape;
     double share = smoothing / (double)classes->x->shape[classes->dim];
-    struct node *log = node_log_softmax(tape, classes->x, classes->dim);
     struct node *nll =
         weighted(tape, classes,
                  node_negate(tape, node_take_along(tape, log, classes->dim, classes->target)));
@@ -167,6 +167,19 @@ static struct node *smoothed(struct call *call, struct classes *classes, double 
     struct node *loss =
         node_add(tape, node_scale(tape, nll, 1 - smoothing), node_scale(tape, smooth, share));
     return reduce_by_weight(call, classes, loss);
+}
+
+/* nll_loss of MindSpore: the inputs are the logarithms. */
+static void smoothed_nll_loss(struct call *call)
+{
+    struct classes classes;
+    double smoothing = call_real(call, "label_smoothing");
+    if (smoothing == 0) {
+        nll_loss(call);
+        return;
+    }
+    if (!open_classes(call, &classes)) return;
+    call_return_typed(call, smoothed(call, &classes, classes.x, smoothing), classes.x->dtype);
 }
 
 static void cross_entropy(struct call *call)
@@ -181,8 +194,10 @@ static void cross_entropy(struct call *call)
     }
     if (!open_classes(call, &classes)) return;
     struct node *loss;
-    if (smoothing > 0) loss = smoothed(call, &classes, smoothing);
-    else {
+    if (smoothing > 0) {
+        struct node *log = node_log_softmax(tape, classes.x, classes.dim);
+        loss = smoothed(call, &classes, log, smoothing);
+    } else {
         struct node *log = node_log_softmax_at(tape, classes.x, classes.dim, classes.target);
         loss = reduce_by_weight(call, &classes, weighted(tape, &classes, node_negate(tape, log)));
     }
@@ -297,6 +312,7 @@ static void multilabel_margin_loss(struct call *call)
 #define LEGACY ", bool? size_average=None"
 const struct op ops_loss_class[] = {
     { "nll_loss", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean')", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "nll_loss", MINDSPORE, "(Tensor input, Tensor target, Tensor? weight, int ignore_index, str reduction, float label_smoothing)", smoothed_nll_loss, 0, 0, NULL },
     { "nll_loss|nll_loss2d", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
     { "cross_entropy", FUNCTIONAL, "(Tensor input, Tensor target, Tensor? weight=None" LEGACY ", int ignore_index=-100, bool? reduce=None, str reduction='mean', float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
     { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },

@@ -1,6 +1,6 @@
 /* Ops of MindSpore that PyTorch has not: rows and elements under tuples of indices, segments, slices by
- * begin and size, and a few of its own formulas. The definitions are those of MindSpore's reference pages
- * (mindspore.ops, 2.3 to 2.6).
+ * begin and size, and a few of its own formulas (docs/mindspore.md says which names were compared with
+ * the reference pages of mindspore.ops).
  */
 #include <math.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "bench/ops/scattering.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/extremum.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/integral.h"
 #include "bench/primitives/movement.h"
@@ -88,6 +89,16 @@ static void clip_by_global_norm(struct call *call)
     struct node *factor = node_divide(tape, limit, node_select(tape, is_above, norm, limit));
     for (int i = 0; i < count; i++)
         call_return_typed(call, node_multiply(tape, x[i], factor), x[i]->dtype);
+}
+
+/* The extremum of all elements, and the index 0 whatever its place. */
+static void extremum_of_all(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "x");
+    call_return_typed(call, node_extremum(tape, x, all_dims(x), false, (int)call->op->detail),
+                      x->dtype);
+    call_return(call, node_integer_constant(tape, DT_I32, 0, 0, NULL));
 }
 
 /* The value in the variable's shape and dtype. */
@@ -479,6 +490,8 @@ const struct op ops_mindspore[] = {
     { "addn", MINDSPORE, "(Tensor[] x)", addn, 0, 0, NULL },
     { "count_nonzero", MINDSPORE, "(Tensor x, int[]? axis, bool keep_dims)", count_nonzero, OP_NO_GRADIENT, 0, NULL },
     { "clip_by_global_norm", MINDSPORE, "(Tensor[] x, Scalar clip_norm)", clip_by_global_norm, 0, 0, NULL },
+    { "max", MINDSPORE, "(Tensor x)", extremum_of_all, 0, 1, NULL },
+    { "min", MINDSPORE, "(Tensor x)", extremum_of_all, 0, -1, NULL },
     { "assign", MINDSPORE, "(Tensor x, Tensor value)", assign, 0, 0, NULL },
     { "strided_slice", MINDSPORE, "(Tensor x, int[] begin, int[] end, int[]? strides, int begin_mask, int end_mask, int ellipsis_mask, int new_axis_mask, int shrink_axis_mask)", strided_slice, 0, 0, NULL },
     { "slice", MINDSPORE, "(Tensor x, int[] begin, int[] size)", slice, 0, 0, NULL },

@@ -1,6 +1,6 @@
-"""Goldens of MindSpore's own signatures: what its reference pages (2.3 to 2.6) say each function computes, written
-with elementary operations of PyTorch in float64, arguments under MindSpore's names and with its defaults. Run with
-python3 (PyTorch 1.13)."""
+"""Goldens of MindSpore's own signatures (docs/mindspore.md says which were compared with its reference pages): what
+each function computes, written with elementary operations of PyTorch in float64, arguments under MindSpore's names and
+with its defaults. Run with python3 (PyTorch 1.13)."""
 import math
 import pathlib
 import sys
@@ -399,13 +399,52 @@ def cross_entropy(input, target, weight=None, ignore_index=-100, reduction="mean
     return reduced(torch.stack(rows), reduction)
 
 
-MS["Functional.nll_loss"] = lambda inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0: reduced(
-    torch.stack([-inputs[i, t] for i, t in enumerate(target.tolist())]), reduction)
 MS["Functional.kl_div"] = lambda logits, labels, reduction="mean": reduced(labels * (torch.log(labels) - logits), reduction)
 MS["Functional.huber_loss"] = lambda input, target, reduction="mean", delta=1.0: reduced(
     torch.where((input - target).abs() <= delta, 0.5 * (input - target) ** 2, delta * ((input - target).abs() - 0.5 * delta)), reduction)
 MS["Functional.margin_ranking_loss"] = lambda input1, input2, target, margin=0.0, reduction="mean": reduced(
     (-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+# ---- arguments that differ from one release, or one overload, to the next --------------------------------------
+for name in ("max", "min"):
+    along = MS["Functional." + name]
+    MS["Functional." + name] = lambda input, axis=None, keepdims=False, whole=getattr(torch, name), along=along: (
+        (whole(input), torch.zeros((), dtype=i32)) if axis is None else along(input, axis, keepdims))
+MS["Functional.max_pool3d"] = lambda x, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False: F.max_pool3d(
+    x, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+for n in (1, 2, 3):
+    MS[f"Functional.adaptive_max_pool{n}d"] = getattr(F, f"adaptive_max_pool{n}d")
+MS["Functional.unique_consecutive"] = MS["Tensor.unique_consecutive"] = (
+    lambda input, return_idx=False, return_counts=False, axis=None: torch.unique_consecutive(input, return_idx, return_counts, axis))
+MS["Functional.softplus"] = lambda input, beta=1, threshold=20: torch.where(
+    input * beta > threshold, input, torch.log1p(torch.exp(input * beta)) / beta)
+MS["Functional.soft_margin_loss"] = lambda input, target, reduction="mean": reduced(torch.log1p(torch.exp(-target * input)), reduction)
+MS["Tensor.norm"] = lambda self, ord=None, dim=None, keepdim=False: (
+    torch.linalg.svdvals(self)[0] if ord == 2 and dim is None and self.dim() == 2 else MS["Functional.norm"](self, ord, dim, keepdim))
+MS["Tensor.amax"], MS["Tensor.amin"] = MS["Functional.amax"], MS["Functional.amin"]
+MS["Tensor.nansum"] = lambda self, axis=None, keepdims=False: self.nansum(axes_of(self, axis), keepdim=keepdims)
+MS["Tensor.prod"] = MS["Functional.prod"]
+MS["Tensor.gather"] = lambda self, input_indices, axis, batch_dims=0: gather(self, input_indices, axis)
+MS["Tensor.index_add"] = MS["Functional.index_add"]
+for kind in HOW:
+    MS["Tensor.scatter_" + kind] = scatter_tuples(kind)
+MS["Tensor.scatter"] = lambda self, axis, index, src: self.scatter(axis, index, src)
+MS["Tensor.diagonal"] = lambda self, offset=0, axis1=0, axis2=1: self.diagonal(offset, axis1, axis2)
+MS["Tensor.narrow"] = MS["Functional.narrow"]
+MS["Tensor.topk"] = MS["Functional.topk"]
+MS["Tensor.new_ones"] = lambda self, size, dtype=None: torch.ones(size, dtype=dtype)
+MS["Mint.cumsum"] = lambda input, dim, dtype=None: MS["Functional.cumsum"](input, dim)
+MS["Mint.eye"] = MS["Functional.eye"]
+
+
+@op("Functional.nll_loss")
+def nll_loss(inputs, target, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0):
+    classes = inputs.shape[1]
+    rows = [(1 - label_smoothing) * -inputs[i, t] - label_smoothing / classes * inputs[i].sum()
+            for i, t in enumerate(target.tolist()) if t != ignore_index]
+    return reduced(torch.stack(rows), reduction)
+
 
 
 class MindSporeGoldens(Goldens):
@@ -416,7 +455,7 @@ class MindSporeGoldens(Goldens):
         self.records[-1]["framework"] = "mindspore"
 
 
-g = MindSporeGoldens(__file__, seed=17, limit=700_000)
+g = MindSporeGoldens(__file__, seed=17, limit=720_000)
 pos = lambda *s: g.uniform(*s, low=0.2, high=2.0)
 frac = lambda *s: g.uniform(*s, low=-0.9, high=0.9)
 mask = lambda *s: g.integers(*s, low=0, high=2).to(boolean)
@@ -637,4 +676,47 @@ g.add("Functional.nll_loss", g.normal(5, 4), g.integers(5, low=0, high=4))
 g.add("Functional.kl_div", g.normal(3, 4), fixed(pos(3, 4)), "sum")
 g.add("Functional.huber_loss", g.normal(9), g.normal(9), "sum", 0.7)
 g.add("Functional.margin_ranking_loss", g.normal(9), g.normal(9), fixed(torch.tensor([1.0, -1.0, 1.0] * 3)), 0.1)
+for name in ("max", "min"):
+    g.add("Functional." + name, g.normal(3, 4))
+    g.add("Functional." + name, g.normal(3, 4), None, True)
+g.add("Functional.max_pool3d", g.normal(1, 2, 5, 5, 5), 2, 2, 0, 1, True)
+g.add("Functional.max_pool3d", g.normal(1, 2, 4, 4, 4), 2, 2, 0, 1, False, True)
+g.add("Functional.adaptive_max_pool1d", g.normal(2, 3, 8), 3, True)
+g.add("Functional.adaptive_max_pool3d", g.normal(1, 2, 5, 4, 6), (2, 2, 3))
+for name in ("Functional.unique_consecutive", "Tensor.unique_consecutive"):
+    g.add(name, torch.tensor([1, 1, 2, 2, 2, 1]), return_idx=True, return_counts=True, grad=False)
+    g.add(name, torch.tensor([[1, 1, 2], [1, 1, 2], [0, 1, 2]]), axis=0, grad=False)
+MS["Functional.transpose"] = lambda input, dims: input.permute(dims)
+g.add("Functional.transpose", g.normal(2, 3, 4), dims=(1, 2, 0))
+for name in ("relu", "relu6", "hardswish", "mish", "silu", "softsign"):
+    MS["Functional." + name] = lambda x, whole=MS["Functional." + name]: whole(x)
+    g.add("Functional." + name, x=g.normal(6, scale=4.0))
+g.add("Functional.softplus", g.normal(6, scale=9.0))
+g.add("Functional.softplus", g.normal(6, scale=9.0), 2.0, 5.0)
+g.add("Functional.soft_margin_loss", g.normal(5), fixed(torch.tensor([1.0, -1.0, 1.0, 1.0, -1.0])))
+g.add("Functional.nll_loss", g.normal(5, 4), g.integers(5, low=0, high=4), label_smoothing=0.2)
+g.add("Functional.nll_loss", g.normal(5, 4), torch.tensor([0, 2, 1, 2, 3]), None, 2, "mean", 0.1)
+g.add("Tensor.norm", g.normal(3, 4))
+g.add("Tensor.norm", g.normal(3, 4), 2)
+g.add("Tensor.norm", g.normal(3, 4), ord=2, grad=False)
+g.add("Tensor.norm", g.normal(3, 4), dim=1, keepdim=True)
+for name in ("amax", "amin", "nansum"):
+    g.add("Tensor." + name, g.normal(3, 4), axis=1, keepdims=True)
+g.add("Tensor.prod", g.normal(3, 4), axis=1, keep_dims=True)
+g.add("Tensor.prod", g.normal(3, 4), 0, False, torch.float32)
+g.add("Tensor.gather", g.normal(4, 5), torch.tensor([[1, 4], [0, 0]]), 1)
+g.add("Tensor.gather", g.normal(4, 5), input_indices=torch.tensor([3, 0]), axis=0)
+g.add("Tensor.index_add", g.normal(4, 3), torch.tensor([0, 2, 0]), g.normal(3, 3), 0)
+for kind in "add sub mul div max min".split():
+    g.add("Tensor.scatter_" + kind, pos(4, 3), torch.tensor([[0, 1], [3, 2]]), pos(2))
+g.add("Tensor.scatter", g.normal(3, 4), axis=1, index=torch.tensor([[0], [2], [1]]), src=g.normal(3, 1))
+g.add("Tensor.diagonal", g.normal(3, 4, 2), axis1=0, axis2=2)
+g.add("Tensor.narrow", g.normal(5, 3), axis=0, start=1, length=3)
+g.add("Tensor.topk", g.normal(3, 7), 2, None)
+g.add("Tensor.new_ones", g.normal(3), (2, 3), torch.int32, grad=False)
+g.add("Mint.cumsum", g.normal(3, 4), 1, torch.float32)
+g.add("Mint.eye", 2, 3, torch.float16)
+g.add("Mint.eye", 2, None, torch.float32)
+MS["MintFunctional.softmax"] = lambda input, dim=None, dtype=None: softmax(input, 1)
+g.add("MintFunctional.softmax", g.normal(3, 4), None, torch.float32)
 g.save()

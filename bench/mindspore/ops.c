@@ -363,7 +363,7 @@ const struct translation ops_calls[] = {
     { "rms_norm", OPS, "(Tensor x, Tensor gamma, float epsilon=1e-6)",
       "NPU.npu_rms_norm(x, gamma, epsilon)" },
     { "rotary_position_embedding", OPS, "(Tensor x, Tensor cos, Tensor sin, int mode=0)",
-      "NPU.npu_rotary_mul(x, cos, sin)" },
+      "MindSpore.$(x, cos, sin, mode)" },
     { "flash_attention_score", OPS,
       "(Tensor query, Tensor key, Tensor value, int head_num, Tensor? real_shift=None, "
       "Tensor? drop_mask=None, Tensor? padding_mask=None, Tensor? attn_mask=None, Any prefix=None, "

@@ -166,13 +166,13 @@ static bool halves(struct call *call, struct node *x, int dim, struct node **fir
 }
 
 /* r1 x + r2 rotate(x); rotate gives [-b, a] of halves, or of neighbouring pairs. */
-static void rotary_mul(struct call *call)
+static void rotate(struct call *call, bool interleaved)
 {
     struct tape *tape = call->tape;
     struct node *x = call_tensor(call, "self"), *r1 = call_tensor(call, "r1"),
                 *r2 = call_tensor(call, "r2");
     struct node *a, *b, *turned;
-    if (!strcmp(call_string(call, "rotary_mode"), "interleave")) {
+    if (interleaved) {
         int64_t pairs[TENSOR_MAX_RANK];
         if (!call_require(call, x->rank >= 1 && x->rank != TENSOR_MAX_RANK,
                           "the input has %d dimensions", x->rank))
@@ -193,6 +193,20 @@ static void rotary_mul(struct call *call)
     call_return_typed(call,
                       node_add(tape, node_multiply(tape, r1, x), node_multiply(tape, r2, turned)),
                       x->dtype);
+}
+
+static void rotary_mul(struct call *call)
+{
+    rotate(call, !strcmp(call_string(call, "rotary_mode"), "interleave"));
+}
+
+/* That of MindSpore; mode: 0 halves, 1 neighbouring pairs. */
+static void rotary_position_embedding(struct call *call)
+{
+    int64_t mode = call_int(call, "mode");
+    if (!call_require(call, mode == 0 || mode == 1, "the mode %lld is not known", (long long)mode))
+        return;
+    rotate(call, mode == 1);
 }
 
 static void swiglu(struct call *call)
@@ -544,6 +558,7 @@ const struct op ops_npu[] = {
     { "npu_layer_norm_eval", NPU, "(Tensor input, int[] normalized_shape, " AFFINE ", float eps=1e-05)", layer_norm_eval, OP_ONE_NODE, 0, NULL },
     { "npu_rms_norm", NPU, "(Tensor self, Tensor gamma, float epsilon=1e-05)", rms_norm, OP_ONE_NODE, 0, NULL },
     { "npu_group_norm_silu", NPU, "(Tensor input, Tensor? weight, Tensor? bias, int group, float eps=1e-05)", group_norm_silu, 0, 0, NULL },
+    { "rotary_position_embedding", MINDSPORE, "(Tensor self, Tensor r1, Tensor r2, int mode)", rotary_position_embedding, 0, 0, NULL },
     { "npu_rotary_mul", NPU, "(Tensor self, Tensor r1, Tensor r2, str rotary_mode='half')", rotary_mul, OP_ONE_NODE, 0, NULL },
     { "npu_swiglu", NPU, "(Tensor self, int dim=-1)", swiglu, OP_ONE_NODE, 0, NULL },
     { "npu_confusion_transpose", NPU, "(Tensor self, int[] perm, int[] shape, bool transpose_first)", confusion_transpose, OP_ONE_NODE, 0, NULL },

@@ -337,8 +337,9 @@ def rms_norm(x, gamma, epsilon=1e-6):
 
 @op("Functional.rotary_position_embedding")
 def rotary(x, cos, sin, mode=0):
-    a, b = x.chunk(2, -1)
-    return x * cos + torch.cat([-b, a], -1) * sin
+    a, b = x.chunk(2, -1) if mode == 0 else (x[..., ::2], x[..., 1::2])
+    turned = torch.cat([-b, a], -1) if mode == 0 else torch.stack([-b, a], -1).reshape(x.shape)
+    return x * cos + turned * sin
 
 
 @op("Functional.flash_attention_score")
@@ -719,4 +720,5 @@ g.add("Mint.eye", 2, 3, torch.float16)
 g.add("Mint.eye", 2, None, torch.float32)
 MS["MintFunctional.softmax"] = lambda input, dim=None, dtype=None: softmax(input, 1)
 g.add("MintFunctional.softmax", g.normal(3, 4), None, torch.float32)
+g.add("Functional.rotary_position_embedding", g.normal(1, 2, 3, 8), g.normal(1, 1, 3, 8), g.normal(1, 1, 3, 8), mode=1)
 g.save()

@@ -721,4 +721,6 @@ g.add("Mint.eye", 2, None, torch.float32)
 MS["MintFunctional.softmax"] = lambda input, dim=None, dtype=None: softmax(input, 1)
 g.add("MintFunctional.softmax", g.normal(3, 4), None, torch.float32)
 g.add("Functional.rotary_position_embedding", g.normal(1, 2, 3, 8), g.normal(1, 1, 3, 8), g.normal(1, 1, 3, 8), mode=1)
+for name in ("Functional.std", "Functional.var_mean", "Tensor.var"):
+    g.add(name, g.normal(3, 4), 1, True)
 g.save()

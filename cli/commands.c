@@ -129,8 +129,7 @@ static const struct command *find_command(const char *word, const char **words, 
 /* msprobe's command lines start with "-f pytorch" before the word. NULL when this one does not. */
 static struct status take_framework(const char **out, int *first, int count, char *const *arguments)
 {
-    static const char *const known[] = { "pytorch", "mindspore", "mindtorch" };
-    enum { N_KNOWN = sizeof known / sizeof *known };
+    static const char *const known[] = { "pytorch", "mindspore", "mindtorch", NULL };
 
     *out = NULL;
     if (count < 4 || (strcmp(arguments[1], "-f") && strcmp(arguments[1], "--framework")) ||

@@ -44,19 +44,24 @@ static struct node *renormalized(struct call *call, struct node *weight, const s
     return node_multiply(tape, w, scale);
 }
 
-/* The lookup's arguments checked: integer indices within a 2-D weight. */
-static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
+/* Is every index one of a row? */
+static bool check_indices(struct call *call, const struct node *indices, int64_t rows)
 {
-    if (!call_require(call, indices->integer && weight->rank == 2,
-                      "integer indices and a 2-D weight are needed"))
-        return false;
     for (size_t i = 0; i < indices->n; i++) {
-        if (indices->integer[i] >= 0 && indices->integer[i] < weight->shape[0]) continue;
+        if (indices->integer[i] >= 0 && indices->integer[i] < rows) continue;
         call_fail(call, "index %lld is out of range for %lld embeddings",
-                  (long long)indices->integer[i], (long long)weight->shape[0]);
+                  (long long)indices->integer[i], (long long)rows);
         return false;
     }
     return true;
+}
+
+/* The lookup's arguments checked: integer indices within a 2-D weight. */
+static bool check_lookup(struct call *call, const struct node *indices, const struct node *weight)
+{
+    return call_require(call, indices->integer && weight->rank == 2,
+                        "integer indices and a 2-D weight are needed") &&
+           check_indices(call, indices, weight->shape[0]);
 }
 
 /* padding_idx as a row, or -1; negative ones count from the end where PyTorch lets them. */
@@ -291,6 +296,7 @@ static void embedding_dense_backward(struct call *call)
     if (!call_require(call, gradient->n == indices->n * (size_t)shape[1],
                       "%zu indices for a gradient of %zu elements", indices->n, gradient->n))
         return;
+    if (!check_indices(call, indices, rows)) return;
     int64_t *map = tape_allocate(tape, indices->n, sizeof *map);
     if (!map) return;
     for (size_t i = 0; i < indices->n; i++)

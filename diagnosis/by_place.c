@@ -204,7 +204,8 @@ static struct status shifted(struct subject *s, const struct hypothesis *h)
     for (int axis = -1; axis < s->rank; axis++)
         for (size_t k = 0; k < 2 * sizeof steps / sizeof *steps; k++)
             for (int edge = 0; edge < EDGES; edge++) {
-                int64_t step = k & 1 ? -steps[k / 2] : steps[k / 2];
+                const size_t size = k / 2;
+                int64_t step = k & 1 ? -steps[size] : steps[size];
                 int64_t extent = axis < 0 ? (int64_t)s->n : s->shape[axis];
                 if (llabs(step) >= extent || (axis < 0 && s->rank < 2)) continue;
                 const struct shift shift = { step, extent, axis < 0 ? 1 : subject_stride(s, axis),
@@ -212,7 +213,7 @@ static struct status shifted(struct subject *s, const struct hypothesis *h)
                 char along[48] = " in memory";
                 if (axis >= 0) (void)snprintf(along, sizeof along, " along axis %d", axis);
                 if (axis >= 0 && s->rank == 1) along[0] = '\0';
-                struct claim claim = claim_make(h->class, h->bits + 4 + (double)(k / 2), CLAIM_ANY,
+                struct claim claim = claim_make(h->class, h->bits + 4 + (double)size, CLAIM_ANY,
                                                 "values from %lld element%s %s%s",
                                                 (long long)llabs(step), llabs(step) == 1 ? "" : "s",
                                                 step > 0 ? "further on" : "before", along);

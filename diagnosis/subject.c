@@ -399,8 +399,8 @@ static struct status describe_mask(struct subject *s, double *bits, bool *scatte
 static struct status offer_part(struct subject *s, const struct claim *claim, const double *values)
 {
     char where[PLACES_TEXT_BYTES];
-    double bits;
-    bool scattered;
+    double bits = 0;
+    bool scattered = true;
     size_t count = 0;
     for (size_t i = 0; i < s->n; i++) {
         s->mask[i] = explains(s, i, s->guess_z[i]);

@@ -88,7 +88,7 @@ static struct status read_list(struct value *out, struct reader *r)
     out->list.count = count;
     out->list.items = arena_allocate_array(r->arena, count, sizeof *items);
     if (!out->list.items) return status_no_memory(0);
-    memcpy(out->list.items, items, count * sizeof *items);
+    for (size_t i = 0; i < count; i++) out->list.items[i] = items[i];
     return status_ok();
 }
 
@@ -123,7 +123,7 @@ static struct status spread(struct value *args, struct reader *r)
     const struct value *items = value_is_sequence(list) ? list->list.items : list;
     if (count > MOST_ARGUMENTS - args->list.count)
         return status_error(STATUS_SKIP, "more than %d arguments", MOST_ARGUMENTS);
-    memcpy(args->list.items + args->list.count, items, count * sizeof *items);
+    for (size_t i = 0; i < count; i++) args->list.items[args->list.count + i] = items[i];
     args->list.count += count;
     return status_ok();
 }

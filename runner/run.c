@@ -255,6 +255,7 @@ static struct status run_finish(int *exit_status, struct run *run)
     const struct run_parts *parts = &run->parts;
     const struct run_totals totals = totals_of(run);
     if (!parts->tree) TRY(run_part_finish(parts->first));
+    TRY(run_parts_nothing_selected(parts));
     TRY(run_report_end(exit_status, run->options, &totals));
     if (run->summary.internal_errors)
         return status_error(STATUS_INTERNAL,

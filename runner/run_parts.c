@@ -103,6 +103,19 @@ size_t run_parts_expected_calls(const struct run_parts *parts)
     return (size_t)((double)parts->calls * whole + 0.5);
 }
 
+/* The first dump is read again as if it were the only one, which may not be left empty. */
+struct status run_parts_nothing_selected(const struct run_parts *parts)
+{
+    struct run_options alone = *parts->options;
+    struct run_part part = { 0 };
+    bool is_asked = alone.only || alone.skip;
+    if (!parts->tree || !parts->tree->count || !is_asked || parts->calls) return status_ok();
+    alone.api_info = parts->tree->items[0].path;
+    struct status status = run_part_open_inputs(&part, &alone, NULL, NULL);
+    run_part_close(&part);
+    return status;
+}
+
 struct status run_parts_refused(const struct run_parts *parts)
 {
     if (!parts->n_refused) return status_ok();

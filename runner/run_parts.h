@@ -49,6 +49,10 @@ struct status run_parts_finish_first(struct run_parts *parts);
 /* STATUS_BAD_INPUT when dumps were refused. */
 struct status run_parts_refused(const struct run_parts *parts);
 
+/* STATUS_BAD_ARGUMENT when --only and --skip leave no call of any dump, with the name that means none and
+ * the nearest one of the first dump. */
+struct status run_parts_nothing_selected(const struct run_parts *parts);
+
 /* How many calls there will be, as far as the sizes of the dumps tell. */
 size_t run_parts_expected_calls(const struct run_parts *parts);
 

@@ -241,6 +241,19 @@ START_TEST(recorded_needs_stored_outputs)
 }
 END_TEST
 
+/* A misspelt name leaves no dump anything to do; it is a mistake then, as it is with one dump. */
+START_TEST(a_name_that_no_dump_has_is_told_with_the_nearest)
+{
+    struct workspace w = workspace_make();
+    make_dumps(&w);
+    struct outcome o = run_program(&w, "-api_info", "dumps", "-o", "out", "--only", "mull", NULL);
+    ck_assert_msg(o.status == 2, "%d: %s", o.status, o.err);
+    ck_assert_msg(strstr(o.err, "is named 'mull'; the nearest is 'mul'") != NULL, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("run_tree");
@@ -251,6 +264,7 @@ int main(void)
     tcase_add_test(tests, a_killed_run_is_resumed_as_a_whole);
     tcase_add_test(tests, a_dump_that_cannot_be_used_keeps_the_others_from_nothing);
     tcase_add_test(tests, equal_calls_of_other_dumps_are_checked_once);
+    tcase_add_test(tests, a_name_that_no_dump_has_is_told_with_the_nearest);
     tcase_add_test(tests, failing_calls_name_their_dumps);
     tcase_add_test(tests, reports_cover_all_dumps);
     tcase_add_test(tests, recorded_needs_stored_outputs);

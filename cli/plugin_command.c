@@ -35,6 +35,7 @@ struct plugin_options {
 
 struct tally {
     size_t symbols, missing, ran, skipped, failed;
+    size_t unjudged; /* of those that ran: no verdict on what they return */
 };
 
 /* Is the function there? The same function is asked for again by every step that calls it. */
@@ -234,15 +235,17 @@ static struct status check_manifest(struct tally *tally, const char *path,
 
 static struct status tell_call(void *context, const struct case_outcome *outcome, const char *name)
 {
-    (void)context;
-    printf("%-8s %s\n", verdict_name(result_row_verdict(outcome->forward, outcome->backward)),
-           name);
+    struct tally *tally = context;
+    enum verdict verdict = result_row_verdict(outcome->forward, outcome->backward);
+    if (verdict == VERDICT_SKIP) tally->unjudged++;
+    printf("%-8s %s\n", verdict_name(verdict), name);
     return outcome_print_rows(outcome, name);
 }
 
 /* The smoke calls as a run of their own. */
-static struct status judge_calls(int *exit_status, const char *dump, const char *directory,
-                                 const char *path, const struct plugin_options *options)
+static struct status judge_calls(int *exit_status, struct tally *tally, const char *dump,
+                                 const char *directory, const char *path,
+                                 const struct plugin_options *options)
 {
     char backend[PATH_MAX + sizeof "plugin:"];
     struct run_options run = RUN_OPTIONS_DEFAULTS;
@@ -255,7 +258,7 @@ static struct status judge_calls(int *exit_status, const char *dump, const char 
     run.profile = options->profile;
     run.fail_on = options->fail_on;
     run.file_policy = options->file_policy;
-    run.told.tell = tell_call;
+    run.told = (struct call_listener){ .tell = tell_call, .context = tally };
     run.scratch = run.no_progress = true;
     printf("\n");
     return run_checks(exit_status, &run, NULL);
@@ -272,7 +275,7 @@ static struct status check_and_judge(int *exit_status, struct tally *tally, cons
     if (!status.code) status = check_manifest(tally, path, options, &calls);
     status = dump_writer_end(&calls, status);
     if (!status.code && tally->ran)
-        status = judge_calls(exit_status, calls.path, directory.path, path, options);
+        status = judge_calls(exit_status, tally, calls.path, directory.path, path, options);
     scratch_directory_remove(&directory);
     return status;
 }
@@ -290,6 +293,8 @@ static struct status run(int *exit_status, const void *values)
     TRY(options->judge ? check_and_judge(exit_status, &tally, path, options)
                        : check_manifest(&tally, path, options, NULL));
     if (tally.missing || tally.failed || tally.skipped) *exit_status = EXIT_FAILURES;
+    /* Where none was judged, the run has said so with a status of its own. */
+    if (tally.unjudged && !*exit_status) *exit_status = EXIT_FAILURES;
     return status_ok();
 }
 
@@ -324,7 +329,8 @@ const struct command plugin_command = {
         "own, looks up every function it names, and makes one small call of every kernel, "
         "forward and backward. Faults of the manifest are named with file, line and key. The "
         "exit status is 1 when a function is missing, or a kernel fails or could not be run. With "
-        "--judge the values that the calls return are judged, too, and wrong ones fail.",
+        "--judge the values that the calls return are judged, too, and wrong ones fail, as "
+        "those do that nothing could judge.",
     .options = rows,
     .operands = "check FILE.json",
     .operands_minimum = 2,

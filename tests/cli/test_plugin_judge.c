@@ -70,6 +70,18 @@ START_TEST(kernels_of_no_judged_api)
 }
 END_TEST
 
+/* One of two: what is green is judged. */
+START_TEST(a_kernel_that_nothing_judges_is_not_green)
+{
+    static const struct kernel kernels[] = { { "Torch.sin", "sinf" },
+                                             { "Torch.empty_like", "sinf" } };
+    struct workspace w = workspace_make();
+    write_manifest(in(&w, "a.json"), kernels, 2);
+    tells(CHECK_PLUGIN("--judge"), 1, "SKIP     Torch.empty_like.1\n");
+    workspace_remove(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("plugin_judge");
@@ -78,6 +90,7 @@ int main(void)
     tcase_add_test(tests, right_kernels_pass);
     tcase_add_test(tests, wrong_kernels_fail);
     tcase_add_test(tests, kernels_of_no_judged_api);
+    tcase_add_test(tests, a_kernel_that_nothing_judges_is_not_green);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

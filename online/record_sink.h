@@ -1,0 +1,13 @@
+/* Where received records go: the judge, a recording before it, or what a test puts there. */
+#ifndef PROBE_ONLINE_RECORD_SINK_H
+#define PROBE_ONLINE_RECORD_SINK_H
+
+#include "online/judge.h"
+
+struct record_sink {
+    /* As judge_submit. */
+    struct status (*submit)(bool *taken, void *context, const struct judge_submission *record);
+    void *context;
+};
+
+#endif

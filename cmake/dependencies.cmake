@@ -8,6 +8,8 @@ pkg_check_modules(EXPAT REQUIRED IMPORTED_TARGET expat)
 pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 # Optional: without it graphs are written as .vis and .html only.
 pkg_check_modules(SQLITE IMPORTED_TARGET sqlite3)
+# Optional: without it the server of the online pre-check has neither TLS nor MD5 checksums.
+find_package(OpenSSL 3.0)
 find_library(SLEEF_LIBRARY sleef REQUIRED)
 find_library(OPENBLAS_LIBRARY openblas REQUIRED)
 find_library(FLINT_LIBRARY flint REQUIRED)

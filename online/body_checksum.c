@@ -12,8 +12,9 @@
 
 size_t checksum_digits(enum checksum_kind kind)
 {
-    static const size_t digits[] = { [CHECKSUM_CRC32] = CHECKSUM_CRC32_DIGITS,
-                                     [CHECKSUM_MD5] = CHECKSUM_MD5_DIGITS };
+    static const size_t digits[] = {
+        [CHECKSUM_CRC32] = CHECKSUM_CRC32_DIGITS, [CHECKSUM_MD5] = CHECKSUM_MD5_DIGITS
+    };
     return digits[kind];
 }
 
@@ -37,7 +38,8 @@ static struct status md5_start(struct body_checksum *sum)
     bool started = md5 && EVP_DigestInit_ex2(sum->md5, md5, NULL);
     EVP_MD_free(md5);
     if (started) return status_ok();
-    return status_error(STATUS_SKIP, "the client sends MD5 checksums, which OpenSSL does not have here");
+    return status_error(STATUS_SKIP,
+                        "the client sends MD5 checksums, which OpenSSL does not have here");
 }
 
 static void md5_add(struct body_checksum *sum, const void *bytes, size_t count)

@@ -62,7 +62,8 @@ struct status peer_history_accept(struct peer_history *history, const struct pee
 {
     repair(history, frame);
     struct peer_run *newest = history->count ? &history->runs[history->count - 1] : NULL;
-    if (newest && is_of_run(newest, frame) && frame->sequence && newest->last == frame->sequence - 1) {
+    if (newest && is_of_run(newest, frame) && frame->sequence &&
+        newest->last == frame->sequence - 1) {
         newest->last = frame->sequence;
         return status_ok();
     }

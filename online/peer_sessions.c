@@ -82,8 +82,7 @@ static struct status accept_frame(struct peer_session *s)
         connection_log(s->connection, "a client has begun: rank %llu, step %llu, %s checksums",
                        (unsigned long long)numbers->rank, (unsigned long long)numbers->step,
                        s->reader.kind == CHECKSUM_MD5 ? "MD5" : "CRC-32");
-    if (!s->history.n_damaged)
-        attendance_set_damaged(s->all->attendance, &s->attendant, false);
+    if (!s->history.n_damaged) attendance_set_damaged(s->all->attendance, &s->attendant, false);
     return answer(s, PEER_OK, numbers);
 }
 
@@ -202,10 +201,10 @@ static struct status received(void *session, size_t bytes)
 /* A body that goes beyond the share of memory while others wait has to get on. */
 static struct status check_patience(const struct peer_session *s)
 {
-    const double allowed_s =
-        patience_s + (double)s->reader.frame.bytes / patience_bytes_a_second;
+    const double allowed_s = patience_s + (double)s->reader.frame.bytes / patience_bytes_a_second;
     if (receive_memory_leads_for(s->all->memory, &s->reader) < allowed_s) return status_ok();
-    return status_error(STATUS_IO, "its body of %s comes too slowly, and others wait for the memory",
+    return status_error(STATUS_IO,
+                        "its body of %s comes too slowly, and others wait for the memory",
                         quantity_bytes(s->reader.frame.bytes).text);
 }
 

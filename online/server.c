@@ -23,9 +23,9 @@
 
 enum {
     EVENTS = 256,
-    ACCEPTS = 64,          /* new connections in a round */
-    TURN_BYTES = 1 << 20,  /* read from one connection in a round */
-    UNSENT_BYTES = 16384,  /* who has so much to fetch is not read from */
+    ACCEPTS = 64,         /* new connections in a round */
+    TURN_BYTES = 1 << 20, /* read from one connection in a round */
+    UNSENT_BYTES = 16384, /* who has so much to fetch is not read from */
     TICK_MS = 250,
     ADDRESS_BYTES = INET6_ADDRSTRLEN + 10,
 };
@@ -36,9 +36,9 @@ static const double fetch_s = 120;    /* for the other side to fetch something o
 
 enum phase {
     PHASE_HANDSHAKE,
-    PHASE_SILENT,   /* no byte has come */
-    PHASE_OPEN,     /* a protocol has it */
-    PHASE_ENDING,   /* what is queued is sent */
+    PHASE_SILENT,    /* no byte has come */
+    PHASE_OPEN,      /* a protocol has it */
+    PHASE_ENDING,    /* what is queued is sent */
     PHASE_LINGERING, /* we have closed our side */
     PHASE_DEAD,
 };
@@ -102,7 +102,8 @@ static bool is_choked(const struct connection *c)
  * again and again, and who cannot read it cannot end it. */
 static void rewatch(struct connection *c)
 {
-    const bool reads = c->phase != PHASE_ENDING && !(c->phase == PHASE_OPEN && (c->waits || is_choked(c)));
+    const bool reads = c->phase != PHASE_ENDING &&
+                       !(c->phase == PHASE_OPEN && (c->waits || is_choked(c)));
     const bool writes = c->unsent_end > c->unsent_start || c->wants_to_write;
     const uint32_t events = (reads ? EPOLLIN : 0u) | (writes ? EPOLLOUT : 0u);
     struct epoll_event event = { .events = events, .data.ptr = c };
@@ -197,9 +198,9 @@ static void flush(struct connection *c)
     while (c->unsent_start < c->unsent_end) {
         size_t written;
         enum transport_state state;
-        struct status status =
-            transport_write(&state, &written, &c->transport, c->unsent + c->unsent_start,
-                            c->unsent_end - c->unsent_start);
+        struct status status = transport_write(&state, &written, &c->transport,
+                                               c->unsent + c->unsent_start,
+                                               c->unsent_end - c->unsent_start);
         if (status.code) {
             connection_fail(c, status);
             return;
@@ -272,7 +273,8 @@ static bool find_protocol(struct connection *c)
         status = c->protocol
                      ? c->protocol->begin(&c->session, c->protocol->context, c)
                      : status_error(STATUS_BAD_INPUT,
-                                    "a first byte of 0x%02x begins nothing that is spoken here", first);
+                                    "a first byte of 0x%02x begins nothing that is spoken here",
+                                    first);
     }
     if (status.code) connection_fail(c, status);
     else if (state == TRANSPORT_ENDED) die(c, status_ok());
@@ -310,7 +312,8 @@ static void read_all(struct connection *c)
 /* What was decrypted already is not told by epoll. */
 static void read_pending_later(struct connection *c)
 {
-    if (c->phase == PHASE_OPEN && !c->waits && !is_choked(c) && transport_has_pending(&c->transport))
+    if (c->phase == PHASE_OPEN && !c->waits && !is_choked(c) &&
+        transport_has_pending(&c->transport))
         be_eager(c);
 }
 
@@ -360,7 +363,8 @@ static void serve_eager(struct server *server)
 
 /* ---- new connections -------------------------------------------------------------------- */
 
-static void write_address(char text[ADDRESS_BYTES], uint16_t *port, const struct sockaddr_storage *from)
+static void write_address(char text[ADDRESS_BYTES], uint16_t *port,
+                          const struct sockaddr_storage *from)
 {
     char host[INET6_ADDRSTRLEN] = "?";
     *port = 0;
@@ -398,11 +402,14 @@ static bool displace_silent(struct server *server)
     for (struct connection *c = server->first; c; c = c->next)
         if (c->phase <= PHASE_SILENT && (!oldest || c->since_s < oldest->since_s)) oldest = c;
     if (!oldest) return false;
-    connection_fail(oldest, status_error(STATUS_IO, "there are too many connections, and this one has sent nothing"));
+    connection_fail(
+        oldest,
+        status_error(STATUS_IO, "there are too many connections, and this one has sent nothing"));
     return true;
 }
 
-static struct status add_connection(struct server *server, int fd, const struct sockaddr_storage *from)
+static struct status add_connection(struct server *server, int fd,
+                                    const struct sockaddr_storage *from)
 {
     uint16_t port;
     struct connection *c = memory_allocate_zeroed(1, sizeof *c);
@@ -473,7 +480,8 @@ static void check_patience(struct connection *c, double now_s)
         connection_fail(c, status_error(STATUS_IO, "no TLS handshake within %.0f s", handshake_s));
     else if (c->phase >= PHASE_ENDING && waited_s > linger_s) die(c, status_ok());
     else if (c->unsent_end > c->unsent_start && waited_s > fetch_s)
-        connection_fail(c, status_error(STATUS_IO, "it has not fetched its answers for %.0f s", fetch_s));
+        connection_fail(
+            c, status_error(STATUS_IO, "it has not fetched its answers for %.0f s", fetch_s));
 }
 
 static void wake_protocols(const struct server *server)

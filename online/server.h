@@ -21,7 +21,8 @@ struct server_options {
     const char *address; /* numeric, to listen on; NULL: all of IPv4 */
     uint16_t port;       /* 0: any that is free */
     struct tls *tls;     /* NULL: plain text */
-    const struct protocol *protocols[SERVER_PROTOCOLS_MAX]; /* ended by NULL; the first that speaks */
+    const struct protocol
+        *protocols[SERVER_PROTOCOLS_MAX]; /* ended by NULL; the first that speaks */
     struct warnings log;
 };
 

@@ -204,8 +204,7 @@ static bool is_signed(const struct tls *tls, X509_CRL *list)
         context && X509_STORE_CTX_init(context, store, NULL, NULL) == 1
             ? X509_STORE_CTX_get_obj_by_subject(context, X509_LU_X509, X509_CRL_get_issuer(list))
             : NULL;
-    if (issuer)
-        valid = X509_CRL_verify(list, X509_get0_pubkey(X509_OBJECT_get0_X509(issuer))) == 1;
+    if (issuer) valid = X509_CRL_verify(list, X509_get0_pubkey(X509_OBJECT_get0_X509(issuer))) == 1;
     X509_OBJECT_free(issuer);
     X509_STORE_CTX_free(context);
     return valid;
@@ -241,8 +240,9 @@ static struct status load_clients(struct tls *tls, const char *directory, struct
     struct pem_file file;
     const bool has_list = has_file(directory, "crl.pem");
     if (!has_file(directory, "ca.crt"))
-        return has_list ? status_error(STATUS_BAD_INPUT, "%s: crl.pem needs the ca.crt of the "
-                                                         "authority that signed it",
+        return has_list ? status_error(STATUS_BAD_INPUT,
+                                       "%s: crl.pem needs the ca.crt of the "
+                                       "authority that signed it",
                                        directory)
                         : status_ok();
     TRY(pem_open(&file, directory, "ca.crt", policy));

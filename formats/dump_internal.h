@@ -55,11 +55,6 @@ struct dump {
 struct status dump_mappings_create(struct dump_mappings **out);
 void dump_mappings_release(struct dump_mappings *mappings);
 
-/* Split a full name into type and api; false when it has not 3 or 4 segments (both are set
- * then too, as far as they go). NULLs when there is no memory. */
-bool dump_split_name(const char **type, const char **api, struct arena *arena,
-                     const char *full_name);
-
 /* Parse the text of the forward or backward entry of `out` into it; the text may go afterwards. */
 struct status dump_parse_entry(struct api_case *out, struct arena *arena, const char *text,
                                struct dump_span span, bool backward);

@@ -208,13 +208,13 @@ static bool run_int(struct machine *m, int bytes)
     return push(m, (struct pickle_value){ .kind = PICKLE_INT, .integer = value });
 }
 
-static bool run_long(struct machine *m, int argument)
+/* LONG1 and LONG4. */
+static bool run_long(struct machine *m, int width)
 {
     const unsigned char *p;
     uint64_t bytes;
 
-    (void)argument;
-    if (!take_number(m, &bytes, 1) || !take(m, &p, (size_t)bytes)) return false;
+    if (!take_number(m, &bytes, (size_t)width) || !take(m, &p, (size_t)bytes)) return false;
     if (bytes > 8)
         return push(m, (struct pickle_value){ .kind = PICKLE_LONG,
                                               .text = { (const char *)p, (size_t)bytes } });
@@ -239,17 +239,21 @@ static bool run_float(struct machine *m, int argument)
     return push(m, (struct pickle_value){ .kind = PICKLE_FLOAT, .real = real });
 }
 
-/* A text whose length has `bytes` bytes. */
-static bool run_text(struct machine *m, int bytes)
+static bool push_text(struct machine *m, enum pickle_kind kind, int width)
 {
     const unsigned char *p;
     uint64_t count;
-    if (!take_number(m, &count, (size_t)bytes)) return false;
-    if (count > PICKLE_MAX_BYTES) return fail(m, "a text is longer than the pickle");
+    if (!take_number(m, &count, (size_t)width)) return false;
+    if (count > (uint64_t)(m->end - m->at)) return fail(m, "a text is longer than the pickle");
     if (!take(m, &p, (size_t)count)) return false;
-    return push(m, (struct pickle_value){ .kind = PICKLE_TEXT,
-                                          .text = { (const char *)p, (size_t)count } });
+    return push(m,
+                (struct pickle_value){ .kind = kind, .text = { (const char *)p, (size_t)count } });
 }
+
+/* A text whose length has `bytes` bytes. */
+static bool run_text(struct machine *m, int bytes) { return push_text(m, PICKLE_TEXT, bytes); }
+
+static bool run_bytes(struct machine *m, int bytes) { return push_text(m, PICKLE_BYTES, bytes); }
 
 /* EMPTY_TUPLE and TUPLE1 to TUPLE3. */
 static bool run_tuple(struct machine *m, int count)
@@ -266,6 +270,14 @@ static bool run_marked_tuple(struct machine *m, int argument)
     size_t count;
     (void)argument;
     return pop_mark(m, &items, &count) && push_sequence(m, PICKLE_TUPLE, items, count);
+}
+
+static bool run_marked_set(struct machine *m, int argument)
+{
+    struct pickle_value *items;
+    size_t count;
+    (void)argument;
+    return pop_mark(m, &items, &count) && push_sequence(m, PICKLE_SET, items, count);
 }
 
 static bool run_empty(struct machine *m, int kind)
@@ -402,12 +414,27 @@ static bool run_reduce(struct machine *m, int argument)
     return problem ? fail(m, problem) : push(m, made);
 }
 
+static bool run_build(struct machine *m, int argument)
+{
+    struct pickle_value state;
+
+    (void)argument;
+    if (!pop(m, &state)) return false;
+    const struct pickle_value *object = top(m);
+    if (!object) return false;
+    if (!m->hooks->build || object->kind != PICKLE_OBJECT)
+        return fail(m, "it gives a state to something that has none");
+    const char *problem = m->hooks->build(m->hooks->context, object, &state);
+    return !problem || fail(m, problem);
+}
+
 static bool run_persistent(struct machine *m, int argument)
 {
     struct pickle_value id, made = { .kind = PICKLE_NONE };
 
     (void)argument;
     if (!pop(m, &id)) return false;
+    if (!m->hooks->persistent) return fail(m, "it refers to something that is not in it");
     const char *problem = m->hooks->persistent(m->hooks->context, &made, &id);
     return problem ? fail(m, problem) : push(m, made);
 }
@@ -429,10 +456,15 @@ static const struct {
     ['J'] = { run_int, 4 },
     ['K'] = { run_int, 1 },
     ['M'] = { run_int, 2 },
-    [0x8a] = { run_long, 0 },
+    [0x8a] = { run_long, 1 },
+    [0x8b] = { run_long, 4 },
     ['G'] = { run_float, 0 },
     ['X'] = { run_text, 4 },
     [0x8c] = { run_text, 1 },
+    [0x8d] = { run_text, 8 },
+    ['B'] = { run_bytes, 4 },
+    ['C'] = { run_bytes, 1 },
+    [0x8e] = { run_bytes, 8 },
     [')'] = { run_tuple, 0 },
     [0x85] = { run_tuple, 1 },
     [0x86] = { run_tuple, 2 },
@@ -440,6 +472,9 @@ static const struct {
     ['t'] = { run_marked_tuple, 0 },
     [']'] = { run_empty, PICKLE_LIST },
     ['}'] = { run_empty, PICKLE_DICT },
+    [0x8f] = { run_empty, PICKLE_SET },
+    [0x90] = { run_extend, PICKLE_SET },
+    [0x91] = { run_marked_set, 0 }, /* FROZENSET */
     ['a'] = { run_append, 0 },
     ['e'] = { run_extend, PICKLE_LIST },
     ['s'] = { run_set_item, 0 },
@@ -452,6 +487,8 @@ static const struct {
     ['c'] = { run_global, 0 },
     [0x93] = { run_stack_global, 0 },
     ['R'] = { run_reduce, 0 },
+    [0x81] = { run_reduce, 0 }, /* NEWOBJ */
+    ['b'] = { run_build, 0 },
     ['Q'] = { run_persistent, 0 },
 };
 
@@ -464,12 +501,12 @@ static bool run(struct machine *m)
         if (code == STOP) return true;
         if (!instructions[code].run) {
             (void)snprintf(m->problem_text, sizeof m->problem_text,
-                           "its instruction 0x%02x is none that a tensor needs", (unsigned)code);
+                           "its instruction 0x%02x is none that such a file needs", (unsigned)code);
             return fail(m, m->problem_text);
         }
         if (!instructions[code].run(m, instructions[code].argument)) return false;
     }
-    return fail(m, "it has no end within the file and 256 KiB");
+    return fail(m, "it has no end, within the file and the most that is read");
 }
 
 struct status pickle_read(struct pickle_value *out, size_t *used, struct arena *arena,
@@ -477,7 +514,8 @@ struct status pickle_read(struct pickle_value *out, size_t *used, struct arena *
                           const char *name)
 {
     /* Data of a legacy file follow the pickles, so a long rest is not a long pickle. */
-    size_t limited = size < PICKLE_MAX_BYTES ? size : PICKLE_MAX_BYTES;
+    size_t most = hooks->most_bytes ? hooks->most_bytes : PICKLE_MAX_BYTES;
+    size_t limited = size < most ? size : most;
     struct machine m = { .at = bytes, .arena = arena, .hooks = hooks };
 
     m.end = m.at + limited;

@@ -17,7 +17,7 @@
 #include "core/arena.h"
 #include "core/status.h"
 
-enum { PICKLE_MAX_BYTES = 256 << 10 }; /* that of a tensor has a few hundred */
+enum { PICKLE_MAX_BYTES = 256 << 10 }; /* of one tensor, whose pickle has a few hundred */
 
 enum pickle_kind {
     PICKLE_NONE,
@@ -26,8 +26,10 @@ enum pickle_kind {
     PICKLE_LONG, /* an integer beyond 64 bits, as bytes */
     PICKLE_FLOAT,
     PICKLE_TEXT,
+    PICKLE_BYTES,
     PICKLE_TUPLE,
     PICKLE_LIST,
+    PICKLE_SET,
     PICKLE_DICT,   /* keys and values alternate */
     PICKLE_GLOBAL, /* a name the hooks know, as `object.id` */
     PICKLE_OBJECT  /* made by the hooks */
@@ -42,7 +44,7 @@ struct pickle_value {
         struct {
             const char *bytes; /* in the pickle itself, not terminated */
             size_t count;
-        } text; /* and LONG: little-endian two's complement */
+        } text; /* and BYTES, and LONG: little-endian two's complement */
         struct pickle_sequence {
             struct pickle_value *items;
             size_t count, room;
@@ -61,15 +63,19 @@ extern const char pickle_no_memory[];
  * pickle_no_memory. */
 struct pickle_hooks {
     void *context;
+    size_t most_bytes; /* that a pickle may have; 0: PICKLE_MAX_BYTES */
     /* A name: set `id`. */
     const char *(*global)(void *context, int *id, const struct pickle_value *module,
                           const struct pickle_value *name);
-    /* Make the value of calling the global `id` with `arguments` (a tuple). */
+    /* Make the value of calling the global `id`, or of a new object of it, with `arguments` (a tuple). */
     const char *(*reduce)(void *context, struct pickle_value *out, int id,
                           const struct pickle_sequence *arguments);
-    /* Make the value of a persistent id. */
+    /* Make the value of a persistent id. NULL: there are none. */
     const char *(*persistent)(void *context, struct pickle_value *out,
                               const struct pickle_value *id);
+    /* Give an object its state. NULL: none takes any. */
+    const char *(*build)(void *context, const struct pickle_value *object,
+                         const struct pickle_value *state);
 };
 
 /* Run the pickle at `bytes`. `*used` is its length (more may follow). The value lives in `arena`

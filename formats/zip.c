@@ -191,6 +191,43 @@ static struct status check_overlap(const struct zip *zip, struct arena *arena)
     return status_ok();
 }
 
+static int compare_names(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
+{
+    if (a_bytes != b_bytes) return a_bytes < b_bytes ? -1 : 1;
+    return memcmp(a, b, a_bytes);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct zip_entry *x = *(const struct zip_entry *const *)a;
+    const struct zip_entry *y = *(const struct zip_entry *const *)b;
+    int order = compare_names(x->name, x->name_bytes, y->name, y->name_bytes);
+    return order ? order : (x > y) - (x < y);
+}
+
+static struct status sort_names(struct zip *zip, struct arena *arena)
+{
+    zip->by_name = arena_allocate_array(arena, zip->count, sizeof *zip->by_name);
+    if (!zip->by_name) return status_no_memory(zip->count * sizeof *zip->by_name);
+    for (size_t i = 0; i < zip->count; i++) zip->by_name[i] = &zip->entries[i];
+    qsort(zip->by_name, zip->count, sizeof *zip->by_name, by_name);
+    return status_ok();
+}
+
+const struct zip_entry *zip_find(const struct zip *zip, const char *name, size_t bytes)
+{
+    size_t low = 0, high = zip->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct zip_entry *entry = zip->by_name[middle];
+        if (compare_names(entry->name, entry->name_bytes, name, bytes) < 0) low = middle + 1;
+        else high = middle;
+    }
+    if (low == zip->count) return NULL;
+    const struct zip_entry *found = zip->by_name[low];
+    return compare_names(found->name, found->name_bytes, name, bytes) ? NULL : found;
+}
+
 struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, size_t size,
                        const char *name)
 {
@@ -215,6 +252,7 @@ struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, 
         left -= used;
     }
     TRY(check_overlap(&zip, arena));
+    TRY(sort_names(&zip, arena));
     *out = zip;
     return status_ok();
 }

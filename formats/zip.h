@@ -32,6 +32,7 @@ struct zip {
     const char *name; /* of the file, for messages */
     struct zip_entry *entries;
     size_t count;
+    const struct zip_entry **by_name; /* in the order of their names */
     bool unsummed; /* set by the caller: checksums of stored entries are not looked at */
 };
 
@@ -46,6 +47,9 @@ enum {
  * `arena`. STATUS_BAD_INPUT when the archive cannot be trusted. */
 struct status zip_open(struct zip *out, struct arena *arena, const void *bytes, size_t size,
                        const char *name);
+
+/* The entry of a name, the first in the directory when there are several; NULL when there is none. */
+const struct zip_entry *zip_find(const struct zip *zip, const char *name, size_t bytes);
 
 /* The bytes of an entry: in place when it is stored, inflated into `arena` when it is deflated.
  * There are exactly entry->bytes of them. */

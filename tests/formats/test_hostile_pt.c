@@ -95,8 +95,11 @@ static const struct {
     { PICKLE(PROTO "(S'id'\nios\nsystem\n."), "instruction 0x53" },
     { PICKLE(PROTO "(ios\nsystem\n."), "instruction 0x69" },
     { PICKLE(PROTO "(cos\nsystem\no."), "it asks for os.system" },
-    { PICKLE(PROTO ")}b."), "instruction 0x62" },
-    { PICKLE(PROTO "ccollections\nOrderedDict\n)\x81."), "instruction 0x81" },
+    { PICKLE(PROTO ")}b."), "a state to something that has none" },
+    { PICKLE(PROTO "ccollections\nOrderedDict\n)R}b."), "a state to something that has none" },
+    { PICKLE(PROTO "ccollections\nOrderedDict\n)\x81."), "something else than one tensor" },
+    { PICKLE(PROTO "cos\nsystem\n)\x81."), "it asks for os.system" },
+    { PICKLE(PROTO "c__builtin__\ngetattr\n."), "it asks for __builtin__.getattr" },
     { PICKLE(PROTO "\x82\1."), "instruction 0x82" },
     /* calls of what cannot be called */
     { PICKLE(PROTO "K\1)R."), "it calls something that is not a known name" },
@@ -119,7 +122,7 @@ static const struct {
     { PICKLE(PROTO "K\1r\xff\xff\xff\xff."), "its memo has a hole" },
     { PICKLE(PROTO "q\0."), "uses a value that is not there" },
     { PICKLE(PROTO "X\xff\xff\xff\xff" "a."), "longer than the pickle" },
-    { PICKLE(PROTO "X\x10\0\0\0" "a."), "ends in the middle" },
+    { PICKLE(PROTO "X\x10\0\0\0" "a."), "longer than the pickle" },
     { PICKLE(PROTO "\x8a\xff\1."), "ends in the middle" },
     { PICKLE(PROTO "cos"), "ends in the middle" },
     { PICKLE("\x80\1N."), "protocol is not 2 to 5" },
@@ -168,7 +171,11 @@ static const struct {
     { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "\x8a\x08\xff\xff\xff\xff\xff\xff"
              "\xff\x7fK\1\x85K\1\x85" HOOKS "tR."), "reaches beyond its storage" },
     { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS
-             "}X\4\0\0\0conj\x88stR."), "conjugated or negated" },
+             "}X\4\0\0\0conj\x88stR."), NULL },
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS
+             "}X\4\0\0\0lazy\x88stR."), "the metadata of a tensor" },
+    { PICKLE(PROTO REBUILD "(" STORAGE("FloatStorage", "\6") "K\0K\6\x85K\1\x85" HOOKS
+             "}X\4\0\0\0conjK\1stR."), "the metadata of a tensor" },
     { PICKLE(PROTO "ctorch._utils\n_rebuild_tensor_v3\n(" STORAGE("FloatStorage", "\6")
              "K\0K\6\x85K\1\x85" HOOKS "ctorch\nfloat32\ntR."), "do not fit" },
     /* bytes whose dtype the tensor names, or does not */
@@ -555,7 +562,7 @@ static const struct {
       "a storage has no name", 0 },
     { PICKLE(MAGIC VERSION SYSTEM("\x88") OBJECT("\2") PROTO "N." COUNT8("\2")),
       "list of its storages is missing", 0 },
-    { PICKLE(MAGIC VERSION SYSTEM("\x88") PROTO "N." KEYS), "something else than one tensor", 0 },
+    { PICKLE(MAGIC VERSION SYSTEM("\x88") PROTO "N." KEYS), "a storage that no tensor uses", 0 },
     { PICKLE(MAGIC VERSION SYSTEM("\x88") PROTO REBUILD
              "((X\7\0\0\0storagectorch\nShortStorage\nX\1\0\0\0000X\3\0\0\0cpuK\2(X\1\0\0\0vK\0K\2"
              "ttQ" "K\0K\2\x85K\1\x85" HOOKS "tR." KEYS), "a view of another storage", 0 },

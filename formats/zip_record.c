@@ -45,13 +45,11 @@ static struct status append_name(struct csv_buffer *out, const struct zip_record
     return csv_append_bytes(out, record->name, strlen(record->name));
 }
 
-struct status zip_append_local(struct csv_buffer *out, const struct zip_record *record,
-                               size_t padding)
+/* What both records have between the version and the length of what is extra. */
+static struct status append_common(struct csv_buffer *out, const struct zip_record *record)
 {
     bool wide = zip_record_is_wide(record);
-    const struct field head[] = {
-        { 0x04034b50, 4 },
-        { wide ? VERSION_WIDE : VERSION, 2 },
+    const struct field fields[] = {
         { NAMES_ARE_UTF8, 2 },
         { record->deflated ? DEFLATED : 0, 2 },
         { MIDNIGHT, 2 },
@@ -60,6 +58,19 @@ struct status zip_append_local(struct csv_buffer *out, const struct zip_record *
         { narrow(record->packed, wide), 4 },
         { narrow(record->bytes, wide), 4 },
         { strlen(record->name), 2 },
+    };
+    return append_fields(out, fields, COUNT(fields));
+}
+
+struct status zip_append_local(struct csv_buffer *out, const struct zip_record *record,
+                               size_t padding)
+{
+    bool wide = zip_record_is_wide(record);
+    const struct field head[] = {
+        { 0x04034b50, 4 },
+        { wide ? VERSION_WIDE : VERSION, 2 },
+    };
+    const struct field extra[] = {
         { (wide ? (size_t)ZIP_WIDE_BYTES : 0) + 4 + padding, 2 },
     };
     const struct field sizes[] = {
@@ -68,6 +79,8 @@ struct status zip_append_local(struct csv_buffer *out, const struct zip_record *
     const struct field filler[] = { { 0x4246, 2 }, { padding, 2 } };
 
     TRY(append_fields(out, head, COUNT(head)));
+    TRY(append_common(out, record));
+    TRY(append_fields(out, extra, COUNT(extra)));
     TRY(append_name(out, record));
     if (wide) TRY(append_fields(out, sizes, COUNT(sizes)));
     TRY(append_fields(out, filler, COUNT(filler)));
@@ -82,14 +95,8 @@ struct status zip_append_central(struct csv_buffer *out, const struct zip_record
         { 0x02014b50, 4 },
         { wide ? VERSION_WIDE : VERSION, 2 }, /* made by */
         { wide ? VERSION_WIDE : VERSION, 2 }, /* needed */
-        { NAMES_ARE_UTF8, 2 },
-        { record->deflated ? DEFLATED : 0, 2 },
-        { MIDNIGHT, 2 },
-        { FIRST_DAY, 2 },
-        { record->crc, 4 },
-        { narrow(record->packed, wide), 4 },
-        { narrow(record->bytes, wide), 4 },
-        { strlen(record->name), 2 },
+    };
+    const struct field rest[] = {
         { wide ? 28 : 0, 2 },
         { 0, 2 }, /* comment */
         { 0, 2 }, /* disk */
@@ -102,6 +109,8 @@ struct status zip_append_central(struct csv_buffer *out, const struct zip_record
     };
 
     TRY(append_fields(out, head, COUNT(head)));
+    TRY(append_common(out, record));
+    TRY(append_fields(out, rest, COUNT(rest)));
     TRY(append_name(out, record));
     return wide ? append_fields(out, sizes, COUNT(sizes)) : status_ok();
 }

@@ -15,6 +15,7 @@
 #include "support/cases.h"
 #include "support/dumps.h"
 #include "support/faults.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 #include "support/trees.h"
 

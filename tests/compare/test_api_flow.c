@@ -9,26 +9,8 @@
 #include "core/arena.h"
 #include "core/memory.h"
 #include "formats/npy.h"
+#include "support/notes.h"
 #include "support/suite.h"
-#include "support/workspace.h"
-
-static struct workspace place;
-static char warnings[2000];
-
-static void setup(void)
-{
-    place = workspace_make();
-    warnings[0] = '\0';
-}
-
-static void teardown(void) { workspace_remove(&place); }
-
-static void note(void *context, const char *text)
-{
-    (void)context;
-    strncat(warnings, text, sizeof warnings - strlen(warnings) - 2);
-    strcat(warnings, "\n");
-}
 
 /* An info file of a side: "name shape" pairs, ended by NULL. A name without one is taken as it is. */
 static void write_dump(const char *side, const char *prefix, const char *const *lines)

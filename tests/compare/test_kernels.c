@@ -10,26 +10,8 @@
 #include "core/memory.h"
 #include "formats/npy.h"
 #include "formats/sheet_read.h"
+#include "support/notes.h"
 #include "support/suite.h"
-#include "support/workspace.h"
-
-static struct workspace place;
-static char warnings[2000];
-
-static void setup(void)
-{
-    place = workspace_make();
-    warnings[0] = '\0';
-}
-
-static void teardown(void) { workspace_remove(&place); }
-
-static void note(void *context, const char *text)
-{
-    (void)context;
-    strncat(warnings, text, sizeof warnings - strlen(warnings) - 2);
-    strcat(warnings, "\n");
-}
 
 static void make_folder(const char *path)
 {

@@ -8,28 +8,10 @@
 #include "core/memory.h"
 #include "formats/sheet_read.h"
 #include "formats/table_file.h"
+#include "support/notes.h"
 #include "support/suite.h"
-#include "support/workspace.h"
 
 #define DATA PROBE_TEST_DATA "/merge_result/"
-
-static struct workspace place;
-static char warnings[4000];
-
-static void setup(void)
-{
-    place = workspace_make();
-    warnings[0] = '\0';
-}
-
-static void teardown(void) { workspace_remove(&place); }
-
-static void note(void *context, const char *text)
-{
-    (void)context;
-    strncat(warnings, text, sizeof warnings - strlen(warnings) - 2);
-    strcat(warnings, "\n");
-}
 
 static struct status merge(struct merge_counts *counts, const char *input, const char *config)
 {

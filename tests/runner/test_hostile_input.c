@@ -10,14 +10,9 @@
 
 #include "formats/zip_maker.h"
 #include "support/dumps.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
-/* Sanitizers have memory and time of their own. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 enum { SECONDS_MOST = 120, KILOBYTES_MOST = 100 << 10 };
 
 /* ---- running ---------------------------------------------------------------------------- */

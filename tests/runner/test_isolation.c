@@ -16,6 +16,7 @@
 #include "runner/devices/process/isolation.h"
 #include "runner/devices/process/isolation_child.h"
 #include "support/diagnosis.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 enum deed {
@@ -62,28 +63,6 @@ struct order {
 
 static volatile int sink;
 static volatile uintptr_t address[2] = { 16, 0x8000 };
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-#define THREAD_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define THREAD_SANITIZED 1
-#endif
-#endif
-#ifndef THREAD_SANITIZED
-#define THREAD_SANITIZED 0
-#endif
 
 /* The allocators of the sanitizers do not survive being refused memory. */
 static char *allocate(size_t bytes)

@@ -10,6 +10,7 @@
 #include "runner/devices/plugin/plugin.h"
 #include "support/cases.h"
 #include "support/diagnosis.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 static struct device *device;

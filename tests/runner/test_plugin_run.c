@@ -5,6 +5,7 @@
 
 #include "support/diagnosis.h"
 #include "support/dumps.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 static const struct {
@@ -19,17 +20,6 @@ static const struct {
     { "tanh", "device modified input 0 in scribble" },
 };
 enum { N_MISDEEDS = sizeof misdeeds / sizeof *misdeeds };
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* The allocators of the sanitizers do not survive being refused memory. */
 static bool is_left_out(size_t misdeed)

@@ -5,17 +5,12 @@
 
 #include "formats/tensor_file.h"
 #include "support/dumps.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 #define RESULT   "accuracy_checking_result_*.csv"
 #define DETAILS  "accuracy_checking_details_*.csv"
 #define EVIDENCE "accuracy_checking_evidence_*.jsonl"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
 
 static void succeeded(struct outcome o)
 {

@@ -16,6 +16,7 @@
 #include "runner/devices/worker/worker_words.h"
 #include "support/cases.h"
 #include "support/diagnosis.h"
+#include "support/sanitized.h"
 #include "support/suite.h"
 
 static struct arena arena;

@@ -6,15 +6,13 @@
 #include <stdlib.h>
 
 #include "runner/devices/device.h"
-#include "support/cases.h"
+#include "support/device_calls.h"
 #include "support/suite.h"
 #include "support/workspace.h"
 
 static struct arena arena;
 static struct device *device;
 
-#define SHAPE(...) \
-    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define STUB   PROBE_SOURCE_DIR "/tests/runner/stub_mindspore"
 #define WORKER PROBE_SOURCE_DIR "/runner/devices/worker/mindspore_worker.py"
 
@@ -41,25 +39,6 @@ static void teardown(void)
     arena_release(&arena);
 }
 
-static struct device_result run(const struct api_case *c)
-{
-    struct device_result r;
-    struct status status = device->class->run(device, &r, &arena, c, c->has_backward);
-    ck_assert_msg(!status.code, "%s: %s", c->full_name, status.text);
-    if (c->has_backward) ck_assert_msg(!r.backward.code, "%s", r.backward.text);
-    return r;
-}
-
-static void check(const struct value *got, const double *want, size_t n, double tolerance)
-{
-    ck_assert_int_eq(got->kind, VALUE_TENSOR);
-    ck_assert_uint_eq(tensor_elements(got->tensor.tensor), n);
-    const double *x = doubles_of(&arena, got);
-    for (size_t i = 0; i < n; i++)
-        ck_assert_msg(fabs(x[i] - want[i]) <= tolerance, "element %zu: %.9g, not %.9g", i, x[i],
-                      want[i]);
-}
-
 static struct value tensor(enum dtype dtype, bool requires_grad, int rank, const int64_t *shape)
 {
     return ramp_value(&arena, dtype, requires_grad, rank, shape);
@@ -78,7 +57,7 @@ START_TEST(product_and_its_gradients)
     struct api_case c = make_case(&arena, "Mint", "mul", list_value(&arena, 2, x, y));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *a = doubles_of(&arena, &x), *b = doubles_of(&arena, &y),
                  *d = doubles_of(&arena, &g);
     double product[6], da[6], db[3] = { 0 };
@@ -87,9 +66,9 @@ START_TEST(product_and_its_gradients)
         da[i] = d[i] * b[i % 3];
         db[i % 3] += d[i] * a[i];
     }
-    check(&r.outputs.list.items[0], product, 6, 1e-6);
-    check(&r.gradients.list.items[0], da, 6, 1e-6);
-    check(&r.gradients.list.items[1], db, 3, 1e-5);
+    check_elements_of(&arena, &r.outputs.list.items[0], product, 6, 1e-6);
+    check_elements_of(&arena, &r.gradients.list.items[0], da, 6, 1e-6);
+    check_elements_of(&arena, &r.gradients.list.items[1], db, 3, 1e-5);
 }
 END_TEST
 
@@ -104,10 +83,10 @@ START_TEST(dtypes_come_back)
     struct value x = tensor_value(&arena, dtype, false, 2, (int64_t[]){ 2, 3 }, values, 6);
     struct value one = tensor_value(&arena, dtype, false, 0, NULL, (double[]){ 1 }, 1);
     struct api_case c = make_case(&arena, "Mint", "mul", list_value(&arena, 2, x, one));
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const struct tensor *got = r.outputs.list.items[0].tensor.tensor;
     ck_assert_int_eq(got->dtype, dtype);
-    check(&r.outputs.list.items[0], doubles_of(&arena, &x), 6, 0);
+    check_elements_of(&arena, &r.outputs.list.items[0], doubles_of(&arena, &x), 6, 0);
 }
 END_TEST
 
@@ -121,7 +100,7 @@ START_TEST(bfloat16_keeps_its_bits)
     memcpy(x.tensor.tensor->data, bits, sizeof bits);
     struct value parts = list_value(&arena, 1, x);
     struct api_case c = make_case(&arena, "Mint", "cat", list_value(&arena, 1, parts));
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const struct tensor *got = r.outputs.list.items[0].tensor.tensor;
     ck_assert_int_eq(got->dtype, DT_BF16);
     ck_assert_int_eq(memcmp(got->data, bits, sizeof bits), 0);
@@ -135,10 +114,10 @@ START_TEST(missing_cotangents_are_zeros)
     struct api_case c = make_case(&arena, "Mint", "split", list_value(&arena, 2, x, int_value(2)));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 2, none_value(), g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *d = doubles_of(&arena, &g);
     ck_assert_uint_eq(r.outputs.list.count, 2);
-    check(&r.gradients.list.items[0], (double[]){ 0, 0, d[0], d[1] }, 4, 0);
+    check_elements_of(&arena, &r.gradients.list.items[0], (double[]){ 0, 0, d[0], d[1] }, 4, 0);
 }
 END_TEST
 
@@ -147,9 +126,10 @@ START_TEST(in_place_calls_get_copies)
 {
     struct value x = tensor(DT_F32, false, SHAPE(3)), y = tensor(DT_F32, false, SHAPE(3));
     struct api_case c = make_case(&arena, "Tensor", "add_", list_value(&arena, 2, x, y));
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *a = doubles_of(&arena, &x), *b = doubles_of(&arena, &y);
-    check(&r.outputs.list.items[0], (double[]){ a[0] + b[0], a[1] + b[1], a[2] + b[2] }, 3, 1e-6);
+    check_elements_of(&arena, &r.outputs.list.items[0],
+                      (double[]){ a[0] + b[0], a[1] + b[1], a[2] + b[2] }, 3, 1e-6);
 }
 END_TEST
 
@@ -159,26 +139,26 @@ START_TEST(namespaces_are_found)
     struct api_case c = make_case(&arena, "MintFunctional", "relu", list_value(&arena, 1, x));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *a = doubles_of(&arena, &x), *d = doubles_of(&arena, &g);
     double y[5], dx[5];
     for (int i = 0; i < 5; i++) {
         y[i] = a[i] > 0 ? a[i] : 0;
         dx[i] = a[i] > 0 ? d[i] : 0;
     }
-    check(&r.outputs.list.items[0], y, 5, 0);
-    check(&r.gradients.list.items[0], dx, 5, 0);
+    check_elements_of(&arena, &r.outputs.list.items[0], y, 5, 0);
+    check_elements_of(&arena, &r.gradients.list.items[0], dx, 5, 0);
     c = make_case(&arena, "Tensor", "mul", list_value(&arena, 2, x, float_value(2.5)));
-    r = run(&c);
+    r = run_on(device, &arena, &c);
     for (int i = 0; i < 5; i++) y[i] = 2.5 * a[i];
-    check(&r.outputs.list.items[0], y, 5, 1e-6);
+    check_elements_of(&arena, &r.outputs.list.items[0], y, 5, 1e-6);
     c = make_case(&arena, "Functional", "zeros_like", list_value(&arena, 1, x));
-    r = run(&c);
-    check(&r.outputs.list.items[0], (double[]){ 0, 0, 0, 0, 0 }, 5, 0);
+    r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0], (double[]){ 0, 0, 0, 0, 0 }, 5, 0);
     c = make_case(&arena, "Mint", "full",
                   list_value(&arena, 2, list_value(&arena, 1, int_value(2)), float_value(0.5)));
     c.kwargs = dict_value(&arena, 1, "dtype", dtype_value(DT_BF16));
-    r = run(&c);
+    r = run_on(device, &arena, &c);
     ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_BF16);
 }
 END_TEST
@@ -206,7 +186,7 @@ START_TEST(failures_are_told)
     /* The next call is answered, by a new worker where the old one is gone. */
     struct value x = tensor(DT_F32, false, SHAPE(2));
     c = make_case(&arena, "Mint", "exp", list_value(&arena, 1, x));
-    run(&c);
+    run_on(device, &arena, &c);
 }
 END_TEST
 

@@ -6,13 +6,10 @@
 #include <stdlib.h>
 
 #include "runner/devices/device.h"
-#include "support/cases.h"
+#include "support/device_calls.h"
 
 static struct arena arena;
 static struct device *device;
-
-#define SHAPE(...) \
-    (int)(sizeof(int64_t[]){ __VA_ARGS__ } / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 
 static void open_torch(void)
 {
@@ -29,25 +26,6 @@ static void open_torch(void)
     }
 }
 
-static struct device_result run(const struct api_case *c)
-{
-    struct device_result r;
-    struct status st = device->class->run(device, &r, &arena, c, c->has_backward);
-    ck_assert_msg(!st.code, "%s: %s", c->full_name, st.text);
-    if (c->has_backward) ck_assert_msg(!r.backward.code, "%s", r.backward.text);
-    return r;
-}
-
-static void check(const struct value *got, const double *want, size_t n, double tolerance)
-{
-    ck_assert_int_eq(got->kind, VALUE_TENSOR);
-    ck_assert_uint_eq(tensor_elements(got->tensor.tensor), n);
-    const double *x = doubles_of(&arena, got);
-    for (size_t i = 0; i < n; i++)
-        ck_assert_msg(fabs(x[i] - want[i]) <= tolerance, "element %zu: %.9g, not %.9g", i, x[i],
-                      want[i]);
-}
-
 static struct value f32(bool requires_grad, int rank, const int64_t *shape)
 {
     return ramp_value(&arena, DT_F32, requires_grad, rank, shape);
@@ -61,7 +39,7 @@ START_TEST(softmax_and_its_gradient)
     c.kwargs = dict_value(&arena, 2, "dim", int_value(-1), "dtype", dtype_value(DT_F64));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_F64);
     const double *in = doubles_of(&arena, &x), *d = doubles_of(&arena, &g);
     double y[M * N], dx[M * N];
@@ -74,8 +52,8 @@ START_TEST(softmax_and_its_gradient)
         }
         for (int k = 0; k < N; k++) dx[i * N + k] = y[i * N + k] * (d[i * N + k] - dot);
     }
-    check(&r.outputs.list.items[0], y, M * N, 1e-14);
-    check(&r.gradients.list.items[0], dx, M * N, 1e-5);
+    check_elements_of(&arena, &r.outputs.list.items[0], y, M * N, 1e-14);
+    check_elements_of(&arena, &r.gradients.list.items[0], dx, M * N, 1e-5);
 }
 END_TEST
 
@@ -86,15 +64,15 @@ START_TEST(in_place_calls_are_functions)
     struct api_case c = make_case(&arena, "Tensor", "sin_", list_value(&arena, 1, x));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *in = doubles_of(&arena, &x), *d = doubles_of(&arena, &g);
     double y[6], dx[6];
     for (int i = 0; i < 6; i++) {
         y[i] = sin(in[i]);
         dx[i] = cos(in[i]) * d[i];
     }
-    check(&r.outputs.list.items[0], y, 6, 1e-6);
-    check(&r.gradients.list.items[0], dx, 6, 1e-6);
+    check_elements_of(&arena, &r.outputs.list.items[0], y, 6, 1e-6);
+    check_elements_of(&arena, &r.gradients.list.items[0], dx, 6, 1e-6);
 }
 END_TEST
 
@@ -109,12 +87,14 @@ START_TEST(setitem_and_its_gradients)
         make_case(&arena, "Tensor", "__setitem__", list_value(&arena, 3, x, index, v));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *in = doubles_of(&arena, &x), *w = doubles_of(&arena, &v),
                  *d = doubles_of(&arena, &g);
-    check(&r.outputs.list.items[0], (double[]){ in[0], in[1], w[0], in[3], w[1], in[5] }, 6, 0);
-    check(&r.gradients.list.items[0], (double[]){ d[0], d[1], 0, d[3], 0, d[5] }, 6, 0);
-    check(&r.gradients.list.items[1], (double[]){ d[2], d[4] }, 2, 0);
+    check_elements_of(&arena, &r.outputs.list.items[0],
+                      (double[]){ in[0], in[1], w[0], in[3], w[1], in[5] }, 6, 0);
+    check_elements_of(&arena, &r.gradients.list.items[0],
+                      (double[]){ d[0], d[1], 0, d[3], 0, d[5] }, 6, 0);
+    check_elements_of(&arena, &r.gradients.list.items[1], (double[]){ d[2], d[4] }, 2, 0);
 }
 END_TEST
 
@@ -127,12 +107,12 @@ START_TEST(getitem_follows_the_recorded_shape)
     const double *in = doubles_of(&arena, &x);
     struct api_case c = make_case(&arena, "Tensor", "__getitem__", list_value(&arena, 2, x, index));
     c.outputs = list_value(&arena, 1, two);
-    struct device_result r = run(&c);
-    check(&r.outputs.list.items[0],
-          (double[]){ in[0], in[1], in[2], in[3], in[8], in[9], in[10], in[11] }, 8, 0);
+    struct device_result r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0],
+                      (double[]){ in[0], in[1], in[2], in[3], in[8], in[9], in[10], in[11] }, 8, 0);
     c.outputs = list_value(&arena, 1, one);
-    r = run(&c);
-    check(&r.outputs.list.items[0], &in[2], 1, 0);
+    r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0], &in[2], 1, 0);
 }
 END_TEST
 
@@ -142,15 +122,16 @@ START_TEST(linalg_names_are_found)
     double elements[4] = { 2, 1, 0, 4 };
     struct value x = tensor_value(&arena, DT_F64, false, SHAPE(2, 2), elements, 4);
     struct api_case c = make_case(&arena, "Torch", "inv", list_value(&arena, 1, x));
-    struct device_result r = run(&c);
-    check(&r.outputs.list.items[0], (double[]){ 0.5, -0.125, 0, 0.25 }, 4, 1e-15);
+    struct device_result r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0], (double[]){ 0.5, -0.125, 0, 0.25 }, 4,
+                      1e-15);
     c = make_case(&arena, "Torch", "linalg.det", list_value(&arena, 1, x));
-    r = run(&c);
-    check(&r.outputs.list.items[0], (double[]){ 8 }, 1, 1e-14);
+    r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0], (double[]){ 8 }, 1, 1e-14);
     c = make_case(&arena, "Torch", "norm", list_value(&arena, 1, x));
     c.kwargs = dict_value(&arena, 1, "ord", int_value(1));
-    r = run(&c);
-    check(&r.outputs.list.items[0], (double[]){ 5 }, 1, 1e-14);
+    r = run_on(device, &arena, &c);
+    check_elements_of(&arena, &r.outputs.list.items[0], (double[]){ 5 }, 1, 1e-14);
 }
 END_TEST
 
@@ -161,21 +142,22 @@ START_TEST(several_outputs_and_lists)
     struct api_case c = make_case(&arena, "Torch", "split", list_value(&arena, 2, x, int_value(2)));
     c.has_backward = true;
     c.cotangents = list_value(&arena, 2, none_value(), g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *d = doubles_of(&arena, &g);
     ck_assert_uint_eq(r.outputs.list.count, 2);
-    check(&r.gradients.list.items[0], (double[]){ 0, 0, d[0], d[1] }, 4, 0);
+    check_elements_of(&arena, &r.gradients.list.items[0], (double[]){ 0, 0, d[0], d[1] }, 4, 0);
 
     struct value y = f32(false, SHAPE(1)), cat = list_value(&arena, 2, y, x);
     c = make_case(&arena, "Torch", "cat", list_value(&arena, 1, cat));
     c.has_backward = true;
     g = f32(false, SHAPE(5));
     c.cotangents = list_value(&arena, 1, g);
-    r = run(&c);
+    r = run_on(device, &arena, &c);
     d = doubles_of(&arena, &g);
     ck_assert_uint_eq(r.gradients.list.count, 2);
     ck_assert_int_eq(r.gradients.list.items[0].kind, VALUE_NONE);
-    check(&r.gradients.list.items[1], (double[]){ d[1], d[2], d[3], d[4] }, 4, 0);
+    check_elements_of(&arena, &r.gradients.list.items[1], (double[]){ d[1], d[2], d[3], d[4] }, 4,
+                      0);
 }
 END_TEST
 
@@ -188,12 +170,12 @@ START_TEST(keyword_tensors_have_gradients)
     c.kwargs = dict_value(&arena, 1, "bias", b);
     c.has_backward = true;
     c.cotangents = list_value(&arena, 1, g);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     const double *d = doubles_of(&arena, &g);
     double db[4];
     for (int j = 0; j < 4; j++) db[j] = d[j] + d[4 + j];
     ck_assert_uint_eq(r.gradients.list.count, 3);
-    check(&r.gradients.list.items[2], db, 4, 1e-6);
+    check_elements_of(&arena, &r.gradients.list.items[2], db, 4, 1e-6);
 }
 END_TEST
 
@@ -202,7 +184,7 @@ START_TEST(mixed_dtypes_are_autocast)
 {
     struct value x = f32(false, SHAPE(2, 3)), w = ramp_value(&arena, DT_BF16, false, SHAPE(3, 2));
     struct api_case c = make_case(&arena, "Torch", "matmul", list_value(&arena, 2, x, w));
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_BF16);
 }
 END_TEST
@@ -214,9 +196,9 @@ START_TEST(devices_dtypes_and_sizes_are_arguments)
     struct api_case c = make_case(&arena, "Torch", "ones", list_value(&arena, 1, size));
     struct value place = { .kind = VALUE_DEVICE, .string = "npu:0" };
     c.kwargs = dict_value(&arena, 2, "dtype", dtype_value(DT_F16), "device", place);
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     ck_assert_int_eq(r.outputs.list.items[0].tensor.tensor->dtype, DT_F16);
-    check(&r.outputs.list.items[0], (double[]){ 1, 1, 1, 1, 1, 1 }, 6, 0);
+    check_elements_of(&arena, &r.outputs.list.items[0], (double[]){ 1, 1, 1, 1, 1, 1 }, 6, 0);
 }
 END_TEST
 
@@ -225,13 +207,13 @@ START_TEST(plain_outputs)
 {
     struct value x = f32(false, SHAPE(2, 3));
     struct api_case c = make_case(&arena, "Tensor", "numel", list_value(&arena, 1, x));
-    struct device_result r = run(&c);
+    struct device_result r = run_on(device, &arena, &c);
     ck_assert(r.outputs.list.items[0].kind == VALUE_INT && r.outputs.list.items[0].integer == 6);
     c = make_case(&arena, "Tensor", "is_floating_point", list_value(&arena, 1, x));
-    r = run(&c);
+    r = run_on(device, &arena, &c);
     ck_assert(r.outputs.list.items[0].kind == VALUE_BOOL && r.outputs.list.items[0].boolean);
     c = make_case(&arena, "Tensor", "item", list_value(&arena, 1, f32(false, 0, NULL)));
-    r = run(&c);
+    r = run_on(device, &arena, &c);
     ck_assert(r.outputs.list.items[0].kind == VALUE_FLOAT && r.outputs.list.items[0].real == -4);
 }
 END_TEST
@@ -262,7 +244,7 @@ START_TEST(draws_depend_on_the_call_alone)
 {
     struct value x = f32(false, SHAPE(100));
     struct api_case c = make_case(&arena, "Functional", "dropout", list_value(&arena, 1, x));
-    struct device_result one = run(&c), two = run(&c);
+    struct device_result one = run_on(device, &arena, &c), two = run_on(device, &arena, &c);
     ck_assert_mem_eq(one.outputs.list.items[0].tensor.tensor->data,
                      two.outputs.list.items[0].tensor.tensor->data, 400);
 }

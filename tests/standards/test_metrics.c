@@ -3,19 +3,8 @@
 #include <mpfr.h>
 
 #include "standards/metric_data.h"
+#include "support/random_numbers.h"
 #include "support/suite.h"
-
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 2685821657736338717u;
-}
-
-static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
 static const struct metrics_parameters parameters = { .bench_epsilon = 0x1p-23,
                                                       .small_value = 1e-3,

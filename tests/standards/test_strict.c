@@ -3,21 +3,10 @@
  * rules of core/reference.h. Legitimate ones must never be accused, faults must be found. */
 #include "standards/error_model.h"
 #include "standards/metric_data.h"
+#include "support/random_numbers.h"
 #include "support/suite.h"
 
 #define U 0x1p-24
-
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 2685821657736338717u;
-}
-
-static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
 static double normal(void)
 {

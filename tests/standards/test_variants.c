@@ -1,19 +1,8 @@
 /* Every vector form of the metrics pass against the scalar definition: the same bits in every
  * field, whatever the data. */
 #include "standards/metric_data.h"
+#include "support/random_numbers.h"
 #include "support/suite.h"
-
-static uint64_t state;
-
-static uint64_t next_random(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state * 2685821657736338717u;
-}
-
-static double uniform(void) { return (double)(next_random() >> 11) * 0x1p-53; }
 
 static const enum dtype dtypes[] = { DT_F64, DT_F32, DT_F16, DT_BF16, DT_F8E4M3, DT_F8E5M2 };
 

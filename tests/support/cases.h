@@ -11,17 +11,6 @@
 #include "core/arena.h"
 #include "core/case.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 static inline struct value int_value(int64_t i)
 {
     return (struct value){ .kind = VALUE_INT, .integer = i };

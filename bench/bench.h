@@ -18,6 +18,7 @@
 #include "bench/arithmetic/arithmetics.h"
 #include "bench/call/output.h"
 #include "core/case.h"
+#include "core/kernel_modes.h"
 #include "core/reference.h"
 
 struct bench;
@@ -61,6 +62,9 @@ struct status bench_settle(struct bench *bench, const struct value *got);
  * those of the outputs now, those of gradients when bench_backward makes them. Costs about two
  * more evaluations. */
 struct status bench_model(struct bench *bench);
+
+/* Are the functions of fast-math among those that the bench computes? STATUS_BAD_ARGUMENT names the nearest. */
+struct status bench_check_functions(const struct kernel_modes *modes);
 
 /* Gradients of all tensor arguments (args, then kwargs, depth-first) for the given cotangents
  * (element k for flat output k; missing or NONE is zero). outputs[i].kind is NONE for a tensor

@@ -9,6 +9,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
 #include "bench/primitives/movement.h"
+#include "bench/tape/bounds.h"
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
@@ -58,6 +59,10 @@ struct status evaluation_forward(struct evaluation *evaluation)
         evaluation->tape.stage = ldexp(1, -dtype_info(evaluation->stage)->significand_bits);
         evaluation->tape.stage_tiny = dtype_ulp(evaluation->stage, 0) / 2;
     }
+    evaluation->tape.modes = evaluation->modes;
+    bool flushes = evaluation->modes && evaluation->modes->allowed[KERNEL_FTZ];
+    if (flushes && !evaluation->tape.wide)
+        evaluation->tape.tiny = ldexp(1, dtype_info(DT_F32)->exponent_min);
     call->tape = &evaluation->tape;
     call->results.items = NULL;
     call->results.gradient_property = NULL;
@@ -74,6 +79,7 @@ static struct status seed_result(struct tape *tape, const struct result *result,
                                  const struct tensor *cotangent)
 {
     struct node *node = result->node, *seed = node_leaf(tape, cotangent, false);
+    model_flushes(tape, seed);
     TRY(tape->status);
     if (seed->rank != node->rank ||
         memcmp(seed->shape, node->shape, (size_t)seed->rank * sizeof *seed->shape)) {

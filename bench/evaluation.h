@@ -5,6 +5,7 @@
 #include "bench/bench.h"
 #include "bench/call/call.h"
 #include "bench/tape/tape.h"
+#include "core/kernel_modes.h"
 
 /* The call is bound (bench/binding.h) and points at the tape once it has run, so an evaluation stays
  * where it is. Its memory is the arena's. */
@@ -13,6 +14,7 @@ struct evaluation {
     enum bench_arithmetic arithmetic;
     enum dtype
         stage; /* of a model: the dtype that kernels round to between their steps, or DT_NONE */
+    const struct kernel_modes *modes; /* of a model: what its kernels may do besides, or NULL */
     bool in_double; /* of a native one: in double, whatever the dtypes (bench/what_if.h), */
     const struct deviation *deviation; /* and with these deviations, or NULL */
     struct tape tape;
@@ -27,7 +29,11 @@ struct bench {
     struct evaluation
         *staged[2];     /* the same for one that rounds between its steps, once asked for */
     bool staged_walked; /* and their gradients */
-    const struct value *cotangents; /* after bench_backward */
+    struct evaluation
+        *allowed[2]; /* and for one in modes that a user allows (bench/allowed_model.c), */
+    struct kernel_modes allowed_modes; /* in these, */
+    bool allowed_walked;               /* and their gradients */
+    const struct value *cotangents;    /* after bench_backward */
 };
 
 /* The list of tensor arguments of call.api_case, whose nodes the evaluation makes. */

@@ -1,11 +1,10 @@
 /* The model is two more evaluations of the call, in the arithmetics that bound a kernel's errors. */
 #include "bench/kernel_model.h"
 
+#include "bench/allowed_model.h"
 #include "bench/model_errors.h"
+#include "bench/model_pair.h"
 #include "bench/staged_model.h"
-
-static const enum bench_arithmetic model_arithmetics[2] = { BENCH_MODEL_WORST,
-                                                            BENCH_MODEL_TYPICAL };
 
 /* Set the bounds of `r` from the two models' nodes of the same value; nothing when one has none. */
 static struct status attach(struct reference *r, struct bench *bench, struct node *const *nodes)
@@ -23,17 +22,7 @@ static struct status attach(struct reference *r, struct bench *bench, struct nod
 struct status bench_model(struct bench *bench)
 {
     size_t count = bench->own.call.results.count;
-    for (int k = 0; k < 2; k++) {
-        struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
-        if (!model) return status_no_memory(0);
-        model->arena = bench->own.arena;
-        model->arithmetic = model_arithmetics[k];
-        model->stage = DT_NONE;
-        model->call = bench->own.call;
-        TRY(evaluation_open(model));
-        TRY(evaluation_forward(model));
-        bench->models[k] = model;
-    }
+    TRY(model_pair_open(bench->models, bench, DT_NONE, NULL));
     if (bench->models[0]->call.results.count != count) return status_ok();
     for (size_t i = 0; i < count; i++) {
         if (bench->own.call.results.items[i].kind != BENCH_OUTPUT_TENSOR) continue;
@@ -41,6 +30,7 @@ struct status bench_model(struct bench *bench)
                                   bench->models[1]->call.results.items[i].node };
         TRY(attach(&bench->outputs[i].reference, bench, nodes));
         TRY(staged_model_offer(&bench->outputs[i].reference, bench, i, false));
+        TRY(allowed_model_offer(&bench->outputs[i].reference, bench, i, false));
     }
     return status_ok();
 }
@@ -59,5 +49,6 @@ struct status kernel_model_gradient(struct reference *r, struct bench *bench, si
     struct node *nodes[2] = { evaluation_gradient(bench->models[0], i),
                               evaluation_gradient(bench->models[1], i) };
     TRY(attach(r, bench, nodes));
-    return staged_model_offer(r, bench, i, true);
+    TRY(staged_model_offer(r, bench, i, true));
+    return allowed_model_offer(r, bench, i, true);
 }

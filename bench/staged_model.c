@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bench/model_errors.h"
+#include "bench/model_pair.h"
 
 struct staged_context {
     struct bench *bench;
@@ -16,17 +17,7 @@ struct staged_context {
 
 static struct status open_models(struct bench *bench, enum dtype dtype)
 {
-    for (int k = 0; k < 2; k++) {
-        struct evaluation *model = arena_allocate_zeroed(bench->own.arena, 1, sizeof *model);
-        if (!model) return status_no_memory(sizeof *model);
-        model->arena = bench->own.arena;
-        model->arithmetic = bench->models[k]->arithmetic;
-        model->stage = dtype;
-        model->call = bench->own.call;
-        TRY(evaluation_open(model));
-        TRY(evaluation_forward(model));
-        bench->staged[k] = model;
-    }
+    TRY(model_pair_open(bench->staged, bench, dtype, NULL));
     bench->staged_walked = false;
     return status_ok();
 }

@@ -27,6 +27,8 @@ struct call_options {
       .choices = profile_names, .help = "The rules of the verdicts, as for run_ut." }, \
     { { "thresholds" }, OPTION_FILE, .offset = offsetof(STRUCT, RUN.thresholds), "FILE", \
       .help = "Limits of your own, as for run_ut." }, \
+    { { "allow" }, OPTION_TEXT, .offset = offsetof(STRUCT, RUN.allow), "MODES", \
+      .help = "Modes of kernels that are legitimate, as for run_ut." }, \
     { { "seed" }, OPTION_INTEGER, .offset = offsetof(STRUCT, RUN.seed), "N", .minimum = 0, \
       .maximum = 999999999999999, .help = "Seed of random inputs, 1234 by default." }, \
     { { "d", "device" }, OPTION_INTEGERS, .offset = offsetof(STRUCT, RUN.devices), "ID", \

@@ -86,6 +86,12 @@ static const struct option_row rows[] = {
     { { "thresholds" }, OPTION_FILE, AT(thresholds), "FILE",
       .help = "A JSON file with limits of your own per API and dtype, over those of the "
               "profile." },
+    { { "allow" }, OPTION_TEXT, AT(allow), "MODES",
+      .help = "Modes of kernels that are legitimate, for --profile strict: a list of tf32, hf32 (factors of "
+              "float32 products with 10 or 11 fraction bits), bf16x2 (as two bfloat16), staged (16-bit "
+              "results rounded after every step), ftz (float32 subnormals may be 0), "
+              "fast-math:FUNCTION=ULP (an error of so many ulp in that function: fast-math:exp=8). The "
+              "evidence says which rows needed one. --thresholds takes them per API." },
     { { "seed" }, OPTION_INTEGER, AT(seed), "N", .minimum = 0, .maximum = 999999999999999,
       .help = "Seed of random inputs, 1234 by default. An element depends on the seed, the call's "
               "name, the argument and its index, and on nothing else." },

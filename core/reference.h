@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "core/dtype.h"
+#include "core/kernel_modes.h"
 #include "core/status.h"
 #include "core/tensor.h"
 
@@ -67,6 +68,13 @@ struct reference {
     const char *staged_steps; /* "softmax, multiply, sum" */
     struct status (*stage)(struct reference *reference);
     void *stage_context;
+
+    /* What a kernel in one of the modes that a user allows returns: `out` is this reference with the values and
+     * the errors of such a kernel. With a mode that shortens factors `cut_off` says how. *can is false where
+     * there is no such model. NULL when none can be had. */
+    struct status (*allow)(struct reference *out, bool *can, struct reference *reference,
+                           const struct kernel_modes *modes, bool cut_off);
+    void *allow_context;
 
     /* Recompute the listed components so that each bound falls below `wanted` times the ulp of
      * `dtype` at its value, as far as the precision cap allows; hi, lo and error are updated

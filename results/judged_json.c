@@ -158,6 +158,7 @@ struct status judged_json_add_evidence(cJSON *object, const struct judged *judge
         add_number(&ok, evidence, "recomputed", (double)judged->recomputed);
         add_metrics(&ok, evidence, judged);
     }
+    if (judged->allowance) add_text(&ok, evidence, "allowance", judged->allowance);
     if (judged->places) add_text(&ok, evidence, "where", judged->places);
     return result(ok);
 }

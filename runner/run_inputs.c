@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/bench.h"
 #include "core/hash.h"
+#include "core/kernel_modes.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "results/evidence.h"
@@ -34,6 +36,17 @@ static struct status add_patterns(struct run_record *record, const char *key,
     return run_record_add_texts(record, key, patterns->items, patterns->count);
 }
 
+/* The modes for all APIs; those of the thresholds are in their digest. */
+static struct status describe_modes(struct run_record *record, const struct run_options *o)
+{
+    struct kernel_modes modes = { .function_count = 0 };
+    char text[KERNEL_MODES_BYTES];
+    if (!o->allow) return status_ok();
+    TRY(kernel_modes_read(&modes, o->allow));
+    kernel_modes_text(text, &modes);
+    return run_record_add_text(record, "allow", text);
+}
+
 /* Everything that decides the bytes of the result files. */
 static struct status describe_run(struct run_inputs *inputs, const struct run_options *o)
 {
@@ -51,6 +64,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
         TRY(digest_file(&digest, o->thresholds, o->file_policy));
         TRY(run_record_add_digest(record, "thresholds_digest", digest));
     }
+    TRY(describe_modes(record, o));
     TRY(run_record_add_number(record, "seed", (double)o->seed));
     if (evidence_extent_from_name(o->evidence) != EVIDENCE_ALL)
         TRY(run_record_add_text(record, "evidence", o->evidence));
@@ -83,6 +97,23 @@ static void open_stacks(struct run_inputs *inputs, const struct run_options *o)
         warn(o->warnings, "%s; the lines that made the calls are not shown", status.text);
 }
 
+/* The modes of --allow and of the thresholds, of functions that there are. They matter to the error model only. */
+static struct status allow_modes(struct profile *profile, const struct run_options *o)
+{
+    struct kernel_modes modes = { .function_count = 0 };
+    if (o->allow) {
+        TRY(kernel_modes_read(&modes, o->allow));
+        if (!profile_rules(profile)->error_model)
+            return status_error(
+                STATUS_BAD_ARGUMENT,
+                "--allow is for --profile strict: the rules of %s know no modes of kernels",
+                profile_name(profile));
+    }
+    TRY(profile_allow(profile, &modes));
+    TRY(profile_allowed(&modes, profile, NULL, DT_NONE));
+    return bench_check_functions(&modes);
+}
+
 struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
                               struct call_set *met)
 {
@@ -100,6 +131,7 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     TRY(dump_framework_choose(&out->framework, out->dump, o->framework, o->api_info));
     TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
                          o->file_policy));
+    TRY(allow_modes(out->profile, o));
     out->backend = o->backend ? o->backend : dump_framework_backend(out->framework, out->dump);
     const struct call_scope scope = { .framework = out->framework,
                                       .listed_only = profile_rules(out->profile)->listed_names_only,

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "standards/error_model.h"
+#include "standards/judge_allowed.h"
 
 static struct model_fallback fallback_of(const struct row *row)
 {
@@ -174,6 +175,13 @@ static struct status judge_as_staged(struct row *row, bool *explained, struct re
     return status_ok();
 }
 
+static bool model_holds(struct row *row, const struct model_findings *findings)
+{
+    bool holds = elements_hold(row, findings);
+    holds &= statistics_hold(row, findings);
+    return holds & flips_hold(row, findings);
+}
+
 struct status judge_by_model(struct row *row, enum verdict *verdict, struct reference *want,
                              const struct tensor *got)
 {
@@ -182,17 +190,23 @@ struct status judge_by_model(struct row *row, enum verdict *verdict, struct refe
 
     TRY(error_model_measure(&findings, row->arena, got, want, &fallback));
     row->out->standard = standard_name(STANDARD_ERROR_MODEL);
-    bool holds = elements_hold(row, &findings);
-    holds &= statistics_hold(row, &findings);
-    holds &= flips_hold(row, &findings);
-    bool explained = false;
-    if (holds)
+    const struct model_judge judge = { model_holds, fallback };
+    struct kernel_modes allowed;
+    TRY(profile_allowed(&allowed, row->request->profile, row->request->c->api, row->device));
+    bool holds = model_holds(row, &findings);
+    bool explained = false, is_allowed = false;
+    if (!holds) TRY(judge_as_allowed(row, &is_allowed, &judge, &allowed, want, got));
+    if (is_allowed) holds = true;
+    else if (holds)
         row_say(row,
                 "Error model: the worst element is at %.2g of what is allowed, consider as "
                 "pass.\n",
                 fmax(findings.worst.quotient, 0));
     else TRY(judge_as_staged(row, &explained, want, got));
+    holds |= allowance_for_stages(row, explained, &allowed);
     if (!holds && !explained) row_say(row, "Consider as error.\n");
     *verdict = holds ? VERDICT_PASS : explained ? VERDICT_WARNING : VERDICT_ERROR;
+    if (!row->out->allowance && kernel_modes_count(&allowed))
+        row->out->allowance = *verdict == VERDICT_PASS ? "none needed" : "does not explain it";
     return status_ok();
 }

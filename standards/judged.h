@@ -60,6 +60,9 @@ struct judged {
     /* Where the elements sit that make the row fail: "all in rows 128-255" (standards/judge_places.h); NULL
      * when nothing can be said. */
     const char *places;
+    /* Which of the modes that the user allows explains the row ("tf32"), "none needed", or that none does; NULL where
+     * none is allowed. */
+    const char *allowance;
     struct findings findings; /* of a row that fails, set by who diagnosed it */
     /* All comparisons that were made, in order, for the evidence. */
     struct judged_limit limits[JUDGED_LIMITS];

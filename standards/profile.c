@@ -81,6 +81,13 @@ struct assignment {
     double value;
 };
 
+/* Modes of kernels allowed for some APIs and dtypes. */
+struct allowance {
+    struct api_set apis; /* borrowed from its group */
+    dtype_mask dtypes;
+    struct kernel_modes modes;
+};
+
 struct profile {
     const char *name;
     struct profile_rules rules;
@@ -92,6 +99,9 @@ struct profile {
     double base[LIMIT_COUNT][DT_COUNT];
     struct assignment *assignments;
     size_t assignment_count, built_in_count;
+    struct kernel_modes allowed; /* for all */
+    struct allowance *allowances;
+    size_t allowance_count;
     struct api_set *groups; /* owners of the assignments' names */
     size_t group_count;
 };
@@ -139,6 +149,7 @@ void profile_release(struct profile *profile)
     rules_release(&profile->selection);
     rules_release(&profile->user_standards);
     memory_release(profile->assignments);
+    memory_release(profile->allowances);
     for (size_t i = 0; i < profile->group_count; i++) api_set_release(&profile->groups[i]);
     memory_release(profile->groups);
     memory_release(profile);
@@ -507,11 +518,31 @@ static struct status load_built_in(struct profile *profile, const struct embedde
 
 /* ---- the user's file ---------------------------------------------------------------------- */
 
+/* A mode or an array of modes. */
+static struct status read_allowance(struct profile *profile, const struct config_json *file,
+                                    const cJSON *item, struct api_set apis, dtype_mask dtypes)
+{
+    struct allowance *allowance =
+        grow((void **)&profile->allowances, profile->allowance_count, sizeof *allowance);
+    if (!allowance) return status_no_memory(0);
+    profile->allowance_count++;
+    allowance->apis = apis;
+    allowance->dtypes = dtypes;
+    const cJSON *child = cJSON_IsArray(item) ? item->child : item;
+    for (; child; child = cJSON_IsArray(item) ? child->next : NULL) {
+        const char *mode = NULL;
+        TRY(read_text(&mode, file, child));
+        struct status status = kernel_modes_read(&allowance->modes, mode);
+        if (status.code) return config_json_fault(file, child, "%s", status.text);
+    }
+    return status_ok();
+}
+
 static struct status read_override(struct profile *profile, const struct config_json *file,
                                    const cJSON *object)
 {
     static const char *const keys[] = { "about",    "api",       "dtype", "limits",
-                                        "standard", "three_way", NULL };
+                                        "standard", "three_way", "allow", NULL };
     const cJSON *item;
     struct api_set apis;
     dtype_mask dtypes = EVERY_DTYPE;
@@ -523,6 +554,8 @@ static struct status read_override(struct profile *profile, const struct config_
     if ((item = cJSON_GetObjectItem(object, "dtype"))) TRY(read_dtypes(&dtypes, file, item));
     if ((item = cJSON_GetObjectItem(object, "limits")))
         TRY(read_limits(profile, file, item, apis, dtypes));
+    if ((item = cJSON_GetObjectItem(object, "allow")))
+        TRY(read_allowance(profile, file, item, apis, dtypes));
     if (!(item = cJSON_GetObjectItem(object, "standard"))) return status_ok();
 
     struct rules *rules = &profile->user_standards;
@@ -639,6 +672,23 @@ static const struct rule *find_rule(const struct rules *rules, const char *api, 
             return rule;
     }
     return NULL;
+}
+
+struct status profile_allow(struct profile *profile, const struct kernel_modes *modes)
+{
+    return kernel_modes_add(&profile->allowed, modes);
+}
+
+struct status profile_allowed(struct kernel_modes *out, const struct profile *profile,
+                              const char *api, enum dtype dtype)
+{
+    *out = profile->allowed;
+    for (size_t i = 0; i < profile->allowance_count; i++) {
+        const struct allowance *item = &profile->allowances[i];
+        if (!api || (item->dtypes >> dtype & 1 && api_set_has(&item->apis, api)))
+            TRY(kernel_modes_add(out, &item->modes));
+    }
+    return status_ok();
 }
 
 struct profile_selection profile_select(const struct profile *profile, const char *api,

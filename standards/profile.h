@@ -15,6 +15,7 @@
 
 #include "core/dtype.h"
 #include "core/file.h"
+#include "core/kernel_modes.h"
 #include "core/status.h"
 
 struct profile;
@@ -123,6 +124,14 @@ bool profile_is_overridden(const struct profile *profile, const char *api, enum 
 /* Is the forward of this API a copy, selection or comparison, which rounds nothing? By the list
  * of the profile's file; only asked where the reference carries no error model. */
 bool profile_is_exact(const struct profile *profile, const char *api);
+
+/* Allow modes of kernels (core/kernel_modes.h) for all APIs, before the profile is shared. */
+struct status profile_allow(struct profile *profile, const struct kernel_modes *modes);
+
+/* The modes that this API may use for results of this dtype: those for all, and those of the user's file. With
+ * API NULL those of all entries. */
+struct status profile_allowed(struct kernel_modes *out, const struct profile *profile,
+                              const char *api, enum dtype dtype);
 
 /* What an output is held to in run_ut.
  *

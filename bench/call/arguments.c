@@ -7,6 +7,7 @@
 #include "bench/call/dimensions.h"
 #include "bench/call/failure.h"
 #include "bench/call/op.h"
+#include "bench/tape/bounds.h"
 
 static int parameter_index(struct call *call, const char *name)
 {
@@ -38,6 +39,14 @@ static bool wants_gradient(const struct value *value)
            dtype_info(value->tensor.tensor->dtype)->kind >= KIND_FLOAT;
 }
 
+/* A leaf; in a model of kernels that flush subnormals its own may be flushed. */
+static struct node *leaf_node(struct tape *tape, const struct tensor *tensor, bool tracked)
+{
+    struct node *node = node_leaf(tape, tensor, tracked);
+    model_flushes(tape, node);
+    return node;
+}
+
 struct node *call_node(struct call *call, const struct value *value)
 {
     struct tape *tape = call->tape;
@@ -48,10 +57,10 @@ struct node *call_node(struct call *call, const struct value *value)
             struct leaf *leaf = &call->arguments.leaves[i];
             if (leaf->value->tensor.tensor != value->tensor.tensor) continue;
             if (!leaf->node)
-                leaf->node = node_leaf(tape, value->tensor.tensor, wants_gradient(leaf->value));
+                leaf->node = leaf_node(tape, value->tensor.tensor, wants_gradient(leaf->value));
             return leaf->node;
         }
-        return node_leaf(tape, value->tensor.tensor, false);
+        return leaf_node(tape, value->tensor.tensor, false);
     case VALUE_BOOL: return node_integer_constant(tape, DT_BOOL, value->boolean, 0, NULL);
     case VALUE_INT: return node_integer_constant(tape, DT_NONE, value->integer, 0, NULL);
     case VALUE_FLOAT: return node_scalar(tape, value->real);

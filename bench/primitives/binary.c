@@ -13,6 +13,7 @@
 #include "bench/tape/broadcast.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
+#include "core/kernel_modes.h"
 #include "core/vectorize.h"
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
@@ -332,6 +333,7 @@ static double kernel_roundings(const struct tape *tape, const struct binary_func
     char operation = operation_of(f);
     bool series = !strcmp(f->name, "igamma") || !strcmp(f->name, "igammac");
     double worst = series ? 64 : !operation ? 8 : operation == '/' ? 3 : 1;
+    worst = 2 * kernel_modes_ulps(tape->modes, f->name, worst / 2);
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
 }
 

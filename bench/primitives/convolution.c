@@ -22,6 +22,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/deviating_product.h"
 #include "bench/primitives/matmul.h"
+#include "bench/primitives/short_factors.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
@@ -541,6 +542,8 @@ struct node *node_convolution(struct tape *tape, enum convolution_role role, str
     }
     const struct convolution *c = convolution_of(tape, role, geometry);
     if (!c) return a;
+    a = node_factor(tape, a);
+    b = node_factor(tape, b);
     struct node *inputs[2] = { a, b };
     struct node *node = node_new(tape, &convolution_primitive, dtype_promote(a->dtype, b->dtype), 5,
                                  shapes[role][2], 2, inputs, c);

@@ -23,6 +23,7 @@
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/deviating_product.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/short_factors.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 #include "bench/tape/promotion.h"
@@ -497,6 +498,8 @@ struct node *node_matmul(struct tape *tape, struct node *a, bool transpose_a, st
     if (!p) return a;
     if (integral) return integer_product(tape, a, b, p);
     int64_t shape[3] = { (int64_t)p->batch, (int64_t)p->m, (int64_t)p->n };
+    a = node_factor(tape, a);
+    b = node_factor(tape, b);
     struct node *inputs[2] = { a, b };
     struct node *node = node_new(tape, &matmul_primitive, dtype_promote(a->dtype, b->dtype), 3,
                                  shape, 2, inputs, p);

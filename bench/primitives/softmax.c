@@ -26,6 +26,7 @@
 #include "bench/tape/bounds.h"
 #include "bench/tape/deviation.h"
 #include "bench/tape/enclosure.h"
+#include "core/kernel_modes.h"
 
 /* What the lines along `dim` have in common: parameters of the node of S'. */
 struct exponentials {
@@ -151,13 +152,20 @@ static double sum_of_others(struct tape *tape, double *out, double *room, struct
     return sum_but(tape, e, l->lines.extent, l->top[line]);
 }
 
+/* What a kernel's logarithm is off by, in roundoffs. */
+static double logarithm_roundings(const struct tape *tape)
+{
+    return 2 * kernel_modes_ulps(tape->modes, "log", 3.5);
+}
+
 /* Relative error of exp(d) in a kernel: the rounding of d, and a library function; typically a quarter. A kernel
  * that rounds between its steps rounds d and the exponential. */
 static double modelled_exponential(const struct tape *tape, double d)
 {
     double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
-    if (tape_is_typical(tape)) return tape->unit * (7 + size) / 4 + staged / 2;
-    return tape->unit * (7 + size) + staged;
+    double own = 2 * kernel_modes_ulps(tape->modes, "exp", 3.5);
+    if (tape_is_typical(tape)) return tape->unit * (own + size) / 4 + staged / 2;
+    return tape->unit * (own + size) + staged;
 }
 
 /* Relative error of a kernel's sum over a line: the roundings of the sum, and the weighted mean of
@@ -510,7 +518,7 @@ static double log_softmax_bound(const struct tape *tape, const struct exponentia
     if (!isfinite(y)) return 0;
     double input = l->input ? 2 * l->input[line] : 0;
     if (l->total) {
-        double own = tape->unit * (fabs(d) + 7 * fabs(d - y) + fabs(y)),
+        double own = tape->unit * (fabs(d) + logarithm_roundings(tape) * fabs(d - y) + fabs(y)),
                staged = tape->stage * fabs(d);
         if (tape_is_typical(tape)) return own / 4 + staged / 2 + l->total[line] + input;
         return own + staged + l->total[line] + input;
@@ -613,7 +621,8 @@ struct node *node_logsumexp(struct tape *tape, struct node *x, int dim)
         if (!node->error) continue;
         double bound = (sum_error(l) + 4 * UNIT_ROUNDOFF) * log + UNIT_ROUNDOFF * fabs(y) +
                        (double)l->lines.extent * 0x1p-1072;
-        if (l->total) bound = l->total[line] + tape->unit * (7 * log + fabs(y));
+        if (l->total)
+            bound = l->total[line] + tape->unit * (logarithm_roundings(tape) * log + fabs(y));
         if (l->input) bound += l->input[line];
         node->error[line] = isfinite(y) ? bound * (1 + 0x1p-40) : 0;
     }

@@ -9,6 +9,7 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
+#include "core/kernel_modes.h"
 
 static void unary_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -116,6 +117,7 @@ static double function_ulps(const struct tape *tape, const struct unary_function
     if (!tape_is_model(tape) || f->ulps == 0) return f->ulps;
     bool basic = f->ulps <= 0.5;
     double worst = basic ? 1.5 : isinf(f->ulps) ? 16 : 4;
+    worst = kernel_modes_ulps(tape->modes, f->name, worst);
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? worst / 4 : worst;
 }
 

@@ -1,6 +1,10 @@
 /* Values that overflow in a float kernel and not in double. */
 #include "bench/tape/bounds.h"
 
+#include "core/kernel_modes.h"
+
+static const double LEAST_NORMAL = 0x1p-126; /* of float32 */
+
 void model_overflows(struct tape *tape, struct node *node)
 {
     size_t i = 0;
@@ -34,6 +38,30 @@ static bool add_stages(struct tape *tape, struct node *node, double roundings)
     return true;
 }
 
+static void add_flush(struct tape *tape, struct node *node)
+{
+    const double *value = node_values(tape, node);
+    size_t i = 0;
+    while (i < node->n && !(value[i] != 0 && fabs(value[i]) < LEAST_NORMAL)) i++;
+    if (i == node->n || tape_failed(tape)) return;
+    double relative = node->relative, absolute = node->absolute, *before = node->error;
+    double *error = tape_allocate(tape, node->n, sizeof *error);
+    if (!error) return;
+    for (i = 0; i < node->n; i++) {
+        double magnitude = fabs(value[i]);
+        double e = before ? before[i] : relative * magnitude + absolute;
+        if (magnitude < LEAST_NORMAL) e = fmax(e, magnitude);
+        error[i] = isfinite(magnitude) ? e : 0;
+    }
+    node->error = error;
+}
+
+void model_flushes(struct tape *tape, struct node *node)
+{
+    bool flushes = tape->modes && tape->modes->allowed[KERNEL_FTZ] && tape_is_model(tape);
+    if (flushes && !tape->wide && !tape_failed(tape) && !node->integer) add_flush(tape, node);
+}
+
 static bool has_stages(const struct tape *tape, const struct node *node)
 {
     return tape->stage > 0 && !tape_failed(tape) && !node->integer && node->value && !node->staged;
@@ -42,6 +70,7 @@ static bool has_stages(const struct tape *tape, const struct node *node)
 void model_stages(struct tape *tape, struct node *node)
 {
     if (has_stages(tape, node)) node->staged = add_stages(tape, node, 1);
+    model_flushes(tape, node);
     if (tape->deviation) node_round(tape, node);
 }
 

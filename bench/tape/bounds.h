@@ -17,6 +17,9 @@ static inline double tidy_bound(double bound, double value)
  * known of what is made of it. */
 void model_overflows(struct tape *tape, struct node *node);
 
+/* In a model of kernels that may flush subnormals: those of the node may be 0. */
+void model_flushes(struct tape *tape, struct node *node);
+
 /* In a model of kernels that round between their steps: the node is one, and is rounded. Every primitive that
  * computes ends with this. */
 void model_stages(struct tape *tape, struct node *node);

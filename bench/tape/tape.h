@@ -36,6 +36,7 @@
 struct node;
 struct primitive;
 struct deviation;
+struct kernel_modes;
 
 struct tape {
     struct arena *arena;
@@ -46,6 +47,8 @@ struct tape {
     /* In a model of kernels that round between their steps: roundoff and underflow of the dtype that
      * they round to, set after tape_open; else 0. */
     double stage, stage_tiny;
+    /* In a model of kernels in modes that a user allows (core/kernel_modes.h), or NULL; set after tape_open. */
+    const struct kernel_modes *modes;
     /* Of a kernel with a mistake in its arithmetic (bench/tape/deviation.h), or NULL; with BENCH_NATIVE
      * and `wide`, set after tape_open. */
     const struct deviation *deviation;

@@ -455,7 +455,8 @@ static void read_overrides(struct reading *r, const cJSON *array, void *place)
         { "about", ignore, 0 },
         { "api", read_override_apis, 0 },
         { "dtype", read_override_dtypes, offsetof(struct three_way_override, dtypes) },
-        { "limits", ignore, 0 }, /* of the run */
+        { "allow", ignore, 0 },  /* of the run, */
+        { "limits", ignore, 0 }, /* likewise */
         { "standard", read_override_standard, 0 },
         { "three_way", read_thresholds, offsetof(struct three_way_override, thresholds) },
     };

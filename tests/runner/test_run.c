@@ -240,6 +240,33 @@ START_TEST(interruption)
 }
 END_TEST
 
+/* A run keeps the modes of kernels that it allows: which they are decides its verdicts. */
+START_TEST(other_modes_are_refused)
+{
+    struct workspace w = workspace_make();
+    write_many_calls(in(&w, "dump.json"), 4, 4);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-o", "out", "--profile", "strict",
+                          "--allow", "ftz,tf32", NULL));
+    const char *path = only_match(&w, "out/" RESULT);
+    struct outcome o = run_program(&w, "-api_info", "dump.json", "-csv_path", path, "--profile",
+                                   "strict", "--allow", "hf32", NULL);
+    ck_assert_int_eq(o.status, 3);
+    ck_assert_msg(strstr(o.err, "allow was \"tf32,ftz\", is \"hf32\"") != NULL, "%s", o.err);
+    outcome_free(&o);
+    succeeded(run_program(&w, "-api_info", "dump.json", "-csv_path", path, "--profile", "strict",
+                          "--allow", "tf32,ftz", NULL));
+    o = run_program(&w, "-api_info", "dump.json", "--allow", "tf32", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "--profile strict") != NULL, "%s", o.err);
+    outcome_free(&o);
+    o = run_program(&w, "-api_info", "dump.json", "--profile", "strict", "--allow", "tf23", NULL);
+    ck_assert_int_eq(o.status, 2);
+    ck_assert_msg(strstr(o.err, "the nearest is tf32") != NULL, "%s", o.err);
+    outcome_free(&o);
+    workspace_remove(&w);
+}
+END_TEST
+
 /* Going on with another seed is refused, and says so. */
 START_TEST(other_options_are_refused)
 {
@@ -526,6 +553,7 @@ int main(void)
     tcase_add_test(tests, precision);
     tcase_add_loop_test(tests, interruption, 0, 2);
     tcase_add_test(tests, other_options_are_refused);
+    tcase_add_test(tests, other_modes_are_refused);
     tcase_add_test(tests, two_runs_in_one_directory);
     tcase_add_test(tests, memory_budget_holds);
     tcase_add_test(tests, call_that_needs_more_than_the_budget);

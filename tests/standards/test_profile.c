@@ -204,6 +204,37 @@ START_TEST(overrides_by_api_and_dtype)
 }
 END_TEST
 
+/* Modes of kernels for all, and per API and dtype besides. */
+START_TEST(modes_by_api_and_dtype)
+{
+    static const struct {
+        const char *api;
+        enum dtype dtype;
+        const char *modes;
+    } rows[] = {
+        { "conv2d", DT_F32, "hf32,staged,fast-math:exp=8" },
+        { "conv2d", DT_F16, "staged,fast-math:exp=8" },
+        { "matmul", DT_F32, "tf32,staged,fast-math:exp=8" },
+        { "relu", DT_F32, "staged,fast-math:exp=8" },
+        { NULL, DT_NONE, "tf32,hf32,staged,fast-math:exp=8" },
+    };
+    struct profile *profile =
+        load("strict", "{ \"overrides\": [ { \"api\": \"conv2d\", \"dtype\": \"torch.float32\", "
+                       "\"allow\": \"hf32\" },\n"
+                       " { \"api\": [\"matmul\"], \"allow\": [\"tf32\", \"fast-math:exp=4\"] },\n"
+                       " { \"allow\": \"fast-math:exp=8\" } ] }");
+    struct kernel_modes modes = { .allowed[KERNEL_STAGED] = true };
+    char text[KERNEL_MODES_BYTES];
+    ck_assert_int_eq(profile_allow(profile, &modes).code, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(profile_allowed(&modes, profile, rows[i].api, rows[i].dtype).code, 0);
+        kernel_modes_text(text, &modes);
+        ck_assert_str_eq(text, rows[i].modes);
+    }
+    profile_release(profile);
+}
+END_TEST
+
 START_TEST(a_standard_for_every_api)
 {
     struct profile *profile = load("v2", "{ \"overrides\": [ { \"standard\": \"benchmark\" } ] }");
@@ -499,6 +530,7 @@ int main(void)
     tcase_add_test(tcase, integers_by_distance);
     tcase_add_test(tcase, lists_of_exact_operations);
     tcase_add_test(tcase, overrides_by_api_and_dtype);
+    tcase_add_test(tcase, modes_by_api_and_dtype);
     tcase_add_test(tcase, a_standard_for_every_api);
     tcase_add_loop_test(tcase, faults_name_line_and_key, 0, COUNT(faults));
     tcase_add_test(tcase, a_file_that_is_not_there);

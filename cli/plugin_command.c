@@ -8,7 +8,7 @@
 
 #include "cli/outcome_rows.h"
 #include "cli/plugin_smoke.h"
-#include "cli/scratch_directory.h"
+#include "core/scratch_directory.h"
 #include "core/file.h"
 #include "core/quantity.h"
 #include "formats/dump_write.h"

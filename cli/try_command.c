@@ -9,7 +9,7 @@
 #include "cli/call_options.h"
 #include "cli/choices.h"
 #include "cli/outcome_rows.h"
-#include "cli/scratch_directory.h"
+#include "core/scratch_directory.h"
 #include "cli/try_batch.h"
 #include "cli/try_call.h"
 #include "cli/warning_printer.h"

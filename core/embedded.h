@@ -1,4 +1,4 @@
-/* Files of config/ and repro/templates/ and the pages of web/, compiled into the program. */
+/* Files of config/, repro/templates/ and cluster/templates/ and the pages of web/, compiled into the program. */
 #ifndef PROBE_CORE_EMBEDDED_H
 #define PROBE_CORE_EMBEDDED_H
 
@@ -9,6 +9,6 @@ struct embedded_file {
 };
 
 /* Each ended by a NULL name. */
-extern const struct embedded_file config_files[], pages_files[], repro_files[];
+extern const struct embedded_file config_files[], pages_files[], repro_files[], cluster_files[];
 
 #endif

@@ -1,5 +1,5 @@
 /* mkdtemp and nftw of the C library. */
-#include "cli/scratch_directory.h"
+#include "core/scratch_directory.h"
 
 #include <errno.h>
 #include <ftw.h>

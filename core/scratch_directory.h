@@ -1,6 +1,6 @@
-/* A directory for files that a command makes for itself, and that go with it. */
-#ifndef PROBE_CLI_SCRATCH_DIRECTORY_H
-#define PROBE_CLI_SCRATCH_DIRECTORY_H
+/* A directory for files that the program makes for itself, and that go with it. */
+#ifndef PROBE_CORE_SCRATCH_DIRECTORY_H
+#define PROBE_CORE_SCRATCH_DIRECTORY_H
 
 #include "core/status.h"
 

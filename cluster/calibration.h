@@ -1,0 +1,16 @@
+/* How fast this machine is: a few calls checked, and their time against the estimate. */
+#ifndef PROBE_CLUSTER_CALIBRATION_H
+#define PROBE_CLUSTER_CALIBRATION_H
+
+#include "cluster/cost.h"
+#include "runner/run_options.h"
+
+/* Measure the factors of this machine; takes a second or two.
+ *
+ *   options  of the job: `profile` counts. The device is always `cpu`: a plan may be made where the
+ *            device is not, and the reference is most of the work
+ *   errors   of files in the directory for temporary ones; STATUS_NO_MEMORY
+ */
+struct status cost_calibrate(struct cost_model *out, const struct run_options *options);
+
+#endif

@@ -41,7 +41,7 @@ static const struct {
 static const char *certificate_of(const struct op *op)
 {
     if (op->flags & OP_RANDOM) return "property";
-    const char *family = op_family(op);
+    const char *family = op->flags & OP_ADDS ? "" : op_family(op);
     for (size_t i = 0; i < sizeof certificates / sizeof *certificates; i++)
         if (!strcmp(certificates[i].family, family)) return certificates[i].certificate;
     return "running bound, balls";

@@ -6,9 +6,7 @@
 
 #include "bench/call/op.h"
 #include "bench/primitives/casts.h"
-#include "bench/primitives/complex_parts.h"
 #include "bench/primitives/cotangent.h"
-#include "bench/primitives/movement.h"
 #include "bench/tape/bounds.h"
 
 /* ---- forward -------------------------------------------------------------------------------- */
@@ -113,22 +111,10 @@ struct status evaluation_backward(struct evaluation *evaluation, const struct va
     return evaluation->tape.status;
 }
 
-/* The cotangent of a node, zero when none has come. */
-static struct node *cotangent_of(struct tape *tape, const struct node *node)
-{
-    if (node->cotangent) return node->cotangent;
-    return node_constant(tape, DT_F64, 0, node->rank, node->shape);
-}
-
 struct node *evaluation_gradient(struct evaluation *evaluation, size_t i)
 {
     struct tape *tape = &evaluation->tape;
     struct node *node = evaluation->call.arguments.leaves[i].node;
     if (!node || !node->tracked) return NULL;
-    struct node *im = node->imaginary;
-    if (!node->cotangent && !(im && im->cotangent)) return NULL;
-    struct node *gradient = node_real_part(tape, cotangent_of(tape, node));
-    if (im) /* the two components of a complex argument are two real values */
-        gradient = node_complex(tape, gradient, node_real_part(tape, cotangent_of(tape, im)));
-    return node_reshape(tape, gradient, node->rank, node->shape);
+    return node_gradient(tape, node);
 }

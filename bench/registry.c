@@ -84,32 +84,66 @@ bool op_name_matches(const char *alternatives, const char *name, size_t length)
     }
 }
 
-static const struct op *find_row(unsigned group, const char *name, size_t length,
+static const struct op *next_row(unsigned groups_wanted, const char *name, size_t length,
                                  const struct op *after)
 {
     bool passed = !after;
     for (const struct op_family *family = families; family->rows; family++)
         for (size_t i = 0; i < *family->count; i++) {
             const struct op *op = &family->rows[i];
-            if (passed && (op->groups & group) && op_name_matches(op->name, name, length))
+            if (passed && (op->groups & groups_wanted) && op_name_matches(op->name, name, length))
                 return op;
             if (op == after) passed = true;
         }
     return NULL;
 }
 
+/* linalg_f, fft_f and special_f are torch.linalg.f, ... (native_functions.yaml, "python_module"). */
+static const struct op *next_row_of_module(const char *name, size_t length, const struct op *after)
+{
+    static const char *const modules[] = { "linalg_", "fft_", "special_" };
+    char dotted[64];
+    if (length >= sizeof dotted) return NULL;
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        size_t module = strlen(modules[i]);
+        if (length <= module || strncmp(name, modules[i], module) != 0) continue;
+        memcpy(dotted, name, length);
+        dotted[module - 1] = '.';
+        return next_row(TORCH, dotted, length, after);
+    }
+    return NULL;
+}
+
+/* PyTorch makes torch.f and Tensor.f of its aten operators, schema and all (native_functions.yaml,
+ * "variants"), so their rows serve the operator, unless it has rows of its own. */
+static const struct op *find_row(unsigned group, const char *name, size_t length,
+                                 const struct op *after)
+{
+    if (group != ATEN || next_row(ATEN, name, length, NULL))
+        return next_row(group, name, length, after);
+    const struct op *op = next_row(TORCH | TENSOR, name, length, after);
+    return op ? op : next_row_of_module(name, length, after);
+}
+
+/* Without the overload of an operator: "add.Tensor" is "add". */
+static size_t name_length(unsigned group, const char *api)
+{
+    return group == ATEN ? strcspn(api, ".") : strlen(api);
+}
+
 bool op_find(struct op_match *match, const char *type, const char *api, const struct op *after)
 {
     unsigned group = op_group(type);
-    size_t length = strlen(api);
+    size_t length = name_length(group, api);
 
     *match = (struct op_match){ NULL, false, false };
     if (!group) return false;
     if ((match->op = find_row(group, api, length, after))) return true;
-    if (length > 4 && !strncmp(api, "__", 2) && !strcmp(api + length - 2, "__")) {
+    if (length > 4 && !strncmp(api, "__", 2) && !strncmp(api + length - 2, "__", 2)) {
         char plain[64];
         if (length >= sizeof plain) return false;
-        memcpy(plain, api, length + 1);
+        memcpy(plain, api, length);
+        plain[length] = '\0';
         if (api[2] == 'i' && strcmp(api, "__invert__") != 0) { /* __iadd__ -> __add__ */
             memmove(plain + 2, plain + 3, length - 2);
             match->in_place = true;

@@ -10,7 +10,7 @@
 #include "core/status.h"
 
 struct surface_name {
-    const char *group; /* "Functional", "Tensor", "Torch", "NPU" */
+    const char *group; /* "Aten", "Functional", "Tensor", "Torch", "NPU" */
     const char *name;
     const char *family; /* "activation", "loss", ... */
     const char *reason; /* to be given when there is no bench function; NULL: none is known */

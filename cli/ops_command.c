@@ -239,7 +239,7 @@ static void print_coverages(const struct listing *listing)
             add_coverage(families, &n_families, 64, line->family, line);
     }
     print_coverage(groups, n_groups, "group");
-    print_coverage(families, n_families, "family (Functional, Tensor, Torch)");
+    print_coverage(families, n_families, "family (Aten, Functional, Tensor, Torch)");
 }
 
 static void print_markdown(const struct listing *listing)

@@ -46,7 +46,9 @@ enum op_flags {
     OP_NO_GRADIENT = 2, /* PyTorch cannot differentiate it */
     OP_RANDOM = 4,      /* no value oracle; outputs carry a property */
     /* With OP_NO_GRADIENT: differentiable all the same when written into self. */
-    OP_GRADIENT_IN_PLACE = 8
+    OP_GRADIENT_IN_PLACE = 8,
+    /* It adds, in a family whose other results are exact (bench/catalogue.c). */
+    OP_ADDS = 16
 };
 
 struct call;

@@ -10,6 +10,7 @@
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/ops/properties.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -32,10 +33,18 @@ static struct node *threshold_of(struct call *call, const char *name, const stru
     return node_scalar(call->tape, number_as_compared(call_real(call, name), x->dtype));
 }
 
+/* What the gradients of functions of one variable are for. */
+static const char *const of_input[] = { "input", NULL };
+
 /* y = f(x) by name (text). */
 static void function(struct call *call)
 {
     call_return(call, node_apply(call->tape, call->op->text, input_of(call)));
+}
+
+static void function_backward(struct call *call)
+{
+    call_return_gradients(call, function, of_input);
 }
 
 /* ---- piecewise linear ------------------------------------------------------------------------ */
@@ -75,6 +84,11 @@ static void hardtanh(struct call *call)
     call_return(call, hard_limited(call->tape, x, low, high));
 }
 
+static void hardtanh_backward(struct call *call)
+{
+    call_return_gradients(call, hardtanh, of_input);
+}
+
 static void relu6(struct call *call)
 {
     call_return(call, hard_limited(call->tape, input_of(call), 0, 6));
@@ -89,6 +103,11 @@ static void hardsigmoid(struct call *call)
                     node_scalar(tape, 0), y);
     call_return(call, node_select(tape, node_compare(tape, COMPARE_GE, x, node_scalar(tape, 3)),
                                   node_scalar(tape, 1), y));
+}
+
+static void hardsigmoid_backward(struct call *call)
+{
+    call_return_gradients(call, hardsigmoid, of_input);
 }
 
 /* x (x + 3) / 6 between -3, included, and 3. x times 0 below makes NaN of -infinity. */
@@ -108,6 +127,11 @@ static void hardswish(struct call *call)
     call_return(call, node_model_error(tape, y, y, 3)); /* kernels form x * 6 / 6 beyond 3 */
 }
 
+static void hardswish_backward(struct call *call)
+{
+    call_return_gradients(call, hardswish, of_input);
+}
+
 static struct node *leaky(struct tape *tape, struct node *x, double slope)
 {
     struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
@@ -119,7 +143,21 @@ static void leaky_relu(struct call *call)
     call_return(call, leaky(call->tape, input_of(call), call_real(call, "negative_slope")));
 }
 
-/* x > 0 ? x : weight x, the weight one number or one per channel (dimension 1). */
+static void leaky_relu_backward(struct call *call)
+{
+    call_return_gradients(call, leaky_relu, of_input);
+}
+
+/* x > 0 ? x : weight x */
+static struct node *weighted_below(struct tape *tape, struct node *x, struct node *weight)
+{
+    struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
+    struct node *low = node_select(tape, positive, node_scalar(tape, 0),
+                                   x); /* infinite slopes stay out of the weight's sum */
+    return node_select(tape, positive, x, node_multiply(tape, weight, low));
+}
+
+/* The same, the weight one number or one per channel (dimension 1). */
 static void prelu(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -133,11 +171,27 @@ static void prelu(struct call *call)
         shape[1] = x->shape[1];
     }
     weight = node_reshape(tape, weight, x->rank, shape);
-    struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
-    struct node *low = node_select(tape, positive, node_scalar(tape, 0),
-                                   x); /* infinite slopes stay out of the weight's sum */
-    call_return_typed(call, node_select(tape, positive, x, node_multiply(tape, weight, low)),
-                      x->dtype);
+    call_return_typed(call, weighted_below(tape, x, weight), x->dtype);
+}
+
+/* aten's kernel: a weight that broadcasts. */
+static void prelu_kernel(struct call *call)
+{
+    struct node *x = input_of(call);
+    call_return_typed(call, weighted_below(call->tape, x, call_tensor(call, "weight")), x->dtype);
+}
+
+/* The gradient of the weight is not summed to its shape. */
+static void prelu_kernel_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, input_of(call)), *weight = call_tensor(call, "weight");
+    weight = node_tracked(tape, node_broadcast(tape, weight, x->rank, x->shape));
+    struct node *gradients[2] = { x, weight };
+    call_pull_back(call, weighted_below(tape, x, weight), call_tensor(call, "grad_output"), 2,
+                   gradients);
+    call_return(call, gradients[0]);
+    call_return(call, gradients[1]);
 }
 
 static void threshold(struct call *call)
@@ -152,6 +206,16 @@ static void threshold(struct call *call)
     }
     struct node *below = node_compare(tape, COMPARE_LE, x, limit);
     call_return_typed(call, node_select(tape, below, value, x), x->dtype);
+}
+
+/* Toward x; the number that stands below the threshold has no part in it. */
+static void threshold_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, input_of(call));
+    struct node *below = node_compare(tape, COMPARE_LE, x, threshold_of(call, "threshold", x));
+    struct node *y = node_select(tape, below, node_scalar(tape, 0), x);
+    call_return(call, call_gradient(call, y, call_tensor(call, "grad_output"), x));
 }
 
 /* ---- shrinking ------------------------------------------------------------------------------------ */
@@ -171,6 +235,11 @@ static void hardshrink(struct call *call)
     call_return(call, node_select(call->tape, within(call, x), node_scalar(call->tape, 0), x));
 }
 
+static void hardshrink_backward(struct call *call)
+{
+    call_return_gradients(call, hardshrink, of_input);
+}
+
 static void softshrink(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -179,6 +248,11 @@ static void softshrink(struct call *call)
     struct node *y =
         node_select(tape, right, node_subtract(tape, x, lambda), node_add(tape, x, lambda));
     call_return(call, node_select(tape, within(call, x), node_scalar(tape, 0), y));
+}
+
+static void softshrink_backward(struct call *call)
+{
+    call_return_gradients(call, softshrink, of_input);
 }
 
 static void tanhshrink(struct call *call)
@@ -200,14 +274,13 @@ static void softsign(struct call *call)
 
 /* ---- exponential --------------------------------------------------------------------------------- */
 
-/* x > 0 ? scale x : scale alpha expm1(x / width) */
-static struct node *exponential_unit(struct tape *tape, struct node *x, double alpha, double scale,
-                                     double width)
+/* x > 0 ? scale x : scale alpha expm1(z), z being x times a positive number */
+static struct node *exponential_unit(struct tape *tape, struct node *x, struct node *z,
+                                     double alpha, double scale)
 {
     struct node *positive = node_compare(tape, COMPARE_GT, x, node_scalar(tape, 0));
     /* Zero where the other branch is taken: its exponential could overflow into NaN gradients. */
-    struct node *low = node_select(tape, positive, node_scalar(tape, 0), x);
-    if (width != 1) low = node_divide(tape, low, node_scalar(tape, width));
+    struct node *low = node_select(tape, positive, node_scalar(tape, 0), z);
     low = node_apply(tape, "expm1", low);
     low = node_model_error(tape, low, node_constant(tape, DT_NONE, 1, low->rank, low->shape),
                            8); /* exp(x) - 1 */
@@ -218,20 +291,50 @@ static struct node *exponential_unit(struct tape *tape, struct node *x, double a
 
 static void elu(struct call *call)
 {
-    call_return(call, exponential_unit(call->tape, input_of(call), call_real(call, "alpha"), 1, 1));
+    struct node *x = input_of(call);
+    call_return(call, exponential_unit(call->tape, x, x, call_real(call, "alpha"), 1));
+}
+
+/* aten's elu, of which selu and celu are cases. */
+static void scaled_elu(struct call *call)
+{
+    struct node *x = input_of(call), *z = node_scale(call->tape, x, call_real(call, "input_scale"));
+    call_return(call, exponential_unit(call->tape, x, z, call_real(call, "alpha"),
+                                       call_real(call, "scale")));
+}
+
+/* By the result y: below 0 it is scale alpha (exp(z) - 1), so the slope is input_scale (y + scale alpha). */
+static void elu_slope_of_result(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *y = node_to_real(tape, call_tensor(call, "input"));
+    struct node *full = node_multiply(tape, node_scalar(tape, call_real(call, "scale")),
+                                      node_scalar(tape, call_real(call, "alpha")));
+    struct node *low = node_scale(tape, node_add(tape, y, full), call_real(call, "input_scale"));
+    struct node *slope = node_select(tape, node_compare(tape, COMPARE_GT, y, node_scalar(tape, 0)),
+                                     node_scalar(tape, call_real(call, "scale")), low);
+    call_return_typed(call, node_multiply(tape, call_tensor(call, "grad_output"), slope), y->dtype);
+}
+
+static void elu_backward(struct call *call)
+{
+    if (call_bool(call, "is_result")) elu_slope_of_result(call);
+    else call_return_gradients(call, scaled_elu, of_input);
 }
 
 static void celu(struct call *call)
 {
     double alpha = call_real(call, "alpha");
-    call_return(call, exponential_unit(call->tape, input_of(call), alpha, 1, alpha));
+    struct node *x = input_of(call),
+                *z = node_divide(call->tape, x, node_scalar(call->tape, alpha));
+    call_return(call, exponential_unit(call->tape, x, z, alpha, 1));
 }
 
 static void selu(struct call *call)
 {
-    call_return(call,
-                exponential_unit(call->tape, input_of(call), 1.6732632423543772848170429916717,
-                                 1.0507009873554804934193349852946, 1));
+    struct node *x = input_of(call);
+    call_return(call, exponential_unit(call->tape, x, x, 1.6732632423543772848170429916717,
+                                       1.0507009873554804934193349852946));
 }
 
 /* log1p(exp(beta x)) / beta, x itself where beta x exceeds the threshold. */
@@ -259,6 +362,11 @@ static void softplus(struct call *call)
     call_return(call, y);
 }
 
+static void softplus_backward(struct call *call)
+{
+    call_return_gradients(call, softplus, of_input);
+}
+
 /* gelu by erf, or by tanh: x sigmoid(2 c), c = sqrt(2 / pi) (x + 0.044715 x^3). */
 static void gelu(struct call *call)
 {
@@ -284,6 +392,8 @@ static void gelu(struct call *call)
     call_return(call, node_model_error(tape, y, x, 6));
 }
 
+static void gelu_backward(struct call *call) { call_return_gradients(call, gelu, of_input); }
+
 /* The first half along dim times the sigmoid of the second. */
 static void glu(struct call *call)
 {
@@ -297,6 +407,37 @@ static void glu(struct call *call)
     struct node *a = node_slice(tape, x, dim, 0, half, 1),
                 *b = node_slice(tape, x, dim, half, half, 1);
     call_return(call, node_multiply(tape, a, node_apply(tape, "sigmoid", b)));
+}
+
+static void glu_backward(struct call *call) { call_return_gradients(call, glu, of_input); }
+
+/* aten's: with exp(-|x|), which CPU kernels keep for the gradient; others return an empty tensor. */
+static void log_sigmoid_forward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = input_of(call);
+    const struct tensor *kept = call_device_output(call, 1);
+    int64_t none = 0;
+    call_return(call, node_apply(tape, "logsigmoid", x));
+    call->device_answer.consulted = true;
+    if (kept && !tensor_elements(kept))
+        call_return(call, node_constant(tape, x->dtype, 0, 1, &none));
+    else call_return(call, node_apply(tape, "exp", node_negate(tape, node_apply(tape, "abs", x))));
+}
+
+/* By z = exp(-|x|) where the forward kept it: 1 / (1 + z) below 0, z / (1 + z) above. */
+static void log_sigmoid_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = input_of(call), *z = call_tensor(call, "buffer");
+    if (!z->n && x->n) {
+        function_backward(call);
+        return;
+    }
+    struct node *below = node_compare(tape, COMPARE_LT, x, node_scalar(tape, 0));
+    struct node *slope = node_divide(tape, node_select(tape, below, node_scalar(tape, 1), z),
+                                     node_offset(tape, z, 1));
+    call_return_typed(call, node_multiply(tape, call_tensor(call, "grad_output"), slope), x->dtype);
 }
 
 /* ---- rrelu: random in training ---------------------------------------------------------------------- */
@@ -387,8 +528,24 @@ static void rrelu(struct call *call)
     call_return_random(call, y, x->dtype, x->rank, x->shape, property);
 }
 
+/* By the slopes drawn in training, which stand in `noise`. */
+static void rrelu_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, input_of(call)), *y;
+    double low = call_real(call, "lower"), high = call_real(call, "upper");
+    if (call_bool(call, "training") && high - low > 1e-6)
+        y = node_multiply(tape, x, call_tensor(call, "noise"));
+    else y = leaky(tape, x, (low + high) / 2);
+    call_return(call, call_gradient(call, y, call_tensor(call, "grad_output"), x));
+}
+
 /* clang-format off */
 #define PLACE ", bool inplace=False)"
+#define GRADIENT(name, arguments, function) \
+    { name, ATEN, "(Tensor grad_output, " arguments ")", function, OP_NO_GRADIENT, 0, NULL }
+#define GRADIENT_BY_NAME(name, arguments, of) \
+    { name, ATEN, "(Tensor grad_output, " arguments ")", function_backward, OP_NO_GRADIENT, 0, of }
 const struct op ops_activation[] = {
     { "relu", FUNCTIONAL, "(Tensor input" PLACE, relu, OP_ONE_NODE, 0, NULL },
     { "relu", TENSOR | TORCH, "(Tensor input)", relu, OP_ONE_NODE, 0, NULL },
@@ -413,6 +570,38 @@ const struct op ops_activation[] = {
     { "mish", FUNCTIONAL, "(Tensor input" PLACE, function, OP_ONE_NODE, 0, "mish" },
     { "logsigmoid", FUNCTIONAL, "(Tensor input)", function, OP_ONE_NODE, 0, "logsigmoid" },
     { "rrelu", FUNCTIONAL | TORCH, "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False" PLACE, rrelu, OP_ONE_NODE, 0, NULL },
+    /* aten */
+    { "hardtanh", ATEN, "(Tensor input, Scalar min_val=-1, Scalar max_val=1)", hardtanh, OP_ONE_NODE, 0, NULL },
+    { "hardsigmoid", ATEN, "(Tensor input)", hardsigmoid, OP_ONE_NODE, 0, NULL },
+    { "hardswish", ATEN, "(Tensor input)", hardswish, OP_ONE_NODE, 0, NULL },
+    { "leaky_relu", ATEN, "(Tensor input, Scalar negative_slope=0.01)", leaky_relu, OP_ONE_NODE, 0, NULL },
+    { "softshrink", ATEN, "(Tensor input, Scalar lambd=0.5)", softshrink, OP_ONE_NODE, 0, NULL },
+    { "elu", ATEN, "(Tensor input, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", scaled_elu, OP_ONE_NODE, 0, NULL },
+    { "softplus", ATEN, "(Tensor input, Scalar beta=1, Scalar threshold=20)", softplus, OP_ONE_NODE, 0, NULL },
+    { "gelu", ATEN, "(Tensor input, *, str approximate='none')", gelu, OP_ONE_NODE, 0, NULL },
+    { "glu", ATEN, "(Tensor input, int dim=-1)", glu, OP_ONE_NODE, 0, NULL },
+    { "silu", ATEN, "(Tensor input)", function, OP_ONE_NODE, 0, "silu" },
+    { "mish", ATEN, "(Tensor input)", function, OP_ONE_NODE, 0, "mish" },
+    { "log_sigmoid", ATEN, "(Tensor input)", function, OP_ONE_NODE, 0, "logsigmoid" },
+    { "log_sigmoid_forward", ATEN, "(Tensor input)", log_sigmoid_forward, OP_ONE_NODE, 0, NULL },
+    { "_prelu_kernel", ATEN, "(Tensor input, Tensor weight)", prelu_kernel, OP_ONE_NODE, 0, NULL },
+    { "rrelu_with_noise", ATEN, "(Tensor input, Tensor noise, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None)", rrelu, OP_ONE_NODE, 0, NULL },
+    GRADIENT("hardtanh_backward", "Tensor input, Scalar min_val, Scalar max_val", hardtanh_backward),
+    GRADIENT("hardsigmoid_backward", "Tensor input", hardsigmoid_backward),
+    GRADIENT("hardswish_backward", "Tensor input", hardswish_backward),
+    GRADIENT("leaky_relu_backward", "Tensor input, Scalar negative_slope, bool self_is_result", leaky_relu_backward),
+    GRADIENT("hardshrink_backward", "Tensor input, Scalar lambd", hardshrink_backward),
+    GRADIENT("softshrink_backward", "Tensor input, Scalar lambd", softshrink_backward),
+    GRADIENT("threshold_backward", "Tensor input, Scalar threshold", threshold_backward),
+    GRADIENT("elu_backward", "Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor input", elu_backward),
+    GRADIENT("softplus_backward", "Tensor input, Scalar beta, Scalar threshold", softplus_backward),
+    GRADIENT("gelu_backward", "Tensor input, *, str approximate='none'", gelu_backward),
+    GRADIENT("glu_backward", "Tensor input, int dim", glu_backward),
+    GRADIENT_BY_NAME("silu_backward", "Tensor input", "silu"),
+    GRADIENT_BY_NAME("mish_backward", "Tensor input", "mish"),
+    { "log_sigmoid_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor buffer)", log_sigmoid_backward, OP_NO_GRADIENT, 0, "logsigmoid" },
+    GRADIENT("_prelu_kernel_backward", "Tensor input, Tensor weight", prelu_kernel_backward),
+    GRADIENT("rrelu_with_noise_backward", "Tensor input, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result", rrelu_backward),
 };
 /* clang-format on */
 OP_TABLE_END(activation);

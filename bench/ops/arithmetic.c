@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/foreach.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/primitives/alias.h"
@@ -346,6 +347,19 @@ static void log_of_sum(struct call *call)
     call_return_typed(call, y, operands.dtype);
 }
 
+/* a log1p(b), 0 where a is unless b is NaN. */
+static void x_log1p_y(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct operands operands = two_float_operands(call, "input", "other");
+    struct node *zero = node_scalar(tape, 0), *b = node_to_real(tape, operands.b);
+    struct node *endless = node_or(tape, node_compare(tape, COMPARE_LE, b, node_scalar(tape, -1)),
+                                   node_compare(tape, COMPARE_EQ, b, node_scalar(tape, INFINITY)));
+    struct node *none = node_and(tape, node_compare(tape, COMPARE_EQ, operands.a, zero), endless);
+    struct node *log = node_apply(tape, "log1p", node_select(tape, none, zero, b));
+    call_return_typed(call, node_multiply(tape, operands.a, log), operands.dtype);
+}
+
 /* Integers only: detail 0 gcd, 1 lcm. */
 static void divisors(struct call *call)
 {
@@ -357,8 +371,19 @@ static void divisors(struct call *call)
                                           operands.a, operands.b));
 }
 
+/* ---- lists ------------------------------------------------------------------------------------ */
+
+/* clang-format off */
+static void each_add(struct call *call) { call_for_each(call, add); }
+static void each_multiply(struct call *call) { call_for_each(call, multiply); }
+static void each_divide(struct call *call) { call_for_each(call, divide_exactly); }
+static void each_power(struct call *call) { call_for_each(call, power); }
+static void each_extremum(struct call *call) { call_for_each(call, extremum); }
+/* clang-format on */
+
 /* clang-format off */
 #define TWO "(Tensor input, Tensor other)"
+#define EACH_TWO "(Tensor[] input, Any other"
 const struct op ops_arithmetic[] = {
     { "add", TENSOR | TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add, OP_ONE_NODE, 1, NULL },
     { "sub|subtract", TENSOR | TORCH, "(Tensor input, Tensor other, *, Scalar alpha=1)", add, OP_ONE_NODE, -1, NULL },
@@ -389,10 +414,19 @@ const struct op ops_arithmetic[] = {
     { "logaddexp", TENSOR | TORCH, TWO, log_of_sum, OP_ONE_NODE, 0, "logaddexp" },
     { "logaddexp2", TENSOR | TORCH, TWO, log_of_sum, OP_ONE_NODE, 0, "logaddexp2" },
     { "xlogy", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "xlogy" },
+    { "special.xlog1py", TORCH, TWO, x_log1p_y, OP_ONE_NODE, 0, NULL },
     { "igamma", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "igamma" },
     { "igammac", TENSOR | TORCH, TWO, binary, OP_ONE_NODE, 0, "igammac" },
     { "gcd", TENSOR | TORCH, TWO, divisors, OP_NO_GRADIENT, 0, NULL },
     { "lcm", TENSOR | TORCH, TWO, divisors, OP_NO_GRADIENT, 1, NULL },
+    /* The second argument is a list of tensors, a list of numbers, or one number for all. */
+    { "_foreach_add", TORCH, EACH_TWO ", *, Scalar alpha=1)", each_add, OP_ONE_NODE, 1, NULL },
+    { "_foreach_sub", TORCH, EACH_TWO ", *, Scalar alpha=1)", each_add, OP_ONE_NODE, -1, NULL },
+    { "_foreach_mul", TORCH, EACH_TWO ")", each_multiply, OP_ONE_NODE, 0, NULL },
+    { "_foreach_div", TORCH, EACH_TWO ")", each_divide, OP_ONE_NODE, 0, NULL },
+    { "_foreach_pow", TORCH, "(Tensor[] input, Any exponent)", each_power, OP_ONE_NODE, 0, NULL },
+    { "_foreach_maximum|_foreach_clamp_min", TORCH, EACH_TWO ")", each_extremum, OP_ONE_NODE, 1, NULL },
+    { "_foreach_minimum|_foreach_clamp_max", TORCH, EACH_TWO ")", each_extremum, OP_ONE_NODE, -1, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(arithmetic);

@@ -6,13 +6,17 @@
 #include <string.h>
 
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/softmax.h"
+#include "bench/primitives/stated_gradient.h"
+#include "bench/primitives/unary.h"
 #include "bench/primitives/view.h"
 
 /* Scores plus a mask: -inf where a bool mask is `blocked`, a float mask added. */
@@ -24,6 +28,23 @@ static struct node *apply_mask(struct tape *tape, struct node *scores, struct no
     struct node *minus = node_scalar(tape, -INFINITY);
     return blocked ? node_select(tape, mask, minus, scores)
                    : node_select(tape, mask, scores, minus);
+}
+
+/* scale q k^T, the future out of sight if `is_causal`, and `mask` applied where there is one. */
+static struct node *attention_scores(struct call *call, struct node *q, struct node *k,
+                                     struct node *mask)
+{
+    struct tape *tape = call->tape;
+    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
+                                               : call_real(call, "scale");
+    struct node *scores = node_scale(
+        tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
+    if (call_bool(call, "is_causal"))
+        scores = apply_mask(tape, scores,
+                            node_band(tape, scores->shape[scores->rank - 2],
+                                      scores->shape[scores->rank - 1], 0, INT64_MAX),
+                            false);
+    return mask ? apply_mask(tape, scores, mask, false) : scores;
 }
 
 static void scaled_dot_product_attention(struct call *call)
@@ -58,19 +79,91 @@ static void scaled_dot_product_attention(struct call *call)
             *heads[i] = node_reshape(tape, x, (*heads[i])->rank, joined);
         }
     }
-    double scale = call_is_none(call, "scale") ? 1 / sqrt((double)q->shape[q->rank - 1])
-                                               : call_real(call, "scale");
-    struct node *scores = node_scale(
-        tape, compose_matmul(tape, q, node_transpose(tape, k, k->rank - 2, k->rank - 1)), scale);
-    struct node *mask = call_optional_tensor(call, "attn_mask");
-    if (call_bool(call, "is_causal"))
-        scores = apply_mask(tape, scores,
-                            node_band(tape, scores->shape[scores->rank - 2],
-                                      scores->shape[scores->rank - 1], 0, INT64_MAX),
-                            false);
-    if (mask) scores = apply_mask(tape, scores, mask, false);
+    struct node *scores = attention_scores(call, q, k, call_optional_tensor(call, "attn_mask"));
     struct node *weights = node_softmax(tape, scores, scores->rank - 1);
     call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+}
+
+/* ---- fused kernels of aten: (batch, heads, length, width) each --------------------------------------- */
+
+/* What all of them need. text: the name of the mask, NULL without one. */
+static bool is_fused_attention(struct call *call, const struct node *q, const struct node *k,
+                               const struct node *v)
+{
+    if (!call_require(call, call_real(call, "dropout_p") == 0,
+                      "attention with dropout draws random numbers: there is no value to compare"))
+        return false;
+    if (!call_require(call, q->rank == 4 && k->rank == 4 && v->rank == 4,
+                      "query, key and value have four dimensions"))
+        return false;
+    return call_require(call, !call_bool(call, "is_causal") || q->shape[2] == k->shape[2],
+                        "a causal mask of %lld queries and %lld keys: kernels align its corners "
+                        "differently",
+                        (long long)q->shape[2], (long long)k->shape[2]);
+}
+
+static struct node *fused_mask(struct call *call)
+{
+    return call->op->text ? call_optional_tensor(call, call->op->text) : NULL;
+}
+
+/* The output and the logarithm of each row's sum (none where its length is the kernel's choice), then
+ * detail % 10 results that a gradient's kernel needs: offsets, sizes, random state. */
+static void fused_attention(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value");
+    bool padded = call->op->detail >= 10;
+    if (!is_fused_attention(call, q, k, v)) return;
+    struct node *scores = attention_scores(call, q, k, fused_mask(call));
+    struct node *weights = node_softmax(tape, scores, 3);
+    call_return_typed(call, compose_matmul(tape, weights, v), q->dtype);
+    struct node *sums = node_logsumexp(tape, scores, 3);
+    if (padded) call_return_none(call);
+    else
+        call_return_typed(call, node_reshape(tape, sums, 3, sums->shape),
+                          q->dtype == DT_F64 ? DT_F64 : DT_F32);
+    for (intptr_t i = 0; i < call->op->detail % 10; i++) call_return_none(call);
+}
+
+/* P (c - D), D being the sum of c P by rows, which the kernels take from the output. */
+static void weights_gradient(struct tape *tape, struct node *weights, struct node *cotangent,
+                             const void *parameters)
+{
+    struct node *along = weights->inputs[2];
+    (void)parameters;
+    tape_accumulate(tape, weights->inputs[1],
+                    node_multiply(tape, weights, node_subtract(tape, cotangent, along)));
+}
+
+/* By the output and the logarithms that the forward returned. detail: the number of gradients. */
+static void fused_attention_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *gradient = call_tensor(call, "grad_out"), *out = call_tensor(call, "out");
+    struct node *q = call_tensor(call, "query"), *k = call_tensor(call, "key"),
+                *v = call_tensor(call, "value"), *mask = fused_mask(call);
+    struct node *sums = call_tensor(call, "logsumexp");
+    if (!is_fused_attention(call, q, k, v)) return;
+    if (!call_require(call, sums->rank == 3 && sums->shape[2] >= q->shape[2],
+                      "logsumexp has an element for each query"))
+        return;
+    struct node *inputs[4] = { node_tracked(tape, q), node_tracked(tape, k), node_tracked(tape, v),
+                               mask ? node_tracked(tape, mask) : NULL };
+    struct node *scores = attention_scores(call, inputs[0], inputs[1], inputs[3]);
+    int64_t rows[4] = { q->shape[0], q->shape[1], q->shape[2], 1 };
+    sums = node_reshape(tape, node_slice(tape, sums, 2, 0, q->shape[2], 1), 4, rows);
+    struct node *weights = node_apply(tape, "exp", node_subtract(tape, scores, sums));
+    struct node *along = node_sum(tape, node_multiply(tape, gradient, out), 8, true);
+    weights = node_stated_gradient(tape, weights, 2, (struct node *[]){ scores, along },
+                                   weights_gradient, NULL);
+    int count = (int)call->op->detail;
+    call_pull_back(call, compose_matmul(tape, weights, inputs[2]), gradient,
+                   count == 4 && mask ? 4 : 3, inputs);
+    for (int i = 0; i < count; i++)
+        if (inputs[i] && call_wants_output(call, (size_t)i)) call_return(call, inputs[i]);
+        else call_return_none(call);
 }
 
 /* ---- multi_head_attention_forward --------------------------------------------------------------- */
@@ -220,8 +313,16 @@ static void multi_head_attention_forward(struct call *call)
 }
 
 /* clang-format off */
+#define QUERY_KEY_VALUE "(Tensor query, Tensor key, Tensor value"
+#define FORWARD_RESULTS "Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp"
 const struct op ops_attention[] = {
     { "scaled_dot_product_attention|_scaled_dot_product_attention", FUNCTIONAL | TORCH, "(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False)", scaled_dot_product_attention, 0, 0, NULL },
+    { "_scaled_dot_product_flash_attention", ATEN, QUERY_KEY_VALUE ", float dropout_p=0.0, bool is_causal=False, bool return_debug_mask=False, *, float? scale=None)", fused_attention, OP_ONE_NODE, 7, NULL },
+    { "_scaled_dot_product_flash_attention_for_cpu", ATEN, QUERY_KEY_VALUE ", float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None)", fused_attention, OP_ONE_NODE, 0, "attn_mask" },
+    { "_scaled_dot_product_efficient_attention", ATEN, QUERY_KEY_VALUE ", Tensor? attn_bias, bool compute_log_sumexp, float dropout_p=0.0, bool is_causal=False, *, float? scale=None)", fused_attention, OP_ONE_NODE, 12, "attn_bias" },
+    { "_scaled_dot_product_flash_attention_backward", ATEN, "(Tensor grad_out, " FORWARD_RESULTS ", Any cum_seq_q, Any cum_seq_k, Any max_q, Any max_k, float dropout_p, bool is_causal, Any philox_seed, Any philox_offset, *, float? scale=None)", fused_attention_backward, OP_NO_GRADIENT, 3, NULL },
+    { "_scaled_dot_product_flash_attention_for_cpu_backward", ATEN, "(Tensor grad_out, " FORWARD_RESULTS ", float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None)", fused_attention_backward, OP_NO_GRADIENT, 3, "attn_mask" },
+    { "_scaled_dot_product_efficient_attention_backward", ATEN, "(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor? attn_bias, Tensor out, Tensor logsumexp, Any philox_seed, Any philox_offset, float dropout_p, bool[] output_mask, bool is_causal=False, *, float? scale=None)", fused_attention_backward, OP_NO_GRADIENT, 4, "attn_bias" },
     { "multi_head_attention_forward", FUNCTIONAL,
       "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? in_proj_weight, "
       "Tensor? in_proj_bias, Tensor? bias_k, Tensor? bias_v, bool add_zero_attn, float dropout_p, "

@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/foreach.h"
 #include "bench/primitives/casts.h"
+#include "bench/primitives/movement.h"
 
 /* detail: the dtype. */
 static void to_fixed(struct call *call)
@@ -21,6 +23,16 @@ static void to_dtype(struct call *call, enum dtype dtype)
 
 /* to(dtype), to(device, dtype). */
 static void to(struct call *call) { to_dtype(call, call_dtype(call, "dtype")); }
+
+/* copy(self, src): src in the dtype of self, broadcast to its shape. */
+static void copy(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *self = call_tensor(call, "input"), *source = call_tensor(call, "src");
+    call_return_typed(
+        call, node_broadcast(tape, node_cast(tape, source, self->dtype), self->rank, self->shape),
+        self->dtype);
+}
 
 /* to(other), type_as(other). */
 static void to_other(struct call *call) { to_dtype(call, call_tensor(call, "other")->dtype); }
@@ -49,6 +61,8 @@ static void to_type(struct call *call)
     to_dtype(call, dtype);
 }
 
+static void each_copy(struct call *call) { call_for_each(call, copy); }
+
 /* clang-format off */
 #define CAST(name, dtype) { name, TENSOR, "(Tensor input, ...)", to_fixed, OP_ONE_NODE, dtype, NULL }
 const struct op ops_cast[] = {
@@ -63,8 +77,11 @@ const struct op ops_cast[] = {
     { "to", TENSOR, "(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, ...)", to_other, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, ScalarType dtype, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
     { "to", TENSOR, "(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, ...)", to, OP_ONE_NODE, 0, NULL },
+    { "_to_copy", ATEN, "(Tensor input, *, ScalarType? dtype=None, ...)", to, OP_ONE_NODE, 0, NULL },
+    { "copy", ATEN, "(Tensor input, Tensor src, bool non_blocking=False)", copy, OP_ONE_NODE, 0, NULL },
     { "type_as", TENSOR, "(Tensor input, Tensor other)", to_other, OP_ONE_NODE, 0, NULL },
     { "type", TENSOR, "(Tensor input, Any dtype, bool non_blocking=False, ...)", to_type, OP_ONE_NODE, 0, NULL },
+    { "_foreach_copy", ATEN, "(Tensor[] input, Tensor[] src, bool non_blocking=False)", each_copy, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(cast);

@@ -1,11 +1,14 @@
 /* Convolutions: every rank is brought to three spatial dimensions and one primitive. */
 #include <string.h>
 
+#include "bench/call/dimensions.h"
 #include "bench/call/op.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/convolution.h"
 #include "bench/primitives/movement.h"
+#include "bench/primitives/reduce.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/promotion.h"
 
@@ -266,6 +269,33 @@ static void convolution_general(struct call *call)
                           : convolve(call, x, w, bias, &arguments));
 }
 
+/* The gradients of input, weight and bias; that of the bias are the sums over a channel. */
+static void convolution_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *gradient = call_tensor(call, "grad_output");
+    struct node *x = node_tracked(tape, call_tensor(call, "input"));
+    struct node *w = node_tracked(tape, call_tensor(call, "weight"));
+    struct convolution_arguments arguments;
+    int spatial = w->rank - 2;
+    if (!call_require(call, spatial >= 1 && spatial <= 3, "a convolution over %d dimensions",
+                      spatial))
+        return;
+    if (!read_arguments(call, &arguments, x, spatial)) return;
+    spatial_argument(call, "padding", spatial, 0, arguments.padding);
+    spatial_argument(call, "output_padding", spatial, 0, arguments.output_padding);
+    struct node *y = call_bool(call, "transposed")
+                         ? convolve_transposed(call, x, w, NULL, &arguments)
+                         : convolve(call, x, w, NULL, &arguments);
+    struct node *gradients[3] = { x, w, NULL };
+    call_pull_back(call, y, gradient, 2, gradients);
+    uint32_t channel = 1u << (arguments.batched ? 1 : 0);
+    gradients[2] = node_sum(tape, gradient, all_dims(gradient) & ~channel, false);
+    for (size_t k = 0; k < 3; k++)
+        if (call_wants_output(call, k)) call_return(call, gradients[k]);
+        else call_return_none(call);
+}
+
 /* conv_tbc: x (time, batch, channel), w (kernel, in, out), bias (out). */
 static void convolution_tbc(struct call *call)
 {
@@ -311,6 +341,7 @@ const struct op ops_conv[] = {
     { "conv_transpose3d", FUNCTIONAL | TORCH, TRANSPOSED("3"), convolution_transposed, OP_ONE_NODE, 3, NULL },
     { "convolution", TORCH, GENERAL ")", convolution_general, OP_ONE_NODE, 0, NULL },
     { "_convolution", TORCH, GENERAL ", bool benchmark=False, bool deterministic=False, bool cudnn_enabled=True, bool allow_tf32=True)", convolution_general, OP_ONE_NODE, 0, NULL },
+    { "convolution_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor weight, int[]? bias_sizes, int[] stride, int[] padding, int[] dilation, bool transposed, int[] output_padding, int groups, bool[] output_mask)", convolution_backward, OP_NO_GRADIENT, 0, NULL },
     { "conv_tbc", FUNCTIONAL | TORCH, "(Tensor input, Tensor weight, Tensor bias, int pad=0)", convolution_tbc, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/overwrite.h"
@@ -67,6 +68,15 @@ static void diagonal(struct call *call)
 {
     call_return(call, diagonal_of(call, call_tensor(call, "input"), diagonal_number(call, "offset"),
                                   call_int(call, "dim1"), call_int(call, "dim2")));
+}
+
+static void diagonal_backward(struct call *call)
+{
+    struct node *gradient = call_tensor(call, "grad_output");
+    struct node *x = call_tracked_zero(call, "input_sizes", gradient);
+    struct node *y = diagonal_of(call, x, diagonal_number(call, "offset"), call_int(call, "dim1"),
+                                 call_int(call, "dim2"));
+    call_return(call, call_gradient(call, y, gradient, x));
 }
 
 /* x's last dimension on diagonal `offset` of new dimensions dim1 and dim2. */
@@ -233,6 +243,7 @@ const struct op ops_diagonal[] = {
     { "triu", TENSOR | TORCH | ATEN, "(Tensor input, int diagonal=0)", triangle, OP_ONE_NODE, -1, NULL },
     { "tril_indices", TORCH, "(int row, int col, int offset=0, *, ScalarType? dtype=None)", triangle_indices, OP_NO_GRADIENT, 1, NULL },
     { "triu_indices", TORCH, "(int row, int col, int offset=0, *, ScalarType? dtype=None)", triangle_indices, OP_NO_GRADIENT, -1, NULL },
+    { "diagonal_backward", ATEN, "(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2)", diagonal_backward, OP_NO_GRADIENT, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(diagonal);

@@ -5,6 +5,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
@@ -123,6 +124,17 @@ static void pdist(struct call *call)
     struct node *d =
         node_subtract(tape, a, node_gather_rows(tape, x, 2, shape, (size_t)m, second, 0));
     call_return_typed(call, distance_norm(tape, d, call_real(call, "p")), x->dtype);
+}
+
+/* The gradients: of cdist toward its first points, by the distances found. */
+static void cdist_backward(struct call *call)
+{
+    call_return_gradients(call, cdist, (const char *const[]){ "x1", NULL });
+}
+
+static void pdist_backward(struct call *call)
+{
+    call_return_gradients(call, pdist, (const char *const[]){ "input", NULL });
 }
 
 /* ---- normalising ----------------------------------------------------------------------------------- */
@@ -281,6 +293,11 @@ static void triplet_margin_loss(struct call *call)
 const struct op ops_distance[] = {
     { "pairwise_distance", FUNCTIONAL | TORCH, "(Tensor x1, Tensor x2, float p=2.0, float eps=1e-06, bool keepdim=False)", pairwise_distance, 0, 0, NULL },
     { "cdist", TORCH, "(Tensor x1, Tensor x2, float p=2.0, Any compute_mode=None)", cdist, OP_ONE_NODE, 0, NULL },
+    { "_cdist_forward", ATEN, "(Tensor x1, Tensor x2, float p, int? compute_mode)", cdist, OP_ONE_NODE, 0, NULL },
+    { "_cdist_backward", ATEN, "(Tensor grad, Tensor x1, Tensor x2, float p, Tensor cdist)", cdist_backward, OP_NO_GRADIENT, 0, NULL },
+    { "_euclidean_dist", ATEN, "(Tensor x1, Tensor x2, *, float p=2.0)", cdist, OP_ONE_NODE, 0, NULL },
+    { "_pdist_forward", ATEN, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
+    { "_pdist_backward", ATEN, "(Tensor grad, Tensor input, float p, Tensor pdist)", pdist_backward, OP_NO_GRADIENT, 0, NULL },
     { "pdist", FUNCTIONAL | TORCH, "(Tensor input, float p=2)", pdist, OP_ONE_NODE, 0, NULL },
     { "dist", TENSOR | TORCH, "(Tensor input, Tensor other, Scalar p=2)", dist, OP_ONE_NODE, 0, NULL },
     { "normalize", FUNCTIONAL, "(Tensor input, float p=2.0, int[1] dim=1, float eps=1e-12)", normalize, 0, 0, NULL },

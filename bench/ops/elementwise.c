@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/foreach.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_functions.h"
@@ -158,8 +160,8 @@ static void nan_to_num(struct call *call)
 /* ---- logit ---------------------------------------------------------------------------------------------------- */
 
 /* Outside [0, 1] without eps the gradient is NaN; outside [eps, 1 - eps] with eps it is 0. */
-static void logit_backward(struct tape *tape, struct node *node, struct node *cotangent,
-                           const void *parameters)
+static void logit_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                        const void *parameters)
 {
     struct node *x = node->inputs[1];
     const double *eps = parameters;
@@ -192,7 +194,37 @@ static void logit(struct call *call)
     struct node *y = node_subtract(tape, node_apply(tape, "log", z),
                                    node_apply(tape, "log1p", node_negate(tape, z)));
     y = node_select(tape, node_compare(tape, COMPARE_EQ, z, one), node_scalar(tape, INFINITY), y);
-    call_return_typed(call, node_stated_gradient(tape, y, 1, &x, logit_backward, eps), dtype);
+    call_return_typed(call, node_stated_gradient(tape, y, 1, &x, logit_slope, eps), dtype);
+}
+
+static void logit_backward(struct call *call)
+{
+    call_return_gradients(call, logit, (const char *const[]){ "input", NULL });
+}
+
+/* ---- slopes by the result -------------------------------------------------------------------- */
+
+/* c conj(f'), where the slope f' is known by the result y: 1 - y^2 of tanh, (1 - y) y of sigmoid. */
+static void return_by_slope(struct call *call, struct node *y, struct node *slope)
+{
+    struct tape *tape = call->tape;
+    struct node *cotangent = call_tensor(call, "grad_output");
+    if (slope->imaginary) slope = node_conjugate(tape, slope);
+    call_return_typed(call, node_multiply(tape, cotangent, slope), y->dtype);
+}
+
+static void tanh_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *y = call_tensor(call, "output");
+    return_by_slope(call, y, node_subtract(tape, node_scalar(tape, 1), node_multiply(tape, y, y)));
+}
+
+static void sigmoid_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *y = call_tensor(call, "output");
+    return_by_slope(call, y, node_multiply(tape, node_subtract(tape, node_scalar(tape, 1), y), y));
 }
 
 /* ---- gamma functions ----------------------------------------------------------------------------------------- */
@@ -227,6 +259,42 @@ static void polygamma(struct call *call)
     call_return_typed(call, y, call_float_type(call, &x, 1));
 }
 
+/* ---- torch.special ------------------------------------------------------------------------------------------- */
+
+/* -1 - log x */
+static void entropy_slope(struct tape *tape, struct node *node, struct node *cotangent,
+                          const void *parameters)
+{
+    struct node *x = node->inputs[1];
+    (void)parameters;
+    gradient_pass(tape, x, cotangent,
+                  node_negate(tape, node_offset(tape, node_apply(tape, "log", x), 1)));
+}
+
+/* -x log x; -infinity below 0. */
+static void entropy(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    enum dtype dtype = call_float_type(call, &x, 1);
+    x = node_to_real(tape, x);
+    struct node *below = node_compare(tape, COMPARE_LT, x, node_scalar(tape, 0));
+    struct node *sane = node_select(tape, below, node_scalar(tape, 1), x);
+    struct node *y = node_negate(tape, node_apply2(tape, "xlogy", sane, sane));
+    y = node_select(tape, below, node_scalar(tape, -INFINITY), y);
+    call_return_typed(call, node_stated_gradient(tape, y, 1, &x, entropy_slope, NULL), dtype);
+}
+
+/* The distribution function of the standard normal law, erfc(-x / sqrt 2) / 2. */
+static void normal_distribution(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    struct node *z = node_divide(tape, x, node_apply(tape, "sqrt", node_scalar(tape, 2)));
+    struct node *y = node_scale(tape, node_apply(tape, "erfc", node_negate(tape, z)), 0.5);
+    call_return_typed(call, y, call_float_type(call, &x, 1));
+}
+
 /* ---- frexp ------------------------------------------------------------------------------------------------------- */
 
 /* Mantissa in [1/2, 1) and exponent; the gradient of the mantissa is 2^-exponent. */
@@ -248,11 +316,21 @@ static void frexp_parts(struct call *call)
     call_return(call, exponent);
 }
 
+/* ---- lists --------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static void each_elementwise(struct call *call) { call_for_each(call, elementwise); }
+static void each_keeping_integers(struct call *call) { call_for_each(call, keeping_integers); }
+static void each_negate(struct call *call) { call_for_each(call, negate); }
+/* clang-format on */
+
 /* clang-format off */
 #define EVERYWHERE(name, function) \
     { name, TENSOR | TORCH, "(Tensor input)", elementwise, OP_ONE_NODE, 0, function }
 #define KEEPING(name, function) \
     { name, TENSOR | TORCH, "(Tensor input)", keeping_integers, OP_ONE_NODE, 0, function }
+#define EACH(function, run) \
+    { "_foreach_" function, TORCH, "(Tensor[] input)", run, OP_ONE_NODE, 0, function }
 
 const struct op ops_elementwise[] = {
     KEEPING("abs|absolute", "abs"),
@@ -302,12 +380,47 @@ const struct op ops_elementwise[] = {
     EVERYWHERE("tan", "tan"),
     { "sigmoid", ANYWHERE, "(Tensor input)", elementwise, OP_ONE_NODE, 0, "sigmoid" },
     { "tanh", ANYWHERE, "(Tensor input)", elementwise, OP_ONE_NODE, 0, "tanh" },
+    { "special.i0|special_modified_bessel_i0", TORCH, "(Tensor input)", elementwise, OP_ONE_NODE, 0, "i0" },
+    { "special.entr", TORCH, "(Tensor input)", entropy, OP_ONE_NODE, 0, NULL },
+    { "special.ndtr", TORCH, "(Tensor input)", normal_distribution, OP_ONE_NODE, 0, NULL },
     { "logit", TENSOR | TORCH, "(Tensor input, float? eps=None)", logit, OP_ONE_NODE, 0, NULL },
     { "nan_to_num", TENSOR | TORCH, "(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", nan_to_num, OP_ONE_NODE, 0, NULL },
     { "mvlgamma", TENSOR | TORCH, "(Tensor input, int p)", mvlgamma, OP_ONE_NODE, 0, NULL },
     { "polygamma", TENSOR, "(Tensor input, int n)", polygamma, OP_ONE_NODE, 0, NULL },
     { "polygamma", TORCH, "(int n, Tensor input)", polygamma, OP_ONE_NODE, 0, NULL },
+    { "logit_backward", ATEN, "(Tensor grad_output, Tensor input, float? eps=None)", logit_backward, OP_NO_GRADIENT, 0, NULL },
+    { "tanh_backward", ATEN, "(Tensor grad_output, Tensor output)", tanh_backward, OP_ONE_NODE, 0, NULL },
+    { "sigmoid_backward", ATEN, "(Tensor grad_output, Tensor output)", sigmoid_backward, OP_ONE_NODE, 0, NULL },
     { "frexp", TENSOR | TORCH, "(Tensor input)", frexp_parts, OP_ONE_NODE, 0, NULL },
+    { "_foreach_neg", TORCH, "(Tensor[] input)", each_negate, OP_ONE_NODE, 0, "neg" },
+    EACH("abs", each_keeping_integers),
+    EACH("sign", each_keeping_integers),
+    EACH("ceil", each_keeping_integers),
+    EACH("floor", each_keeping_integers),
+    EACH("trunc", each_keeping_integers),
+    EACH("acos", each_elementwise),
+    EACH("asin", each_elementwise),
+    EACH("atan", each_elementwise),
+    EACH("cos", each_elementwise),
+    EACH("cosh", each_elementwise),
+    EACH("erf", each_elementwise),
+    EACH("erfc", each_elementwise),
+    EACH("exp", each_elementwise),
+    EACH("expm1", each_elementwise),
+    EACH("frac", each_elementwise),
+    EACH("lgamma", each_elementwise),
+    EACH("log", each_elementwise),
+    EACH("log10", each_elementwise),
+    EACH("log1p", each_elementwise),
+    EACH("log2", each_elementwise),
+    EACH("reciprocal", each_elementwise),
+    EACH("rsqrt", each_elementwise),
+    EACH("sigmoid", each_elementwise),
+    EACH("sin", each_elementwise),
+    EACH("sinh", each_elementwise),
+    EACH("sqrt", each_elementwise),
+    EACH("tan", each_elementwise),
+    EACH("tanh", each_elementwise),
 };
 /* clang-format on */
 OP_TABLE_END(elementwise);

@@ -171,8 +171,10 @@ static void channel_shuffle(struct call *call)
 
 /* clang-format off */
 const struct op ops_fold[] = {
-    { "unfold|im2col", FUNCTIONAL | ATEN, "(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)", unfold, OP_ONE_NODE, 0, NULL },
-    { "fold|col2im", FUNCTIONAL | ATEN, "(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)", fold, OP_ONE_NODE, 0, NULL },
+    { "unfold", FUNCTIONAL, "(Tensor input, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)", unfold, OP_ONE_NODE, 0, NULL },
+    { "im2col", ATEN, "(Tensor input, int[] kernel_size, int[] dilation, int[] padding, int[] stride)", unfold, OP_ONE_NODE, 0, NULL },
+    { "fold", FUNCTIONAL, "(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)", fold, OP_ONE_NODE, 0, NULL },
+    { "col2im", ATEN, "(Tensor input, int[] output_size, int[] kernel_size, int[] dilation=1, int[] padding=0, int[] stride=1)", fold, OP_ONE_NODE, 0, NULL },
     { "pixel_shuffle", FUNCTIONAL | TORCH | ATEN, "(Tensor input, int upscale_factor)", pixel_shuffle, OP_ONE_NODE, 0, "upscale_factor" },
     { "pixel_unshuffle", FUNCTIONAL | TORCH | ATEN, "(Tensor input, int downscale_factor)", pixel_shuffle, OP_ONE_NODE, 1, "downscale_factor" },
     { "channel_shuffle|native_channel_shuffle", FUNCTIONAL | TORCH | ATEN, "(Tensor input, int groups)", channel_shuffle, OP_ONE_NODE, 0, NULL },

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/gather.h"
@@ -379,6 +380,11 @@ static void grid_sample(struct call *call)
     call_return_typed(call, y, sampler.x->dtype);
 }
 
+static void grid_sample_backward(struct call *call)
+{
+    call_return_gradients(call, grid_sample, (const char *const[]){ "input", "grid", NULL });
+}
+
 /* ---- affine_grid ------------------------------------------------------------------------- */
 
 /* n places from -1 to 1: of centres, or with aligned corners from end to end. */
@@ -436,6 +442,7 @@ static void affine_grid(struct call *call)
 const struct op ops_grid[] = {
     { "grid_sample", FUNCTIONAL, "(Tensor input, Tensor grid, str mode='bilinear', str padding_mode='zeros', bool? align_corners=None)", grid_sample, OP_ONE_NODE, 0, "mode" },
     { "grid_sampler|grid_sampler_2d|grid_sampler_3d", TORCH | ATEN, "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", grid_sample, OP_ONE_NODE, 0, "interpolation_mode" },
+    { "grid_sampler_2d_backward|grid_sampler_3d_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners, bool[]? output_mask=None)", grid_sample_backward, OP_NO_GRADIENT, 0, "interpolation_mode" },
     { "affine_grid", FUNCTIONAL, "(Tensor theta, int[] size, bool? align_corners=None)", affine_grid, OP_ONE_NODE, 0, NULL },
     { "affine_grid_generator", TORCH | ATEN, "(Tensor theta, int[] size, bool align_corners)", affine_grid, OP_ONE_NODE, 0, NULL },
 };

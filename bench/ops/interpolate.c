@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/resample.h"
@@ -178,14 +179,37 @@ static const struct {
     { "bicubic", 2, MODE_CUBIC },
 };
 
+/* x in `sizes` by mode m of the table. */
+static struct node *resized(struct call *call, struct node *x, const struct sizes *sizes, size_t m,
+                            bool align_corners, bool antialias)
+{
+    switch (modes[m].mode) {
+    case MODE_NEAREST: return nearest(call, x, sizes, false);
+    case MODE_NEAREST_EXACT: return nearest(call, x, sizes, true);
+    case MODE_AREA: return area(call, x, sizes);
+    case MODE_LINEAR:
+        return resampled(call, x, sizes, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
+                         align_corners);
+    default:
+        return resampled(call, x, sizes, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
+                         align_corners);
+    }
+}
+
+static size_t mode_named(const char *mode)
+{
+    size_t m = 0;
+    while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
+    return m;
+}
+
 static void interpolate_as(struct call *call, const char *mode, bool align_corners, bool recompute,
                            bool antialias)
 {
     struct node *x = call_tensor(call, "input");
-    size_t m = 0;
+    size_t m = mode_named(mode);
     struct sizes sizes;
 
-    while (m < sizeof modes / sizeof *modes && strcmp(modes[m].name, mode) != 0) m++;
     if (!call_require(call, m != sizeof modes / sizeof *modes,
                       "the interpolation mode '%s' is not known", mode))
         return;
@@ -194,21 +218,7 @@ static void interpolate_as(struct call *call, const char *mode, bool align_corne
                       "mode '%s' is for %d spatial dimensions, the argument has %d", mode,
                       modes[m].dims, sizes.dims))
         return;
-    struct node *y;
-    switch (modes[m].mode) {
-    case MODE_NEAREST: y = nearest(call, x, &sizes, false); break;
-    case MODE_NEAREST_EXACT: y = nearest(call, x, &sizes, true); break;
-    case MODE_AREA: y = area(call, x, &sizes); break;
-    case MODE_LINEAR:
-        y = resampled(call, x, &sizes, antialias ? RESAMPLE_LINEAR_ANTIALIAS : RESAMPLE_LINEAR,
-                      align_corners);
-        break;
-    default:
-        y = resampled(call, x, &sizes, antialias ? RESAMPLE_CUBIC_ANTIALIAS : RESAMPLE_CUBIC,
-                      align_corners);
-        break;
-    }
-    call_return_typed(call, y, x->dtype);
+    call_return_typed(call, resized(call, x, &sizes, m, align_corners, antialias), x->dtype);
 }
 
 static void interpolate(struct call *call)
@@ -223,12 +233,104 @@ static void upsample(struct call *call)
     interpolate_as(call, call->op->text, strcmp(call->op->text, "nearest") != 0, false, false);
 }
 
+/* ---- operators of aten -------------------------------------------------------------- */
+
+/* detail: spatial dimensions, and whether the taps are antialiased. text: the mode. */
+enum { ANTIALIAS = 8 };
+
+/* output_size, or the input's extents times scale_factors; scales_h and the like are factors that count
+ * beside an output size. `x` has the extents of the input. */
+static bool read_aten_sizes(struct sizes *sizes, struct call *call, const struct node *x)
+{
+    static const char *const names[SPATIAL][SPATIAL] = { { "scales" },
+                                                         { "scales_h", "scales_w" },
+                                                         { "scales_d", "scales_h", "scales_w" } };
+    const struct value *size = call_value(call, "output_size"),
+                       *factors = call_value(call, "scale_factors");
+    *sizes = (struct sizes){ .dims = (int)call->op->detail & ~ANTIALIAS };
+    if (!call_require(call, x->rank == sizes->dims + 2,
+                      "%d spatial dimensions for an argument of %d dimensions", sizes->dims,
+                      x->rank))
+        return false;
+    bool sized = size->kind != VALUE_NONE;
+    if (!call_require(call, sized || factors->kind != VALUE_NONE,
+                      "either output_size or scale_factors is needed"))
+        return false;
+    if (sized) call_ints_repeated(call, "output_size", sizes->out, sizes->dims);
+    if (!length_fits(call, factors, sizes->dims, "scale_factors")) return false;
+    for (int k = 0; k < sizes->dims; k++) {
+        const char *name = names[sizes->dims - 1][k];
+        const struct value *item = item_of(factors, k);
+        if (item->kind == VALUE_FLOAT) sizes->scale[k] = item->real;
+        else if (item->kind == VALUE_INT) sizes->scale[k] = (double)item->integer;
+        else if (!call_is_none(call, name)) sizes->scale[k] = call_real(call, name);
+        if (!sized) sizes->out[k] = (int64_t)floor((double)x->shape[k + 2] * sizes->scale[k]);
+        if (!call_require(call,
+                          sizes->out[k] >= 1 && sizes->out[k] <= INT32_MAX && x->shape[k + 2] >= 1,
+                          "a result extent of %lld", (long long)sizes->out[k]))
+            return false;
+    }
+    return true;
+}
+
+/* align_corners, where the mode has it. */
+static bool aligns_corners(struct call *call)
+{
+    return strncmp(call->op->text, "nearest", 7) != 0 && call_bool(call, "align_corners");
+}
+
+static struct node *upsampled(struct call *call, struct node *x, const struct sizes *sizes)
+{
+    return resized(call, x, sizes, mode_named(call->op->text), aligns_corners(call),
+                   call->op->detail & ANTIALIAS);
+}
+
+static void aten_upsample(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct sizes sizes;
+    if (!read_aten_sizes(&sizes, call, x)) return;
+    call_return_typed(call, upsampled(call, x, &sizes), x->dtype);
+}
+
+/* Linear in the input, of which only the shape is given. */
+static void aten_upsample_backward(struct call *call)
+{
+    struct node *gradient = call_tensor(call, "grad_output");
+    struct node *x = call_tracked_zero(call, "input_size", gradient);
+    struct sizes sizes;
+    if (!read_aten_sizes(&sizes, call, x)) return;
+    call_return(call, call_gradient(call, upsampled(call, x, &sizes), gradient, x));
+}
+
+/* The overload "vec" has no scales: its list of factors comes last. */
 /* clang-format off */
+#define CORNERS ", bool align_corners"
+#define UPSAMPLE(name, corners, scales, detail, mode) \
+    { name, ATEN, "(Tensor input, int[]? output_size" corners ", float[]? scale_factors, *, " scales ")", aten_upsample, OP_ONE_NODE, detail, mode }, \
+    { name, ATEN, "(Tensor input, int[]? output_size" corners ", " scales ", *, float[]? scale_factors=None)", aten_upsample, OP_ONE_NODE, detail, mode }, \
+    { name "_backward", ATEN, "(Tensor grad_output, int[]? output_size, int[] input_size" corners ", float[]? scale_factors, *, " scales ")", aten_upsample_backward, OP_NO_GRADIENT, detail, mode }, \
+    { name "_backward", ATEN, "(Tensor grad_output, int[]? output_size, int[] input_size" corners ", " scales ", *, float[]? scale_factors=None)", aten_upsample_backward, OP_NO_GRADIENT, detail, mode }
+#define SCALES_1 "float? scales=None"
+#define SCALES_2 "float? scales_h=None, float? scales_w=None"
+#define SCALES_3 "float? scales_d=None, float? scales_h=None, float? scales_w=None"
 const struct op ops_interpolate[] = {
     { "interpolate", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, bool? recompute_scale_factor=None, bool antialias=False)", interpolate, OP_ONE_NODE, 0, NULL },
     { "upsample", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None, str mode='nearest', bool? align_corners=None, *, bool? recompute_scale_factor=None, bool antialias=False)", interpolate, OP_ONE_NODE, 0, NULL },
     { "upsample_nearest", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None)", upsample, OP_ONE_NODE, 0, "nearest" },
     { "upsample_bilinear", FUNCTIONAL, "(Tensor input, Any size=None, Any scale_factor=None)", upsample, OP_ONE_NODE, 0, "bilinear" },
+    UPSAMPLE("upsample_nearest1d", "", SCALES_1, 1, "nearest"),
+    UPSAMPLE("upsample_nearest2d", "", SCALES_2, 2, "nearest"),
+    UPSAMPLE("upsample_nearest3d", "", SCALES_3, 3, "nearest"),
+    UPSAMPLE("_upsample_nearest_exact1d", "", SCALES_1, 1, "nearest-exact"),
+    UPSAMPLE("_upsample_nearest_exact2d", "", SCALES_2, 2, "nearest-exact"),
+    UPSAMPLE("_upsample_nearest_exact3d", "", SCALES_3, 3, "nearest-exact"),
+    UPSAMPLE("upsample_linear1d", CORNERS, SCALES_1, 1, "linear"),
+    UPSAMPLE("upsample_bilinear2d", CORNERS, SCALES_2, 2, "bilinear"),
+    UPSAMPLE("upsample_trilinear3d", CORNERS, SCALES_3, 3, "trilinear"),
+    UPSAMPLE("upsample_bicubic2d", CORNERS, SCALES_2, 2, "bicubic"),
+    UPSAMPLE("_upsample_bilinear2d_aa", CORNERS, SCALES_2, 2 | ANTIALIAS, "bilinear"),
+    UPSAMPLE("_upsample_bicubic2d_aa", CORNERS, SCALES_2, 2 | ANTIALIAS, "bicubic"),
 };
 /* clang-format on */
 OP_TABLE_END(interpolate);

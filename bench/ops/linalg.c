@@ -111,10 +111,10 @@ static struct node *solution(struct call *call, struct node *a, struct node *b)
     return node_reshape(tape, y, y->rank - 1, y->shape);
 }
 
-static void solve(struct call *call)
+/* A X = B, or X A = B. */
+static void return_solution(struct call *call, struct node *a, struct node *b)
 {
     struct tape *tape = call->tape;
-    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
     struct node *x;
     if (call_bool(call, "left")) {
         x = solution(call, a, b);
@@ -122,6 +122,12 @@ static void solve(struct call *call)
         x = compose_matmul(tape, b, with_leading(tape, inverse_of(tape, as_batch(call, a)), a));
     }
     call_return_typed(call, x, dtype_promote(a->dtype, b->dtype));
+}
+
+static void solve(struct call *call)
+{
+    struct node *a = call_tensor(call, "A");
+    return_solution(call, a, call_tensor(call, "B"));
     if (call->op->detail) return_info(call, a);
 }
 
@@ -162,24 +168,41 @@ static void cholesky_solve(struct call *call)
         factor->dtype);
 }
 
+/* The triangle of a batch of matrices that a solver reads, its diagonal ones if `unitriangular`. */
+static struct node *triangle_read(struct call *call, struct node *batch)
+{
+    struct tape *tape = call->tape;
+    int side = call_bool(call, "upper") ? 1 : -1;
+    if (!call_bool(call, "unitriangular")) return node_triangle(tape, batch, side, 0);
+    int64_t n = batch->shape[1], shape[3] = { 1, n, n };
+    struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
+    for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
+    return node_add(tape, node_triangle(tape, batch, side, side), eye);
+}
+
 /* op(A) X = B for triangular A. Also returns A, as PyTorch's older function does. */
 static void triangular_solve(struct call *call)
 {
     struct tape *tape = call->tape;
     struct node *b = call_tensor(call, "input"), *a = call_tensor(call, "A");
-    struct node *t = node_triangle(tape, as_batch(call, a), call_bool(call, "upper") ? 1 : -1, 0);
-    if (call_bool(call, "unitriangular")) {
-        int64_t n = t->shape[1], shape[3] = { 1, n, n };
-        struct node *eye = node_constant(tape, DT_NONE, 0, 3, shape);
-        for (int64_t i = 0; i < n && !tape_failed(tape); i++) eye->value[i * n + i] = 1;
-        struct node *strict = node_triangle(tape, t, call_bool(call, "upper") ? 1 : -1,
-                                            call_bool(call, "upper") ? 1 : -1);
-        t = node_add(tape, strict, eye);
-    }
+    struct node *t = triangle_read(call, as_batch(call, a));
     if (call_bool(call, "transpose")) t = node_transpose(tape, t, 1, 2);
     struct node *x = compose_matmul(tape, with_leading(tape, inverse_of(tape, t), a), b);
     call_return_typed(call, x, b->dtype);
     call_return(call, node_scale(tape, a, 1));
+}
+
+/* A X = B or X A = B for triangular A. */
+static void solve_triangular(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "A"), *b = call_tensor(call, "B");
+    struct node *t = triangle_read(call, as_batch(call, a));
+    struct node *inverse = with_leading(tape, inverse_of(tape, t), a);
+    call_return_typed(call,
+                      call_bool(call, "left") ? compose_matmul(tape, inverse, b)
+                                              : compose_matmul(tape, b, inverse),
+                      dtype_promote(a->dtype, b->dtype));
 }
 
 static void determinant(struct call *call)
@@ -196,6 +219,41 @@ static void determinant(struct call *call)
         call_return_typed(call, node_apply(tape, "sign", node_detach(tape, det)), x->dtype);
         call_return_typed(call, node_apply(tape, "log", node_apply(tape, "abs", det)), x->dtype);
     }
+}
+
+static void return_lu(struct call *call, struct node *x)
+{
+    struct node *pivots;
+    struct node *lu = node_lu(call->tape, as_batch(call, x), &pivots);
+    call_return_typed(call, with_leading(call->tape, lu, x), x->dtype);
+    call_return(call, node_reshape(call->tape, pivots, x->rank - 1, x->shape));
+}
+
+/* aten's _linalg_det, _linalg_slogdet and _linalg_solve_ex also return the factors that they use. LAPACK
+ * wants columns, so of a matrix whose rows lie in memory one after the other they are those of A^T. */
+static void return_factors_used(struct call *call, const char *name)
+{
+    struct node *x = call_tensor(call, name);
+    const struct value *value = call_value(call, name);
+    bool by_rows = value->kind == VALUE_TENSOR && value->tensor.tensor &&
+                   tensor_is_dense(value->tensor.tensor);
+    if (!call_require(call, x->rank >= 2, "a matrix is needed")) return;
+    return_lu(call, by_rows ? node_transpose(call->tape, x, x->rank - 2, x->rank - 1) : x);
+}
+
+static void determinant_and_factors(struct call *call)
+{
+    determinant(call);
+    return_factors_used(call, "input");
+}
+
+static void solution_and_factors(struct call *call)
+{
+    struct node *a = call_tensor(call, "A");
+    refuse_complex(call, a);
+    return_solution(call, a, call_tensor(call, "B"));
+    return_factors_used(call, "A");
+    return_info(call, a);
 }
 
 static struct node *identity_like(struct tape *tape, const struct node *x)
@@ -234,14 +292,9 @@ static void matrix_exponential(struct call *call)
 
 static void lu_factor(struct call *call)
 {
-    struct tape *tape = call->tape;
-    struct node *x = call_tensor(call, "input"), *pivots;
+    struct node *x = call_tensor(call, "input");
     refuse_complex(call, x);
-    struct node *lu = node_lu(tape, as_batch(call, x), &pivots);
-    call_return_typed(call, with_leading(tape, lu, x), x->dtype);
-    int64_t shape[TENSOR_MAX_RANK];
-    memcpy(shape, x->shape, sizeof shape);
-    call_return(call, node_reshape(tape, pivots, x->rank - 1, shape));
+    return_lu(call, x);
     if (call->op->detail || (call->op->text && call_bool(call, call->op->text)))
         return_info(call, x);
 }
@@ -485,10 +538,15 @@ const struct op ops_linalg[] = {
     { "triangular_solve", TORCH | TENSOR, "(Tensor input, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False)", triangular_solve, 0, 0, NULL },
     { "linalg.solve|solve", TORCH, "(Tensor A, Tensor B, *, bool left=True)", solve, 0, 0, NULL },
     { "linalg.solve_ex|solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solve, 0, 1, NULL },
+    { "linalg.solve_triangular|solve_triangular", TORCH, "(Tensor A, Tensor B, *, bool upper, bool left=True, bool unitriangular=False)", solve_triangular, 0, 0, NULL },
     { "linalg.tensorsolve|tensorsolve", TORCH, "(Tensor A, Tensor B, int[]? dims=None)", tensor_solve, 0, 0, NULL },
     { "det|linalg.det", TORCH | TENSOR, "(Tensor input)", determinant, 0, 0, NULL },
     { "logdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 1, NULL },
     { "slogdet|linalg.slogdet", TORCH | TENSOR, "(Tensor input)", determinant, 0, 2, NULL },
+    { "_linalg_det", TORCH, "(Tensor input)", determinant_and_factors, 0, 0, NULL },
+    { "_linalg_slogdet", TORCH, "(Tensor input)", determinant_and_factors, 0, 2, NULL },
+    { "_linalg_solve_ex", TORCH, "(Tensor A, Tensor B, *, bool left=True, bool check_errors=False)", solution_and_factors, 0, 0, NULL },
+    { "_cholesky_solve_helper", TORCH, "(Tensor input, Tensor input2, bool upper)", cholesky_solve, 0, 0, NULL },
     { "matrix_power|linalg.matrix_power", TORCH | TENSOR, "(Tensor input, int n)", matrix_power, 0, 0, NULL },
     { "matrix_exp|linalg.matrix_exp", TORCH | TENSOR, "(Tensor input)", matrix_exponential, 0, 0, NULL },
     { "linalg.lu_factor|lu_factor", TORCH, "(Tensor input, *, bool pivot=True)", lu_factor, 0, 0, NULL },

@@ -10,6 +10,7 @@
 #include "bench/ops/integers.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
@@ -315,11 +316,37 @@ static void multilabel_soft_margin_loss(struct call *call)
     call_return_typed(call, loss_reduced(call, loss), pair.dtype);
 }
 
+/* ---- gradients as operators of aten ------------------------------------------------------------------------ */
+
+static const char *const of_input[] = { "input", NULL };
+
+static void mse_loss_backward(struct call *call)
+{
+    call_return_gradients(call, mse_loss, of_input);
+}
+
+static void smooth_loss_backward(struct call *call)
+{
+    call_return_gradients(call, smooth_loss, of_input);
+}
+
+static void binary_cross_entropy_backward(struct call *call)
+{
+    call_return_gradients(call, binary_cross_entropy, of_input);
+}
+
+static void soft_margin_loss_backward(struct call *call)
+{
+    call_return_gradients(call, soft_margin_loss, of_input);
+}
+
 /* The functions of the torch module reduce nothing by default: PyTorch's argument parser reads the
  * default at::Reduction::Mean of their signatures as 0. */
 /* clang-format off */
 #define LEGACY ", bool? size_average=None, bool? reduce=None, str reduction='mean'"
 #define PAIR "(Tensor input, Tensor target"
+#define GRADIENT(name, arguments, function, detail) \
+    { name, ATEN, "(Tensor grad_output, Tensor input, Tensor target, " arguments ")", function, OP_NO_GRADIENT, detail, NULL }
 const struct op ops_loss[] = {
     { "mse_loss", FUNCTIONAL, PAIR LEGACY ")", mse_loss, OP_ONE_NODE, 0, NULL },
     { "l1_loss", FUNCTIONAL, PAIR LEGACY ")", l1_loss, 0, 0, NULL },
@@ -327,18 +354,34 @@ const struct op ops_loss[] = {
     { "huber_loss", FUNCTIONAL, PAIR ", str reduction='mean', float delta=1.0)", smooth_loss, OP_ONE_NODE, 1, NULL },
     { "binary_cross_entropy", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", binary_cross_entropy, OP_ONE_NODE, 0, NULL },
     { "binary_cross_entropy_with_logits", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ", Tensor? pos_weight=None)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
+    { "binary_cross_entropy_with_logits", ATEN, PAIR ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=1)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
     { "binary_cross_entropy_with_logits", TORCH, PAIR ", Tensor? weight=None, Tensor? pos_weight=None, int reduction=0)", binary_cross_entropy_with_logits, OP_ONE_NODE, 0, NULL },
     { "kl_div", FUNCTIONAL, PAIR LEGACY ", bool log_target=False)", kl_div, 0, 0, NULL },
+    { "kl_div", ATEN, PAIR ", int reduction=1, *, bool log_target=False)", kl_div, 0, 0, NULL },
     { "kl_div", TORCH, PAIR ", int reduction=0, *, bool log_target=False)", kl_div, 0, 0, NULL },
     { "poisson_nll_loss", FUNCTIONAL, PAIR ", bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, bool? reduce=None, str reduction='mean')", poisson_nll_loss, 0, 0, NULL },
     { "poisson_nll_loss", TORCH, PAIR ", bool log_input, bool full, float eps, int reduction)", poisson_nll_loss, 0, 0, NULL },
     { "gaussian_nll_loss", FUNCTIONAL, PAIR ", Tensor var, bool full=False, float eps=1e-06, str reduction='mean')", gaussian_nll_loss, 0, 0, NULL },
     { "hinge_embedding_loss", FUNCTIONAL, PAIR ", float margin=1.0" LEGACY ")", hinge_embedding_loss, 0, 0, NULL },
+    { "hinge_embedding_loss", ATEN, PAIR ", float margin=1.0, int reduction=1)", hinge_embedding_loss, 0, 0, NULL },
     { "hinge_embedding_loss", TORCH, PAIR ", float margin=1.0, int reduction=0)", hinge_embedding_loss, 0, 0, NULL },
     { "margin_ranking_loss", FUNCTIONAL, "(Tensor input1, Tensor input2, Tensor target, float margin=0" LEGACY ")", margin_ranking_loss, 0, 0, NULL },
+    { "margin_ranking_loss", ATEN, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=1)", margin_ranking_loss, 0, 0, NULL },
     { "margin_ranking_loss", TORCH, "(Tensor input1, Tensor input2, Tensor target, float margin=0, int reduction=0)", margin_ranking_loss, 0, 0, NULL },
     { "soft_margin_loss", FUNCTIONAL, PAIR LEGACY ")", soft_margin_loss, OP_ONE_NODE, 0, NULL },
     { "multilabel_soft_margin_loss", FUNCTIONAL, PAIR ", Tensor? weight=None" LEGACY ")", multilabel_soft_margin_loss, 0, 0, NULL },
+    /* aten */
+    { "mse_loss", ATEN, PAIR ", int reduction=1)", mse_loss, OP_ONE_NODE, 0, NULL },
+    { "l1_loss", ATEN, PAIR ", int reduction=1)", l1_loss, 0, 0, NULL },
+    { "smooth_l1_loss", ATEN, PAIR ", int reduction=1, float beta=1.0)", smooth_loss, OP_ONE_NODE, 0, NULL },
+    { "huber_loss", ATEN, PAIR ", int reduction=1, float delta=1.0)", smooth_loss, OP_ONE_NODE, 1, NULL },
+    { "binary_cross_entropy", ATEN, PAIR ", Tensor? weight=None, int reduction=1)", binary_cross_entropy, OP_ONE_NODE, 0, NULL },
+    { "soft_margin_loss", ATEN, PAIR ", int reduction=1)", soft_margin_loss, OP_ONE_NODE, 0, NULL },
+    GRADIENT("mse_loss_backward", "int reduction", mse_loss_backward, 0),
+    GRADIENT("smooth_l1_loss_backward", "int reduction, float beta", smooth_loss_backward, 0),
+    GRADIENT("huber_loss_backward", "int reduction, float delta", smooth_loss_backward, 1),
+    GRADIENT("binary_cross_entropy_backward", "Tensor? weight=None, int reduction=1", binary_cross_entropy_backward, 0),
+    GRADIENT("soft_margin_loss_backward", "int reduction", soft_margin_loss_backward, 0),
 };
 /* clang-format on */
 OP_TABLE_END(loss);

@@ -5,6 +5,7 @@
 #include "bench/call/op.h"
 #include "bench/ops/loss_reduction.h"
 #include "bench/ops/operands.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/gather.h"
@@ -99,14 +100,47 @@ static struct node *weighted(struct tape *tape, struct classes *classes, struct 
     return node_select(tape, ignored, node_scalar(tape, 0), product);
 }
 
+/* The loss of each target, of the input's shape with extent 1 at the class dimension. */
+static struct node *target_losses(struct call *call, struct classes *classes)
+{
+    struct tape *tape = call->tape;
+    struct node *picked = node_take_along(tape, classes->x, classes->dim, classes->target);
+    return weighted(tape, classes, node_negate(tape, picked));
+}
+
 static void nll_loss(struct call *call)
 {
     struct classes classes;
-    struct tape *tape = call->tape;
     if (!open_classes(call, &classes)) return;
-    struct node *picked = node_take_along(tape, classes.x, classes.dim, classes.target);
-    struct node *loss = weighted(tape, &classes, node_negate(tape, picked));
+    struct node *loss = target_losses(call, &classes);
     call_return_typed(call, reduce_by_weight(call, &classes, loss), classes.x->dtype);
+}
+
+/* aten's nll_loss_forward: with the sum of the weights; 0 where nothing is reduced. */
+static void nll_loss_forward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct classes classes;
+    nll_loss(call);
+    if (tape_failed(tape) || !open_classes(call, &classes)) return;
+    struct node *total = node_sum(tape, classes.weights, all_dims(classes.weights), false);
+    if (loss_reduction(call) == LOSS_NONE) total = node_constant(tape, DT_NONE, 0, 0, NULL);
+    call_return_typed(call, total, classes.x->dtype);
+}
+
+/* Its gradient, the mean's by the sum of weights that the forward returned. */
+static void nll_loss_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct classes classes;
+    if (!open_classes(call, &classes)) return;
+    struct node *x = classes.x = node_tracked(tape, classes.x);
+    struct node *loss = target_losses(call, &classes);
+    if (loss_reduction(call) == LOSS_MEAN)
+        loss = node_divide(tape, node_sum(tape, loss, all_dims(loss), false),
+                           node_reshape(tape, call_tensor(call, "total_weight"), 0, NULL));
+    else loss = reduce_by_weight(call, &classes, loss);
+    call_return(call, call_gradient(call, loss, call_tensor(call, "grad_output"), x));
 }
 
 /* Sum over the class dimension of weight * value. */
@@ -308,6 +342,35 @@ static void multilabel_margin_loss(struct call *call)
     return_per_row(call, x, node_divide(tape, loss, node_scalar(tape, (double)columns)));
 }
 
+/* ---- operators of aten ---------------------------------------------------------------------- */
+
+static const char *const of_input[] = { "input", NULL };
+
+static void multi_margin_loss_backward(struct call *call)
+{
+    call_return_gradients(call, multi_margin_loss, of_input);
+}
+
+/* With a mask of the classes that are targets, in the input's dtype. */
+static void multilabel_margin_loss_forward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *target = call_tensor(call, "target");
+    multilabel_margin_loss(call);
+    struct node *mask = node_constant(tape, x->dtype, 0, target->rank, target->shape);
+    if (tape_failed(tape) || !target->rank) return;
+    size_t columns = (size_t)target->shape[target->rank - 1];
+    for (size_t first = 0; first < target->n; first += columns)
+        for (size_t k = 0; k < columns && target->integer[first + k] >= 0; k++)
+            mask->value[first + (size_t)target->integer[first + k]] = 1;
+    call_return(call, mask);
+}
+
+static void multilabel_margin_loss_backward(struct call *call)
+{
+    call_return_gradients(call, multilabel_margin_loss, of_input);
+}
+
 /* clang-format off */
 #define LEGACY ", bool? size_average=None"
 const struct op ops_loss_class[] = {
@@ -318,6 +381,16 @@ const struct op ops_loss_class[] = {
     { "cross_entropy_loss", TORCH, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=0, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
     { "multi_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None" LEGACY ", bool? reduce=None, str reduction='mean')", multi_margin_loss, OP_ONE_NODE, 0, NULL },
     { "multilabel_margin_loss", FUNCTIONAL, "(Tensor input, Tensor target" LEGACY ", bool? reduce=None, str reduction='mean')", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
+    /* aten */
+    { "nll_loss|nll_loss2d|nll_loss_nd", ATEN, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100)", nll_loss, OP_ONE_NODE, 0, NULL },
+    { "nll_loss_forward|nll_loss2d_forward", ATEN, "(Tensor input, Tensor target, Tensor? weight, int reduction, int ignore_index)", nll_loss_forward, OP_ONE_NODE, 0, NULL },
+    { "nll_loss_backward|nll_loss2d_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor target, Tensor? weight, int reduction, int ignore_index, Tensor total_weight)", nll_loss_backward, OP_NO_GRADIENT, 0, NULL },
+    { "multi_margin_loss", ATEN, "(Tensor input, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1)", multi_margin_loss, OP_ONE_NODE, 0, NULL },
+    { "multi_margin_loss_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor target, Scalar p, Scalar margin, Tensor? weight=None, int reduction=1)", multi_margin_loss_backward, OP_NO_GRADIENT, 0, NULL },
+    { "multilabel_margin_loss", ATEN, "(Tensor input, Tensor target, int reduction=1)", multilabel_margin_loss, OP_ONE_NODE, 0, NULL },
+    { "multilabel_margin_loss_forward", ATEN, "(Tensor input, Tensor target, int reduction)", multilabel_margin_loss_forward, OP_ONE_NODE, 0, NULL },
+    { "multilabel_margin_loss_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor target, int reduction, Tensor is_target)", multilabel_margin_loss_backward, OP_NO_GRADIENT, 0, NULL },
+    { "cross_entropy_loss", ATEN, "(Tensor input, Tensor target, Tensor? weight=None, int reduction=1, int ignore_index=-100, float label_smoothing=0.0)", cross_entropy, 0, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(loss_class);

@@ -82,6 +82,19 @@ static void masked_scatter(struct call *call)
 
 /* Indices of the elements that are not zero, one row each; as columns when a tuple is asked
  * for. detail 1: always the tuple. */
+/* Row i of `out` is position map[i] of x's elements, by dimension. */
+static void write_positions(struct node *out, const struct node *x, const int64_t *map,
+                            int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = map[i];
+        for (int d = x->rank - 1; d >= 0; d--) {
+            out->integer[i * x->rank + d] = rest % x->shape[d];
+            rest /= x->shape[d];
+        }
+    }
+}
+
 static void nonzero(struct call *call)
 {
     struct tape *tape = call->tape;
@@ -94,16 +107,25 @@ static void nonzero(struct call *call)
     if (tuple && !x->rank) x = node_reshape(tape, x, 1, (int64_t[]){ 1 });
     struct node *out = node_new_integer(tape, DT_I64, 2, (int64_t[]){ count, x->rank });
     if (tape_failed(tape)) return;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t rest = map[i];
-        for (int d = x->rank - 1; d >= 0; d--) {
-            out->integer[i * x->rank + d] = rest % x->shape[d];
-            rest /= x->shape[d];
-        }
-    }
+    write_positions(out, x, map, count);
     for (int d = 0; tuple && d < x->rank; d++)
         call_return(call, node_reshape(tape, node_slice(tape, out, 1, d, 1, 1), 1, &count));
     if (!tuple) call_return(call, out);
+}
+
+/* The first `size` positions, the rest filled. */
+static void nonzero_static(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_to_integer(tape, call_tensor(call, "input"), DT_BOOL);
+    int64_t count, size = call_int(call, "size");
+    if (!call_require(call, size >= 0, "a size of %lld", (long long)size)) return;
+    int64_t *map = positions(tape, x, &count);
+    struct node *out = node_integer_constant(tape, DT_I64, call_int(call, "fill_value"), 2,
+                                             (int64_t[]){ size, x->rank });
+    if (!map || tape_failed(tape)) return;
+    write_positions(out, x, map, count < size ? count : size);
+    call_return(call, out);
 }
 
 /* clang-format off */
@@ -112,6 +134,7 @@ const struct op ops_mask[] = {
     { "masked_select", TENSOR | TORCH | ATEN, "(Tensor input, Tensor mask)", masked_select, OP_ONE_NODE, 0, NULL },
     { "masked_scatter", TENSOR | TORCH | ATEN, "(Tensor input, Tensor mask, Tensor source)", masked_scatter, OP_ONE_NODE, 0, NULL },
     { "nonzero|argwhere", TENSOR | TORCH | ATEN, "(Tensor input, *, bool as_tuple=False)", nonzero, OP_NO_GRADIENT, 0, "input" },
+    { "nonzero_static", TORCH, "(Tensor input, *, int size, int fill_value=-1)", nonzero_static, OP_NO_GRADIENT, 0, NULL },
     { "nonzero_numpy", TENSOR | TORCH | ATEN, "(Tensor input)", nonzero, OP_NO_GRADIENT, 1, "input" },
 };
 /* clang-format on */

@@ -8,6 +8,7 @@
 #include "bench/primitives/casts.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/integral.h"
 #include "bench/primitives/matmul.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
@@ -188,6 +189,32 @@ static void chain_matmul(struct call *call)
     call_return(call, y);
 }
 
+/* Bytes multiplied into int32. */
+static void integer_matmul(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "input"), *b = call_tensor(call, "mat2");
+    if (!call_require(call, a->integer && b->integer && a->rank == 2 && b->rank == 2,
+                      "_int_mm takes two matrices of int8"))
+        return;
+    call_return(call, compose_matmul(tape, node_cast(tape, a, DT_I32), node_cast(tape, b, DT_I32)));
+}
+
+/* addmm, then relu. */
+static void addmm_activation(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *a = call_tensor(call, "mat1"), *b = call_tensor(call, "mat2"),
+                *input = call_tensor(call, "input");
+    if (!call_require(call, !call_bool(call, "use_gelu"),
+                      "of gelu, devices have either of two forms here"))
+        return;
+    enum dtype dtype = call_result_type(call, (struct node *[]){ input, a, b }, 3);
+    struct node *y = add_scaled(call, compose_matmul(tape, a, b), dtype);
+    struct node *negative = node_compare(tape, COMPARE_LE, y, node_scalar(tape, 0));
+    call_return_typed(call, node_select(tape, negative, node_scalar(tape, 0), y), dtype);
+}
+
 /* clang-format off */
 #define SCALED ", *, Scalar beta=1, Scalar alpha=1)"
 const struct op ops_matmul[] = {
@@ -205,6 +232,8 @@ const struct op ops_matmul[] = {
     { "addr", TENSOR | TORCH, "(Tensor input, Tensor vec1, Tensor vec2" SCALED, addmm, 0, 0, "outer" },
     { "addbmm", TENSOR | TORCH, "(Tensor input, Tensor batch1, Tensor batch2" SCALED, addmm, OP_ONE_NODE, 1, NULL },
     { "baddbmm", TENSOR | TORCH, "(Tensor input, Tensor batch1, Tensor batch2" SCALED, addmm, OP_ONE_NODE, 0, NULL },
+    { "_int_mm", TORCH, "(Tensor input, Tensor mat2)", integer_matmul, OP_NO_GRADIENT, 0, NULL },
+    { "_addmm_activation", TORCH, "(Tensor input, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, bool use_gelu=False)", addmm_activation, OP_ONE_NODE, 0, NULL },
     { "linear", FUNCTIONAL, "(Tensor input, Tensor weight, Tensor? bias=None)", linear, 0, 0, NULL },
     { "bilinear", FUNCTIONAL | TORCH, "(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, 0, 0, NULL },
     { "kron", TENSOR | TORCH, "(Tensor input, Tensor other)", kron, 0, 0, NULL },

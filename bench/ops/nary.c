@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/foreach.h"
 #include "bench/ops/integers.h"
 #include "bench/ops/operands.h"
 #include "bench/primitives/alias.h"
@@ -164,6 +165,13 @@ static void where_positions(struct call *call)
     }
 }
 
+/* ---- lists --------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+static void each_add_combined(struct call *call) { call_for_each(call, add_combined); }
+static void each_lerp(struct call *call) { call_for_each(call, lerp); }
+/* clang-format on */
+
 /* clang-format off */
 const struct op ops_nary[] = {
     { "addcmul", TENSOR | TORCH, "(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", add_combined, OP_ONE_NODE, 0, NULL },
@@ -178,6 +186,9 @@ const struct op ops_nary[] = {
     { "where", TENSOR, "(Tensor input, Tensor condition, Tensor other)", where, OP_ONE_NODE, 0, NULL },
     { "where", TORCH, "(Tensor condition, Tensor input, Tensor other)", where, OP_ONE_NODE, 0, NULL },
     { "where", TORCH, "(Tensor condition)", where_positions, OP_NO_GRADIENT, 0, NULL },
+    { "_foreach_addcmul", TORCH, "(Tensor[] input, Tensor[] tensor1, Tensor[] tensor2, Any value=1)", each_add_combined, OP_ONE_NODE, 0, NULL },
+    { "_foreach_addcdiv", TORCH, "(Tensor[] input, Tensor[] tensor1, Tensor[] tensor2, Any value=1)", each_add_combined, OP_ONE_NODE, 1, NULL },
+    { "_foreach_lerp", TORCH, "(Tensor[] input, Tensor[] end, Any weight)", each_lerp, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(nary);

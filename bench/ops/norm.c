@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "bench/call/dimensions.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/compose.h"
+#include "bench/primitives/cotangent.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/reduce.h"
+#include "bench/primitives/stated_gradient.h"
 #include "bench/primitives/taps.h"
 #include "bench/primitives/unary.h"
 
@@ -326,6 +329,172 @@ static void batch_norm_backward_elementwise(struct call *call)
                       x->dtype);
 }
 
+/* ---- gradients by saved statistics ---------------------------------------------------------- */
+
+/* For y = (x - mean) rstd, the statistics being those of x over `dims`:
+ * rstd (c - mean(c) - y mean(c y)). */
+static void normalized_gradient(struct tape *tape, struct node *y, struct node *cotangent,
+                                const void *parameters)
+{
+    const uint32_t *dims = parameters;
+    struct node *x = y->inputs[1], *rstd = y->inputs[2];
+    struct node *along = node_mean(tape, node_multiply(tape, cotangent, y), *dims, true);
+    struct node *centred = node_subtract(tape, cotangent, node_mean(tape, cotangent, *dims, true));
+    struct node *rest = node_subtract(tape, centred, node_multiply(tape, y, along));
+    tape_accumulate(tape, x, node_multiply(tape, rest, rstd));
+}
+
+/* (x - mean) rstd, the statistics as the forward returned them: rounded, so not quite those of x. */
+static struct node *normalized_by(struct tape *tape, struct node *x, struct node *mean,
+                                  struct node *rstd, uint32_t dims)
+{
+    uint32_t *kept = tape_allocate(tape, 1, sizeof *kept);
+    if (!kept) return x;
+    *kept = dims;
+    struct node *y = node_multiply(tape, node_subtract(tape, x, mean), rstd);
+    y = compose_folded(tape, node_detach(tape, y), x, mean, rstd);
+    return node_stated_gradient(tape, y, 2, (struct node *[]){ x, rstd }, normalized_gradient,
+                                kept);
+}
+
+/* The gradients of x, weight and bias, which are tracked, of y weight + bias; `channels`: one for each
+ * channel. A weight that the call lacks has a gradient only where `always`. */
+static void return_affine_gradients(struct call *call, struct node *x, struct node *y,
+                                    struct node *weight, struct node *bias, bool channels,
+                                    bool always)
+{
+    struct tape *tape = call->tape;
+    struct node *gradients[3] = { x, weight, bias };
+    y = scale_and_shift(tape, y, channels ? per_channel(tape, weight, y) : weight,
+                        channels ? per_channel(tape, bias, y) : bias);
+    call_pull_back(call, y, call_tensor(call, "grad_out"), 3, gradients);
+    for (int k = 0; k < 3; k++)
+        if (call_wants_output(call, (size_t)k) &&
+            (k != 1 || always || !call_is_none(call, "weight")))
+            call_return(call, gradients[k]);
+        else call_return_none(call);
+}
+
+/* The weight of the call, or ones of this shape. */
+static struct node *tracked_weight(struct call *call, enum dtype dtype, int rank,
+                                   const int64_t *shape)
+{
+    struct node *weight = call_optional_tensor(call, "weight");
+    if (!weight) weight = node_constant(call->tape, dtype, 1, rank, shape);
+    return node_tracked(call->tape, weight);
+}
+
+static void layer_norm_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, node_to_real(tape, call_tensor(call, "input")));
+    uint32_t dims = normalized_dims(call, x);
+    if (tape_failed(tape)) return;
+    int rank = __builtin_popcount(dims);
+    const int64_t *shape = x->shape + x->rank - rank;
+    struct node *weight = tracked_weight(call, x->dtype, rank, shape);
+    struct node *bias = node_tracked_zero(tape, weight->dtype, rank, shape);
+    struct node *y =
+        normalized_by(tape, x, call_tensor(call, "mean"), call_tensor(call, "rstd"), dims);
+    return_affine_gradients(call, x, y, weight, bias, false, false);
+}
+
+/* detail 1: cuDNN's, which is for training alone. */
+static void batch_norm_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, node_to_real(tape, call_tensor(call, "input"))), *y;
+    if (!call_require(call, x->rank >= 2, "batch_norm needs at least two dimensions")) return;
+    bool cudnn = call->op->detail;
+    struct node *weight = tracked_weight(call, x->dtype, 1, &x->shape[1]);
+    struct node *bias = node_tracked_zero(tape, weight->dtype, 1, &x->shape[1]);
+    if (cudnn || call_bool(call, "train")) {
+        struct node *mean = call_tensor(call, "save_mean");
+        struct node *rstd = call_tensor(call, cudnn ? "save_var" : "save_invstd");
+        y = normalized_by(tape, x, per_channel(tape, mean, x), per_channel(tape, rstd, x),
+                          all_but_channel(x));
+    } else {
+        struct node *mean, *rstd;
+        y = normalize_by_running(call, x, call_real(call, "eps"), &mean, &rstd, NULL, NULL);
+    }
+    return_affine_gradients(call, x, y, weight, bias, true, true);
+}
+
+/* Statistics of shape (N, groups), of whatever shape x has with its N x C x HxW elements. */
+static void group_norm_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_tracked(tape, node_to_real(tape, call_tensor(call, "input")));
+    int64_t batch = call_int(call, "N"), channels = call_int(call, "C"),
+            groups = call_int(call, "group");
+    if (!call_require(call,
+                      x->rank >= 2 && x->shape[0] == batch && x->shape[1] == channels &&
+                          groups >= 1 && channels % groups == 0,
+                      "N, C and group do not fit the input"))
+        return;
+    int64_t grouped[3] = { batch, groups, batch && groups ? (int64_t)x->n / batch / groups : 0 };
+    int64_t saved[3] = { batch, groups, 1 };
+    struct node *weight = tracked_weight(call, x->dtype, 1, &channels);
+    struct node *bias = node_tracked_zero(tape, weight->dtype, 1, &channels);
+    struct node *y = normalized_by(tape, node_reshape(tape, x, 3, grouped),
+                                   node_reshape(tape, call_tensor(call, "mean"), 3, saved),
+                                   node_reshape(tape, call_tensor(call, "rstd"), 3, saved), 4);
+    return_affine_gradients(call, x, node_reshape(tape, y, x->rank, x->shape), weight, bias, true,
+                            false);
+}
+
+/* ---- aten's further forms of batch_norm ----------------------------------------------------- */
+
+/* The running statistics after this batch: (1 - momentum) running + momentum batch, the variance
+ * unbiased. */
+static void return_updated(struct call *call, struct node *x, const char *name, bool variance)
+{
+    struct tape *tape = call->tape;
+    struct node *running = call_tensor(call, name), *batch;
+    double momentum = call_real(call, "momentum");
+    uint32_t dims = all_but_channel(x);
+    struct node *mean = node_mean(tape, x, dims, true);
+    batch = mean;
+    if (variance) {
+        double count = (double)x->n / (double)mean->n;
+        struct node *d = node_subtract(tape, x, mean);
+        batch = node_divide(tape, node_sum(tape, node_multiply(tape, d, d), dims, true),
+                            node_scalar(tape, count - 1));
+    }
+    struct node *keep = node_subtract(tape, node_scalar(tape, 1), node_scalar(tape, momentum));
+    struct node *updated = node_add(tape, node_multiply(tape, running, keep),
+                                    node_scale(tape, flattened(tape, batch), momentum));
+    call_return_typed(call, updated, running->dtype);
+}
+
+/* native_batch_norm whose new running statistics are results. */
+static void batch_norm_functional(struct call *call)
+{
+    struct node *x = node_to_real(call->tape, call_tensor(call, "input"));
+    batch_norm(call);
+    if (tape_failed(call->tape)) return;
+    bool training = call_bool(call, "training");
+    static const char *const names[] = { "running_mean", "running_var" };
+    for (int k = 0; k < 2; k++)
+        if (training) return_updated(call, x, names[k], k == 1);
+        else call_return(call, call_tensor(call, names[k]));
+}
+
+/* With the rstd of the batch as `save_var`, and memory that the gradient's kernel needs. */
+static void cudnn_batch_norm(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input"), *mean, *rstd;
+    struct node *y = batch_normalize(call, x, call_bool(call, "training"),
+                                     call_real(call, "epsilon"), &mean, &rstd);
+    int64_t none = 0;
+    if (!call_bool(call, "training")) mean = rstd = node_constant(tape, DT_F32, 0, 1, &none);
+    call_return_typed(call, y, x->dtype);
+    call_return_typed(call, mean, statistics_dtype(x));
+    call_return_typed(call, rstd, statistics_dtype(x));
+    call_return_none(call);
+}
+
 /* clang-format off */
 #define RUNNING "Tensor? running_mean=None, Tensor? running_var=None"
 const struct op ops_norm[] = {
@@ -348,6 +517,16 @@ const struct op ops_norm[] = {
     { "batch_norm_gather_stats_with_counts", TORCH, "(Tensor input, Tensor mean, Tensor invstd, Tensor? running_mean, Tensor? running_var, float momentum, float eps, Tensor counts)", batch_norm_gather_stats, OP_NO_GRADIENT, 1, NULL },
     { "batch_norm_backward_reduce", TORCH, "(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, bool input_g, bool weight_g, bool bias_g)", batch_norm_backward_reduce, OP_NO_GRADIENT, 0, NULL },
     { "batch_norm_backward_elemt", TORCH, "(Tensor grad_out, Tensor input, Tensor mean, Tensor invstd, Tensor? weight, Tensor sum_dy, Tensor sum_dy_xmu, Tensor count)", batch_norm_backward_elementwise, OP_NO_GRADIENT, 0, NULL },
+    /* aten */
+    { "native_layer_norm_backward", ATEN, "(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[] output_mask)", layer_norm_backward, OP_NO_GRADIENT, 0, NULL },
+    { "native_batch_norm_backward", ATEN, "(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[] output_mask)", batch_norm_backward, OP_NO_GRADIENT, 0, NULL },
+    { "cudnn_batch_norm_backward", ATEN, "(Tensor input, Tensor grad_out, Tensor weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_var, float epsilon, Tensor? reserveSpace)", batch_norm_backward, OP_NO_GRADIENT, 1, NULL },
+    { "native_group_norm_backward", ATEN, "(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, int N, int C, int HxW, int group, bool[] output_mask)", group_norm_backward, OP_NO_GRADIENT, 0, NULL },
+    { "_native_batch_norm_legit", ATEN, "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps)", batch_norm, OP_ONE_NODE, 1, NULL },
+    { "_native_batch_norm_legit", ATEN, "(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, float eps, *, Tensor? running_mean=None, Tensor? running_var=None)", batch_norm, OP_ONE_NODE, 1, NULL },
+    { "_native_batch_norm_legit_functional", ATEN, "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps)", batch_norm_functional, OP_NO_GRADIENT, 1, NULL },
+    { "_native_batch_norm_legit_no_training", ATEN, "(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor running_var, float momentum, float eps, *, bool training=False)", batch_norm, OP_ONE_NODE, 1, NULL },
+    { "cudnn_batch_norm", ATEN, "(Tensor input, Tensor weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float exponential_average_factor, float epsilon)", cudnn_batch_norm, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(norm);

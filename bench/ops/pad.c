@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
@@ -158,12 +159,19 @@ static void repeating_pad(struct call *call)
         call_return(call, pad_repeating(call, x, (enum pad_mode)call->op->detail, &padding));
 }
 
+static void repeating_pad_backward(struct call *call)
+{
+    call_return_gradients(call, repeating_pad, (const char *const[]){ "input", NULL });
+}
+
 /* clang-format off */
 const struct op ops_pad[] = {
     { "pad", FUNCTIONAL | ATEN, "(Tensor input, int[] pad, str mode='constant', float? value=None)", pad, OP_ONE_NODE, 0, NULL },
     { "constant_pad_nd", TORCH | ATEN, "(Tensor input, int[] pad, Scalar value=0)", constant_pad_nd, OP_ONE_NODE, 0, NULL },
     { "reflection_pad1d|reflection_pad2d|reflection_pad3d", TORCH | ATEN, "(Tensor input, int[] padding)", repeating_pad, OP_ONE_NODE, PAD_REFLECT, NULL },
     { "replication_pad1d|replication_pad2d|replication_pad3d", TORCH | ATEN, "(Tensor input, int[] padding)", repeating_pad, OP_ONE_NODE, PAD_REPLICATE, NULL },
+    { "reflection_pad1d_backward|reflection_pad2d_backward|reflection_pad3d_backward", ATEN, "(Tensor grad_output, Tensor input, int[] padding)", repeating_pad_backward, OP_NO_GRADIENT | OP_ADDS, PAD_REFLECT, NULL },
+    { "replication_pad1d_backward|replication_pad2d_backward|replication_pad3d_backward", ATEN, "(Tensor grad_output, Tensor input, int[] padding)", repeating_pad_backward, OP_NO_GRADIENT | OP_ADDS, PAD_REPLICATE, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(pad);

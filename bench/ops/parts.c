@@ -7,6 +7,7 @@
 
 #include "bench/call/op.h"
 #include "bench/ops/indexing.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/complex_parts.h"
 #include "bench/primitives/movement.h"
@@ -222,18 +223,16 @@ static void tensor_split(struct call *call)
 
 /* ---- strided views ------------------------------------------------------------------ */
 
-static void unfold(struct call *call)
+static struct node *unfolded(struct call *call, struct node *x, int dim)
 {
-    struct node *x = call_tensor(call, "input");
     int64_t shape[TENSOR_MAX_RANK + 1], stride[TENSOR_MAX_RANK + 1];
-    int dim = call_dim(call, "dimension", x->rank);
     int64_t size = call_int(call, "size"), step = call_int(call, "step");
     int64_t extent = x->rank ? x->shape[dim] : 1;
 
     if (!call_require(call, size >= 0 && size <= extent && step >= 1 && x->rank < TENSOR_MAX_RANK,
                       "windows of %lld with step %lld do not fit %lld elements", (long long)size,
                       (long long)step, (long long)extent))
-        return;
+        return x;
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);
     shape_strides(stride, x->rank, x->shape);
     int64_t own = x->rank ? stride[dim] : 1;
@@ -243,7 +242,13 @@ static void unfold(struct call *call)
         shape[dim] = (extent - size) / step + 1;
         stride[dim] = own * (step <= extent ? step : 1); /* a longer step is never taken */
     }
-    call_return(call, node_view(call->tape, x, x->rank + 1, shape, stride, 0));
+    return node_view(call->tape, x, x->rank + 1, shape, stride, 0);
+}
+
+static void unfold(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    call_return(call, unfolded(call, x, call_dim(call, "dimension", x->rank)));
 }
 
 static void as_strided(struct call *call)
@@ -334,6 +339,35 @@ static void resize(struct call *call)
     call_return(call, node_reshape(tape, x, rank, shape));
 }
 
+/* ---- gradients as operators of aten: linear in an input of which the sizes are given ---------- */
+
+static void select_backward(struct call *call)
+{
+    struct node *gradient = call_tensor(call, "grad_output");
+    struct node *x = call_tracked_zero(call, "input_sizes", gradient);
+    struct node *y = selected(call, x, call_dim(call, "dim", x->rank), call_int(call, "index"));
+    call_return(call, call_gradient(call, y, gradient, x));
+}
+
+static void slice_backward(struct call *call)
+{
+    struct node *gradient = call_tensor(call, "grad_output");
+    struct node *x = call_tracked_zero(call, "input_sizes", gradient);
+    int dim = call_dim(call, "dim", x->rank);
+    struct slice slice;
+    if (!slice_argument(&slice, call, x, dim)) return;
+    struct node *y = node_slice(call->tape, x, dim, slice.start, slice.count, slice.step);
+    call_return(call, call_gradient(call, y, gradient, x));
+}
+
+static void unfold_backward(struct call *call)
+{
+    struct node *gradient = call_tensor(call, "grad_in");
+    struct node *x = call_tracked_zero(call, "input_sizes", gradient);
+    struct node *y = unfolded(call, x, call_dim(call, "dim", x->rank));
+    call_return(call, call_gradient(call, y, gradient, x));
+}
+
 /* clang-format off */
 const struct op ops_parts[] = {
     { "view", ANYWHERE | ATEN, "(Tensor input, ScalarType dtype)", view_dtype, OP_NO_GRADIENT, 0, NULL },
@@ -358,6 +392,10 @@ const struct op ops_parts[] = {
     { "view_as_complex", TENSOR | TORCH, "(Tensor input)", view_as_complex, OP_ONE_NODE, 0, NULL },
     { "resize_|resize", TENSOR, "(Tensor input, *int[] size)", resize, OP_NO_GRADIENT, 0, NULL },
     { "resize_as_|resize_as", TENSOR | TORCH, "(Tensor input, Tensor the_template)", resize, 0, 1, NULL },
+    { "unfold_copy", TORCH, "(Tensor input, int dimension, int size, int step)", unfold, OP_ONE_NODE, 0, NULL },
+    { "select_backward", ATEN, "(Tensor grad_output, int[] input_sizes, int dim, int index)", select_backward, OP_NO_GRADIENT, 0, NULL },
+    { "slice_backward", ATEN, "(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step)", slice_backward, OP_NO_GRADIENT, 0, NULL },
+    { "unfold_backward", ATEN, "(Tensor grad_in, int[] input_sizes, int dim, int size, int step)", unfold_backward, OP_NO_GRADIENT | OP_ADDS, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(parts);

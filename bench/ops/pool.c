@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/call/op.h"
+#include "bench/ops/pullback.h"
 #include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/gather.h"
@@ -421,6 +422,61 @@ static void max_unpool(struct call *call)
     call_return(call, node_overwrite(tape, zero, x, 1, map, NULL));
 }
 
+/* ---- gradients as operators of aten ------------------------------------------------- */
+
+static void avg_pool_backward(struct call *call)
+{
+    call_return_gradients(call, avg_pool, (const char *const[]){ "input", NULL });
+}
+
+/* The windows' number is that of the gradient's elements. */
+static void adaptive_avg_pool_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *gradient = call_tensor(call, "grad_output"), *x = call_tensor(call, "input");
+    struct node *sizes = NULL;
+    struct pooling pooling;
+    if (!open_pooling(&pooling, call, x, (int)call->op->detail)) return;
+    if (!call_require(call, gradient->rank == x->rank, "a gradient of %d dimensions for %d",
+                      gradient->rank, x->rank))
+        return;
+    for (int k = SPATIAL - pooling.dims; k < SPATIAL; k++)
+        pooling.out[k] = gradient->shape[gradient->rank - SPATIAL + k];
+    finish_shape(&pooling);
+    x = node_tracked(tape, x);
+    struct node *sum = window_sums(tape, x, &pooling, true, false, &sizes);
+    call_return(call, call_gradient(call, node_divide(tape, sum, sizes), gradient, x));
+}
+
+/* Each element of the gradient belongs to the element of x's plane that the forward's indices name. */
+static void max_pool_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *gradient = call_tensor(call, "grad_output"), *x = call_tensor(call, "input"),
+                *indices = call_tensor(call, "indices");
+    int dims = (int)call->op->detail;
+    if (!call_require(call,
+                      indices->integer && indices->n == gradient->n && x->rank >= dims &&
+                          gradient->rank == x->rank,
+                      "indices must be integers of the shape of the gradient"))
+        return;
+    size_t plane = 1, windows = 1;
+    for (int d = x->rank - dims; d < x->rank; d++) {
+        plane *= (size_t)x->shape[d];
+        windows *= (size_t)gradient->shape[d];
+    }
+    int64_t *map = tape_allocate(tape, indices->n, sizeof *map);
+    if (!map) return;
+    for (size_t i = 0; i < indices->n; i++) {
+        int64_t index = indices->integer[i];
+        if (!call_require(call, index >= 0 && (size_t)index < plane,
+                          "index %lld is outside the input", (long long)index))
+            return;
+        map[i] = (int64_t)(i / windows * plane) + index;
+    }
+    call_return_typed(call, node_scatter_add(tape, gradient, x->rank, x->shape, map), x->dtype);
+}
+
 /* clang-format off */
 #define AVG_ROWS(name, groups, dims, tail) \
     { name, groups, "(Tensor input, int[] kernel_size, int[]? stride=None, int[] padding=0, bool ceil_mode=False, bool count_include_pad=True" tail ")", avg_pool, OP_ONE_NODE, dims, NULL }
@@ -430,6 +486,10 @@ static void max_unpool(struct call *call)
     { name, groups, "(Tensor input, Any output_size, bool return_indices=False)", adaptive_max_pool, OP_ONE_NODE, dims, text }
 #define UNPOOL_ROW(name, dims) \
     { name, FUNCTIONAL, "(Tensor input, Tensor indices, int[] kernel_size, int[]? stride=None, int[] padding=0, int[]? output_size=None)", max_unpool, OP_ONE_NODE, dims, NULL }
+#define AVG_GRADIENT(name, dims) \
+    { name, ATEN, "(Tensor grad_output, Tensor input, int[] kernel_size, int[] stride, int[] padding, bool ceil_mode, bool count_include_pad, int? divisor_override)", avg_pool_backward, OP_NO_GRADIENT, dims, NULL }
+#define MAX_GRADIENT(name, dims) \
+    { name, ATEN, "(Tensor grad_output, Tensor input, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode, Tensor indices)", max_pool_backward, OP_NO_GRADIENT, dims, NULL }
 
 const struct op ops_pool[] = {
     AVG_ROWS("avg_pool1d", FUNCTIONAL | TORCH | ATEN, 1, ""),
@@ -457,6 +517,19 @@ const struct op ops_pool[] = {
     UNPOOL_ROW("max_unpool1d", 1),
     UNPOOL_ROW("max_unpool2d", 2),
     UNPOOL_ROW("max_unpool3d", 3),
+    /* aten */
+    ADAPTIVE_MAX_ROW("adaptive_max_pool2d", ATEN, 2, "indices"),
+    ADAPTIVE_MAX_ROW("adaptive_max_pool3d", ATEN, 3, "indices"),
+    { "max_unpool2d", ATEN, "(Tensor input, Tensor indices, int[] output_size, *, int[] kernel_size=1, int[]? stride=None, int[] padding=0)", max_unpool, OP_ONE_NODE, 2, NULL },
+    { "max_unpool3d", ATEN, "(Tensor input, Tensor indices, int[] output_size, int[] stride, int[] padding, *, int[] kernel_size=1)", max_unpool, OP_ONE_NODE, 3, NULL },
+    AVG_GRADIENT("avg_pool2d_backward", 2),
+    AVG_GRADIENT("avg_pool3d_backward", 3),
+    { "_adaptive_avg_pool2d_backward", ATEN, "(Tensor grad_output, Tensor input)", adaptive_avg_pool_backward, OP_NO_GRADIENT, 2, NULL },
+    { "_adaptive_avg_pool3d_backward|adaptive_avg_pool3d_backward", ATEN, "(Tensor grad_output, Tensor input)", adaptive_avg_pool_backward, OP_NO_GRADIENT, 3, NULL },
+    MAX_GRADIENT("max_pool2d_with_indices_backward", 2),
+    MAX_GRADIENT("max_pool3d_with_indices_backward", 3),
+    { "adaptive_max_pool2d_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor indices)", max_pool_backward, OP_NO_GRADIENT, 2, NULL },
+    { "adaptive_max_pool3d_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor indices)", max_pool_backward, OP_NO_GRADIENT, 3, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(pool);

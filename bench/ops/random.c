@@ -503,6 +503,73 @@ static void dropout(struct call *call)
     call->results.gradient_property = dropout_gradient;
 }
 
+/* ---- aten's dropout, which returns its mask ----------------------------------------------------------- */
+
+/* The mask that the device drew, or one of our own for the native arithmetic; NULL: not known. */
+static struct node *drawn_mask(struct call *call, const struct node *x, double keep)
+{
+    struct tape *tape = call->tape;
+    struct node *mask = NULL;
+    if (tape_is_reference(tape)) {
+        mask = call_device_numbers(call, 1, x->n);
+        return mask && mask->integer ? node_reshape(tape, mask, x->rank, x->shape) : NULL;
+    }
+    mask = node_new_integer(tape, DT_BOOL, x->rank, x->shape);
+    for (size_t i = 0; !tape_failed(tape) && i < mask->n; i++)
+        mask->integer[i] = random_uniform(call, i) < keep;
+    return mask;
+}
+
+/* The output by the mask where that is known, else by the law of dropout; then the mask. detail 1:
+ * _fused_dropout, whose p is the chance to be kept and whose mask is a byte. */
+static void dropout_with_mask(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = node_to_real(tape, call_tensor(call, "input"));
+    double p = call_real(call, "p"), keep = call->op->detail ? p : 1 - p;
+    enum dtype mask_dtype = call->op->detail ? DT_U8 : DT_BOOL;
+    bool training = call->op->detail || call_is_none(call, "train") || call_bool(call, "train");
+    if (tape_failed(tape)) return;
+    if (!training || keep == 1) {
+        call_return(call, x);
+        call_return(call, node_integer_constant(tape, mask_dtype, 1, x->rank, x->shape));
+        return;
+    }
+    struct node *mask = drawn_mask(call, x, keep);
+    struct node *kept = keep == 0 ? x : node_divide(tape, x, node_scalar(tape, keep));
+    struct chance *chance = tape_allocate(tape, 1, sizeof *chance);
+    struct bench_property *property = tape_allocate(tape, 1, sizeof *property);
+    struct node *probability = node_constant(tape, DT_NONE, keep, x->rank, x->shape);
+    struct dropout law = { .x = node_values(tape, x),
+                           .p = 1 - keep,
+                           .scale = keep == 0 ? 0 : 1 / keep,
+                           .roundings = 2,
+                           .n = x->n,
+                           .channel = 1 };
+    if (tape_failed(tape)) return;
+    *chance = (struct chance){ probability->value, x->n };
+    *property = (struct bench_property){ "zeros and ones; their number within 6.2 sigma (1e-9)",
+                                         chances_hold, chance };
+    struct node *y = mask ? node_select(tape, mask, kept, node_scalar(tape, 0)) : NULL;
+    if (mask && tape_is_reference(tape)) {
+        call_return_typed(call, y, x->dtype);
+    } else {
+        call_return_random(call, y, x->dtype, x->rank, x->shape, dropout_property(tape, law));
+        call->results.gradient_property = dropout_gradient;
+    }
+    call_return_random(call, mask, mask_dtype, x->rank, x->shape, property);
+}
+
+/* c mask scale */
+static void dropout_by_mask_backward(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *c = call_tensor(call, "grad_output");
+    struct node *kept = node_multiply(tape, c, node_to_real(tape, call_tensor(call, "mask")));
+    call_return_typed(call, node_multiply(tape, kept, node_scalar(tape, call_real(call, "scale"))),
+                      c->dtype);
+}
+
 /* clang-format off */
 #define FACTORY(names, arguments, detail, kind) \
     { names, TORCH, arguments ", *, ScalarType? dtype=None, ...)", factory, OP_RANDOM | OP_NO_GRADIENT, detail, kind }
@@ -536,6 +603,10 @@ const struct op ops_random[] = {
     DROPOUT("feature_alpha_dropout", FUNCTIONAL, "(Tensor input, float p=0.5, bool training=False, bool inplace=False)", 3, "training"),
     DROPOUT("alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 1, "train"),
     DROPOUT("feature_alpha_dropout", TORCH, "(Tensor input, float p, bool train)", 3, "train"),
+    { "native_dropout", ATEN, "(Tensor input, float p, bool? train)", dropout_with_mask, OP_RANDOM | OP_ONE_NODE, 0, NULL },
+    { "_fused_dropout", ATEN, "(Tensor input, float p, Generator? generator=None)", dropout_with_mask, OP_RANDOM | OP_ONE_NODE, 1, NULL },
+    { "native_dropout_backward", ATEN, "(Tensor grad_output, Tensor mask, float scale)", dropout_by_mask_backward, OP_ONE_NODE, 0, NULL },
+    { "_masked_scale", ATEN, "(Tensor grad_output, Tensor mask, float scale)", dropout_by_mask_backward, OP_ONE_NODE, 0, NULL },
 };
 /* clang-format on */
 OP_TABLE_END(random);

@@ -407,7 +407,7 @@ const struct op ops_shape[] = {
     { "atleast_1d", TORCH, "(*Tensor[] tensors)", atleast, 0, 1, NULL },
     { "atleast_2d", TORCH, "(*Tensor[] tensors)", atleast, 0, 2, NULL },
     { "atleast_3d", TORCH, "(*Tensor[] tensors)", atleast, 0, 3, NULL },
-    { "contiguous|clone|alias|lift|lift_fresh|resolve_neg|resolve_conj|pin_memory|cpu|cuda|numpy|requires_grad_",
+    { "contiguous|clone|alias|lift|lift_fresh|resolve_neg|resolve_conj|pin_memory|_pin_memory|cpu|cuda|numpy|requires_grad_",
       TENSOR | TORCH | ATEN, "(Tensor input, ...)", same, OP_ONE_NODE, 0, NULL },
     { "detach|detach_copy", TENSOR | TORCH | ATEN, "(Tensor input)", detach, OP_NO_GRADIENT, 0, NULL },
 

@@ -60,6 +60,17 @@ static void log_softmax(struct call *call)
     call_return(call, x->integer ? x : node_log_softmax(call->tape, x, dim));
 }
 
+/* aten's _softmax and _log_softmax (detail 1): half precision may be asked for as float32. */
+static void softmax_kernel(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    int dim = call_dim(call, "dim", x->rank);
+    if (!call_require(call, !x->integer, "softmax of integers needs a dtype")) return;
+    struct node *y = call->op->detail ? node_log_softmax(tape, x, dim) : node_softmax(tape, x, dim);
+    call_return_typed(call, y, call_bool(call, "half_to_float") ? DT_F32 : x->dtype);
+}
+
 /* y (c - sum c y), the vjp of softmax as an API of its own; its result has the input's dtype. */
 static void softmax_backward_data(struct call *call)
 {
@@ -238,6 +249,8 @@ const struct op ops_softmax[] = {
     { "softmin", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", softmin, 0, 0, NULL },
     { "log_softmax", FUNCTIONAL, "(Tensor input, int? dim=None, int _stacklevel=3, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE, 0, NULL },
     { "log_softmax", TENSOR | TORCH, "(Tensor input, int dim, ScalarType? dtype=None)", log_softmax, OP_ONE_NODE, 0, NULL },
+    { "_softmax", ATEN, "(Tensor input, int dim, bool half_to_float)", softmax_kernel, OP_ONE_NODE, 0, NULL },
+    { "_log_softmax", ATEN, "(Tensor input, int dim, bool half_to_float)", softmax_kernel, OP_ONE_NODE, 1, NULL },
     { "_softmax_backward_data", TORCH, "(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)", softmax_backward_data, OP_ONE_NODE, 0, NULL },
     { "_log_softmax_backward_data", TORCH, "(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype)", log_softmax_backward_data, OP_ONE_NODE, 0, NULL },
     { "gumbel_softmax", FUNCTIONAL, "(Tensor logits, float tau=1, bool hard=False, float eps=1e-10, int dim=-1)", gumbel_softmax, OP_RANDOM, 0, NULL },

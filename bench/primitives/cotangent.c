@@ -41,3 +41,20 @@ void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, st
     struct node *flow = factor ? node_multiply(tape, cotangent, factor) : cotangent;
     tape_accumulate(tape, x, node_sum_to_shape(tape, flow, x->rank, x->shape));
 }
+
+/* The cotangent of a node, zero when none has come. */
+static struct node *cotangent_of(struct tape *tape, const struct node *node)
+{
+    if (node->cotangent) return node->cotangent;
+    return node_constant(tape, DT_F64, 0, node->rank, node->shape);
+}
+
+struct node *node_gradient(struct tape *tape, struct node *node)
+{
+    struct node *im = node->imaginary;
+    if (!node->cotangent && !(im && im->cotangent)) return NULL;
+    struct node *gradient = node_real_part(tape, cotangent_of(tape, node));
+    if (im) /* the two components of a complex argument are two real values */
+        gradient = node_complex(tape, gradient, node_real_part(tape, cotangent_of(tape, im)));
+    return node_reshape(tape, gradient, node->rank, node->shape);
+}

@@ -13,4 +13,7 @@ struct node *node_sum_to_shape(struct tape *tape, struct node *x, int rank, cons
 /* Add cotangent * factor (NULL: 1) to that of x, summed to x's shape when x was broadcast. */
 void gradient_pass(struct tape *tape, struct node *x, struct node *cotangent, struct node *factor);
 
+/* What has come to a node, in its shape and complex where it is; NULL when nothing has. */
+struct node *node_gradient(struct tape *tape, struct node *node);
+
 #endif

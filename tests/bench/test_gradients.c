@@ -35,6 +35,7 @@ static const struct {
 } conventions[] = {
     { "cholesky", "the gradient is made symmetric although one triangle is read" },
     { "cholesky_ex", "likewise" },
+    { "linalg_cholesky_ex", "likewise" },
     { "cholesky_inverse", "the formula multiplies by the whole matrix although a triangle is read" },
     { "cholesky_solve", "the formula multiplies by the whole matrix although a triangle is read" },
     { "embedding", "rows of padding_idx get no gradient; scale_grad_by_freq scales it" },

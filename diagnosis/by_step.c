@@ -100,14 +100,16 @@ static struct status changed_step(struct subject *s, const struct hypothesis *h)
 
 /* ---- forms ----------------------------------------------------------------------------------------------------- */
 
-/* Everything in float32, where the form loses what it loses; sums one after the other, or in blocks. */
+/* Everything in the arithmetic of the kernel, where the form loses what it loses: float32, or double for its own dtype;
+ * sums one after the other, or in blocks. */
 static struct status other_form(struct subject *s, const struct hypothesis *h,
                                 enum deviation_form form, const char *words)
 {
     if (!dtype_is_float(s->dtype)) return status_ok();
+    struct rounding arithmetic = rounding_to(s->dtype == DT_F64 ? DT_F64 : DT_F32);
     for (size_t block = 0; block <= 512; block = block ? 4 * block : 8) {
         struct deviation deviation = {
-            .steps = rounding_to(DT_F32), .sums = rounding_to(DT_F32), .form = form, .block = block
+            .steps = arithmetic, .sums = arithmetic, .form = form, .block = block
         };
         struct claim claim =
             claim_make(h->class, h->bits + (block ? 1 : 0), CLAIM_ANY, "%s", words);

@@ -38,25 +38,51 @@ static inline double *elements_of(const struct value *value)
     return x;
 }
 
-/* What output 0 of `c` looks like when a kernel returns `got`, which are rounded to the output's dtype. */
-static inline struct findings diagnosed(const struct api_case *c, const double *got)
+/* What result 0 of an evaluated call looks like when a kernel returns `got`, rounded to the dtype. */
+static inline struct findings diagnosed_result(struct bench *bench, bool backward,
+                                               const struct reference *want, const double *got)
 {
-    struct bench *bench;
     struct tensor returned;
     struct findings findings;
-    struct status status = bench_open(&bench, c, &arena, BENCH_REFERENCE);
-    ck_assert_msg(!status.code, "%s", status.text);
-    ck_assert_int_eq(bench_model(bench).code, 0);
-    const struct reference *want = &bench_output(bench, 0)->reference;
     ck_assert_int_eq(tensor_create(&returned, &arena, want->dtype, want->rank, want->shape).code,
                      0);
     dtype_from_double(returned.data, want->dtype, got, tensor_elements(&returned));
-    const struct diagnosis_request request = {
-        .bench = bench, .want = want, .got = &returned, .budget_s = 1, .memory_bytes = 64 << 20
-    };
-    status = diagnose(&findings, &arena, &request);
+    const struct diagnosis_request request = { .bench = bench,
+                                               .backward = backward,
+                                               .want = want,
+                                               .got = &returned,
+                                               .budget_s = 1,
+                                               .memory_bytes = 64 << 20 };
+    struct status status = diagnose(&findings, &arena, &request);
     ck_assert_msg(!status.code, "%s", status.text);
     return findings;
+}
+
+static inline struct bench *evaluated(const struct api_case *c)
+{
+    struct bench *bench;
+    struct status status = bench_open(&bench, c, &arena, BENCH_REFERENCE);
+    ck_assert_msg(!status.code, "%s", status.text);
+    ck_assert_int_eq(bench_model(bench).code, 0);
+    return bench;
+}
+
+/* Output 0 of `c`, */
+static inline struct findings diagnosed(const struct api_case *c, const double *got)
+{
+    struct bench *bench = evaluated(c);
+    return diagnosed_result(bench, false, &bench_output(bench, 0)->reference, got);
+}
+
+/* or the gradient of its first tensor. */
+static inline struct findings diagnosed_gradient(const struct api_case *c, const double *got)
+{
+    struct bench *bench = evaluated(c);
+    struct bench_output *gradients;
+    size_t count;
+    struct status status = bench_backward(&gradients, &count, bench, &c->cotangents);
+    ck_assert_msg(!status.code && count, "%s", status.text);
+    return diagnosed_result(bench, true, &gradients[0].reference, got);
 }
 
 /* The first finding is of this class and explains at least this share. */

@@ -233,6 +233,27 @@ START_TEST(cumulative_sum_in_float16)
 }
 END_TEST
 
+/* A gradient that a kernel computes in float32 where the reference takes it for float64: no mistake is named. */
+START_TEST(plain_arithmetic_is_no_mistake)
+{
+    struct row r = open_row("Torch", "cumsum", -1, 1, int_value(1));
+    double y[ROWS * WIDTH], cotangents[ROWS * WIDTH];
+    for (int i = 0; i < ROWS * WIDTH; i++) cotangents[i] = random_number();
+    r.c.kwargs = dict_value(&arena, 1, "dtype", dtype_value(DT_F64));
+    r.c.cotangents = list_value(&arena, 1,
+                                tensor_value(&arena, DT_F64, false, 2, (int64_t[]){ ROWS, WIDTH },
+                                             cotangents, ROWS * WIDTH));
+    r.c.has_backward = true;
+    for (int row = 0; row < ROWS; row++) {
+        float sum = 0;
+        for (int k = WIDTH - 1; k >= 0; k--)
+            y[row * WIDTH + k] = sum += (float)cotangents[row * WIDTH + k];
+    }
+    struct findings f = diagnosed_gradient(&r.c, y);
+    ck_assert_msg(!f.count, "%s", f.items[0].sentence);
+}
+END_TEST
+
 START_TEST(sum_for_mean)
 {
     struct row r = open_row("Torch", "mean", -1, 2, int_value(1));
@@ -379,6 +400,7 @@ int main(void)
                                    softmax_along_the_other_axis,
                                    softmax_without_the_maximum,
                                    cumulative_sum_in_float16,
+                                   plain_arithmetic_is_no_mistake,
                                    sum_for_mean,
                                    nan_swallowed_by_a_maximum,
                                    rows_of_an_embedding_off_by_one,

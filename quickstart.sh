@@ -12,3 +12,6 @@ dump=tests/data/dumps/m2/L1_statistics/dump.json
 echo
 echo "build/release/probe-ut run_ut -api_info $dump -o quickstart-output --report quickstart-output/report.html"
 build/release/probe-ut run_ut -api_info "$dump" -o quickstart-output --report quickstart-output/report.html
+echo
+echo "To look at it, open quickstart-output/report.html in a browser. Your own dump:"
+echo "    build/release/probe-ut -api_info /path/to/step0/rank0/dump.json -o check"

@@ -7,7 +7,7 @@
 
 #include "core/status.h"
 
-enum { WIDTH_UNKNOWN = 100, WAIT_SHOWN_S = 3 };
+enum { WIDTH_UNKNOWN = 100, WAIT_SHOWN_S = 3, LOG_LINE_S = 2 };
 
 void progress_start(struct progress *progress, FILE *out, bool enabled, size_t total,
                     size_t earlier, size_t failing, double now_s)
@@ -24,6 +24,7 @@ void progress_start(struct progress *progress, FILE *out, bool enabled, size_t t
         .tenth = total ? (int)(10 * earlier / total) : 10,
         .started_s = now_s,
         .drawn_s = -1,
+        .logged_s = now_s,
     };
 }
 
@@ -99,8 +100,9 @@ void progress_show(struct progress *progress, double now_s)
         return;
     }
     int tenth = (int)(10 * progress->done / progress->total);
-    if (tenth <= progress->tenth) return;
+    if (tenth <= progress->tenth || now_s - progress->logged_s < LOG_LINE_S) return;
     progress->tenth = tenth;
+    progress->logged_s = now_s;
     fprintf(progress->out, "probe-ut: %d %% (%zu of %zu %s)", 10 * tenth, progress->done,
             progress->total, progress->unit);
     if (!progress->unjudged) fprintf(progress->out, ", %zu failing", progress->failing);

@@ -1,5 +1,6 @@
 /* Progress of a run: one line that is redrawn on a terminal (done, failing so far, calls a
- * second, time left, what is waited for), one line per tenth in a log.
+ * second, time left, what is waited for), one line per tenth in a log,
+ * where what takes only seconds has none.
  */
 #ifndef PROBE_REPORT_PROGRESS_H
 #define PROBE_REPORT_PROGRESS_H
@@ -20,6 +21,7 @@ struct progress {
     size_t done, failing;
     int tenth; /* last one reported in a log */
     double started_s, drawn_s;
+    double logged_s;                /* the last line in a log, or the start */
     char call[PROGRESS_CALL_BYTES]; /* whose row is the next to come, "" unknown */
     double waiting_since_s;         /* for that one */
 };

@@ -347,16 +347,17 @@ START_TEST(progress_names_the_call)
 }
 END_TEST
 
-/* A line for each tenth that is new since the last one. */
+/* A line for each tenth that is new since the last one, two seconds apart. */
 START_TEST(progress_in_a_log)
 {
     static const struct stage stages[] = {
         { 100, 27, 1, "" },
-        { 101, 29, 1, "" },
-        { 102, 30, 2, "probe-ut: 30 % (30 of 100 calls), 2 failing\n" },
+        { 101, 31, 1, "" },
+        { 102, 32, 2, "probe-ut: 30 % (32 of 100 calls), 2 failing\n" },
         { 103, 39, 2, "" },
         { 104, 67, 2, "probe-ut: 60 % (67 of 100 calls), 2 failing\n" },
-        { 104, 100, 3, "probe-ut: 100 % (100 of 100 calls), 3 failing\n" },
+        { 104, 90, 3, "" },
+        { 106, 100, 3, "probe-ut: 100 % (100 of 100 calls), 3 failing\n" },
     };
     shows(stages, sizeof stages / sizeof *stages, false, true, 100, 27, "");
 }

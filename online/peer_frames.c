@@ -41,25 +41,27 @@ static uint64_t read_integer(const unsigned char *bytes)
 
 static bool is_digit(unsigned char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 
-/* Is a frame with CRC-32 whole in these bytes, and its checksum right? */
-static bool is_whole_with_crc(const unsigned char *bytes, size_t count)
+/* Is this a short frame with CRC-32, whole and with the right checksum? Only one that is shorter than the
+ * header of a frame with MD5 may be waited for in vain. */
+static bool is_short_with_crc(const unsigned char *bytes, size_t count)
 {
     struct body_checksum sum = { .kind = CHECKSUM_NONE };
     const size_t header = PEER_INTEGERS_BYTES + CHECKSUM_CRC32_DIGITS;
-    if (count < header || read_integer(bytes) > count - header) return false;
+    const uint64_t length = read_integer(bytes);
+    if (length >= PEER_HEADER_MAX - header || count < header + length) return false;
     (void)body_checksum_start(&sum, CHECKSUM_CRC32);
-    body_checksum_add(&sum, bytes + header, (size_t)read_integer(bytes));
+    body_checksum_add(&sum, bytes + header, (size_t)length);
     return body_checksum_is(&sum, (const char *)bytes + PEER_INTEGERS_BYTES);
 }
 
 /* Which checksum the first frame has, when the bytes tell. */
 static enum checksum_kind find_kind(const unsigned char *bytes, size_t count)
 {
-    size_t end = count < PEER_HEADER_MAX ? count : PEER_HEADER_MAX;
+    const size_t end = count < PEER_HEADER_MAX ? count : PEER_HEADER_MAX;
+    if (is_short_with_crc(bytes, count)) return CHECKSUM_CRC32;
     for (size_t i = PEER_INTEGERS_BYTES; i < end; i++)
         if (!is_digit(bytes[i])) return CHECKSUM_CRC32;
-    if (end == PEER_HEADER_MAX) return CHECKSUM_MD5;
-    return is_whole_with_crc(bytes, count) ? CHECKSUM_CRC32 : CHECKSUM_NONE;
+    return end == PEER_HEADER_MAX ? CHECKSUM_MD5 : CHECKSUM_NONE;
 }
 
 void peer_reader_settle(struct peer_reader *reader)

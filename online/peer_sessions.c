@@ -104,6 +104,7 @@ static struct status submit(struct peer_session *s)
         .bytes = (size_t)frame->bytes,
     };
     bool taken;
+    if (!s->was_busy && sink->arrived) TRY(sink->arrived(sink->context, &record));
     TRY(sink->submit(&taken, sink->context, &record));
     s->waits_for_sink = !taken;
     if (taken) {

@@ -283,6 +283,13 @@ static bool find_protocol(struct connection *c)
     return true;
 }
 
+/* The other side has closed; what is queued for it is sent before this side does. */
+static void leave_in_peace(struct connection *c)
+{
+    leave_protocol(c, status_ok());
+    connection_end(c);
+}
+
 /* One read; *budget is what the connection may still read in this round. */
 static bool read_some(struct connection *c, size_t *budget)
 {
@@ -295,7 +302,7 @@ static bool read_some(struct connection *c, size_t *budget)
         transport_read(&state, &got, &c->transport, where, room < *budget ? room : *budget);
     if (!status.code && state == TRANSPORT_DONE) status = c->protocol->received(c->session, got);
     if (status.code) connection_fail(c, status);
-    else if (state == TRANSPORT_ENDED) die(c, status_ok());
+    else if (state == TRANSPORT_ENDED) leave_in_peace(c);
     if (c->phase == PHASE_DEAD) return false;
     c->wants_to_write = state == TRANSPORT_WANTS_WRITE;
     *budget -= got;
@@ -418,6 +425,7 @@ static struct status add_connection(struct server *server, int fd,
         return status_no_memory(sizeof *c);
     }
     c->server = server;
+    c->phase = server->options.tls ? PHASE_HANDSHAKE : PHASE_SILENT;
     c->since_s = clock_seconds();
     write_address(c->address, &port, from);
     prepare_socket(fd);
@@ -476,7 +484,7 @@ static struct status accept_new(struct server *server)
 static void check_patience(struct connection *c, double now_s)
 {
     const double waited_s = now_s - c->since_s;
-    if (c->phase == PHASE_HANDSHAKE && c->transport.tls && waited_s > handshake_s)
+    if (c->phase == PHASE_HANDSHAKE && waited_s > handshake_s)
         connection_fail(c, status_error(STATUS_IO, "no TLS handshake within %.0f s", handshake_s));
     else if (c->phase >= PHASE_ENDING && waited_s > linger_s) die(c, status_ok());
     else if (c->unsent_end > c->unsent_start && waited_s > fetch_s)

@@ -1,0 +1,327 @@
+/* One loop for each source of records; around it what they share: the judge, the memory for bodies, the
+ * recording. The thread of the loop owns all of it but the judge's threads, which only give memory back and
+ * wake the loop.
+ */
+#include "online/online_run.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/quantity.h"
+#include "online/attendance.h"
+#include "online/event_log.h"
+#include "online/judge.h"
+#include "online/peer_sessions.h"
+#include "online/receive_memory.h"
+#include "online/recording.h"
+#include "online/server.h"
+#include "online/shared_storage.h"
+#include "runner/memory_budget.h"
+
+enum { LOOK_MS = 100 };            /* how often shared storage and the judge are looked after */
+static const double goodbye_s = 5; /* for clients to close when the run is over */
+
+/* Of the memory of the run: the most that one body may have, half of what all bodies may. The rest is the
+ * judge's, for what bodies unfold to and for references. */
+enum { BODY_SHARE = 6 };
+
+struct online_run {
+    const struct online_options *options;
+    const struct interrupts *interrupts;
+    struct run_options judged; /* the options of the run, with its memory */
+    struct event_log log;
+    struct judge *judge;
+    struct receive_memory memory;
+    struct recording recording;
+    struct tls *tls;
+    struct attendance attendance;
+    struct peer_sessions sessions;
+    struct server *server; /* NULL: another source */
+    int woken;             /* event descriptor of sources without a server */
+    bool is_interrupted;
+};
+
+/* ---- the judge -------------------------------------------------------------------------- */
+
+static void wake(struct online_run *run)
+{
+    const uint64_t one = 1;
+    if (run->server) server_wake(run->server);
+    else if (write(run->woken, &one, sizeof one) < 0) return; /* a full counter wakes too */
+}
+
+static void release_body(void *context, void *body, size_t bytes)
+{
+    struct online_run *run = context;
+    memory_release(body);
+    if (receive_memory_give(&run->memory, bytes)) wake(run);
+}
+
+static void has_room(void *context) { wake(context); }
+
+static struct status arrived(void *context, const struct judge_submission *record)
+{
+    struct online_run *run = context;
+    struct status status = recording_add(&run->recording, RECORDING_PEER, &record->origin,
+                                         record->body, record->bytes);
+    if (status.code) /* the checks are worth more than their recording */
+        event_log_write(&run->log, NULL, "the recording ends here: %s", status.text);
+    return status_ok();
+}
+
+static struct status submit(bool *taken, void *context, const struct judge_submission *record)
+{
+    return judge_submit(taken, ((struct online_run *)context)->judge, record);
+}
+
+static struct record_sink sink_of(struct online_run *run)
+{
+    return (struct record_sink){ .arrived = run->options->record ? arrived : NULL,
+                                 .submit = submit,
+                                 .context = run };
+}
+
+static struct status open_judge(struct online_run *run)
+{
+    const struct integer_list *ranks = &run->options->config.ranks;
+    const struct judge_config config = {
+        .options = &run->judged,
+        .ranks = ranks->items,
+        .n_ranks = ranks->count,
+        .queue_bytes = 2 * run->memory.share_bytes,
+        .listener = { .context = run, .release = release_body, .room = has_room },
+    };
+    TRY(judge_open(&run->judge, &config));
+    return run->options->record ? recording_create(&run->recording, run->options->record)
+                                : status_ok();
+}
+
+/* ---- signals ---------------------------------------------------------------------------- */
+
+static struct status check_signals(struct online_run *run)
+{
+    if (!interrupts_take(run->interrupts)) return status_ok();
+    if (run->is_interrupted)
+        return status_error(STATUS_INTERRUPTED, "interrupted; what was not judged yet is lost");
+    run->is_interrupted = true;
+    event_log_write(&run->log, NULL,
+                    "interrupted: no more is accepted, and what has come is judged; "
+                    "once more ends at once");
+    return status_ok();
+}
+
+/* Wait until the judge, a signal or `milliseconds` end it. */
+static void wait_a_moment(const struct online_run *run, int milliseconds)
+{
+    uint64_t value;
+    struct pollfd events[2] = { { .fd = run->woken, .events = POLLIN },
+                                { .fd = run->interrupts->fd, .events = POLLIN } };
+    (void)poll(events, 2, milliseconds);
+    if (read(run->woken, &value, sizeof value) < 0) return; /* nobody woke it */
+}
+
+/* Until all that was submitted is committed. */
+static struct status drain_judge(struct online_run *run)
+{
+    while (!judge_is_idle(run->judge)) {
+        TRY(judge_failure(run->judge));
+        TRY(check_signals(run));
+        wait_a_moment(run, LOOK_MS);
+    }
+    return status_ok();
+}
+
+/* ---- clients over the network ----------------------------------------------------------- */
+
+static struct status open_server(struct online_run *run)
+{
+    const struct online_options *o = run->options;
+    if (o->config.tls_path)
+        TRY(tls_open(&run->tls, o->config.tls_path, o->run->file_policy, o->ask));
+    run->attendance.expected = o->config.ranks.count;
+    run->sessions = (struct peer_sessions){ .sink = sink_of(run),
+                                            .attendance = &run->attendance,
+                                            .memory = &run->memory,
+                                            .limit_bytes = o->limit_bytes };
+    TRY(peer_sessions_open(&run->sessions));
+    const struct server_options options = { .address = o->listen,
+                                            .port = o->config.port,
+                                            .tls = run->tls,
+                                            .protocols = { &run->sessions.protocol },
+                                            .log = o->log };
+    return server_open(&run->server, &options);
+}
+
+static void announce_server(struct online_run *run)
+{
+    const char *how = !run->tls                 ? "plain text"
+                      : tls_is_mutual(run->tls) ? "TLS, clients need a certificate"
+                                                : "TLS";
+    event_log_write(&run->log, NULL, "listening on %s (%s)", server_address(run->server), how);
+}
+
+/* Records come until the clients have stopped, or a signal ends the run. */
+static struct status serve_clients(struct online_run *run)
+{
+    for (;;) {
+        TRY(server_serve(run->server, run->interrupts->fd));
+        TRY(judge_failure(run->judge));
+        TRY(check_signals(run));
+        if (run->is_interrupted) return status_ok();
+        if (attendance_is_over(&run->attendance, clock_seconds()) && judge_is_idle(run->judge))
+            return status_ok();
+    }
+}
+
+/* KILL_ to all, then everything is closed: msprobe's client waits for that. */
+static struct status dismiss_clients(struct online_run *run)
+{
+    const double until_s = clock_seconds() + goodbye_s;
+    server_refuse_new(run->server);
+    server_adopt_silent(run->server);
+    peer_sessions_end(&run->sessions);
+    server_end_all(run->server);
+    while (server_connections(run->server) && clock_seconds() < until_s)
+        TRY(server_serve(run->server, -1));
+    if (run->attendance.lost)
+        event_log_write(&run->log, NULL,
+                        "warning: %s lost before STOP_; the rows are those of the "
+                        "frames that came whole",
+                        quantity_of(run->attendance.lost, "connection was").text);
+    return status_ok();
+}
+
+static struct status run_server(struct online_run *run)
+{
+    TRY(open_server(run));
+    TRY(open_judge(run));
+    announce_server(run);
+    TRY(serve_clients(run));
+    TRY(dismiss_clients(run));
+    return drain_judge(run);
+}
+
+/* ---- shared storage --------------------------------------------------------------------- */
+
+static struct status watch_storage(struct online_run *run, struct shared_storage *storage)
+{
+    while (!run->is_interrupted && !shared_storage_is_over(storage, clock_seconds())) {
+        bool found, is_full;
+        TRY(shared_storage_poll(&found, &is_full, storage));
+        TRY(judge_failure(run->judge));
+        TRY(check_signals(run));
+        if (!found) wait_a_moment(run, LOOK_MS);
+    }
+    return drain_judge(run);
+}
+
+static struct status run_storage(struct online_run *run)
+{
+    struct shared_storage storage = { .path = run->options->config.nfs_path,
+                                      .sink = sink_of(run),
+                                      .memory = &run->memory,
+                                      .log = { .out = run->options->log },
+                                      .expected = run->options->config.ranks.count };
+    TRY(shared_storage_open(&storage));
+    struct status status = open_judge(run);
+    if (!status.code) {
+        event_log_write(&run->log, NULL, "waiting for records in %s", storage.path);
+        status = watch_storage(run, &storage);
+    }
+    shared_storage_close(&storage);
+    return status;
+}
+
+/* ---- a recording ------------------------------------------------------------------------ */
+
+/* Hand one record to the judge, waiting for room. */
+static struct status replay_record(struct online_run *run, const struct judge_submission *record)
+{
+    bool has_memory = false, taken = false;
+    struct status status = status_ok();
+    while (!taken && !run->is_interrupted && !status.code) {
+        has_memory = has_memory || receive_memory_take(&run->memory, run, record->bytes);
+        if (has_memory) status = judge_submit(&taken, run->judge, record);
+        if (!status.code) status = judge_failure(run->judge);
+        if (!status.code) status = check_signals(run);
+        if (!taken) wait_a_moment(run, LOOK_MS);
+    }
+    receive_memory_done(&run->memory, run);
+    if (taken) return status;
+    memory_release(record->body);
+    if (has_memory) (void)receive_memory_give(&run->memory, record->bytes);
+    return status;
+}
+
+static struct status replay_all(struct online_run *run, struct recording_reader *reader)
+{
+    bool more = true;
+    while (more && !run->is_interrupted) {
+        struct judge_submission record;
+        TRY(recording_next(&more, &record, reader, run->memory.share_bytes));
+        if (!more) break;
+        TRY(replay_record(run, &record));
+    }
+    return drain_judge(run);
+}
+
+static struct status run_recording(struct online_run *run)
+{
+    struct recording_reader reader;
+    TRY(recording_open(&reader, run->options->replay, run->options->run->file_policy));
+    struct status status = open_judge(run);
+    if (!status.code) status = replay_all(run, &reader);
+    recording_reader_close(&reader);
+    return status;
+}
+
+/* ---- all of it -------------------------------------------------------------------------- */
+
+static struct status open_run(struct online_run *run)
+{
+    run->judged = *run->options->run;
+    if (!run->judged.memory_bytes) run->judged.memory_bytes = memory_available_bytes() / 5 * 3;
+    receive_memory_open(&run->memory, run->judged.memory_bytes / BODY_SHARE);
+    run->recording = RECORDING_NONE;
+    run->log.out = run->options->log;
+    run->woken = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return run->woken < 0 ? status_error(STATUS_IO, "cannot make an event descriptor")
+                          : status_ok();
+}
+
+static void close_run(struct online_run *run)
+{
+    judge_close(run->judge); /* first: its threads wake the server */
+    server_close(run->server);
+    peer_sessions_close(&run->sessions);
+    tls_close(run->tls);
+    (void)recording_close(&run->recording);
+    receive_memory_close(&run->memory);
+    if (run->woken >= 0) (void)close(run->woken);
+}
+
+static struct status run_source(struct online_run *run)
+{
+    if (run->options->replay) return run_recording(run);
+    return run->options->config.nfs_path ? run_storage(run) : run_server(run);
+}
+
+struct status online_run(int *exit_status, const struct online_options *options,
+                         const struct interrupts *interrupts)
+{
+    struct online_run run = { .options = options, .interrupts = interrupts };
+    struct status status = open_run(&run);
+    if (!status.code) status = run_source(&run);
+    /* After a second signal the judge's threads are still at work; the process is about to end. */
+    if (status.code == STATUS_INTERRUPTED) return status;
+    if (!status.code) status = judge_finish(exit_status, run.judge);
+    if (!status.code && run.is_interrupted)
+        status = status_error(STATUS_INTERRUPTED, "interrupted; all that had come is judged");
+    close_run(&run);
+    return status;
+}

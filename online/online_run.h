@@ -1,0 +1,39 @@
+/* The online pre-check: records as they come, from clients over the network, from shared storage or from a
+ * recording, to the judge (online/judge.h), until all clients have stopped.
+ */
+#ifndef PROBE_ONLINE_ONLINE_RUN_H
+#define PROBE_ONLINE_ONLINE_RUN_H
+
+#include <stdint.h>
+
+#include "core/status.h"
+#include "core/warnings.h"
+#include "online/online_config.h"
+#include "online/tls.h"
+#include "runner/interrupts.h"
+#include "runner/run_options.h"
+
+/* What is asked for; must outlive the run. */
+struct online_options {
+    const struct run_options *run; /* of the judge, with config_path and out_path */
+    struct online_config config;   /* where records come from; port 0: any that is free */
+    const char *listen;            /* address to listen on, or NULL for all */
+    const char *record, *replay;   /* files, or NULL */
+    uint64_t limit_bytes;          /* of a frame; a longer one ends its connection */
+    tls_ask_password *ask;         /* or NULL */
+    struct warnings log;           /* one line per event */
+};
+
+/* A length that no frame has. */
+#define ONLINE_LIMIT_BYTES ((uint64_t)16 << 30)
+
+/* Serve until the run is over. The first signal ends it with what has come, the second at once.
+ *
+ *   exit_status  as run_checks
+ *   errors       those of the sources and of the judge; STATUS_INTERRUPTED after a signal: threads may
+ *                still be at work, so the process has to end
+ */
+struct status online_run(int *exit_status, const struct online_options *options,
+                         const struct interrupts *interrupts);
+
+#endif

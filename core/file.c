@@ -649,6 +649,12 @@ struct status file_remove(const char *path)
     return status_ok();
 }
 
+struct status file_remove_directory(const char *path)
+{
+    if (fault(FILE_REMOVE, path, NULL) || rmdir(path)) return failed("remove", path);
+    return status_ok();
+}
+
 static bool is_directory(const char *path)
 {
     struct stat info;

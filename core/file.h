@@ -136,6 +136,9 @@ struct status file_rename(const char *from, const char *to);
 
 struct status file_remove(const char *path);
 
+/* Remove an empty directory. */
+struct status file_remove_directory(const char *path);
+
 /* Make the names in a directory durable. */
 struct status file_sync_directory(const char *path);
 

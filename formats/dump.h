@@ -56,6 +56,11 @@ struct status dump_read_name(struct api_case *out, struct arena *arena, const st
 struct status dump_read_case(struct api_case *out, struct arena *arena, const struct dump *dump,
                              size_t i);
 
+/* The arguments and outputs of one call from the text of a forward entry alone ({"input_args": ..}), into
+ * args, kwargs and outputs; the rest of `out` is the caller's. STATUS_SKIP with the reason when it cannot be understood; STATUS_NO_MEMORY. */
+struct status dump_read_entry(struct api_case *out, struct arena *arena, const char *text,
+                              size_t bytes);
+
 /* Bytes of JSON text of call i (both directions): a cheap measure for scheduling. */
 size_t dump_case_bytes(const struct dump *dump, size_t i);
 

@@ -673,3 +673,13 @@ struct status dump_parse_entry(struct api_case *out, struct arena *arena, const 
     json_finish(&p.json);
     return p.json.problem ? entry_problem(&p, out->full_name, span, backward) : status_ok();
 }
+
+struct status dump_read_entry(struct api_case *out, struct arena *arena, const char *text,
+                              size_t bytes)
+{
+    struct dump_span span = { .bytes = bytes };
+
+    out->args = out->outputs = (struct value){ .kind = VALUE_LIST };
+    out->kwargs = (struct value){ .kind = VALUE_DICT };
+    return dump_parse_entry(out, arena, text, span, false);
+}

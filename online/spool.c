@@ -17,7 +17,13 @@
 #include "online/stream_frames.h"
 
 #define SEGMENT_MAGIC "UTSPOOL1"
-enum { MAGIC_BYTES = 8, ENTRY_BYTES = 48, ALIGNMENT = 16, BATCH_BYTES = 1 << 20, DIRECT_BYTES = 1 << 18 };
+enum {
+    MAGIC_BYTES = 8,
+    ENTRY_BYTES = 48,
+    ALIGNMENT = 16,
+    BATCH_BYTES = 1 << 20,
+    DIRECT_BYTES = 1 << 18
+};
 #define ENTRY_MAGIC UINT32_C(0x59524e45) /* "ENRY" */
 
 /* An entry in the file: ENTRY_MAGIC xor the CRC-32 of what follows up to the body, kind, session, sequence,
@@ -186,14 +192,14 @@ static struct status add_segment(struct spool *spool, uint64_t number)
     spool->segments = grown;
     struct segment *segment = memory_allocate_zeroed(1, sizeof *segment);
     char *path = segment_path(spool, number);
-    struct status status = segment && path ? file_create(&segment->file, path) : status_no_memory(0);
+    struct status status = segment && path ? file_create(&segment->file, path)
+                                           : status_no_memory(0);
     if (status.code) goto release;
 
     spool->batch_used = 0;
     status = put_bytes(spool, &segment->file, SEGMENT_MAGIC, MAGIC_BYTES);
     static const unsigned char zeros[ALIGNMENT];
-    if (!status.code)
-        status = put_bytes(spool, &segment->file, zeros, ALIGNMENT - MAGIC_BYTES);
+    if (!status.code) status = put_bytes(spool, &segment->file, zeros, ALIGNMENT - MAGIC_BYTES);
     for (size_t i = 0; !status.code && i < spool->n_sessions; i++) {
         put_entry(entry, ENTRY_PROGRESS, spool->sessions[i].session, spool->sessions[i].next, 0, 0);
         status = put_bytes(spool, &segment->file, entry, sizeof entry);
@@ -533,8 +539,8 @@ struct status spool_open(struct spool **out, const char *directory, uint64_t seg
     (void)pthread_mutex_init(&spool->mutex, NULL);
     spool->directory = memory_copy_string(directory);
     spool->batch = memory_allocate(BATCH_BYTES);
-    struct status status =
-        spool->directory && spool->batch ? take_lock(spool) : status_no_memory(BATCH_BYTES);
+    struct status status = spool->directory && spool->batch ? take_lock(spool)
+                                                            : status_no_memory(BATCH_BYTES);
     if (!status.code) status = open_segments(spool);
     if (status.code) release(spool);
     else *out = spool;

@@ -26,7 +26,15 @@ void stream_put_u64(unsigned char *at, uint64_t value) { put_integer(at, value, 
 
 /* ---- frames ----------------------------------------------------------------------------- */
 
-enum { AT_KIND = 4, AT_ZERO = 6, AT_SEQUENCE = 8, AT_BODY = 16, AT_SUM = 24, AT_HEAD = 32, AT_CRC = 36 };
+enum {
+    AT_KIND = 4,
+    AT_ZERO = 6,
+    AT_SEQUENCE = 8,
+    AT_BODY = 16,
+    AT_SUM = 24,
+    AT_HEAD = 32,
+    AT_CRC = 36
+};
 
 struct status stream_frame_read(struct stream_frame *out, const unsigned char *header,
                                 uint64_t record_limit)

@@ -29,9 +29,8 @@ static struct status find_parts(struct layout *out, const unsigned char *body, s
     uint64_t wanted = FIXED_BYTES + n_tensors * ROW_BYTES + name_bytes + entry_bytes;
 
     if (wanted > bytes)
-        return status_error(STATUS_BAD_INPUT,
-                            "%s: a record of %zu bytes whose parts have %llu", place, bytes,
-                            (unsigned long long)wanted);
+        return status_error(STATUS_BAD_INPUT, "%s: a record of %zu bytes whose parts have %llu",
+                            place, bytes, (unsigned long long)wanted);
     out->body = body;
     out->bytes = bytes;
     out->table = body + FIXED_BYTES;

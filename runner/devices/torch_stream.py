@@ -1,0 +1,767 @@
+"""Stream the calls of a PyTorch training run to probe-ut, which judges them while it trains.
+
+    from torch_stream import probe_stream
+
+    with probe_stream("checker:7000", token="...") as probe:
+        for batch in loader:
+            ...                 # forward, backward, optimizer, as always
+            probe.step()
+
+Needs PyTorch 1.13 or later and nothing else; this one file can be copied to where the training runs. The other
+side is `probe-ut serve` (docs/online.md); docs/stream-protocol.md says what is sent.
+
+Recorded is every call of torch.nn.functional, of methods of tensors and of torch, that takes and gives tensors:
+the arguments as they are *before* the call, so that calls that write into them can be checked too, and what it
+returns. Calls inside a recorded call are not recorded. Names and numbers are those of msprobe:
+Functional.linear.0 is the first F.linear of a step.
+
+Training comes first. Records leave from a thread of their own, through a queue of limited size. When it is full,
+because the server is slow or away, a step waits `wait_s` seconds at most, in all; what finds no place then
+is kept on the local disk (`spill`) or dropped and counted. No fault of the stream, the server or the network
+reaches the training: it is reported once, on standard error. The one exception is ProbeStop, with
+stop_on_error=True, when the server says that training shall stop (`probe-ut serve --stop-on`).
+"""
+
+import collections
+import ctypes
+import fnmatch
+import json
+import os
+import select
+import socket
+import ssl
+import struct
+import sys
+import tempfile
+import threading
+import time
+import zlib
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+__all__ = ["ProbeStop", "probe_stream"]
+
+
+class ProbeStop(RuntimeError):
+    """The server found what training was to stop for; the text says what."""
+
+
+# --- the frames (docs/stream-protocol.md) ---------------------------------------------------------------
+
+MAGIC = b"UTS1"
+HELLO, WELCOME, RECORD, ACK, BUSY, STOP, STATE, BYE, REFUSED = range(1, 10)
+HEADER = struct.Struct("<4sHHQQQII")  # magic, kind, 0, sequence, bytes, sum of the bulk, bytes of the head, CRC-32
+CHECKED_HEADER = struct.Struct("<4sHHQQQI")
+RECORD_START = struct.Struct("<IIIiq")  # bytes of name, bytes of entry, tensors, rank, step
+TABLE_ROW = struct.Struct("<QQ")  # offset, bytes
+WANTS_STOP = 1
+
+SMALL = 1 << 16  # a tensor with fewer bytes lies in the head and is copied as bytes
+HEAD_LIMIT = 16 << 20
+BATCH = 1 << 18  # small frames that leave in one write
+
+
+def frame(kind, sequence, head, bulk_bytes=0, bulk_sum=0):
+    """Header and head of a frame; the bulk follows."""
+    start = CHECKED_HEADER.pack(MAGIC, kind, 0, sequence, len(head) + bulk_bytes, bulk_sum, len(head))
+    return b"".join((start, struct.pack("<I", zlib.crc32(head, zlib.crc32(start))), head))
+
+
+def bulk_sum(tensor, size):
+    """The sum of a dense tensor's bytes as 64-bit words, the last one filled up with zeros."""
+    flat = tensor.reshape(-1).view(torch.uint8)
+    whole = size // 8 * 8
+    total = int(flat[:whole].view(torch.int64).sum()) if flat.data_ptr() % 8 == 0 and whole else sum(
+        struct.unpack(f"<{whole // 8}q", ctypes.string_at(flat.data_ptr(), whole)))
+    rest = ctypes.string_at(flat.data_ptr() + whole, size - whole)
+    return (total + int.from_bytes(rest, "little")) % (1 << 64)
+
+
+class Item:
+    """A record that waits: a name, an entry and its tensors, (bytes, data) each, where data is a bytes object or,
+    if it is large, a tensor on the CPU. Or where it lies on disk."""
+
+    __slots__ = ("name", "entry", "tensors", "rank", "step", "size", "place")
+
+    def __init__(self, name, entry, tensors, rank, step):
+        self.name, self.entry, self.tensors, self.rank, self.step = name, entry, tensors, rank, step
+        self.size = 256 + len(entry) + sum(size for size, _ in tensors)
+        self.place = None
+
+    def parts(self, sequence):
+        """The frame as a list of buffers."""
+        name, entry = self.name.encode(), self.entry.encode()
+        rows, inline, bulk = [], [], []
+        at = RECORD_START.size + TABLE_ROW.size * len(self.tensors) + len(name) + len(entry)
+        pad = -at % 16
+        at += pad
+        inline.append(bytes(pad))
+        for size, data in self.tensors:
+            if type(data) is bytes:
+                rows.append((at, size))
+                pad = -size % 16
+                inline.append(data + bytes(pad))
+                at += size + pad
+            else:
+                rows.append(None)
+        pad = -at % 64
+        inline.append(bytes(pad))
+        at += pad
+        head_bytes, total = at, 0
+        for index, (size, data) in enumerate(self.tensors):
+            if rows[index] is None:
+                rows[index] = (at, size)
+                total += bulk_sum(data, size)
+                pad = -size % 64
+                bulk.append(memoryview((ctypes.c_ubyte * size).from_address(data.data_ptr())).cast("B"))
+                bulk.append(bytes(pad))
+                at += size + pad
+        head = b"".join([RECORD_START.pack(len(name), len(entry), len(rows), self.rank, self.step)] +
+                        [TABLE_ROW.pack(*row) for row in rows] + [name, entry] + inline)
+        return [frame(RECORD, sequence, head, at - head_bytes, total % (1 << 64))] + bulk
+
+
+# --- values as dumps have them --------------------------------------------------------------------------
+
+TENSOR_TEXTS = {}
+
+
+def tensor_text(tensor, number):
+    key = (tensor.dtype, tensor.shape, number)
+    text = TENSOR_TEXTS.get(key)
+    if text is None:
+        if len(TENSOR_TEXTS) > 100000:
+            TENSOR_TEXTS.clear()
+        text = TENSOR_TEXTS[key] = (f'{{"type":"torch.Tensor","dtype":"{tensor.dtype}","shape":{list(tensor.shape)},'
+                                    f'"data_name":"{number}"}}')
+    return text
+
+
+def typed(kind, value):
+    return json.dumps({"type": kind, "value": value})
+
+
+class Unrecordable(Exception):
+    pass
+
+
+def taken(tensor):
+    """The elements as they are now: (bytes, data of Item)."""
+    tensor = tensor.detach()
+    if tensor.device.type != "cpu":
+        tensor = tensor.to("cpu")
+        is_copy = True
+    else:
+        is_copy = False
+    if tensor.is_conj() or tensor.is_neg():
+        tensor, is_copy = tensor.resolve_conj().resolve_neg(), True
+    size = tensor.numel() * tensor.element_size()
+    if not tensor.is_contiguous():
+        tensor, is_copy = tensor.contiguous(), True
+    if size < SMALL:
+        return size, ctypes.string_at(tensor.data_ptr(), size) if size else b""
+    return size, tensor if is_copy else tensor.clone()
+
+
+def encoded(value, tensors):
+    """The value in the encoding of dumps; its tensors are taken and added to the list."""
+    if isinstance(value, torch.Tensor):
+        if value.layout is not torch.strided or value.is_quantized or value.device.type == "meta":
+            return typed(f"a tensor of {value.layout}", None)
+        text = tensor_text(value, len(tensors))
+        tensors.append(taken(value))
+        return text
+    kind = type(value)
+    if value is None:
+        return "null"
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int:
+        return int.__repr__(value)
+    if kind is float or kind is str:
+        return json.dumps(value)
+    if kind is torch.Size:
+        return typed("torch.Size", list(value))
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join([encoded(item, tensors) for item in value]) + "]"
+    if isinstance(value, dict):
+        return "{" + ",".join([f"{json.dumps(str(key))}:{encoded(item, tensors)}" for key, item in value.items()]) + "}"
+    if value is Ellipsis:
+        return '{"type":"ellipsis"}'
+    if kind is slice:
+        parts = [None if part is None else int(part) for part in (value.start, value.stop, value.step)]
+        return typed("slice", parts)
+    if kind is torch.dtype:
+        return typed("torch.dtype", str(value))
+    if kind is torch.device:
+        return typed("torch.device", str(value))
+    if kind is torch.memory_format:
+        return json.dumps({"type": "torch.memory_format", "format": str(value)})
+    if isinstance(value, (bool, int, float, str)):  # of a class of their own
+        base = next(base for base in (bool, int, float, str) if isinstance(value, base))
+        return json.dumps(base(value))
+    if callable(getattr(value, "item", None)):  # a scalar of numpy
+        return json.dumps(value.item())
+    return typed(f"{kind.__module__}.{kind.__qualname__}", None)
+
+
+# --- names ----------------------------------------------------------------------------------------------
+
+# What is asked of a tensor and computes nothing, moves it, or belongs to autograd.
+LEFT_OUT = {
+    "Tensor": set("""apply_ map_ backward cpu cuda npu xpu to type type_as data_ptr detach detach_ device dim
+        dim_order element_size get_device has_names is_coalesced is_complex is_conj is_contiguous is_distributed
+        is_floating_point is_inference is_leaf is_neg is_nonzero is_pinned is_same_size is_set_to is_shared is_signed item
+        names ndimension nelement numel numpy pin_memory record_stream refine_names register_hook register_post_accumulate_grad_hook
+        reinforce rename rename_ requires_grad_ resolve_conj resolve_neg retain_grad set_ share_memory_ size
+        sparse_dim dense_dim storage storage_offset storage_type stride tolist untyped_storage unsafe_chunk zero_
+        __array__ __array_wrap__ __bool__ __complex__ __contains__ __deepcopy__ __delitem__ __dir__ __float__ __format__ __hash__
+        __index__ __int__ __iter__ __len__ __long__ __nonzero__ __reduce__ __reduce_ex__ __repr__ __reversed__ __setstate__
+        __dlpack__ __dlpack_device__ __cuda_array_interface__""".split()),
+    "Torch": set("""is_tensor is_storage is_complex is_conj is_floating_point is_nonzero is_neg is_inference is_same_size
+        is_signed numel result_type can_cast promote_types get_device detach detach_ resolve_conj resolve_neg
+        broadcast_shapes as_tensor tensor from_numpy asarray empty_like zeros_like ones_like rand_like randn_like randint_like
+        full_like save load typename compile""".split()),
+    "Functional": {"has_torch_function", "handle_torch_function", "boolean_dispatch", "assert_int_or_pair"},
+}
+DUNDER = "__{}__"
+ARITHMETIC = {DUNDER.format(name) for name in """add radd iadd sub rsub isub mul rmul imul truediv rtruediv itruediv div rdiv idiv
+    floordiv rfloordiv ifloordiv mod rmod imod pow rpow ipow matmul rmatmul and rand iand or ror ior xor rxor ixor lshift ilshift
+    rlshift rshift irshift rrshift eq ne lt le gt ge neg pos abs invert getitem setitem""".split()}
+
+
+def name_table():
+    """Name of every function that is recorded."""
+    table = {}
+    for prefix, owner in (("Torch", torch), ("Tensor", torch.Tensor), ("Functional", torch.nn.functional)):
+        for name in dir(owner):
+            if name.startswith("_") and not (prefix == "Tensor" and name in ARITHMETIC):
+                continue
+            if name in LEFT_OUT[prefix]:
+                continue
+            try:
+                function = getattr(owner, name)
+                if callable(function) and not isinstance(function, type):
+                    table[function] = f"{prefix}.{name}"
+            except Exception:  # a module attribute that is deprecated, or cannot be hashed
+                continue
+    return table
+
+
+def name_of(function, table):
+    """"Functional.linear", or None for what is not recorded."""
+    try:
+        name = table.get(function)
+        if name:
+            return name
+        resolved = resolve_name(function) or ""
+    except Exception:
+        return None
+    for start, prefix in (("torch.linalg.", "Torch.linalg."), ("torch.fft.", "Torch.fft."),
+                          ("torch.special.", "Torch.special."), ("torch.nn.functional.", "Functional."),
+                          ("torch._C._nn.", "Functional.")):
+        rest = resolved[len(start):] if resolved.startswith(start) else ""
+        if rest and "." not in rest and not rest.startswith("_"):
+            return prefix + rest
+    return None
+
+
+# --- the sender -----------------------------------------------------------------------------------------
+
+
+class Refused(Exception):
+    """The server does not want this client."""
+
+
+class Sender:
+    """Queue, thread and connection. `put` never raises and waits only as long as it is allowed to."""
+
+    def __init__(self, address, token, tls, rank, wants_stop, queue_bytes, spill, spill_bytes, report):
+        host, _, port = address.rpartition(":")
+        self.address = (host.strip("[]"), int(port))
+        self.token = (token or "").encode()
+        self.context = tls if isinstance(tls, ssl.SSLContext) or tls is None else tls_context(tls)
+        self.rank, self.wants_stop, self.report = rank, wants_stop, report
+        self.queue_bytes, self.spill_bytes = queue_bytes, spill_bytes
+        self.session = os.urandom(16)
+        self.lock = threading.Lock()
+        self.freed = threading.Condition(self.lock)
+        self.waiting = collections.deque()  # not sent over this connection
+        self.flying = collections.deque()  # sent, not acknowledged
+        self.acknowledged = 0
+        self.held_bytes = self.spilled_bytes = 0
+        self.records = self.dropped = self.dropped_bytes = self.sent_bytes = 0
+        self.stop_text = None
+        self.closing = self.ended = False
+        self.file = tempfile.TemporaryFile(dir=spill) if spill else None
+        self.file_end = 0
+        self.wake_out, self.wake_in = socket.socketpair()
+        self.wake_out.setblocking(False)
+        self.asleep = False
+        self.thread = threading.Thread(target=self.run, name="probe_stream", daemon=True)
+        self.thread.start()
+
+    # on the thread that trains
+
+    def put(self, item, wait_s):
+        """Queue an item, waiting for room no longer than wait_s; the seconds that were waited."""
+        waited = 0.0
+        with self.lock:
+            if self.held_bytes + item.size > self.queue_bytes and self.held_bytes and not self.file and wait_s > 0:
+                start = time.monotonic()
+                self.freed.wait_for(lambda: self.held_bytes + item.size <= self.queue_bytes or self.ended, wait_s)
+                waited = time.monotonic() - start
+            full = self.ended or (self.held_bytes and self.held_bytes + item.size > self.queue_bytes)
+            if (full or self.spilled_bytes) and not self.spill(item):
+                self.dropped += 1
+                self.dropped_bytes += item.size
+                return waited
+            if item.place is None:
+                self.held_bytes += item.size
+            self.waiting.append(item)
+            self.records += 1
+            asleep, self.asleep = self.asleep, False
+        if asleep:
+            self.wake()
+        return waited
+
+    def spill(self, item):
+        """Move an item to the disk. While some are there, all that come follow, to stay in order."""
+        if not self.file or self.ended or self.spilled_bytes + item.size > self.spill_bytes:
+            return False
+        try:
+            # The sequence is known when it is sent: header and head are made again then.
+            head, *bulk = item.parts(0)
+            length = 0
+            for part in [head, *bulk]:
+                view = memoryview(part).cast("B")
+                while len(view):  # a write may be short
+                    written = os.pwrite(self.file.fileno(), view, self.file_end + length)
+                    length += written
+                    view = view[written:]
+        except OSError:
+            return False
+        item.place = (self.file_end, length, len(head))
+        item.tensors = item.entry = None
+        self.file_end += length
+        self.spilled_bytes += item.size
+        return True
+
+    def wake(self):
+        try:
+            self.wake_out.send(b"\0")
+        except OSError:
+            pass
+
+    def close(self, wait_s):
+        """Send what is queued, for wait_s seconds at most; True when the server has all of it."""
+        with self.lock:
+            self.closing = True
+            self.asleep = False
+        self.wake()
+        self.thread.join(wait_s)
+        with self.lock:
+            self.ended = True
+            left = len(self.waiting) + len(self.flying)
+            self.dropped += left
+        self.wake()
+        return not left
+
+    # on the thread of its own
+
+    def run(self):
+        pause = 0.1
+        while not self.ended:
+            try:
+                with self.connect() as connection:
+                    pause = 0.1
+                    self.serve(connection)
+                break
+            except Refused as refusal:
+                self.report(f"the server refuses this client: {refusal}")
+                break
+            except Exception as error:
+                self.report(f"{self.address[0]}:{self.address[1]}: {error or type(error).__name__}; trying again")
+            with self.lock:
+                if self.closing and not self.waiting and not self.flying:
+                    break
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
+        with self.lock:
+            self.ended = True
+            self.freed.notify_all()
+
+    def connect(self):
+        connection = socket.create_connection(self.address, timeout=10)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if self.context:
+            connection = self.context.wrap_socket(connection, server_hostname=self.address[0])
+        host = socket.gethostname().encode()[:255]
+        hello = struct.pack("<16siIIHH", self.session, self.rank, os.getpid(), WANTS_STOP if self.wants_stop else 0,
+                            len(self.token), len(host)) + self.token + host
+        connection.sendall(frame(HELLO, 0, hello))
+        self.received = bytearray()
+        while True:
+            kind, sequence, body = self.read_frame(connection, block=True)
+            if kind == WELCOME:
+                break
+        with self.lock:
+            self.waiting.extendleft(reversed(self.flying))
+            self.flying.clear()
+            if not self.acknowledged <= sequence <= self.acknowledged + len(self.waiting):
+                # A server that does not know this session: what it lacks is sent as a session of its own.
+                self.session, self.acknowledged = os.urandom(16), 0
+                raise ConnectionError("the server has been started anew")
+        self.acknowledge(sequence)
+        return connection
+
+    def read_frame(self, connection, block):
+        """(kind, sequence, body) or, without blocking, None."""
+        while True:
+            if len(self.received) >= HEADER.size:
+                magic, kind, _, sequence, size, _, _, _ = HEADER.unpack_from(self.received)
+                if magic != MAGIC or size > 4096:
+                    raise ConnectionError("what answers is no probe-ut serve")
+                if len(self.received) >= HEADER.size + size:
+                    body = bytes(self.received[HEADER.size:HEADER.size + size])
+                    del self.received[:HEADER.size + size]
+                    if kind == REFUSED:
+                        raise Refused(body.decode(errors="replace"))
+                    return kind, sequence, body
+            if not block and not readable(connection):
+                return None
+            data = connection.recv(1 << 16)
+            if not data:
+                raise ConnectionError("the server has closed the connection")
+            self.received += data
+
+    def acknowledge(self, sequence):
+        """The server has `sequence` records of the session."""
+        with self.lock:
+            while self.acknowledged < sequence:
+                items = self.flying or self.waiting
+                if not items:
+                    raise ConnectionError("the server acknowledges what was not sent")
+                self.release(items.popleft())
+                self.acknowledged += 1
+            if not self.spilled_bytes and self.file_end:
+                self.file_end = 0
+                self.file.truncate(0)
+            self.freed.notify_all()
+
+    def handle(self, answer):
+        """True when the server says goodbye."""
+        kind, sequence, body = answer
+        if kind == ACK:
+            self.acknowledge(sequence)
+        elif kind == BUSY:
+            self.report(f"the server is busy: {body.decode(errors='replace')}")
+        elif kind == STOP:
+            self.stop_text = body.decode(errors="replace")
+        return kind == BYE
+
+    def next_batch(self):
+        """Buffers of what waits, small ones together."""
+        batch, size, small = [], 0, []
+        while size < BATCH:
+            with self.lock:
+                if not self.waiting:
+                    break
+                item = self.waiting.popleft()
+                sequence = self.acknowledged + len(self.flying)
+                self.flying.append(item)
+            try:
+                parts = item.parts(sequence) if item.place is None else self.from_disk(item, sequence)
+            except Exception as error:
+                self.give_up(item, error)
+                continue
+            small.append(parts[0])
+            size += item.size
+            if len(parts) > 1:
+                batch += [b"".join(small)] + parts[1:]
+                small = []
+        if small:
+            batch.append(b"".join(small))
+        return batch
+
+    def give_up(self, item, error):
+        """A record that cannot be sent is one that was dropped."""
+        with self.lock:
+            self.flying.pop()
+            self.release(item)
+            self.dropped += 1
+            self.dropped_bytes += item.size
+        self.report(f"{item.name} is not sent: {type(error).__name__}: {error}")
+
+    def release(self, item):
+        if item.place is None:
+            self.held_bytes -= item.size
+        else:
+            self.spilled_bytes -= item.size
+
+    def from_disk(self, item, sequence):
+        offset, length, head_length = item.place
+        stored = os.pread(self.file.fileno(), length, offset)
+        if len(stored) < length:
+            raise OSError("the file of spilled records became shorter")
+        kind, size, total = RECORD, length - HEADER.size, HEADER.unpack_from(stored)[5]
+        head = stored[HEADER.size:head_length]
+        return [frame(kind, sequence, head, size - len(head), total), memoryview(stored)[head_length:]]
+
+    def serve(self, connection):
+        """Send and take answers until everything is sent and acknowledged, and the server says goodbye."""
+        said_bye, state_due = False, time.monotonic() + 1
+        while not self.ended:
+            for part in self.next_batch():
+                connection.sendall(part)
+                self.sent_bytes += len(part)
+            now = time.monotonic()
+            if now >= state_due:
+                connection.sendall(self.state())
+                state_due = now + 1
+            while True:
+                answer = self.read_frame(connection, block=False)
+                if answer is None:
+                    break
+                if self.handle(answer):
+                    return
+            with self.lock:
+                if self.waiting:
+                    continue
+                self.asleep = True
+                all_sent = self.closing and not said_bye
+            if all_sent:
+                connection.sendall(self.state())
+                connection.sendall(frame(BYE, self.acknowledged + len(self.flying), b""))
+                said_bye = True
+            ready, _, _ = select.select([connection, self.wake_in], [], [], max(0.0, state_due - now))
+            with self.lock:
+                self.asleep = False
+            if self.wake_in in ready:
+                self.wake_in.recv(4096)
+
+    def state(self):
+        with self.lock:
+            queued = len(self.waiting) + len(self.flying)
+            return frame(STATE, 0, struct.pack("<QQQQ", queued, self.held_bytes + self.spilled_bytes,
+                                               self.dropped, self.dropped_bytes))
+
+
+def readable(connection):
+    if isinstance(connection, ssl.SSLSocket) and connection.pending():
+        return True
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+def tls_context(directory):
+    """TLS that trusts ca.crt and shows client.crt, where the directory has them."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False  # certificates of a cluster name no hosts; the CA is the user's own
+    context.load_verify_locations(os.path.join(directory, "ca.crt"))
+    certificate, key = os.path.join(directory, "client.crt"), os.path.join(directory, "client.key")
+    if os.path.exists(certificate):
+        context.load_cert_chain(certificate, key)
+    return context
+
+
+# --- recording ------------------------------------------------------------------------------------------
+
+
+def rank_of_process():
+    try:
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            return torch.distributed.get_rank()
+    except Exception:
+        pass
+    try:
+        return int(os.environ.get("RANK", "-1"))
+    except ValueError:
+        return -1
+
+
+class Plan:
+    """What is done with the calls of one function."""
+
+    __slots__ = ("name", "number", "function")
+
+    def __init__(self, name):
+        self.name, self.number = name, 0
+
+
+class Mode(TorchFunctionMode):
+    """Sees every call of PyTorch's functions on this thread, but for those inside a call that it sees."""
+
+    def __init__(self, probe):
+        super().__init__()
+        self.probe = probe
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        plan = self.probe.plan_of(func)
+        if plan is None:
+            return func(*args, **kwargs)
+        return self.probe.call(plan, func, args, kwargs)
+
+
+class probe_stream:
+    """Record the calls inside a `with` and stream them to `address` ("host:port").
+
+    token          what the server was given with --token-file
+    tls            a directory with ca.crt and, for mutual TLS, client.crt and client.key; or an ssl.SSLContext
+    ranks, steps   which of them to record: anything with `in`, range(10, 20) or {0, 8}; default: all
+    names          patterns of what to record, with * and ?: ["Functional.*", "Tensor.add*"]; default: everything
+    rate           the part of the calls of each function that is recorded: 0.1 is every tenth
+    queue_bytes    most bytes of records that wait in memory
+    wait_s         most seconds that a step waits for a full queue
+    budget_s       most seconds that a step spends with recording and waiting; then the rest of its calls are left
+                   out and counted. Default: no limit
+    spill          a directory on a local disk for what finds no place in the queue, spill_bytes at most
+    close_s        most seconds that the end of the `with` waits for the server
+    stop_on_error  raise ProbeStop in the training when the server says so
+    rank           default: that of torch.distributed, or of the environment
+    """
+
+    def __init__(self, address, *, token=None, tls=None, ranks=None, steps=None, names=None, rate=1.0,
+                 queue_bytes=256 << 20, wait_s=1.0, budget_s=None, spill=None, spill_bytes=8 << 30, close_s=60.0,
+                 stop_on_error=False, rank=None):
+        self.rank = rank_of_process() if rank is None else rank
+        self.ranks, self.steps, self.names = ranks, steps, [names] if isinstance(names, str) else names
+        self.every = max(1, round(1 / rate)) if rate > 0 else 0
+        self.wait_s, self.budget_s, self.close_s, self.stop_on_error = wait_s, budget_s, close_s, stop_on_error
+        self.step_number = 0
+        self.left_out = self.failed = 0
+        self.spent_s = self.waited_s = 0.0
+        self.total_spent_s = 0.0
+        self.plans, self.made_plans = {}, []
+        self.table = {}
+        self.said = set()
+        self.sender = self.mode = None
+        self.process = os.getpid()
+        self.options = (address, token, tls, queue_bytes, spill, spill_bytes)
+
+    # --- with ---
+
+    def __enter__(self):
+        if self.ranks is None or self.rank in self.ranks:
+            try:
+                address, token, tls, queue_bytes, spill, spill_bytes = self.options
+                self.table = name_table()
+                self.sender = Sender(address, token, tls, self.rank, self.stop_on_error, queue_bytes, spill,
+                                     spill_bytes, self.report)
+                self.mode = Mode(self)
+                self.mode.__enter__()
+            except (OSError, ValueError) as error:  # wrong in what the user gave: said, and nothing is recorded
+                self.report(f"nothing is recorded: {error}")
+                self.mode = None
+        self.is_active = self.wants_step()
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.mode:
+            self.mode.__exit__(kind, error, trace)
+        if self.sender and os.getpid() == self.process:
+            complete = self.sender.close(self.close_s if kind is None or kind is ProbeStop else min(self.close_s, 5.0))
+            if not complete or self.dropped:
+                self.report(f"{self.dropped} of {self.sender.records + self.left_out} records were dropped")
+        return False
+
+    def wants_step(self):
+        return self.mode is not None and (self.steps is None or self.step_number in self.steps)
+
+    def step(self):
+        """A step is over. Numbers of calls begin anew, and what a step may wait for does, too."""
+        self.step_number += 1
+        for plan in self.made_plans:
+            plan.number = 0
+        self.total_spent_s += self.spent_s
+        self.spent_s = self.waited_s = 0.0
+        self.is_active = self.wants_step()
+        self.check_stop()
+
+    # --- for the user to see ---
+
+    @property
+    def dropped(self):
+        """Records that the server will not get."""
+        return self.left_out + self.failed + (self.sender.dropped if self.sender else 0)
+
+    @property
+    def records(self):
+        return self.sender.records if self.sender else 0
+
+    @property
+    def seconds(self):
+        """Time that recording and waiting have taken from the training so far."""
+        return self.total_spent_s + self.spent_s
+
+    def report(self, text):
+        """Say something once."""
+        if text not in self.said and len(self.said) < 20:
+            self.said.add(text)
+            print(f"probe_stream: {text}", file=sys.stderr, flush=True)
+
+    def check_stop(self):
+        if self.stop_on_error and self.sender and self.sender.stop_text is not None:
+            raise ProbeStop(self.sender.stop_text)
+
+    # --- calls ---
+
+    def plan_of(self, function):
+        try:
+            return self.plans[function]
+        except KeyError:
+            pass
+        except TypeError:  # not hashable
+            return None
+        name = name_of(function, self.table)
+        wanted = name and self.every and (not self.names or any(fnmatch.fnmatchcase(name, p) for p in self.names))
+        plan = Plan(name) if wanted else None
+        if len(self.plans) < 100000:
+            self.plans[function] = plan
+        if plan:
+            self.made_plans.append(plan)
+        return plan
+
+    def call(self, plan, function, args, kwargs):
+        number = plan.number
+        plan.number = number + 1
+        if not self.is_active or number % self.every:
+            return function(*args, **kwargs)
+        if self.budget_s is not None and self.spent_s >= self.budget_s:
+            self.left_out += 1
+            return function(*args, **kwargs)
+        began = time.perf_counter()
+        tensors, start = [], None
+        try:
+            start = f'{{"input_args":{encoded(args, tensors)},"input_kwargs":{encoded(kwargs, tensors)},"output":'
+        except Exception as error:
+            self.fail(plan, error)
+        self.spent_s += time.perf_counter() - began
+        result = function(*args, **kwargs)
+        if start is None or not tensors:
+            return result
+        began = time.perf_counter()
+        try:
+            self.record(plan, number, start, tensors, result, args)
+        except Exception as error:
+            self.fail(plan, error)
+        self.spent_s += time.perf_counter() - began
+        if self.sender.stop_text is not None:
+            self.check_stop()
+        return result
+
+    def record(self, plan, number, start, tensors, result, args):
+        inputs = len(tensors)
+        if result is None and plan.name.endswith("__setitem__"):
+            result = args[0]  # what it has altered
+        text = encoded(result if isinstance(result, tuple) and type(result) is not torch.Size else (result,), tensors)
+        if len(tensors) == inputs or os.getpid() != self.process:
+            return
+        item = Item(f"{plan.name}.{number}", f"{start}{text}}}", tensors, self.rank, self.step_number)
+        self.waited_s += self.sender.put(item, self.wait_s - self.waited_s)
+
+    def fail(self, plan, error):
+        self.failed += 1
+        self.report(f"{plan.name} is not recorded: {type(error).__name__}: {error}")

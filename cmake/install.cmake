@@ -29,3 +29,5 @@ foreach(worker torch_worker mindspore_worker worker_protocol)
   install(FILES ${CMAKE_SOURCE_DIR}/runner/devices/worker/${worker}.py
           DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut)
 endforeach()
+install(FILES ${CMAKE_SOURCE_DIR}/runner/devices/torch_stream.py
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/probe-ut)

@@ -246,7 +246,7 @@ static struct status begin_body(struct link *link, const struct stream_frame *fr
 {
     size_t there = link->end - link->begin - STREAM_HEADER_BYTES;
 
-    link->body = memory_allocate((size_t)frame->body_bytes);
+    link->body = stream_body_allocate(frame->body_bytes);
     link->body_taken = there;
     if (!link->body) return status_no_memory(frame->body_bytes);
     link->frame = *frame;
@@ -275,7 +275,7 @@ static struct status end_body(struct link *link)
 static struct status copy_record(struct link *link, const struct stream_frame *frame,
                                  const unsigned char *at)
 {
-    void *body = memory_allocate((size_t)frame->body_bytes + !frame->body_bytes);
+    void *body = stream_body_allocate(frame->body_bytes);
 
     if (!body) {
         (void)receive_memory_give(link->stream->options.memory, frame->body_bytes);

@@ -13,6 +13,9 @@
 #include "online/stream_record.h"
 
 #define SEGMENT_BYTES ((uint64_t)256 << 20)
+/* Faulting in a body on pages of 4 KB takes as long as everything else that is done with it. */
+#define LARGE_BODY_BYTES ((uint64_t)4 << 20)
+enum { KEPT_PART = 4 }; /* of the memory that bodies may have: for those that wait for the judge */
 enum { RETRY_MS = 250, SESSION_DIGITS = 2 * SPOOL_SESSION_BYTES };
 
 struct stream_client {
@@ -28,7 +31,7 @@ struct item {
     struct item *next, **place; /* in `judging`: what points to it */
     struct stream_client *client;
     struct spool_record record;
-    void *body; /* until it is written */
+    void *body; /* until it is written, and on to the judge while there is memory */
 };
 
 struct queue {
@@ -47,7 +50,8 @@ struct stream_store {
     struct queue arrivals, spooled;
     struct item *judging; /* the judge has them */
     uint64_t arrived, arrived_bytes, unwritten_bytes;
-    uint64_t waiting; /* items from store_put, or from the spool, to done */
+    uint64_t kept_bytes; /* of bodies in `spooled` */
+    uint64_t waiting;    /* items from store_put, or from the spool, to done */
     bool may_clear, closing;
     struct status trouble; /* of the writer: no record is stored */
     struct status failure; /* of the feeder: no record is judged */
@@ -140,6 +144,13 @@ uint64_t stream_client_durable(struct stream_store *store, const struct stream_c
     return durable;
 }
 
+void *stream_body_allocate(uint64_t bytes)
+{
+    void *body = memory_allocate((size_t)bytes + !bytes);
+    if (body && bytes >= LARGE_BODY_BYTES) memory_use_huge_pages(body, (size_t)bytes);
+    return body;
+}
+
 /* ---- the writer ------------------------------------------------------------------------- */
 
 struct status stream_store_put(struct stream_store *store, struct stream_client *client, void *body,
@@ -203,24 +214,31 @@ static bool try_again(struct stream_store *store, struct status status)
     return again;
 }
 
-/* The bodies are on disk: memory goes back, and the feeder has something to read. */
-static void release_bodies(struct stream_store *store, struct batch *batch)
+static void release_body(struct stream_store *store, struct item *item)
 {
-    uint64_t bytes = 0;
+    memory_release(item->body);
+    item->body = NULL;
+    if (receive_memory_give(store->options.memory, item->record.bytes))
+        store->options.wake(store->options.wake_context);
+}
 
-    for (size_t i = 0; i < batch->count; i++) {
-        bytes += batch->records[i].bytes;
-        batch->items[i]->record = batch->records[i];
-        memory_release(batch->items[i]->body);
-        batch->items[i]->body = NULL;
-    }
-    bool is_wanted = receive_memory_give(store->options.memory, bytes);
+/* The bodies are on disk. The feeder has something to do, and where it does not keep up, it will read the
+ * bodies again, and their memory goes back. */
+static void hand_over(struct stream_store *store, struct batch *batch)
+{
+    uint64_t share = store->options.memory->share_bytes / KEPT_PART;
+
     pthread_mutex_lock(&store->mutex);
-    store->unwritten_bytes -= bytes;
-    for (size_t i = 0; i < batch->count; i++) queue_add(&store->spooled, batch->items[i]);
+    for (size_t i = 0; i < batch->count; i++) {
+        struct item *item = batch->items[i];
+        item->record = batch->records[i];
+        store->unwritten_bytes -= item->record.bytes;
+        if (store->kept_bytes + item->record.bytes > share) release_body(store, item);
+        else store->kept_bytes += item->record.bytes;
+        queue_add(&store->spooled, item);
+    }
     pthread_cond_signal(&store->feeder_wakes);
     pthread_mutex_unlock(&store->mutex);
-    if (is_wanted) store->options.wake(store->options.wake_context);
 }
 
 static void note_durable(struct stream_store *store, const struct batch *batch,
@@ -252,7 +270,7 @@ static void write_batch(struct stream_store *store, struct batch *batch)
         put_back(store, batch);
         return;
     }
-    release_bodies(store, batch);
+    hand_over(store, batch);
     do status = spool_sync(store->spool);
     while (try_again(store, status));
     if (!status.code) note_durable(store, batch, clients);
@@ -342,6 +360,7 @@ static struct item *next_spooled(struct stream_store *store)
             pthread_mutex_lock(&store->mutex);
         }
         item = queue_take(&store->spooled);
+        if (item && item->body) store->kept_bytes -= item->record.bytes;
         if (item) judging_add(store, item);
         if (!item && !store->may_clear && !store->closing)
             pthread_cond_wait(&store->feeder_wakes, &store->mutex);
@@ -361,9 +380,7 @@ static void wait_for_room(struct stream_store *store)
 static struct status submit(bool *taken, struct stream_store *store, struct item *item, void *body)
 {
     const struct judge_submission submission = {
-        .origin = { .session = item->client->digits,
-                    .sequence = item->record.sequence,
-                    .rank = 0 },
+        .origin = { .session = item->client->digits, .sequence = item->record.sequence, .rank = 0 },
         .decode = stream_record_decode,
         .body = body,
         .bytes = (size_t)item->record.bytes,
@@ -377,29 +394,40 @@ static struct status submit(bool *taken, struct stream_store *store, struct item
     }
 }
 
-static struct status feed(struct stream_store *store, struct item *item)
+/* Have the body of an item in memory again. It is not there, without a failure, when the store closes first. */
+static struct status read_body(struct stream_store *store, struct item *item)
 {
     struct receive_memory *memory = store->options.memory;
     uint64_t bytes = item->record.bytes;
-    bool taken = false;
 
-    if (item->record.sequence <
-        store->options.judge.committed(store->options.judge.context, item->client->digits)) {
-        finish_item(store, item);
-        return status_ok();
-    }
+    if (item->body) return status_ok();
     while (!receive_memory_take(memory, store, bytes)) {
         if (is_closing(store)) return status_ok();
         wait_for_room(store);
     }
     receive_memory_done(memory, store);
-    void *body = memory_allocate((size_t)bytes + !bytes);
-    struct status status = body ? spool_read(store->spool, &item->record, body)
-                                : status_no_memory(bytes);
-    if (!status.code) status = submit(&taken, store, item, body);
+    item->body = stream_body_allocate(bytes);
+    struct status status = item->body ? spool_read(store->spool, &item->record, item->body)
+                                      : status_no_memory(bytes);
+    if (status.code) release_body(store, item);
+    return status;
+}
+
+static struct status feed(struct stream_store *store, struct item *item)
+{
+    bool taken = false;
+
+    if (item->record.sequence <
+        store->options.judge.committed(store->options.judge.context, item->client->digits)) {
+        if (item->body) release_body(store, item);
+        finish_item(store, item);
+        return status_ok();
+    }
+    TRY(read_body(store, item));
+    if (!item->body) return status_ok();
+    struct status status = submit(&taken, store, item, item->body);
     if (taken) return status;
-    memory_release(body);
-    (void)receive_memory_give(memory, bytes);
+    release_body(store, item);
     return status;
 }
 
@@ -440,13 +468,13 @@ static struct status take_over_spool(struct stream_store *store)
     return status_ok();
 }
 
-static void release_queue(struct queue *queue)
+static void release_queue(struct stream_store *store, struct queue *queue)
 {
     struct item *item;
 
     /* not opened when the store could not be */
     while (queue->last && (item = queue_take(queue))) {
-        memory_release(item->body);
+        if (item->body) release_body(store, item);
         memory_release(item);
     }
 }
@@ -467,8 +495,8 @@ struct status stream_store_close(struct stream_store *store, bool finished)
     if (!store) return status_ok();
     end_threads(store);
     struct status status = spool_close(store->spool, finished);
-    release_queue(&store->arrivals);
-    release_queue(&store->spooled);
+    release_queue(store, &store->arrivals);
+    release_queue(store, &store->spooled);
     while (store->judging) {
         struct item *item = store->judging;
         judging_remove(item);

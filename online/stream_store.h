@@ -1,10 +1,10 @@
 /* What becomes of the records of our own client behind the connection: into the spool, durable, judged, done.
  *
- *     store_put ─▶ writer: append, sync ─▶ durable, the client may be told
- *                     └─▶ feeder: read back ─▶ judge ─▶ store_done ─▶ the segment goes
+ *     stream_store_put ─▶ writer: append, sync ─▶ durable, the client may be told
+ *                            └─▶ feeder ─▶ judge ─▶ stream_store_done ─▶ the segment goes
  *
- * Between a client and the judge lies the disk: a burst of records waits there and not in memory, and a judge
- * that is slow slows nobody down. One thread writes, one feeds, both sleep when there is nothing to do. While
+ * Between a client and the judge lies the disk: a long queue waits there and not in memory, and a judge that is
+ * slow slows nobody down. One thread writes, one feeds, both sleep when there is nothing to do. While
  * the disk is full the writer tries again and again, and the clients are told that the server is busy.
  *
  * A process that is killed leaves its spool. The next one on the same directory judges what is in it, but
@@ -56,8 +56,11 @@ const char *stream_client_session(const struct stream_client *client);
 uint64_t stream_client_received(const struct stream_client *client);
 uint64_t stream_client_durable(struct stream_store *store, const struct stream_client *client);
 
-/* Take over the next record of a client. The body is released with memory_release, and its bytes given back to
- * options.memory, when it is on disk.
+/* Memory for a body, to be released with memory_release; NULL when there is none. */
+void *stream_body_allocate(uint64_t bytes);
+
+/* Take over the next record of a client. The body was taken from options.memory; it is released, and given back
+ * there, when it is on disk, or by the judge.
  *
  *   errors  STATUS_NO_MEMORY: nothing was taken
  */

@@ -242,7 +242,8 @@ def name_table():
                 continue
             try:
                 function = getattr(owner, name)
-                if callable(function) and not isinstance(function, type):
+                # torch has variables of its own making among its functions, under other names
+                if callable(function) and (prefix != "Torch" or getattr(function, "__name__", "") == name):
                     table[function] = f"{prefix}.{name}"
             except Exception:  # a module attribute that is deprecated, or cannot be hashed
                 continue

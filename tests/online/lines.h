@@ -42,7 +42,8 @@ void connection_log(const struct connection *connection, const char *format, ...
 {
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(((struct connection *)(uintptr_t)connection)->log, sizeof connection->log, format, arguments);
+    vsnprintf(((struct connection *)(uintptr_t)connection)->log, sizeof connection->log, format,
+              arguments);
     va_end(arguments);
 }
 

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "online/stream_frames.h"
+#include "support/suite.h"
 
 /* A header as docs/stream-protocol.md has it, byte by byte; the CRC by zlib. */
 static void put_header(unsigned char *out, unsigned kind, uint64_t sequence, uint64_t bytes,
@@ -32,7 +33,8 @@ START_TEST(frames_are_written_as_documented)
 
     memcpy(wanted + STREAM_HEADER_BYTES, body, 3);
     put_header(wanted, STREAM_STOP, 0x1122334455667788, 3, 0, 3, body);
-    ck_assert_uint_eq(stream_frame_write(got, STREAM_STOP, 0x1122334455667788, body, 3), sizeof wanted);
+    ck_assert_uint_eq(stream_frame_write(got, STREAM_STOP, 0x1122334455667788, body, 3),
+                      sizeof wanted);
     ck_assert_mem_eq(got, wanted, sizeof wanted);
 }
 END_TEST
@@ -161,7 +163,8 @@ END_TEST
 
 START_TEST(only_the_token_is_the_token)
 {
-    static const char *const wrong[] = { "", "s", "secre", "secrets", "secretsecret", "Secret", "\0ecret" };
+    static const char *const wrong[] = { "",       "s",      "secre", "secrets", "secretsecret",
+                                         "Secret", "\0ecret" };
     const char *token = wrong[_i];
 
     ck_assert(!stream_token_is((const unsigned char *)token, strlen(token), "secret"));
@@ -184,9 +187,5 @@ int main(void)
     tcase_add_test(cases, greetings_are_read);
     tcase_add_loop_test(cases, only_the_token_is_the_token, 0, 7);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -1,0 +1,315 @@
+/* The spool: what was appended is there after any end of the process, once each. */
+#include <check.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "online/spool.h"
+#include "support/suite.h"
+#include "support/workspace.h"
+
+static struct workspace workspace;
+static void start(void) { workspace = workspace_make(); }
+static void finish(void) { workspace_remove(&workspace); }
+
+static void ok(struct status status) { ck_assert_msg(!status.code, "%s", status.text); }
+
+/* Body `i` of a session: its length and bytes follow from both. */
+static struct spool_record record_of(unsigned char session, uint64_t sequence)
+{
+    struct spool_record record = { .sequence = sequence, .bytes = 1 + sequence * 37 % 900 };
+    memset(record.session, session, sizeof record.session);
+    return record;
+}
+
+static void *body_of(const struct spool_record *record)
+{
+    unsigned char *body = malloc(record->bytes);
+    for (uint64_t i = 0; i < record->bytes; i++)
+        body[i] = (unsigned char)(record->session[0] * 7 + record->sequence * 31 + i);
+    return body;
+}
+
+static struct status append(struct spool *spool, struct spool_record *record)
+{
+    void *body = body_of(record);
+    const void *bodies[] = { body };
+    struct status status = spool_append(spool, record, bodies, 1);
+    free(body);
+    return status;
+}
+
+static void check_body(struct spool *spool, const struct spool_record *record)
+{
+    void *want = body_of(record), *got = malloc(record->bytes);
+    ok(spool_read(spool, record, got));
+    ck_assert_mem_eq(got, want, record->bytes);
+    free(want);
+    free(got);
+}
+
+static struct spool *opened(void)
+{
+    struct spool *spool;
+    ok(spool_open(&spool, in(&workspace, "spool"), 4000));
+    return spool;
+}
+
+static struct status nothing_to_sync(void *context)
+{
+    (void)context;
+    return status_ok();
+}
+
+/* 40 records of two sessions in segments of 4000 bytes: all are left, in order, with their bodies. */
+START_TEST(records_are_left_for_the_next_process)
+{
+    struct spool *spool = opened();
+    const struct spool_record *left;
+    struct spool_record records[40];
+
+    for (int i = 0; i < 40; i++) {
+        records[i] = record_of((unsigned char)(1 + i % 2), (uint64_t)i / 2);
+        ok(append(spool, &records[i]));
+        check_body(spool, &records[i]);
+    }
+    ok(spool_sync(spool));
+    ok(spool_close(spool, false));
+    ck_assert_uint_gt(count_matches(&workspace, "spool/segment*.spool"), 3);
+
+    spool = opened();
+    ck_assert_uint_eq(spool_left(spool, &left), 40);
+    for (int i = 0; i < 40; i++) {
+        ck_assert_mem_eq(left[i].session, records[i].session, SPOOL_SESSION_BYTES);
+        ck_assert_uint_eq(left[i].sequence, records[i].sequence);
+        ck_assert_uint_eq(left[i].bytes, records[i].bytes);
+        check_body(spool, &left[i]);
+    }
+    ck_assert_uint_eq(spool_next(spool, records[0].session), 20);
+    ck_assert_uint_eq(spool_next(spool, (const unsigned char *)"another session!"), 0);
+    ok(spool_close(spool, false));
+}
+END_TEST
+
+/* What is done goes, segment by segment; how far the sessions are stays. */
+START_TEST(segments_go_when_their_records_are_done)
+{
+    struct spool *spool = opened();
+    const struct spool_record *left;
+    struct spool_record records[40];
+
+    for (int i = 0; i < 40; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        ok(append(spool, &records[i]));
+    }
+    uint64_t all_bytes = spool_bytes(spool);
+    for (int i = 0; i < 39; i++) (void)spool_done(spool, &records[i]);
+    ok(spool_clear(spool, nothing_to_sync, NULL));
+    ck_assert_uint_lt(spool_bytes(spool), all_bytes / 2);
+    check_body(spool, &records[39]);
+    ok(spool_close(spool, false));
+
+    spool = opened();
+    size_t count = spool_left(spool, &left);
+    ck_assert_uint_ge(count, 1);
+    ck_assert_uint_lt(count, 20);
+    ck_assert_uint_eq(left[count - 1].sequence, 39);
+    for (size_t i = 0; i < count; i++) (void)spool_done(spool, &left[i]);
+    ok(spool_clear(spool, nothing_to_sync, NULL));
+    ok(spool_close(spool, false));
+
+    spool = opened(); /* nothing is left but the session's progress */
+    ck_assert_uint_eq(spool_left(spool, &left), 0);
+    ck_assert_uint_eq(spool_next(spool, records[0].session), 40);
+    ok(spool_close(spool, true));
+    ck_assert_uint_eq(count_matches(&workspace, "spool*"), 0);
+}
+END_TEST
+
+static struct status cannot_sync(void *context)
+{
+    (void)context;
+    return status_error(STATUS_IO, "no");
+}
+
+/* Rows that are not durable keep their records. */
+START_TEST(nothing_goes_before_the_rows_are_durable)
+{
+    struct spool *spool = opened();
+    struct spool_record records[40];
+
+    for (int i = 0; i < 40; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        ok(append(spool, &records[i]));
+        (void)spool_done(spool, &records[i]);
+    }
+    uint64_t bytes = spool_bytes(spool);
+    ck_assert_int_eq(spool_clear(spool, cannot_sync, NULL).code, STATUS_IO);
+    ck_assert_uint_eq(spool_bytes(spool), bytes);
+    ok(spool_clear(spool, nothing_to_sync, NULL));
+    ck_assert_uint_lt(spool_bytes(spool), bytes);
+    ok(spool_close(spool, true));
+}
+END_TEST
+
+/* Cut at every byte: the records in front of the cut are left, and the session goes on behind them. */
+START_TEST(a_torn_tail_costs_only_what_it_tore)
+{
+    struct spool *spool = opened();
+    struct spool_record records[3];
+    const struct spool_record *left;
+    size_t bytes;
+
+    for (int i = 0; i < 3; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        ok(append(spool, &records[i]));
+    }
+    ok(spool_close(spool, false));
+    char *whole = read_file(in(&workspace, "spool/segment00000001.spool"), &bytes);
+    for (size_t cut = 0; cut < bytes; cut++) {
+        size_t want = 0;
+        while (want < 3 && records[want].offset + records[want].bytes <= cut) want++;
+        ok(file_make_directories(in(&workspace, "cut")));
+        write_file(in(&workspace, "cut/segment00000001.spool"), whole, cut);
+        ok(spool_open(&spool, in(&workspace, "cut"), 4000));
+        ck_assert_msg(spool_left(spool, &left) == want, "cut at %zu: %zu records, not %zu", cut,
+                      spool_left(spool, &left), want);
+        ck_assert_uint_eq(spool_next(spool, records[0].session), want);
+        for (size_t i = 0; i < want; i++) check_body(spool, &left[i]);
+        for (size_t i = 0; i < want; i++) (void)spool_done(spool, &left[i]);
+        ok(spool_close(spool, true));
+    }
+    free(whole);
+}
+END_TEST
+
+/* A byte that has changed on the disk ends the reading of its segment; what is in front of it counts. */
+START_TEST(a_changed_byte_is_noticed)
+{
+    struct spool *spool = opened();
+    struct spool_record records[3];
+    const struct spool_record *left;
+    size_t bytes;
+
+    for (int i = 0; i < 3; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        ok(append(spool, &records[i]));
+    }
+    ok(spool_close(spool, false));
+    char *whole = read_file(in(&workspace, "spool/segment00000001.spool"), &bytes);
+    whole[records[1].offset + 3] ^= 1;
+    write_file(in(&workspace, "spool/segment00000001.spool"), whole, bytes);
+    free(whole);
+    spool = opened();
+    ck_assert_uint_eq(spool_left(spool, &left), 1);
+    ok(spool_close(spool, false));
+}
+END_TEST
+
+/* ---- a disk that fails ------------------------------------------------------------------ */
+
+static int calls_until_fault, fault_errno;
+static enum file_operation faulty;
+static int fail_later(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == faulty && calls_until_fault-- <= 0 ? fault_errno : 0;
+}
+
+/* While the disk is full nothing is kept of an append; when there is room again, it succeeds. */
+START_TEST(a_full_disk_keeps_nothing_half)
+{
+    static const enum file_operation operations[] = { FILE_WRITE, FILE_SYNC, FILE_CREATE };
+    struct spool *spool = opened();
+    struct spool_record records[30];
+    const struct spool_record *left;
+    bool failed = false;
+
+    faulty = operations[_i];
+    fault_errno = ENOSPC;
+    for (int i = 0; i < 30; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        calls_until_fault = i % 3 == 1 ? 0 : 1000;
+        file_fault = fail_later;
+        struct status status = append(spool, &records[i]);
+        if (!status.code) status = spool_sync(spool);
+        file_fault = NULL;
+        if (!status.code) continue;
+        failed = true;
+        ck_assert_msg(strstr(status.text, "No space left"), "%s", status.text);
+        if (spool_next(spool, records[i].session) == (uint64_t)i) ok(append(spool, &records[i]));
+        ok(spool_sync(spool));
+    }
+    ck_assert(failed);
+    ok(spool_close(spool, false));
+    spool = opened();
+    ck_assert_uint_eq(spool_left(spool, &left), 30);
+    for (int i = 0; i < 30; i++) {
+        ck_assert_uint_eq(left[i].sequence, (uint64_t)i);
+        check_body(spool, &left[i]);
+    }
+    ok(spool_close(spool, false));
+}
+END_TEST
+
+/* A write that fails and cannot be taken back leaves a torn segment; what comes goes into the next one. */
+static int fail_twice(enum file_operation operation, const char *path)
+{
+    (void)path;
+    return operation == FILE_TRUNCATE || operation == FILE_WRITE ? EIO : 0;
+}
+
+START_TEST(a_torn_segment_gets_no_more)
+{
+    struct spool *spool = opened();
+    struct spool_record records[3];
+    const struct spool_record *left;
+
+    for (int i = 0; i < 3; i++) {
+        records[i] = record_of(1, (uint64_t)i);
+        file_fault = i == 1 ? fail_twice : NULL;
+        struct status status = append(spool, &records[i]);
+        file_fault = NULL;
+        ck_assert_int_eq(status.code, i == 1 ? STATUS_IO : STATUS_OK);
+        if (status.code) ok(append(spool, &records[i]));
+    }
+    ok(spool_close(spool, false));
+    ck_assert_uint_eq(count_matches(&workspace, "spool/segment*.spool"), 2);
+    spool = opened();
+    ck_assert_uint_eq(spool_left(spool, &left), 3);
+    for (int i = 0; i < 3; i++) check_body(spool, &left[i]);
+    ok(spool_close(spool, false));
+}
+END_TEST
+
+/* Two processes do not share a spool. */
+START_TEST(a_spool_has_one_owner)
+{
+    struct spool *spool = opened(), *other;
+    struct status status = spool_open(&other, in(&workspace, "spool"), 4000);
+
+    ck_assert(file_is_locked(status));
+    ck_assert_ptr_null(other);
+    ok(spool_close(spool, false));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("spool");
+    TCase *cases = tcase_create("all");
+
+    tcase_add_checked_fixture(cases, start, finish);
+    tcase_set_timeout(cases, 120);
+    tcase_add_test(cases, records_are_left_for_the_next_process);
+    tcase_add_test(cases, segments_go_when_their_records_are_done);
+    tcase_add_test(cases, nothing_goes_before_the_rows_are_durable);
+    tcase_add_test(cases, a_torn_tail_costs_only_what_it_tore);
+    tcase_add_test(cases, a_changed_byte_is_noticed);
+    tcase_add_loop_test(cases, a_full_disk_keeps_nothing_half, 0, 3);
+    tcase_add_test(cases, a_torn_segment_gets_no_more);
+    tcase_add_test(cases, a_spool_has_one_owner);
+    suite_add_tcase(suite, cases);
+    return suite_run(suite);
+}

@@ -187,6 +187,21 @@ static bool kernel_mentions(const struct manifest_kernel *kernel, const char *na
     return false;
 }
 
+/* What arguments of these names are usually given. */
+static bool usual_value(struct value *out, const char *name)
+{
+    static const struct {
+        const char *name;
+        int64_t value;
+    } usual[] = { { "dim", -1 }, { "axis", -1 } };
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!strcmp(usual[i].name, name)) {
+            *out = (struct value){ .kind = VALUE_INT, .integer = usual[i].value };
+            return true;
+        }
+    return false;
+}
+
 static struct status made_up_case(struct api_case *c, struct arena *arena,
                                   const struct manifest_kernel *kernel, enum dtype dtype, int rank)
 {
@@ -203,6 +218,10 @@ static struct status made_up_case(struct api_case *c, struct arena *arena,
         c->kwargs.list.keys[n] = p->name;
         if (!tensor && !kernel_mentions(kernel, p->name)) {
             c->kwargs.list.items[n++] = (struct value){ .kind = VALUE_NONE };
+            continue;
+        }
+        if (!tensor && usual_value(&c->kwargs.list.items[n], p->name)) {
+            n++;
             continue;
         }
         if (!tensor)

@@ -212,7 +212,11 @@ static const char *nearest_parameter(const struct schema *schema, const char *na
 /* Has everything that was said found its place? */
 static struct status check_all_used(const struct description *d, const struct schema *schema)
 {
-    static const char *const options[] = { "--shape", "--dtype", "--range" };
+    static const struct {
+        const char *name, *form; /* of an item, of which every tensor has one */
+    } options[] = { { "--shape", "extents are joined by x, 4x8" },
+                    { "--dtype", "one serves all tensors" },
+                    { "--range", "its ends are joined by a colon, -1:1" } };
     const struct try_list *const lists[] = { &d->shapes, &d->dtypes, &d->ranges };
     for (size_t i = 0; i < d->n_values; i++)
         if (!d->values[i].used)
@@ -223,10 +227,10 @@ static struct status check_all_used(const struct description *d, const struct sc
         const struct try_item *item = try_list_unused(lists[i]);
         if (!item) continue;
         if (!item->name)
-            return status_error(STATUS_BAD_ARGUMENT, "%s: there is no tensor for '%s'", options[i],
-                                item->text);
+            return status_error(STATUS_BAD_ARGUMENT, "%s: there is no tensor for '%s'; %s",
+                                options[i].name, item->text, options[i].form);
         return status_error(STATUS_BAD_ARGUMENT, "%s: it has no tensor '%s', the nearest is '%s'",
-                            options[i], item->name, nearest_parameter(schema, item->name));
+                            options[i].name, item->name, nearest_parameter(schema, item->name));
     }
     return status_ok();
 }

@@ -175,7 +175,7 @@ START_TEST(what_does_not_fit_is_refused)
     TELLS(TRY_CALL("--op", "softmax", "--shape", "3", "--arg", "dims=0"), 2,
           "it takes no argument 'dims', the nearest is 'dim'");
     TELLS(TRY_CALL("--op", "softmax", "--shape", "3,4", "--arg", "dim=0"), 2,
-          "there is no tensor for '4'");
+          "there is no tensor for '4'; extents are joined by x, 4x8");
     TELLS(TRY_CALL("--op", "softmax", "--shape", "3", "--arg", "dim=0", "--range", "inputs=0:1"), 2,
           "it has no tensor 'inputs', the nearest is 'input'");
     TELLS(TRY_CALL("--op", "linear", "--shape", "4x8"), 2,
@@ -198,7 +198,7 @@ START_TEST(a_kept_dump_is_one)
     TELLS(TRY_CALL("--op", "log", "--shape", "64", "--dtype", "bf16", "--range", "0:2",
                    "--distribution", "normal", "--range", "1:2", "--fail-on", "warning", "-o",
                    "out"),
-          2, "there is no tensor for '1:2'");
+          2, "there is no tensor for '1:2'; its ends are joined by a colon");
     TELLS(TRY_CALL("--op", "log", "--shape", "64", "--dtype", "bf16", "--range", "1:2",
                    "--distribution", "normal", "--fail-on", "warning", "-o", "out"),
           1, "warning  Torch.log.0", "thousandth 0.", "worst 0.", " ulp at [", "want ", ", got ",

@@ -264,6 +264,7 @@ static const struct {
     { "\"parameters\": [], " OUTPUTS("{ \"name\": \"out\", \"shape\": \"[2]\", \"dtype\": \"'float32'\", "
       "\"initial\": 1 }") "\"steps\": [ { \"allocate\": \"w\", \"bytes\": 8 } ]", "runs" },
     { ANYTHING("\"x\""), "runs" }, /* x may be anything */
+    { ANYTHING("\"dim\"") ", \"let\": { \"n\": \"dim + 1\" }", "runs" }, /* dim is the last one */
     { ANYTHING("\"x\"") ", \"let\": { \"n\": \"x + 1\" }",
       "not run: give it a \"smoke\": what to pass as x is not clear" },
     /* Faults of the manifest that no call can avoid. */

@@ -14,8 +14,10 @@
 #include "cli/doctor_command.h"
 #include "cli/graph_command.h"
 #include "cli/merge_command.h"
+#include "cli/merge_job_command.h"
 #include "cli/ops_command.h"
 #include "cli/option_text.h"
+#include "cli/plan_command.h"
 #include "cli/plugin_command.h"
 #include "cli/report_command.h"
 #include "cli/repro_command.h"
@@ -23,6 +25,7 @@
 #include "cli/shrink_command.h"
 #include "cli/three_way_command.h"
 #include "cli/try_command.h"
+#include "cli/work_command.h"
 #include "core/memory.h"
 #include "core/nearest_name.h"
 #include "runner/environment.h"
@@ -31,6 +34,9 @@
 /* clang-format off */
 static const struct command *const commands[] = {
     &run_command,
+    &plan_command,
+    &work_command,
+    &merge_job_command,
     &compare_command,
     &compare_dumps_command,
     &graph_command,

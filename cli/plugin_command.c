@@ -8,9 +8,9 @@
 
 #include "cli/outcome_rows.h"
 #include "cli/plugin_smoke.h"
-#include "core/scratch_directory.h"
 #include "core/file.h"
 #include "core/quantity.h"
+#include "core/scratch_directory.h"
 #include "formats/dump_write.h"
 #include "report/ci_reports.h"
 #include "report/failing.h"

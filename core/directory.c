@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +16,18 @@ bool directory_exists(const char *path)
 {
     struct stat info;
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
+{
+    (void)info, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void directory_remove(const char *path)
+{
+    enum { OPEN_MOST = 16 };
+    (void)nftw(path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
 }
 
 bool directory_may_enter(const char *path, struct file_policy policy)

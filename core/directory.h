@@ -20,6 +20,10 @@ struct status directory_list(struct directory_names *out, const char *path, size
 
 void directory_release(struct directory_names *names);
 
+/* Remove a directory with all that is in it; links are removed and not followed. What cannot be removed
+ * stays. */
+void directory_remove(const char *path);
+
 /* Is it a directory, or a link to one? */
 bool directory_exists(const char *path);
 

@@ -1,14 +1,13 @@
-/* mkdtemp and nftw of the C library. */
+/* mkdtemp of the C library. */
 #include "core/scratch_directory.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPEN_MOST = 16 };
+#include "core/directory.h"
 
 struct status scratch_directory_make(struct scratch_directory *out)
 {
@@ -21,13 +20,7 @@ struct status scratch_directory_make(struct scratch_directory *out)
                         fits ? strerror(errno) : "the name is too long");
 }
 
-static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *walk)
-{
-    (void)info, (void)kind, (void)walk;
-    return remove(path);
-}
-
 void scratch_directory_remove(const struct scratch_directory *directory)
 {
-    (void)nftw(directory->path, remove_entry, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+    directory_remove(directory->path);
 }

@@ -11,6 +11,7 @@
 #include "core/file.h"
 #include "core/number_ranges.h"
 #include "core/status.h"
+#include "formats/dump_slice.h"
 
 /* One of them. */
 struct dump_place {
@@ -18,6 +19,7 @@ struct dump_place {
     const char *folder; /* its directory below the one that was searched: "step0/rank3"; "" there */
     int64_t step, rank; /* as its folders say; -1 where none does */
     uint64_t bytes;     /* of the dump.json */
+    const struct dump_slice *slice; /* only these of its calls; NULL: all */
 };
 
 struct dump_tree {

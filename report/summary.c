@@ -164,14 +164,6 @@ static void count_call(struct summary *summary, enum verdict forward, enum verdi
     summary->judged += verdict_is_judgement(forward) || verdict_is_judgement(backward);
 }
 
-static void add_references(struct reference_use *all, const struct reference_use *more)
-{
-    all->components += more->components;
-    all->certified += more->certified;
-    all->recomputed += more->recomputed;
-    all->costly_outputs += more->costly_outputs;
-}
-
 /* A gradient that is None by right, of an integer say, is nothing that was skipped; nor is news what a
  * failure in the forward kept from being tried. */
 static bool is_skip(const struct row_note *note, const struct case_outcome *outcome)
@@ -209,7 +201,7 @@ struct status summary_add(struct summary *summary, const struct case_outcome *ou
     TRY(make_tables(summary));
     TRY(find_api(&api, summary, name));
     count_call(summary, outcome->forward, outcome->backward);
-    add_references(&summary->references, &outcome->references);
+    reference_use_add(&summary->references, &outcome->references);
     summary->internal_errors += outcome->internal_error;
     api->calls++;
     for (size_t i = 0; i < outcome->n_notes; i++) {
@@ -347,7 +339,7 @@ static void print_folder(FILE *out, const struct dump_tree *tree, size_t dump)
 /* " in 3 of 8 dumps (step0/rank1, step0/rank5, ...)" */
 static void print_dumps(FILE *out, const struct dump_tree *tree, const struct api_summary *api)
 {
-    if (!tree) return;
+    if (!tree || tree->count == 1) return;
     if (api->failing_dumps == tree->count) {
         fprintf(out, ", in all %zu dumps", tree->count);
         return;

@@ -41,15 +41,14 @@ size_t details_find_column(const struct csv_row *header, const char *name)
     return place != SIZE_MAX ? place : find_spelling(header, header_in_english(name));
 }
 
-static void find_columns(struct details_file *details, const struct csv_row *header)
+void details_find_columns(size_t places[COLUMN_COUNT], const struct csv_row *header)
 {
-    details->columns = header->count;
     for (size_t column = 0; column < COLUMN_COUNT; column++)
-        details->places[column] = details_find_column(header, details_headers[column]);
+        places[column] = details_find_column(header, details_headers[column]);
     for (size_t i = 0; i < layout_distances.count; i++) {
         const struct layout_column *other = &layout_distances.columns[i];
-        if (details->places[other->column] == SIZE_MAX)
-            details->places[other->column] = details_find_column(header, other->header);
+        if (places[other->column] == SIZE_MAX)
+            places[other->column] = details_find_column(header, other->header);
     }
 }
 
@@ -83,7 +82,8 @@ static struct status read_header(struct details_file *details, const enum detail
     if (!more)
         return status_error(STATUS_BAD_INPUT, "%s is empty; a details file starts with a header",
                             details->file.path);
-    find_columns(details, &header);
+    details->columns = header.count;
+    details_find_columns(details->places, &header);
     return check_columns(details, required, count);
 }
 

@@ -47,6 +47,9 @@ void details_file_close(struct details_file *details);
  * it does not. */
 size_t details_find_column(const struct csv_row *header, const char *name);
 
+/* Where all columns stand, in the layouts of both frameworks. */
+void details_find_columns(size_t places[COLUMN_COUNT], const struct csv_row *header);
+
 /* The verdict a Status cell spells, in any case and with blanks around it; VERDICT_BLANK for
  * anything else. */
 enum verdict details_verdict(struct csv_text cell);

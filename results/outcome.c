@@ -12,10 +12,16 @@
  * apart the worse. Where rounding has been measured, that says more. */
 static double excess_of(const struct judged *judged, enum row_cause cause)
 {
-    double value = judged->deciding_value, limit = judged->deciding_limit;
     bool measured = !cause && judged->deciding_metric && *judged->deciding_metric;
-    if (!measured || isnan(value) || isinf(value)) return INFINITY;
-    if (judged->has_over_rounding) return judged->over_rounding;
+    if (!measured) return INFINITY;
+    return row_excess(judged->deciding_value, judged->deciding_limit,
+                      judged->has_over_rounding ? judged->over_rounding : NAN);
+}
+
+double row_excess(double value, double limit, double over_rounding)
+{
+    if (isnan(value) || isinf(value)) return INFINITY;
+    if (!isnan(over_rounding)) return over_rounding;
     double a = fabs(value), b = fabs(limit), small = fmin(a, b), large = fmax(a, b);
     if (a == b || isnan(limit)) return 1;
     return small > 0 ? large / small : 1e300;
@@ -26,6 +32,18 @@ struct status case_outcome_note(struct case_outcome *outcome, const struct judge
 {
     char sentence[ROW_SENTENCE_BYTES];
     if (judged->verdict == VERDICT_PASS || judged->verdict == VERDICT_BLANK) return status_ok();
+    row_sentence(sentence, judged, cause);
+    const struct row_read row = { .verdict = judged->verdict,
+                                  .cause = cause,
+                                  .name = judged->cells[COLUMN_NAME],
+                                  .sentence = sentence,
+                                  .source = source ? source : "",
+                                  .excess = excess_of(judged, cause) };
+    return case_outcome_note_read(outcome, &row);
+}
+
+struct status case_outcome_note_read(struct case_outcome *outcome, const struct row_read *row)
+{
     if (outcome->n_notes == outcome->notes_capacity) {
         size_t capacity = outcome->notes_capacity ? 2 * outcome->notes_capacity : 4;
         struct row_note *notes = memory_resize(outcome->notes, capacity * sizeof *notes);
@@ -33,15 +51,14 @@ struct status case_outcome_note(struct case_outcome *outcome, const struct judge
         outcome->notes = notes;
         outcome->notes_capacity = capacity;
     }
-    row_sentence(sentence, judged, cause);
     struct row_note *note = &outcome->notes[outcome->n_notes++];
     *note = (struct row_note){
-        .verdict = judged->verdict,
-        .cause = cause,
-        .name = memory_copy_string(judged->cells[COLUMN_NAME]),
-        .sentence = memory_copy_string(sentence),
-        .source = memory_copy_string(source ? source : ""),
-        .excess = excess_of(judged, cause),
+        .verdict = row->verdict,
+        .cause = row->cause,
+        .name = memory_copy_string(row->name),
+        .sentence = memory_copy_string(row->sentence),
+        .source = memory_copy_string(row->source),
+        .excess = row->excess,
     };
     return note->name && note->sentence && note->source ? status_ok() : status_no_memory(0);
 }
@@ -54,6 +71,14 @@ static void release_notes(struct case_outcome *outcome)
         memory_release(outcome->notes[i].source);
     }
     outcome->n_notes = 0;
+}
+
+void reference_use_add(struct reference_use *all, const struct reference_use *more)
+{
+    all->components += more->components;
+    all->certified += more->certified;
+    all->recomputed += more->recomputed;
+    all->costly_outputs += more->costly_outputs;
 }
 
 void case_outcome_clear(struct case_outcome *outcome)

@@ -28,6 +28,8 @@ struct reference_use {
     size_t components, certified, recomputed, costly_outputs;
 };
 
+void reference_use_add(struct reference_use *all, const struct reference_use *more);
+
 /* Seconds that the stages of a call took. */
 struct stage_times {
     double inputs_s, reference_s, device_s, comparison_s;
@@ -56,6 +58,21 @@ struct case_outcome {
  */
 struct status case_outcome_note(struct case_outcome *outcome, const struct judged *judged,
                                 enum row_cause cause, const char *source);
+
+/* A row as the files of a run tell of it. */
+struct row_read {
+    enum verdict verdict;
+    enum row_cause cause;
+    const char *name, *sentence, *source;
+    double excess;
+};
+
+/* Note a row that was read. Texts are copied. */
+struct status case_outcome_note_read(struct case_outcome *outcome, const struct row_read *row);
+
+/* How bad a row is: the deciding metric and its limit, or, where it has been measured, the error over what
+ * rounding explains; NaN where there is none. */
+double row_excess(double value, double limit, double over_rounding);
 
 void case_outcome_clear(struct case_outcome *outcome);
 void case_outcome_release(struct case_outcome *outcome);

@@ -31,13 +31,35 @@ static char *join_name(const char *directory, const char *kind, const char *time
     return name;
 }
 
+void result_files_release_paths(char *paths[RESULT_FILES])
+{
+    for (int i = 0; i < RESULT_FILES; i++) {
+        memory_release(paths[i]);
+        paths[i] = NULL;
+    }
+}
+
+struct status result_files_paths(char *paths[RESULT_FILES], const char *directory,
+                                 const char *timestamp)
+{
+    static const char *const names[RESULT_FILES][2] = { [RESULT_CALLS] = { "result", ".csv" },
+                                                        [RESULT_DETAILS] = { "details", ".csv" },
+                                                        [RESULT_EVIDENCE] = { "evidence",
+                                                                              ".jsonl" },
+                                                        [RESULT_RUN] = { "run", ".json" } };
+    bool complete = true;
+    for (int i = 0; i < RESULT_FILES; i++) {
+        paths[i] = join_name(directory, names[i][0], timestamp, names[i][1]);
+        complete = complete && paths[i];
+    }
+    return complete ? status_ok() : status_no_memory(0);
+}
+
 static void free_names(struct result_files *files)
 {
-    memory_release(files->result_path);
-    memory_release(files->details_path);
-    memory_release(files->evidence_path);
-    memory_release(files->run_path);
-    files->result_path = files->details_path = files->evidence_path = files->run_path = NULL;
+    char *paths[RESULT_FILES];
+    result_files_take_paths(paths, files);
+    result_files_release_paths(paths);
 }
 
 static struct status make_names(struct result_files *files, const char *directory,
@@ -46,13 +68,13 @@ static struct status make_names(struct result_files *files, const char *director
     free_names(files);
     memcpy(files->timestamp, timestamp, TIMESTAMP_DIGITS);
     files->timestamp[TIMESTAMP_DIGITS] = '\0';
-    files->result_path = join_name(directory, "result", files->timestamp, ".csv");
-    files->details_path = join_name(directory, "details", files->timestamp, ".csv");
-    files->evidence_path = join_name(directory, "evidence", files->timestamp, ".jsonl");
-    files->run_path = join_name(directory, "run", files->timestamp, ".json");
-    if (files->result_path && files->details_path && files->evidence_path && files->run_path)
-        return status_ok();
-    return status_no_memory(0);
+    char *paths[RESULT_FILES];
+    struct status status = result_files_paths(paths, directory, files->timestamp);
+    files->result_path = paths[RESULT_CALLS];
+    files->details_path = paths[RESULT_DETAILS];
+    files->evidence_path = paths[RESULT_EVIDENCE];
+    files->run_path = paths[RESULT_RUN];
+    return status;
 }
 
 /* ---- headers ---------------------------------------------------------------------------- */
@@ -164,23 +186,40 @@ static const char *result_digits(const char *base)
     return strcmp(digits + TIMESTAMP_DIGITS, ".csv") ? NULL : digits;
 }
 
-/* Names are sorted, and their timestamps count up. */
-struct status result_files_newest(char **out, const char *directory, const char *kind)
+/* The timestamp of the newest run, "" when there is none. Names are sorted, and their timestamps count
+ * up. */
+static struct status newest_timestamp(char timestamp[TIMESTAMP_DIGITS + 1], const char *directory)
 {
     struct directory_names names;
-    *out = NULL;
+    timestamp[0] = '\0';
     if (!directory_exists(directory)) return status_ok();
     TRY(directory_list(&names, directory, NAMES_MAX));
-    struct status status = status_ok();
-    for (size_t i = names.count; i-- && !*out && !status.code;) {
+    for (size_t i = names.count; i-- && !timestamp[0];) {
         const char *digits = result_digits(names.items[i]);
-        if (!digits) continue;
-        char timestamp[TIMESTAMP_DIGITS + 1] = "";
-        memcpy(timestamp, digits, TIMESTAMP_DIGITS);
-        *out = join_name(directory, kind, timestamp, ".csv");
-        if (!*out) status = status_no_memory(0);
+        if (digits) (void)snprintf(timestamp, TIMESTAMP_DIGITS + 1, "%s", digits);
     }
     directory_release(&names);
+    return status_ok();
+}
+
+struct status result_files_newest(char **out, const char *directory, const char *kind)
+{
+    char timestamp[TIMESTAMP_DIGITS + 1];
+    *out = NULL;
+    TRY(newest_timestamp(timestamp, directory));
+    if (!timestamp[0]) return status_ok();
+    *out = join_name(directory, kind, timestamp, ".csv");
+    return *out ? status_ok() : status_no_memory(0);
+}
+
+struct status result_files_find(char *paths[RESULT_FILES], const char *directory)
+{
+    char timestamp[TIMESTAMP_DIGITS + 1];
+    for (int i = 0; i < RESULT_FILES; i++) paths[i] = NULL;
+    TRY(newest_timestamp(timestamp, directory));
+    if (!timestamp[0]) return status_ok();
+    struct status status = result_files_paths(paths, directory, timestamp);
+    if (status.code) result_files_release_paths(paths);
     return status;
 }
 

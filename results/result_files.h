@@ -83,6 +83,17 @@ struct status result_files_resume(struct result_files *out, struct resume_notes 
  */
 struct status result_files_newest(char **out, const char *directory, const char *kind);
 
+/* All files of the newest run in a directory.
+ *
+ *   paths  owned by the caller; all NULL when there is none
+ */
+struct status result_files_find(char *paths[RESULT_FILES], const char *directory);
+
+/* What the files of a run are called. `paths` are owned by the caller, also when this fails. */
+struct status result_files_paths(char *paths[RESULT_FILES], const char *directory,
+                                 const char *timestamp);
+void result_files_release_paths(char *paths[RESULT_FILES]);
+
 /* Append the rows of one call. */
 struct status result_files_append(struct result_files *files, const struct csv_buffer *evidence,
                                   const struct csv_buffer *details,

@@ -1,6 +1,7 @@
 /* Members of the run file as a tree of cJSON, compared key by key when a run is resumed. */
 #include "results/run_record.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,6 +78,26 @@ struct status run_record_add_about(struct run_record *record, const char *key, c
     if (!about) about = cJSON_AddObjectToObject(record->object, "about");
     bool added = about && cJSON_AddStringToObject(about, key, text);
     return added ? status_ok() : status_no_memory(0);
+}
+
+struct status run_record_set_number(struct run_record *record, const char *key, double number)
+{
+    struct cJSON *item = cJSON_CreateNumber(number);
+    if (item && cJSON_ReplaceItemInObjectCaseSensitive(record->object, key, item))
+        return status_ok();
+    cJSON_Delete(item);
+    return status_no_memory(0);
+}
+
+void run_record_remove(struct run_record *record, const char *key)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(record->object, key);
+}
+
+double run_record_number(const struct run_record *record, const char *key)
+{
+    const struct cJSON *number = cJSON_GetObjectItemCaseSensitive(record->object, key);
+    return cJSON_IsNumber(number) ? number->valuedouble : NAN;
 }
 
 const char *run_record_text(const struct run_record *record, const char *key)
@@ -166,16 +187,23 @@ struct status run_record_read(struct run_record *out, const char *path, struct f
     return status_ok();
 }
 
+struct status run_record_compare(const struct run_record *then, const struct run_record *now,
+                                 const char *path)
+{
+    char list[400] = "";
+    find_differences(list, sizeof list, then->object, now->object);
+    if (!list[0]) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "%s is of a run that differs: %s", path, list);
+}
+
 struct status run_record_check(bool *readable, const struct run_record *record, const char *path,
                                struct file_policy policy)
 {
-    char list[400] = "";
     struct run_record then;
     TRY(run_record_read(&then, path, policy));
     *readable = then.object != NULL;
     if (!then.object) return status_ok();
-    find_differences(list, sizeof list, then.object, record->object);
+    struct status status = run_record_compare(&then, record, path);
     run_record_release(&then);
-    if (!list[0]) return status_ok();
-    return status_error(STATUS_BAD_INPUT, "%s is of a run that differs: %s", path, list);
+    return status;
 }

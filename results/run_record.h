@@ -32,6 +32,13 @@ struct status run_record_add_texts(struct run_record *record, const char *key,
 /* Add a member of "about", which tells runs apart for people and is not compared. */
 struct status run_record_add_about(struct run_record *record, const char *key, const char *text);
 
+/* Give a member that is there another number; take a member out, when it is there. */
+struct status run_record_set_number(struct run_record *record, const char *key, double number);
+void run_record_remove(struct run_record *record, const char *key);
+
+/* A member that is a number; NaN when there is none. */
+double run_record_number(const struct run_record *record, const char *key);
+
 /* A member that is a text; NULL when there is none. Lives as long as the record. */
 const char *run_record_text(const struct run_record *record, const char *key);
 
@@ -43,6 +50,10 @@ struct status run_record_write(const struct run_record *record, const char *path
 
 /* Read a run file. The object is NULL, with an OK status, for a file that is no record. */
 struct status run_record_read(struct run_record *out, const char *path, struct file_policy policy);
+
+/* STATUS_BAD_INPUT, naming `path` and each member in which the records differ, with both values. */
+struct status run_record_compare(const struct run_record *then, const struct run_record *now,
+                                 const char *path);
 
 /* Compare with the record in `path`.
  *

@@ -144,13 +144,14 @@ static struct status open_selection(struct selection *s, const struct api_lists 
 }
 
 static struct status choose(struct call_order *out, bool *keep, struct selection *s,
-                            const char *path, bool may_be_empty, struct warnings warnings)
+                            const char *path, const struct call_scope *scope,
+                            struct warnings warnings)
 {
     TRY(select_calls(keep, s));
     for (size_t i = 0; i < dump_count(s->dump); i++)
         if (keep[i]) out->positions[out->count++] = i;
-    if (!out->count) return may_be_empty ? status_ok() : nothing_left(s, path);
-    return tell_unmet(s, path, warnings);
+    if (!out->count) return scope->is_one_of_many ? status_ok() : nothing_left(s, path);
+    return scope->slice ? status_ok() : tell_unmet(s, path, warnings);
 }
 
 /* Of the entries that are kept so far, those that are calls of the framework. */
@@ -170,6 +171,19 @@ static struct status keep_calls(bool *keep, const struct dump *dump, const char 
                         path, scope->framework->name);
 }
 
+/* Of equal calls the first alone (-f). */
+static struct status drop_duplicates(bool *keep, const struct dump *dump,
+                                     const struct call_scope *scope)
+{
+    if (scope->slice) {
+        dump_slice_keep(keep, dump_count(dump), scope->slice);
+        return status_ok();
+    }
+    if (scope->filter) TRY(dump_filter(keep, dump));
+    if (!scope->met || dump_header(dump)->has_data_dir) return status_ok();
+    return dump_filter_across(keep, dump, scope->met);
+}
+
 struct status call_selection_make(struct call_order *out, const struct dump *dump, const char *path,
                                   const struct api_lists *lists, const struct call_scope *scope,
                                   struct warnings warnings)
@@ -182,12 +196,10 @@ struct status call_selection_make(struct call_order *out, const struct dump *dum
     struct status status = keep && out->positions ? status_ok()
                                                   : status_no_memory(count * sizeof(size_t));
     if (keep) memset(keep, true, count);
-    if (!status.code && scope->filter) status = dump_filter(keep, dump);
-    if (!status.code && scope->met && !dump_header(dump)->has_data_dir)
-        status = dump_filter_across(keep, dump, scope->met);
+    if (!status.code) status = drop_duplicates(keep, dump, scope);
     if (!status.code) status = keep_calls(keep, dump, path, scope);
     if (!status.code) status = open_selection(&s, lists);
-    if (!status.code) status = choose(out, keep, &s, path, scope->is_one_of_many, warnings);
+    if (!status.code) status = choose(out, keep, &s, path, scope, warnings);
     arena_release(&s.arena);
     memory_release(keep);
     return status;

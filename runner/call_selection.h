@@ -8,6 +8,7 @@
 #include "core/framework.h"
 #include "core/warnings.h"
 #include "formats/dump.h"
+#include "formats/dump_slice.h"
 #include "results/call_order.h"
 #include "runner/api_lists.h"
 
@@ -19,6 +20,9 @@ struct call_scope {
     bool filter;          /* of duplicates in this dump the first alone (-f) */
     struct call_set *met; /* with those of the dumps before it; NULL: that is not asked */
     bool is_one_of_many;  /* dumps of the run: it may have none of the calls that are wanted */
+    /* Only these calls, among which there need not be one of every name; what duplicates there are is
+     * known. NULL: all. */
+    const struct dump_slice *slice;
 };
 
 /* Choose them.

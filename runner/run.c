@@ -183,7 +183,7 @@ static struct status ended_early(const struct run *run, struct status why)
 {
     const struct run_parts *parts = &run->parts;
     if (!parts->tree && !parts->first) return why;
-    if (run->options->scratch)
+    if (run->options->scratch || run->options->job)
         return status_error(why.code, "%s, with %zu of %zu calls done", why.text,
                             run->summary.calls, parts->calls);
     return status_error(why.code,
@@ -257,12 +257,7 @@ static struct status run_finish(int *exit_status, struct run *run)
     if (!parts->tree) TRY(run_part_finish(parts->first));
     TRY(run_parts_nothing_selected(parts));
     TRY(run_report_end(exit_status, run->options, &totals));
-    if (run->summary.internal_errors)
-        return status_error(STATUS_INTERNAL,
-                            "%zu calls met an internal error, which is a fault of this program; "
-                            "their rows are SKIP and name it",
-                            run->summary.internal_errors);
-    return run_parts_refused(parts);
+    return run_report_status(run->options, &totals);
 }
 
 static void run_close(struct run *run)

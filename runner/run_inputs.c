@@ -15,6 +15,7 @@
 #include "runner/dump_framework.h"
 #include "runner/environment.h"
 #include "runner/run_about.h"
+#include "runner/run_job.h"
 #include "runner/threshold_names.h"
 #include "standards/header_language.h"
 
@@ -45,6 +46,14 @@ static struct status describe_modes(struct run_record *record, const struct run_
     TRY(kernel_modes_read(&modes, o->allow));
     kernel_modes_text(text, &modes);
     return run_record_add_text(record, "allow", text);
+}
+
+/* Of which job the files are a part, and which. */
+static struct status describe_shard(struct run_record *record, const struct run_options *o)
+{
+    TRY(run_record_add_text(record, "job", o->job->id));
+    TRY(run_record_add_number(record, "shard", (double)o->job->shard));
+    return run_record_add_number(record, "first_call", (double)o->slice->calls.first);
 }
 
 /* Everything that decides the bytes of the result files. */
@@ -80,6 +89,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     if (o->skip) TRY(add_patterns(record, "skip", &lists->skip));
     TRY(run_record_add_number(record, "precision", lists->precision));
     TRY(run_record_add_text(record, "blas_core", environment_blas_core()));
+    if (o->job) TRY(describe_shard(record, o));
     return run_about_add(record, o->api_info);
 }
 
@@ -114,6 +124,14 @@ static struct status allow_modes(struct profile *profile, const struct run_optio
     return bench_check_functions(&modes);
 }
 
+/* A job was planned for this very dump. */
+static struct status check_digest(const struct run_inputs *inputs, const struct run_options *o)
+{
+    if (!o->slice || dump_digest(inputs->dump) == o->slice->digest) return status_ok();
+    return status_error(STATUS_BAD_INPUT, "%s has changed since the job was planned",
+                        file_shown(o->api_info).text);
+}
+
 struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
                               struct call_set *met)
 {
@@ -125,6 +143,7 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
     TRY(check_baseline(o));
     TRY(threshold_names_check(o->thresholds, o->file_policy));
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
+    TRY(check_digest(out, o));
     const struct status missing = dump_data_missing(out->dump);
     if (missing.code)
         warn(o->warnings, "%s: %s; calls that need them are skipped", o->api_info, missing.text);
@@ -137,7 +156,8 @@ struct status run_inputs_open(struct run_inputs *out, const struct run_options *
                                       .listed_only = profile_rules(out->profile)->listed_names_only,
                                       .filter = o->filter_api,
                                       .met = met,
-                                      .is_one_of_many = o->folder != NULL };
+                                      .is_one_of_many = o->folder != NULL,
+                                      .slice = o->slice };
     out->lists.plain_names_only = scope.listed_only;
     TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, &scope, o->warnings));
     open_stacks(out, o);

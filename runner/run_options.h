@@ -11,6 +11,8 @@
 #include "core/warnings.h"
 
 struct case_outcome;
+struct dump_slice;
+struct run_job;
 
 /* Who is told of every call when its rows are written, in the order of the rows. All zeros: nobody. */
 struct call_listener {
@@ -19,13 +21,15 @@ struct call_listener {
 };
 
 struct run_options {
-    const char *api_info;        /* dump.json, or a directory of dumps */
-    const char *folder;          /* of this dump in a tree of several ("step0/rank3"), or NULL */
-    const char *steps, *ranks;   /* which dumps of a tree ("0,3-5"); NULL: all */
-    const char *out_path;        /* directory of the result files */
-    int64_t threads;             /* 0: one per core */
-    struct integer_list devices; /* empty: device 0 */
-    const char *result_csv_path; /* result file or directory to resume; NULL: a new run */
+    const char *api_info;           /* dump.json, or a directory of dumps */
+    const char *folder;             /* of this dump in a tree of several ("step0/rank3"), or NULL */
+    const struct dump_slice *slice; /* only these calls of this dump; NULL: all */
+    const struct run_job *job;      /* of which the run is a shard; or NULL */
+    const char *steps, *ranks;      /* which dumps of a tree ("0,3-5"); NULL: all */
+    const char *out_path;           /* directory of the result files */
+    int64_t threads;                /* 0: one per core */
+    struct integer_list devices;    /* empty: device 0 */
+    const char *result_csv_path;    /* result file or directory to resume; NULL: a new run */
     bool filter_api;
     const char *only; /* names of the calls to check, or NULL for all (runner/call_patterns.h) */
     const char *skip; /* names of calls to leave out, or NULL */

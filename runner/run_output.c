@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "results/row_source.h"
+#include "runner/run_job.h"
 
 static void count_earlier(void *context, struct csv_text forward, struct csv_text backward)
 {
@@ -131,11 +132,12 @@ static struct status name_dumped_error_data(struct run_output *output, const cha
 }
 
 static struct status name_error_data(struct run_output *output, const struct run_inputs *inputs,
-                                     const char *folder)
+                                     const char *folder, const struct run_job *job)
 {
-    const char *base = inputs->lists.error_data_path;
+    const char *base = inputs->lists.error_data_path, *timestamp = output->files.timestamp;
+    if (job && !base) base = job->error_data;
     if (inputs->framework->saves_as_dumped) return name_dumped_error_data(output, base);
-    return run_output_name_error_data(output, base, folder, output->files.timestamp);
+    return run_output_name_error_data(output, base, folder, job ? job->timestamp : timestamp);
 }
 
 static struct status list_pending(struct run_output *output, const bool *done,
@@ -161,7 +163,7 @@ struct status run_output_open(struct run_output *out, struct summary *summary, c
                      : open_new(out, options, inputs);
     if (!status.code) status = list_pending(out, done, &inputs->order);
     if (!status.code && options->save_error_data)
-        status = name_error_data(out, inputs, options->folder ? options->folder : "");
+        status = name_error_data(out, inputs, options->folder ? options->folder : "", options->job);
     memory_release(done);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "results/result_files.h"
 #include "runner/repeat_command.h"
+#include "runner/run_job.h"
 
 static const char *below(struct arena *arena, const char *directory, const char *folder)
 {
@@ -25,23 +26,27 @@ static struct status find_earlier(struct run_part *part, const char *folder)
     o->out_path = directory;
     TRY(result_files_newest(&part->earlier, directory, "result"));
     o->result_csv_path = part->earlier;
-    if (part->earlier || *folder) return status_ok();
+    if (part->earlier || *folder || o->slice) return status_ok();
     return status_error(STATUS_BAD_ARGUMENT,
                         "'%s' has no accuracy_checking_result_{timestamp}.csv to resume",
                         file_shown(directory).text);
 }
 
-/* A directory of the earlier results of all dumps: the newest run in the folder of this one. A dump
- * that is new has none. */
-static struct status find_baseline(struct run_part *part, const char *folder)
+/* A dump that is new has none. */
+struct status run_part_baseline(char **out, const char *baseline, const char *folder)
 {
-    struct run_options *o = &part->options;
-    if (!o->baseline || !directory_exists(o->baseline)) return status_ok();
-    const char *directory = below(&part->arena, o->baseline, folder);
-    if (!directory) return status_no_memory(0);
-    TRY(result_files_newest(&part->baseline, directory, "details"));
-    o->baseline = part->baseline;
-    return status_ok();
+    struct arena arena = { 0 };
+    *out = NULL;
+    if (!baseline) return status_ok();
+    if (!directory_exists(baseline)) {
+        *out = memory_copy_string(baseline);
+        return *out ? status_ok() : status_no_memory(0);
+    }
+    const char *directory = below(&arena, baseline, folder);
+    struct status status = directory ? result_files_newest(out, directory, "details")
+                                     : status_no_memory(0);
+    arena_release(&arena);
+    return status;
 }
 
 static struct status take_options(struct run_part *part, const struct run_options *options,
@@ -49,9 +54,11 @@ static struct status take_options(struct run_part *part, const struct run_option
 {
     part->options = *options;
     if (!place) return find_earlier(part, "");
-    TRY(find_baseline(part, place->folder));
+    TRY(run_part_baseline(&part->baseline, options->baseline, place->folder));
+    part->options.baseline = part->baseline;
     part->options.api_info = place->path;
     part->options.folder = place->folder;
+    part->options.slice = place->slice;
     part->options.out_path = below(&part->arena, options->out_path, place->folder);
     if (!part->options.out_path) return status_no_memory(0);
     return find_earlier(part, place->folder);
@@ -65,13 +72,25 @@ struct status run_part_open_inputs(struct run_part *out, const struct run_option
     return run_inputs_open(&out->inputs, &out->options, met);
 }
 
+/* The options as commands in the results give them: a shard of a job may work on copies. */
+static struct run_options told_options(const struct run_part *part)
+{
+    struct run_options told = part->options;
+    if (!told.job) return told;
+    told.api_info = told.slice->told_path;
+    told.config_path = told.job->config_path;
+    told.thresholds = told.job->thresholds;
+    return told;
+}
+
 struct status run_part_open_output(struct run_part *part, struct checkers *checkers,
                                    struct summary *summary)
 {
     TRY(checkers_accept(checkers, &part->inputs));
     TRY(checkers_describe(&part->inputs.record, checkers));
-    TRY(repeat_command_make(&part->repeat, &part->options));
-    TRY(reproduce_command_make(&part->reproduce, &part->options));
+    const struct run_options told = told_options(part);
+    TRY(repeat_command_make(&part->repeat, &told));
+    TRY(reproduce_command_make(&part->reproduce, &told));
     part->setup = checkers_setup(checkers, &part->options, &part->inputs, part->repeat);
     part->setup.style.reproduce = part->reproduce;
     TRY(run_output_open(&part->output, summary, part->repeat, &part->options, &part->inputs));

@@ -49,6 +49,11 @@ struct status run_part_open_inputs(struct run_part *out, const struct run_option
 struct status run_part_open_output(struct run_part *part, struct checkers *checkers,
                                    struct summary *summary);
 
+/* The earlier details file that the dump in `folder` is compared with, NULL when there is none: `baseline` is
+ * that file, or the directory of the earlier results of all dumps, of which the newest run in the folder
+ * counts; or NULL. *out is owned by the caller. */
+struct status run_part_baseline(char **out, const char *baseline, const char *folder);
+
 /* Are the rows of all its calls written? */
 bool run_part_is_done(const struct run_part *part);
 

@@ -10,7 +10,7 @@ struct status run_parts_open(struct run_parts *out, const struct run_options *op
     for (size_t i = 0; tree && i < tree->count; i++) out->total_bytes += tree->items[i].bytes;
     out->endings = memory_allocate_zeroed(out->total, sizeof *out->endings);
     if (!out->endings) return status_no_memory(out->total * sizeof *out->endings);
-    return tree && options->filter_api ? call_set_create(&out->met) : status_ok();
+    return tree && options->filter_api && !options->job ? call_set_create(&out->met) : status_ok();
 }
 
 static void release_part(struct run_part *part)
@@ -45,10 +45,10 @@ void run_parts_close(struct run_parts *parts)
 
 bool run_parts_more(const struct run_parts *parts) { return parts->opened < parts->total; }
 
-/* What is wrong with the options is wrong for all dumps. */
+/* What is wrong with the options is wrong for all dumps; a shard is done with all of its own. */
 static struct status refuse(struct run_parts *parts, struct status why)
 {
-    if (!parts->tree || why.code != STATUS_BAD_INPUT) return why;
+    if (!parts->tree || parts->options->job || why.code != STATUS_BAD_INPUT) return why;
     parts->endings[parts->read->place].status = why;
     parts->n_refused++;
     release_part(parts->read);

@@ -127,6 +127,7 @@ static void announce_many(const struct run_parts *parts)
 void run_report_opened(const struct run_parts *parts, const struct run_part *part)
 {
     if (!parts->tree) announce_one(part);
+    else if (parts->options->job) return;
     else if (parts->first == part && !part->place) announce_many(parts);
 }
 
@@ -205,6 +206,10 @@ static void print_many(const struct run_parts *parts, size_t earlier)
 static void print_totals(const struct run_totals *totals)
 {
     size_t here = totals->summary->calls - totals->summary->earlier;
+    if (totals->work) {
+        printf("%s\n", totals->work);
+        return;
+    }
     double rate = totals->elapsed_s > 0 ? (double)here / totals->elapsed_s : 0;
     printf("%s in %.2f s (%.0f a second), backend %s, profile %s, %s, BLAS core %s\n",
            quantity_of(here, "call").text, totals->elapsed_s, rate, totals->backend,
@@ -225,11 +230,12 @@ static struct status print_report(const struct run_options *options,
                                   const struct run_totals *totals)
 {
     char *repeat = NULL;
-    if (!options->scratch) TRY(make_repeat(&repeat, options, totals));
+    if (!options->scratch && !options->job) TRY(make_repeat(&repeat, options, totals));
     if (options->told.tell) printf("\n");
     summary_print(stdout, totals->summary, repeat, wants_color(options));
     memory_release(repeat);
-    if (totals->parts->tree) print_many(totals->parts, totals->summary->earlier);
+    if (options->job) printf("\n");
+    else if (totals->parts->tree) print_many(totals->parts, totals->summary->earlier);
     else print_one(totals->parts->first);
     print_totals(totals);
     return status_ok();
@@ -307,6 +313,17 @@ static struct status report_many(int *exit_status, const struct ci_options *ci,
     struct status status = ci_report(exit_status, ci, subjects, count, counts);
     memory_release(subjects);
     return status;
+}
+
+struct status run_report_status(const struct run_options *options, const struct run_totals *totals)
+{
+    size_t internal = totals->summary->internal_errors;
+    if (internal && !options->job)
+        return status_error(STATUS_INTERNAL,
+                            "%zu calls met an internal error, which is a fault of this program; "
+                            "their rows are SKIP and name it",
+                            internal);
+    return run_parts_refused(totals->parts);
 }
 
 struct status run_report_end(int *exit_status, const struct run_options *options,

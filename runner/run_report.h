@@ -23,10 +23,15 @@ struct run_totals {
     const char *backend, *profile;
     size_t threads;
     double elapsed_s;
+    const char *work; /* instead of the last two: who did the calls of a job; or NULL */
 };
 
 /* Print what is known when a run ends before its time; nothing when nothing is. */
 void run_report_part(const struct run_options *options, const struct run_totals *totals);
+
+/* What the run as a whole comes to when its rows are written: STATUS_INTERNAL when some of them tell of a
+ * fault of this program, STATUS_BAD_INPUT when dumps were refused. Of a shard its job tells. */
+struct status run_report_status(const struct run_options *options, const struct run_totals *totals);
 
 /* Print the summary, write the reports, find the exit status. */
 struct status run_report_end(int *exit_status, const struct run_options *options,

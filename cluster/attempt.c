@@ -1,0 +1,251 @@
+/* Directories made, copied and renamed. */
+#include "cluster/attempt.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster/job_paths.h"
+#include "core/directory.h"
+#include "core/memory.h"
+#include "results/result_files.h"
+#include "results/run_record.h"
+#include "runner/environment.h"
+
+enum { ATTEMPTS_MOST = 100000, COPY_BYTES = 1 << 20, HOST_BYTES = 64 };
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+static void host_name(char out[HOST_BYTES])
+{
+    if (gethostname(out, HOST_BYTES)) (void)snprintf(out, HOST_BYTES, "host");
+    out[HOST_BYTES - 1] = '\0';
+    for (char *at = out; *at; at++)
+        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.", *at))
+            *at = '-';
+}
+
+/* When, where and who, for people; the random number makes it unlike any other. */
+static const char *attempt_name(struct arena *arena, const char *host, int64_t began)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != (ssize_t)sizeof number)
+        number = (uint64_t)(uintptr_t)arena ^ (uint64_t)getpid();
+    return arena_format(arena, "%s%lld-%s-%d-%08llx", job_attempt_prefix, (long long)began, host,
+                        (int)getpid(), (unsigned long long)(number & 0xffffffff));
+}
+
+/* ---- the longest attempt ---------------------------------------------------------------- */
+
+static uint64_t bytes_of(const char *path, struct file_policy policy)
+{
+    struct file file;
+    uint64_t bytes = 0;
+    policy.any_size = true;
+    if (!path || file_open_read(&file, path, policy).code) return 0;
+    (void)file_size(&bytes, &file);
+    (void)file_close(&file);
+    return bytes;
+}
+
+/* Can these files be gone on with here: are they of this job, and were they made with the arithmetic that
+ * this host has? */
+static bool is_ours(const char *run_path, const struct plan *plan, struct file_policy policy)
+{
+    struct run_record record = { .object = NULL };
+    if (run_record_read(&record, run_path, policy).code || !record.object) return false;
+    const char *job = run_record_text(&record, "job"),
+               *core = run_record_text(&record, "blas_core");
+    bool ours = job && core && !strcmp(job, plan->id) && !strcmp(core, environment_blas_core());
+    run_record_release(&record);
+    return ours;
+}
+
+/* Bytes of the details of all dumps of the shard. */
+static struct status measure(uint64_t *bytes, struct arena *arena, const char *attempt,
+                             const struct plan *plan, const struct shard_slices *slices,
+                             struct file_policy policy)
+{
+    *bytes = 0;
+    for (size_t i = 0; i < slices->count; i++) {
+        char *paths[RESULT_FILES];
+        const char *folder = path_join(arena, attempt, plan->dumps[slices->items[i].dump].folder);
+        if (!folder) return status_no_memory(0);
+        if (result_files_find(paths, folder).code || !paths[0]) continue;
+        if (is_ours(paths[RESULT_RUN], plan, policy))
+            *bytes += bytes_of(paths[RESULT_DETAILS], policy);
+        result_files_release_paths(paths);
+    }
+    return status_ok();
+}
+
+static bool is_attempt(const char *name)
+{
+    return !strncmp(name, job_attempt_prefix, strlen(job_attempt_prefix));
+}
+
+static struct status find_longest(const char **out, struct arena *arena, const char *shard,
+                                  const struct plan *plan, const struct shard_slices *slices,
+                                  struct file_policy policy)
+{
+    struct directory_names names;
+    uint64_t most = 0;
+    *out = NULL;
+    TRY(directory_list(&names, shard, ATTEMPTS_MOST));
+    struct status status = status_ok();
+    for (size_t i = 0; i < names.count && !status.code; i++) {
+        uint64_t bytes = 0;
+        if (!is_attempt(names.items[i])) continue;
+        const char *attempt = path_join(arena, shard, names.items[i]);
+        status = attempt ? measure(&bytes, arena, attempt, plan, slices, policy)
+                         : status_no_memory(0);
+        if (status.code || bytes <= most) continue;
+        most = bytes;
+        *out = attempt;
+    }
+    directory_release(&names);
+    return status;
+}
+
+/* ---- copying ---------------------------------------------------------------------------- */
+
+static struct status copy_bytes(const struct file *to, const struct file *from, char *buffer)
+{
+    uint64_t offset = 0;
+    for (;;) {
+        size_t got;
+        TRY(file_read_at(&got, from, buffer, COPY_BYTES, offset));
+        TRY(file_write_all(to, buffer, got));
+        if (got < COPY_BYTES) return status_ok();
+        offset += got;
+    }
+}
+
+static struct status copy_file(const char *to, const char *from, char *buffer,
+                               struct file_policy policy)
+{
+    struct file source, copy;
+    policy.any_size = true;
+    TRY(file_open_read(&source, from, policy));
+    struct status status = file_create(&copy, to);
+    if (!status.code) {
+        status = copy_bytes(&copy, &source, buffer);
+        const struct status closed = file_close(&copy);
+        if (!status.code) status = closed;
+    }
+    (void)file_close(&source);
+    return status;
+}
+
+/* The result file first: its rows are written last, so of what is copied later there is no less, however
+ * fast the other goes on. */
+static struct status copy_run(char *from[RESULT_FILES], const char *folder, char *buffer,
+                              struct file_policy policy)
+{
+    static const int order[] = { RESULT_RUN, RESULT_CALLS, RESULT_DETAILS, RESULT_EVIDENCE };
+    struct arena arena = { 0 };
+    struct status status = file_make_directories(folder);
+    for (size_t i = 0; i < sizeof order / sizeof *order && !status.code; i++) {
+        const char *path = from[order[i]], *name = strrchr(path, '/');
+        const char *to = path_join(&arena, folder, name ? name + 1 : path);
+        if (!file_exists(path)) continue;
+        status = to ? copy_file(to, path, buffer, policy) : status_no_memory(0);
+    }
+    arena_release(&arena);
+    return status;
+}
+
+static struct status copy_folder(struct arena *arena, const char *to, const char *from,
+                                 const char *folder, const struct plan *plan, char *buffer,
+                                 struct file_policy policy)
+{
+    char *paths[RESULT_FILES];
+    const char *source = path_join(arena, from, folder), *target = path_join(arena, to, folder);
+    if (!source || !target) return status_no_memory(0);
+    TRY(result_files_find(paths, source));
+    struct status status = status_ok();
+    if (paths[0] && is_ours(paths[RESULT_RUN], plan, policy))
+        status = copy_run(paths, target, buffer, policy);
+    result_files_release_paths(paths);
+    return status;
+}
+
+static struct status copy_attempt(const struct attempt *attempt, struct arena *arena,
+                                  const struct plan *plan, const struct shard_slices *slices,
+                                  struct file_policy policy)
+{
+    char *buffer = memory_allocate(COPY_BYTES);
+    if (!buffer) return status_no_memory(COPY_BYTES);
+    struct status status = status_ok();
+    for (size_t i = 0; i < slices->count && !status.code; i++)
+        status = copy_folder(arena, attempt->directory, attempt->resumed,
+                             plan->dumps[slices->items[i].dump].folder, plan, buffer, policy);
+    memory_release(buffer);
+    return status;
+}
+
+struct status attempt_begin(struct attempt *out, struct arena *arena, const char *job, size_t shard,
+                            const struct plan *plan, const struct shard_slices *slices,
+                            struct file_policy policy)
+{
+    *out = (struct attempt){ .shard = job_shard_path(arena, job, shard),
+                             .done = job_done_path(arena, job, shard),
+                             .began = (int64_t)time(NULL) };
+    char host[HOST_BYTES];
+    host_name(host);
+    out->host = arena_copy_string(arena, host);
+    const char *name = attempt_name(arena, host, out->began);
+    if (!out->shard || !out->done || !out->host || !name) return status_no_memory(0);
+    out->directory = path_join(arena, out->shard, name);
+    if (!out->directory) return status_no_memory(0);
+    TRY(file_make_directories(out->shard));
+    TRY(find_longest(&out->resumed, arena, out->shard, plan, slices, policy));
+    TRY(file_make_directories(out->directory));
+    return out->resumed ? copy_attempt(out, arena, plan, slices, policy) : status_ok();
+}
+
+/* ---- the end ---------------------------------------------------------------------------- */
+
+bool attempt_is_done(const struct attempt *attempt) { return directory_exists(attempt->done); }
+
+void attempt_remove_all(const char *shard_directory)
+{
+    struct arena arena = { 0 };
+    struct directory_names names;
+    if (directory_list(&names, shard_directory, ATTEMPTS_MOST).code) return;
+    for (size_t i = 0; i < names.count; i++) {
+        const char *path = path_join(&arena, shard_directory, names.items[i]);
+        if (path && is_attempt(names.items[i])) directory_remove(path);
+    }
+    directory_release(&names);
+    arena_release(&arena);
+}
+
+/* The directories from `folder` up to the attempt's own. */
+static struct status sync_folder(const char *attempt, const char *folder)
+{
+    char path[4096];
+    (void)snprintf(path, sizeof path, "%s/%s", attempt, folder);
+    size_t root = strlen(attempt);
+    while (strlen(path) > root) {
+        if (path[strlen(path) - 1] != '/') TRY(file_sync_directory(path));
+        *strrchr(path, '/') = '\0';
+    }
+    return status_ok();
+}
+
+struct status attempt_finish(bool *was_first, const struct attempt *attempt,
+                             const struct plan *plan, const struct shard_slices *slices)
+{
+    for (size_t i = 0; i < slices->count; i++)
+        TRY(sync_folder(attempt->directory, plan->dumps[slices->items[i].dump].folder));
+    TRY(file_sync_directory(attempt->directory));
+    struct status status = file_rename(attempt->directory, attempt->done);
+    *was_first = !status.code;
+    if (status.code && !attempt_is_done(attempt)) return status;
+    attempt_remove_all(attempt->shard);
+    return status_ok();
+}

@@ -170,7 +170,8 @@ export const report_words = {
     "metric.model_largest": ["largest error against the error model", "最大误差与误差模型之比"],
     "metric.model_rms": ["rms error against the error model", "均方根误差与误差模型之比"],
     "metric.model_bias": ["bias against the error model", "偏差与误差模型之比"],
-    "metric.model_flips": ["decisions that flipped", "判断翻转数"],
+    "metric.model_nats": ["evidence in nats against honest rounding", "不符合正常舍入的证据（奈特）"],
+    "metric.model_flips": ["number of elements rounded the other way", "舍入到另一侧的元素数"],
 
     "standard.benchmark": ["benchmark", "标杆比对"],
     "standard.binary": ["binary", "二进制一致"],

@@ -115,14 +115,18 @@ static const struct op *next_row_of_module(const char *name, size_t length, cons
 }
 
 /* PyTorch makes torch.f and Tensor.f of its aten operators, schema and all (native_functions.yaml,
- * "variants"), so their rows serve the operator, unless it has rows of its own. */
+ * "variants"), so their rows serve the operator, unless it has rows of its own; the function's first, whose
+ * arguments are in the operator's order. */
 static const struct op *find_row(unsigned group, const char *name, size_t length,
                                  const struct op *after)
 {
     if (group != ATEN || next_row(ATEN, name, length, NULL))
         return next_row(group, name, length, after);
-    const struct op *op = next_row(TORCH | TENSOR, name, length, after);
-    return op ? op : next_row_of_module(name, length, after);
+    static const unsigned variants[] = { TORCH, TENSOR };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        if (next_row(variants[i], name, length, NULL))
+            return next_row(variants[i], name, length, after);
+    return next_row_of_module(name, length, after);
 }
 
 /* Without the overload of an operator: "add.Tensor" is "add". */

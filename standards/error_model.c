@@ -145,7 +145,9 @@ static void measure_statistics(struct model_findings *out, struct error_statisti
            bound = reference_bound(model->want, i), z;
 
     if (model->dtype == model->compute) {
-        z = error / sqrt(a->spread * a->spread + unit * unit / 12);
+        double expected = sqrt(a->spread * a->spread + unit * unit / 12);
+        if (!(expected > 0)) expected = unit; /* beside a float64 zero the squares underflow */
+        z = error / expected;
     } else {
         struct error_interval before = before_rounding(model, got, got - error);
         z = error_interval_distance(&before, bound) / a->spread;

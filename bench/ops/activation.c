@@ -181,6 +181,11 @@ static void prelu_kernel(struct call *call)
     call_return_typed(call, weighted_below(call->tape, x, call_tensor(call, "weight")), x->dtype);
 }
 
+static void prelu_backward(struct call *call)
+{
+    call_return_gradients(call, prelu, (const char *const[]){ "input", "weight", NULL });
+}
+
 /* The gradient of the weight is not summed to its shape. */
 static void prelu_kernel_backward(struct call *call)
 {
@@ -600,6 +605,7 @@ const struct op ops_activation[] = {
     GRADIENT_BY_NAME("silu_backward", "Tensor input", "silu"),
     GRADIENT_BY_NAME("mish_backward", "Tensor input", "mish"),
     { "log_sigmoid_backward", ATEN, "(Tensor grad_output, Tensor input, Tensor buffer)", log_sigmoid_backward, OP_NO_GRADIENT, 0, "logsigmoid" },
+    GRADIENT("prelu_backward", "Tensor input, Tensor weight", prelu_backward),
     GRADIENT("_prelu_kernel_backward", "Tensor input, Tensor weight", prelu_kernel_backward),
     GRADIENT("rrelu_with_noise_backward", "Tensor input, Tensor noise, Scalar lower, Scalar upper, bool training, bool self_is_result", rrelu_backward),
 };

@@ -6,6 +6,7 @@
 #include "bench/primitives/gather.h"
 #include "bench/primitives/view.h"
 #include "bench/tape/broadcast.h"
+#include "core/checked.h"
 
 enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
@@ -79,32 +80,56 @@ static int64_t source_index(enum pad_mode mode, int64_t i, int64_t n)
     }
 }
 
-static struct node *pad_dimension(struct call *call, struct node *x, enum pad_mode mode, int dim,
-                                  int64_t before, int64_t after)
+/* Where the places of dimension `dim` find their elements; NULL on failure. */
+static int64_t *padded_sources(struct call *call, const struct node *x, enum pad_mode mode, int dim,
+                               int64_t before, int64_t after)
 {
-    struct tape *tape = call->tape;
     int64_t n = x->shape[dim], length = n + before + after;
     bool fits = mode == PAD_REFLECT    ? before < n && after < n
                 : mode == PAD_CIRCULAR ? before <= n && after <= n
                                        : n > 0;
-
-    if (!before && !after) return x;
-    if (!call_require(call, fits && length >= 1,
+    if (!call_require(call, (!before && !after) || (fits && length >= 1),
                       "padding %lld and %lld of %lld elements in this mode", (long long)before,
                       (long long)after, (long long)n))
-        return x;
-    struct node *index = node_new_integer(tape, DT_I64, 1, &length);
-    if (tape_failed(tape)) return tape_failure(tape);
-    for (int64_t i = 0; i < length; i++) index->integer[i] = source_index(mode, i - before, n);
-    return node_index_select(tape, x, dim, index);
+        return NULL;
+    int64_t *source = tape_allocate(call->tape, (size_t)length, sizeof *source);
+    for (int64_t i = 0; source && i < length; i++) source[i] = source_index(mode, i - before, n);
+    return source;
 }
 
+/* One map over all dimensions: a gradient is one sum for each element, whose terms a kernel may add in any
+ * order. */
 static struct node *pad_repeating(struct call *call, struct node *x, enum pad_mode mode,
                                   const struct padding *padding)
 {
-    for (int d = x->rank - padding->dims; d < x->rank; d++)
-        x = pad_dimension(call, x, mode, d, padding->before[d], padding->after[d]);
-    return x;
+    int64_t *source[TENSOR_MAX_RANK], shape[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK];
+    size_t n, inner = 1;
+    int first = x->rank - padding->dims;
+
+    memcpy(shape, x->shape, sizeof shape);
+    for (int d = first; d < x->rank; d++) {
+        shape[d] += padding->before[d] + padding->after[d];
+        source[d] = padded_sources(call, x, mode, d, padding->before[d], padding->after[d]);
+        if (!source[d]) return x;
+        inner *= (size_t)shape[d];
+    }
+    if (!call_require(call, shape_elements(&n, x->rank, shape), "the padding is too large"))
+        return x;
+    int64_t *map = tape_allocate(call->tape, n, sizeof *map);
+    if (!map) return x;
+    shape_strides(stride, x->rank, x->shape);
+    size_t plane = 1; /* of x: its padded dimensions */
+    for (int d = first; d < x->rank; d++) plane *= (size_t)x->shape[d];
+    for (size_t i = 0; i < n; i++) {
+        size_t rest = i % inner;
+        int64_t at = (int64_t)(i / inner * plane);
+        for (int d = x->rank - 1; d >= first; d--) {
+            at += source[d][rest % (size_t)shape[d]] * stride[d];
+            rest /= (size_t)shape[d];
+        }
+        map[i] = at;
+    }
+    return node_gather(call->tape, x, x->rank, shape, map, 0);
 }
 
 /* PyTorch's circular padding crops first: what is repeated is what is left. */

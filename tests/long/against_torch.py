@@ -65,6 +65,7 @@ def spellings(base, catalogue):
         short = base.split(".")[-1]
         if "." in base:
             names += [f"Torch.{base.replace('.', '_')}", f"Tensor.{short}", f"Torch.{short}"]
+        names.append(f"Aten.{base.replace('.', '_')}")
         if base in DUNDER:
             names += [f"Tensor.__{kind}{DUNDER[base]}__" for kind in ("", "i", "r")]
     return [n for n in names if n in catalogue]
@@ -448,14 +449,14 @@ class Book(Goldens):
             floating = t.is_floating_point() or t.is_complex()
             if floating and not is_random:
                 wide = wide.to(torch.complex128 if t.is_complex() else torch.float64)
-            if floating and not is_random:
+            if floating and self.tracks:
                 wide.requires_grad_()
             leaves.append(wide)
             return wide.clone() if in_place and floating else wide
 
         record = {"api": self.numbered(call.api), "family": "random"}
-        record["input_args"] = [self.describe(a, not is_random) for a in call.args]
-        record["input_kwargs"] = {k: self.describe(v, not is_random) for k, v in call.kwargs.items()}
+        record["input_args"] = [self.describe(a, self.tracks) for a in call.args]
+        record["input_kwargs"] = {k: self.describe(v, self.tracks) for k, v in call.kwargs.items()}
         try:
             result = self.call(call.api, [clean(a) for a in call.args],
                                {k: clean(v) for k, v in call.kwargs.items()}, raised)
@@ -500,7 +501,9 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     rows = json.loads(pathlib.Path(options.ops).read_text())
-    catalogue = {o["api"] for o in rows if o["forward"] and o["api"].split(".")[0] in ("Functional", "Tensor", "Torch")}
+    catalogue = {o["api"] for o in rows if o["forward"] and o["api"].split(".")[0] in ("Functional", "Tensor", "Torch", "Aten")}
+    # Gradients as operators are not differentiated again here, though PyTorch could.
+    options.plain = {o["api"] for o in rows if o["api"].startswith("Aten.") and not o["backward"]}
     random_names = {o["api"] for o in rows if "statistical" in o["certificate"] or "property" in o["certificate"]}
     sources = from_op_db(catalogue, options.name)
     for name, calls in from_goldens(catalogue, options.name).items():
@@ -544,6 +547,7 @@ def draw(name, calls, is_random, options, seed):
     r = random.Random(f"{seed} {name}")
     torch.manual_seed(r.randrange(1 << 30))
     book = Book(options.folder / name, r.randrange(1 << 30))
+    book.tracks = not is_random and name not in options.plain
     good, bad = draw_calls(book, name, calls, is_random, options.calls, r)
     if book.records:
         book.folder.mkdir(parents=True, exist_ok=True)

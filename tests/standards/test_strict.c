@@ -529,6 +529,16 @@ START_TEST(zeros_of_both_signs_are_equal)
 }
 END_TEST
 
+/* A zero that a kernel may miss by an underflow alone: the squares of its errors underflow themselves. */
+START_TEST(right_zeros_pass)
+{
+    for (size_t d = 0; d < 3; d++)
+        ck_assert_int_eq(judge_pair(outputs[d], 0, 0, 0x1p-1074), VERDICT_PASS);
+    ck_assert_int_eq(judge_pair(DT_F64, 0, 0, 0x1p-1074), VERDICT_PASS);
+    ck_assert_int_eq(judge_pair(DT_F64, 0, 1e-30, 0x1p-1074), VERDICT_ERROR);
+}
+END_TEST
+
 /* ---- references with bounds of their own ---------------------------------------------------- */
 
 static int refined;
@@ -1089,6 +1099,7 @@ int main(void)
     tcase_add_test(tcase, kinds_of_values_must_agree);
     tcase_add_test(tcase, overflow_is_judged_by_the_interval);
     tcase_add_test(tcase, zeros_of_both_signs_are_equal);
+    tcase_add_test(tcase, right_zeros_pass);
     tcase_add_test(tcase, deciding_elements_are_refined);
     tcase_add_test(tcase, refinement_is_limited);
     tcase_add_test(tcase, explained_elements_are_not_refined);

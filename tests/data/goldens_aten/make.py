@@ -49,6 +49,8 @@ differentiated("hardsigmoid", x, native=True)  # PyTorch's 1/6 is that of float3
 call("hardsigmoid_backward", c, x, native=True)
 call("log_sigmoid_backward", c.to(bf16), x.to(bf16), torch.exp(-x.abs()).to(bf16))
 call("hardshrink_backward", c, x, 0.5)
+call("prelu_backward", g.normal(2, 3, 4), g.normal(2, 3, 4), g.normal(3))
+call("prelu_backward", c, x, g.normal(1))
 differentiated("leaky_relu", x, 0.2)
 call("leaky_relu_backward", c, x, 0.2, False)
 call("leaky_relu_backward", c, x, 0.2, True)

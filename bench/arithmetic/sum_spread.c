@@ -2,6 +2,36 @@
 #include "bench/arithmetic/sum_spread.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The exponent of the last bit that is set in x, finite and not 0. */
+static int last_bit(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t significand = bits & ((UINT64_C(1) << 52) - 1);
+    if (exponent) significand |= UINT64_C(1) << 52;
+    else exponent = 1;
+    return exponent - 1075 + __builtin_ctzll(significand);
+}
+
+bool sum_is_exact(const double *term, size_t n, int bits)
+{
+    enum { LEAST_NORMAL = -126 };
+    double magnitude = 0;
+    int last = 1024;
+    for (size_t k = 0; k < n; k++) {
+        if (term[k] == 0) continue;
+        magnitude += fabs(term[k]);
+        if (!(magnitude < INFINITY)) return false;
+        int place = last_bit(term[k]);
+        if (place < last) last = place;
+        if (last < LEAST_NORMAL || magnitude > ldexp(1, last + bits)) return false;
+    }
+    return true;
+}
 
 /* A random order is a walk from 0 to S whose steps are drawn without replacement: E S_k^2 is
  * k (n - k) / (n (n - 1)) (Q - S^2 / n) + k^2 S^2 / n^2; summed over k = 1 .. n. */
@@ -54,19 +84,28 @@ static double imitated_error(const double *term, size_t n, double exact)
     return worst;
 }
 
-/* sum S_k^2 of a kernel with eight lanes, each a walk of its own. Data of alternating signs are kind to
- * the other orders and not to this. */
+/* sum S_k^2 of a kernel with eight lanes, or four, each a walk of its own. Data of alternating signs are
+ * kind to the other orders and not to these. */
 static double spread_of_lanes(const double *term, size_t n)
 {
+    enum { FEWER = LANES / 2 };
     double walk[LANES] = { 0 }, second[LANES] = { 0 }, total = 0;
+    double longer[FEWER] = { 0 }, longer_second[FEWER] = { 0 }, longer_total = 0;
     size_t k = 0;
-    for (; k + LANES <= n; k += LANES)
+    for (; k + LANES <= n; k += LANES) {
         for (size_t j = 0; j < LANES; j++) {
             walk[j] += term[k + j];
             second[j] += walk[j] * walk[j];
         }
+        for (size_t j = 0; j < FEWER; j++) {
+            double between = longer[j] + term[k + j];
+            longer[j] = between + term[k + j + FEWER];
+            longer_second[j] += between * between + longer[j] * longer[j];
+        }
+    }
     for (size_t j = 0; j < LANES; j++) total += second[j];
-    return total;
+    for (size_t j = 0; j < FEWER; j++) longer_total += longer_second[j];
+    return fmax(total, longer_total);
 }
 
 /* A kernel whose order is none of these may be off by as much again; on random data more would widen. */
@@ -100,4 +139,20 @@ double sum_spread(const double *term, size_t n, bool products, bool single)
 {
     struct sum_spread parts = sum_spread_parts(term, n, products, single);
     return fmax(parts.formula, parts.imitated);
+}
+
+double sum_spread_of_inexact(double *term, size_t n, bool products, bool single)
+{
+    enum { COPIES = 2 };
+    double spread = sum_spread(term, n, products, single);
+    for (int copy = 0; single && copy < COPIES; copy++) {
+        double exact = 0, imitated;
+        for (size_t k = 0; k < n; k++) {
+            term[k] *= 1 + 0x1.4p-22; /* five units of float's roundoff */
+            exact += (float)term[k];
+        }
+        imitated = IMITATED_SHARE * imitated_error(term, n, exact) * 0x1p24;
+        if (n > 1) spread = fmax(spread, imitated * imitated);
+    }
+    return spread;
 }

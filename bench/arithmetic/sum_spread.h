@@ -2,7 +2,7 @@
  *
  * Adding x_1 .. x_n one after the other rounds every partial sum S_k, each by u |S_k| / sqrt 3 in the root mean
  * square when the roundings are independent and uniform. So the error of a sum has the variance u^2 / 3 sum S_k^2,
- * which depends on the order. Taken is the largest over the forward and the reverse order, eight lanes and the mean
+ * which depends on the order. Taken is the largest over the forward and the reverse order, eight or four lanes and the mean
  * over all orders, (n + 1) / 6 (Q - S^2 / n) + S^2 (n + 1)(2 n + 1) / (6 n) with Q = sum x^2 and S = sum x; kernels
  * that add in blocks round fewer and smaller partial sums. Terms that are products have been rounded once themselves: u^2 / 3 Q more.
  *
@@ -14,6 +14,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Does no order of summation round at all? All terms are multiples of some 2^e, so all partial sums are, and
+ * none is above sum|x|: when that is at most 2^bits 2^e, a format of `bits` significant bits holds every one.
+ * Masks, counts and numbers of few bits are like that. False when a term is not finite, or so small that a
+ * partial sum could be subnormal. */
+bool sum_is_exact(const double *term, size_t n, int bits);
 
 /* The expected square of the error of a sum, last rounding included, over u^2.
  *
@@ -29,6 +35,10 @@ struct sum_spread {
     double formula, imitated;
 };
 struct sum_spread sum_spread_parts(const double *term, size_t n, bool products, bool single);
+
+/* As sum_spread for terms that have errors of their own: a kernel that adds terms that repeat adds others, which
+ * repeat other roundings. The terms are changed in their last bits, so `term` is for scratch. */
+double sum_spread_of_inexact(double *term, size_t n, bool products, bool single);
 
 /* The mean over all orders of sum S_k^2, from the number of terms, their sum and their sum of squares. */
 double sum_spread_of_any_order(double n, double sum, double squares);

@@ -149,6 +149,20 @@ static void binary_cross_entropy(struct call *call)
     call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
 }
 
+/* (sigmoid(x) - t) c toward x; toward t -x c, by frameworks the difference of two softplus. */
+static void logits_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                            const void *parameters)
+{
+    struct node *x = node->inputs[1], *t = node->inputs[2];
+    (void)parameters;
+    if (x->tracked)
+        gradient_pass(tape, x, cotangent, node_subtract(tape, node_apply(tape, "sigmoid", x), t));
+    if (t->tracked)
+        gradient_pass(tape, t, cotangent,
+                      node_subtract(tape, node_apply(tape, "softplus", node_negate(tape, x)),
+                                    node_apply(tape, "softplus", x)));
+}
+
 /* The formula that kernels use, which cancels where the loss is small and whose gradient is sigmoid(x) - t:
  * (1 - t) x + (1 + (w - 1) t) (max(-x, 0) + log(1 + exp(-|x|))). */
 static struct node *published_logits_loss(struct tape *tape, struct node *x, struct node *t,
@@ -161,6 +175,8 @@ static struct node *published_logits_loss(struct tape *tape, struct node *x, str
         y = node_multiply(
             tape, y, node_offset(tape, node_multiply(tape, node_offset(tape, positive, -1), t), 1));
     y = node_model_error(tape, node_add(tape, node_multiply(tape, one_less(tape, t), x), y), x, 8);
+    if (!positive)
+        return node_stated_gradient(tape, y, 2, (struct node *[]){ x, t }, logits_backward, NULL);
     /* The gradient is (sigmoid(x) - t) c, w t for t: that of softplus(x) - t x. */
     struct node *yes = positive ? node_multiply(tape, positive, t) : t;
     struct node *all = positive ? node_add(tape, yes, one_less(tape, t)) : one;
@@ -181,8 +197,10 @@ static void binary_cross_entropy_with_logits(struct call *call)
     struct node *no =
         node_multiply(tape, one_less(tape, pair.t), node_apply(tape, "softplus", pair.x));
     struct node *loss = node_add(tape, yes, no);
-    if (tape_is_model(tape))
-        loss = node_model_either(tape, published_logits_loss(tape, pair.x, pair.t, positive), loss);
+    if (tape_is_model(tape)) {
+        struct node *published = published_logits_loss(tape, pair.x, pair.t, positive);
+        loss = positive ? node_model_either(tape, published, loss) : published;
+    }
     call_return_typed(call, loss_reduced(call, times_weight(call, loss)), pair.dtype);
 }
 

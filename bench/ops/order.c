@@ -6,6 +6,7 @@
 #include "bench/ops/operands.h"
 #include "bench/ops/reduction_arguments.h"
 #include "bench/ops/settling.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/binary.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/cotangent.h"
@@ -195,6 +196,34 @@ static void place_quantiles(struct tape *tape, const struct node *x,
     }
 }
 
+/* Of elements that are equal a kernel's sort may choose any: each may have the gradient of another. */
+struct tied {
+    struct lines lines;
+    const int64_t *chosen[2]; /* (quantiles, lines) */
+};
+
+/* No gradient, with the cotangent as the error of the elements that equal a chosen one. */
+static void tied_backward(struct tape *tape, struct node *node, struct node *cotangent,
+                          const void *parameters)
+{
+    const struct tied *tied = parameters;
+    const struct lines *l = &tied->lines;
+    struct node *x = node->inputs[1];
+    const double *value = node_values(tape, x), *c = node_values(tape, cotangent);
+    struct node *none = node_constant(tape, DT_NONE, 0, x->rank, x->shape),
+                *open = node_constant(tape, DT_NONE, 0, x->rank, x->shape);
+    for (size_t at = 0; at < node->n && !tape_failed(tape); at++)
+        for (int k = 0; k < 2; k++) {
+            double wanted = value[tied->chosen[k][at]];
+            size_t first = line_start(l, at % l->count), equal = 0;
+            for (size_t i = 0; i < l->extent; i++) equal += value[first + i * l->step] == wanted;
+            for (size_t i = 0; i < l->extent && equal > 1; i++)
+                if (value[first + i * l->step] == wanted)
+                    open->value[first + i * l->step] += fabs(c[at]);
+        }
+    tape_accumulate(tape, x, node_model_error(tape, none, open, 4 / tape->unit));
+}
+
 /* The q-th quantile: q a number or a vector, which becomes the first dimension. */
 static void quantile(struct call *call)
 {
@@ -243,6 +272,14 @@ static void quantile(struct call *call)
     struct node *between = node_multiply(tape, weight, node_subtract(tape, high, low));
     struct node *y = node_add(tape, low, between);
     if (quantiles.interpolation == LOWER || quantiles.interpolation == NEAREST) y = low;
+    if (tape_is_model(tape)) {
+        struct tied *tied = tape_allocate(tape, 1, sizeof *tied);
+        if (!tied) return;
+        *tied = (struct tied){ quantiles.lines, { below, above } };
+        y = node_add(tape, y,
+                     node_stated_gradient(tape, node_constant(tape, y->dtype, 0, rank, shape), 1,
+                                          &lines, tied_backward, tied));
+    }
     call_return_typed(call, y, x->dtype);
 }
 

@@ -267,9 +267,16 @@ static void root_backward(struct tape *tape, struct node *node, struct node *cot
     struct node *zero = node_scalar(tape, 0);
     struct node *slope = node_divide(tape, node_scalar(tape, 0.5), node);
     if (tape_is_model(
-            tape)) { /* a kernel's y need not come out as 0, and then its slope is anything */
-        struct node *one = node_constant(tape, DT_NONE, 1, node->rank, node->shape);
-        zero = node_model_error(tape, node_scale(tape, one, 0), one, 0x1p100);
+            tape)) { /* a kernel's y need not come out as 0: anything up to its error, and less */
+        enum { LESS = 64 };
+        struct node *none = node_constant(tape, DT_NONE, 0, node->rank, node->shape),
+                    *steep = node_constant(tape, DT_NONE, 0, node->rank, node->shape);
+        (void)node_values(tape, node);
+        for (size_t i = 0; i < node->n && !tape_failed(tape); i++) {
+            double error = node_error(node, i);
+            steep->value[i] = error > 0 ? fmin(LESS / error, 0x1p100) : 0;
+        }
+        zero = node_model_error(tape, none, steep, 1 / tape->unit);
     }
     (void)parameters;
     gradient_pass(tape, node->inputs[1], cotangent,

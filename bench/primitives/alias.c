@@ -30,9 +30,11 @@ struct node *node_model_error(struct tape *tape, struct node *y, struct node *x,
     struct node *out = node_alias(tape, y, y->dtype);
     double *error = tape_allocate(tape, y->n, sizeof *error);
     if (tape_failed(tape) || x->n != y->n) return y;
-    if (tape->arithmetic == BENCH_MODEL_TYPICAL) roundings /= 4;
+    bool typical = tape_is_typical(tape);
+    if (typical) roundings /= 4;
     for (size_t i = 0; i < y->n; i++) {
-        double e = node_error(y, i) + roundings * tape->unit * fabs(value[i]);
+        double before = node_error(y, i), more = roundings * tape->unit * fabs(value[i]);
+        double e = typical ? hypot(before, more) : before + more;
         error[i] = isfinite(out->value[i]) ? e : 0;
     }
     out->error = error;

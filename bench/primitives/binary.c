@@ -6,6 +6,7 @@
 
 #include "bench/arithmetic/pair.h"
 #include "bench/arithmetic/rounding.h"
+#include "bench/primitives/alias.h"
 #include "bench/primitives/casts.h"
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/complex_parts.h"
@@ -15,6 +16,23 @@
 #include "bench/tape/promotion.h"
 #include "core/kernel_modes.h"
 #include "core/vectorize.h"
+
+/* Elements of a computed factor may share their error (that of a mean, say), which does not cancel in a sum of
+ * their products with a cotangent. Besides the errors as independent ones, a sum in the model of typical errors
+ * gets |sum c_k e_k|, what they make together when all have one sign. */
+static struct node *with_shared_errors(struct tape *tape, struct node *sum, struct node *cotangent,
+                                       struct node *factor)
+{
+    if (!tape_is_typical(tape) || tape_failed(tape) || node_is_exact(factor)) return sum;
+    struct node *error = node_new_real(tape, DT_NONE, factor->rank, factor->shape);
+    for (size_t i = 0; i < factor->n && !tape_failed(tape); i++) {
+        double e = node_error(factor, i);
+        error->value[i] = isfinite(e) ? e : 0;
+    }
+    struct node *together = node_sum_to_shape(
+        tape, node_multiply(tape, node_detach(tape, cotangent), error), sum->rank, sum->shape);
+    return node_model_error(tape, sum, together, 4 / tape->unit);
+}
 
 static void binary_backward(struct tape *tape, struct node *node, struct node *cotangent)
 {
@@ -37,7 +55,10 @@ static void binary_backward(struct tape *tape, struct node *node, struct node *c
         if (!input->tracked) continue;
         struct node *flow = slopes[k] ? node_multiply(tape, cotangent, slopes[k])
                                       : node_constant(tape, DT_NONE, 0, node->rank, node->shape);
-        tape_accumulate(tape, input, node_sum_to_shape(tape, flow, input->rank, input->shape));
+        flow = node_sum_to_shape(tape, flow, input->rank, input->shape);
+        if (slopes[k] && input->n < node->n)
+            flow = with_shared_errors(tape, flow, cotangent, slopes[k]);
+        tape_accumulate(tape, input, flow);
     }
 }
 
@@ -83,6 +104,7 @@ struct binary_context {
     const struct binary_function *f;
     char operation;      /* + - * / or 0 for any other function */
     double kernel, tiny; /* relative and absolute rounding of a modelled kernel, else 0 */
+    bool independent;    /* errors of the operands, in the mean: they add up in squares */
     const struct node *a, *b;
     struct node *out;
 };
@@ -215,6 +237,37 @@ VECTORIZED static void read_block(struct operand_block *block, const struct node
         out[i] = y < INFINITY ? (bound >= 0 ? bound : INFINITY) : 0;           \
     }
 
+/* The same for independent errors in the root mean square, those of the kernel's own rounding among them. */
+#define SPREAD_LOOP(EXPRESSION)                                                        \
+    for (size_t i = 0; i < count; i++) {                                               \
+        double x = a[i], ex = ea[i], v = b[i], ev = eb[i], y = fabs(z[i]), squares;    \
+        (void)x, (void)v;                                                              \
+        squares = (EXPRESSION) + c->kernel * y * (c->kernel * y);                      \
+        out[i] = y < INFINITY ? squares >= 0 ? sqrt(squares) + c->tiny : INFINITY : 0; \
+    }
+
+VECTORIZED static void spread_block(const struct binary_context *c, size_t at, size_t count,
+                                    const double *restrict a, const double *restrict ea,
+                                    const double *restrict b, const double *restrict eb)
+{
+    const double *restrict z = c->out->value + at;
+    double *restrict out = c->out->error + at;
+    switch (c->operation) {
+    case '+':
+    case '-': SPREAD_LOOP(ex * ex + ev * ev) break;
+    case '*': SPREAD_LOOP(x * ev * (x * ev) + v * ex * (v * ex) + ex * ev * (ex * ev)) break;
+    case '/':
+        SPREAD_LOOP(ev < fabs(v) ? (ex * ex + y * ev * (y * ev)) / ((fabs(v) - ev) * (fabs(v) - ev))
+                                 : INFINITY)
+        break;
+    default:
+        for (size_t i = 0; i < count; i++) {
+            double carried = c->f->error(a[i], ea[i], b[i], eb[i], z[i]);
+            out[i] = tidy_bound(hypot(carried, c->kernel * z[i]) + c->tiny, z[i]);
+        }
+    }
+}
+
 VECTORIZED static void bound_block(const struct binary_context *c, size_t at, size_t count,
                                    const double *restrict a, const double *restrict ea,
                                    const double *restrict b, const double *restrict eb)
@@ -247,7 +300,8 @@ static void error_row(void *context, size_t out, size_t count, const size_t *off
         size_t n = count - start < BOUND_BLOCK ? count - start : BOUND_BLOCK;
         read_block(&a, c->a, offset[0] + (step[0] ? start : 0), step[0], n);
         read_block(&b, c->b, offset[1] + (step[1] ? start : 0), step[1], n);
-        bound_block(c, out + start, n, a.value, a.error, b.value, b.error);
+        (c->independent ? spread_block : bound_block)(c, out + start, n, a.value, a.error, b.value,
+                                                      b.error);
     }
 }
 
@@ -326,12 +380,13 @@ static row_function *row_of(char operation)
     }
 }
 
-/* Roundings of unit |y| that a kernel's own function makes: one for sums and products, three
- * for quotients, four ulp for library functions, more for a series of dozens of terms. */
+/* Roundings of unit |y| that a kernel's own function makes: none for copies of a sign, one for sums and
+ * products, three for quotients, four ulp for library functions, more for a series of dozens of terms. */
 static double kernel_roundings(const struct tape *tape, const struct binary_function *f)
 {
     char operation = operation_of(f);
     bool series = !strcmp(f->name, "igamma") || !strcmp(f->name, "igammac");
+    if (!strcmp(f->name, "copysign")) return 0;
     double worst = series ? 64 : !operation ? 8 : operation == '/' ? 3 : 1;
     worst = 2 * kernel_modes_ulps(tape->modes, f->name, worst / 2);
     return tape->arithmetic == BENCH_MODEL_TYPICAL ? fmax(worst / 4, 0.6) : worst;
@@ -354,7 +409,14 @@ static struct node *evaluate_binary(struct tape *tape, const struct binary_funct
     (void)node_values(tape, operands[1]);
     if (tape_failed(tape)) return tape_failure(tape);
 
-    struct binary_context context = { f, operation_of(f), 0, 0, operands[0], operands[1], node };
+    struct binary_context context = {
+        .f = f,
+        .operation = operation_of(f),
+        .independent = tape_is_typical(tape) && operands[0] != operands[1],
+        .a = operands[0],
+        .b = operands[1],
+        .out = node,
+    };
     if (tape_is_model(tape)) {
         context.kernel = kernel_roundings(tape, f) * tape->unit;
         context.tiny = tape->tiny;

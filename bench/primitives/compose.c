@@ -136,13 +136,20 @@ struct node *compose_normalize(struct tape *tape, struct node *x, uint32_t dims,
 {
     x = node_to_real(tape, x);
     struct node *m = node_mean(tape, x, dims, true);
-    struct node *d = node_subtract(tape, x, m);
-    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true);
+    struct node *d = node_subtract(tape, x, tape_is_model(tape) ? node_detach(tape, m) : m);
+    struct node *variance = node_mean(tape, node_multiply(tape, d, d), dims, true), *shift = NULL;
+    if (tape_is_model(
+            tape)) { /* a line shares the error of its mean, so it is kept apart: as a shift by 0 */
+        shift = node_subtract(tape, node_detach(tape, m), m);
+        variance = node_add(tape, variance, node_scale(tape, node_apply(tape, "square", shift), 2));
+    }
     if (tape_has_form(tape, FORM_ONE_PASS))
         variance = node_scale(tape, one_pass_squares(tape, x, m, dims),
                               (double)variance->n / (double)x->n);
     struct node *r = node_apply(tape, "rsqrt", node_offset(tape, variance, eps));
     if (mean) *mean = m;
     if (rstd) *rstd = r;
-    return compose_folded(tape, node_multiply(tape, d, r), x, m, r);
+    struct node *y = node_multiply(tape, d, r);
+    if (shift) y = node_add(tape, y, node_multiply(tape, shift, r));
+    return compose_folded(tape, y, x, m, r);
 }

@@ -11,9 +11,11 @@
 #include "bench/primitives/chain_rule.h"
 #include "bench/primitives/gather.h"
 #include "bench/primitives/matmul.h"
+#include "bench/primitives/matrix_model.h"
 #include "bench/primitives/movement.h"
 #include "bench/primitives/selection.h"
 #include "bench/primitives/view.h"
+#include "bench/tape/bounds.h"
 #include "bench/tape/enclosure.h"
 
 static struct node *transposed(struct tape *tape, struct node *x)
@@ -272,6 +274,19 @@ static void invert(double *x, double *lu, const double *a, size_t n, size_t *piv
     }
 }
 
+/* The errors of a kernel's inverse of matrix b; nothing is known of one that is singular. */
+static void model_inverse(struct tape *tape, struct node *node, const struct node *a, size_t b,
+                          const double *lu, const size_t *pivot)
+{
+    size_t n = (size_t)node->shape[1], first = b * n * n;
+    const struct factored m = { a, first, n, lu, pivot, node->value + first };
+    bool finite = true;
+    for (size_t i = 0; i < n * n; i++) finite = finite && isfinite(node->value[first + i]);
+    if (finite) matrix_model_inverse(tape, node->error + first, &m);
+    for (size_t i = 0; i < n * n && !finite; i++)
+        node->error[first + i] = isfinite(node->value[first + i]) ? INFINITY : 0;
+}
+
 /* Largest row sum of |I - A X|, with the rounding of its own evaluation and the bounds of A. */
 static double residual_norm(const struct tape *tape, const struct node *a, const double *x,
                             size_t first, size_t n)
@@ -308,6 +323,10 @@ struct node *node_inverse(struct tape *tape, struct node *a)
         double *x = node->value + b * n * n;
         invert(x, lu, a->value + b * n * n, n, pivot);
         if (!certify) continue;
+        if (tape_is_model(tape)) {
+            model_inverse(tape, node, a, b, lu, pivot);
+            continue;
+        }
         double r = residual_norm(tape, a, x, b * n * n, n);
         for (size_t i = 0; i < n; i++) {
             double row = 0;
@@ -359,7 +378,7 @@ struct node *node_determinant(struct tape *tape, struct node *a)
     struct node *node = matrix_node(tape, &determinant_primitive, a, 1, a->shape, NULL);
     if (!node) return a;
     size_t n = (size_t)a->shape[1], batches = (size_t)a->shape[0];
-    double *lu = tape_allocate(tape, n * n, sizeof *lu);
+    double *lu = tape_allocate(tape, 2 * n * n, sizeof *lu), *x = lu + n * n;
     size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
     for (size_t b = 0; b < batches && !tape_failed(tape); b++) {
         memcpy(lu, a->value + b * n * n, n * n * sizeof *lu);
@@ -368,6 +387,13 @@ struct node *node_determinant(struct tape *tape, struct node *a)
         node->value[b] = product;
     }
     no_bound(tape, node);
+    for (size_t b = 0; b < batches && tape_is_model(tape) && !tape_failed(tape); b++) {
+        double size = fabs(node->value[b]);
+        if (size == 0 || !isfinite(size)) continue;
+        invert(x, lu, a->value + b * n * n, n, pivot);
+        const struct factored m = { a, b * n * n, n, lu, pivot, x };
+        node->error[b] = tidy_bound(size * matrix_model_determinant(tape, &m), size);
+    }
     node_round(tape, node);
     return node;
 }
@@ -396,6 +422,17 @@ static void cholesky_backward(struct tape *tape, struct node *node, struct node 
 static const struct primitive cholesky_primitive = { "a Cholesky factor", cholesky_backward,
                                                      cholesky_enclose, NULL };
 
+static void model_cholesky(struct tape *tape, struct node *node, const struct node *a, size_t b)
+{
+    size_t n = (size_t)node->shape[1], first = b * n * n;
+    double *x = tape_allocate(tape, 2 * n * n, sizeof *x);
+    size_t *pivot = tape_allocate(tape, n, sizeof *pivot);
+    if (tape_failed(tape)) return;
+    invert(x, x + n * n, node->value + first, n, pivot);
+    const struct factored m = { a, first, n, node->value + first, NULL, x };
+    matrix_model_cholesky(tape, node->error + first, &m);
+}
+
 struct node *node_cholesky(struct tape *tape, struct node *a)
 {
     a = node_to_real(tape, a);
@@ -420,6 +457,7 @@ struct node *node_cholesky(struct tape *tape, struct node *a)
     no_bound(tape, node);
     for (size_t i = 0; node->error && i < node->n; i++)
         if (i % n > i / n % n) node->error[i] = 0;
+    for (size_t b = 0; b < batches && tape_is_model(tape); b++) model_cholesky(tape, node, a, b);
     node_round(tape, node);
     return node;
 }

@@ -185,8 +185,10 @@ static void modelled_sums(const struct tape *tape, double *out, double *bound, d
         }
         out[j] = isfinite(c.sum + c.low) ? c.sum + c.low : plain;
         double own = growth * c.magnitude;
-        if (typical && isfinite(out[j]))
-            own = sqrt(sum_spread(term, l->extent, false, !tape->wide));
+        if (carried == 0 && sum_is_exact(term, l->extent, tape->wide ? 53 : 24)) own = 0;
+        else if (typical && isfinite(out[j]))
+            own = sqrt(carried > 0 ? sum_spread_of_inexact(term, l->extent, false, !tape->wide)
+                                   : sum_spread(term, l->extent, false, !tape->wide));
         bound[j] = own * tape->unit + (typical ? sqrt(carried) : carried);
         bound[j] = tidy_bound(bound[j], out[j]);
     }

@@ -333,9 +333,9 @@ static const struct primitive shares_primitive = { "shares of running sums", NUL
 static double exponential(const struct tape *tape, double *error, double d, double e)
 {
     double y = tape_round(tape, scalar_exp(tape_round(tape, d)));
-    double argument = e + tape->unit * fabs(d);
-    *error = y * (function_cost(tape) * tape->unit + (argument < 0.5 ? 1.3 * argument : INFINITY)) +
-             tape->tiny;
+    double argument = tape_join(tape, e, tape->unit * fabs(d));
+    double carried = argument < 0.5 ? 1.3 * argument : INFINITY;
+    *error = y * tape_join(tape, function_cost(tape) * tape->unit, carried) + tape->tiny;
     return y;
 }
 
@@ -355,17 +355,21 @@ static void logsumexp_backward(struct tape *tape, struct node *node, struct node
             double y = node->value[at], ey = certify ? node_error(node, at) : 0;
             double ex = certify ? node_error(x, at) : 0,
                    ec = certify ? node_error(cotangent, at) : 0;
-            double factor = k + 1 < l->extent
-                                ? exponential(tape, &factor_error, y - above, ey + above_error)
-                                : (factor_error = 0);
-            total_error = factor * total_error + fabs(total) * factor_error + ec;
+            double factor = k + 1 < l->extent ? exponential(tape, &factor_error, y - above,
+                                                            tape_join(tape, ey, above_error))
+                                              : (factor_error = 0);
+            total_error = tape_join(tape, factor * total_error, fabs(total) * factor_error);
+            total_error = tape_join(tape, total_error, ec);
             total = tape_round(tape, cotangent->value[at] + tape_round(tape, factor * total));
-            total_error += 2 * tape->unit * (fabs(total) + fabs(cotangent->value[at]));
-            double share = exponential(tape, &share_error, x->value[at] - y, ex + ey);
+            double rounding = 2 * tape->unit * (fabs(total) + fabs(cotangent->value[at]));
+            total_error = tape_join(tape, total_error, rounding);
+            double share =
+                exponential(tape, &share_error, x->value[at] - y, tape_join(tape, ex, ey));
             out->value[at] = tape_round(tape, share * total);
+            double own =
+                tape_join(tape, share * total_error, share_error * (fabs(total) + total_error));
             set_error(out, at,
-                      share * total_error + share_error * (fabs(total) + total_error) +
-                          tape->unit * fabs(out->value[at]) + tape->tiny);
+                      tape_join(tape, own, tape->unit * fabs(out->value[at])) + tape->tiny);
             above = y;
             above_error = ey;
         }
@@ -389,7 +393,8 @@ static void add_term(const struct tape *tape, struct scaled_sum *r, double x, do
     if (e > r->input) r->input = e;
     if (x > r->m) { /* the old sum shrinks, the new term is 1 */
         shrunk = term;
-        r->error = r->error * shrunk + r->sum * other + 2 * tape->unit * r->sum * shrunk;
+        r->error = tape_join(tape, r->error * shrunk, r->sum * other);
+        r->error = tape_join(tape, r->error, 2 * tape->unit * r->sum * shrunk);
         r->sum *= shrunk;
         r->low *= shrunk;
         r->m = x;
@@ -401,13 +406,16 @@ static void add_term(const struct tape *tape, struct scaled_sum *r, double x, do
         return;
     }
     r->low += two_sum(&r->sum, term);
-    r->error += other +
-                (tape_is_model(tape) ? tape->unit * r->sum : 2 * UNIT_ROUNDOFF * fabs(r->low));
+    r->error = tape_join(tape, r->error, other);
+    r->error =
+        tape_join(tape, r->error,
+                  tape_is_model(tape) ? tape->unit * r->sum : 2 * UNIT_ROUNDOFF * fabs(r->low));
     if (!tape_is_model(tape)) return;
     /* Kernels that add to the logarithm, y = max + log(1 + exp(-d)), round y at every step; what an earlier y
      * was off by counts by its share of the sum. */
-    double y = r->m + scalar_log(r->sum), share = tape_is_typical(tape) ? 0.25 : 1;
-    r->stepped = r->stepped * exp(fmin(r->y - y, 0)) + share * tape->unit * (fabs(y) + 4);
+    double y = r->m + scalar_log(r->sum), before = r->stepped * exp(fmin(r->y - y, 0));
+    double share = tape_is_typical(tape) ? 0.25 : 1, own = tape_is_typical(tape) ? 0.6 : 1;
+    r->stepped = tape_join(tape, before, tape->unit * tape_join(tape, own * fabs(y), share * 4));
     r->y = y;
 }
 
@@ -436,10 +444,11 @@ struct node *node_cumulative_logsumexp(struct tape *tape, struct node *x, int di
             double sum = r.sum + r.low, log = tape_round(tape, scalar_log(sum));
             node->value[at] = isfinite(r.m) ? tape_round(tape, r.m + log) : r.m;
             double relative = r.error / sum + tape->unit; /* sum >= 1 - its error */
-            set_error(node, at,
-                      r.input + r.stepped + 1.01 * relative +
-                          function_cost(tape) * tape->unit * log +
-                          tape->unit * fabs(node->value[at]) + tape->tiny);
+            double e = tape_join(tape, r.input, r.stepped);
+            e = tape_join(tape, e, 1.01 * relative);
+            e = tape_join(tape, e, function_cost(tape) * tape->unit * log);
+            e = tape_join(tape, e, tape->unit * fabs(node->value[at]));
+            set_error(node, at, e + tape->tiny);
         }
     }
     model_stages(tape, node);

@@ -185,7 +185,7 @@ struct node *node_activation_slope(struct tape *tape, enum activation_slope whic
             double input = exact ? 0 : node_error(x, start + i) * slope->steepest;
             if (model)
                 error[i] += (slope->cancels + slope->cancels_with_x * fabs(in[start + i])) / 3;
-            double bound = error[i] * unit + input + 0x1p20 * tape->tiny;
+            double bound = tape_join(tape, error[i] * unit, input) + 0x1p20 * tape->tiny;
             node->error[start + i] = bound >= 0                      ? bound
                                      : isnan(node->value[start + i]) ? 0
                                                                      : INFINITY;

@@ -164,6 +164,7 @@ static double modelled_exponential(const struct tape *tape, double d)
 {
     double size = fmin(fabs(d), 110), staged = tape->stage * (1 + size);
     double own = 2 * kernel_modes_ulps(tape->modes, "exp", 3.5);
+    if (d == 0) return 0; /* exp(0) is 1 everywhere */
     if (tape_is_typical(tape)) return tape->unit * (own + size) / 4 + staged / 2;
     return tape->unit * (own + size) + staged;
 }
@@ -183,8 +184,9 @@ static double modelled_total(const struct tape *tape, double *term, const struct
     }
     if (!(sum > 0)) return 0;
     double own = tape_sum_growth(tape, l->lines.extent);
+    if (weighted == 0 && sum_is_exact(term, l->lines.extent, tape->wide ? 53 : 24)) return 0;
     if (tape_is_typical(tape) && isfinite(sum))
-        own = sqrt(sum_spread(term, l->lines.extent, false, !tape->wide)) / sum;
+        own = sqrt(sum_spread_of_inexact(term, l->lines.extent, false, !tape->wide)) / sum;
     return weighted / sum + own * tape->unit;
 }
 
@@ -324,7 +326,10 @@ static double dot_line(double *bound, const struct tape *tape, double *term, con
     double y = isfinite(sum) ? sum + low : sum;
     if (typical && isfinite(sum)) {
         *bound = sqrt(operands) +
-                 tape->unit * sqrt(sum_spread(term, l->lines.extent, true, !tape->wide));
+                 tape->unit *
+                     sqrt(operands > 0
+                              ? sum_spread_of_inexact(term, l->lines.extent, true, !tape->wide)
+                              : sum_spread(term, l->lines.extent, true, !tape->wide));
         return y;
     }
     double growth = tape_is_model(tape) ? tape_sum_growth(tape, l->lines.extent) : 2;

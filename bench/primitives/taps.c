@@ -142,9 +142,12 @@ static struct bounding bounding_of(const struct tape *tape, const struct node *x
         /* A kernel forms a weight from a source coordinate that it rounds. */
         if (tape_is_model(tape) && n)
             b.unsure += tape->unit * (2 + (double)taps->index[taps->first[o + 1] - 1]) *
-                        (tape_is_typical(tape) ? 0.75 : 3);
+                        (tape_is_typical(tape) ? 0.75 : 4);
     }
-    if (tape_is_model(tape)) b.growth += tape_sum_growth(tape, n) * tape->unit;
+    if (tape_is_model(tape)) {
+        double products = !taps->weight ? 0 : tape_is_typical(tape) ? 0.6 : 1;
+        b.growth += (tape_sum_growth(tape, n) + products) * tape->unit;
+    }
     return b;
 }
 

@@ -143,12 +143,19 @@ static struct node *evaluate_unary(struct tape *tape, const struct unary_functio
     kernel_loss *loss = tape_is_model(tape) ? kernel_loss_of(f) : NULL;
     if (node_is_exact(x) && !loss) return node;
     double relative = node->relative, absolute = node->absolute;
+    bool typical = tape_is_typical(tape);
+    bool is_root = tape_is_model(tape) && !strcmp(f->name, "sqrt");
     if (!node_need_errors(tape, node)) return node;
     for (size_t i = 0; i < n; i++) {
         double e = node_error(x, i);
+        if (in[i] == 0 && e <= tape->tiny) e = 0; /* what may underflow is not 0 in double */
         double bound = relative * fabs(out[i]) + absolute;
-        if (loss) bound += loss(in[i], out[i]) * tape->unit / (tape_is_typical(tape) ? 4 : 1);
-        if (e > 0) bound = (bound + (f->slope ? f->slope(in[i], e) * e : INFINITY)) * (1 + 0x1p-40);
+        if (loss) bound += loss(in[i], out[i]) * tape->unit / (typical ? 4 : 1);
+        if (e > 0) {
+            double carried = f->slope ? f->slope(in[i], e) * e : INFINITY;
+            if (is_root && !(carried <= sqrt(e))) carried = sqrt(e); /* |sqrt a - sqrt b| at most */
+            bound = typical ? hypot(bound, carried) : (bound + carried) * (1 + 0x1p-40);
+        }
         node->error[i] = tidy_bound(bound, out[i]);
     }
     return node;

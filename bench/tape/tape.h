@@ -210,6 +210,13 @@ static inline bool tape_is_typical(const struct tape *tape)
     return tape->arithmetic == BENCH_MODEL_TYPICAL;
 }
 
+/* Two errors of one value together: their sum at worst; in the root mean square, where they are
+ * independent, the root of their squares. */
+static inline double tape_join(const struct tape *tape, double a, double b)
+{
+    return tape->arithmetic == BENCH_MODEL_TYPICAL ? sqrt(a * a + b * b) : a + b;
+}
+
 /* How much of unit * sum|x_i| the rounding of a sum of n terms makes: n - 1 in the worst case and
  * order; in the root mean square, sqrt(n) / 3 (partial sums k/n sum|x| at most, roundings
  * independent and uniform). */

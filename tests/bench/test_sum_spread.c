@@ -77,14 +77,14 @@ START_TEST(partial_sums_of_both_directions)
 }
 END_TEST
 
-/* Alternating signs: in eight lanes each lane has one sign. */
+/* Alternating signs: in four lanes each lane has one sign, and grows furthest. */
 START_TEST(lanes_of_one_sign)
 {
     enum { N = 1024 };
     double x[N], lane = 0;
     for (size_t k = 0; k < N; k++) x[k] = k % 2 ? -3 : 3;
-    for (size_t k = 1; k <= N / 8; k++) lane += 9. * (double)(k * k);
-    ck_assert_double_eq_tol(sum_spread(x, N, false, false), 8 * lane / 3, 1e-9 * lane);
+    for (size_t k = 1; k <= N / 4; k++) lane += 9. * (double)(k * k);
+    ck_assert_double_eq_tol(sum_spread(x, N, false, false), 4 * lane / 3, 1e-9 * lane);
 }
 END_TEST
 
@@ -101,6 +101,37 @@ START_TEST(repeated_terms_are_imitated)
     double error = fabs(sum - N * (double)0.1f) * 0x1p24;
     ck_assert_double_ge(sum_spread(x, N, false, true), 0.49 * error * error * (1 - 1e-12));
     ck_assert_double_gt(0.49 * error * error, 9 * sum_spread(x, N, false, false));
+}
+END_TEST
+
+/* Of terms with errors of their own a kernel adds others, whose roundings repeat, too. */
+START_TEST(inexact_terms_repeat_other_roundings)
+{
+    enum { N = 16384 };
+    static double x[N], y[N];
+    float other = 0.3f * (1 + 0x1.4p-22f), sum = 0;
+    for (size_t k = 0; k < N; k++) {
+        x[k] = y[k] = 0.3f;
+        sum += other;
+    }
+    double error = fabs(sum - N * (double)other) * 0x1p24, spread = sum_spread(x, N, false, true),
+           inexact = sum_spread_of_inexact(y, N, false, true);
+    ck_assert_double_ge(inexact, spread);
+    ck_assert_double_ge(inexact, 0.49 * error * error * (1 - 1e-12));
+}
+END_TEST
+
+/* No order rounds where the sum of magnitudes is below 2^24 of the last place that any term has. */
+START_TEST(exact_sums)
+{
+    double ones[] = { 1, 1, 0, -1 }, edge[] = { 0x1p24 - 1, 1 }, beyond[] = { 0x1p24, 1 };
+    double fine[] = { 3, 0x1p-20 }, finer[] = { 3, -0x1p-23 }, tiny[] = { 0x1p-127, 0x1p-126 };
+    double infinite[] = { INFINITY, 1 };
+    ck_assert(sum_is_exact(ones, 4, 24) && sum_is_exact(edge, 2, 24) && sum_is_exact(fine, 2, 24));
+    ck_assert(!sum_is_exact(beyond, 2, 24) && !sum_is_exact(finer, 2, 24));
+    ck_assert(sum_is_exact(beyond, 2, 53) && sum_is_exact(finer, 2, 53));
+    ck_assert(!sum_is_exact(tiny, 2, 24) && !sum_is_exact(infinite, 2, 24));
+    ck_assert(sum_is_exact(ones, 0, 24));
 }
 END_TEST
 
@@ -134,6 +165,8 @@ int main(void)
     tcase_add_test(tcase, partial_sums_of_both_directions);
     tcase_add_test(tcase, lanes_of_one_sign);
     tcase_add_test(tcase, repeated_terms_are_imitated);
+    tcase_add_test(tcase, inexact_terms_repeat_other_roundings);
+    tcase_add_test(tcase, exact_sums);
     tcase_add_test(tcase, random_sums_have_this_spread);
     suite_add_tcase(suite, tcase);
     return suite_run(suite);

@@ -1,13 +1,14 @@
 /* How well a profile tells faults from honest rounding: over every floating output and gradient of the
  * dumps that make_calls.py writes.
  *
- *   zoo-faults [--part seen|kept] [--list] FOLDER...
+ *   zoo-faults [--part seen|kept] [--list] [--tightness] FOLDER...
  *
- * Correct kernels are what the dump records of PyTorch in float32 and of other orders of summation, the
- * native evaluation, and the rounded reference; each that is judged an error is a false alarm. A fault changes
- * the results of a correct kernel, or is a kernel in reduced arithmetic that the dump records. Its class is
- * measured, not declared: the largest of four quotients (largest and rms error, absolute and in ulp) over the
- * same of the worst correct kernel: gross above 100, clear above 8, subtle above 2, and no fault below.
+ * Correct kernels are what the dump records of PyTorch in float32 and of other orders of summation, the native
+ * evaluation, the call's composition with every step in float32 and its sums in four more orders, and the rounded
+ * reference; each that is judged an error is a false alarm. A fault changes the results of a correct kernel, or is
+ * a kernel in reduced arithmetic that the dump records. Its class is measured, not declared: the largest of
+ * four quotients (largest and rms error, absolute and in ulp) over the same of the worst correct kernel: gross above
+ * 100, clear above 8, subtle above 2, and no fault below.
  *
  * A quarter of the calls, chosen by a hash of their names, is `kept`: it was looked at when the limits stood.
  */
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/what_if.h"
 #include "formats/dump.h"
 #include "generators/generate.h"
 #include "runner/devices/device.h"
@@ -293,7 +295,7 @@ static struct score scores[FAULTS + 1][CLASSES];
 static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES],
     composed_warned[PROFILES];
 static struct profile *profiles[PROFILES];
-static bool lists;
+static bool lists, tightness;
 
 static enum verdict judge_as(struct arena *arena, const struct api_case *c, bool backward,
                              struct reference *want, struct tensor *got,
@@ -357,6 +359,73 @@ static int class_of(const struct errors *fault, const struct errors *correct)
     return quotient > 100 ? 0 : quotient > 8 ? 1 : quotient > 2 ? 2 : CLASSES;
 }
 
+/* ---- what is printed ------------------------------------------------------------------------------- */
+
+static const char *label_of_call; /* KERNEL DATA DTYPE of the call at hand */
+
+/* A row of --list, fields between tabs: the class or "honest", the fault or kernel, the call, what it was made of,
+ * the verdict of strict, and what was measured against which limits. */
+static void list_row(const char *class, const char *what, const struct api_case *c, bool backward,
+                     const struct tensor *got, const struct judged *judged)
+{
+    if (!lists) return;
+    printf("%s\t%s\t%s\t%s\t%s\t%zu\t%s", class, what, c->full_name,
+           backward ? "backward" : "forward", label_of_call, tensor_elements(got),
+           verdict_name(judged->verdict));
+    for (size_t k = 0; k < judged->limit_count; k++)
+        printf("\t%s=%.3g/%.3g", judged->limits[k].metric, judged->limits[k].value,
+               judged->limits[k].limit);
+    printf("\n");
+}
+
+/* How near correct float32 kernels come to what the model expects: the largest of all results of an API. A
+ * model that none comes near is too wide. */
+static struct tightness {
+    char api[80];
+    size_t results, accused;
+    double rms, largest, worst;
+} tightnesses[1000];
+static size_t tightness_count;
+
+static void add_tightness(const struct api_case *c, bool backward, const struct tensor *got,
+                          const struct judged *judged)
+{
+    char api[sizeof tightnesses->api];
+    snprintf(api, sizeof api, "%s%s", c->api, backward ? " backward" : "");
+    size_t at = 0;
+    if (got->dtype != DT_F32) return;
+    while (at < tightness_count && strcmp(tightnesses[at].api, api)) at++;
+    if (at == sizeof tightnesses / sizeof *tightnesses) return;
+    struct tightness *t = &tightnesses[at];
+    if (at == tightness_count) memcpy(tightnesses[tightness_count++].api, api, sizeof api);
+    t->results++;
+    t->accused += judged->verdict == VERDICT_ERROR;
+    for (size_t k = 0; k < judged->limit_count; k++) {
+        const struct judged_limit *limit = &judged->limits[k];
+        if (!strcmp(limit->metric, "model_rms")) t->rms = fmax(t->rms, limit->value);
+        if (!strcmp(limit->metric, "model_largest")) t->largest = fmax(t->largest, limit->value);
+        if (!strcmp(limit->metric, "model_worst")) t->worst = fmax(t->worst, limit->value);
+    }
+}
+
+static int by_rms(const void *a, const void *b)
+{
+    double x = ((const struct tightness *)a)->rms, y = ((const struct tightness *)b)->rms;
+    return (x > y) - (x < y);
+}
+
+static void print_tightness(void)
+{
+    qsort(tightnesses, tightness_count, sizeof *tightnesses, by_rms);
+    printf("float32 results of correct kernels by API, over what the model expects\n"
+           "%9s %9s %9s %8s %8s\n",
+           "rms", "largest", "worst", "results", "accused");
+    for (size_t i = 0; i < tightness_count; i++)
+        printf("%9.3g %9.3g %9.3g %8zu %8zu  %s\n", tightnesses[i].rms, tightnesses[i].largest,
+               tightnesses[i].worst, tightnesses[i].results, tightnesses[i].accused,
+               tightnesses[i].api);
+}
+
 /* ---- outputs --------------------------------------------------------------------------------------- */
 
 static void judge_honest(struct arena *arena, const struct api_case *c, bool backward,
@@ -367,12 +436,11 @@ static void judge_honest(struct arena *arena, const struct api_case *c, bool bac
     *(real16 ? &composed : &honest) += 1;
     for (int p = 0; p < PROFILES; p++) {
         enum verdict verdict = judge_as(arena, c, backward, want, got, profiles[p], &judged);
+        if (p == 0) list_row("honest", kernel, c, backward, got, &judged);
+        if (p == 0 && !real16) add_tightness(c, backward, got, &judged);
         if (real16 && verdict == VERDICT_WARNING) composed_warned[p]++;
         if (verdict != VERDICT_ERROR) continue;
         (real16 ? composed_accused : accused)[p]++;
-        if (p == 0 && lists)
-            printf("%s %s %s %s\n", real16 ? "composed:" : "accused:", c->full_name, kernel,
-                   judged.cells[COLUMN_MESSAGE]);
     }
 }
 
@@ -386,10 +454,9 @@ static void judge_fault(struct arena *arena, const struct api_case *c, bool back
         enum verdict verdict = judge_as(arena, c, backward, want, bad, profiles[p], &judged);
         score->caught[p] += verdict == VERDICT_ERROR;
         score->warned[p] += verdict == VERDICT_WARNING;
-        if (verdict != VERDICT_ERROR && p == 0 && lists)
-            printf("missed: %s %s%s n=%zu %s %s\n", class_names[class], c->full_name,
-                   backward ? ".backward" : "", want->n,
-                   fault < FAULTS ? faults[fault].name : "recorded", judged.cells[COLUMN_MESSAGE]);
+        if (p == 0)
+            list_row(class_names[class], fault < FAULTS ? faults[fault].name : "recorded", c,
+                     backward, bad, &judged);
     }
 }
 
@@ -402,11 +469,40 @@ static double *values_of(struct arena *arena, const struct tensor *t, enum dtype
     return x;
 }
 
-/* One output or gradient: the native result, and the recorded one with its label. */
-static void try_output(struct arena *arena, const struct api_case *c, bool backward,
-                       struct reference *want, struct tensor *native, struct tensor *recorded,
-                       const char *label)
+/* Correct kernels that nobody has recorded: every step in float32, and sums in other orders. `bench` is
+ * the reference's; the worst errors of them are added to `worst`, and each is judged. */
+static void try_orders(struct arena *arena, const struct api_case *c, struct reference *want,
+                       const struct bench *bench, struct what_result result,
+                       const struct tensor *like, struct errors *worst)
 {
+    static const size_t blocks[] = { 0, 8, 64, 512 };
+    enum dtype part = metrics_component_dtype(like->dtype);
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks; b++) {
+        struct deviation deviation = { .steps = rounding_to(DT_F32),
+                                       .sums = rounding_to(DT_F32),
+                                       .block = blocks[b] };
+        struct what_if change = { .deviation = &deviation };
+        struct shape_of_result shape = { want->rank, want->shape, dtype_is_complex(like->dtype) };
+        struct tensor kernel;
+        double *x;
+        if (bench_what_if(&x, &shape, bench, result, &change, arena).code) continue;
+        if (tensor_create(&kernel, arena, like->dtype, like->rank, like->shape).code) exit(2);
+        dtype_from_double(kernel.data, part, x, want->n);
+        dtype_to_double(x, kernel.data, part, want->n);
+        struct errors e = errors_of(want, x, part);
+        take_worse(worst, &e);
+        char name[40];
+        snprintf(name, sizeof name, "blocks of %zu", blocks[b]);
+        judge_honest(arena, c, result.backward, want, &kernel, name, false);
+    }
+}
+
+/* One output or gradient: the native result, and the recorded one with its label. */
+static void try_output(struct arena *arena, const struct api_case *c, const struct bench *bench,
+                       struct what_result result, struct reference *want, struct tensor *native,
+                       struct tensor *recorded, const char *label)
+{
+    bool backward = result.backward;
     enum dtype part = metrics_component_dtype(native->dtype);
     bool is_fault = !strncmp(label, "mode:", 5),
          real16 = !is_fault && strncmp(label, "order:", 6) && part != DT_F32;
@@ -422,6 +518,7 @@ static void try_output(struct arena *arena, const struct api_case *c, bool backw
     take_worse(&worst, &e);
     e = errors_of(want, other, part);
     if (!is_fault && !real16) take_worse(&worst, &e);
+    try_orders(arena, c, want, bench, result, native, &worst);
     judge_honest(arena, c, backward, want, native, "native", false);
     if (!is_fault) judge_honest(arena, c, backward, want, recorded, label, real16);
     else if (class_of(&e, &worst) < CLASSES)
@@ -475,8 +572,8 @@ static void try_case(struct arena *arena, const struct dump *dump, struct device
         if (bench_output(reference, i)->kind == BENCH_OUTPUT_TENSOR &&
             outputs.list.items[i].kind == VALUE_TENSOR && i < recorded.outputs.list.count &&
             recorded.outputs.list.items[i].kind == VALUE_TENSOR)
-            try_output(arena, &c, false, &bench_output(reference, i)->reference,
-                       outputs.list.items[i].tensor.tensor,
+            try_output(arena, &c, reference, (struct what_result){ false, i },
+                       &bench_output(reference, i)->reference, outputs.list.items[i].tensor.tensor,
                        recorded.outputs.list.items[i].tensor.tensor, label);
     if (!c.has_backward || recorded.gradients.kind != VALUE_LIST ||
         bench_backward(&want, &count, reference, &c.cotangents).code ||
@@ -485,7 +582,8 @@ static void try_case(struct arena *arena, const struct dump *dump, struct device
     for (size_t i = 0; i < count && i < gradients.list.count; i++)
         if (want[i].kind == BENCH_OUTPUT_TENSOR && gradients.list.items[i].kind == VALUE_TENSOR &&
             recorded.gradients.list.items[i].kind == VALUE_TENSOR)
-            try_output(arena, &c, true, &want[i].reference, gradients.list.items[i].tensor.tensor,
+            try_output(arena, &c, reference, (struct what_result){ true, i }, &want[i].reference,
+                       gradients.list.items[i].tensor.tensor,
                        recorded.gradients.list.items[i].tensor.tensor, label);
 }
 
@@ -503,7 +601,7 @@ static void try_folder(struct arena *arena, const char *folder, bool kept)
     struct device *device;
     snprintf(path, sizeof path, "%s/dump.json", folder);
     if (dump_open(&dump, path, FILES_TRUSTED).code) exit(2);
-    struct device_options options = { .backend = "recorded", .dump = dump };
+    struct device_options options = { .backend = "recorded" };
     if (device_find("recorded")->open(&device, &options).code) exit(2);
     snprintf(path, sizeof path, "%s/labels.txt", folder);
     FILE *labels = fopen(path, "r");
@@ -514,7 +612,8 @@ static void try_folder(struct arena *arena, const char *folder, bool kept)
         state = 88172645463325252u + i; /* what a call gets does not depend on the others */
         (void)next_random();
         arena_reset(arena);
-        try_case(arena, dump, device, i, strchr(line, ' ') + 1);
+        label_of_call = strchr(line, ' ') + 1;
+        try_case(arena, dump, device, i, label_of_call);
     }
     fclose(labels);
     device->class->close(device);
@@ -567,8 +666,10 @@ int main(int argc, char **argv)
     for (int a = 1; a < argc; a++) {
         if (!strcmp(argv[a], "--part") && a + 1 < argc) kept = !strcmp(argv[++a], "kept");
         else if (!strcmp(argv[a], "--list")) lists = true;
+        else if (!strcmp(argv[a], "--tightness")) tightness = true;
         else try_folder(&arena, argv[a], kept);
     }
+    if (tightness) print_tightness();
     print_scores();
     return 0;
 }

@@ -1,0 +1,116 @@
+/* Magnitudes for the worst case, squares for the root mean square; both are then multiplied as matrices. */
+#include "bench/primitives/matrix_model.h"
+
+#include <math.h>
+#include <string.h>
+
+static double measure(const struct tape *tape, double x)
+{
+    return tape_is_typical(tape) ? x * x : fabs(x);
+}
+
+static double measured(const struct tape *tape, double x)
+{
+    return tape_is_typical(tape) ? sqrt(x) : x;
+}
+
+static void multiply(double *out, const double *a, const double *b, size_t n)
+{
+    memset(out, 0, n * n * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            for (size_t j = 0; j < n; j++) out[i * n + j] += a[i * n + k] * b[k * n + j];
+}
+
+static void exchange_rows(double *x, size_t n, size_t i, size_t k)
+{
+    for (size_t j = 0; j < n && i != k; j++) {
+        double t = x[i * n + j];
+        x[i * n + j] = x[k * n + j];
+        x[k * n + j] = t;
+    }
+}
+
+/* Element (i, k) of a factor: L with ones on its diagonal and U, or a lower triangle and its transpose. */
+static double lower_at(const struct factored *m, size_t i, size_t k)
+{
+    if (k > i) return 0;
+    return k == i && m->pivot ? 1 : m->factors[i * m->n + k];
+}
+
+static double upper_at(const struct factored *m, size_t k, size_t j)
+{
+    if (k > j) return 0;
+    return m->pivot ? m->factors[k * m->n + j] : m->factors[j * m->n + k];
+}
+
+/* E as `measure` has it. Its n roundings are of partial sums below (|L||U|)_ij that grow to it: n of them at
+ * worst, one in the root mean square; twice more for the two solves. */
+static void backward_error(double *out, const struct tape *tape, const struct factored *m)
+{
+    size_t n = m->n;
+    double roundings = tape_is_typical(tape) ? 2 : 3 * (double)(n + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double size = 0;
+            for (size_t k = 0; k <= i && k <= j; k++)
+                size += fabs(lower_at(m, i, k)) * fabs(upper_at(m, k, j));
+            out[i * n + j] = measure(tape, roundings * tape->unit * size);
+        }
+    for (size_t k = n; m->pivot && k-- > 0;) exchange_rows(out, n, k, m->pivot[k]);
+    for (size_t i = 0; i < n * n; i++) out[i] += measure(tape, node_error(m->a, m->first + i));
+}
+
+/* Room for `count` matrices; NULL after a failure. */
+static double *room_for(struct tape *tape, const struct factored *m, size_t count)
+{
+    double *room = tape_allocate(tape, count * m->n * m->n, sizeof *room);
+    return tape_failed(tape) ? NULL : room;
+}
+
+void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m)
+{
+    size_t size = m->n * m->n;
+    double *e = room_for(tape, m, 3);
+    if (!e) return;
+    double *x = e + size, *product = e + 2 * size;
+    backward_error(e, tape, m);
+    for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->inverse[i]);
+    multiply(product, x, e, m->n);
+    multiply(error, product, x, m->n);
+    for (size_t i = 0; i < size; i++) error[i] = measured(tape, error[i]);
+}
+
+double matrix_model_determinant(struct tape *tape, const struct factored *m)
+{
+    size_t n = m->n;
+    double *e = room_for(tape, m, 1), sum = 0;
+    if (!e) return 0;
+    backward_error(e, tape, m);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) sum += measure(tape, m->inverse[j * n + i]) * e[i * n + j];
+    double product = (double)n * tape->unit; /* of the diagonal */
+    return tape_join(tape, measured(tape, sum),
+                     tape_is_typical(tape) ? sqrt(product * tape->unit) : product);
+}
+
+void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m)
+{
+    size_t n = m->n, size = n * n;
+    double *e = room_for(tape, m, 4);
+    if (!e) return;
+    double *x = e + size, *turned = e + 2 * size, *product = e + 3 * size;
+    backward_error(e, tape, m);
+    for (size_t i = 0; i < size; i++) {
+        x[i] = measure(tape, m->inverse[i]);
+        turned[i] = measure(tape, m->inverse[i % n * n + i / n]);
+    }
+    multiply(product, x, e, n);
+    multiply(e, product, turned, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i; j < n; j++)
+            e[i * n + j] = i == j ? e[i * n + j] * measure(tape, 0.5) : 0;
+    for (size_t i = 0; i < size; i++) x[i] = measure(tape, m->factors[i]);
+    multiply(error, x, e, n);
+    for (size_t i = 0; i < size; i++) error[i] = i % n > i / n ? 0 : measured(tape, error[i]);
+}

@@ -1,0 +1,33 @@
+/* How far off a plain kernel's functions of square matrices are, to first order (Higham, Accuracy and Stability,
+ * ch. 9, 10 and 14).
+ *
+ * Elimination computes the factors of A + E with |E| <= n u |L||U|, row exchanges undone, and each triangular
+ * solve that follows does as much again. What a function makes of E follows from its derivative:
+ *
+ *   inverse      -X E X
+ *   determinant  det(A) trace(X E)
+ *   Cholesky     L phi(L^-1 E L^-T), phi the lower triangle with half the diagonal
+ *
+ * In the worst case magnitudes are multiplied, in the root mean square the squares of independent elements. */
+#ifndef PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
+#define PROBE_BENCH_PRIMITIVES_MATRIX_MODEL_H
+
+#include "bench/tape/tape.h"
+
+/* One matrix of order n: A with its own errors, starting at element `first`; its factors side by side as
+ * elimination leaves them, with the rows exchanged (`pivot` NULL: none); its inverse, finite. */
+struct factored {
+    const struct node *a;
+    size_t first, n;
+    const double *factors;
+    const size_t *pivot;
+    const double *inverse;
+};
+
+/* Errors of the elements of the inverse; of the determinant, relative; of the Cholesky factor, whose inverse
+ * `inverse` is and which `factors` is. Failure is the tape's. */
+void matrix_model_inverse(struct tape *tape, double *error, const struct factored *m);
+double matrix_model_determinant(struct tape *tape, const struct factored *m);
+void matrix_model_cholesky(struct tape *tape, double *error, const struct factored *m);
+
+#endif

@@ -1,5 +1,5 @@
 /* The calls of templates/calibration.json, one after the other, several times over; the least time of each
- * counts, because whatever else the machine does can only add. Small calls tell the factor of a call, walks
+ * counts, in seconds of the processor, because whatever else the machine does can only add. Small calls tell the factor of a call, walks
  * over 10^5 elements that of an element, products that of a product. */
 #include "cluster/calibration.h"
 
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/embedded.h"
 #include "core/scratch_directory.h"
 #include "runner/one_call.h"
@@ -35,10 +36,11 @@ static struct status least_seconds(double *seconds, struct one_call *call, size_
     struct status status = status_ok();
     *seconds = INFINITY;
     for (int round = 0; round < ROUNDS && !status.code; round++) {
+        const double begin_s = clock_thread_seconds();
         if (!case_check(&outcome, one_call_checker(call), position))
             status = status_error(STATUS_INTERNAL, "the calibration was stopped");
         else status = outcome.fatal;
-        *seconds = fmin(*seconds, stage_times_total(&outcome.times));
+        *seconds = fmin(*seconds, clock_thread_seconds() - begin_s);
     }
     case_outcome_release(&outcome);
     return status;

@@ -6,4 +6,7 @@
  * time of day. */
 double clock_seconds(void);
 
+/* Seconds that this thread has computed: other processes of a busy machine do not count. */
+double clock_thread_seconds(void);
+
 #endif

@@ -1,4 +1,4 @@
-/* Runs as their user meets them again: resumingout some of the files or with those of others,
+/* Runs as their user meets them again: resumed without some of the files or with those of others,
  * files in odd places, warnings that count as failures, and what a terminal shows. */
 #include <errno.h>
 #include <time.h>
@@ -525,7 +525,7 @@ START_TEST(terminals)
     struct outcome o =
         run_program(&w, "-api_info", "dump.json", "-o", "out", "--color", "always", NULL);
     ck_assert_ptr_nonnull(strstr(o.out, "\033[32m      12\033[0m"));
-    ck_assert_ptr_nonnull(strstr(o.err, "probe-ut: 100 % (12 of 12 calls), 0 failing\n"));
+    ck_assert_ptr_null(strstr(o.err, "\r\033[K")); /* the line of a terminal */
     outcome_free(&o);
     o = run_program(&w, "-api_info", "dump.json", "-o", "out", NULL);
     ck_assert_ptr_null(strstr(o.out, "\033"));
@@ -536,8 +536,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("going_on");
-    TCase *tests = tcase_create("going_on");
+    Suite *suite = suite_create("resume");
+    TCase *tests = tcase_create("resume");
     tcase_set_timeout(tests, 120);
     tcase_add_test(tests, without_details);
     tcase_add_test(tests, without_evidence);

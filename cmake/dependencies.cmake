@@ -27,3 +27,5 @@ endif()
 if(ARB_INCLUDE_DIR MATCHES "/flint$")
   include_directories(SYSTEM ${ARB_INCLUDE_DIR})
 endif()
+# Optional: without it there is no live view (--http).
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd)

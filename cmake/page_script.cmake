@@ -1,8 +1,8 @@
 # cmake -DOUTPUT=... -DPAGE=report -DWEB=... -DCHARTS=... -P page_script.cmake
 #
 # Puts one page together: the frame web/common/page.html with the styles and scripts of web/PAGE
-# inside, so that it opens from disk. The ES modules of web/common and web/PAGE become one module script, in the order of
-# web/PAGE/modules.txt; their import lines and the word `export` go, for they share one scope then.
+# inside, so that it opens from disk: those of web/PAGE/styles.txt and web/PAGE/modules.txt, in their order. The ES modules
+# become one module script; their import lines and the word `export` go, for they share one scope then.
 # CHARTS is the file of Chart.js, or empty. The security policy allows just these scripts and styles, by
 # their SHA-256.
 
@@ -39,10 +39,18 @@ function(read_modules out)
   set(${out} "${script}" PARENT_SCOPE)
 endfunction()
 
+function(read_styles out)
+  file(STRINGS ${WEB}/${PAGE}/styles.txt names)
+  set(style "")
+  foreach(name IN LISTS names)
+    file(READ ${WEB}/${name} text)
+    string(APPEND style "${text}")
+  endforeach()
+  set(${out} "${style}" PARENT_SCOPE)
+endfunction()
+
 file(READ ${WEB}/common/page.html html)
-file(READ ${WEB}/common/common.css style)
-file(READ ${WEB}/${PAGE}/page.css page_style)
-string(APPEND style "${page_style}")
+read_styles(style)
 read_modules(script)
 foreach(text IN ITEMS script style)
   string(REPLACE "[" "" unbracketed "${${text}}")
@@ -61,7 +69,12 @@ if(CHARTS)
   string(APPEND sources " ${charts_hash}")
   set(charts_element "<script>${charts}</script>")
 endif()
-set(policy "default-src 'none'; script-src ${sources}; style-src ${style_hash}; img-src data:; base-uri 'none'; form-action 'none'")
+# A page that is served asks its server.
+set(connections "")
+if(PAGE STREQUAL "live")
+  set(connections "connect-src 'self'; ")
+endif()
+set(policy "default-src 'none'; ${connections}script-src ${sources}; style-src ${style_hash}; img-src data:; base-uri 'none'; form-action 'none'")
 
 string(REPLACE "<!--title-->" "probe-ut ${PAGE}" html "${html}")
 string(REPLACE "<!--policy-->" "<meta http-equiv=\"Content-Security-Policy\" content=\"${policy}\">" html "${html}")

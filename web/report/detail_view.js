@@ -8,7 +8,7 @@ import { count_text, number_text, share_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { metric_ids, metric_is_reached, metric_words, standard_words } from "./metrics.js";
 import { limit_bar } from "./pieces.js";
-import { verdict_badge, verdict_sign } from "./verdicts.js";
+import { verdict_badge, verdict_sign } from "../common/verdicts.js";
 import { findings_of, plain_number, why_sentence } from "./why.js";
 
 // Members of the evidence that have a place of their own; the others are listed as they are.

@@ -7,7 +7,7 @@ import { words } from "../common/language.js";
 import { count_text, number_text } from "../common/numbers.js";
 import { plain_number } from "./why.js";
 import { panel } from "./pieces.js";
-import { verdict_bar, verdict_order } from "./verdicts.js";
+import { verdict_bar, verdict_order } from "../common/verdicts.js";
 
 const shown_at_once = 48;
 const half_ulp_bin = 1; // bins are 0, <= 0.5, <= 1, <= 2, ...

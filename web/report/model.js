@@ -3,7 +3,7 @@
 import { block_bytes, block_meta } from "../common/blocks.js";
 import { Columns } from "../common/columns.js";
 import { telling_metric, telling_metrics } from "./metrics.js";
-import { verdict_failed } from "./verdicts.js";
+import { verdict_failed } from "../common/verdicts.js";
 
 export class Results {
     constructor(meta, load) {

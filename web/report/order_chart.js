@@ -9,7 +9,7 @@ import { number_text } from "../common/numbers.js";
 import { theme_color } from "../common/theme.js";
 import { metric_words } from "./metrics.js";
 import { panel } from "./pieces.js";
-import { verdict_class, verdict_shown } from "./verdicts.js";
+import { verdict_class, verdict_shown } from "../common/verdicts.js";
 
 const stretches = 900, most_inputs = 8, least = 1e-6, most = 1e6;
 

@@ -8,7 +8,7 @@ import { count_text, seconds_text, share_text } from "../common/numbers.js";
 import { limit_bar, panel } from "./pieces.js";
 import { order_chart } from "./order_chart.js";
 import { beside_chart } from "./beside_chart.js";
-import { verdict_badge, verdict_bar, verdict_class, verdict_order, verdict_shown, verdict_words } from "./verdicts.js";
+import { verdict_badge, verdict_bar, verdict_class, verdict_order, verdict_shown, verdict_words } from "../common/verdicts.js";
 import { deciding_limit, why_sentence } from "./why.js";
 
 const worst_shown = 8, reasons_shown = 8, apis_shown = 10;

@@ -9,7 +9,7 @@ import { metric_ids, metric_words, standard_words } from "./metrics.js";
 import { detail_draw } from "./detail_view.js";
 import { empty_query, text_test, query_is_empty, query_rows, sort_rows } from "./query.js";
 import { row_story } from "./why.js";
-import { verdict_badge, verdict_class, verdict_failed, verdict_order, verdict_shown, verdict_words } from "./verdicts.js";
+import { verdict_badge, verdict_class, verdict_failed, verdict_order, verdict_shown, verdict_words } from "../common/verdicts.js";
 
 const typing_pause_ms = 180;
 const code_columns = ["decided_by", "dtype", "shape", "direction", "standard", "reference", "api", "bench_dtype", "bench_shape"];

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 
 const web = join(dirname(fileURLToPath(import.meta.url)), "../../../web");
 
-for (const page of ["report", "graph"]) {
+for (const page of ["report", "graph", "live"]) {
     const names = readFileSync(join(web, page, "modules.txt"), "utf8").trim().split("\n");
 
     test(`${page}: modules import from those before them`, () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { count_text, number_of_text, number_text, seconds_text, share_text } from "../../../web/common/numbers.js";
 import { graph_words } from "../../../web/graph/words.js";
+import { live_words } from "../../../web/live/words.js";
 import { report_words } from "../../../web/report/words.js";
 
 globalThis.document = { documentElement: {} };
@@ -47,7 +48,7 @@ test("numbers as people read them", () => {
 
 test("every word is there in both languages, with the same places", () => {
     const places = (text) => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort().join();
-    for (const [key, entry] of [...Object.entries(report_words), ...Object.entries(graph_words)]) {
+    for (const [key, entry] of [...Object.entries(report_words), ...Object.entries(graph_words), ...Object.entries(live_words)]) {
         assert.equal(entry.length, 2, key);
         assert.equal(places(entry[0]), places(entry[1]), key);
     }

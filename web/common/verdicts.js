@@ -1,7 +1,7 @@
 // Verdicts: a sign besides the colour, so that nobody needs to tell colours apart.
 
-import { element } from "../common/elements.js";
-import { words } from "../common/language.js";
+import { element } from "./elements.js";
+import { words } from "./language.js";
 
 // In the order of the counts in the page's data.
 export const verdict_order = ["", "pass", "warning", "error", "SKIP"];

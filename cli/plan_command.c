@@ -13,6 +13,7 @@
 #include "cli/warning_printer.h"
 #include "cluster/job_paths.h"
 #include "cluster/plan.h"
+#include "cluster/scripts.h"
 #include "core/quantity.h"
 #include "core/timestamp.h"
 #include "runner/environment.h"
@@ -103,6 +104,25 @@ static void print_plan(const struct plan *plan, const char *path)
     printf("plan: %s\n", path);
 }
 
+/* For the engines that clusters run. */
+static struct status write_scripts(const struct plan *plan, const struct plan_options *options)
+{
+    struct scripts_request request = { .job = options->job,
+                                       .dump_root = plan->root,
+                                       .shards = plan->n_shards,
+                                       .threads = options->run.threads,
+                                       .memory_bytes = options->run.memory_bytes };
+    if (!plan->n_shards) return status_ok();
+    for (size_t i = 0; i < plan->n_shards; i++)
+        if (plan->shards[i].seconds > request.longest_s)
+            request.longest_s = plan->shards[i].seconds;
+    TRY(scripts_write(&request));
+    printf("submit: sbatch %s/slurm.sh, or kubectl apply -f %s/kubernetes.yaml; by hand: probe-ut "
+           "work %s --shard 0 and so on\n",
+           options->job, options->job, options->job);
+    return status_ok();
+}
+
 static struct status make_plan(struct arena *arena, const struct plan_options *options,
                                const struct dump_tree *tree, bool single)
 {
@@ -123,7 +143,7 @@ static struct status make_plan(struct arena *arena, const struct plan_options *o
     TRY(job_options_copy_files(options->job, &options->run));
     TRY(plan_write(&plan, arena, path));
     print_plan(&plan, path);
-    return status_ok();
+    return write_scripts(&plan, options);
 }
 
 static struct status run(int *exit_status, const void *values)

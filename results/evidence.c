@@ -1,6 +1,7 @@
 /* Lines of JSON, written whole and read only as far as resuming has to. */
 #include "results/evidence.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -106,6 +107,22 @@ static struct status add_findings(cJSON *line, const struct findings *findings)
     return status_ok();
 }
 
+static struct status add_integer(cJSON *line, const char *key, unsigned long long number)
+{
+    char digits[24];
+    (void)snprintf(digits, sizeof digits, "%llu", number);
+    return cJSON_AddRawToObject(line, key, digits) ? status_ok() : status_no_memory(0);
+}
+
+static struct status add_place(cJSON *line, const struct call_place *place)
+{
+    TRY(add_integer(line, "step", (unsigned long long)place->step));
+    TRY(add_integer(line, "sequence", place->sequence));
+    if (place->session && !cJSON_AddStringToObject(line, "session", place->session))
+        return status_no_memory(0);
+    return status_ok();
+}
+
 /* The cause stands in front, where whoever resumes finds it without reading the line. */
 static struct status build_line(cJSON *line, const struct evidence_row *row)
 {
@@ -115,6 +132,7 @@ static struct status build_line(cJSON *line, const struct evidence_row *row)
         ok = cJSON_AddStringToObject(line, "cause", row_cause_name(row->cause)) != NULL;
     if (ok) ok = cJSON_AddStringToObject(line, "verdict", verdict_name(judged->verdict)) != NULL;
     if (!ok) return status_no_memory(0);
+    if (row->place) TRY(add_place(line, row->place));
     if (judged->verdict != VERDICT_PASS) TRY(add_story(line, row));
     TRY(judged_json_add_evidence(line, judged));
     if (judged->has_over_rounding &&

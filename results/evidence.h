@@ -35,6 +35,14 @@ enum evidence_extent evidence_extent_from_name(const char *name);
 /* Has a row of this verdict a line? */
 bool evidence_has_line(enum evidence_extent extent, enum verdict verdict);
 
+/* Which of many calls of the same name it is, of those that were sent while a process was running: "step": 3,
+ * "sequence": 41, "session": "..." behind the verdict. */
+struct call_place {
+    int64_t step;
+    uint64_t sequence;
+    const char *session; /* NULL: none that has a name */
+};
+
 /* What the line of a row tells. */
 struct evidence_row {
     const struct judged *judged;
@@ -42,7 +50,8 @@ struct evidence_row {
     const char *repeat;    /* the command that repeats single calls, up to the name */
     const char *reproduce; /* the command that writes a reproducer of a row likewise, or NULL */
     const char *call;      /* full name of the call */
-    const char *source;    /* the line that made it (formats/source_line.h); NULL or "": unknown */
+    const struct call_place *place; /* NULL: its name says it */
+    const char *source; /* the line that made it (formats/source_line.h); NULL or "": unknown */
     const char *const *inputs; /* notes about its inputs: on its first row only */
     size_t n_inputs;
 };

@@ -18,16 +18,16 @@ enum { TIMESTAMPS_TRIED = 3600, NAMES_MAX = 1000000 };
 /* ---- names ------------------------------------------------------------------------------ */
 
 static char *join_name(const char *directory, const char *kind, const char *timestamp,
-                       const char *suffix)
+                       const char *rank, const char *suffix)
 {
-    size_t bytes = strlen(directory) + strlen(kind) + strlen(timestamp) + strlen(suffix) +
-                   sizeof "/accuracy_checking__";
+    size_t bytes = strlen(directory) + strlen(kind) + strlen(timestamp) + strlen(rank) +
+                   strlen(suffix) + sizeof "/accuracy_checking__";
     char *name = memory_allocate(bytes);
     size_t length = strlen(directory);
     const char *slash = length && directory[length - 1] == '/' ? "" : "/";
     if (name)
-        (void)snprintf(name, bytes, "%s%saccuracy_checking_%s_%s%s", directory, slash, kind,
-                       timestamp, suffix);
+        (void)snprintf(name, bytes, "%s%saccuracy_checking_%s_%s%s%s", directory, slash, kind,
+                       timestamp, rank, suffix);
     return name;
 }
 
@@ -39,8 +39,8 @@ void result_files_release_paths(char *paths[RESULT_FILES])
     }
 }
 
-struct status result_files_paths(char *paths[RESULT_FILES], const char *directory,
-                                 const char *timestamp)
+static struct status make_paths(char *paths[RESULT_FILES], const char *directory,
+                                const char *timestamp, const char *rank)
 {
     static const char *const names[RESULT_FILES][2] = { [RESULT_CALLS] = { "result", ".csv" },
                                                         [RESULT_DETAILS] = { "details", ".csv" },
@@ -49,10 +49,16 @@ struct status result_files_paths(char *paths[RESULT_FILES], const char *director
                                                         [RESULT_RUN] = { "run", ".json" } };
     bool complete = true;
     for (int i = 0; i < RESULT_FILES; i++) {
-        paths[i] = join_name(directory, names[i][0], timestamp, names[i][1]);
+        paths[i] = join_name(directory, names[i][0], timestamp, rank, names[i][1]);
         complete = complete && paths[i];
     }
     return complete ? status_ok() : status_no_memory(0);
+}
+
+struct status result_files_paths(char *paths[RESULT_FILES], const char *directory,
+                                 const char *timestamp)
+{
+    return make_paths(paths, directory, timestamp, "");
 }
 
 static void free_names(struct result_files *files)
@@ -69,7 +75,7 @@ static struct status make_names(struct result_files *files, const char *director
     memcpy(files->timestamp, timestamp, TIMESTAMP_DIGITS);
     files->timestamp[TIMESTAMP_DIGITS] = '\0';
     char *paths[RESULT_FILES];
-    struct status status = result_files_paths(paths, directory, files->timestamp);
+    struct status status = make_paths(paths, directory, files->timestamp, files->rank);
     files->result_path = paths[RESULT_CALLS];
     files->details_path = paths[RESULT_DETAILS];
     files->evidence_path = paths[RESULT_EVIDENCE];
@@ -152,15 +158,16 @@ static struct status claim_timestamp(struct result_files *files, const char *dir
     return status;
 }
 
-struct status result_files_create(struct result_files *out, const char *directory,
-                                  const struct run_record *record, const struct row_layout *layout,
-                                  enum header_language language)
+/* `timestamp`: the one to take, or NULL for the first that is free. */
+static struct status create(struct result_files *out, struct result_files files,
+                            const char *directory, const char *timestamp,
+                            const struct run_record *record)
 {
-    struct result_files files = RESULT_FILES_NONE;
-    files.layout = layout;
-    files.language = language;
+    bool taken;
     struct status status = file_make_directories(directory);
-    if (!status.code) status = claim_timestamp(&files, directory);
+    if (!status.code && !timestamp) status = claim_timestamp(&files, directory);
+    if (!status.code && timestamp) status = make_names(&files, directory, timestamp);
+    if (!status.code && timestamp) status = claim(&files, &taken);
     if (!status.code) status = run_record_write(record, files.run_path);
     if (!status.code) status = file_create(&files.evidence, files.evidence_path);
     if (!status.code) status = write_headers(&files);
@@ -170,6 +177,68 @@ struct status result_files_create(struct result_files *out, const char *director
     }
     *out = files;
     return status_ok();
+}
+
+static struct result_files files_of(const struct row_layout *layout, enum header_language language)
+{
+    struct result_files files = RESULT_FILES_NONE;
+    files.layout = layout;
+    files.language = language;
+    return files;
+}
+
+struct status result_files_create(struct result_files *out, const char *directory,
+                                  const struct run_record *record, const struct row_layout *layout,
+                                  enum header_language language)
+{
+    return create(out, files_of(layout, language), directory, NULL, record);
+}
+
+/* ---- files of a rank ---------------------------------------------------------------------- */
+
+static struct result_files files_of_rank(const struct result_rank *rank,
+                                         const struct row_layout *layout,
+                                         enum header_language language)
+{
+    struct result_files files = files_of(layout, language);
+    (void)snprintf(files.rank, sizeof files.rank, "_rank%lld", (long long)rank->rank);
+    return files;
+}
+
+struct status result_files_create_of_rank(struct result_files *out, const struct result_rank *rank,
+                                          const struct run_record *record,
+                                          const struct row_layout *layout,
+                                          enum header_language language)
+{
+    return create(out, files_of_rank(rank, layout, language), rank->directory, rank->timestamp,
+                  record);
+}
+
+struct status result_files_reopen_of_rank(struct result_files *out, bool *there,
+                                          const struct result_rank *rank,
+                                          const struct run_record *record,
+                                          const struct row_layout *layout,
+                                          enum header_language language, struct file_policy policy)
+{
+    struct result_files files = files_of_rank(rank, layout, language);
+    struct status status = make_names(&files, rank->directory, rank->timestamp);
+    *there = !status.code && file_exists(files.result_path) && file_exists(files.details_path) &&
+             file_exists(files.evidence_path) && file_exists(files.run_path);
+    if (!status.code && *there) status = file_open_append(&files.result, files.result_path, policy);
+    if (!status.code && *there) status = file_lock(&files.result);
+    if (!status.code && *there) {
+        bool readable;
+        status = run_record_check(&readable, record, files.run_path, policy);
+        if (!status.code && !readable)
+            status = status_error(STATUS_BAD_INPUT, "%s is no run file", files.run_path);
+    }
+    if (!status.code && *there)
+        status = file_open_append(&files.details, files.details_path, policy);
+    if (!status.code && *there)
+        status = file_open_append(&files.evidence, files.evidence_path, policy);
+    if (status.code) (void)result_files_close(&files);
+    else *out = files;
+    return status;
 }
 
 /* ---- resuming a run ---------------------------------------------------------------- */
@@ -208,7 +277,7 @@ struct status result_files_newest(char **out, const char *directory, const char 
     *out = NULL;
     TRY(newest_timestamp(timestamp, directory));
     if (!timestamp[0]) return status_ok();
-    *out = join_name(directory, kind, timestamp, ".csv");
+    *out = join_name(directory, kind, timestamp, "", ".csv");
     return *out ? status_ok() : status_no_memory(0);
 }
 

@@ -24,6 +24,7 @@
 
 struct result_files {
     char timestamp[TIMESTAMP_DIGITS + 1];
+    char rank[24]; /* "_rank3" behind the timestamp of the names; "" where a run has no ranks */
     char *result_path, *details_path, *evidence_path, *run_path; /* owned */
     struct file result, details, evidence;
     const struct row_layout *layout;
@@ -63,6 +64,31 @@ struct resume_options {
 struct status result_files_create(struct result_files *out, const char *directory,
                                   const struct run_record *record, const struct row_layout *layout,
                                   enum header_language language);
+
+/* Of a run that has files for each of its ranks: accuracy_checking_result_{ts}_rank3.csv, ... */
+struct result_rank {
+    const char *directory;
+    const char
+        *timestamp; /* of the run; NULL: the first that is free, for the first of its ranks */
+    int64_t rank;
+};
+
+struct status result_files_create_of_rank(struct result_files *out, const struct result_rank *rank,
+                                          const struct run_record *record,
+                                          const struct row_layout *layout,
+                                          enum header_language language);
+
+/* Open them again, for appending at their ends; whoever knows how far they can be trusted cuts them.
+ *
+ *   out     to be closed also when they are not there
+ *   there   false, with an OK status, when one of them is missing: then none is open, but they have names
+ *   errors  STATUS_BAD_ARGUMENT: another process writes them; STATUS_BAD_INPUT: a run that differs
+ */
+struct status result_files_reopen_of_rank(struct result_files *out, bool *there,
+                                          const struct result_rank *rank,
+                                          const struct run_record *record,
+                                          const struct row_layout *layout,
+                                          enum header_language language, struct file_policy policy);
 
 /* Go on with the files that belong to `result_path`.
  *

@@ -220,15 +220,13 @@ static struct status ignore_key(struct api_lists *lists, const struct config_pla
     return status_ok();
 }
 
+/* Whoever checks a dump looks at it. */
 static struct status read_is_online(struct api_lists *lists, const struct config_place *place,
                                     const cJSON *item)
 {
-    (void)lists;
-    if (!cJSON_IsTrue(item)) return status_ok();
-    return status_error(STATUS_BAD_ARGUMENT,
-                        "%s: %s.is_online is true; the online pre-check is not part of this "
-                        "command, remove the key to check a dump",
-                        place->file, place->section);
+    (void)place;
+    lists->is_online = cJSON_IsTrue(item);
+    return status_ok();
 }
 
 static const struct {

@@ -19,6 +19,7 @@ enum { DEFAULT_PRECISION = 14, MAX_PRECISION = 20 };
 struct api_lists {
     struct call_patterns white, black; /* of the configuration: what they leave out has SKIP rows */
     struct call_patterns only, skip;   /* of the command line: what they leave out has none */
+    bool is_online;                    /* the configuration is one of the online pre-check */
     bool plain_names_only;             /* dotted names of APIs are not checked */
     const char *error_data_path;       /* NULL when not given */
     int precision;                     /* decimals of printed doubles */

@@ -41,6 +41,7 @@ static struct status add_row(struct call_rows *rows, const struct row_subject *s
         .reproduce = rows->style->reproduce,
         .call = subject->c->full_name,
         .source = source,
+        .place = rows->place,
         .inputs = subject->inputs->lines,
         .n_inputs = first ? subject->inputs->count : 0,
     };

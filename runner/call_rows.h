@@ -24,8 +24,9 @@ struct call_rows {
     const struct row_style *style;
     struct arena *arena;
     struct case_outcome *out;
-    size_t counts[2]; /* forward and backward rows so far */
-    char *message[2]; /* of each direction, for the result row (result_row_append) */
+    const struct call_place *place; /* of a call that is not from a dump; or NULL */
+    size_t counts[2];               /* forward and backward rows so far */
+    char *message[2];               /* of each direction, for the result row (result_row_append) */
 };
 
 /* The call whose rows they are, as far as it is known. */

@@ -23,7 +23,8 @@
 struct call {
     struct api_case recorded; /* as the dump has it */
     struct api_case c;        /* the call of PyTorch that computes the same */
-    bool made;                /* its inputs are there already */
+    /* The call with its inputs, when they are not to be read from the dump; or NULL. It may have outputs too. */
+    const struct api_case *given;
     struct bench_precision precision;
     struct generate_notes inputs;
     struct bench *bench;
@@ -53,7 +54,7 @@ enum { OVERHEAD_BYTES = 1 << 20, OVERHEAD_PER_JSON_BYTE = 16 };
 /* Everything the call has made or mapped, and what points to it. */
 static void forget_call(struct check *k)
 {
-    dump_release_tensors(k->setup->dump, k->arena);
+    if (k->setup->dump) dump_release_tensors(k->setup->dump, k->arena);
     arena_reset(k->arena);
     k->call.inputs.count = 0;
     k->call.bench = NULL;
@@ -367,9 +368,9 @@ static struct ending check_call(struct check *k)
     double since = clock_seconds();
     struct status status;
 
-    status = call->made ? status_ok()
-                        : generate_inputs(&call->c, &call->inputs, k->arena, setup->dump,
-                                          &setup->generate);
+    status = call->given ? status_ok()
+                         : generate_inputs(&call->c, &call->inputs, k->arena, setup->dump,
+                                           &setup->generate);
     bench_share_inputs(&call->c);
     end_stage(&times->inputs_s, &since);
     if (status.code) return (struct ending){ status, CAUSE_NO_INPUTS };
@@ -395,10 +396,11 @@ static struct ending check_call(struct check *k)
 /* Bytes the call reserves; SIZE_MAX when they cannot be counted. */
 static size_t reservation(const struct check *k, size_t position)
 {
-    size_t total = generate_input_bytes(&k->call.c), json;
+    size_t total = generate_input_bytes(&k->call.c);
+    size_t json = k->call.given ? 0 : dump_case_bytes(k->setup->dump, position);
     if (!size_add(&total, total, bench_peak_bytes(&k->call.c)) ||
-        !size_multiply(&json, dump_case_bytes(k->setup->dump, position), OVERHEAD_PER_JSON_BYTE) ||
-        !size_add(&total, total, json) || !size_add(&total, total, OVERHEAD_BYTES))
+        !size_multiply(&json, json, OVERHEAD_PER_JSON_BYTE) || !size_add(&total, total, json) ||
+        !size_add(&total, total, OVERHEAD_BYTES))
         return SIZE_MAX;
     return total;
 }
@@ -456,9 +458,17 @@ static struct ending understand(struct check *k)
     return ending;
 }
 
+static void take_given(struct check *k)
+{
+    k->call.recorded = k->call.c = *k->call.given;
+    k->call.recorded.framework = k->call.c.framework = k->setup->framework;
+}
+
 static struct ending read_call(struct check *k, size_t position)
 {
-    struct ending ending = { read_with(k, dump_read_case, position), CAUSE_NO_INPUTS };
+    struct ending ending = { .cause = CAUSE_NO_INPUTS };
+    if (k->call.given) take_given(k);
+    else ending.status = read_with(k, dump_read_case, position);
     return ending.status.code ? ending : understand(k);
 }
 
@@ -582,12 +592,31 @@ bool case_check(struct case_outcome *out, struct checker *checker, size_t positi
     return out->fatal.code != STATUS_INTERRUPTED;
 }
 
+bool case_check_record(struct case_outcome *out, struct checker *checker, const struct api_case *c,
+                       const struct case_obstacle *obstacle, const struct call_place *place)
+{
+    struct check k = check_begin(out, checker);
+    struct ending ending;
+    k.call.given = c;
+    k.rows.place = place;
+    if (obstacle) {
+        take_given(&k);
+        ending = (struct ending){ obstacle->status, obstacle->cause };
+    } else {
+        ending = read_call(&k, 0);
+    }
+    k.call.precision = precision_of_case(&k.call.c);
+    if (!ending.status.code) ending = check_admitted(&k, 0);
+    out->fatal = end_rows(&k, &ending);
+    forget_call(&k);
+    return out->fatal.code != STATUS_INTERRUPTED;
+}
+
 bool case_check_made(struct case_outcome *out, struct checker *checker, const struct api_case *c)
 {
     struct check k = check_begin(out, checker);
-    k.call.recorded = *c;
-    k.call.made = true;
-    struct ending ending = understand(&k);
+    k.call.given = c;
+    struct ending ending = read_call(&k, 0);
     k.call.precision = precision_of_case(&k.call.c);
     if (!ending.status.code) ending = check_within(&k, k.setup->budget->limit_bytes);
     out->fatal = end_rows(&k, &ending);

@@ -27,7 +27,7 @@ struct error_data;
 /* What the calls of one dump share. Immutable while they are checked but for the budget and the
  * slots, which all dumps of a run share. */
 struct check_setup {
-    const struct dump *dump;
+    const struct dump *dump; /* NULL where calls come with their tensors (case_check_record) */
     const struct framework *framework; /* of the dump */
     const struct api_lists *lists;
     struct row_style style;
@@ -49,6 +49,21 @@ struct checker {
 /* Check call `position` of the dump. False when the run was stopped meanwhile and there is no
  * outcome. */
 bool case_check(struct case_outcome *out, struct checker *checker, size_t position);
+
+/* Why a call is known and cannot be checked. */
+struct case_obstacle {
+    struct status status; /* STATUS_SKIP */
+    enum row_cause cause;
+};
+
+/* Check a call that came with its inputs and what the device returned, outside of any dump: `tensor` of every tensor
+ * value of args, kwargs and outputs is set, and the device is one that returns what was recorded.
+ *
+ *   obstacle  not NULL: its rows say this, and nothing is checked
+ *   place     where it happened, for the evidence
+ */
+bool case_check_record(struct case_outcome *out, struct checker *checker, const struct api_case *c,
+                       const struct case_obstacle *obstacle, const struct call_place *place);
 
 /* Check a call that is not in the dump, or not as it is there, with the inputs that it has (`tensor` of
  * every tensor value is set). It may use all of the memory budget. */

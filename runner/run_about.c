@@ -63,7 +63,7 @@ static struct status add_host(struct run_record *record)
 
 struct status run_about_add(struct run_record *record, const char *dump_path)
 {
-    TRY(add_dump(record, dump_path));
+    if (dump_path) TRY(add_dump(record, dump_path));
     TRY(add_command(record));
     TRY(add_date(record));
     return add_host(record);

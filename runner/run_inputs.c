@@ -56,6 +56,12 @@ static struct status describe_shard(struct run_record *record, const struct run_
     return run_record_add_number(record, "first_call", (double)o->slice->calls.first);
 }
 
+static struct status describe_dump(struct run_inputs *inputs)
+{
+    TRY(run_record_add_digest(&inputs->record, "dump_digest", dump_digest(inputs->dump)));
+    return run_record_add_number(&inputs->record, "calls", (double)inputs->order.count);
+}
+
 /* Everything that decides the bytes of the result files. */
 static struct status describe_run(struct run_inputs *inputs, const struct run_options *o)
 {
@@ -63,8 +69,7 @@ static struct status describe_run(struct run_inputs *inputs, const struct run_op
     const struct api_lists *lists = &inputs->lists;
     TRY(run_record_create(record));
     TRY(run_record_add_text(record, "version", PROBE_VERSION));
-    TRY(run_record_add_digest(record, "dump_digest", dump_digest(inputs->dump)));
-    TRY(run_record_add_number(record, "calls", (double)inputs->order.count));
+    TRY(inputs->dump ? describe_dump(inputs) : run_record_add_flag(record, "online", true));
     TRY(run_record_add_text(record, "framework", inputs->framework->name));
     TRY(run_record_add_text(record, "backend", inputs->backend));
     TRY(run_record_add_text(record, "profile", profile_name(inputs->profile)));
@@ -132,35 +137,61 @@ static struct status check_digest(const struct run_inputs *inputs, const struct 
                         file_shown(o->api_info).text);
 }
 
-struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
-                              struct call_set *met)
+/* The lists, and files that are needed later. */
+static struct status open_lists(struct run_inputs *out, const struct run_options *o)
 {
-    const char *profile = o->profile ? o->profile : profile_names()[0];
     *out = (struct run_inputs){ .lists = api_lists_default(), .path = o->api_info };
     if (o->config_path)
         TRY(api_lists_read(&out->lists, &out->arena, o->config_path, o->file_policy));
     TRY(api_lists_read_options(&out->lists, &out->arena, o->only, o->skip));
     TRY(check_baseline(o));
-    TRY(threshold_names_check(o->thresholds, o->file_policy));
+    return threshold_names_check(o->thresholds, o->file_policy);
+}
+
+static struct status open_profile(struct run_inputs *out, const struct run_options *o)
+{
+    const char *profile = o->profile ? o->profile : profile_names()[0];
+    TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
+                         o->file_policy));
+    out->lists.plain_names_only = profile_rules(out->profile)->listed_names_only;
+    return allow_modes(out->profile, o);
+}
+
+struct status run_inputs_open(struct run_inputs *out, const struct run_options *o,
+                              struct call_set *met)
+{
+    TRY(open_lists(out, o));
+    if (out->lists.is_online)
+        return status_error(
+            STATUS_BAD_ARGUMENT,
+            "%s: is_online is true, and this command checks a dump: remove the key, "
+            "or use `probe-ut serve`",
+            o->config_path);
     TRY(dump_open(&out->dump, o->api_info, o->file_policy));
     TRY(check_digest(out, o));
     const struct status missing = dump_data_missing(out->dump);
     if (missing.code)
         warn(o->warnings, "%s: %s; calls that need them are skipped", o->api_info, missing.text);
     TRY(dump_framework_choose(&out->framework, out->dump, o->framework, o->api_info));
-    TRY(profile_load_for(&out->profile, out->framework->profile_prefix, profile, o->thresholds,
-                         o->file_policy));
-    TRY(allow_modes(out->profile, o));
+    TRY(open_profile(out, o));
     out->backend = o->backend ? o->backend : dump_framework_backend(out->framework, out->dump);
     const struct call_scope scope = { .framework = out->framework,
-                                      .listed_only = profile_rules(out->profile)->listed_names_only,
+                                      .listed_only = out->lists.plain_names_only,
                                       .filter = o->filter_api,
                                       .met = met,
                                       .is_one_of_many = o->folder != NULL,
                                       .slice = o->slice };
-    out->lists.plain_names_only = scope.listed_only;
     TRY(call_selection_make(&out->order, out->dump, o->api_info, &out->lists, &scope, o->warnings));
     open_stacks(out, o);
+    return describe_run(out, o);
+}
+
+struct status run_inputs_open_online(struct run_inputs *out, const struct run_options *o)
+{
+    TRY(open_lists(out, o));
+    out->framework = &framework_pytorch;
+    out->backend = o->backend ? o->backend : "recorded";
+    TRY(open_profile(out, o));
     return describe_run(out, o);
 }
 

@@ -18,8 +18,8 @@ struct run_inputs {
     const struct framework *framework; /* of the dump */
     const char *backend;               /* that was named, or that the framework has */
     struct profile *profile;
-    struct dump *dump;
-    const char *path; /* of the dump, as the user gave it */
+    struct dump *dump; /* NULL: there is none */
+    const char *path;  /* of the dump, as the user gave it */
     struct call_order order;
     struct run_record record;
     struct stacks *stacks; /* of the stack.json beside the dump; NULL when there is none */
@@ -31,6 +31,10 @@ struct run_inputs {
  */
 struct status run_inputs_open(struct run_inputs *out, const struct run_options *options,
                               struct call_set *met);
+
+/* The same where calls of PyTorch come with their tensors while a process runs: there is no dump. */
+struct status run_inputs_open_online(struct run_inputs *out, const struct run_options *options);
+
 void run_inputs_close(struct run_inputs *inputs);
 
 /* Position in the dump of the call of which this is a name: its own, a key of the dump, a case of a

@@ -16,7 +16,7 @@
 
 enum { REFUSED_SHOWN = 8 };
 
-static struct ci_options ci_options_of(const struct run_options *options)
+struct ci_options run_report_ci_options(const struct run_options *options)
 {
     return (struct ci_options){ .junit = options->junit,
                                 .page = options->report,
@@ -60,7 +60,7 @@ static struct status check_places(const struct run_options *options)
 
 struct status run_report_check(const struct run_options *options, const struct dump_tree *tree)
 {
-    const struct ci_options ci = ci_options_of(options);
+    const struct ci_options ci = run_report_ci_options(options);
     if (tree && options->timings)
         return status_error(STATUS_BAD_ARGUMENT, "--timings is for one dump, and '%s' has %zu",
                             options->api_info, tree->count);
@@ -133,7 +133,7 @@ void run_report_opened(const struct run_parts *parts, const struct run_part *par
 
 /* ---- the end ---------------------------------------------------------------------------- */
 
-static bool wants_color(const struct run_options *options)
+bool run_report_wants_color(const struct run_options *options)
 {
     if (!strcmp(options->color, "auto")) return isatty(STDOUT_FILENO) == 1 && !getenv("NO_COLOR");
     return !strcmp(options->color, "always");
@@ -232,7 +232,7 @@ static struct status print_report(const struct run_options *options,
     char *repeat = NULL;
     if (!options->scratch && !options->job) TRY(make_repeat(&repeat, options, totals));
     if (options->told.tell) printf("\n");
-    summary_print(stdout, totals->summary, repeat, wants_color(options));
+    summary_print(stdout, totals->summary, repeat, run_report_wants_color(options));
     memory_release(repeat);
     if (options->job) printf("\n");
     else if (totals->parts->tree) print_many(totals->parts, totals->summary->earlier);
@@ -247,7 +247,7 @@ void run_report_part(const struct run_options *options, const struct run_totals 
     if (!summary->calls) return;
     printf("\nso far, %zu of %s%zu calls:\n", summary->calls,
            run_parts_more(totals->parts) ? "about " : "", run_parts_expected_calls(totals->parts));
-    summary_print(stdout, summary, NULL, wants_color(options));
+    summary_print(stdout, summary, NULL, run_report_wants_color(options));
     printf("\n");
     print_totals(totals);
 }
@@ -330,7 +330,7 @@ struct status run_report_end(int *exit_status, const struct run_options *options
                              const struct run_totals *totals)
 {
     const struct run_parts *parts = totals->parts;
-    const struct ci_options ci = ci_options_of(options);
+    const struct ci_options ci = run_report_ci_options(options);
     const struct ci_counts counts = summary_ci_counts(totals->summary);
     TRY(print_report(options, totals));
     if (options->report)

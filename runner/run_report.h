@@ -2,10 +2,17 @@
 #ifndef PROBE_RUNNER_RUN_REPORT_H
 #define PROBE_RUNNER_RUN_REPORT_H
 
+#include <stdbool.h>
+
 #include "core/status.h"
+#include "report/ci_reports.h"
 #include "report/summary.h"
 #include "runner/run_options.h"
 #include "runner/run_parts.h"
+
+/* What the options say about the end of a run. */
+struct ci_options run_report_ci_options(const struct run_options *options);
+bool run_report_wants_color(const struct run_options *options);
 
 /* Check before the work what its end needs: places of reports, options that go together. */
 struct status run_report_check(const struct run_options *options, const struct dump_tree *tree);

@@ -1,0 +1,478 @@
+/* Records become rows: those of an offline check of the same tensors, the same bytes for any number of threads, in
+ * the files of their rank, once each however often the process dies. */
+#include <pthread.h>
+#include <zlib.h>
+
+#include "formats/dump_write.h"
+#include "online/captures.h"
+#include "online/judge.h"
+#include "results/details_file.h"
+#include "support/suite.h"
+#include "support/workspace.h"
+
+/* ---- a judge for a test ------------------------------------------------------------------- */
+
+struct told {
+    pthread_mutex_t lock;
+    size_t fates[3], verdicts[VERDICT_SKIP + 1], released;
+    int64_t last_sequence[8]; /* by rank */
+    bool out_of_order;
+};
+
+static void take_done(void *context, const struct record_done *done)
+{
+    struct told *told = context;
+    pthread_mutex_lock(&told->lock);
+    told->fates[done->fate]++;
+    told->verdicts[done->verdict]++;
+    if (done->rank < 8 && (int64_t)done->origin.sequence < told->last_sequence[done->rank])
+        told->out_of_order = true;
+    if (done->rank < 8) told->last_sequence[done->rank] = (int64_t)done->origin.sequence;
+    pthread_mutex_unlock(&told->lock);
+}
+
+static void take_body(void *context, void *body, size_t bytes)
+{
+    struct told *told = context;
+    memset(body, 0xdd, bytes); /* whoever still reads it sees nonsense */
+    memory_release(body);
+    pthread_mutex_lock(&told->lock);
+    told->released++;
+    pthread_mutex_unlock(&told->lock);
+}
+
+struct judging {
+    struct run_options options;
+    struct told told;
+    struct judge *judge;
+};
+
+static void open_judge(struct judging *j, const char *out_path, int64_t threads,
+                       const int64_t *ranks, size_t n_ranks)
+{
+    struct run_options earlier = j->options;
+    const struct run_options defaults = RUN_OPTIONS_DEFAULTS;
+    memset(j, 0, sizeof *j);
+    j->options = defaults;
+    j->options.result_csv_path = earlier.result_csv_path;
+    j->options.config_path = earlier.config_path;
+    j->options.profile = earlier.profile;
+    j->options.report = earlier.report;
+    j->options.junit = earlier.junit;
+    j->options.out_path = out_path;
+    j->options.threads = threads;
+    j->options.memory_bytes = (uint64_t)1 << 30;
+    j->options.no_diagnose = true;
+    pthread_mutex_init(&j->told.lock, NULL);
+    const struct judge_config config = {
+        .options = &j->options,
+        .ranks = ranks,
+        .n_ranks = n_ranks,
+        .listener = { .context = &j->told, .release = take_body, .done = take_done }
+    };
+    struct status status = judge_open(&j->judge, &config);
+    ck_assert_msg(!status.code, "%s", status.text);
+}
+
+static void submit(struct judging *j, const struct judge_submission *submission)
+{
+    bool taken = false;
+    while (!taken) {
+        struct status status = judge_submit(&taken, j->judge, submission);
+        ck_assert_msg(!status.code, "%s", status.text);
+        if (!taken) usleep(1000);
+    }
+}
+
+/* Submit the records of a session from number `first` on. */
+static size_t submit_session(struct judging *j, const char *session, const char *id, size_t first)
+{
+    struct capture capture;
+    const cJSON *expected;
+    size_t number = 0;
+    capture_open(&capture, session);
+    cJSON_ArrayForEach(expected, cJSON_GetObjectItem(capture.expect, "records"))
+    {
+        struct captured_record record;
+        if (number++ < first) continue;
+        capture_record(&record, &capture, expected);
+        const cJSON *rank = cJSON_GetObjectItem(expected, "header_rank");
+        submit(j, &(struct judge_submission){
+                      .origin = { .address = "10.0.0.7:4711",
+                                  .sequence = number - 1,
+                                  .rank = rank ? rank->valueint : 0,
+                                  .session = id },
+                      .decode = record_decode,
+                      .body = record.body,
+                      .bytes = record.bytes,
+                  });
+    }
+    capture_close(&capture);
+    return number;
+}
+
+static int finish(struct judging *j)
+{
+    int exit_status = -1;
+    struct status status = judge_finish(&exit_status, j->judge);
+    ck_assert_msg(!status.code, "%s", status.text);
+    judge_close(j->judge);
+    ck_assert(!j->told.out_of_order);
+    return exit_status;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+static char *rows_of(const struct workspace *w, const char *pattern, size_t *length)
+{
+    char *text = read_file(only_match(w, pattern), length);
+    ck_assert_ptr_nonnull(text);
+    return text;
+}
+
+static size_t count_rows(const struct workspace *w, const char *pattern)
+{
+    char *text = rows_of(w, pattern, NULL);
+    size_t rows = count_lines(text) - 1;
+    free(text);
+    return rows;
+}
+
+START_TEST(every_record_has_a_row)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    const int64_t rank = 0;
+    open_judge(&j, w.path, 2, &rank, 1);
+    size_t count = submit_session(&j, "md5_variety", NULL, 0);
+    ck_assert_int_eq(finish(&j), 0);
+    ck_assert_uint_eq(j.told.released, count);
+    ck_assert_uint_eq(j.told.fates[RECORD_JUDGED], count);
+    ck_assert_uint_eq(j.told.verdicts[VERDICT_ERROR], 0);
+    /* Two calls in place, Tensor.to. */
+    ck_assert_uint_le(j.told.verdicts[VERDICT_SKIP], 6);
+    ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank0.csv"), count);
+    ck_assert_uint_eq(count_rows(&w, "accuracy_checking_records_*_rank0.jsonl"), count);
+    char *evidence = rows_of(&w, "accuracy_checking_evidence_*_rank0.jsonl", NULL);
+    ck_assert_ptr_nonnull(strstr(evidence, "\"step\":0,\"sequence\":3"));
+    free(evidence);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- the offline check of the same tensors ------------------------------------------------- */
+
+static struct dump_writer writer;
+
+static void write_to_dump(const struct captured_record *captured)
+{
+    struct arena arena = { 0 }, scratch = { 0 };
+    struct record record;
+    ck_assert_int_eq(record_decode(&record, &arena, captured->body, captured->bytes, "").code, 0);
+    if (!record_writes_arguments(&record.call).code) {
+        struct status status = dump_writer_add(&writer, &record.call, &scratch);
+        ck_assert_msg(!status.code, "%s", status.text);
+    }
+    arena_release(&arena);
+    arena_release(&scratch);
+}
+
+static void dump_session(const struct workspace *w, const char *session)
+{
+    struct capture capture;
+    const cJSON *expected;
+    ck_assert_int_eq(mkdir(in(w, "dump"), 0750), 0);
+    static char directory[512];
+    (void)snprintf(directory, sizeof directory, "%s", in(w, "dump"));
+    const struct dump_writer_options options = { .with_tensors = true };
+    struct status status = dump_writer_open(&writer, directory, options);
+    capture_open(&capture, session);
+    cJSON_ArrayForEach(expected, cJSON_GetObjectItem(capture.expect, "records"))
+    {
+        struct captured_record record;
+        capture_record(&record, &capture, expected);
+        write_to_dump(&record);
+        memory_release(record.body);
+    }
+    capture_close(&capture);
+    status = dump_writer_end(&writer, status);
+    ck_assert_msg(!status.code, "%s", status.text);
+}
+
+/* Does the text have this whole line? */
+static bool has_line(const char *text, const char *line, size_t length)
+{
+    for (const char *at = text; (at = memmem(at, strlen(at), line, length)); at++)
+        if ((at == text || at[-1] == '\n') && at[length] == '\n') return true;
+    return false;
+}
+
+static const char *const sessions[] = { "md5_variety", "nfs", "crc_rank_none" };
+static const char *const profiles[] = { "msprobe", "strict" };
+
+/* Every row of the offline check stands among those of the online one. */
+START_TEST(rows_are_those_of_an_offline_check)
+{
+    struct workspace w = workspace_make();
+    const char *session = sessions[_i % 3];
+    struct judging j = { .options.profile = _i < 3 ? NULL : profiles[1] };
+    const int64_t rank = 0;
+    char command[2048];
+    size_t compared = 0;
+
+    dump_session(&w, session);
+    ck_assert_int_eq(mkdir(in(&w, "online"), 0750), 0);
+    ck_assert_int_eq(mkdir(in(&w, "offline"), 0750), 0);
+    open_judge(&j, in(&w, "online"), 2, &rank, 1);
+    (void)submit_session(&j, session, NULL, 0);
+    ck_assert_int_eq(finish(&j), 0);
+    (void)snprintf(command, sizeof command,
+                   "%s run_ut -api_info %s/dump/dump.json -o %s/offline --backend recorded "
+                   "--no-diagnose %s %s >%s/log 2>&1",
+                   PROBE_UT, w.path, w.path, _i < 3 ? "" : "--profile", _i < 3 ? "" : profiles[1],
+                   w.path);
+    ck_assert_msg(system(command) == 0, "%s", command);
+    char *online = rows_of(&w, "online/accuracy_checking_details_*.csv", NULL);
+    char *offline = rows_of(&w, "offline/accuracy_checking_details_*.csv", NULL);
+    for (const char *at = offline; *at;) {
+        size_t length = strcspn(at, "\n");
+        ck_assert_msg(has_line(online, at, length), "%s: %.*s", session, (int)length, at);
+        at += length + (at[length] == '\n');
+        compared++;
+    }
+    ck_assert_uint_gt(compared, 7);
+    free(online);
+    free(offline);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+static void hash_files(uint64_t sums[4], const struct workspace *w)
+{
+    static const char *const kinds[] = { "result_*.csv", "details_*.csv", "evidence_*.jsonl",
+                                         "records_*.jsonl" };
+    for (int i = 0; i < 4; i++) {
+        char pattern[64];
+        size_t length;
+        (void)snprintf(pattern, sizeof pattern, "accuracy_checking_%s", kinds[i]);
+        char *text = rows_of(w, pattern, &length);
+        sums[i] = crc32_z(crc32_z(0, NULL, 0), (unsigned char *)text, length) | (uint64_t)length
+                                                                                    << 32;
+        free(text);
+    }
+}
+
+START_TEST(files_do_not_depend_on_threads)
+{
+    uint64_t first[4], sums[4];
+    static const int threads[] = { 1, 2, 5, 16 };
+    const int64_t rank = 0;
+    for (int i = 0; i < 4; i++) {
+        struct workspace w = workspace_make();
+        struct judging j = { 0 };
+        open_judge(&j, w.path, threads[i], &rank, 1);
+        (void)submit_session(&j, "md5_variety", "a-session", 0);
+        ck_assert_int_eq(finish(&j), 0);
+        hash_files(i ? sums : first, &w);
+        if (i) ck_assert_mem_eq(first, sums, sizeof sums);
+        workspace_remove(&w);
+    }
+}
+END_TEST
+
+/* Closed with records waiting and in work: bodies are given back, what is written stays whole. */
+START_TEST(a_judge_may_be_closed_at_any_time)
+{
+    const int64_t rank = 0;
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    open_judge(&j, w.path, 2, &rank, 1);
+    size_t count = 0;
+    for (int k = 0; k < 3; k++) count += submit_session(&j, "md5_variety", NULL, 0);
+    judge_close(j.judge);
+    ck_assert_uint_eq(j.told.released, count);
+    size_t rows = count_rows(&w, "accuracy_checking_result_*_rank0.csv");
+    ck_assert_uint_eq(rows, count_rows(&w, "accuracy_checking_records_*_rank0.jsonl"));
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- going on ------------------------------------------------------------------------------ */
+
+static void cut_file(const char *path, long bytes)
+{
+    struct stat st;
+    ck_assert_int_eq(stat(path, &st), 0);
+    ck_assert_int_eq(truncate(path, st.st_size > bytes ? st.st_size - bytes : 0), 0);
+}
+
+static void append_rubbish(const char *path)
+{
+    FILE *file = fopen(path, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs("Torch.add.0,pa", file);
+    fclose(file);
+}
+
+/* A run that is broken off, torn in each of its files, and goes on: the bytes of one that was not. */
+START_TEST(a_run_that_goes_on_ends_the_same)
+{
+    uint64_t whole[4], sums[4];
+    static const char *const kinds[] = { "result_*", "details_*", "evidence_*", "records_*" };
+    const int64_t rank = 0;
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    open_judge(&j, w.path, 2, &rank, 1);
+    size_t count = submit_session(&j, "md5_variety", "s1", 0);
+    ck_assert_int_eq(finish(&j), 0);
+    hash_files(whole, &w);
+    workspace_remove(&w);
+
+    for (int torn = 0; torn < 8; torn++) {
+        char pattern[64];
+        w = workspace_make();
+        j = (struct judging){ 0 };
+        open_judge(&j, w.path, 2, &rank, 1);
+        (void)submit_session(&j, "md5_variety", "s1", 0);
+        ck_assert_int_eq(finish(&j), 0);
+        (void)snprintf(pattern, sizeof pattern, "accuracy_checking_%s", kinds[torn % 4]);
+        if (torn < 4) cut_file(only_match(&w, pattern), 1 + 500 * torn);
+        else append_rubbish(only_match(&w, pattern));
+        char earlier[512];
+        (void)snprintf(earlier, sizeof earlier, "%s", w.path);
+        j = (struct judging){ .options.result_csv_path = earlier };
+        open_judge(&j, w.path, 2, &rank, 1);
+        uint64_t committed = judge_committed(j.judge, "s1");
+        ck_assert_uint_le(committed, count);
+        if (torn < 4) ck_assert_uint_lt(committed, count);
+        ck_assert_uint_eq(judge_committed(j.judge, "s2"), 0);
+        (void)submit_session(&j, "md5_variety", "s1", (size_t)committed);
+        ck_assert_int_eq(finish(&j), 0);
+        hash_files(sums, &w);
+        ck_assert_mem_eq(whole, sums, sizeof sums);
+        workspace_remove(&w);
+    }
+}
+END_TEST
+
+/* ---- ranks, lists, refusals ---------------------------------------------------------------- */
+
+static void *copy_body(const void *body, size_t bytes)
+{
+    void *copy = memory_allocate(bytes ? bytes : 1);
+    memcpy(copy, body, bytes);
+    return copy;
+}
+
+START_TEST(other_ranks_have_no_rows)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    const int64_t ranks[] = { 3, 5 };
+    open_judge(&j, w.path, 2, ranks, 2);
+    size_t count = submit_session(&j, "crc_rank_none", NULL, 0); /* rank None: that of the frame */
+    (void)finish(&j);
+    ck_assert_uint_eq(j.told.fates[RECORD_FILTERED], count);
+    ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank3.csv"), 0);
+    ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank5.csv"), 0);
+    ck_assert_uint_eq(count_matches(&w, "*_rank0*"), 0);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(lists_leave_no_rows)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { .options.config_path = in(&w, "config.json") };
+    const int64_t rank = 0;
+    write_text(j.options.config_path,
+               "{\"task\": \"run_ut\", \"run_ut\": {\"white_list\": [\"gelu\", \"linear\"], "
+               "\"black_list\": [\"linear\"], \"is_online\": true, \"rank_list\": [0]}}");
+    open_judge(&j, w.path, 2, &rank, 1);
+    size_t count = submit_session(&j, "crc_rank_none", NULL, 0);
+    ck_assert_int_eq(finish(&j), 0);
+    ck_assert_uint_eq(j.told.fates[RECORD_FILTERED], count - 1);
+    ck_assert_uint_eq(count_rows(&w, "accuracy_checking_result_*_rank0.csv"), 1);
+    workspace_remove(&w);
+}
+END_TEST
+
+START_TEST(bodies_that_are_no_records_stop_nothing)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { 0 };
+    open_judge(&j, w.path, 2, NULL, 0);
+    for (uint64_t i = 0; i < 3; i++)
+        submit(&j, &(struct judge_submission){ .origin.sequence = 0,
+                                               .decode = record_decode,
+                                               .body = copy_body("cos\nsystem\n", 11),
+                                               .bytes = 11 });
+    (void)submit_session(&j, "crc_rank_none", NULL, 0);
+    (void)finish(&j);
+    ck_assert_uint_eq(j.told.fates[RECORD_REFUSED], 3);
+    ck_assert_uint_gt(j.told.fates[RECORD_JUDGED], 5);
+    workspace_remove(&w);
+}
+END_TEST
+
+/* ---- progress and reports ------------------------------------------------------------------ */
+
+START_TEST(progress_and_reports_tell_what_was_judged)
+{
+    struct workspace w = workspace_make();
+    struct judging j = { .options = { .report = in(&w, "page.html"),
+                                      .junit = in(&w, "junit.xml") } };
+    struct arena arena = { 0 };
+    struct judge_totals totals;
+    struct judge_cell *cells;
+    size_t n_cells;
+    const int64_t rank = 0;
+    open_judge(&j, w.path, 2, &rank, 1);
+    size_t count = submit_session(&j, "md5_variety", NULL, 0);
+    while (!judge_is_idle(j.judge)) usleep(1000);
+    ck_assert_int_eq(judge_progress(&totals, &cells, &n_cells, &arena, j.judge).code, 0);
+    ck_assert_uint_eq(totals.submitted, count);
+    ck_assert_uint_eq(totals.judged, count);
+    ck_assert_uint_eq(totals.waiting, 0);
+    ck_assert_uint_eq(judge_bytes_held(j.judge), 0);
+    /* By the rules of the documents a right product of bfloat16 is a warning. */
+    ck_assert(totals.first_bad.is_set && totals.worst.is_set);
+    ck_assert_int_eq(totals.worst.verdict, VERDICT_WARNING);
+    ck_assert_str_eq(totals.worst.name, "Torch.mul.0.forward.output.0");
+    ck_assert_str_ne(totals.worst.sentence, "");
+    ck_assert_double_gt(totals.rate, 0);
+    ck_assert_uint_eq(n_cells, 1);
+    ck_assert_uint_eq(cells[0].calls[VERDICT_PASS] + cells[0].calls[VERDICT_WARNING] +
+                          cells[0].calls[VERDICT_SKIP],
+                      count);
+    const char *paths[4];
+    ck_assert(judge_files(paths, &arena, j.judge, 0));
+    ck_assert(!judge_files(paths, &arena, j.judge, 1));
+    ck_assert_int_eq(judge_sync(j.judge).code, 0);
+    ck_assert_int_eq(finish(&j), 0);
+    ck_assert_uint_eq(count_matches(&w, "page.html"), 1);
+    ck_assert_uint_eq(count_matches(&w, "junit.xml"), 1);
+    arena_release(&arena);
+    workspace_remove(&w);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("judge");
+    TCase *tests = tcase_create("judge");
+    tcase_set_timeout(tests, 300);
+    tcase_add_test(tests, every_record_has_a_row);
+    tcase_add_loop_test(tests, rows_are_those_of_an_offline_check, 0, 6);
+    tcase_add_test(tests, files_do_not_depend_on_threads);
+    tcase_add_test(tests, a_judge_may_be_closed_at_any_time);
+    tcase_add_test(tests, a_run_that_goes_on_ends_the_same);
+    tcase_add_test(tests, other_ranks_have_no_rows);
+    tcase_add_test(tests, lists_leave_no_rows);
+    tcase_add_test(tests, bodies_that_are_no_records_stop_nothing);
+    tcase_add_test(tests, progress_and_reports_tell_what_was_judged);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -64,7 +64,8 @@ static struct status recognise_table(struct recognised *out, const char *path,
 /* The first bytes tell our JSON files: a line of evidence, a run file. */
 static struct status recognise_json(struct recognised *out, const struct file *file)
 {
-    static const char evidence[] = "{\"name\":\"", run[] = "\"dump_digest\"";
+    static const char evidence[] = "{\"name\":\"", run[] = "\"dump_digest\"",
+                      online[] = "\"online\"";
     char start[512];
     size_t got;
     TRY(file_read_at(&got, file, start, sizeof start - 1, 0));
@@ -72,7 +73,7 @@ static struct status recognise_json(struct recognised *out, const struct file *f
     bool lines = ends_with(file->path, ".jsonl");
     out->part = lines ? PART_EVIDENCE : PART_RUN;
     out->known = lines ? !got || !strncmp(start, evidence, sizeof evidence - 1)
-                       : strstr(start, run) != NULL;
+                       : strstr(start, run) != NULL || strstr(start, online) != NULL;
     return status_ok();
 }
 

@@ -15,7 +15,7 @@ jobs=$(nproc)
 echo "== release"
 ctest --preset release -j "$jobs"
 echo "== thread sanitizer"
-ctest --preset tsan -R '^((results|compare|graph|report|diagnosis|runner|shrink|cli)-|formats-(zip|table))' -j "$jobs"
+ctest --preset tsan -R '^((results|compare|graph|report|diagnosis|runner|shrink|online|cli)-|formats-(zip|table))' -j "$jobs"
 echo "== address and undefined-behaviour sanitizers"
 ctest --preset asan -j "$jobs"
 echo "== fuzzers"

@@ -22,6 +22,7 @@
 #include "cli/report_command.h"
 #include "cli/repro_command.h"
 #include "cli/run_command.h"
+#include "cli/serve_command.h"
 #include "cli/shrink_command.h"
 #include "cli/three_way_command.h"
 #include "cli/try_command.h"
@@ -37,6 +38,7 @@ static const struct command *const commands[] = {
     &plan_command,
     &work_command,
     &merge_job_command,
+    &serve_command,
     &compare_command,
     &compare_dumps_command,
     &graph_command,

@@ -336,7 +336,8 @@ static struct status check_complete(const void *values, const struct command *co
 {
     for (const struct option_row *row = command->options; row && row->names[0]; row++)
         if (row->required &&
-            !*(const char *const *)(const void *)((const char *)values + row->offset))
+            !*(const char *const *)(const void *)((const char *)values + row->offset) &&
+            !(row->is_spared && row->is_spared(values)))
             return status_error(STATUS_BAD_ARGUMENT, "option '-%s %s' is missing", row->names[0],
                                 row->argument);
     if (command->operands) {

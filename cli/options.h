@@ -47,6 +47,7 @@ struct option_row {
     const char *argument; /* "FILE" in --help; NULL for a flag */
     const char *help;     /* plain sentences */
     bool required;
+    bool (*is_spared)(const void *values); /* NULL, or: may a required one be missing with these? */
     int64_t minimum, maximum;
     const char
         *bare; /* the value of a text, file or directory that may stand without one, or NULL */

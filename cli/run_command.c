@@ -7,18 +7,27 @@
 
 #include "cli/path_arguments.h"
 #include "cli/run_option_rows.h"
+#include "cli/serve_command.h"
 #include "cli/warning_printer.h"
 #include "core/arena.h"
+#include "online/online_config.h"
 #include "runner/devices/worker/framework_backend.h"
 #include "runner/run.h"
 #include "runner/run_options.h"
 
 #define AT(member) .offset = offsetof(struct run_options, member)
 
+/* Calls that processes send while they train need no dump: `-config` alone, with is_online true. */
+static bool says_online(const void *options)
+{
+    const struct run_options *o = options;
+    return online_config_says_online(o->config_path, o->file_policy);
+}
+
 /* clang-format off */
 static const struct option_row rows[] = {
     { { "api_info", "api_info_file" }, OPTION_FILE, AT(api_info), "FILE", .required = true,
-      .suffix = ".json", .or_directory = true,
+      .is_spared = says_online, .suffix = ".json", .or_directory = true,
       .help = "The dump.json to check, recorded at level L1 or mix. Its tensors, if it has any, lie "
               "in dump_tensor_data beside it. A directory stands for all dumps at or below it "
               "(step0/rank3/dump.json): they are checked as one job, each with its files in its "
@@ -88,6 +97,8 @@ static struct status run_dumps(int *exit_status, struct run_options *o, struct a
 
 static struct status run(int *exit_status, const void *options)
 {
+    if (!((const struct run_options *)options)->api_info)
+        return serve_by_config(exit_status, options);
     struct run_options resolved = *(const struct run_options *)options;
     struct arena arena = { 0 };
     resolved.warnings = warning_printer;

@@ -97,8 +97,10 @@ static struct status submit(struct peer_session *s)
     struct peer_frame *frame = &s->reader.frame;
     const struct record_sink *sink = &s->all->sink;
     const struct judge_submission record = {
-        .origin = { connection_address(s->connection), frame->numbers.sequence,
-                    signed_number(frame->numbers.rank), signed_number(frame->numbers.step) },
+        .origin = { .address = connection_address(s->connection),
+                    .sequence = frame->numbers.sequence,
+                    .rank = signed_number(frame->numbers.rank),
+                    .step = signed_number(frame->numbers.step) },
         .decode = record_decode,
         .body = frame->body,
         .bytes = (size_t)frame->bytes,

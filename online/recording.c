@@ -5,14 +5,20 @@
 #include <zlib.h>
 
 #include "core/memory.h"
+#include "online/stream_record.h"
 
 static const char title[] = "probe-ut online recording 1\n";
 static const char mark[4] = { 'R', 'E', 'C', '1' };
 enum { TITLE_BYTES = sizeof title - 1, HEAD_BYTES = 48 };
 
-static record_decoder *const decoders[RECORDING_KINDS] = { [RECORDING_PEER] = record_decode };
-
-record_decoder *recording_decoder(enum recording_kind kind) { return decoders[kind]; }
+/* What decodes the bodies of a kind, and whether they come in sessions that go on over connections. */
+static const struct {
+    record_decoder *decode;
+    bool has_sessions;
+} kinds[RECORDING_KINDS] = {
+    [RECORDING_PEER] = { record_decode, false },
+    [RECORDING_STREAM] = { stream_record_decode, true },
+};
 
 /* ---- numbers ---------------------------------------------------------------------------- */
 
@@ -47,7 +53,8 @@ struct status recording_add(struct recording *recording, enum recording_kind kin
                             const struct record_origin *origin, const void *body, size_t bytes)
 {
     unsigned char head[HEAD_BYTES], *at = head;
-    const size_t name = strlen(origin->session);
+    const char *from = origin->session ? origin->session : origin->address;
+    const size_t name = from ? strnlen(from, RECORDING_NAME_BYTES - 1) : 0;
     if (recording->has_failed || recording->file.fd < 0) return status_ok();
     memcpy(at, mark, sizeof mark);
     at = put(at + sizeof mark, kind, 4);
@@ -58,7 +65,7 @@ struct status recording_add(struct recording *recording, enum recording_kind kin
     at = put(at, (uint64_t)origin->step, 8);
     (void)put(at, bytes, 8);
     struct status status = file_write_all(&recording->file, head, HEAD_BYTES);
-    if (!status.code) status = file_write_all(&recording->file, origin->session, name);
+    if (!status.code) status = file_write_all(&recording->file, from, name);
     if (!status.code) status = file_write_all(&recording->file, body, bytes);
     recording->has_failed = status.code != STATUS_OK;
     return status;
@@ -105,8 +112,8 @@ struct status recording_open(struct recording_reader *out, const char *path,
 static struct status read_rest(bool *whole, struct judge_submission *out,
                                struct recording_reader *r, size_t name, uint32_t crc)
 {
-    TRY(read_whole(whole, r, r->session, name, r->at + HEAD_BYTES));
-    r->session[name] = '\0';
+    TRY(read_whole(whole, r, r->name, name, r->at + HEAD_BYTES));
+    r->name[name] = '\0';
     if (!*whole) return status_ok();
     out->body = memory_allocate(out->bytes ? out->bytes : 1);
     if (!out->body) return status_no_memory(out->bytes);
@@ -126,10 +133,11 @@ struct status recording_next(bool *more, struct judge_submission *out,
     if (!*more) return status_ok();
     const uint64_t kind = get(&at, 4), name = get(&at, 4), crc = get(&at, 4);
     if (memcmp(head, mark, sizeof mark) != 0 || kind >= RECORDING_KINDS ||
-        name >= sizeof reader->session)
+        name >= RECORDING_NAME_BYTES)
         return fault(reader, "no record of a recording begins here");
-    *out = (struct judge_submission){ .decode = recording_decoder((enum recording_kind)kind) };
-    out->origin.session = reader->session;
+    *out = (struct judge_submission){ .decode = kinds[kind].decode };
+    out->origin.address = reader->name;
+    out->origin.session = kinds[kind].has_sessions ? reader->name : NULL;
     out->origin.sequence = get(&at, 8);
     out->origin.rank = (int64_t)get(&at, 8);
     out->origin.step = (int64_t)get(&at, 8);

@@ -2,9 +2,9 @@
  * judged again, without clients. A file that was cut short ends with its last whole record.
  *
  *     "probe-ut online recording 1\n"
- *     per record: "REC1" | kind | bytes of the session's name | CRC-32 of the body   (32 bits each)
+ *     per record: "REC1" | kind | bytes of the name | CRC-32 of the body   (32 bits each)
  *                 sequence | rank | step | bytes of the body                          (64 bits each)
- *                 name | body
+ *                 name of the session, or where the record came from | body
  * Integers are little endian.
  */
 #ifndef PROBE_ONLINE_RECORDING_H
@@ -17,9 +17,11 @@
 #include "core/status.h"
 #include "online/judge.h"
 
-/* What decodes the bodies; written in files, so the numbers stay. */
-enum recording_kind { RECORDING_PEER = 0, RECORDING_KINDS };
-record_decoder *recording_decoder(enum recording_kind kind);
+/* Of which transport a body is; written in files, so the numbers stay. */
+enum recording_kind { RECORDING_PEER = 0, RECORDING_STREAM = 1, RECORDING_KINDS };
+
+/* Of a name in a recording, with the NUL that it gets when it is read. */
+enum { RECORDING_NAME_BYTES = 256 };
 
 struct recording {
     struct file file;
@@ -39,14 +41,14 @@ struct status recording_close(struct recording *recording);
 struct recording_reader {
     struct file file;
     uint64_t at, size;
-    char session[256]; /* of the last record */
+    char name[RECORDING_NAME_BYTES]; /* of the last record: its session, or where it came from */
 };
 
 struct status recording_open(struct recording_reader *out, const char *path,
                              struct file_policy policy);
 
-/* The next record; *more is false at the end. The body is the caller's (memory_release), the name of the
- * session is the reader's.
+/* The next record; *more is false at the end. The body is the caller's (memory_release), the
+ * texts of its origin are the reader's.
  *
  *   limit_bytes  of a body
  *   errors       STATUS_BAD_INPUT naming the byte: it is no recording, or a body is damaged

@@ -197,7 +197,7 @@ static struct status set_pending(struct shared_storage *s, const char *name, uns
     if (!copy) return status_no_memory(0);
     s->pending_name = copy;
     s->pending = (struct judge_submission){
-        .origin = { .session = copy, .sequence = s->sequence++ },
+        .origin = { .address = copy, .sequence = s->sequence++ },
         .decode = record_decode,
         .body = body,
         .bytes = bytes,

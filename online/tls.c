@@ -126,9 +126,12 @@ static struct status use_key(struct tls *tls, struct pem_file *file, tls_ask_pas
 {
     struct password_request request = { .ask = ask, .path = file->path };
     EVP_PKEY *key = PEM_read_bio_PrivateKey(file->bio, NULL, give_password, &request);
-    const bool used = key && SSL_CTX_use_PrivateKey(tls->context, key) == 1;
+    const bool is_key = key != NULL;
+    const bool fits = is_key && SSL_CTX_use_PrivateKey(tls->context, key) == 1 &&
+                      SSL_CTX_check_private_key(tls->context) == 1;
     EVP_PKEY_free(key);
-    if (used) return status_ok();
+    if (fits) return status_ok();
+    if (is_key) return bad_file(file->path, "it is not the key of server.crt");
     if (request.was_asked && !ask)
         return bad_file(file->path, "the key is encrypted, and there is no terminal to ask for its "
                                     "password; 'openssl pkey' writes one without");
@@ -163,8 +166,6 @@ static struct status load_own(struct tls *tls, const char *directory, struct fil
     TRY(status);
     TRY(pem_open(&file, directory, "server.key", policy));
     status = use_key(tls, &file, ask);
-    if (!status.code && SSL_CTX_check_private_key(tls->context) != 1)
-        status = bad_file(file.path, "it is not the key of server.crt");
     pem_close(&file);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "report/failing.h"
 #include "report/html/html_report.h"
 #include "report/summary.h"
+#include "results/evidence_table.h"
 #include "results/run_pairing.h"
 #include "results/verdict_file.h"
 #include "runner/threshold_names.h"
@@ -275,6 +276,30 @@ static struct status make_page(const struct compare_options *options,
     return options->report ? html_report_make(&request, stdout) : status_ok();
 }
 
+/* ---- evidence --------------------------------------------------------------------------- */
+
+/* What the error model said of one side's rows. Rows of a side whose evidence is not there are SKIP, and say so. */
+static struct status read_evidence(struct compare_evidence *out, struct evidence_table **table,
+                                   const char *details_path, struct file_policy policy)
+{
+    struct run_record record;
+    char *path;
+    TRY(run_record_beside(&record, details_path, policy));
+    const char *profile = record.object ? run_record_text(&record, "profile") : NULL;
+    out->by_model = profile && !strcmp(profile, "strict");
+    run_record_release(&record);
+    TRY(run_file_beside(&path, details_path, "evidence", ".jsonl"));
+    struct status status = status_ok();
+    if (path && file_exists(path)) status = evidence_table_read(table, path, policy);
+    else fprintf(stderr, "warning: there is no evidence beside %s\n", details_path);
+    if (!status.code && *table && evidence_table_unreadable(*table))
+        fprintf(stderr, "warning: %llu lines of %s cannot be read\n",
+                (unsigned long long)evidence_table_unreadable(*table), path);
+    memory_release(path);
+    out->table = *table;
+    return status;
+}
+
 static struct status compare_details(int *exit_status, const struct compare_options *options)
 {
     struct three_way_rules *rules;
@@ -287,7 +312,15 @@ static struct status compare_details(int *exit_status, const struct compare_opti
     if (options->baseline) TRY(verdict_file_check(options->baseline, options->file_policy));
     if (!options->force) TRY(run_pairing_check(options->npu, options->gpu, options->file_policy));
     TRY(load_rules(&rules, options));
-    struct status status = create_files(&files, options->out_path);
+    struct evidence_table *npu = NULL, *gpu = NULL;
+    struct compare_evidence npu_evidence = { NULL, false }, gpu_evidence = { NULL, false };
+    struct status status = status_ok();
+    if (rules->by_evidence) {
+        status = read_evidence(&npu_evidence, &npu, options->npu, options->file_policy);
+        if (!status.code)
+            status = read_evidence(&gpu_evidence, &gpu, options->gpu, options->file_policy);
+    }
+    if (!status.code) status = create_files(&files, options->out_path);
     if (!status.code) {
         printf("Compare task result will be saved in %s\n", files.result_path);
         printf("Compare task detail will be saved in %s\n", files.details_path);
@@ -295,6 +328,8 @@ static struct status compare_details(int *exit_status, const struct compare_opti
                                            .gpu_path = options->gpu,
                                            .file_policy = options->file_policy,
                                            .rules = rules,
+                                           .npu_evidence = npu_evidence,
+                                           .gpu_evidence = gpu_evidence,
                                            .precision = PRECISION,
                                            .language = header_language_from_name(options->columns),
                                            .tell = add_failing_row,
@@ -309,6 +344,8 @@ static struct status compare_details(int *exit_status, const struct compare_opti
             close_files(&files);
         }
     }
+    evidence_table_release(npu);
+    evidence_table_release(gpu);
     three_way_rules_release(rules);
     summary_release(&summary);
     return status;

@@ -394,6 +394,13 @@ static struct status emit_invalid(struct compare_table *t, struct csv_text row_n
     return emit_skip(t, row_name, NULL, reason);
 }
 
+static void add_evidence(struct three_way_side *side, const struct compare_evidence *evidence,
+                         struct csv_text name)
+{
+    side->evidence = evidence_table_find(evidence->table, name);
+    side->by_model = evidence->by_model || row_evidence_is_of_model(side->evidence);
+}
+
 static struct status judge_row(struct compare_table *t, const struct details_row *row,
                                const struct row_name *name, const struct known_row *known)
 {
@@ -405,6 +412,10 @@ static struct status judge_row(struct compare_table *t, const struct details_row
     bool empty_is_nan = three_way_empty_is_nan(t->request->rules);
 
     gpu_side(&gpu, known);
+    struct csv_text gpu_name;
+    gpu_name.bytes = text_table_get(&t->names, (uint32_t)(known - t->rows), &gpu_name.length);
+    add_evidence(&gpu, &t->request->gpu_evidence, gpu_name);
+    add_evidence(&request.npu, &t->request->npu_evidence, cells[COLUMN_NAME]);
     request.gpu = &gpu;
     request.api = copy_text(api, sizeof api, name->api);
     request.npu_message = copy_text(message, sizeof message, cells[COLUMN_MESSAGE]);

@@ -16,6 +16,7 @@
 #include "core/status.h"
 #include "core/text_table.h"
 #include "formats/csv.h"
+#include "results/evidence_table.h"
 #include "standards/header_language.h"
 #include "standards/three_way/three_way.h"
 
@@ -45,8 +46,12 @@ struct compare_request {
     const char *npu_path, *gpu_path;
     struct file_policy file_policy;
     const struct three_way_rules *rules;
-    int precision;         /* decimals of printed numbers */
-    compare_visitor *tell; /* told of each row that fails; or NULL */
+    struct compare_evidence {
+        const struct evidence_table *table; /* or NULL */
+        bool by_model;                      /* the run was judged by profile strict */
+    } npu_evidence, gpu_evidence;           /* for rules that compare by it */
+    int precision;                          /* decimals of printed numbers */
+    compare_visitor *tell;                  /* told of each row that fails; or NULL */
     void *context;
     enum header_language language; /* of the details' headers */
 };

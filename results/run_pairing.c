@@ -8,21 +8,20 @@
 
 #include "core/memory.h"
 
-/* "…/accuracy_checking_details_{ts}.csv" -> "…/accuracy_checking_run_{ts}.json", owned; NULL in *out
- * for any other name. */
-static struct status run_path_of(char **out, const char *details_path)
+struct status run_file_beside(char **out, const char *details_path, const char *kind,
+                              const char *suffix)
 {
-    static const char details[] = "accuracy_checking_details_", run[] = "accuracy_checking_run_";
+    static const char details[] = "accuracy_checking_details_";
     const char *slash = strrchr(details_path, '/');
     const char *base = slash ? slash + 1 : details_path, *stamp = base + sizeof details - 1;
     const char *dot = strrchr(base, '.');
     *out = NULL;
     if (strncmp(base, details, sizeof details - 1) != 0 || !dot || dot < stamp) return status_ok();
-    size_t bytes = strlen(details_path) + sizeof ".json";
+    size_t bytes = strlen(details_path) + strlen(kind) + strlen(suffix) + 1;
     *out = memory_allocate(bytes);
     if (!*out) return status_no_memory(bytes);
-    (void)snprintf(*out, bytes, "%.*s%s%.*s.json", (int)(base - details_path), details_path, run,
-                   (int)(dot - stamp), stamp);
+    (void)snprintf(*out, bytes, "%.*saccuracy_checking_%s_%.*s%s", (int)(base - details_path),
+                   details_path, kind, (int)(dot - stamp), stamp, suffix);
     return status_ok();
 }
 
@@ -31,7 +30,7 @@ struct status run_record_beside(struct run_record *out, const char *details_path
 {
     char *path;
     *out = (struct run_record){ .object = NULL };
-    TRY(run_path_of(&path, details_path));
+    TRY(run_file_beside(&path, details_path, "run", ".json"));
     struct status status = status_ok();
     if (path && file_exists(path)) status = run_record_read(out, path, policy);
     memory_release(path);

@@ -7,6 +7,11 @@
 #include "core/status.h"
 #include "results/run_record.h"
 
+/* The name of another file of the run that wrote a details file: "…/accuracy_checking_details_{ts}.csv", "evidence" and
+ * ".jsonl" give "…/accuracy_checking_evidence_{ts}.jsonl", owned; NULL in *out for any other name. */
+struct status run_file_beside(char **out, const char *details_path, const char *kind,
+                              const char *suffix);
+
 /* The record beside a details file; its object is NULL when there is none. To be released. */
 struct status run_record_beside(struct run_record *out, const char *details_path,
                                 struct file_policy policy);

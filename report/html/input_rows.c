@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "report/html/line_reader.h"
+#include "formats/line_reader.h"
 #include "report/html/table_rows.h"
 #include "results/details_file.h"
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "standards/three_way/by_evidence.h"
+
 const char *const three_way_headers[THREE_WAY_COLUMNS] = {
     [THREE_WAY_NAME] = "API Name",
     [THREE_WAY_SMALL_VALUE] = "小值域错误比值",
@@ -67,6 +69,7 @@ static void begin(struct three_way_verdict *out)
     out->algorithm = " ";
     out->message_length = 0;
     out->message[0] = '\0';
+    out->excess = 0;
     out->npu_message = false;
     out->unattributed = out->unsupported = out->exception = out->assumed_zero = false;
 }
@@ -297,22 +300,19 @@ static const struct standard_info {
     const char *name;
     enum verdict (*judge)(struct three_way_verdict *, const struct judging *);
     unsigned npu, gpu; /* the numbers it cannot do without, on each side */
-    bool relative;     /* compares the NPU with the GPU */
     /* clang-format off */
 } comparisons[COMPARE_COUNT] = {
-    [COMPARE_BENCHMARK] = { "标杆比对法", judge_benchmark, RATIO_BITS,
-                             RATIO_BITS, true },
-    [COMPARE_BINARY] = { "二进制一致法", judge_binary, BIT(METRIC_BINARY), 0, false },
+    [COMPARE_BENCHMARK] = { "标杆比对法", judge_benchmark, RATIO_BITS, RATIO_BITS },
+    [COMPARE_BINARY] = { "二进制一致法", judge_binary, BIT(METRIC_BINARY), 0 },
     [COMPARE_ABSOLUTE] = { "绝对阈值法", judge_absolute,
-                            BIT(METRIC_INF_NAN) | BIT(METRIC_RELATIVE) | BIT(METRIC_ABSOLUTE), 0,
-                            false },
+                            BIT(METRIC_INF_NAN) | BIT(METRIC_RELATIVE) | BIT(METRIC_ABSOLUTE), 0 },
     [COMPARE_ULP] = { "ULP误差比对法", judge_ulp, BIT(METRIC_MEAN_ULP) | BIT(METRIC_ULP_PROPORTION),
-                       BIT(METRIC_MEAN_ULP) | BIT(METRIC_ULP_PROPORTION), true },
-    [COMPARE_THOUSANDTH] = { "双千指标法", judge_thousandth, BIT(METRIC_THOUSANDTH), 0, false },
+                       BIT(METRIC_MEAN_ULP) | BIT(METRIC_ULP_PROPORTION) },
+    [COMPARE_THOUSANDTH] = { "双千指标法", judge_thousandth, BIT(METRIC_THOUSANDTH), 0 },
     [COMPARE_ACCUMULATIVE] = { "累积误差比对法", judge_accumulative,
                                 BIT(METRIC_INF_NAN) | BIT(METRIC_RELATIVE) | BIT(METRIC_ABSOLUTE) |
                                     BIT(METRIC_BALANCE),
-                                0, false },
+                                0 },
 };
 /* clang-format on */
 
@@ -513,47 +513,20 @@ static void set_thresholds(struct three_way_thresholds *out, const struct three_
     }
 }
 
-/* The first stage has judged the NPU's errors against what rounding explains, so the second
- * device cannot acquit it alone: it can show that both fail alike, which points at the
- * reference, or that an accepted error is larger than another device's. */
-
-/* Is the NPU clearly worse than the GPU in one of the standard's numbers? Twice as bad is no
- * matter of rounding; without the GPU's number the NPU has no excuse. */
-static bool clearly_worse(const struct three_way_row *row, const struct standard_info *standard)
+/* The comparison that decided, in a sentence behind what it comes to. */
+static void judge_by_evidence(struct three_way_verdict *out, const struct three_way_row *row)
 {
-    for (enum three_way_metric m = 0; m < THREE_WAY_METRICS; m++) {
-        double npu = row->npu.metric[m], gpu = row->gpu->metric[m];
-        if (!(standard->npu & BIT(m)) || m == METRIC_BALANCE) continue;
-        if (!(row->gpu->present & BIT(m))) return true;
-        if (m == METRIC_THOUSANDTH) npu = 1 - npu, gpu = 1 - gpu; /* a share that is right */
-        bool same = npu == gpu || (isnan(npu) && isnan(gpu));
-        if (!same && !(npu <= 2 * gpu)) return true;
-    }
-    return false;
-}
-
-static enum verdict weigh_first_stage(struct three_way_verdict *out,
-                                      const struct three_way_row *row,
-                                      const struct standard_info *standard, enum verdict compared)
-{
-    enum verdict npu = row->npu.status;
-
-    if (npu == VERDICT_BLANK || npu == VERDICT_SKIP) return compared;
-    if (npu == VERDICT_ERROR) {
-        if (row->gpu->status != VERDICT_ERROR || clearly_worse(row, standard)) {
-            add_line(out, "The NPU run's own verdict is error.");
-            return VERDICT_ERROR;
-        }
-        add_line(out, "Both runs fail the first stage, the NPU not clearly worse than the GPU.");
-        return VERDICT_WARNING;
-    }
-    if (compared != VERDICT_ERROR) return npu;
-    if (standard->relative) {
-        add_line(out, "The NPU run accepts it, but it is larger than the GPU's.");
-        return worse(npu, VERDICT_WARNING);
-    }
-    add_line(out, "The NPU run accepts it: rounding explains it.");
-    return npu;
+    const struct evidence_verdict found = three_way_by_evidence(&row->npu, row->gpu);
+    char text[160];
+    out->verdict = found.verdict;
+    out->excess = found.npu;
+    if (found.verdict != VERDICT_SKIP) out->algorithm = "误差模型法";
+    add_text(out, found.message);
+    if (!found.metric) return;
+    (void)snprintf(text, sizeof text,
+                   " %s: %.3g times its limit on the NPU, %.3g times on the GPU.", found.metric,
+                   found.npu, found.gpu);
+    add_text(out, text);
 }
 
 void three_way_judge(struct three_way_verdict *out, const struct three_way_rules *rules,
@@ -561,6 +534,10 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
 {
     begin(out);
     if (settle_unsupported(out, rules, row)) return;
+    if (rules->by_evidence) {
+        judge_by_evidence(out, row);
+        return;
+    }
 
     const struct api_rules *api = three_way_find_api(rules, row->api);
     const struct standard_info *standard = &comparisons[choose(rules, row, api ? api->lists : 0)];
@@ -575,5 +552,4 @@ void three_way_judge(struct three_way_verdict *out, const struct three_way_rules
     }
     out->algorithm = standard->name;
     out->verdict = standard->judge(out, &judging);
-    if (rules->first_stage) out->verdict = weigh_first_stage(out, row, standard, out->verdict);
 }

@@ -75,6 +75,7 @@ struct three_way_verdict {
     enum verdict verdict;
     struct three_way_cell cells[THREE_WAY_STATUS];
     const char *algorithm; /* name of the standard, " " for a SKIP */
+    double excess; /* by evidence: how many times its limit the NPU's error is; 0 elsewhere */
     size_t message_length;
     char message[THREE_WAY_MESSAGE_BYTES]; /* NUL-terminated; cut at a character when too long */
 

@@ -45,10 +45,25 @@ enum three_way_dtype {
 /* The dtype of a cell's text, e.g. "torch.float16" or " ". */
 enum three_way_dtype three_way_dtype(const char *text, size_t length);
 
-/* What one run's details file says of an output. */
+/* A comparison that a run made, from its evidence. */
+struct evidence_limit {
+    const char *metric; /* "model_rms" */
+    double value, limit;
+    bool holds;
+};
+
+/* What the evidence of a run says of an output. */
+struct row_evidence {
+    const struct evidence_limit *limits;
+    size_t count;
+};
+
+/* What one run's files say of an output. */
 struct three_way_side {
-    enum verdict status; /* of the first stage; VERDICT_BLANK when unknown */
-    unsigned present;    /* bit per metric: the cell holds a number, NaN or infinity included */
+    enum verdict status;                 /* of the first stage; VERDICT_BLANK when unknown */
+    bool by_model;                       /* that verdict is of profile strict */
+    const struct row_evidence *evidence; /* or NULL */
+    unsigned present; /* bit per metric: the cell holds a number, NaN or infinity included */
     double metric[THREE_WAY_METRICS]; /* 0 where not present */
 };
 

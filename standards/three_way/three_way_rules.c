@@ -373,7 +373,7 @@ static void read_profile(struct reading *r, const cJSON *item)
         { "by_metrics", read_bool, AT(by_metrics) },
         { "blank_metrics", read_blank_policy, AT(blank_metrics) },
         { "peer_rows", read_bool, AT(peer_rows) },
-        { "first_stage", read_bool, AT(first_stage) },
+        { "by_evidence", read_bool, AT(by_evidence) },
         { "operator_levels", read_bool, AT(operator_levels) },
         { "unsupported_dtypes", read_dtype_flags, AT(unsupported) },
         { "ratio_of_zero", read_ratio_of_zero, 0 },

@@ -95,7 +95,8 @@ struct three_way_rules {
     bool by_metrics;
     enum blank_policy blank_metrics;
     bool peer_rows;
-    bool first_stage;
+    bool
+        by_evidence; /* of the error model in both runs (by_evidence.h); nothing else counts then */
     bool operator_levels; /* every API is of level 0 otherwise */
     bool unsupported[THREE_WAY_DTYPES];
     /* Ratio x / y with y = 0: these two values, or y raised to the floor of the dtype. */

@@ -71,7 +71,7 @@ void three_way_sentence(char out[THREE_WAY_SENTENCE_BYTES], double *excess,
         *excess = fmax(*excess, badness(k, number));
     }
     if (out[0]) return;
-    *excess = INFINITY;
+    *excess = verdict->excess > 0 ? verdict->excess : INFINITY;
     while (message.length && strchr(" \r\n", *message.bytes)) message.bytes++, message.length--;
     size_t line = 0;
     while (line < message.length && !strchr("\r\n", message.bytes[line])) line++;

@@ -333,11 +333,11 @@ END_TEST
 START_TEST(files_of_other_makers)
 {
     struct small s = small_files();
-    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "3", "Warning");
+    add_benchmark(&s.npu, "Torch.a.0.forward.output.0", "1.5", "Warning");
     add_benchmark(&s.gpu, "Torch.a.0.forward.output.0", "1", "pass");
     add_benchmark(&s.npu, "Torch.b.0.forward.output.0", "3", "error");
     add_benchmark(&s.gpu, "Torch.b.0.forward.output.0", "1", "pass");
-    struct outcome usual = compare_small(&s, "strict");
+    struct outcome usual = compare_small(&s, "doc");
     char *expected = output(&s.w, DETAILS), *expected_result = output(&s.w, RESULT);
     ck_assert(has_line(expected_result, "Torch.a.0,warning, ,"));
     ck_assert(has_line(expected_result, "Torch.b.0,error, ,"));
@@ -351,9 +351,9 @@ START_TEST(files_of_other_makers)
         "Dtype,小值域错误占比,均方根误差,相对误差最大值,相对误差平均值,"
         "误差均衡性,二进制一致错误率,inf / nan 错误率,相对误差错误率,绝对误差错误率,ULP误差平均值,"
         "ULP误差大于阈值占比,双千指标\n"
-        "Torch.a.0.forward.output.0,m,warning,torch.float32,0,3,0,0,0, , , , , , , \n"
+        "Torch.a.0.forward.output.0,m,warning,torch.float32,0,1.5,0,0,0, , , , , , , \n"
         "Torch.b.0.forward.output.0,m,ERROR,torch.float32,0,3,0,0,0, , , , , , , ");
-    struct outcome other = compare_small(&s, "strict");
+    struct outcome other = compare_small(&s, "doc");
     ck_assert_msg(other.status == 0, "%s", other.err);
     char *details = output(&s.w, DETAILS);
     ck_assert_str_eq(details, expected);
@@ -362,6 +362,87 @@ START_TEST(files_of_other_makers)
     free(expected_result);
     outcome_free(&usual);
     small_done(&s, &other);
+}
+END_TEST
+
+/* ---- strict ------------------------------------------------------------------------------- */
+
+/* The files of a run: details of one row, its evidence, and the record of the run. */
+static void write_run(const struct workspace *w, const char *folder, const char *profile,
+                      const char *verdict, double rms)
+{
+    char path[256], text[4096];
+    snprintf(path, sizeof path, "%s/accuracy_checking_details_20260101000000.csv", folder);
+    snprintf(
+        text, sizeof text,
+        "%sTorch.mm.0.forward.output.0,torch.float64,torch.float32,(2;2), , , , , , ,0,%g,0,%g,%g, "
+        ", , , , , ,%s,\r\n",
+        details_header, rms, rms, rms, verdict);
+    ck_assert_int_eq(file_make_directories(in(w, folder)).code, 0);
+    write_text(in(w, path), text);
+    snprintf(path, sizeof path, "%s/accuracy_checking_run_20260101000000.json", folder);
+    snprintf(text, sizeof text, "{\"profile\": \"%s\"}\n", profile);
+    write_text(in(w, path), text);
+    snprintf(path, sizeof path, "%s/accuracy_checking_evidence_20260101000000.jsonl", folder);
+    snprintf(text, sizeof text,
+             "{\"name\":\"Torch.mm.0.forward.output.0\",\"verdict\":\"%s\",\"evidence\":{"
+             "\"limits\":[{\"metric\":"
+             "\"model_rms\",\"value\":%g,\"limit\":3,\"holds\":%s}]}}\n",
+             verdict, rms, rms <= 3 ? "true" : "false");
+    write_text(in(w, path), text);
+}
+
+/* The evidence decides, not the ratio of the errors; what has none is SKIP. */
+START_TEST(strict_reads_evidence)
+{
+    static const struct {
+        double npu, gpu;
+        const char *expected, *message;
+        bool evidence;
+    } rows[] = {
+        { 1.4, 0.001, "pass", "The error model explains both runs.", true },
+        { 30, 0.5, "error", "model_rms: 10 times its limit on the NPU, 0.167 times on the GPU.",
+          true },
+        { 30, 28, "warning", "Both: ", true },
+        { 30, 0.5, "SKIP", "The evidence of the NPU run has no line of this row.", false },
+        { 1.4, 0.001, "pass", "The error model explains both runs.", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct workspace w = workspace_make();
+        write_run(&w, "npu", "strict", rows[i].npu > 3 ? "error" : "pass", rows[i].npu);
+        write_run(&w, "gpu", "strict", rows[i].gpu > 3 ? "error" : "pass", rows[i].gpu);
+        if (!rows[i].evidence)
+            ck_assert_int_eq(remove(in(&w, "npu/accuracy_checking_evidence_20260101000000.jsonl")),
+                             0);
+        struct outcome o = compare(&w, "strict", "npu", "gpu");
+        bool skipped = !strcmp(rows[i].expected, "SKIP");
+        ck_assert_msg(o.status == (skipped ? 5 : 0), "%d %s", o.status, o.err);
+        ck_assert_int_eq(strstr(o.err, "no evidence beside") != NULL, !rows[i].evidence);
+        char *details = output(&w, DETAILS), cell[64];
+        snprintf(cell, sizeof cell, ",%s,", rows[i].expected);
+        ck_assert_msg(strstr(details, cell) && strstr(details, rows[i].message), "row %zu: %s", i,
+                      details);
+        free(details);
+        outcome_free(&o);
+        workspace_remove(&w);
+    }
+}
+END_TEST
+
+/* Runs by other rules have said nothing that could be compared. */
+START_TEST(strict_needs_strict_runs)
+{
+    struct workspace w = workspace_make();
+    write_run(&w, "npu", "doc", "pass", 1);
+    write_run(&w, "gpu", "doc", "pass", 1);
+    ck_assert_int_eq(remove(in(&w, "npu/accuracy_checking_evidence_20260101000000.jsonl")), 0);
+    struct outcome o = compare(&w, "strict", "npu", "gpu");
+    ck_assert_int_eq(o.status, 5);
+    char *details = output(&w, DETAILS);
+    ck_assert_ptr_nonnull(strstr(details, "run it with --profile strict"));
+    free(details);
+    outcome_free(&o);
+    workspace_remove(&w);
 }
 END_TEST
 
@@ -896,6 +977,8 @@ int main(void)
     tcase_add_test(tests, repeated_npu_row);
     tcase_add_test(tests, row_names);
     tcase_add_test(tests, files_of_other_makers);
+    tcase_add_test(tests, strict_reads_evidence);
+    tcase_add_test(tests, strict_needs_strict_runs);
     tcase_add_loop_test(tests, torn_last_row, 0, 2);
     tcase_add_test(tests, long_names);
     tcase_add_test(tests, directories_of_results);

@@ -1,10 +1,10 @@
-/* report/html/evidence_row.c and line_reader.c: the facts of a line, what is left of it, and lines
+/* report/html/evidence_row.c and formats/line_reader.c: the facts of a line, what is left of it, and lines
  * that are not what they should be. */
 #include "report/html/evidence_row.h"
 
 #include <math.h>
 
-#include "report/html/line_reader.h"
+#include "formats/line_reader.h"
 #include "support/scratch.h"
 #include "support/suite.h"
 

@@ -262,7 +262,7 @@ START_TEST(messages_of_warnings)
 END_TEST
 
 /* A GPU without error: doc has two fixed ratios, v2 and v3 raise the denominator to a floor of
- * the dtype, strict to the unit roundoff. */
+ * the dtype. */
 /* clang-format off */
 START_TEST(gpu_without_error)
 {
@@ -283,12 +283,6 @@ START_TEST(gpu_without_error)
         { "v3", "torch.float32", 0x1p-13, 0, 2 },
         { "v3", "torch.float16", 0x1p-10, 0, 2 },
         { "v3", "torch.bfloat16", 0x1p-7, 0x1p-9, 2 },
-        { "strict", "torch.float32", 0x1p-23, 0, 2 },
-        { "strict", "torch.float16", 0x1p-10, 0, 2 },
-        { "strict", "torch.bfloat16", 0x1p-7, 0, 2 },
-        { "strict", "torch.float64", 0x1p-52, 0, 2 },
-        { "strict", "torch.complex64", 0x1p-23, 0, 2 },
-        { "strict", "torch.complex128", 0x1p-52, 0, 2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = benchmark_row(cases[i].dtype);
@@ -594,19 +588,12 @@ START_TEST(lists_choose_the_standard)
                       i, judge_under("doc", f).algorithm);
         ck_assert_msg(!strcmp(judge_under("v2", f).algorithm, cases[i].v2), "v2, case %zu", i);
         ck_assert_msg(!strcmp(judge_under("v3", f).algorithm, cases[i].v3), "v3, case %zu", i);
-        ck_assert_msg(!strcmp(judge_under("strict", f).algorithm, cases[i].doc),
-                      "strict, case %zu", i);
     }
-    /* no ULP of a double is defined */
-    struct fixture f = full_row("matmul", "torch.float64", false);
-    ck_assert_str_eq(judge_under("strict", f).algorithm, BENCHMARK);
-    f = full_row("matmul", "torch.complex128", false);
-    ck_assert_str_eq(judge_under("strict", f).algorithm, BENCHMARK);
 }
 /* clang-format on */
 END_TEST
 
-/* doc and strict judge a row by the numbers it has when the run that wrote it followed other
+/* doc judges a row by the numbers it has when the run that wrote it followed other
  * lists: files of several makers may be mixed. */
 /* clang-format off */
 START_TEST(numbers_choose_the_standard)
@@ -685,11 +672,11 @@ START_TEST(unsupported_dtypes)
 {
     static const struct {
         const char *dtype;
-        bool doc, peer, strict; /* unsupported? */
+        bool doc, peer; /* unsupported? */
     } cases[] = {
-        { "torch.float64", true, true, false },    { "torch.double", true, true, false },
-        { "torch.complex64", false, true, false }, { "torch.complex128", true, true, false },
-        { "torch.float32", false, false, false },
+        { "torch.float64", true, true },    { "torch.double", true, true },
+        { "torch.complex64", false, true }, { "torch.complex128", true, true },
+        { "torch.float32", false, false },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct fixture f = benchmark_row(cases[i].dtype);
@@ -705,7 +692,6 @@ START_TEST(unsupported_dtypes)
             ck_assert_int_eq(v.unattributed, cases[i].peer);
             ck_assert_int_eq(v.unsupported, cases[i].peer);
         }
-        ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
     }
 }
 /* clang-format on */
@@ -789,14 +775,12 @@ START_TEST(verdict_of_the_first_stage)
         { VERDICT_SKIP, VERDICT_PASS, VERDICT_SKIP },
         { VERDICT_BLANK, VERDICT_BLANK, VERDICT_SKIP },
     };
-    static const char *const profiles[] = { "doc", "strict" };
-    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-        size_t k = i / 2;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         struct fixture f = blank_row("bernoulli", "torch.float32");
         f.row.npu.status = cases[k].npu;
         f.gpu.status = cases[k].gpu;
         f.row.npu_message = "the share of ones";
-        struct three_way_verdict v = judge_under(profiles[i % 2], f);
+        struct three_way_verdict v = judge_under("doc", f);
         ck_assert_msg(v.verdict == cases[k].expected, "case %zu: %s", k, verdict_name(v.verdict));
         ck_assert_str_eq(v.algorithm, " ");
         if (v.verdict == VERDICT_SKIP)
@@ -818,145 +802,9 @@ START_TEST(verdict_of_the_first_stage)
 /* clang-format on */
 END_TEST
 
-/* ---- strict ----------------------------------------------------------------------------- */
-
-/* strict: the first stage decides, the second device explains. */
-/* clang-format off */
-START_TEST(strict_weighs_the_first_stage)
-{
-    static const struct {
-        enum verdict npu, gpu;
-        double ratio;
-        enum verdict expected;
-    } cases[] = {
-        { VERDICT_PASS, VERDICT_PASS, 1, VERDICT_PASS },
-        { VERDICT_PASS, VERDICT_PASS, 1.5, VERDICT_PASS },
-        { VERDICT_PASS, VERDICT_PASS, 3, VERDICT_WARNING },
-        { VERDICT_WARNING, VERDICT_PASS, 1, VERDICT_WARNING },
-        { VERDICT_WARNING, VERDICT_PASS, 3, VERDICT_WARNING },
-        { VERDICT_ERROR, VERDICT_PASS, 1, VERDICT_ERROR },
-        { VERDICT_ERROR, VERDICT_WARNING, 0.5, VERDICT_ERROR },
-        { VERDICT_ERROR, VERDICT_SKIP, 0.5, VERDICT_ERROR },
-        { VERDICT_ERROR, VERDICT_ERROR, 3, VERDICT_ERROR },
-        { VERDICT_ERROR, VERDICT_ERROR, 2, VERDICT_WARNING },
-        { VERDICT_ERROR, VERDICT_ERROR, 1, VERDICT_WARNING },
-        { VERDICT_BLANK, VERDICT_PASS, 3, VERDICT_ERROR },
-        { VERDICT_SKIP, VERDICT_PASS, 1, VERDICT_PASS },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture f = benchmark_row("torch.float32");
-        set(&f.row.npu, METRIC_RMSE, cases[i].ratio);
-        f.row.npu.status = cases[i].npu;
-        f.gpu.status = cases[i].gpu;
-        struct three_way_verdict v = judge_under("strict", f);
-        ck_assert_msg(v.verdict == cases[i].expected, "case %zu: %s", i, verdict_name(v.verdict));
-        /* doc knows nothing of it */
-        enum verdict doc = cases[i].ratio > 2   ? VERDICT_ERROR
-                           : cases[i].ratio > 1 ? VERDICT_WARNING
-                                                : VERDICT_PASS;
-        ck_assert_int_eq(judge_under("doc", f).verdict, doc);
-    }
-}
-/* clang-format on */
-END_TEST
-
-/* A standard that ignores the second device cannot convict what the first stage accepted. */
-/* clang-format off */
-START_TEST(strict_trusts_accepted_rounding)
-{
-    struct fixture f = blank_row("pad", "torch.float32");
-    set(&f.row.npu, METRIC_BINARY, 0.02);
-    f.row.npu.status = VERDICT_PASS;
-    f.gpu.status = VERDICT_PASS;
-    struct three_way_verdict v = judge_under("strict", f);
-    ck_assert_int_eq(v.verdict, VERDICT_PASS);
-    ck_assert_int_eq(cell_verdict(&v, THREE_WAY_BINARY_STATUS), VERDICT_ERROR);
-    ck_assert_str_eq(v.message, "ERROR: 二进制一致错误率超过阈值\n"
-                                "The NPU run accepts it: rounding explains it.\n");
-
-    f = absolute_row("mul", 0, 0.5, 0);
-    f.row.npu.status = VERDICT_PASS;
-    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
-    f.row.api = "test_api";
-    set(&f.row.npu, METRIC_BALANCE, 1);
-    v = judge_under("strict", f);
-    ck_assert_str_eq(v.algorithm, "累积误差比对法");
-    ck_assert_int_eq(v.verdict, VERDICT_PASS);
-    f = blank_row("conv2d", "torch.float32");
-    set(&f.row.npu, METRIC_THOUSANDTH, 0.5);
-    f.row.npu.status = VERDICT_PASS;
-    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_PASS);
-
-    /* the ULP standard does look at the GPU */
-    f = ulp_row("torch.float32", 1000, 0.9, 0.1);
-    f.row.npu.status = f.gpu.status = VERDICT_PASS;
-    v = judge_under("strict", f);
-    ck_assert_int_eq(v.verdict, VERDICT_WARNING);
-    ck_assert_str_eq(v.message, "ERROR: ULP误差不满足标准\n"
-                                "The NPU run accepts it, but it is larger than the GPU's.\n");
-
-    f = absolute_row("mul", 0, 0.5, 0);
-    f.row.npu.status = VERDICT_ERROR;
-    f.gpu.status = VERDICT_PASS;
-    v = judge_under("strict", f);
-    ck_assert_int_eq(v.verdict, VERDICT_ERROR);
-    ck_assert_str_eq(v.message, "ERROR: 相对误差错误率超过阈值\n"
-                                "The NPU run's own verdict is error.\n");
-    f = benchmark_row("torch.float32");
-    f.row.npu.status = f.gpu.status = VERDICT_ERROR;
-    v = judge_under("strict", f);
-    ck_assert_str_eq(v.message,
-                     "Both runs fail the first stage, the NPU not clearly worse than the GPU.\n");
-}
-/* clang-format on */
-END_TEST
-
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* A message that does not fit is cut between characters. */
-/* clang-format off */
-START_TEST(strict_excuses_equal_failures)
-{
-    static const struct {
-        const char *api;
-        enum three_way_metric metric;
-        double npu, gpu;
-        bool gpu_present;
-        enum verdict expected;
-    } cases[] = {
-        { "pad", METRIC_BINARY, 0.5, 0.25, true, VERDICT_WARNING },
-        { "pad", METRIC_BINARY, 0x1.0000000000001p-1, 0.25, true, VERDICT_ERROR },
-        { "pad", METRIC_BINARY, 0.5, 0, true, VERDICT_ERROR },
-        { "pad", METRIC_BINARY, 0, 0, true, VERDICT_WARNING },
-        { "pad", METRIC_BINARY, NAN, NAN, true, VERDICT_WARNING },
-        { "pad", METRIC_BINARY, NAN, 1, true, VERDICT_ERROR },
-        { "pad", METRIC_BINARY, 1, NAN, true, VERDICT_ERROR },
-        { "pad", METRIC_BINARY, INFINITY, INFINITY, true, VERDICT_WARNING },
-        { "pad", METRIC_BINARY, 0.5, 0.5, false, VERDICT_ERROR },
-        { "conv2d", METRIC_THOUSANDTH, 0.5, 0.75, true, VERDICT_WARNING },
-        { "conv2d", METRIC_THOUSANDTH, 0.25, 0.75, true, VERDICT_ERROR },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture f = blank_row(cases[i].api, "torch.float32");
-        set_both(&f, cases[i].metric, cases[i].npu, cases[i].gpu);
-        if (!cases[i].gpu_present) f.gpu.present = 0;
-        f.row.npu.status = f.gpu.status = VERDICT_ERROR;
-        struct three_way_verdict v = judge_under("strict", f);
-        ck_assert_msg(v.verdict == cases[i].expected, "case %zu: %s", i, verdict_name(v.verdict));
-    }
-    /* ULP: equal failures of both; the error balance is no failure */
-    struct fixture f = ulp_row("torch.float32", 1000, 0.9, 0.9);
-    set_both(&f, METRIC_MEAN_ULP, 1000, 1000);
-    f.row.npu.status = f.gpu.status = VERDICT_ERROR;
-    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_WARNING);
-    f = benchmark_row("torch.float32");
-    set_both(&f, METRIC_BALANCE, 1, 0.001);
-    f.row.npu.status = f.gpu.status = VERDICT_ERROR;
-    ck_assert_int_eq(judge_under("strict", f).verdict, VERDICT_WARNING);
-}
-/* clang-format on */
-END_TEST
-
 /* clang-format off */
 START_TEST(long_messages_are_cut)
 {
@@ -1007,8 +855,8 @@ START_TEST(empty_cells)
     static const struct {
         const char *profile;
         bool nan;
-    } cases[] = { { "doc", false }, { "v2", true }, { "v3", true }, { "strict", false } };
-    for (size_t i = 0; i < 4; i++) {
+    } cases[] = { { "doc", false }, { "v2", true }, { "v3", true } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct three_way_rules *rules = rules_of(cases[i].profile);
         ck_assert_int_eq(three_way_empty_is_nan(rules), cases[i].nan);
         three_way_rules_release(rules);
@@ -1042,9 +890,6 @@ int main(void)
     tcase_add_test(tests, empty_vectors);
     tcase_add_test(tests, rows_without_the_numbers);
     tcase_add_test(tests, verdict_of_the_first_stage);
-    tcase_add_test(tests, strict_weighs_the_first_stage);
-    tcase_add_test(tests, strict_trusts_accepted_rounding);
-    tcase_add_test(tests, strict_excuses_equal_failures);
     tcase_add_test(tests, long_messages_are_cut);
     tcase_add_test(tests, long_message_of_stray_bytes);
     tcase_add_test(tests, skip_has_no_cells);

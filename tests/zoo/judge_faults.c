@@ -1,7 +1,7 @@
 /* How well a profile tells faults from honest rounding: over every floating output and gradient of the
  * dumps that make_calls.py writes.
  *
- *   zoo-faults [--part seen|kept] [--list] [--tightness] FOLDER...
+ *   zoo-faults [--part seen|kept] [--list] [--tightness] [--pairs] FOLDER...
  *
  * Correct kernels are what the dump records of PyTorch in float32 and of other orders of summation, the native
  * evaluation, the call's composition with every step in float32 and its sums in four more orders, and the rounded
@@ -9,6 +9,8 @@
  * a kernel in reduced arithmetic that the dump records. Its class is measured, not declared: the largest of
  * four quotients (largest and rms error, absolute and in ulp) over the same of the worst correct kernel: gross above
  * 100, clear above 8, subtle above 2, and no fault below.
+ *
+ * With --pairs the three-way comparison judges pairs of devices, too: right and faulty ones against each other.
  *
  * A quarter of the calls, chosen by a hash of their names, is `kept`: it was looked at when the limits stood.
  */
@@ -21,6 +23,7 @@
 #include "bench/what_if.h"
 #include "formats/dump.h"
 #include "generators/generate.h"
+#include "pairs.h"
 #include "runner/devices/device.h"
 #include "standards/judge.h"
 
@@ -295,7 +298,7 @@ static struct score scores[FAULTS + 1][CLASSES];
 static size_t honest, accused[PROFILES], composed, composed_accused[PROFILES],
     composed_warned[PROFILES];
 static struct profile *profiles[PROFILES];
-static bool lists, tightness;
+static bool lists, tightness, pairs;
 
 static enum verdict judge_as(struct arena *arena, const struct api_case *c, bool backward,
                              struct reference *want, struct tensor *got,
@@ -426,6 +429,29 @@ static void print_tightness(void)
                tightnesses[i].api);
 }
 
+/* ---- pairs ------------------------------------------------------------------------------------------ */
+
+static struct pair_side side_of(struct arena *arena, const struct api_case *c, bool backward,
+                                struct reference *want, struct tensor *got)
+{
+    struct pair_side side;
+    (void)judge_as(arena, c, backward, want, got, profiles[0], &side.strict);
+    (void)judge_as(arena, c, backward, want, got, profiles[1], &side.doc);
+    return side;
+}
+
+/* A faulty device with a right one on either side, and with its like. */
+static void pair_fault(struct arena *arena, const struct api_case *c, bool backward,
+                       struct reference *want, struct tensor *bad, int class,
+                       const struct pair_side *right)
+{
+    if (!pairs) return;
+    const struct pair_side wrong = side_of(arena, c, backward, want, bad);
+    pairs_count(PAIR_FAULTY_NPU, class, c->api, bad->dtype, &wrong, right);
+    pairs_count(PAIR_FAULTY_GPU, class, c->api, bad->dtype, right, &wrong);
+    pairs_count(PAIR_FAULTY_ALIKE, class, c->api, bad->dtype, &wrong, &wrong);
+}
+
 /* ---- outputs --------------------------------------------------------------------------------------- */
 
 static void judge_honest(struct arena *arena, const struct api_case *c, bool backward,
@@ -523,7 +549,21 @@ static void try_output(struct arena *arena, const struct api_case *c, const stru
     if (!is_fault) judge_honest(arena, c, backward, want, recorded, label, real16);
     else if (class_of(&e, &worst) < CLASSES)
         judge_fault(arena, c, backward, want, recorded, RECORDED_FAULT, class_of(&e, &worst));
+    int recorded_class = is_fault ? class_of(&e, &worst) : CLASSES;
 
+    /* The other right device: another kernel where one was recorded, else the rounded reference. */
+    struct pair_side right = { 0 };
+    if (pairs) {
+        struct tensor exact;
+        if (tensor_create(&exact, arena, native->dtype, native->rank, native->shape).code) exit(2);
+        dtype_from_double(exact.data, part, want->hi, want->n);
+        const struct pair_side own = side_of(arena, c, backward, want, native);
+        right = side_of(arena, c, backward, want, is_fault || real16 ? &exact : recorded);
+        pairs_count(PAIR_HONEST, 0, c->api, native->dtype, &own, &right);
+        pairs_count(PAIR_HONEST, 0, c->api, native->dtype, &right, &own);
+    }
+    if (recorded_class < CLASSES)
+        pair_fault(arena, c, backward, want, recorded, recorded_class, &right);
     struct output o = { .n = want->n,
                         .row = 1,
                         .dtype = part,
@@ -541,7 +581,9 @@ static void try_output(struct arena *arena, const struct api_case *c, const stru
         dtype_to_double(o.x, bad.data, part, want->n);
         e = errors_of(want, o.x, part);
         int class = class_of(&e, &worst);
-        if (class < CLASSES) judge_fault(arena, c, backward, want, &bad, f, class);
+        if (class == CLASSES) continue;
+        judge_fault(arena, c, backward, want, &bad, f, class);
+        pair_fault(arena, c, backward, want, &bad, class, &right);
     }
 }
 
@@ -667,9 +709,13 @@ int main(int argc, char **argv)
         if (!strcmp(argv[a], "--part") && a + 1 < argc) kept = !strcmp(argv[++a], "kept");
         else if (!strcmp(argv[a], "--list")) lists = true;
         else if (!strcmp(argv[a], "--tightness")) tightness = true;
-        else try_folder(&arena, argv[a], kept);
+        else if (!strcmp(argv[a], "--pairs")) {
+            pairs = true;
+            pairs_open();
+        } else try_folder(&arena, argv[a], kept);
     }
     if (tightness) print_tightness();
     print_scores();
+    if (pairs) pairs_print(class_names);
     return 0;
 }

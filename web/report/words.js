@@ -187,6 +187,7 @@ export const report_words = {
     "standard.ULP误差比对法": ["ulp", "ULP误差比对法"],
     "standard.双千指标法": ["thousandth", "双千指标法"],
     "standard.累积误差比对法": ["accumulative", "累积误差比对法"],
+    "standard.误差模型法": ["error model", "误差模型法"],
 
     "sentence gap": [" ", ""],
 

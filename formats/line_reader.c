@@ -1,5 +1,5 @@
 /* A window over the file that grows up to the longest line that is kept. */
-#include "report/html/line_reader.h"
+#include "formats/line_reader.h"
 
 #include <string.h>
 

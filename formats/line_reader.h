@@ -1,8 +1,8 @@
 /* Lines of a text file in bounded memory: a line that is longer than the limit is passed over, and
  * its length told.
  */
-#ifndef PROBE_REPORT_HTML_LINE_READER_H
-#define PROBE_REPORT_HTML_LINE_READER_H
+#ifndef PROBE_FORMATS_LINE_READER_H
+#define PROBE_FORMATS_LINE_READER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -30,7 +30,7 @@ static const struct {
     { "predicate", "exact" }, { "query", "exact" },     { "shape", "exact" },    { "sort", "exact" },
     { "unique", "exact" },
     { "matmul", "norms, compensated, balls" },     { "conv", "norms, compensated, balls" },
-    { "contraction", "norms, compensated, balls" },
+    { "contraction", "norms, compensated, balls" }, { "fourier", "norms, compensated, balls" },
     { "attention", "norms, compensated, balls" },  { "reduction", "compensated sums, balls" },
     { "norm", "compensated sums, balls" },         { "vector_norm", "compensated sums, balls" },
     { "loss", "compensated sums, balls" },         { "loss_class", "compensated sums, balls" },

@@ -1,0 +1,641 @@
+/* Discrete Fourier transforms and the spectra of frames.
+ *
+ * A length n = r m is transformed by Cooley and Tukey's step (1965): with the index m j + i,
+ *     X[k + r l] = sum_i w_n^(i k) w_m^(i l) (sum_j w_r^(j k) x[m j + i]),      w_n = exp(-+ 2 pi i / n),
+ * that is r-point transforms, which are certified matrix products, a multiplication by roots of unity, and
+ * m-point transforms of what is left. The steps of at most 16 points make about the roundings of a library's
+ * radices, so a model of this composition is one of an O(n log n) kernel. A prime factor larger than that is
+ * one step of its own, as wide as it is.
+ *
+ * Multidimensional transforms go through one dimension after the other; that of real numbers over the last one
+ * first, of which half is kept; the way back completes the half by symmetry. */
+#include <math.h>
+#include <string.h>
+
+#include "bench/call/dimensions.h"
+#include "bench/call/op.h"
+#include "bench/primitives/binary.h"
+#include "bench/primitives/casts.h"
+#include "bench/primitives/complex_functions.h"
+#include "bench/primitives/complex_parts.h"
+#include "bench/primitives/gather.h"
+#include "bench/primitives/matmul.h"
+#include "bench/primitives/movement.h"
+#include "bench/primitives/roots_of_unity.h"
+#include "bench/primitives/unary.h"
+#include "bench/primitives/view.h"
+
+enum { WIDEST_STEP = 16, LARGEST_PRIME = 2048 };
+
+/* ---- one dimension ---------------------------------------------------------------------------- */
+
+/* The real and imaginary parts of rows; im is NULL where they are real. */
+struct parts {
+    struct node *re, *im;
+};
+
+/* Points of the next step: the largest divisor that fits, or the smallest prime factor. */
+static int64_t step_of(int64_t n)
+{
+    for (int64_t r = WIDEST_STEP; r > 1; r--)
+        if (n % r == 0) return r;
+    int64_t r = WIDEST_STEP + 1;
+    while (r * r <= n && n % r) r++;
+    return n % r ? n : r;
+}
+
+/* The r-point transforms of x (batch, r, m) over its middle, or for m = 1 of rows (1, batch, r). */
+static struct parts small_transforms(struct tape *tape, struct parts x, int64_t r, bool forward,
+                                     bool rows)
+{
+    enum dtype dtype = x.re->dtype;
+    int dim = rows ? 2 : 1; /* the sum's, in both factors' places for it */
+    struct node *cosine = node_roots_of_unity(tape, dtype, ROOT_COSINE, r, r, r);
+    struct node *sine =
+        node_roots_of_unity(tape, dtype, forward ? ROOT_MINUS_SINE : ROOT_SINE, r, r, r);
+    struct node *re = cosine, *im = sine, *both = x.re;
+    if (x.im) { /* re = c re - s im, im = s re + c im, each one sum */
+        int other = rows ? 1 : 2;
+        both = node_concatenate(tape, (struct node *[]){ x.re, x.im }, 2, dim);
+        re = node_concatenate(tape, (struct node *[]){ cosine, node_negate(tape, sine) }, 2, other);
+        im = node_concatenate(tape, (struct node *[]){ sine, cosine }, 2, other);
+    }
+    if (rows)
+        return (struct parts){ node_matmul(tape, both, false, re, false),
+                               node_matmul(tape, both, false, im, false) };
+    return (struct parts){ node_matmul(tape, re, false, both, false),
+                           node_matmul(tape, im, false, both, false) };
+}
+
+static struct parts reshaped(struct tape *tape, struct parts x, int64_t a, int64_t b, int64_t c)
+{
+    int64_t shape[3] = { a, b, c };
+    return (struct parts){ node_reshape(tape, x.re, 3, shape),
+                           x.im ? node_reshape(tape, x.im, 3, shape) : NULL };
+}
+
+/* (a + i b) (c + i s) */
+static struct parts turned(struct tape *tape, struct parts x, struct node *c, struct node *s)
+{
+    return (struct parts){
+        node_subtract(tape, node_multiply(tape, x.re, c), node_multiply(tape, x.im, s)),
+        node_add(tape, node_multiply(tape, x.re, s), node_multiply(tape, x.im, c))
+    };
+}
+
+/* The transforms, without a factor, of `batch` rows of n. */
+static struct parts transform(struct tape *tape, struct parts x, int64_t batch, int64_t n,
+                              bool forward)
+{
+    int64_t r = step_of(n), m = n / r;
+    if (tape_failed(tape)) return x;
+    if (n == 1) {
+        struct node *zero = node_constant(tape, x.re->dtype, 0, x.re->rank, x.re->shape);
+        return (struct parts){ x.re, x.im ? x.im : zero };
+    }
+    if (m == 1) return small_transforms(tape, reshaped(tape, x, 1, batch, n), n, forward, true);
+    x = small_transforms(tape, reshaped(tape, x, batch, r, m), r, forward, false);
+    enum dtype dtype = x.re->dtype;
+    x = turned(tape, x, node_roots_of_unity(tape, dtype, ROOT_COSINE, n, r, m),
+               node_roots_of_unity(tape, dtype, forward ? ROOT_MINUS_SINE : ROOT_SINE, n, r, m));
+    x = transform(tape, reshaped(tape, x, 1, batch * r, m), batch * r, m, forward);
+    x = reshaped(tape, x, batch, r, m);
+    x = (struct parts){ node_transpose(tape, x.re, 1, 2), node_transpose(tape, x.im, 1, 2) };
+    return reshaped(tape, x, 1, batch, n);
+}
+
+/* x transformed along dim. */
+static struct node *transformed(struct call *call, struct node *x, int dim, bool forward)
+{
+    struct tape *tape = call->tape;
+    int last = x->rank - 1;
+    int64_t shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape)) return tape_failure(tape);
+    int64_t n = x->shape[dim];
+    if (!call_require(call, n >= 1, "a transform of %lld points", (long long)n)) return x;
+    for (int64_t rest = n, r; rest > 1; rest /= r) {
+        r = step_of(rest);
+        if (!call_require(call, r <= LARGEST_PRIME,
+                          "%lld points have the prime factor %lld; those up to %d are in the "
+                          "catalogue",
+                          (long long)n, (long long)r, LARGEST_PRIME))
+            return x;
+    }
+    struct parts parts = { node_real_part(tape, x),
+                           x->imaginary ? node_imaginary_part(tape, x) : NULL };
+    parts.re = node_transpose(tape, parts.re, dim, last);
+    if (parts.im) parts.im = node_transpose(tape, parts.im, dim, last);
+    memcpy(shape, parts.re->shape, sizeof shape);
+    parts = transform(tape, parts, (int64_t)(x->n / (size_t)n), n, forward);
+    struct node *y = node_complex(tape, node_reshape(tape, parts.re, x->rank, shape),
+                                  node_reshape(tape, parts.im, x->rank, shape));
+    return node_transpose(tape, y, dim, last);
+}
+
+/* ---- arguments ---------------------------------------------------------------------------------- */
+
+/* The dimensions of a transform in the order of the call, the last of them first of real numbers, and the
+ * extents that they are cut or filled up to. */
+struct spectrum {
+    int count;
+    int dims[TENSOR_MAX_RANK];
+    int64_t points[TENSOR_MAX_RANK];
+    enum {
+        SCALE_NONE,
+        SCALE_ROOT,
+        SCALE_ALL
+    } scale; /* divide by 1, the root of all points, all points */
+};
+
+static struct node *resized(struct tape *tape, struct node *x, int dim, int64_t points)
+{
+    int64_t extent = x->shape[dim], shape[TENSOR_MAX_RANK];
+    if (tape_failed(tape) || points == extent) return x;
+    if (points < extent) return node_slice(tape, x, dim, 0, points, 1);
+    memcpy(shape, x->shape, sizeof shape);
+    shape[dim] = points - extent;
+    struct node *parts[2] = { x, node_constant(tape, x->dtype, 0, x->rank, shape) };
+    return node_concatenate(tape, parts, 2, dim);
+}
+
+/* "backward": the inverse is divided by all points; "ortho": both by their root; "forward": the transform
+ * is divided. */
+static void read_scale(struct spectrum *spectrum, struct call *call, bool forward)
+{
+    const char *norm = call_is_none(call, "norm") ? "backward" : call_string(call, "norm");
+    bool divided = !strcmp(norm, forward ? "forward" : "backward");
+    spectrum->scale = !strcmp(norm, "ortho") ? SCALE_ROOT : divided ? SCALE_ALL : SCALE_NONE;
+    (void)call_require(call,
+                       divided || !strcmp(norm, "ortho") || !strcmp(norm, "forward") ||
+                           !strcmp(norm, "backward"),
+                       "norm is '%s'; it can be 'forward', 'backward' or 'ortho'", norm);
+}
+
+static bool add_dim(struct spectrum *spectrum, struct call *call, const struct node *x, int64_t dim)
+{
+    int at = wrap_dim(call, dim, x->rank);
+    for (int k = 0; k < spectrum->count; k++)
+        if (!call_require(call, spectrum->dims[k] != at, "a dimension is transformed twice"))
+            return false;
+    if (!call_require(call, spectrum->count < TENSOR_MAX_RANK && x->rank > 0,
+                      "a transform needs a dimension"))
+        return false;
+    spectrum->dims[spectrum->count] = at;
+    spectrum->points[spectrum->count++] = x->shape[at];
+    return true;
+}
+
+/* detail: number of dimensions, 1 for n and dim, 2 and 0 (any) for s and dim. */
+static bool read_spectrum(struct spectrum *spectrum, struct call *call, const struct node *x,
+                          bool forward)
+{
+    int64_t dims[TENSOR_MAX_RANK], sizes[TENSOR_MAX_RANK];
+    const char *name = call->op->detail == 1 ? "n" : "s";
+    int given = call_ints(call, name, sizes, TENSOR_MAX_RANK);
+    int count = call_ints(call, "dim", dims, TENSOR_MAX_RANK);
+    *spectrum = (struct spectrum){ 0 };
+    if (call_is_none(call, "dim")) {
+        count = given ? given : x->rank;
+        if (!call_require(call, count <= x->rank, "%d extents for %d dimensions", count, x->rank))
+            return false;
+        for (int k = 0; k < count; k++) dims[k] = x->rank - count + k;
+    }
+    if (!call_require(call, !given || given == count, "%d extents for %d dimensions", given, count))
+        return false;
+    for (int k = 0; k < count; k++) {
+        if (!add_dim(spectrum, call, x, dims[k])) return false;
+        if (given && sizes[k] != -1) spectrum->points[k] = sizes[k];
+        if (!call_require(call, spectrum->points[k] >= 1 && spectrum->points[k] <= INT32_MAX,
+                          "a transform of %lld points", (long long)spectrum->points[k]))
+            return false;
+    }
+    read_scale(spectrum, call, forward);
+    return !tape_failed(call->tape);
+}
+
+/* ---- transforms ---------------------------------------------------------------------------------- */
+
+/* The components divided by `divisor`. */
+static struct node *divided(struct tape *tape, struct node *y, struct node *divisor)
+{
+    struct node *re = node_divide(tape, node_real_part(tape, y), divisor);
+    if (!y->imaginary) return re;
+    return node_complex(tape, re, node_divide(tape, node_imaginary_part(tape, y), divisor));
+}
+
+static struct node *scaled(struct tape *tape, struct node *y, const struct spectrum *spectrum)
+{
+    double points = 1;
+    for (int k = 0; k < spectrum->count; k++) points *= (double)spectrum->points[k];
+    struct node *divisor = node_scalar(tape, points);
+    if (spectrum->scale == SCALE_NONE || points == 1) return y;
+    if (spectrum->scale == SCALE_ROOT) divisor = node_apply(tape, "sqrt", divisor);
+    return divided(tape, y, divisor);
+}
+
+/* The dtype of the parts: integers are transformed as float32. */
+static enum dtype part_dtype(const struct node *x)
+{
+    return dtype_is_complex(x->dtype) ? dtype_component(x->dtype)
+           : dtype_is_float(x->dtype) ? x->dtype
+                                      : DT_F32;
+}
+
+static void return_spectrum(struct call *call, struct node *y, enum dtype part)
+{
+    enum dtype whole = part == DT_F64 ? DT_C128 : DT_C64;
+    call_return_typed(call, y, y->imaginary ? whole : part);
+}
+
+/* Of complex numbers, over dims[from .. count). */
+static struct node *over(struct call *call, struct node *x, const struct spectrum *spectrum,
+                         int count, bool forward)
+{
+    for (int k = 0; k < count && !tape_failed(call->tape); k++) {
+        x = resized(call->tape, x, spectrum->dims[k], spectrum->points[k]);
+        x = transformed(call, x, spectrum->dims[k], forward);
+    }
+    return x;
+}
+
+/* Of real numbers: all dimensions, of the last of which the first half is kept if `onesided`. */
+static struct node *of_real(struct call *call, struct node *x, const struct spectrum *spectrum,
+                            bool onesided)
+{
+    struct tape *tape = call->tape;
+    int last = spectrum->count - 1;
+    x = resized(tape, x, spectrum->dims[last], spectrum->points[last]);
+    struct node *y = transformed(call, x, spectrum->dims[last], true);
+    if (onesided)
+        y = node_slice(tape, y, spectrum->dims[last], 0, spectrum->points[last] / 2 + 1, 1);
+    return over(call, y, spectrum, last, true);
+}
+
+/* The whole of a spectrum of which the first half along dim is given: x[n - k] = conj x[k]. */
+static struct node *completed(struct tape *tape, struct node *x, int dim, int64_t n)
+{
+    int64_t half = n / 2 + 1, shape[TENSOR_MAX_RANK];
+    struct node *index = node_new_integer(tape, DT_I64, 1, &n);
+    x = resized(tape, x, dim, half);
+    if (tape_failed(tape)) return x;
+    for (int d = 0; d < x->rank; d++) shape[d] = 1;
+    shape[dim] = n;
+    struct node *sign = node_constant(tape, DT_NONE, 1, x->rank, shape);
+    if (tape_failed(tape)) return x;
+    for (int64_t k = 0; k < n; k++) {
+        index->integer[k] = k < half ? k : n - k;
+        if (k >= half) sign->value[k] = -1;
+    }
+    struct node *re = node_index_select(tape, node_real_part(tape, x), dim, index);
+    struct node *im = node_index_select(tape, node_imaginary_part(tape, x), dim, index);
+    return node_complex(tape, re, node_multiply(tape, im, sign));
+}
+
+/* The real numbers whose spectrum is given by half: other dimensions first. */
+static struct node *to_real(struct call *call, struct node *x, const struct spectrum *spectrum)
+{
+    struct tape *tape = call->tape;
+    int last = spectrum->count - 1;
+    struct node *y = over(call, x, spectrum, last, false);
+    if (!y->imaginary) /* of reals, over one dimension */
+        y = node_complex(tape, y, node_constant(tape, y->dtype, 0, y->rank, y->shape));
+    y = completed(tape, y, spectrum->dims[last], spectrum->points[last]);
+    return node_real_part(tape, transformed(call, y, spectrum->dims[last], false));
+}
+
+/* x with parts of a dtype that is transformed. */
+static struct node *signal_of(struct call *call, struct node *x)
+{
+    return x->integer ? node_cast(call->tape, x, DT_F32) : x;
+}
+
+/* fft and ifft (text). */
+static void fft(struct call *call)
+{
+    struct node *x = signal_of(call, call_tensor(call, "input"));
+    bool forward = !strcmp(call->op->text, "forward");
+    struct spectrum spectrum;
+    if (!read_spectrum(&spectrum, call, x, forward)) return;
+    struct node *y = over(call, x, &spectrum, spectrum.count, forward);
+    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+}
+
+/* rfft, and ihfft: the conjugate, other dimensions and factor those of an inverse. */
+static void rfft(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = signal_of(call, call_tensor(call, "input")), *y;
+    bool forward = !strcmp(call->op->text, "forward");
+    struct spectrum spectrum;
+    if (!call_require(call, !x->imaginary, "this transform is for real numbers")) return;
+    if (!read_spectrum(&spectrum, call, x, forward)) return;
+    if (!call_require(call, spectrum.count >= 1, "a transform needs a dimension")) return;
+    if (forward) {
+        y = of_real(call, x, &spectrum, true);
+    } else {
+        struct spectrum last = spectrum;
+        last.count = 1;
+        last.dims[0] = spectrum.dims[spectrum.count - 1];
+        last.points[0] = spectrum.points[spectrum.count - 1];
+        y = node_conjugate(tape, of_real(call, x, &last, true));
+        y = over(call, y, &spectrum, spectrum.count - 1, false);
+    }
+    return_spectrum(call, scaled(tape, y, &spectrum), part_dtype(x));
+}
+
+/* irfft, and hfft: of the conjugate, the factor that of a transform. The last extent is 2 (points - 1)
+ * unless it is given. */
+static void irfft(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = signal_of(call, call_tensor(call, "input"));
+    bool forward = !strcmp(call->op->text, "forward");
+    struct spectrum spectrum;
+    if (!read_spectrum(&spectrum, call, x, forward)) return;
+    if (!call_require(call, spectrum.count >= 1, "a transform needs a dimension")) return;
+    int last = spectrum.count - 1;
+    if (call_is_none(call, call->op->detail == 1 ? "n" : "s"))
+        spectrum.points[last] = 2 * (x->shape[spectrum.dims[last]] - 1);
+    if (!call_require(call, spectrum.points[last] >= 1, "a transform of no points")) return;
+    struct node *y = to_real(call, forward ? node_conjugate(tape, x) : x, &spectrum);
+    return_spectrum(call, scaled(tape, y, &spectrum), part_dtype(x));
+}
+
+/* ---- operators of aten: normalization is a number ------------------------------------------------ */
+
+static bool read_aten(struct spectrum *spectrum, struct call *call, const struct node *x)
+{
+    int64_t dims[TENSOR_MAX_RANK];
+    int count = call_ints(call, "dim", dims, TENSOR_MAX_RANK);
+    *spectrum = (struct spectrum){ .scale = SCALE_NONE };
+    for (int k = 0; k < count; k++)
+        if (!add_dim(spectrum, call, x, dims[k])) return false;
+    int64_t scale = call_int(call, "normalization");
+    if (!call_require(call, scale >= 0 && scale <= 2 && count, "an unknown normalization"))
+        return false;
+    spectrum->scale = scale == 0 ? SCALE_NONE : scale == 1 ? SCALE_ROOT : SCALE_ALL;
+    return true;
+}
+
+static void fft_c2c(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct spectrum spectrum;
+    if (!read_aten(&spectrum, call, x)) return;
+    struct node *y = over(call, x, &spectrum, spectrum.count, call_bool(call, "forward"));
+    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+}
+
+static void fft_r2c(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct spectrum spectrum;
+    if (!read_aten(&spectrum, call, x)) return;
+    struct node *y = of_real(call, x, &spectrum, call_bool(call, "onesided"));
+    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+}
+
+static void fft_c2r(struct call *call)
+{
+    struct node *x = call_tensor(call, "input");
+    struct spectrum spectrum;
+    if (!read_aten(&spectrum, call, x)) return;
+    spectrum.points[spectrum.count - 1] = call_int(call, "last_dim_size");
+    if (!call_require(call, spectrum.points[spectrum.count - 1] >= 1, "a transform of no points"))
+        return;
+    struct node *y = to_real(call, x, &spectrum);
+    return_spectrum(call, scaled(call->tape, y, &spectrum), part_dtype(x));
+}
+
+/* ---- order of a spectrum ---------------------------------------------------------------------------- */
+
+/* The zero frequency to the middle, or (detail 1) back to the front. */
+static void fftshift(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    uint32_t dims = call_dims(call, "dim", x);
+    for (int d = 0; d < x->rank && !tape_failed(tape); d++) {
+        int64_t n = x->shape[d], first = call->op->detail ? n / 2 : n - n / 2;
+        if (!(dims >> d & 1) || n < 2) continue;
+        struct node *parts[2] = { node_slice(tape, x, d, first, n - first, 1),
+                                  node_slice(tape, x, d, 0, first, 1) };
+        x = node_concatenate(tape, parts, 2, d);
+    }
+    call_return(call, x);
+}
+
+/* k / (n d) for k = 0, 1, .. and, of all frequencies, .., -2, -1. */
+static void frequencies(struct call *call)
+{
+    struct tape *tape = call->tape;
+    int64_t n = call_int(call, "n"), count = call->op->detail ? n / 2 + 1 : n;
+    enum dtype dtype = call_dtype(call, "dtype");
+    if (!call_require(call, n >= 1 && n <= INT32_MAX, "frequencies of %lld points", (long long)n))
+        return;
+    struct node *k = node_new_real(tape, DT_NONE, 1, &count);
+    if (tape_failed(tape)) return;
+    for (int64_t i = 0; i < count; i++)
+        k->value[i] = (double)(call->op->detail || i < n - n / 2 ? i : i - n);
+    struct node *span =
+        node_multiply(tape, node_scalar(tape, (double)n), node_scalar(tape, call_real(call, "d")));
+    call_return_typed(call, node_divide(tape, k, span), dtype == DT_NONE ? DT_F32 : dtype);
+}
+
+/* ---- frames ------------------------------------------------------------------------------------------ */
+
+/* x (batch, length) reflected or filled with zeros by `by` at both ends. */
+static struct node *centred(struct call *call, struct node *x, int64_t by, const char *mode)
+{
+    struct tape *tape = call->tape;
+    int64_t n = x->shape[1], length = n + 2 * by;
+    bool reflects = !strcmp(mode, "reflect"), repeats = !strcmp(mode, "replicate");
+    if (!call_require(call, reflects || repeats || !strcmp(mode, "constant"),
+                      "frames padded in mode '%s' are not in the catalogue", mode) ||
+        !call_require(call, !reflects || by < n, "a signal of %lld samples reflected by %lld",
+                      (long long)n, (long long)by))
+        return x;
+    int64_t shape[2] = { x->shape[0], length };
+    int64_t *map = tape_allocate(tape, (size_t)(shape[0] * length), sizeof *map);
+    for (int64_t i = 0; map && i < shape[0] * length; i++) {
+        int64_t at = i % length - by;
+        if (reflects) at = at < 0 ? -at : at >= n ? 2 * (n - 1) - at : at;
+        if (repeats) at = at < 0 ? 0 : at >= n ? n - 1 : at;
+        map[i] = at < 0 || at >= n ? -1 : i / length * n + at;
+    }
+    return map ? node_gather(tape, x, 2, shape, map, 0) : x;
+}
+
+/* The window in the middle of n_fft places, ones by default. */
+static struct node *window_of(struct call *call, int64_t n_fft, enum dtype dtype)
+{
+    struct tape *tape = call->tape;
+    int64_t length = call_is_none(call, "win_length") ? n_fft : call_int(call, "win_length");
+    struct node *window = call_optional_tensor(call, "window");
+    if (!call_require(call, length >= 1 && length <= n_fft, "a window of %lld places of %lld",
+                      (long long)length, (long long)n_fft))
+        return node_scalar(tape, 1);
+    if (!window) window = node_constant(tape, dtype, 1, 1, &length);
+    if (!call_require(call, window->rank == 1 && window->shape[0] == length,
+                      "the window does not have win_length elements"))
+        return window;
+    int64_t before = (n_fft - length) / 2, after = n_fft - length - before;
+    struct node *parts[3] = { node_constant(tape, window->dtype, 0, 1, &before), window,
+                              node_constant(tape, window->dtype, 0, 1, &after) };
+    return node_concatenate(tape, parts, 3, 0);
+}
+
+/* Spectra of frames of n_fft samples, every hop_length: (batch, frequencies, frames). */
+static void stft(struct call *call)
+{
+    struct tape *tape = call->tape;
+    struct node *x = signal_of(call, call_tensor(call, "input"));
+    int64_t n = call_int(call, "n_fft"), batch = x->rank == 2 ? x->shape[0] : 1;
+    int64_t hop = call_is_none(call, "hop_length") ? n / 4 : call_int(call, "hop_length");
+    if (!call_require(call, (x->rank == 1 || x->rank == 2) && n >= 1 && hop >= 1,
+                      "stft takes one or two dimensions, positive frames and steps"))
+        return;
+    bool one = x->rank == 1;
+    enum dtype part = part_dtype(x);
+    x = node_reshape(tape, x, 2, (int64_t[]){ batch, x->shape[x->rank - 1] });
+    if (!call->op->detail && call_bool(call, "center"))
+        x = centred(call, x, n / 2, call_string(call, "pad_mode"));
+    int64_t length = x->shape[1];
+    if (!call_require(call, n <= length, "frames of %lld of %lld samples", (long long)n,
+                      (long long)length))
+        return;
+    int64_t frames = (length - n) / hop + 1, shape[3] = { batch, frames, n };
+    struct node *window = window_of(call, n, part);
+    struct node *framed = node_view(tape, x, 3, shape, (int64_t[]){ length, hop, 1 }, 0);
+    framed = node_multiply(tape, framed, window);
+    struct spectrum spectrum = { .count = 1, .dims = { 2 }, .points = { n } };
+    bool real = !framed->imaginary;
+    bool onesided = call_is_none(call, "onesided") ? real : call_bool(call, "onesided");
+    struct node *y = real ? of_real(call, framed, &spectrum, onesided)
+                          : over(call, framed, &spectrum, 1, true);
+    spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_NONE;
+    y = node_transpose(tape, scaled(tape, y, &spectrum), 1, 2);
+    if (one) y = node_reshape(tape, y, 2, y->shape + 1);
+    if (call_is_none(call, "return_complex") ? !real : call_bool(call, "return_complex")) {
+        return_spectrum(call, y, part);
+        return;
+    }
+    int64_t pair[TENSOR_MAX_RANK];
+    memcpy(pair, y->shape, sizeof pair);
+    pair[y->rank] = 1;
+    struct node *parts[2] = { node_reshape(tape, node_real_part(tape, y), y->rank + 1, pair),
+                              node_reshape(tape, node_imaginary_part(tape, y), y->rank + 1, pair) };
+    call_return_typed(call, node_concatenate(tape, parts, 2, y->rank), part);
+}
+
+/* Frames (batch, frames, n) added where they lie, every `hop` of `length` samples. */
+static struct node *overlapped(struct tape *tape, struct node *frames, int64_t hop, int64_t length)
+{
+    int64_t shape[2] = { frames->shape[0], length }, n = frames->shape[2];
+    int64_t *map = tape_allocate(tape, frames->n, sizeof *map);
+    for (size_t i = 0; map && i < frames->n; i++) {
+        int64_t frame = (int64_t)i / n % frames->shape[1],
+                batch = (int64_t)i / n / frames->shape[1];
+        map[i] = batch * length + frame * hop + (int64_t)i % n;
+    }
+    return map ? node_scatter_add(tape, frames, 2, shape, map) : frames;
+}
+
+/* The spectra as complex numbers (batch, frames, frequencies); *one tells whether there was no batch. */
+static struct node *read_spectra(struct call *call, bool *one)
+{
+    struct tape *tape = call->tape;
+    struct node *x = call_tensor(call, "input");
+    if (!x->imaginary && x->rank >= 3 && x->shape[x->rank - 1] == 2) {
+        struct node *re = node_slice(tape, x, x->rank - 1, 0, 1, 1),
+                    *im = node_slice(tape, x, x->rank - 1, 1, 1, 1);
+        x = node_complex(tape, node_reshape(tape, re, x->rank - 1, x->shape),
+                         node_reshape(tape, im, x->rank - 1, x->shape));
+    }
+    *one = x->rank == 2;
+    if (!call_require(call, x->imaginary && (x->rank == 2 || x->rank == 3),
+                      "istft takes complex spectra of two or three dimensions"))
+        return x;
+    int64_t shape[3] = { 1, x->shape[x->rank - 2], x->shape[x->rank - 1] };
+    if (!*one) shape[0] = x->shape[0];
+    return node_transpose(tape, node_reshape(tape, x, 3, shape), 1, 2);
+}
+
+/* The signal whose frames have these spectra: overlapped frames by overlapped squares of the window. */
+static void istft(struct call *call)
+{
+    struct tape *tape = call->tape;
+    bool one;
+    struct node *x = read_spectra(call, &one), *y;
+    int64_t n = call_int(call, "n_fft");
+    int64_t hop = call_is_none(call, "hop_length") ? n / 4 : call_int(call, "hop_length");
+    if (!call_require(call, n >= 1 && hop >= 1 && n <= INT32_MAX && hop <= INT32_MAX && x->n,
+                      "istft takes positive frames and steps"))
+        return;
+    enum dtype part = part_dtype(x);
+    int64_t frames = x->shape[1], length = n + hop * (frames - 1);
+    struct spectrum spectrum = { .count = 1, .dims = { 2 }, .points = { n } };
+    bool onesided = call_is_none(call, "onesided") ? x->shape[2] != n : call_bool(call, "onesided");
+    bool complex_valued = call_bool(call, "return_complex");
+    if (!call_require(call, x->shape[2] == (onesided ? n / 2 + 1 : n),
+                      "%lld frequencies of frames of %lld", (long long)x->shape[2], (long long)n))
+        return;
+    y = onesided ? to_real(call, x, &spectrum) : over(call, x, &spectrum, 1, false);
+    if (!complex_valued) y = node_real_part(tape, y);
+    spectrum.scale = call_bool(call, "normalized") ? SCALE_ROOT : SCALE_ALL;
+    struct node *window = node_real_part(tape, window_of(call, n, part));
+    y = node_multiply(tape, scaled(tape, y, &spectrum), window);
+    struct node *weights =
+        node_broadcast(tape, node_multiply(tape, window, window), 3, (int64_t[]){ 1, frames, n });
+    weights = overlapped(tape, weights, hop, length);
+    bool center = call_bool(call, "center");
+    int64_t start = center ? n / 2 : 0, end = center ? length - n / 2 : length, wanted = -1;
+    if (!call_is_none(call, "length")) {
+        wanted = call_int(call, "length");
+        if (!call_require(call, wanted >= 0 && wanted <= INT32_MAX, "a signal of %lld samples",
+                          (long long)wanted))
+            return;
+        end = start + wanted < length ? start + wanted : length;
+    }
+    if (!call_require(call, start < end, "the frames leave no signal")) return;
+    struct node *parts[2] = { node_real_part(tape, y),
+                              y->imaginary ? node_imaginary_part(tape, y) : NULL };
+    weights = node_slice(tape, weights, 1, start, end - start, 1);
+    for (int k = 0; k < 2 && parts[k]; k++) {
+        parts[k] = overlapped(tape, parts[k], hop, length);
+        parts[k] = node_divide(tape, node_slice(tape, parts[k], 1, start, end - start, 1), weights);
+        if (wanted > end - start) parts[k] = resized(tape, parts[k], 1, wanted);
+        if (one) parts[k] = node_reshape(tape, parts[k], 1, parts[k]->shape + 1);
+    }
+    return_spectrum(call, parts[1] ? node_complex(tape, parts[0], parts[1]) : parts[0], part);
+}
+
+/* clang-format off */
+#define ONE "(Tensor input, int? n=None, int dim=-1, str? norm=None)"
+#define TWO "(Tensor input, int[]? s=None, int[] dim=[-2, -1], str? norm=None)"
+#define ANY "(Tensor input, int[]? s=None, int[]? dim=None, str? norm=None)"
+#define FAMILY(name, function, direction) \
+    { "fft." name, TORCH, ONE, function, OP_ONE_NODE, 1, direction }, \
+    { "fft." name "2", TORCH, TWO, function, OP_ONE_NODE, 2, direction }, \
+    { "fft." name "n", TORCH, ANY, function, OP_ONE_NODE, 0, direction }
+#define FRAMES "(Tensor input, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None"
+const struct op ops_fourier[] = {
+    FAMILY("fft", fft, "forward"),
+    FAMILY("ifft", fft, "inverse"),
+    FAMILY("rfft", rfft, "forward"),
+    FAMILY("ihfft", rfft, "inverse"),
+    FAMILY("irfft", irfft, "inverse"),
+    FAMILY("hfft", irfft, "forward"),
+    { "fft.fftshift", TORCH, "(Tensor input, int[]? dim=None)", fftshift, OP_ONE_NODE, 0, NULL },
+    { "fft.ifftshift", TORCH, "(Tensor input, int[]? dim=None)", fftshift, OP_ONE_NODE, 1, NULL },
+    { "fft.fftfreq", TORCH, "(int n, float d=1.0, *, ScalarType? dtype=None, ...)", frequencies, OP_NO_GRADIENT, 0, NULL },
+    { "fft.rfftfreq", TORCH, "(int n, float d=1.0, *, ScalarType? dtype=None, ...)", frequencies, OP_NO_GRADIENT, 1, NULL },
+    { "_fft_c2c", ATEN, "(Tensor input, int[] dim, int normalization, bool forward)", fft_c2c, OP_ONE_NODE, 0, NULL },
+    { "_fft_r2c", ATEN, "(Tensor input, int[] dim, int normalization, bool onesided)", fft_r2c, OP_ONE_NODE, 0, NULL },
+    { "_fft_c2r", ATEN, "(Tensor input, int[] dim, int normalization, int last_dim_size)", fft_c2r, OP_ONE_NODE, 0, NULL },
+    { "stft", TENSOR | TORCH, FRAMES ", bool center=True, str pad_mode='reflect', bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 0, NULL },
+    { "stft", TENSOR | TORCH, FRAMES ", bool normalized=False, bool? onesided=None, bool? return_complex=None)", stft, OP_ONE_NODE, 1, NULL },
+    { "istft", TENSOR | TORCH, FRAMES ", bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool return_complex=False)", istft, OP_ONE_NODE, 0, NULL },
+};
+/* clang-format on */
+OP_TABLE_END(fourier);

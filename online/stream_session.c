@@ -43,6 +43,7 @@ struct link {
 
 struct stream {
     struct stream_options options;
+    struct stream_store *store; /* NULL before the first client */
     struct link *links;
     pthread_mutex_t mutex; /* of what follows */
     struct visitor *visitors;
@@ -87,7 +88,7 @@ static struct status tell_stop(struct link *link)
 
 static struct status tell_trouble(struct link *link)
 {
-    struct status trouble = stream_store_trouble(link->stream->options.store);
+    struct status trouble = stream_store_trouble(link->stream->store);
 
     if ((trouble.code != 0) == link->was_told_busy) return status_ok();
     link->was_told_busy = trouble.code != 0;
@@ -98,7 +99,7 @@ static struct status tell_trouble(struct link *link)
 static struct status tell(struct link *link)
 {
     struct stream *stream = link->stream;
-    uint64_t durable = stream_client_durable(stream->options.store, link->visitor->client);
+    uint64_t durable = stream_client_durable(stream->store, link->visitor->client);
 
     TRY(tell_stop(link));
     TRY(tell_trouble(link));
@@ -166,14 +167,18 @@ static struct status greet(struct link *link, const unsigned char *body, size_t 
     TRY(stream_hello_read(&hello, body, bytes));
     if (options->token && !stream_token_is(hello.token, hello.token_bytes, options->token))
         return refuse(link, hello.token_bytes ? "the token is wrong" : "a token is needed");
-    struct stream_client *client = stream_store_client(options->store, hello.session);
+    struct status status = link->stream->store
+                               ? status_ok()
+                               : options->open_store(&link->stream->store, options->open_context);
+    if (status.code) return refuse(link, status.text);
+    struct stream_client *client = stream_store_client(link->stream->store, hello.session);
     struct visitor *visitor = client ? find_visitor(link->stream, client) : NULL;
     unsigned char *buffer = visitor ? memory_resize(link->buffer, BUFFER_BYTES) : NULL;
     if (!buffer) return status_no_memory(BUFFER_BYTES);
     link->buffer = buffer;
     link->buffer_bytes = BUFFER_BYTES;
     attach(link, visitor, &hello);
-    link->acknowledged = stream_client_durable(options->store, client);
+    link->acknowledged = stream_client_durable(link->stream->store, client);
     return send_frame(link, STREAM_WELCOME, link->acknowledged, "");
 }
 
@@ -190,7 +195,7 @@ static struct status take_record(struct link *link, const struct stream_frame *f
     if (frame->sequence > expected)
         status = status_error(STATUS_BAD_INPUT, "record %llu came where %llu was expected",
                               (unsigned long long)frame->sequence, (unsigned long long)expected);
-    if (is_next) status = stream_store_put(options->store, client, body, frame->body_bytes);
+    if (is_next) status = stream_store_put(link->stream->store, client, body, frame->body_bytes);
     if (!is_next || status.code) {
         memory_release(body);
         (void)receive_memory_give(options->memory, frame->body_bytes);
@@ -478,6 +483,8 @@ void stream_close(struct stream *stream)
     (void)pthread_mutex_destroy(&stream->mutex);
     memory_release(stream);
 }
+
+void stream_use_store(struct stream *stream, struct stream_store *store) { stream->store = store; }
 
 void stream_stop_training(struct stream *stream, const char *why)
 {

@@ -25,13 +25,18 @@ struct stream;
 
 struct stream_options {
     const char *token; /* that clients must have; NULL: none is asked for. Outlives the stream */
-    struct stream_store *store;
+    /* Open the store, when the first client comes. What fails is said to the client. */
+    struct status (*open_store)(struct stream_store **out, void *context);
+    void *open_context;
     struct receive_memory *memory; /* the store's; its share is the most bytes of a record */
     struct attendance *attendance;
 };
 
 struct status stream_open(struct stream **out, const struct stream_options *options);
 void stream_close(struct stream *stream); /* after the server; NULL is closed */
+
+/* Use a store that is open already. */
+void stream_use_store(struct stream *stream, struct stream_store *store);
 
 /* The protocol to hand to the server. */
 struct protocol stream_protocol(struct stream *stream);

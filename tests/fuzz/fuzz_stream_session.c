@@ -118,10 +118,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] & 16) repair(bytes, size - 1);
     receive_memory_open(&memory, RECORD_LIMIT);
     const struct stream_options options = { .token = data[0] & 32 ? "secret" : NULL,
-                                            .store = &store,
                                             .memory = &memory,
                                             .attendance = &attendance };
     if (stream_open(&stream, &options).code) abort();
+    stream_use_store(stream, &store);
     struct protocol protocol = stream_protocol(stream);
     struct status status = protocol.begin(&session, protocol.context, &connection);
     for (size_t at = 0; at < size - 1 && !status.code && !connection.ended;) {

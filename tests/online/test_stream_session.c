@@ -88,16 +88,16 @@ static void open_all(void)
         .memory = &memory,
         .wake = wake,
     };
-    struct stream_options options = { .token = "secret",
-                                      .memory = &memory,
-                                      .attendance = &attendance };
+    const struct stream_options options = { .token = "secret",
+                                            .memory = &memory,
+                                            .attendance = &attendance };
 
     pthread_mutex_lock(&judge.mutex); /* the feeder may have something to do at once */
     ok(stream_store_open(&store, &stored));
     judge.store = store;
     pthread_mutex_unlock(&judge.mutex);
-    options.store = store;
     ok(stream_open(&stream, &options));
+    stream_use_store(stream, store);
     protocol = stream_protocol(stream);
 }
 

@@ -100,10 +100,11 @@ int main(int count, char **words)
         .wake = wake,
     };
     check(stream_store_open(&sink.store, &store));
-    const struct stream_options options = {
-        .token = "secret", .store = sink.store, .memory = &sink.memory, .attendance = &attendance
-    };
+    const struct stream_options options = { .token = "secret",
+                                            .memory = &sink.memory,
+                                            .attendance = &attendance };
     check(stream_open(&stream, &options));
+    stream_use_store(stream, sink.store);
     struct protocol protocol = stream_protocol(stream);
     struct server_options listening = { .address = "127.0.0.1",
                                         .port = (uint16_t)atoi(words[2]),
